@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
+import { connect } from 'node:net'
 
 /** Starts a server at a free port of this machine, and returns its address. */
 export async function listening(server: Server): Promise<string> {
@@ -14,4 +15,17 @@ export async function listening(server: Server): Promise<string> {
 export function stop(server: Server): void {
   server.closeAllConnections()
   server.close()
+}
+
+/** True if something accepts connections there. */
+export async function accepts(host: string, port: number): Promise<boolean> {
+  const socket = connect(port, host)
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
 }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { instant, iso, parseIso } from '../../src/lib/clock'
 import {
   addDays,
@@ -167,12 +167,12 @@ describe('[U1] zones', () => {
     expect(isZone(name)).toBe(false)
   })
 
-  test('a very long name is not a zone, and is refused quickly', () => {
-    for (const name of ['A'.repeat(1_000_000), `Europe/${'/Berlin'.repeat(100_000)}`]) {
-      const began = performance.now()
+  test('a very long name is not a zone, and is refused before it is looked up', () => {
+    const lookUp = vi.spyOn(Intl, 'DateTimeFormat')
+    for (const name of ['A'.repeat(1_000_000), `Europe/${'/Berlin'.repeat(100_000)}`])
       expect(isZone(name)).toBe(false)
-      expect(performance.now() - began).toBeLessThan(250)
-    }
+    expect(lookUp).not.toHaveBeenCalled()
+    lookUp.mockRestore()
   })
 })
 

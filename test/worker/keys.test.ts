@@ -13,6 +13,7 @@ import {
   newTenant,
   type TestTenant,
   toApp,
+  untilHeld,
 } from '../helpers/worker/harness'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -584,7 +585,7 @@ describe('application keys', () => {
       await env.KEYS.put(name, rubbish)
       const count = await costOf({})
       // Once the record is back in KV, the Worker asks D1 after the response whether the key still exists.
-      await vi.waitFor(() => expect(count.batches).toBe(usual + 2))
+      await untilHeld(() => expect(count.batches).toBe(usual + 2))
     }
     const down = tenant.through(newApp({ KEYS: kvDown() }))
     expect((await down.as(tampered(own), 'GET', '/users/ada')).status).toBe(401)

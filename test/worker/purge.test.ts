@@ -11,7 +11,7 @@ import { loadConfiguration } from '../../src/configuration/configuration.sql'
 import { definitionOf } from '../../src/leaderboards/board'
 import { instant } from '../../src/lib/clock'
 import worker from '../../src/worker'
-import { PATIENCE } from '../helpers/patience'
+import { untilHeld } from '../helpers/patience'
 import { anotherUuid, bytes, number, numbered } from '../helpers/readable'
 import { START } from '../helpers/time'
 import { DAY, forgetTime, moveTo, NOON } from '../helpers/worker/boards'
@@ -177,10 +177,7 @@ describe('[U8, T3] the erasure of a tenant', () => {
     const ctx = createExecutionContext()
     await worker.scheduled?.(createScheduledController(), env, ctx)
     await waitOnExecutionContext(ctx)
-    await vi.waitFor(async () => expect((await tenants('GET', `/${one.tenant.id}`)).status).toBe(404), {
-      timeout: PATIENCE,
-      interval: 50,
-    })
+    await untilHeld(async () => expect((await tenants('GET', `/${one.tenant.id}`)).status).toBe(404))
     expect([await tablesWith(names), await objectsWith(one)]).toEqual([[], []])
   })
 

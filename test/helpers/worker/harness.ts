@@ -1,6 +1,6 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
 import { newInstance } from '../../../src/configuration/configuration'
 import { settleCopy } from '../../../src/configuration/copies'
 import { BUCKETS, bucketOf } from '../../../src/lib/ids'
@@ -286,8 +286,8 @@ function userFrom(tenant: TestTenant, from: number, to: number, nth = 0): string
 }
 
 /** Bindings of all databases, each one replaced. */
-export const replaced = (replace: (d1: D1Database) => D1Database): Record<string, D1Database> =>
-  Object.fromEntries(databases().map(({ name, d1 }) => [name, replace(d1)]))
+export const replaced = (replace: (d1: D1Database, name: string) => D1Database): Record<string, D1Database> =>
+  Object.fromEntries(databases().map(({ name, d1 }) => [name, replace(d1, name)]))
 
 /**
  * D1 with counters of its batches and of the statements that are prepared for them. `bindings` are all

@@ -3,20 +3,20 @@
  * have happened exactly once. Changes without a response have happened once or not at all.
  */
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, it, onTestFailed, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFailed } from 'vitest'
 import { Dice } from '../../fuzz/dice'
+import { accepts } from '../../helpers/listening'
+import { until, untilHeld } from '../../helpers/patience'
 import { Clients } from '../../helpers/server/clients'
 import { type Ending, freePort, newProject, type Server, startServer } from '../../helpers/server/harness'
 import { configure, type Expected, type ProfileChange, ranking, recount } from '../../helpers/server/ledger'
 import { inState } from '../../helpers/server/local-state'
-import { ofGroupOrMarked, type Process } from '../../helpers/server/processes'
+import { ofGroupOrMarked } from '../../helpers/server/processes'
 import { SERVER_START } from '../../helpers/time'
 
 const DAY = 86_400_000
@@ -130,12 +130,9 @@ async function untilMoved(): Promise<void> {
 
 /** Waits until the first database holds so many buckets. */
 const untilFirstHas = (isEnough: (buckets: number) => boolean) =>
-  vi.waitUntil(async () => isEnough((await read('/admin/v1/databases'))[0].buckets), {
-    timeout: 90_000,
-    interval: 500,
-  })
+  until(async () => isEnough((await read('/admin/v1/databases'))[0].buckets))
 
-/** Whether a move is stored that has not ended. No server runs. */
+/** True if a move is stored that has not ended. No server runs. */
 async function isMoving(): Promise<boolean> {
   const [rows = []] = await inState(folder, DATABASES, [
     [1, "SELECT progress FROM due_work WHERE kind = 'moves' AND progress ->> '$.move' IS NOT NULL"],
@@ -199,26 +196,6 @@ async function loadUntilKilled(
   await Promise.all([operator(), ...Array.from({ length: CLIENTS }, client)])
   await killing
   return cut
-}
-
-/** The remaining processes of the server. They take a moment to end. */
-async function left(): Promise<Process[]> {
-  for (const deadline = performance.now() + 5_000; ; await sleep(10)) {
-    const found = ofGroupOrMarked(server.pid, mark)
-    if (found.length === 0 || performance.now() > deadline) return found
-  }
-}
-
-async function refusesConnections(): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1')
-  try {
-    await once(socket, 'connect')
-    return false
-  } catch {
-    return true
-  } finally {
-    socket.destroy()
-  }
 }
 
 /* Reads from the server */
@@ -380,8 +357,9 @@ it(`[E2, E3, E4, E9, P8, L12] changes with a response happened exactly once, oth
     const last = isLast || clients.today % 2 === 0 ? 'event' : 'batch'
     const cut = await loadUntilKilled(80 + dice.below(200), { last, batches: !isLast })
     expect(cut).toBeGreaterThan(0)
-    expect(await left()).toEqual([])
-    expect(await refusesConnections()).toBe(true)
+    // The processes take a moment to end.
+    await untilHeld(() => expect(ofGroupOrMarked(server.pid, mark)).toEqual([]))
+    expect(await accepts('127.0.0.1', port)).toBe(false)
     if (DATABASES > 1 && (await isMoving())) killedMoves += 1
     server = await start()
     behind = await recover()

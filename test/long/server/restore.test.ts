@@ -8,10 +8,9 @@ import { once } from 'node:events'
 import { cp, rename, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { PATIENCE } from '../../helpers/patience'
+import { until } from '../../helpers/patience'
 import { freePort, newProject, type Server, startServer } from '../../helpers/server/harness'
 
 type Place = { userId: string; value: number }
@@ -67,14 +66,6 @@ const rankingOf = async (call: Call): Promise<[string, number][]> =>
   (await call('GET', '/v1/leaderboards/demo-all-time?limit=100')).body.rankings
     .filter(({ userId }: Place) => !userId.startsWith('demo-'))
     .map(({ userId, value }: Place) => [userId, value])
-
-async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
-  const deadline = performance.now() + PATIENCE
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error('Timeout')
-    await sleep(100)
-  }
-}
 
 /** Makes a webhook, and events before and after the moment to which the database goes back. */
 async function begin(call: Call, url: string) {

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { untilHeld } from '../../../../test/helpers/patience'
 import { Laurel, LaurelError, type LiveRanking } from '../../src/app.js'
 import { type FakeAnswer, failure, fake, networkFailure } from '../fake-fetch.js'
 
@@ -40,7 +41,7 @@ function watched(...answers: FakeAnswer[]) {
     limit: 3,
     userAttributes: { plan: 'pro' },
   })
-  const requests = (count: number) => vi.waitFor(() => expect(set.sent).toHaveLength(count))
+  const requests = (count: number) => untilHeld(() => expect(set.sent).toHaveLength(count))
   return { ...set, seen, finished, errors, stop, requests }
 }
 
@@ -108,14 +109,14 @@ describe('a live leaderboard', () => {
 
   it.each([401, 403, 404, 422])('ends after a %i', async (status) => {
     const { sent, errors } = watched(failure(status))
-    await vi.waitFor(() => expect(errors).toHaveLength(1))
+    await untilHeld(() => expect(errors).toHaveLength(1))
     expect(errors[0]).toMatchObject([{ status }, true])
     expect(sent).toHaveLength(1)
   })
 
   it('ends if the answer is no stream', async () => {
     const wrong = watched(new Response('{}'))
-    await vi.waitFor(() => expect(wrong.errors).toHaveLength(1))
+    await untilHeld(() => expect(wrong.errors).toHaveLength(1))
     expect(wrong.errors[0]).toMatchObject([{ message: 'The answer is not a stream of events.' }, true])
   })
 
@@ -159,7 +160,7 @@ describe('a live leaderboard', () => {
         () => stream([], { isOpen: true }),
       )
       const stop = new Laurel(options).leaderboards.live('weekly', { onRanking: broken, onError })
-      await vi.waitFor(() => expect(sent).toHaveLength(3))
+      await untilHeld(() => expect(sent).toHaveLength(3))
       stop()
       expect(logged).toHaveBeenCalledTimes(onError ? 2 : 1)
     }
@@ -187,13 +188,13 @@ describe('a live leaderboard', () => {
     await requests(1)
     stop()
     stop()
-    await vi.waitFor(() => expect(cancelled).toHaveBeenCalledTimes(1))
+    await untilHeld(() => expect(cancelled).toHaveBeenCalledTimes(1))
     const { options, sent } = fake(open)
     const controller = new AbortController()
     new Laurel(options).leaderboards.live('weekly', { onRanking: () => undefined, signal: controller.signal })
-    await vi.waitFor(() => expect(sent).toHaveLength(1))
+    await untilHeld(() => expect(sent).toHaveLength(1))
     controller.abort()
-    await vi.waitFor(() => expect(cancelled).toHaveBeenCalledTimes(2))
+    await untilHeld(() => expect(cancelled).toHaveBeenCalledTimes(2))
     expect([errors, pauses]).toEqual([[], []])
   })
 

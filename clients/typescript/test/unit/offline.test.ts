@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { untilHeld } from '../../../../test/helpers/patience'
 import { Laurel, LaurelError } from '../../src/app.js'
 import { memoryStorage, type OfflineOptions, OfflineQueue } from '../../src/offline.js'
 import { errorOf, failure, fake, json, networkFailure, type Sent } from '../fake-fetch.js'
@@ -34,7 +35,7 @@ function queueOf(...answers: Parameters<typeof fake>) {
   const pass = async () => {
     const ended = pauses.length + 1
     waits.pop()?.()
-    await vi.waitFor(async () => {
+    await untilHeld(async () => {
       if ((await storage.list()).length > 0) expect(pauses).toHaveLength(ended)
     })
   }
@@ -201,7 +202,7 @@ describe('an offline queue', () => {
     const events = queue({ onError: broken })
     await events.event('lessons', lesson('ada', 1))
     await events.flush()
-    await vi.waitFor(() => expect(pauses.length).toBeGreaterThan(0))
+    await untilHeld(() => expect(pauses.length).toBeGreaterThan(0))
     await pass()
     expect(await storage.list()).toEqual([])
     expect(logged).toHaveBeenCalledExactlyOnceWith(
@@ -291,7 +292,7 @@ describe('an offline queue', () => {
     const { sent, storage, onSent, onDropped, onError, queue, pass } = queueOf(answer, json({}, 201))
     await storage.add({ metric: 'lessons', event: lesson('ada', 1), queued: 0 })
     queue()
-    await vi.waitFor(() => expect(onError).toHaveBeenCalled())
+    await untilHeld(() => expect(onError).toHaveBeenCalled())
     expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ status: 0 }))
     expect(await storage.list()).toHaveLength(1)
     await pass()
@@ -313,12 +314,12 @@ describe('an offline queue', () => {
     const { sent, storage, pauses, queue, pass } = set
     await store(set, 'grace', 'ada', 'grace', 'linus', 'ada')
     const events = queue()
-    await vi.waitFor(() => expect(pauses).toEqual([250]))
+    await untilHeld(() => expect(pauses).toEqual([250]))
     expect(keysOf(sent)).toEqual(['grace-1', 'ada-1', 'linus-1', 'ada-2'])
     // Its pauses grow, and an event of another user ends none of them.
     await pass()
     await events.event('lessons', lesson('ada', 3))
-    await vi.waitFor(() => expect(pauses).toEqual([250, 500, 500]))
+    await untilHeld(() => expect(pauses).toEqual([250, 500, 500]))
     expect(keysOf(sent).slice(4)).toEqual(['grace-1', 'ada-3'])
     for (let attempt = 0; attempt < 12; attempt += 1) await pass()
     expect(pauses.at(-1)).toBe(300_000)
@@ -339,13 +340,13 @@ describe('an offline queue', () => {
     )
     await store(set, 'grace', 'ada', 'grace', 'ada')
     const events = set.queue()
-    await vi.waitFor(() => expect(set.pauses).toHaveLength(1))
+    await untilHeld(() => expect(set.pauses).toHaveLength(1))
     expect(keysOf(set.sent)).toEqual(['grace-1'])
     await set.pass()
     expect(keysOf(set.sent).slice(1)).toEqual(['ada-1', 'ada-2', 'grace-1'])
     // The network may be back, so the next event is tried at once.
     await events.event('lessons', lesson('ada', 3))
-    await vi.waitFor(() => expect(set.pauses).toHaveLength(3))
+    await untilHeld(() => expect(set.pauses).toHaveLength(3))
     expect(keysOf(set.sent).slice(4)).toEqual(['ada-3', 'grace-1'])
   })
 
@@ -353,7 +354,7 @@ describe('an offline queue', () => {
     const set = queueOf(failure(500))
     await store(set, ...Array.from({ length: 10 }, (_, index) => `user${index}`))
     set.queue()
-    await vi.waitFor(() => expect(set.pauses).toHaveLength(1))
+    await untilHeld(() => expect(set.pauses).toHaveLength(1))
     expect(set.sent).toHaveLength(3)
     await set.pass()
     // Others come first now.
@@ -366,7 +367,7 @@ describe('an offline queue', () => {
     const laurel = new Laurel({ ...options, apiKey: 'app_kéy' })
     const events = new OfflineQueue(laurel, { storage, onDropped, onError })
     await events.event('lessons', lesson('ada', 1))
-    await vi.waitFor(() => expect(onError).toHaveBeenCalledWith(expect.any(TypeError)))
+    await untilHeld(() => expect(onError).toHaveBeenCalledWith(expect.any(TypeError)))
     events.close()
     expect([sent, onDropped.mock.calls]).toEqual([[], []])
     expect(await storage.list()).toHaveLength(1)
@@ -381,17 +382,17 @@ describe('an offline queue', () => {
     const { sent, pauses, clock, queue, pass } = set
     const events = queue()
     await events.event('lessons', lesson('ada', 1))
-    await vi.waitFor(() => expect(pauses).toEqual([40_000]))
+    await untilHeld(() => expect(pauses).toEqual([40_000]))
     clock.now += 10_000
     await events.event('lessons', lesson('grace', 1))
-    await vi.waitFor(() => expect(pauses).toEqual([40_000, 30_000]))
+    await untilHeld(() => expect(pauses).toEqual([40_000, 30_000]))
     expect(keysOf(sent)).toEqual(['ada-1'])
     await pass()
     expect(pauses.at(-1)).toBe(3_600_000)
     // If the clock is set back, the pause is over.
     clock.now -= 86_400_000
     await events.event('lessons', lesson('grace', 2))
-    await vi.waitFor(async () => expect(await set.storage.list()).toEqual([]))
+    await untilHeld(async () => expect(await set.storage.list()).toEqual([]))
     expect(keysOf(sent).slice(2)).toEqual(['ada-1', 'grace-1', 'grace-2'])
   })
 

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { untilHeld } from '../../../../test/helpers/patience'
 import { Laurel, LaurelError } from '../../src/index.js'
 import { errorOf, failure, fake, json, networkFailure } from '../fake-fetch.js'
 
@@ -366,7 +367,7 @@ describe('timeouts and signals', () => {
     const controller = new AbortController()
     const reason = new Error('The page is closed.')
     const error = errorOf(new Laurel(options).users.get('ada', { signal: controller.signal }))
-    await vi.waitFor(() => expect(sent).toHaveLength(1))
+    await untilHeld(() => expect(sent).toHaveLength(1))
     controller.abort(reason)
     expect(await error).toBe(reason)
     expect(sent).toHaveLength(1)
