@@ -10,7 +10,6 @@ import { TODAY } from '../helpers/time'
 import {
   AnalyticsWorld,
   beforeClocksChange,
-  clock,
   DAY,
   HOUR,
   plans,
@@ -34,7 +33,7 @@ let now: number
 
 const wait = async (hours: number) => {
   now += hours * HOUR
-  await clock(tenant, 'PUT', { now: new Date(now).toISOString() })
+  await tenant.clock('PUT', { now: new Date(now).toISOString() })
 }
 
 /** The overview of the last 30 days. */
@@ -43,7 +42,7 @@ const overview = async () => (await tenant.admin('GET', '/analytics/overview')).
 beforeEach(async () => {
   await rowsEverywhere("UPDATE tenants SET status = 'archived'")
   tenant = await newTenant()
-  await clock(tenant, 'DELETE')
+  await tenant.clock('DELETE')
   now = (TODAY + 3) * DAY + 6 * HOUR
   await wait(0)
   await tenant.metric('words')
@@ -95,7 +94,7 @@ describe('random worlds', () => {
     const { tenant: own } = await AnalyticsWorld.begin(moment)
     // The local date of the creation is tomorrow in UTC.
     await own.event('m0', { id: 'ada', tz: 'Pacific/Kiritimati' }, 1)
-    const move = (hours: number) => clock(own, 'PUT', { now: new Date(moment + hours * HOUR).toISOString() })
+    const move = (hours: number) => own.clock('PUT', { now: new Date(moment + hours * HOUR).toISOString() })
     const byLevel = async () => {
       const query = `from=${date(Math.floor(moment / DAY))}&to=${date(Math.floor(moment / DAY) + 1)}`
       const { body } = await own.admin('GET', `/points/xp/analytics?${query}`)
@@ -276,7 +275,7 @@ describe('passes', () => {
   it('[I1] counts events that come after the clock went back', async () => {
     await tenant.event('words', 'ada', 1)
     await wait(48)
-    await clock(tenant, 'DELETE')
+    await tenant.clock('DELETE')
     await tenant.event('words', 'ada', 1)
     await tenant.event('words', 'bob', 1)
     await wait(1)

@@ -12,7 +12,7 @@ import {
 import { readable } from '../readable'
 import { START } from '../time'
 import { moveAll, NAMES, weigh } from './databases-moves'
-import { ADMIN_KEY, at, call, newTenant, rowsEverywhere, type TestTenant, until } from './harness'
+import { at, newTenant, rowsEverywhere, type TestTenant, until } from './harness'
 
 /*
  * Random worlds for the analytics: users in several zones who travel, around a change of clocks, with events,
@@ -114,12 +114,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 export const plans: fc.Arbitrary<Step[]> = fc.array(step, { minLength: 10, maxLength: 40, size: 'max' })
 
-export async function clock(tenant: TestTenant, method: string, body?: unknown): Promise<number> {
-  const headers = { 'x-api-key': ADMIN_KEY }
-  const answer = await call(tenant.send, method, '/admin/v1/test-clock', { body, headers })
-  return Date.parse(String(at(answer.body, 'now')))
-}
-
 /** The local day of a moment in a zone. */
 export const dayIn = (zone: string, moment: number) =>
   Date.parse(new Intl.DateTimeFormat('en-CA', { timeZone: zone }).format(moment)) / DAY
@@ -183,8 +177,8 @@ export class AnalyticsWorld {
     await rowsEverywhere("UPDATE tenants SET status = 'archived'")
     await weigh({})
     const tenant = await newTenant()
-    await clock(tenant, 'DELETE')
-    await clock(tenant, 'PUT', { now: new Date(moment).toISOString() })
+    await tenant.clock('DELETE')
+    await tenant.clock('PUT', { now: new Date(moment).toISOString() })
     const world = new AnalyticsWorld(tenant)
     await world.#configure()
     return world
@@ -231,11 +225,11 @@ export class AnalyticsWorld {
 
   /** Moves the clock, which does all passes. */
   async #move(now: number): Promise<void> {
-    await clock(this.tenant, 'PUT', { now: new Date(now).toISOString() })
+    await this.tenant.clock('PUT', { now: new Date(now).toISOString() })
   }
 
   get now(): Promise<number> {
-    return clock(this.tenant, 'GET')
+    return this.tenant.clock('GET')
   }
 
   #user({ user, zone }: Pick<Sent, 'user' | 'zone'>): { id: string; tz?: string } {
@@ -328,7 +322,7 @@ export class AnalyticsWorld {
         await this.holds()
         const back = Math.max(now - step.hours * HOUR, START + HOUR)
         this.#latest = Math.max(this.#latest, now)
-        await clock(tenant, 'DELETE')
+        await tenant.clock('DELETE')
         await this.#move(back)
         return this.holds()
       }

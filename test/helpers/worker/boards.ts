@@ -4,17 +4,7 @@ import * as z from 'zod'
 import type { Delivery, DeliveryReply } from '../../../src/leaderboards/board'
 import type { Repair } from '../../../src/leaderboards/updates'
 import { readable } from '../readable'
-import {
-  ADMIN_KEY,
-  type Answer,
-  at,
-  call,
-  newApp,
-  newTenant,
-  rowsEverywhere,
-  type TestTenant,
-  toApp,
-} from './harness'
+import { type Answer, at, newApp, newTenant, rowsEverywhere, type TestTenant } from './harness'
 
 /** Leaderboards that lose messages, and the recount of the log that their rankings are compared with. */
 
@@ -24,9 +14,7 @@ export const DAY = 24 * HOUR
 /* The clock */
 
 async function clock(method: string, body?: unknown): Promise<Answer> {
-  const { id } = await newTenant()
-  const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': id }
-  return call(toApp, method, '/admin/v1/test-clock', { body, headers })
+  return (await newTenant()).admin(method, '/test-clock', body)
 }
 
 /** Moves the test clock to a moment, which runs all work that is due by then (C1). */

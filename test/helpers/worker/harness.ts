@@ -9,9 +9,11 @@ import { boundDatabases, databasesOf } from '../../../src/platform/databases/bou
 import type { Bindings } from '../../../src/platform/env'
 import { createApp } from '../../../src/worker/app'
 import { conforming, firstEventOf } from '../conformance'
-import { PATIENCE } from '../patience'
+import { until } from '../patience'
 import { readableTable } from '../readable'
 import { present } from '../time'
+
+export { until, untilHeld } from '../patience'
 
 /** The admin key of the tests, as vitest.config.ts sets it. */
 export const ADMIN_KEY = env.ADMIN_API_KEY ?? ''

@@ -3,27 +3,9 @@ import * as z from 'zod'
 import type { Ranked, Wanted } from '../../oracle/leaderboards.oracle'
 import type { Action, Play, WorldBoard } from '../../oracle/leaderboards.play'
 import { type Economy, type Passed, POINTS } from '../../oracle/ledger.oracle'
-import { ADMIN_KEY, type Answer, at, call, newTenant, type TestTenant } from './harness'
+import { type Answer, newTenant, type TestTenant } from './harness'
 
 /** Plays random worlds to the service: makes the configuration of the oracle, and performs its steps. */
-
-const DAY = 86_400_000
-
-async function clock(tenant: TestTenant, method: string, body?: unknown): Promise<number> {
-  const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
-  const answer = await call(tenant.send, method, '/admin/v1/test-clock', { body, headers })
-  expect([method, answer.status]).toEqual([method, 200])
-  return Date.parse(String(at(answer.body, 'now')))
-}
-
-/** Moves the clock forward, in steps that it allows (C1). */
-async function moveTo(tenant: TestTenant, to: number): Promise<void> {
-  let now = await clock(tenant, 'GET')
-  do {
-    now = Math.min(now + 400 * DAY, to)
-    await clock(tenant, 'PUT', { now: new Date(now).toISOString() })
-  } while (now < to)
-}
 
 export type Ids = { metrics: Map<string, string>; system: string; boards: Map<string, string> }
 
@@ -31,8 +13,8 @@ export type Ids = { metrics: Map<string, string>; system: string; boards: Map<st
 export async function configure(play: Play): Promise<{ tenant: TestTenant; ids: Ids }> {
   const { begins, economy, boards } = play.world
   const tenant = await newTenant()
-  await clock(tenant, 'DELETE')
-  await moveTo(tenant, begins)
+  await tenant.clock('DELETE')
+  await tenant.moveClock(begins)
   const metrics = new Map<string, string>()
   for (const key of ['m0', 'm1']) metrics.set(key, await tenant.metric(key))
   const attributes = new Map<string, string>()
@@ -113,7 +95,7 @@ export async function perform(
 ): Promise<Answer[]> {
   const [tenant, other] = apps
   if (action.do === 'clock') {
-    await moveTo(tenant, action.to)
+    await tenant.moveClock(action.to)
     return []
   }
   if (action.do === 'identify') {

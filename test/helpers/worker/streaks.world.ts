@@ -8,7 +8,7 @@ import {
   StreakReplay,
 } from '../../oracle/streaks.oracle'
 import type { PROFILE, StreakStep, StreakWorld } from '../../oracle/streaks.worlds'
-import { ADMIN_KEY, at, call, newTenant, type TestTenant } from './harness'
+import { at, newTenant, type TestTenant } from './harness'
 
 /**
  * Plays lives of one user to the service over HTTP. After each step, compares all reads with the oracle: the
@@ -16,7 +16,6 @@ import { ADMIN_KEY, at, call, newTenant, type TestTenant } from './harness'
  * triggers and of an achievement.
  */
 
-const DAY = 86_400_000
 const UNIT = 1_000_000
 const USER = '/users/ada'
 const PERIODS = 9
@@ -33,24 +32,9 @@ export const nothingSeen = () => ({
 })
 type Seen = ReturnType<typeof nothingSeen>
 
-async function clock(tenant: TestTenant, method: string, body?: unknown): Promise<number> {
-  const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
-  const answer = await call(tenant.send, method, '/admin/v1/test-clock', { body, headers })
-  expect([method, answer.status]).toEqual([method, 200])
-  return Date.parse(String(at(answer.body, 'now')))
-}
-
-async function moveTo(tenant: TestTenant, to: number): Promise<void> {
-  let now = await clock(tenant, 'GET')
-  do {
-    now = Math.min(now + 400 * DAY, to)
-    await clock(tenant, 'PUT', { now: new Date(now).toISOString() })
-  } while (now < to)
-}
-
 /** Returns to real time. */
 export async function toRealTime(): Promise<void> {
-  await clock(await newTenant(), 'DELETE')
+  await (await newTenant()).clock('DELETE')
 }
 
 const thresholdsBody = (thresholds: OracleThresholds) =>
@@ -96,10 +80,10 @@ class Life {
 
   async begin(): Promise<void> {
     const tenant = this.#tenant
-    await clock(tenant, 'DELETE')
+    await tenant.clock('DELETE')
     // The clock would run the due work of earlier worlds.
     await env.DB.prepare('DELETE FROM due_work').run()
-    await moveTo(tenant, this.#now)
+    await tenant.moveClock(this.#now)
     for (const key of this.#metrics) await tenant.metric(key)
     await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
     const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
@@ -144,7 +128,7 @@ class Life {
       const zone = this.#zone ?? 'UTC'
       const date = plusDays(dateIn(zone, this.#now), days)
       this.#now = Math.max(this.#now + 1, beginningOf(zone, date) + step.minute * 60_000)
-      await moveTo(this.#tenant, this.#now)
+      await this.#tenant.moveClock(this.#now)
       await this.#do(step)
       await this.#agrees(step.do)
     }
@@ -295,10 +279,10 @@ class Life {
   /** The walk over all users ends before the clock has moved (C1). */
   async #walk(): Promise<void> {
     this.#now += 1
-    await moveTo(this.#tenant, this.#now)
+    await this.#tenant.moveClock(this.#now)
   }
 
-  /** Whether streaks are off for the user or the tenant. */
+  /** True if streaks are off for the user or the tenant. */
   get #isOff() {
     return this.#isOut || !this.#settings.enabled
   }

@@ -3,16 +3,7 @@ import { expect, it } from 'vitest'
 import * as z from 'zod'
 import { readable } from '../../helpers/readable'
 import { START } from '../../helpers/time'
-import {
-  ADMIN_KEY,
-  at,
-  call,
-  newApp,
-  newTenant,
-  rowsEverywhere,
-  type TestTenant,
-  until,
-} from '../../helpers/worker/harness'
+import { at, newApp, newTenant, rowsEverywhere, type TestTenant, until } from '../../helpers/worker/harness'
 import {
   type Entry,
   type OracleAchievement,
@@ -168,12 +159,6 @@ const ACHIEVEMENTS: readonly OracleAchievement[] = (
   ] satisfies Omit<OracleAchievement, 'system'>[]
 ).map((one) => ({ ...one, system: 'xp' }))
 
-async function clock(tenant: TestTenant, method: string, body?: unknown): Promise<number> {
-  const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
-  const answer = await call(tenant.send, method, '/admin/v1/test-clock', { body, headers })
-  return Date.parse(String(at(answer.body, 'now')))
-}
-
 const EventRow = z.object({
   id: z.string(),
   metric_id: z.string(),
@@ -326,7 +311,7 @@ class World {
   /** Sends a command, and notes it unless it changed nothing. */
   async change(send: () => Promise<unknown>, entry: EntryAtMoment): Promise<void> {
     const before = await this.seq()
-    const now = await clock(this.tenant, 'GET')
+    const now = await this.tenant.clock('GET')
     await send()
     const seq = await this.seq()
     if (seq === before) return
@@ -449,8 +434,8 @@ class World {
         return this.change(set, { is: 'plan', value: step.value })
       }
       case 'wait': {
-        const now = await clock(this.tenant, 'GET')
-        await clock(this.tenant, 'PUT', { now: new Date(now + step.hours * HOUR).toISOString() })
+        const now = await this.tenant.clock('GET')
+        await this.tenant.clock('PUT', { now: new Date(now + step.hours * HOUR).toISOString() })
         return
       }
       default:
@@ -498,7 +483,7 @@ class World {
   }
 
   async boardsHold({ counting, ledger }: Recount): Promise<void> {
-    const today = new Date(await clock(this.tenant, 'GET')).toISOString().slice(0, 10)
+    const today = new Date(await this.tenant.clock('GET')).toISOString().slice(0, 10)
     const m0 = counting.filter(({ metric }) => metric === 'm0')
     const metric = (list: typeof m0) => sum(list.map(({ value }) => value)) / 1e6
     const points = (list: typeof ledger) => sum(list.map(({ amount }) => amount))
@@ -519,7 +504,7 @@ class World {
   }
 
   async summariesHold({ counting, ledger }: Recount): Promise<void> {
-    const now = await clock(this.tenant, 'GET')
+    const now = await this.tenant.clock('GET')
     const date = (moment: number) => new Date(moment).toISOString().slice(0, 10)
     const range = `aggregation=daily&startDate=${date(now - 40 * DAY)}&endDate=${date(now)}`
     const changes = async (path: string) => {
@@ -546,9 +531,9 @@ it('[V1, V2, V3, V4, P8, L12, P12] random worlds equal a count of the log withou
   await fc.assert(
     fc.asyncProperty(plans, async (plan) => {
       const tenant = await newTenant(newApp())
-      await clock(tenant, 'DELETE')
+      await tenant.clock('DELETE')
       const now = START + HOUR
-      await clock(tenant, 'PUT', { now: new Date(now).toISOString() })
+      await tenant.clock('PUT', { now: new Date(now).toISOString() })
       const world = new World(plan, tenant)
       await world.configure()
       for (const [n, step] of plan.steps.entries()) {

@@ -1,7 +1,7 @@
 import process from 'node:process'
 import fc from 'fast-check'
 import { afterEach, expect, it } from 'vitest'
-import { ADMIN_KEY, at, call, newApp, newTenant, type TestTenant, toApp } from '../../helpers/worker/harness'
+import { at, newApp, newTenant, type TestTenant } from '../../helpers/worker/harness'
 import { clear, configure, perform, read } from '../../helpers/worker/leaderboards.world'
 import { holds, localAt, offsetAt, plusDays, runNear, utcDate } from '../../oracle/calendar.oracle'
 import { exampleWorlds } from '../../oracle/leaderboards.examples'
@@ -194,10 +194,7 @@ async function holdsThrough(world: World): Promise<void> {
 }
 
 afterEach(async () => {
-  const { id } = await newTenant()
-  await call(toApp, 'DELETE', '/admin/v1/test-clock', {
-    headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': id },
-  })
+  await (await newTenant()).clock('DELETE')
 })
 
 /** A leap year. Every world begins in it. */
