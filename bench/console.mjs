@@ -39,7 +39,7 @@ async function openConsole(
   return { users, page, url: `${scene.server.url}/console`, user: String(Object(body)[0].id) }
 }
 
-/** Whether a page waits for an answer. It does not wait for the stream of live rankings, which has no end. */
+/** True if a page waits for an answer. It does not wait for the stream of live rankings, which has no end. */
 const isAnswered = (/** @type {import('playwright-core').Request} */ request) =>
   /\/v1\//.test(request.url()) && request.headers().accept !== 'text/event-stream'
 

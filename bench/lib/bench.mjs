@@ -114,7 +114,7 @@ export function save(name, cells, figures) {
   tell(`It took ${seconds} s, with a load of ${load.join(', ')}. The figures are in ${file}`)
 }
 
-/** The figure below which a part of all figures is. */
+/** The figure below which this part of the figures lies. With 0.5, it is the median. */
 export function quantile(/** @type {readonly number[]} */ figures, /** @type {number} */ part) {
   const sorted = figures.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
@@ -122,20 +122,20 @@ export function quantile(/** @type {readonly number[]} */ figures, /** @type {nu
 
 export const median = (/** @type {readonly number[]} */ figures) => quantile(figures, 0.5)
 
-/** The sum of a figure of several things. @template T */
+/** Adds up a figure of each thing. @template T */
 export const sumOf = (
   /** @type {readonly T[]} */ things,
   /** @type {(thing: T) => number} */ figure = Number,
 ) => things.reduce((sum, thing) => sum + figure(thing), 0)
 
-/** Numbers from 0 on. */
+/** The first whole numbers from 0 on. */
 export const numbersTo = (/** @type {number} */ count) => Array.from({ length: count }, (_, index) => index)
 
-/** A figure as text, with so many decimals. */
+/** A figure as text, with `digits` decimals. */
 export const fixed = (/** @type {number} */ figure, digits = 0) =>
   figure.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
 
-/** The least and the most of some figures, as one number if they are the same. */
+/** The range of some figures as text, such as `3–5`. If all are the same, it is that number. */
 export function spanOf(/** @type {readonly number[]} */ figures) {
   const [least, most] = [Math.min(...figures), Math.max(...figures)]
   return least === most ? `${most}` : `${least}–${most}`

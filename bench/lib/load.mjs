@@ -16,7 +16,11 @@ const PATIENCE = 20_000
 /** Events a second, and the time of each response in milliseconds. */
 /** @typedef {{ perSecond: number; waits: number[] }} Round */
 
-/** Where events go, and whose. @typedef {{ port: number; path: string; key: string; user: () => string }} To */
+/**
+ * Where events are sent, with which API key. `user` chooses the user of the next event.
+ *
+ * @typedef {{ port: number; path: string; key: string; user: () => string }} To
+ */
 
 /**
  * Sends events with idempotency keys from 32 clients at once, for `milliseconds`.

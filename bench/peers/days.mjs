@@ -62,8 +62,8 @@ function plan() {
  *
  * @param {import('../lib/server.mjs').Server} side
  * @param {boolean} isPeer
- * @returns {Promise<Map<string, { length: number; right: number }>>} of each streak the last length, and how
- *   many responses had the right length
+ * @returns {Promise<Map<string, { length: number; right: number }>>} for each streak, its last length, and
+ *   how many responses had the right length
  */
 export async function checkDays(side, isPeer) {
   const found = new Map()

@@ -13,9 +13,13 @@ const TIMES = 3
 
 /** @typedef {import('../lib/server.mjs').Server} Server */
 
-/** What a side has and what is right, of each check. @typedef {[found: unknown, wanted: unknown][]} Found */
+/**
+ * What a check found: each value of a side, and beside it the right value.
+ *
+ * @typedef {[found: unknown, wanted: unknown][]} Found
+ */
 
-/** Each check, by what it says in the table. */
+/** The checks, by their names in the table. */
 const CHECKS = /** @type {Record<string, (side: Server) => Promise<Found>>} */ ({
   [`${EVENTS * TIMES} parallel events of ${TIMES} users`]: checkParallel,
   [`${COPIES * TIMES} parallel events with ${TIMES} idempotency keys`]: checkCopies,

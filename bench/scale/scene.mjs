@@ -31,7 +31,7 @@ const STATE = '.wrangler/state/v3'
 /** True if user `number` has a streak that is alive. */
 export const isLive = (/** @type {number} */ number) => number % ONE_OF === 0
 export const livingOf = (/** @type {number} */ users) => Math.ceil(users / ONE_OF)
-/** How many of so many users have the attribute. */
+/** How many of the first `users` users have the attribute `plan`. */
 export const withPlan = (/** @type {number} */ users) => Math.floor((users + ONE_OF - 2) / ONE_OF)
 
 /**

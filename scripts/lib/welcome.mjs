@@ -53,7 +53,7 @@ ${command}
 }
 
 /**
- * Whether the demo's metric exists. A database that was configured before the demo was loaded does not have
+ * True if the demo's metric exists. A database that was configured before the demo was loaded does not have
  * it.
  *
  * @param {string} url

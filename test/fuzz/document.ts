@@ -74,7 +74,7 @@ const Document = z.object({
 export type Operation = {
   id: string
   isAdmin: boolean
-  /** Whether the operation belongs to a tenant, and so takes a `Tenant-ID`. */
+  /** True if the operation belongs to a tenant, and so takes a `Tenant-ID`. */
   ofTenant: boolean
   method: string
   path: string

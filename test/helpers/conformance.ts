@@ -21,11 +21,11 @@ export type Answered = {
 
 /** Properties of the test that change which responses are allowed. */
 export type Circumstances = {
-  /** Whether the test injects faults, so that the opaque 500 is allowed. The default is false. */
+  /** True if the test injects faults, so that the opaque 500 is allowed. The default is false. */
   mayFail?: boolean
-  /** Whether the test replaces the database, so that a 503 is allowed. The default is false. */
+  /** True if the test replaces the database, so that a 503 is allowed. The default is false. */
   isDatabaseReplaced?: boolean
-  /** Whether the request went to ADMIN_HOST. There, /v1 is the admin interface (G1). */
+  /** True if the request went to ADMIN_HOST. There, /v1 is the admin interface (G1). */
   toAdminHost?: boolean
   /** The operations to check against. The default is all operations of the service. */
   operations?: readonly OperationSpec[]
@@ -78,7 +78,7 @@ export async function conforming(
   throw new Error(`This response is not in the contract: ${found.join('; ')}\n${text.slice(0, 2_000)}`)
 }
 
-/** Whether a response is a stream of events. It has no end that a test could wait for. */
+/** True if a response is a stream of events. It has no end that a test could wait for. */
 export const isEventStream = (headers: Headers) => headers.get('content-type') === 'text/event-stream'
 
 /**
@@ -221,7 +221,7 @@ function operationAt(
   return best?.spec
 }
 
-/** Whether the path is the path of some operation. */
+/** True if the path is the path of some operation. */
 const hasOtherMethod = (operations: readonly OperationSpec[], path: string): boolean =>
   operations.some(({ method }) => operationAt(operations, method.toUpperCase(), path) !== undefined)
 

@@ -79,7 +79,7 @@ export function runsUpTo(schedule: OracleSchedule, date: string, wrong?: WrongRu
 
 const MONTHS = { month: 1, year: 12 }
 
-/** Whether a run holds a date. */
+/** True if a run holds a date. */
 export const holds = ({ start, end }: OracleRun, date: string) =>
   start <= date && (end === null || date <= end)
 

@@ -103,7 +103,7 @@ function logBefore(entries: readonly Entry[], until: number): LoggedEvent[] {
   return past.flatMap((one) => (one.is === 'event' && !voided.has(one.id) ? [one] : []))
 }
 
-/** Whether an event is one that a trigger counts. */
+/** True if an event is one that a trigger counts. */
 function isCounted(event: LoggedEvent, trigger: OracleTrigger): boolean {
   if (event.metric !== trigger.metric) return false
   if (trigger.kind === null) return true
@@ -134,14 +134,14 @@ function streakAfter(past: readonly Entry[]): number {
   return last - day
 }
 
-/** Whether the streak was lost between an entry and the one before it. */
+/** True if the streak was lost between an entry and the one before it. */
 function wasLost(past: readonly Entry[]): boolean {
   const entry = past.at(-1)
   const active = activeDays(past.slice(0, -1))
   return entry !== undefined && 'day' in entry && dayOf(entry.day) - Math.max(...active) > 1
 }
 
-/** Whether the condition of an achievement is true after the last of some entries (A2). */
+/** True if the condition of an achievement is true after the last of some entries (A2). */
 function isTrue(
   { completes, plan }: OracleAchievement,
   past: readonly Entry[],
@@ -180,7 +180,7 @@ export function recount(entries: readonly Entry[], achievements: readonly Oracle
   const takenAt = new Map<string, number>()
   /** The triggers that gave points for completions that were taken back without them. */
   const paid = new Set<string>()
-  /** Whether a condition has been true from the take-back up to the entry before this one (V4). */
+  /** True if a condition has been true from the take-back up to the entry before this one (V4). */
   const hasStayedTrue = (one: OracleAchievement, nth: number): boolean => {
     const taken = takenAt.get(one.id)
     if (taken === undefined) return false

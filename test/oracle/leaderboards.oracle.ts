@@ -105,7 +105,7 @@ export function extent(board: OracleBoard, run: OracleRun, { log, mutant }: View
   return log.length
 }
 
-/** Whether a change counts in a run: by its local date, inside the daily window (L1). */
+/** True if a change counts in a run: by its local date, inside the daily window (L1). */
 export function counts(
   board: OracleBoard,
   run: OracleRun,

@@ -179,7 +179,7 @@ export class Play {
 }
 
 /**
- * Whether parallel events of a user have the same result in any order: positive values of one metric, by an
+ * True if parallel events of a user have the same result in any order: positive values of one metric, by an
  * existing user who does not change.
  */
 function isAnyOrder(one: WorldEvent & { isNew: boolean }, other: WorldEvent): boolean {

@@ -106,7 +106,7 @@ function eventsBefore(actions: readonly UserAction[], at: number): { date: strin
   })
 }
 
-/** Whether a type comes at a time of a local date. */
+/** True if a type comes at a time of a local date. */
 function isTime({ recap, streak }: OracleTimes, type: Type, date: string, time: string): boolean {
   const isDaily = type === 'streak_reminder' && streak === 'daily'
   if (time !== (isDaily ? '20:00:00.000' : '09:00:00.000')) return false

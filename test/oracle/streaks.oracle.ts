@@ -141,7 +141,7 @@ type Logged =
   | { do: 'move'; from: string; to: string }
   | { do: 'switch'; isOff: boolean; date: string }
 
-/** Whether freezes are earned in the same way. */
+/** True if freezes are earned in the same way. */
 const isEarnedAlike = (one: OracleFreezes | null, other: OracleFreezes | null) =>
   one?.interval === other?.interval && one?.amount === other?.amount && one?.max === other?.max
 
@@ -185,9 +185,9 @@ export class StreakReplay {
   #counted = new Map<number, { period: string; metric: string; value: number }>()
   #voided = new Set<number>()
   #deletedMetrics = new Set<string>()
-  /** Whether the tenant's streaks are off. */
+  /** True if the tenant's streaks are off. */
   #isOff = false
-  /** Whether the log is being recounted (S9). */
+  /** True if the log is being recounted (S9). */
   #recounting = false
 
   constructor(settings: OracleSettings, ...wrong: readonly WrongStreaks[]) {
@@ -201,7 +201,7 @@ export class StreakReplay {
     return this.#date
   }
 
-  /** Whether the user was created. */
+  /** True if the user was created. */
   get exists() {
     return this.#created !== ''
   }
@@ -496,7 +496,7 @@ export class StreakReplay {
     }
   }
 
-  /** Whether travel may spare a date that was skipped: one of any seven in a row (S4, S11). */
+  /** True if travel may spare a date that was skipped: one of any seven in a row (S4, S11). */
   #maySpare(period: string): boolean {
     if (this.#is('[S4] a date that was skipped is missed')) return false
     if (this.#settings.frequency !== 'daily') return this.#is('[S11] a week or month is spared')
@@ -526,7 +526,7 @@ export class StreakReplay {
     return true
   }
 
-  /** Whether a pause covers a day of a period. */
+  /** True if a pause covers a day of a period. */
   #isPaused(period: string): boolean {
     const end = this.#after(period)
     const pauses = [...this.#pauses.values(), ...this.#deleted]
@@ -580,7 +580,7 @@ export class StreakReplay {
     this.#endSkipped(plusDays(to, -days))
   }
 
-  /** Whether the streak is shown and in webhook events. It is counted in any case (S10). */
+  /** True if the streak is shown and in webhook events. It is counted in any case (S10). */
   get isOn() {
     return (
       this.#settings.enabled &&

@@ -43,7 +43,7 @@ export type StreakWorld = {
   settings: OracleSettings
   begins: number
   zone: string | null
-  /** Whether the tenant may change the frequency, and switch streaks off and on. */
+  /** True if the tenant may change the frequency, and switch streaks off and on. */
   switches: boolean
   steps: StreakStep[]
 }

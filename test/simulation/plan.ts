@@ -36,7 +36,7 @@ export type Size = {
   lives: number
   batches: number
   profiles: number
-  /** Whether webhooks get all events, or only rare ones. */
+  /** True if webhooks get all events. If not, they get only rare ones. */
   tellsAll: boolean
 }
 
@@ -182,7 +182,7 @@ class Maker {
   readonly #known = new Set<string>()
   #marks = 0
   #keys: Sent[] = []
-  /** Whether the tenant's streaks are on. */
+  /** True if the tenant's streaks are on. */
   #isOn = true
 
   constructor(random: Random, size: Size, users: readonly string[], moves: boolean) {

@@ -17,7 +17,7 @@ const isObject = (value: unknown): value is Json =>
 /** A hint in failure messages. */
 const WHERE = 'add the missing text to a chapter in src/reference'
 
-/** Whether a value is a useful sentence. */
+/** True if a value is a useful sentence. */
 const isSentence = (text: unknown) => typeof text === 'string' && /^\S.*[.)]$/s.test(text)
 
 function operationsOf(document: OpenApiDocument): OperationObject[] {

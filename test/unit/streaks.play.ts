@@ -132,7 +132,7 @@ class Service {
   #config: Configuration
   readonly runs = new Map<number, StreakRun>()
   readonly pauses = new Map<string, Pause>()
-  /** Whether a recount knows all changes of zone. Only the last 100 are kept (S9), and undone ones go. */
+  /** True if a recount knows all changes of zone. Only the last 100 are kept (S9), and undone ones go. */
   isWhole = true
 
   constructor(config: Configuration) {
@@ -273,12 +273,13 @@ export class Play {
   #pauses: string[] = []
   #wentWest = false
   #isPlain = true
-  /** Whether the tenant has switched streaks off, and whether the user has changed the zone. */
+  /** True if the tenant has ever switched streaks off. */
   #wasOff = false
+  /** True if the user has ever changed the zone. */
   #hasMoved = false
   /** The first date that had not ended after the last step. */
   #open = ''
-  /** Whether the goal of the life has changed, or an event does not count any more. */
+  /** True if the goal of the life has changed, or an event does not count any more. */
   #hasNewGoal = false
   #isAchieved = false
   /** How often the streak was extended so far. */

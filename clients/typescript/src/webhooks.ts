@@ -66,7 +66,7 @@ function headerOf(headers: ReceivedRequest['headers'], name: string): string | n
   return typeof value === 'string' ? value : (value?.[0] ?? null)
 }
 
-/** Whether these are the headers of a `Request`, which need not be one of this realm. */
+/** True if these are the headers of a `Request`, which need not be one of this realm. */
 const isHeaders = (headers: ReceivedRequest['headers']): headers is Headers =>
   'get' in headers && typeof headers.get === 'function'
 

@@ -24,7 +24,7 @@ export type Example = {
   heading: string
   commands: string
   expected: Answer | null
-  /** Whether the page says that the result comes a moment later. */
+  /** True if the page says that the result comes a moment later. */
   isLate: boolean
 }
 
@@ -50,7 +50,7 @@ export function blocksOf(page: string): Block[] {
   })
 }
 
-/** Whether a block is for a shell. */
+/** True if a block is for a shell. */
 export const isShell = ({ language }: Block): boolean => ['bash', 'sh'].includes(language)
 
 const EXAMPLE =

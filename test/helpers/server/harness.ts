@@ -68,7 +68,7 @@ export type StartOptions = {
    * the Worker the first time.
    */
   by?: 'npm' | 'node' | 'serve'
-  /** Whether it leads a process group of its own, so that `kill` is one signal to each of its groups. */
+  /** True if it leads a process group of its own, so that `kill` is one signal to each of its groups. */
   ownGroup?: boolean
   /**
    * What the test clock shows at the first start of `npm start`. By default it is not set, so real time counts. A

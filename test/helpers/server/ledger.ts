@@ -31,9 +31,9 @@ export type Entry = {
   batch: number | null
   /** The day on which it was sent, counted from the first day. */
   day: number
-  /** Whether a client knows that it counts: by a response, by reading the state, or by a retry. */
+  /** True if a client knows that it counts: by a response, by reading the state, or by a retry. */
   counted: boolean
-  /** Whether the only possible 201 was returned, or can no longer be returned. */
+  /** True if the only possible 201 was returned, or can no longer be returned. */
   isTaken: boolean
   /** From the response. */
   eventId?: string

@@ -56,7 +56,7 @@ export function userIdOf(event: unknown): string {
   return typeof id === 'string' ? id : ''
 }
 
-/** Whether a value is an idempotency key that a header can carry unchanged (E4). */
+/** True for an idempotency key (E4) that is valid as the value of a header. */
 const isKey = (value: unknown): value is string =>
   typeof value === 'string' && /^(?!\s*$)([^\p{Control}\p{Surrogate}]|\t){1,255}$/u.test(value)
 
@@ -67,7 +67,7 @@ function headerText(text: string): string {
   return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join('')
 }
 
-/** Whether this runtime sends headers in UTF-8 by itself, as Workers do. Others refuse such characters. */
+/** True if this runtime sends headers in UTF-8 by itself, as Workers do. Others refuse such characters. */
 function encodesHeaders(): boolean {
   try {
     new Headers({ test: '✓' })

@@ -15,7 +15,7 @@ export class KeySource {
     this.#now = now
   }
 
-  /** Whether a key that was refused can be replaced. */
+  /** True if a key that was refused can be replaced. */
   get isReplaceable(): boolean {
     return typeof this.#source === 'function'
   }

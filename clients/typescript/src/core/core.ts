@@ -73,7 +73,7 @@ interface AnyRequest {
 /** The options of a caller, with those of the operation. */
 interface CallSettings extends CallOptions {
   /**
-   * Whether the request may be sent twice. By default all methods but POST may (Sending again, docs/api.md).
+   * True if the request may be sent twice. By default all methods but POST may (Sending again, docs/api.md).
    */
   isRepeatable?: boolean
 }
@@ -88,7 +88,7 @@ export interface Sending extends CallSettings {
   query?: object | undefined
   body?: unknown
   accept?: string
-  /** Whether the answer may take longer than the timeout, once it has begun. */
+  /** True if the answer may take longer than the timeout, once it has begun. */
   isStream?: boolean
 }
 

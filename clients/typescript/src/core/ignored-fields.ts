@@ -30,7 +30,7 @@ export class IgnoredFields {
   }
 }
 
-/** Whether `NODE_ENV` names another mode than `production`. Servers in production often do not set it. */
+/** True if `NODE_ENV` is set, and not to `production`. Servers in production often do not set it. */
 function isDevelopment(): boolean {
   try {
     const mode = process.env.NODE_ENV

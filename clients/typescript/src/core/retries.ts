@@ -20,10 +20,10 @@ export interface Runtime {
   random(): number
 }
 
-/** Whether the service asks for another try, with any method: it has stored nothing. */
+/** True if the service asks for another try, with any method: it has stored nothing. */
 export const isRefusedForNow = (status: number): boolean => status === 429 || status === 408
 
-/** Whether another try may help, if the request may be sent twice. */
+/** True if another try may help, if the request may be sent twice. */
 export const isFailureForNow = (status: number): boolean => status === 0 || status >= 500
 
 /** The seconds that `Retry-After` names, as a number or a date. Null if it is missing or has another form. */

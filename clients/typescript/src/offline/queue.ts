@@ -261,10 +261,10 @@ function copyOf(metric: string, event: NewEvent): NewEvent {
   return JSON.parse(JSON.stringify(event))
 }
 
-/** Whether sending an event again cannot help. After a 401 or 403 another key may help. */
+/** True if sending an event again cannot help. After a 401 or 403 another key may help. */
 const isRefusedForGood = (status: number): boolean =>
   status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status)
 
-/** Whether a failure concerns all users: the network, the key, or a pause that the service asks for. */
+/** True if the events of other users would fail too: by the network, by the key, or because the service is busy. */
 const isForAll = (error: unknown): boolean =>
   error instanceof LaurelError && (error.retryAfter !== null || [0, 401, 408, 429].includes(error.status))
