@@ -8,7 +8,7 @@ import { bucketOf } from '../../src/lib/ids'
 import { newContext } from '../../src/platform/context'
 import { present, START } from '../helpers/time'
 import { DAY, dateAt } from '../helpers/worker/boards'
-import { faultyAll, lost } from '../helpers/worker/faulty'
+import { faultyAll, intercepted, lost } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,
@@ -41,26 +41,9 @@ function userIn(tenant: TestTenant, name: Name, nth = 0): string {
 /** A database that runs something before each batch, which may throw. */
 function watched(name: Name, before: (texts: string[]) => void) {
   const d1 = databases().find((one) => one.name === name)?.d1 ?? env.DB
-  const texts = new WeakMap<object, string>()
-  const proxy = new Proxy(d1, {
-    get: (target, property) => {
-      if (property === 'prepare') {
-        return (sql: string) => ({
-          bind: (...values: unknown[]) => {
-            const bound = target.prepare(sql).bind(...values)
-            texts.set(bound, sql)
-            return bound
-          },
-        })
-      }
-      if (property === 'batch') {
-        return async (statements: D1PreparedStatement[]) => {
-          before(statements.map((one) => texts.get(one) ?? ''))
-          return target.batch(statements)
-        }
-      }
-      return Reflect.get(target, property, target)
-    },
+  const proxy = intercepted(d1, async ({ texts, run }) => {
+    before(texts)
+    return run()
   })
   return { [name]: proxy }
 }

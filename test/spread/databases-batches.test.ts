@@ -4,7 +4,7 @@ import { systemNow } from '../../src/lib/system-clock'
 import type { TenantContext } from '../../src/platform/context'
 import { forgetTime, moveTo, NOON } from '../helpers/worker/boards'
 import { contextOf, contextWith, worksOf } from '../helpers/worker/contexts'
-import { behind, type Fault, lost } from '../helpers/worker/faulty-databases'
+import { behind, type Fault, lost } from '../helpers/worker/faulty'
 import { at, databases, newTenant, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
 import { event, logOf, muted, processed, read, send } from '../helpers/worker/inbox'
 

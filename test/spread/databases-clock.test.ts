@@ -6,7 +6,7 @@ import { bucketOf } from '../../src/lib/ids'
 import { newContext } from '../../src/platform/context'
 import * as clocks from '../../src/platform/databases/copies'
 import { START } from '../helpers/time'
-import { behind, lost } from '../helpers/worker/faulty-databases'
+import { behind, lost } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,

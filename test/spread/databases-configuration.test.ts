@@ -6,7 +6,7 @@ import { backdateJob } from '../../src/features/achievements/backdate'
 import { newContext } from '../../src/platform/context'
 import { workOf } from '../../src/time/due-work.sql'
 import { everyPlace, whenBy } from '../helpers/worker/contexts'
-import { lost } from '../helpers/worker/faulty'
+import { intercepted, lost } from '../helpers/worker/faulty'
 import { at, databases, newApp, newTenant, spread, type TestTenant, userIn } from '../helpers/worker/harness'
 
 /* [B4] Changes of the configuration with three databases, and with faults in each of them. */
@@ -19,32 +19,7 @@ function withFault(
   fault: (texts: string[], send: () => Promise<D1Result[]>) => Promise<D1Result[]>,
 ) {
   const d1 = databases().find((one) => one.name === name)?.d1 ?? env.DB
-  const texts = new WeakMap<object, string>()
-  const proxy = new Proxy(d1, {
-    get: (target, property) => {
-      if (property === 'prepare') {
-        return (sql: string) => {
-          const statement = target.prepare(sql)
-          return {
-            bind: (...values: unknown[]) => {
-              const bound = statement.bind(...values)
-              texts.set(bound, sql)
-              return bound
-            },
-          }
-        }
-      }
-      if (property === 'batch') {
-        return (statements: D1PreparedStatement[]) =>
-          fault(
-            statements.map((one) => texts.get(one) ?? ''),
-            () => target.batch(statements),
-          )
-      }
-      return Reflect.get(target, property, target)
-    },
-  })
-  return { [name]: proxy }
+  return { [name]: intercepted(d1, ({ texts, run }) => fault(texts, run)) }
 }
 
 /** A database that can't be reached any more once a change was prepared in it. */

@@ -16,7 +16,7 @@ import type { Bindings } from '../../src/platform/env'
 import worker from '../../src/worker'
 import { Timekeeper } from '../../src/worker/objects'
 import { START } from '../helpers/time'
-import { awayAfter, faulty, lost } from '../helpers/worker/faulty'
+import { awayAfter, faulty, intercepted, lost } from '../helpers/worker/faulty'
 import { databases, newTenant, rowsEverywhere, userIn } from '../helpers/worker/harness'
 
 /* The notes of the cron trigger in several databases. The tests depend on their order: users come later. */
@@ -213,12 +213,9 @@ describe('[C2, B1] a hundred databases', () => {
     const last = databases().at(-1)?.d1 ?? env.DB
     const bindings = names.map((name, n) => {
       const d1 = databases()[n]?.d1 ?? last
-      const batch = (statements: D1PreparedStatement[]) => {
+      const counted = intercepted(d1, ({ run }) => {
         sent.batches += 1
-        return d1.batch(statements)
-      }
-      const counted = new Proxy(d1, {
-        get: (target, key) => (key === 'batch' ? batch : Reflect.get(target, key, target)),
+        return run()
       })
       return [name, counted] as const
     })

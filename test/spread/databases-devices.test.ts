@@ -4,7 +4,7 @@ import { newInstance } from '../../src/configuration/configuration'
 import { newContext } from '../../src/platform/context'
 import { takeDevices } from '../../src/store/users/devices.sql'
 import { countEach, LAST, moveAll, NAMES, settle, wake, weigh } from '../helpers/worker/databases-moves'
-import { behind, lost } from '../helpers/worker/faulty-databases'
+import { behind, lost } from '../helpers/worker/faulty'
 import {
   at,
   newApp,

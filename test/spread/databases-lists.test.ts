@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bucketOf } from '../../src/lib/ids'
 import { utf8Bytes } from '../../src/lib/packed'
 import { anotherUuid } from '../helpers/readable'
-import { lost } from '../helpers/worker/faulty'
+import { behind, lost } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,
@@ -327,28 +327,18 @@ async function moveAll(tenant: TestTenant, from: string, to: string): Promise<vo
  */
 function watched(onScan: (turn: number) => Promise<void> = async () => undefined) {
   const seen = { turn: 0, most: 0, bytes: 0 }
-  const bindings = Object.fromEntries(
-    databases().map(({ name, d1 }) => [
-      name,
-      new Proxy(d1, {
-        get: (target, property) => {
-          if (property !== 'batch') return Reflect.get(target, property, target)
-          return async (statements: D1PreparedStatement[]) => {
-            const results = await target.batch(statements)
-            const rows = Math.max(...results.map(({ meta }) => meta.rows_read))
-            seen.most = Math.max(seen.most, rows)
-            const answer = JSON.stringify(results.map(({ results: found }) => found))
-            seen.bytes = Math.max(seen.bytes, utf8Bytes(answer))
-            if (rows > 1_000) {
-              seen.turn += 1
-              await onScan(seen.turn)
-            }
-            return results
-          }
-        },
-      }),
-    ]),
-  )
+  const bindings = behind(async ({ run }) => {
+    const results = await run()
+    const rows = Math.max(...results.map(({ meta }) => meta.rows_read))
+    seen.most = Math.max(seen.most, rows)
+    const answer = JSON.stringify(results.map(({ results: found }) => found))
+    seen.bytes = Math.max(seen.bytes, utf8Bytes(answer))
+    if (rows > 1_000) {
+      seen.turn += 1
+      await onScan(seen.turn)
+    }
+    return results
+  })
   return { seen, app: newApp(bindings) }
 }
 

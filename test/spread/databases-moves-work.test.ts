@@ -21,7 +21,7 @@ import {
   wake,
   weigh,
 } from '../helpers/worker/databases-moves'
-import { behind, lost } from '../helpers/worker/faulty-databases'
+import { behind, lost } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,

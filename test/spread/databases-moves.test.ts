@@ -32,7 +32,7 @@ import {
   wake,
   weigh,
 } from '../helpers/worker/databases-moves'
-import { behind } from '../helpers/worker/faulty-databases'
+import { behind } from '../helpers/worker/faulty'
 import { ADMIN_KEY, at, call, databases, newApp, type Send, toApp, until } from '../helpers/worker/harness'
 
 afterEach(() => weigh({}))

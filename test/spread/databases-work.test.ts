@@ -16,7 +16,7 @@ import { present, TODAY } from '../helpers/time'
 import { DAY, forgetTime, moveTo } from '../helpers/worker/boards'
 import { whenBy, workWith } from '../helpers/worker/contexts'
 import { moveAll, NAMES, usersByDatabase, wake, weigh } from '../helpers/worker/databases-moves'
-import { behind, type Call, lost } from '../helpers/worker/faulty-databases'
+import { behind, type Call, lost } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,

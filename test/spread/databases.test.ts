@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, test } from 'vitest'
 import { bucketOf } from '../../src/lib/ids'
+import { behind } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,
@@ -71,20 +72,10 @@ describe('[B1, B2] users over three databases', () => {
     const user = userIn(tenant, 'DB_3')
     await tenant.event('words', user, 1)
     const used = new Set<string>()
-    const watched = Object.fromEntries(
-      databases().map(({ name, d1 }) => [
-        name,
-        new Proxy(d1, {
-          get: (target, property) => {
-            if (property !== 'batch') return Reflect.get(target, property, target)
-            return (statements: D1PreparedStatement[]) => {
-              used.add(name)
-              return target.batch(statements)
-            }
-          },
-        }),
-      ]),
-    )
+    const watched = behind(({ database, run }) => {
+      used.add(database)
+      return run()
+    })
     const app = newApp(watched)
     const through = tenant.through(app)
     await through.event('words', user, 1)

@@ -3,6 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import type { OperationSpec } from '../../src/api/operation'
 import { variables } from '../../src/platform/env'
 import { adminOperations, applicationOperations } from '../../src/worker/operations'
+import { awayAfter } from '../helpers/worker/faulty'
 import { ADMIN_KEY, at, call, newApp, newTenant, type TestTenant, toApp } from '../helpers/worker/harness'
 
 const MIB = 1_048_576
@@ -626,14 +627,7 @@ describe('log lines', () => {
     await tenant.admin('POST', '/application-api-keys', [{ userId: 'secret-user' }])
     await tenant.admin('POST', '/admin-api-keys', [{ name: 'secret-name' }])
     errors.mockClear()
-    const DB = new Proxy(env.DB, {
-      get(target, name) {
-        if (name === 'prepare') return (sql: string) => target.prepare(sql)
-        return async () => {
-          throw new Error('D1_ERROR: out of order')
-        }
-      },
-    })
+    const DB = awayAfter(0, () => new Error('D1_ERROR: out of order'))
     const broken = tenant.through(newApp({ DB }))
     for (const path of ['/v1/users/secret-user', '/v1/metrics/words/event']) {
       const request = new Request(`http://laurel.test${path}`, {

@@ -9,7 +9,7 @@ import { newContext } from '../../src/platform/context'
 import { adminOperations } from '../../src/worker/operations'
 import { present, START, TODAY } from '../helpers/time'
 import { type Ask, callsOf, carryOn, send as sendTo, settle, type World } from '../helpers/walk'
-import { lost } from '../helpers/worker/faulty'
+import { intercepted, lost } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   type Answer,
@@ -496,30 +496,11 @@ describe.skipIf(databases().length > 1)('[Z1] a batch that fails', () => {
   /** D1 that loses the next batch with an entry, before or after it is stored. */
   const losing = (when: 'before' | 'after') => {
     let left = 1
-    const texts = new WeakMap<object, string>()
-    const DB = new Proxy(env.DB, {
-      get(target, name) {
-        if (name === 'prepare')
-          return (sql: string) => {
-            const bound = target.prepare(sql)
-            return {
-              bind: (...params: unknown[]) => {
-                const statement = bound.bind(...params)
-                texts.set(statement, sql)
-                return statement
-              },
-            }
-          }
-        if (name === 'batch')
-          return async (statements: D1PreparedStatement[]) => {
-            const isLogged = statements.some((one) => texts.get(one)?.includes('INTO audit_log'))
-            if (!isLogged || left === 0) return target.batch(statements)
-            left -= 1
-            if (when === 'after') await target.batch(statements)
-            throw lost()
-          }
-        throw new Error(`Unexpected use of D1: ${String(name)}`)
-      },
+    const DB = intercepted(env.DB, async ({ texts, run }) => {
+      if (left === 0 || !texts.some((text) => text.includes('INTO audit_log'))) return run()
+      left -= 1
+      if (when === 'after') await run()
+      throw lost()
     })
     return newApp({ DB })
   }

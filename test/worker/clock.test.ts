@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
 import { present } from '../helpers/time'
+import { intercepted } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,
@@ -35,23 +36,10 @@ const iso = (ms: number) => new Date(ms).toISOString()
 
 /** D1 that calls `after` after each batch, with the SQL of the batch's first statement. */
 function interposed(after: (sql: string) => Promise<void>): D1Database {
-  const texts = new WeakMap<object, string>()
-  return new Proxy(env.DB, {
-    get(target, name) {
-      if (name === 'prepare')
-        return (sql: string) => ({
-          bind: (...values: unknown[]) => {
-            const statement = target.prepare(sql).bind(...values)
-            texts.set(statement, sql)
-            return statement
-          },
-        })
-      return async (statements: D1PreparedStatement[]) => {
-        const results = await target.batch(statements)
-        await after((statements[0] && texts.get(statements[0])) ?? '')
-        return results
-      }
-    },
+  return intercepted(env.DB, async ({ texts, run }) => {
+    const results = await run()
+    await after(texts[0] ?? '')
+    return results
   })
 }
 

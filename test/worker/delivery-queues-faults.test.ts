@@ -17,7 +17,7 @@ import {
   type WithHook,
   withHook,
 } from '../helpers/worker/delivery-queues'
-import { lost } from '../helpers/worker/faulty'
+import { awayAfter, lost } from '../helpers/worker/faulty'
 import { expectBetween } from '../helpers/worker/harness'
 
 beforeEach(() => moveTo(NOON))
@@ -196,10 +196,7 @@ describe('D1 is unavailable', () => {
   it('while the queue sends: no message is lost, and it is sent when D1 is available again', async () => {
     const setup = await withHook()
     const one = message(NOON)
-    const away = new Proxy(env.DB, {
-      get: (target, name) =>
-        name === 'batch' ? () => Promise.reject(lost()) : Reflect.get(target, name, target).bind(target),
-    })
+    const away = awayAfter(0)
     const inside = (work: (deliveryQueue: Courier) => Promise<void>) =>
       runInDurableObject(setup.deliveryQueue, async (instance, { storage }) => {
         if (!(instance instanceof Courier)) throw new Error('This is no delivery queue.')

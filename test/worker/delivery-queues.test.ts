@@ -21,14 +21,8 @@ import {
   type WithHook,
   withHook,
 } from '../helpers/worker/delivery-queues'
-import {
-  lastDatabase,
-  newApp,
-  newTenantInLast,
-  replaced,
-  rowsEverywhere,
-  until,
-} from '../helpers/worker/harness'
+import { behind } from '../helpers/worker/faulty'
+import { lastDatabase, newApp, newTenantInLast, rowsEverywhere, until } from '../helpers/worker/harness'
 import { Hook } from '../helpers/worker/receiver'
 
 beforeEach(() => moveTo(NOON))
@@ -542,26 +536,15 @@ it('[C1] a move of the clock sends the messages of events at its very end', asyn
   // The completion happens after the last search for due work.
   let hasLooked = false
   let hasHappened = false
-  const looking = replaced(
-    (d1) =>
-      new Proxy(d1, {
-        get: (target, name) => {
-          if (name === 'prepare')
-            return (sql: string) => {
-              hasLooked ||= /SELECT kind, .* FROM due_work/.test(sql)
-              return target.prepare(sql)
-            }
-          return async (statements: D1PreparedStatement[]) => {
-            const results = await target.batch(statements)
-            if (!hasLooked || hasHappened) return results
-            hasHappened = true
-            const done = await unheard.app('POST', '/achievements/hello/complete', { user: { id: 'ada' } })
-            expect(done.status).toBe(201)
-            return results
-          }
-        },
-      }),
-  )
+  const looking = behind(async ({ texts, run }) => {
+    hasLooked ||= texts.some((text) => /SELECT kind, .* FROM due_work/.test(text))
+    const results = await run()
+    if (!hasLooked || hasHappened) return results
+    hasHappened = true
+    const done = await unheard.app('POST', '/achievements/hello/complete', { user: { id: 'ada' } })
+    expect(done.status).toBe(201)
+    return results
+  })
   const [from, to] = [instant(NOON - MINUTE), instant(NOON)]
   const grace = { first: 0, finals: 0 }
   const places = await everyPlace(tenant.id, looking)

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { anotherUuid } from '../helpers/readable'
-import { lost } from '../helpers/worker/faulty'
+import { intercepted, lost } from '../helpers/worker/faulty'
 import {
   at,
   lastDatabase,
@@ -15,35 +15,14 @@ import {
 function holding(isHeld: (sql: string) => boolean) {
   const held = Promise.withResolvers<void>()
   const reached = Promise.withResolvers<void>()
-  const texts = new WeakMap<object, string>()
   let once = true
-  const DB = new Proxy(env.DB, {
-    get(target, name) {
-      if (name === 'prepare') {
-        return (sql: string) => {
-          const statement = target.prepare(sql)
-          const bind = statement.bind.bind(statement)
-          statement.bind = (...values) => {
-            const bound = bind(...values)
-            texts.set(bound, sql)
-            return bound
-          }
-          return statement
-        }
-      }
-      if (name === 'batch') {
-        return async (statements: D1PreparedStatement[]) => {
-          if (once && statements.some((one) => isHeld(texts.get(one) ?? ''))) {
-            once = false
-            reached.resolve()
-            await held.promise
-          }
-          return target.batch(statements)
-        }
-      }
-      const value: unknown = Reflect.get(target, name, target)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
+  const DB = intercepted(env.DB, async ({ texts, run }) => {
+    if (once && texts.some(isHeld)) {
+      once = false
+      reached.resolve()
+      await held.promise
+    }
+    return run()
   })
   return { DB, reached: reached.promise, release: held.resolve }
 }
@@ -163,19 +142,11 @@ describe('summaries of many users', () => {
 describe('a change of the configuration', () => {
   it("[G3] succeeds if it was stored and D1's response was lost", async () => {
     let losses = 0
-    const DB = new Proxy(env.DB, {
-      get(target, name) {
-        if (name === 'batch') {
-          return async (statements: D1PreparedStatement[]) => {
-            const results = await target.batch(statements)
-            if (losses > 0 || !results.some(({ meta }) => meta.rows_written > 0)) return results
-            losses += 1
-            throw lost()
-          }
-        }
-        const value: unknown = Reflect.get(target, name, target)
-        return typeof value === 'function' ? value.bind(target) : value
-      },
+    const DB = intercepted(env.DB, async ({ run }) => {
+      const results = await run()
+      if (losses > 0 || !results.some(({ meta }) => meta.rows_written > 0)) return results
+      losses += 1
+      throw lost()
     })
     const tenant = await newTenant()
     const id = await tenant.through(newApp({ DB })).metric('words')

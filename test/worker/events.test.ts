@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { at, newApp, newTenant, replaced } from '../helpers/worker/harness'
+import { behind } from '../helpers/worker/faulty'
+import { at, newApp, newTenant } from '../helpers/worker/harness'
 
 async function withXp(tenant: Awaited<ReturnType<typeof newTenant>>) {
   const metric = await tenant.metric('words')
@@ -55,21 +56,11 @@ describe('an event', () => {
       },
     })
     let conflicts = 0
-    const counting = replaced(
-      (d1) =>
-        new Proxy(d1, {
-          get(target, name) {
-            if (name === 'batch') {
-              return (statements: D1PreparedStatement[]) =>
-                target.batch(statements).catch((error: unknown) => {
-                  if (String(error).includes('laurel-conflict')) conflicts += 1
-                  throw error
-                })
-            }
-            const value: unknown = Reflect.get(target, name, target)
-            return typeof value === 'function' ? value.bind(target) : value
-          },
-        }),
+    const counting = behind(({ run }) =>
+      run().catch((error: unknown) => {
+        if (String(error).includes('laurel-conflict')) conflicts += 1
+        throw error
+      }),
     )
     const one = await newTenant(newApp({ USER_LANE, ...counting }))
     const two = one.through(newApp({ USER_LANE, ...counting }))

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { IMPLICIT_TENANT_ID } from '../../src/access/tenants.sql'
 import { NEEDED_MIGRATION } from '../../src/platform/schema-version.sql'
-import { awayAfter, lastAway } from '../helpers/worker/faulty'
+import { awayAfter, intercepted, lastAway } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,
@@ -163,14 +163,11 @@ describe('[G2] a request that fails on tables that fit', () => {
   /** D1 whose first batch fails after a statement in the last database, as if the tables had not fitted. */
   const failingOnce = (sql: string) => {
     let isFirst = true
-    const batch = async (statements: D1PreparedStatement[]) => {
-      if (!isFirst) return env.DB.batch(statements)
+    return intercepted(env.DB, async ({ run }) => {
+      if (!isFirst) return run()
       isFirst = false
       await inLast(sql)
       throw new Error('D1_ERROR: no such column: history: SQLITE_ERROR')
-    }
-    return new Proxy(env.DB, {
-      get: (target, name) => (name === 'batch' ? batch : Reflect.get(target, name, target)),
     })
   }
   const answerTo = async (sql: string) => {

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { intercepted } from '../helpers/worker/faulty'
 import { ADMIN_KEY, at, call, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
 
 const NOBODY = '018f0000-0000-7000-8000-000000000000'
@@ -668,29 +669,10 @@ describe('deletions', () => {
 /** A D1 that records which leaderboards each configuration change makes due, and when, in its own batch. */
 function notingD1() {
   const due: unknown[][][] = []
-  const texts = new WeakMap<D1PreparedStatement, { sql: string; params: unknown[] }>()
-  const DB = new Proxy(env.DB, {
-    get(target, name) {
-      if (name === 'prepare') {
-        return (sql: string) => ({
-          bind: (...params: unknown[]) => {
-            const statement = target.prepare(sql).bind(...params)
-            texts.set(statement, { sql, params })
-            return statement
-          },
-        })
-      }
-      if (name === 'batch') {
-        return (statements: D1PreparedStatement[]) => {
-          const batch = statements.map((statement) => texts.get(statement) ?? { sql: '', params: [] })
-          if (batch.some(({ sql }) => sql.includes('config_version + 1'))) {
-            due.push(batch.filter(({ sql }) => sql.includes('due_work')).map(({ params }) => params))
-          }
-          return target.batch(statements)
-        }
-      }
-      throw new Error(`D1 was asked for ${String(name)}`)
-    },
+  const DB = intercepted(env.DB, ({ texts, params, run }) => {
+    if (texts.some((text) => text.includes('config_version + 1')))
+      due.push(params.filter((_, index) => texts[index]?.includes('due_work')))
+    return run()
   })
   return { DB, due }
 }

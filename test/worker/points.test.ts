@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { anotherUuid } from '../helpers/readable'
 import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
+import { intercepted } from '../helpers/worker/faulty'
 import { at, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
 
 const list = (body: unknown): unknown[] => [body].flat()
@@ -681,16 +682,10 @@ describe('[P11] summaries of a system', () => {
       SELECT ?1, 'user-' || i, ${anotherUuid('?1', 'i')}, 1, 0, 1, '{}', 0, 0, 0, '[]', '{}', '[]' FROM n`
     await env.DB.prepare(bare).bind(tenant.id).run()
     let read = 0
-    const batch = async (statements: D1PreparedStatement[]) => {
-      const results = await env.DB.batch(statements)
+    const DB = intercepted(env.DB, async ({ run }) => {
+      const results = await run()
       for (const { meta } of results) read += meta.rows_read
       return results
-    }
-    const DB = new Proxy(env.DB, {
-      get: (target, name) => {
-        if (name === 'batch') return batch
-        return name === 'prepare' ? (sql: string) => target.prepare(sql) : Reflect.get(target, name, target)
-      },
     })
     const counting = tenant.through(newApp({ DB }))
     const users = async (query: string) => {

@@ -2,6 +2,7 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { DAY, dateAt, forgetTime, moveTo, NOON } from '../helpers/worker/boards'
+import { intercepted } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,
@@ -196,15 +197,10 @@ describe('GET /users/{id}/points', () => {
 /** An app that counts the rows that D1 reads for it. */
 function countedRows() {
   const counted = { rows: 0, send: newApp() }
-  const DB = new Proxy(env.DB, {
-    get(target, name) {
-      if (name !== 'batch') return Reflect.get(target, name, target).bind(target)
-      return async (statements: D1PreparedStatement[]) => {
-        const results = await target.batch(statements)
-        for (const { meta } of results) counted.rows += meta.rows_read
-        return results
-      }
-    },
+  const DB = intercepted(env.DB, async ({ run }) => {
+    const results = await run()
+    for (const { meta } of results) counted.rows += meta.rows_read
+    return results
   })
   counted.send = newApp({ DB })
   return counted

@@ -5,12 +5,12 @@ import { utf8Bytes } from '../../src/lib/packed'
 import type { Instance } from '../../src/platform/instance'
 import { ScanTurns, SharedScans, scanTurnsOf } from '../../src/platform/scans'
 import { anotherUuid } from '../helpers/readable'
+import { behind } from '../helpers/worker/faulty'
 import {
   at,
   lastDatabase,
   newApp,
   newTenantInLast,
-  replaced,
   rowsEverywhere,
   type TestTenant,
 } from '../helpers/worker/harness'
@@ -80,51 +80,31 @@ function patient(): Instance {
  */
 function watched() {
   const seen = { statements: 0, together: 0, most: 0, rows: [] as number[], bytes: [] as number[] }
-  const texts = new WeakMap<object, string>()
   let open: Promise<unknown> = Promise.resolve()
   let reached = () => undefined as unknown
   let looked = () => undefined as unknown
-  const isScan = (one: D1PreparedStatement) =>
-    /\bLIMIT \?\d+/.test(texts.get(one) ?? '') && /\bFROM users\b/.test(texts.get(one) ?? '')
-  const isLook = (one: D1PreparedStatement) => /FROM points_summaries/.test(texts.get(one) ?? '')
-  const observed: ProxyHandler<D1Database> = {
-    get(target, name) {
-      if (name === 'prepare') {
-        return (sql: string) => {
-          const statement = target.prepare(sql)
-          const bind = statement.bind.bind(statement)
-          statement.bind = (...values) => {
-            const bound = bind(...values)
-            texts.set(bound, sql)
-            return bound
-          }
-          return statement
-        }
-      }
-      if (name !== 'batch') return Reflect.get(target, name, target)
-      return async (statements: D1PreparedStatement[]) => {
-        const scans = statements.filter(isScan)
-        if (scans.length === 0) {
-          const results = await target.batch(statements)
-          if (statements.some(isLook)) looked()
-          return results
-        }
-        seen.statements += 1
-        seen.together += 1
-        seen.most = Math.max(seen.most, seen.together)
-        // A transaction with two scans would block others for as long as both take.
-        expect(scans).toHaveLength(1)
-        reached()
-        await open
-        const results = await target.batch(statements)
-        seen.together -= 1
-        seen.rows.push(results.reduce((sum, { meta }) => sum + meta.rows_read, 0))
-        seen.bytes.push(utf8Bytes(JSON.stringify(results.map(({ results: rows }) => rows))))
-        return results
-      }
-    },
-  }
-  const bindings = replaced((d1) => new Proxy(d1, observed))
+  const isScan = (text: string) => /\bLIMIT \?\d+/.test(text) && /\bFROM users\b/.test(text)
+  const isLook = (text: string) => /FROM points_summaries/.test(text)
+  const bindings = behind(async ({ texts, run }) => {
+    const scans = texts.filter(isScan)
+    if (scans.length === 0) {
+      const results = await run()
+      if (texts.some(isLook)) looked()
+      return results
+    }
+    seen.statements += 1
+    seen.together += 1
+    seen.most = Math.max(seen.most, seen.together)
+    // A transaction with two scans would block others for as long as both take.
+    expect(scans).toHaveLength(1)
+    reached()
+    await open
+    const results = await run()
+    seen.together -= 1
+    seen.rows.push(results.reduce((sum, { meta }) => sum + meta.rows_read, 0))
+    seen.bytes.push(utf8Bytes(JSON.stringify(results.map(({ results: rows }) => rows))))
+    return results
+  })
   /** Stops scans from now on. `begun` resolves after `count` scans have been requested. */
   const hold = (count: number) => {
     const gate = Promise.withResolvers<void>()

@@ -555,7 +555,7 @@ describe('[N2] when users are notified', () => {
 const [LIMA, LAGOS, DUBAI, TOKYO] = ['America/Lima', 'Africa/Lagos', 'Asia/Dubai', 'Asia/Tokyo'] as const
 const SUNDAY = NOON + 4 * DAY
 
-/** Whether another user lives in the zone to which a user travels. */
+/** True if another user lives in the zone to which a user travels. */
 describe.each([false, true])(
   '[N2] a change of zone that skips the hour of a message (others there: %s)',
   (isKnown) => {

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { parseLiquid, renderLiquid } from '../../src/features/notifications/templates/liquid'
 import { unsubscribeToken } from '../../src/features/notifications/unsubscribe.routes'
+import { awayAfter } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,
@@ -266,12 +267,7 @@ describe('secrets in logs and errors', () => {
     // The first template gives the tenant its secret for links.
     const template = { type: 'recap', channel: 'push', title: 'T', body: 'B' }
     await tenant.create('/notifications/templates', template)
-    const failing = new Proxy(env.DB, {
-      get: (target, name) =>
-        name === 'prepare'
-          ? (sql: string) => target.prepare(sql)
-          : () => Promise.reject(new Error('D1_ERROR: broken')),
-    })
+    const failing = awayAfter(0, () => new Error('D1_ERROR: broken'))
     const KEYS = new Proxy(env.KEYS, { get: () => () => Promise.reject(new Error('KV broken')) })
     const limiter = { limit: () => Promise.reject(new Error('no limiter')) }
     const secret = await env.DB.prepare('SELECT link_secret FROM tenants WHERE id = ?')

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { version } from '../../package.json'
 import { present } from '../helpers/time'
 import { hand, log, message, withHook } from '../helpers/worker/delivery-queues'
-import { lost } from '../helpers/worker/faulty'
+import { awayAfter, intercepted } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,
@@ -77,15 +77,10 @@ describe('[G12] the state of the service', () => {
       .bind(tenant.id, now - 1_000)
       .run()
     const read: number[] = []
-    const counted = new Proxy(env.DB, {
-      get: (target, name) =>
-        name === 'batch'
-          ? async (statements: D1PreparedStatement[]) => {
-              const results = await target.batch(statements)
-              read.push(...results.map(({ meta }) => meta.rows_read))
-              return results
-            }
-          : Reflect.get(target, name, target),
+    const counted = intercepted(env.DB, async ({ run }) => {
+      const results = await run()
+      read.push(...results.map(({ meta }) => meta.rows_read))
+      return results
     })
     expect(await status(newApp({ DB: counted }))).toMatchObject({
       due: { count: 12_000, oldest: new Date(now - 13_000).toISOString() },
@@ -173,16 +168,7 @@ describe('[G12] the state of the service', () => {
   it.each([0, 1, 2])(
     '[G2] is 503 with Retry-After if round trip %i does not reach the database',
     async (nth) => {
-      let trips = 0
-      const DB = new Proxy(env.DB, {
-        get: (target, name) =>
-          name === 'batch'
-            ? (statements: D1PreparedStatement[]) => {
-                trips += 1
-                return trips > nth ? Promise.reject(lost()) : target.batch(statements)
-              }
-            : Reflect.get(target, name, target),
-      })
+      const DB = awayAfter(nth)
       const { status: code, headers: answered } = await call(newApp({ DB }), 'GET', '/admin/v1/status', {
         headers,
       })

@@ -8,7 +8,7 @@ import { anotherUuid, readable } from '../helpers/readable'
 import { present, START } from '../helpers/time'
 import { forgetTime, moveTo } from '../helpers/worker/boards'
 import { contextOfUsers, workWith } from '../helpers/worker/contexts'
-import { lost } from '../helpers/worker/faulty'
+import { faultyLast, lost } from '../helpers/worker/faulty'
 import {
   at,
   databases,
@@ -195,36 +195,8 @@ const dues = (anchor: number, interval: number, from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, n) => anchor + (from + n) * interval)
 
 /** The real D1 of the users. Writes of a step go through `fault`, which gets the number of earlier writes. */
-function faulty(fault: (run: () => Promise<D1Result[]>, writes: number) => Promise<D1Result[]>) {
-  const { d1 } = lastDatabase()
-  const seen = { writes: 0, rowsWritten: 0, rowsRead: 0 }
-  const texts = new WeakMap<D1PreparedStatement, string>()
-  const prepare = (sql: string) => ({
-    bind: (...params: unknown[]) => {
-      const statement = d1.prepare(sql).bind(...params)
-      texts.set(statement, sql)
-      return statement
-    },
-  })
-  const batch = async (statements: D1PreparedStatement[]) => {
-    const run = async () => {
-      const results = await d1.batch(statements)
-      for (const { meta } of results) {
-        seen.rowsWritten += meta.rows_written
-        seen.rowsRead += meta.rows_read
-      }
-      return results
-    }
-    if (!statements.some((one) => texts.get(one)?.includes('UPDATE due_work'))) return run()
-    seen.writes += 1
-    return fault(run, seen.writes - 1)
-  }
-  const DB = new Proxy(d1, {
-    get: (target, name) =>
-      name === 'batch' ? batch : name === 'prepare' ? prepare : Reflect.get(target, name, target),
-  })
-  return { DB, seen }
-}
+const faulty = (fault: Parameters<typeof faultyLast>[0]) =>
+  faultyLast(fault, ({ texts }) => texts.some((text) => text.includes('UPDATE due_work')))
 
 /** Makes many users at once, with the rows that the service would store. */
 async function manyUsers({ tenant }: Setup, count: number): Promise<void> {

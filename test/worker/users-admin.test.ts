@@ -6,6 +6,7 @@ import { newInstance } from '../../src/configuration/configuration'
 import { createApp } from '../../src/worker/app'
 import { anotherUuid, bytes, number, numbered } from '../helpers/readable'
 import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON, withBoard } from '../helpers/worker/boards'
+import { intercepted } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,
@@ -238,15 +239,10 @@ describe('GET /admin/v1/users', () => {
       .bind(tenant.id)
       .run()
     const rows: number[] = []
-    const counted = new Proxy(d1, {
-      get(target, name) {
-        if (name !== 'batch') return Reflect.get(target, name, target).bind(target)
-        return async (statements: D1PreparedStatement[]) => {
-          const results = await target.batch(statements)
-          rows.push(...results.map(({ meta }) => meta.rows_read))
-          return results
-        }
-      },
+    const counted = intercepted(d1, async ({ run }) => {
+      const results = await run()
+      rows.push(...results.map(({ meta }) => meta.rows_read))
+      return results
     })
     const where = tenant.through(newApp({ [last]: counted }))
     expect(await listed(where, { skip: '5', limit: '2' })).toEqual(['u2995', 'u2994'])
@@ -281,27 +277,12 @@ async function grow(tenant: TestTenant, id: string, metric: string, count: numbe
 function beforePage(page: number, what: () => Promise<unknown>): Record<string, D1Database> {
   const { name: last, d1 } = lastDatabase()
   let pages = 0
-  const logs = new WeakSet<D1PreparedStatement>()
-  const database = new Proxy(d1, {
-    get(target, name) {
-      if (name === 'prepare') {
-        return (sql: string) => ({
-          bind: (...values: unknown[]) => {
-            const statement = target.prepare(sql).bind(...values)
-            if (sql.includes('FROM events WHERE user_iid')) logs.add(statement)
-            return statement
-          },
-        })
-      }
-      if (name !== 'batch') return Reflect.get(target, name, target)
-      return async (statements: D1PreparedStatement[]) => {
-        if (statements.some((one) => logs.has(one))) {
-          pages += 1
-          if (pages === page + 1) await what()
-        }
-        return target.batch(statements)
-      }
-    },
+  const database = intercepted(d1, async ({ texts, run }) => {
+    if (texts.some((text) => text.includes('FROM events WHERE user_iid'))) {
+      pages += 1
+      if (pages === page + 1) await what()
+    }
+    return run()
   })
   return { [last]: database }
 }

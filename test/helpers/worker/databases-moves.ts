@@ -10,6 +10,7 @@ import { newContext } from '../../../src/platform/context'
 import type { Bindings } from '../../../src/platform/env'
 import { JOBS } from '../../../src/worker/jobs'
 import { readableTable } from '../readable'
+import { behind } from './faulty'
 import { ADMIN_KEY, call, databases, newTenant, type Send, type TestTenant, toApp, until } from './harness'
 
 export const NAMES = databases().map(({ name }) => name)
@@ -145,38 +146,12 @@ export function bindingsWith(
   fault: (write: number, run: () => Promise<D1Result[]>) => Promise<D1Result[]>,
 ): Bindings {
   let writes = 0
-  const wrapped = databases().map(({ name, d1 }) => {
-    const texts = new WeakMap<D1PreparedStatement, string>()
-    const prepare = (sql: string) => {
-      const statement = d1.prepare(sql)
-      return new Proxy(statement, {
-        get: (target, property) => {
-          if (property !== 'bind') return Reflect.get(target, property, target)
-          return (...values: unknown[]) => {
-            const bound = target.bind(...values)
-            texts.set(bound, sql)
-            return bound
-          }
-        },
-      })
-    }
-    const batch = (statements: D1PreparedStatement[]) => {
-      const run = () => d1.batch(statements)
-      if (!statements.some((one) => /^\s*(INSERT|UPDATE|DELETE)/.test(texts.get(one) ?? ''))) return run()
-      writes += 1
-      return fault(writes - 1, run)
-    }
-    const database = new Proxy(d1, {
-      get: (target, property) =>
-        property === 'batch'
-          ? batch
-          : property === 'prepare'
-            ? prepare
-            : Reflect.get(target, property, target),
-    })
-    return [name, database]
+  const bindings = behind(({ isWrite, run }) => {
+    if (!isWrite) return run()
+    writes += 1
+    return fault(writes - 1, run)
   })
-  return { ...env, ...Object.fromEntries(wrapped) }
+  return { ...env, ...bindings }
 }
 
 export const KINDS = JOBS.list.flatMap(({ kind, of }) => (of === 'users' ? [kind] : []))

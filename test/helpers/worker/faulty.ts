@@ -5,74 +5,98 @@ import { lastDatabase, replaced } from './harness'
 /** The error of D1 if the outcome of a batch is unknown. */
 export const lost = failing('Network connection lost.')
 
-type Fault = (run: () => Promise<D1Result[]>, write: number) => Promise<D1Result[]>
+/** A batch that is sent to D1: the texts and parameters of its statements. `run` sends it. */
+export type Batch = { texts: string[]; params: unknown[][]; run: () => Promise<D1Result[]> }
+
+/** D1 that calls `onBatch` instead of sending a batch. */
+export function intercepted(d1: D1Database, onBatch: (batch: Batch) => Promise<D1Result[]>): D1Database {
+  const sent = new WeakMap<D1PreparedStatement, { text: string; params: unknown[] }>()
+  const prepare = (text: string) => {
+    const statement = d1.prepare(text)
+    const bind = statement.bind.bind(statement)
+    statement.bind = (...params) => {
+      const bound = bind(...params)
+      sent.set(bound, { text, params })
+      return bound
+    }
+    return statement
+  }
+  const batch = (statements: D1PreparedStatement[]) =>
+    onBatch({
+      texts: statements.map((one) => sent.get(one)?.text ?? ''),
+      params: statements.map((one) => sent.get(one)?.params ?? []),
+      run: () => d1.batch(statements),
+    })
+  return new Proxy(d1, {
+    get: (target, name) =>
+      name === 'batch' ? batch : name === 'prepare' ? prepare : Reflect.get(target, name, target),
+  })
+}
+
+const isWrite = ({ texts }: Batch) => texts.some((text) => /^\s*(INSERT|UPDATE|DELETE|WITH)/.test(text))
+
+type WriteFault = (run: () => Promise<D1Result[]>, write: number) => Promise<D1Result[]>
 
 /**
  * D1 with a fault: `fault` gets each write batch with its number, from 0. `seen` counts write batches, and
- * the rows of all batches. `d1` is the database behind it.
+ * the rows of all batches. `d1` is the database behind it, and `isCounted` says which batches are writes.
  */
 export function faulty(
-  fault: Fault,
+  fault: WriteFault,
   d1: D1Database = env.DB,
   seen = { writes: 0, rowsWritten: 0, rowsRead: 0 },
+  isCounted = isWrite,
 ) {
-  const texts = new WeakMap<D1PreparedStatement, string>()
-  const prepare = (sql: string) => {
-    const statement = d1.prepare(sql)
-    return new Proxy(statement, {
-      get: (target, name) => {
-        if (name !== 'bind') return Reflect.get(target, name, target)
-        return (...values: unknown[]) => {
-          const bound = target.bind(...values)
-          texts.set(bound, sql)
-          return bound
-        }
-      },
-    })
-  }
-  const batch = async (statements: D1PreparedStatement[]) => {
+  const DB = intercepted(d1, (batch) => {
     const run = async () => {
-      const results = await d1.batch(statements)
+      const results = await batch.run()
       for (const { meta } of results) {
         seen.rowsWritten += meta.rows_written
         seen.rowsRead += meta.rows_read
       }
       return results
     }
-    if (!statements.some((one) => /^\s*(INSERT|UPDATE|DELETE|WITH)/.test(texts.get(one) ?? ''))) return run()
+    if (!isCounted(batch)) return run()
     seen.writes += 1
     return fault(run, seen.writes - 1)
-  }
-  const DB = new Proxy(d1, {
-    get: (target, name) =>
-      name === 'batch' ? batch : name === 'prepare' ? prepare : Reflect.get(target, name, target),
   })
   return { DB, seen }
 }
 
 /** The last database with a fault, as `DB`, and as the bindings of a Worker. See `newTenantInLast`. */
-export function faultyLast(fault: Fault) {
+export function faultyLast(fault: WriteFault, isCounted = isWrite) {
   const { name, d1 } = lastDatabase()
-  const { DB, seen } = faulty(fault, d1)
+  const { DB, seen } = faulty(fault, d1, undefined, isCounted)
   return { DB, seen, bindings: { [name]: DB } }
 }
 
 /** All databases with a fault, as the bindings of a Worker. They share the numbers of writes and `seen`. */
-export function faultyAll(fault: Fault) {
+export function faultyAll(fault: WriteFault) {
   const seen = { writes: 0, rowsWritten: 0, rowsRead: 0 }
   const bindings = replaced((d1) => faulty(fault, d1, seen).DB)
   return { bindings, seen }
 }
 
+/** A batch with the name of its database. */
+export type Call = Batch & { database: string; isWrite: boolean }
+/** Is called instead of the batch. */
+export type Fault = (call: Call) => Promise<D1Result[]>
+
+/** All databases of the tests behind a fault. */
+export const behind = (fault: Fault): Record<string, D1Database> =>
+  replaced((d1, database) =>
+    intercepted(d1, (batch) => {
+      const writes = batch.texts.some((text) => /^\s*(insert|update|delete)/i.test(text))
+      return fault({ ...batch, database, isWrite: writes })
+    }),
+  )
+
 /** D1 that cannot be reached after this number of batches; each later batch fails with this error. */
-export function awayAfter(batches: number, failure = lost, d1: D1Database = env.DB): D1Database {
+export function awayAfter(batches: number, failure: () => Error = lost, d1: D1Database = env.DB): D1Database {
   let done = 0
-  const batch = (statements: D1PreparedStatement[]) => {
+  return intercepted(d1, ({ run }) => {
     done += 1
-    return done > batches ? Promise.reject(failure()) : d1.batch(statements)
-  }
-  return new Proxy(d1, {
-    get: (target, name) => (name === 'batch' ? batch : Reflect.get(target, name, target)),
+    return done > batches ? Promise.reject(failure()) : run()
   })
 }
 

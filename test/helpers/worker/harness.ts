@@ -156,6 +156,22 @@ export class TestTenant {
     return this.create('/metrics', { key, name: `Metric ${key}` })
   }
 
+  /** Reads, sets or deletes the test clock. Returns the time that it shows. */
+  async clock(method: 'GET' | 'PUT' | 'DELETE', body?: unknown): Promise<number> {
+    const answer = await this.admin(method, '/test-clock', body)
+    expect([method, answer.status]).toEqual([method, 200])
+    return Date.parse(String(at(answer.body, 'now')))
+  }
+
+  /** Moves the test clock forward, in steps that it allows (C1). */
+  async moveClock(to: number): Promise<void> {
+    let now = await this.clock('GET')
+    do {
+      now = Math.min(now + 400 * 86_400_000, to)
+      await this.clock('PUT', { now: new Date(now).toISOString() })
+    } while (now < to)
+  }
+
   /**
    * All rows as JSON, to see that a request stores nothing. No work in the background changes them meanwhile: they
    * are read when nothing of this tenant is waiting, and without what the analytics count a minute after a change.
@@ -353,16 +369,6 @@ const sorted = (rows: Rows): Record<string, string[]> =>
  * compare `TestTenant.stored` instead.
  */
 export const everything = async (): Promise<Record<string, string[]>> => sorted(await readTables())
-
-/** Waits until a condition becomes true by itself. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  await vi.waitUntil(isSo, { timeout: PATIENCE, interval: 20 })
-}
-
-/** Waits until assertions hold. */
-export async function untilHeld(assertions: () => void | Promise<void>): Promise<void> {
-  await vi.waitFor(assertions, { timeout: PATIENCE, interval: 20 })
-}
 
 /** Waits until the machine's clock shows another millisecond. */
 export async function untilTheClockMoves(): Promise<void> {

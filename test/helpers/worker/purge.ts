@@ -10,7 +10,7 @@ import type { TimekeeperObject } from '../../../src/time/timekeeper.object'
 import { JOBS } from '../../../src/worker/jobs'
 import { DAY, dateAt, NOON, withBoard } from './boards'
 import { everyPlace } from './contexts'
-import { lost } from './faulty'
+import { intercepted, lost } from './faulty'
 import {
   ADMIN_KEY,
   type Answer,
@@ -166,32 +166,10 @@ function aroundBatches(
   form: RegExp,
   around: (run: () => Promise<D1Result[]>, texts: string) => Promise<D1Result[]>,
 ): Record<string, D1Database> {
-  const texts = new WeakMap<object, string>()
-  return replaced(
-    (d1) =>
-      new Proxy(d1, {
-        get: (target, name) => {
-          if (name === 'prepare') {
-            return (sql: string) =>
-              new Proxy(target.prepare(sql), {
-                get: (inner, key) => {
-                  if (key !== 'bind') return Reflect.get(inner, key, inner)
-                  return (...values: unknown[]) => {
-                    const bound = inner.bind(...values)
-                    texts.set(bound, sql)
-                    return bound
-                  }
-                },
-              })
-          }
-          if (name !== 'batch') return Reflect.get(target, name, target)
-          return async (statements: D1PreparedStatement[]) => {
-            const all = statements.map((one) => texts.get(one) ?? '')
-            const run = () => target.batch(statements)
-            return all.some((text) => form.test(text)) ? around(run, all.join(';')) : run()
-          }
-        },
-      }),
+  return replaced((d1) =>
+    intercepted(d1, ({ texts, run }) =>
+      texts.some((text) => form.test(text)) ? around(run, texts.join(';')) : run(),
+    ),
   )
 }
 

@@ -11,7 +11,7 @@ import { JOBS } from '../../../src/worker/jobs'
 import { PATIENCE } from '../../helpers/patience'
 import { readable } from '../../helpers/readable'
 import { contextOf, placesOf } from '../../helpers/worker/contexts'
-import { behind, type Fault, lost } from '../../helpers/worker/faulty-databases'
+import { behind, type Fault, lost } from '../../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,

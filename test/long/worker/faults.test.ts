@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { failing } from '../../helpers/failing'
 import { readable } from '../../helpers/readable'
-import { behind, type Call } from '../../helpers/worker/faulty-databases'
+import { behind, type Call } from '../../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,
@@ -16,9 +16,9 @@ import {
 
 /* The binding, with faults */
 
-/** Whether a batch stores data of a user. */
+/** True if a batch stores data of a user. */
 const writes = ({ texts }: Call) => texts.some((text) => text.includes('INSERT INTO users'))
-/** Whether it reads a user's state. */
+/** True if it reads a user's state. */
 const reads = ({ texts }: Call) => texts.some((text) => text.includes('SELECT u.*'))
 
 /** Counts the batches that write. A fault decides the outcome by their number, from 0. */

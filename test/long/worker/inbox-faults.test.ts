@@ -15,7 +15,7 @@ import { number, readable } from '../../helpers/readable'
 import { present } from '../../helpers/time'
 import { boardsWith, DAY, forgetTime, moveTo, NOON, queueWith } from '../../helpers/worker/boards'
 import { contextOf, contextWith, everyPlace, worksOf } from '../../helpers/worker/contexts'
-import { behind, type Call, lost } from '../../helpers/worker/faulty-databases'
+import { behind, type Call, lost } from '../../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,

@@ -89,7 +89,7 @@ class Model {
     return index < 0 ? null : index + 1
   }
 
-  /** Whether the object has all changes of the user before this one. */
+  /** True if the object has all changes of the user before this one. */
   isNext(iid: string, seq: number): boolean {
     const known = this.#known.get(iid) ?? -1
     return this.#log.every((one) => one.iid !== iid || one.seq <= known || one.seq >= seq)

@@ -27,7 +27,8 @@ import {
   through,
   withBoard,
 } from '../../helpers/worker/boards'
-import { ADMIN_KEY, call, newApp, newTenant, replaced, rowsEverywhere } from '../../helpers/worker/harness'
+import { behind } from '../../helpers/worker/faulty'
+import { ADMIN_KEY, call, newApp, newTenant, rowsEverywhere } from '../../helpers/worker/harness'
 
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)
@@ -261,28 +262,12 @@ describe('the test clock', () => {
     const setup = await withBoard({ runUnit: 'day', runInterval: 1 })
     await events(setup.tenant, ['ada', 1])
     const [writing, mayWrite] = [gate(), gate()]
-    const writes = new WeakSet<D1PreparedStatement>()
-    const held = replaced((d1) => {
-      const prepare = (sql: string) => ({
-        bind: (...params: unknown[]) => {
-          const statement = d1.prepare(sql).bind(...params)
-          if (sql.includes('INSERT INTO users')) writes.add(statement)
-          return statement
-        },
-      })
-      const batch = async (statements: D1PreparedStatement[]) => {
-        if (statements.some((statement) => writes.has(statement))) {
-          writing.open()
-          await mayWrite.opened
-        }
-        return d1.batch(statements)
+    const held = behind(async ({ texts, run }) => {
+      if (texts.some((text) => text.includes('INSERT INTO users'))) {
+        writing.open()
+        await mayWrite.opened
       }
-      return new Proxy(d1, {
-        get(target, name) {
-          if (name === 'prepare') return prepare
-          return name === 'batch' ? batch : Reflect.get(target, name, target)
-        },
-      })
+      return run()
     })
     const late = setup.tenant.through(newApp(held)).event('steps', 'ada', 5)
     await writing.opened
