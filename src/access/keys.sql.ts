@@ -176,7 +176,7 @@ export function rememberKey(ctx: Caches, prefix: string, record: KeyRecord): voi
 
 /**
  * Removes deleted keys from the caches. D1 rejects them already (K2). If KV can't be reached, the cron
- * trigger deletes their records before D1 forgets the keys (deleted-keys.ts).
+ * trigger deletes their records before D1 forgets the keys (`deleted-keys.ts`).
  */
 export function forgetKeys(ctx: Caches, prefixes: readonly string[]): void {
   for (const prefix of prefixes) {

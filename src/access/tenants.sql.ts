@@ -52,7 +52,7 @@ export const tenants = sqliteTable(
     configChange: text('config_change'),
     controlRatio: real('control_ratio').notNull().default(0),
     recapFrequency: text('recap_frequency', { enum: RECAP_FREQUENCIES }).notNull().default('weekly'),
-    /** JSON: the streak settings, see configuration/settings.ts; null if they were never set. */
+    /** JSON: the streak settings, see `StreakSettings`; null if they were never set. */
     streaks: text('streaks'),
     /** The secret that signs links in notifications (N3); null until the first template is made. */
     linkSecret: text('link_secret'),

@@ -29,7 +29,7 @@ export type Statement = {
    * guard must hold in each database with users of the tenant (B4).
    */
   readonly isForUsers?: true
-  /** Whether it checks the placement itself (placement.ts), so that its batch needs no guard for that. */
+  /** Whether it checks the placement itself, so that its batch needs no guard for that. */
   readonly isPlaced?: true
 }
 

@@ -22,7 +22,7 @@ export const users = sqliteTable(
     seq: integer('seq').notNull(),
     /**
      * The `seq` up to which the analytics count the user (I1). Only they write it. The first change after it
-     * makes a pass due: the triggers are in migrations/0019_analytics.sql.
+     * makes a pass due: the triggers are in `migrations/0000_first.sql`.
      */
     counted: integer('counted').notNull().default(0),
     /** When the last change happened, in milliseconds. */

@@ -41,7 +41,7 @@ export const CHAPTERS: readonly Chapter[] = [
 /**
  * The two OpenAPI documents that `GET /v1/openapi.json` and `GET /admin/v1/openapi.json` return. They are
  * made when the project is built (`scripts/lib/assets.mjs`). The Worker imports neither this file nor
- * src/reference, so descriptions and examples cost it nothing.
+ * the `.reference.ts` files, so descriptions and examples cost it nothing.
  */
 
 const FORM =

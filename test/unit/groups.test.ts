@@ -7,7 +7,7 @@ import type { Job } from '../../src/store/commit/decide'
 
 /**
  * The time after which a silent group counts as dead, and the interval at which waiting requests check
- * (groups.scheduler.ts).
+ * (`leader.ts`).
  */
 const LEASE = 5_000
 const WATCH = 1_000

@@ -104,9 +104,11 @@ test('a file that a document or a comment names without its folder exists', () =
   ]
   const known = globSync(code, { cwd: root })
   const texts = globSync(['*.md', 'docs/*.md', 'bench/*.md', '{src,test}/**/*.ts'], { cwd: root })
+  const inBackticks = /`(\w[\w./-]*\.(?:ts|mjs))`/g
+  const inComment = /^ *(?:\*|\/\/|\/\*\*) .*?(?<![\w./<-])(\w[\w./-]*\.(?:ts|mjs))\b(?!\.)/gm
   const named = texts.flatMap((text) =>
-    [...readFileSync(join(root, text), 'utf8').matchAll(/`(\w[\w./-]*\.(?:ts|mjs))`/g)].map(
-      ([, path = '']) => ({ text, path }),
+    (text.endsWith('.md') ? [inBackticks] : [inBackticks, inComment]).flatMap((form) =>
+      [...readFileSync(join(root, text), 'utf8').matchAll(form)].map(([, path = '']) => ({ text, path })),
     ),
   )
   const lost = named

@@ -7,7 +7,7 @@ import type { Job } from '../../src/store/commit/decide'
 
 /**
  * The time after which the leader of a group counts as dead, and the interval at which the others check
- * (queue.scheduler.ts).
+ * (`leader.ts`).
  */
 const LEASE = 5_000
 const WATCH = 1_000

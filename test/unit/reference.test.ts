@@ -1,7 +1,7 @@
 /**
  * The OpenAPI documents tell a newcomer everything: the effect of each operation, its input, the meaning of
  * each field. If you add an operation or a field, these tests name the missing texts. Add them to a chapter
- * in src/reference.
+ * in a `.reference.ts` file.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -22,7 +22,7 @@ import { countedUsers, ERASED_EVENTS } from './figures.sql.ts'
  * The progress of the work `analytics`. Moments are in milliseconds.
  *
  * - `until`: if the tenant had no work `analytics` before, the moment of the change that made it due. All
- *   earlier changes are counted. The triggers in migrations/0019_analytics.sql write it.
+ *   earlier changes are counted. The triggers of `migrations/0000_first.sql` write it.
  * - `pass`: the pass in progress, null before it has begun. `since` is the moment from which on it reads the
  *   logs, and `nextSince` the same for the pass after it. It counts users by the levels that `ladder` names.
  *   `isAll` is true if it visits users without a change too. It has visited the users up to the id `after`,

@@ -26,7 +26,7 @@ export const BoardEventState = z.object({
 })
 export type BoardEventState = z.output<typeof BoardEventState>
 
-/** See board-events.rules.ts: one place of a sent list, and the list. */
+/** One place of a sent list, and the list. */
 const StoredSentPlace: z.ZodType<SentList[number]> = z.tuple([z.string(), z.string(), z.number()]).nullable()
 const StoredSentList: z.ZodType<SentList> = z.array(StoredSentPlace)
 

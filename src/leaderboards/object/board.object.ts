@@ -228,7 +228,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     return this.#read(request, (board) => readBest(board, request))
   }
 
-  /** Opens a stream, as a WebSocket (Y). The header has the request (live/view.ts). */
+  /** Opens a stream, as a WebSocket (Y). The header has the request (`WatchRequest`). */
   override async fetch(request: Request): Promise<Response> {
     const header = decodeURIComponent(request.headers.get(WATCH_HEADER) ?? '')
     const { definition, now, limit, group } = WatchRequest.parse(JSON.parse(header))

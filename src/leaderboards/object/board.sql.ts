@@ -66,7 +66,7 @@ const sizesIn = (rows: string) => `
       ORDER BY users DESC, grp LIMIT ${MOST_GROUPS}))
   WHERE users > 0 AND characters <= ${MOST_CHARACTERS} ORDER BY users DESC, "group"`
 
-// `score DESC, reached, user_id` is the order of L4, as in `compareEntries` (ranking.rules.ts) and in the
+// `score DESC, reached, user_id` is the order of L4, as in `compareEntries` (`ranking.ts`) and in the
 // index `scores_by_rank` above.
 const SQL = {
   sizes: sizesIn('scores WHERE run = ?1 AND score > 0 AND grp IS NOT NULL'),

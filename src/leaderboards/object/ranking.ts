@@ -15,7 +15,7 @@ export type Entry = {
 
 /**
  * The order of a ranking, and so also who enters a full one (L4, L5): by score descending, then by the time
- * at which it was reached, then by the UTF-8 bytes of the user id. board.sql.ts repeats this order in the
+ * at which it was reached, then by the UTF-8 bytes of the user id. `board.sql.ts` repeats this order in the
  * index `scores_by_rank` and in `ORDER BY` of its statements: change all of them together.
  */
 export function compareEntries(a: Entry, b: Entry): number {
@@ -97,7 +97,7 @@ export type GroupSize = { group: string; users: number }
 /** The groups of a run, the largest first, and the number of scores that were read to count them. */
 export type Counted = { sizes: readonly GroupSize[]; read: number }
 
-/** The most kept counts. Each has at most 10,000 groups and 4 million characters (board.sql.ts). */
+/** The most kept counts. Each has at most 10,000 groups and 4 million characters (`board.sql.ts`). */
 const MOST_KEPT = 4
 
 /**

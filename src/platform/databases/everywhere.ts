@@ -56,7 +56,7 @@ const IN_COPIES = {
  */
 export const EVERYWHERE = {
   ...IN_COPIES,
-  /** Writes messages once, of users who are in this database (outbox.sql.ts). */
+  /** Writes messages once, of users who are in this database. */
   keepMessages: `
   INSERT INTO outbox (tenant_id, at, seq, id, user_iid, messages)
   SELECT ?1, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM json_each(?2)

@@ -18,8 +18,8 @@ export const DUE_EVENTS = {
 } as const satisfies Record<Template['type'], EventType>
 
 /**
- * The notification types that come at a time of the user's day (N2). When `achievement_completed` comes is in
- * `completionMoment` in notification-times.rules.ts.
+ * The notification types that come at a time of the user's day (N2). `completionMoment` says when
+ * `achievement_completed` comes.
  */
 export const SCHEDULED = ['recap', 'reactivation', 'streak_reminder'] as const
 

@@ -29,7 +29,7 @@ export const outbox = sqliteTable(
      * about a user.
      */
     userIid: text('user_iid'),
-    /** JSON: `[{id, type, body}]`, see outbox.ts. */
+    /** JSON: `[{id, type, body}]`, see `StoredMessages`. */
     messages: text('messages').notNull(),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.at, table.seq, table.id] })],

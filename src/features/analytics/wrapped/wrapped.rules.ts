@@ -169,7 +169,7 @@ export function percentChange({ total, change }: Sums): number {
 
 /**
  * `percentileThisPeriod` (R2): the share of `users`, the users who were active in the period, whose change is
- * smaller, in whole per cent. `less` is their number. distributions.rules.ts counts both.
+ * smaller, in whole per cent. `less` is their number.
  */
 export const percentile = (less: number, users: number): number => Math.floor((100 * less) / users)
 
