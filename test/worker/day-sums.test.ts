@@ -9,6 +9,7 @@ import { bytes, number, numbered, readable } from '../helpers/readable'
 import { runs } from '../helpers/runs'
 import { present, TODAY } from '../helpers/time'
 import { contextOfUsers } from '../helpers/worker/contexts'
+import { intercepted } from '../helpers/worker/faulty'
 import {
   lastDatabase,
   newApp,
@@ -252,20 +253,14 @@ describe('[P12] sums of closed days equal a plain sum over the log', () => {
 /** D1 with counters of its rows. */
 function counting() {
   const seen = { read: 0, written: 0, statements: 0 }
-  const DB = new Proxy(D1, {
-    get(target, name) {
-      if (name === 'prepare') return (sql: string) => target.prepare(sql)
-      if (name !== 'batch') return Reflect.get(target, name, target)
-      return async (statements: D1PreparedStatement[]) => {
-        const results = await target.batch(statements)
-        for (const { meta } of results) {
-          seen.read += meta.rows_read
-          seen.written += meta.rows_written
-          seen.statements = Math.max(seen.statements, meta.rows_read)
-        }
-        return results
-      }
-    },
+  const DB = intercepted(D1, async ({ run }) => {
+    const results = await run()
+    for (const { meta } of results) {
+      seen.read += meta.rows_read
+      seen.written += meta.rows_written
+      seen.statements = Math.max(seen.statements, meta.rows_read)
+    }
+    return results
   })
   const cost = async <T>(work: () => Promise<T>) => {
     Object.assign(seen, { read: 0, written: 0, statements: 0 })
