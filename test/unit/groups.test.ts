@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { type CommitBatches, Groups } from '../../src/features/events/queues'
 import type { CommandResult } from '../../src/features/events/sent'
 import { instant } from '../../src/lib/clock'
 import type { UserBatch } from '../../src/store/commit/commit'
 import type { Job } from '../../src/store/commit/decide'
+import { fakeWaits } from '../helpers/fake-waits'
 
 /**
  * The time after which a silent group counts as dead, and the interval at which waiting requests check
@@ -76,23 +77,7 @@ function scene() {
   return { ...commits, submit, kept }
 }
 
-let waits = 0
-
-beforeEach(() => {
-  waits = 0
-  vi.useFakeTimers({ now: 1_000_000 })
-  vi.stubGlobal('scheduler', {
-    wait: (ms: number) => {
-      waits += 1
-      return new Promise((resolve) => setTimeout(resolve, ms))
-    },
-  })
-})
-
-afterEach(() => {
-  vi.unstubAllGlobals()
-  vi.useRealTimers()
-})
+const waited = fakeWaits()
 
 describe('users who are committed together', () => {
   test('a lone user is committed at once, without a timer, and the work outlives the caller', async () => {
@@ -102,7 +87,7 @@ describe('users who are committed together', () => {
     at(0).done()
     expect(await end).toEqual(settled('ada'))
     expect(kept).not.toEqual([])
-    expect(waits).toBe(0)
+    expect(waited.count).toBe(0)
   })
 
   test('two users are committed at once; later users form a group of at most 30 as soon as one of the two is stored', async () => {

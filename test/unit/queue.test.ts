@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { type CommitGroup, UserQueues } from '../../src/features/events/queues'
 import type { CommandResult } from '../../src/features/events/sent'
 import { instant } from '../../src/lib/clock'
 import { LeadershipLost } from '../../src/store/commit/commit'
 import type { Job } from '../../src/store/commit/decide'
+import { fakeWaits } from '../helpers/fake-waits'
 
 /**
  * The time after which the leader of a group counts as dead, and the interval at which the others check
@@ -93,23 +94,7 @@ const noWaitUntil = () => undefined
 const settle = () => vi.advanceTimersByTimeAsync(0)
 const numbered = (count: number, from = 0) => Array.from({ length: count }, (_, n) => `${from + n}`)
 
-let waits = 0
-
-beforeEach(() => {
-  waits = 0
-  vi.useFakeTimers({ now: 1_000_000 })
-  vi.stubGlobal('scheduler', {
-    wait: (ms: number) => {
-      waits += 1
-      return new Promise((resolve) => setTimeout(resolve, ms))
-    },
-  })
-})
-
-afterEach(() => {
-  vi.unstubAllGlobals()
-  vi.useRealTimers()
-})
+const waited = fakeWaits()
 
 describe('[E3] the queue of one user', () => {
   test('a lone command is committed at once and may write; its work outlives its caller', async () => {
@@ -123,7 +108,7 @@ describe('[E3] the queue of one user', () => {
     at(0).done()
     expect(await end).toEqual(settled('0'))
     await Promise.all(kept)
-    expect(waits).toBe(0)
+    expect(waited.count).toBe(0)
   })
 
   test('later commands are committed in groups of 30, in order, one group at a time, and each gets its own result', async () => {
@@ -396,18 +381,18 @@ describe('[E3] the cost of waiting', () => {
       queues.submit('ada', jobNamed(name), commit, noWaitUntil),
     )
     await vi.advanceTimersByTimeAsync(4 * WATCH)
-    expect(waits).toBeGreaterThan(0)
-    expect(waits).toBeLessThanOrEqual(5 * waiting)
+    expect(waited.count).toBeGreaterThan(0)
+    expect(waited.count).toBeLessThanOrEqual(5 * waiting)
     for (const index of [0, 1, 2]) {
       at(index).done()
       await settle()
     }
     await Promise.all(ends)
-    const then = waits
+    const then = waited.count
     await vi.advanceTimersByTimeAsync(WATCH)
     expect(vi.getTimerCount()).toBe(0)
     await vi.advanceTimersByTimeAsync(5 * WATCH)
-    expect(waits).toBe(then)
+    expect(waited.count).toBe(then)
   })
 
   test('at most 5,000 commands of a user wait; one more is committed alone', async () => {
