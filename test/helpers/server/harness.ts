@@ -10,6 +10,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { OVERRIDABLE } from '../../../scripts/lib/dev-vars.mjs'
 import { PATIENCE } from '../patience'
 import { beginClock } from './local-state'
 import { descendants, stillRunning } from './processes'
@@ -32,28 +33,7 @@ const COPIED = [
 ]
 
 /** Variables of the environment of the tests that must not reach the server. */
-const OURS = [
-  'PORT',
-  'HOST',
-  'LAUREL_DATA',
-  'DATABASES',
-  'TRUST_PROXY',
-  'DEMO',
-  'MULTI_TENANCY',
-  'ADMIN_HOST',
-  'ADMIN_API_KEY',
-  'TEST_CLOCK',
-  'RATE_LIMITS',
-  'BODY_TIMEOUT',
-  'WEBHOOK_TIMEOUT',
-  'WEBHOOK_ALLOW',
-  'DELIVERY_LOG_DAYS',
-  'BATCH_LOG_DAYS',
-  'PUBLIC_URL',
-  'NODE_ENV',
-]
-/** Variables of providers. Tests must not reach them. */
-const PROVIDERS = /^(EMAIL|RESEND|EXPO|APNS|FCM)_/
+const OURS = [...OVERRIDABLE, 'PORT', 'HOST', 'LAUREL_DATA', 'DATABASES', 'TRUST_PROXY', 'NODE_ENV']
 
 export type StartOptions = {
   env?: Record<string, string>
@@ -146,7 +126,7 @@ export async function launch(options: StartOptions = {}): Promise<Starting> {
   const databases = options.env?.DATABASES ?? process.env.TEST_DATABASES
   if (options.clock !== undefined) await beginClock(folder, Number(databases ?? 1), options.clock)
   const inherited = Object.entries(process.env).filter(
-    ([name]) => !OURS.includes(name) && !PROVIDERS.test(name) && !/^(npm_|VITEST)/.test(name),
+    ([name]) => !OURS.includes(name) && !/^(npm_|VITEST)/.test(name),
   )
   const [command, args] = commandOf(options.by ?? 'node', folder)
   const child = spawn(command, args, {
