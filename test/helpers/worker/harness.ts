@@ -9,11 +9,11 @@ import { boundDatabases, databasesOf } from '../../../src/platform/databases/bou
 import type { Bindings } from '../../../src/platform/env'
 import { createApp } from '../../../src/worker/app'
 import { conforming, firstEventOf } from '../conformance'
-import { until } from '../patience'
 import { readableTable } from '../readable'
 import { present } from '../time'
+import { until } from '../until'
 
-export { until, untilHeld } from '../patience'
+export { until, untilHeld } from '../until'
 
 /** The admin key of the tests, as vitest.config.ts sets it. */
 export const ADMIN_KEY = env.ADMIN_API_KEY ?? ''

@@ -11,13 +11,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it, onTestFailed } from 'vitest'
 import { Dice } from '../../fuzz/dice'
 import { accepts } from '../../helpers/listening'
-import { until, untilHeld } from '../../helpers/patience'
 import { Clients } from '../../helpers/server/clients'
 import { type Ending, freePort, newProject, type Server, startServer } from '../../helpers/server/harness'
 import { configure, type Expected, type ProfileChange, ranking, recount } from '../../helpers/server/ledger'
 import { inState } from '../../helpers/server/local-state'
 import { ofGroupOrMarked } from '../../helpers/server/processes'
 import { SERVER_START } from '../../helpers/time'
+import { until, untilHeld } from '../../helpers/until'
 
 const DAY = 86_400_000
 /** The server that is killed: `npm start`, or `npm run serve` (kill-serve.test.ts). */

@@ -10,8 +10,8 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { until } from '../../helpers/patience'
 import { freePort, newProject, type Server, startServer } from '../../helpers/server/harness'
+import { until } from '../../helpers/until'
 
 type Place = { userId: string; value: number }
 

@@ -10,8 +10,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from 'vitest'
-import { PATIENCE, until } from '../../helpers/patience'
+import { PATIENCE } from '../../helpers/patience'
 import { ADMIN_KEY, newProject, type Server, startServer } from '../../helpers/server/harness'
+import { until } from '../../helpers/until'
 
 const USERS = Array.from({ length: 20 }, (_, n) => `user-${n}`)
 

@@ -11,7 +11,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { accepts } from '../../helpers/listening'
-import { until } from '../../helpers/patience'
 import { Receiver } from '../../helpers/receiver'
 import {
   ADMIN_KEY,
@@ -22,6 +21,7 @@ import {
   startServer,
 } from '../../helpers/server/harness'
 import { commandLine, descendants } from '../../helpers/server/processes'
+import { until } from '../../helpers/until'
 
 let folder: string
 let server: Server

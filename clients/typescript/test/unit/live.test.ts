@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { untilHeld } from '../../../../test/helpers/patience'
+import { untilHeld } from '../../../../test/helpers/until'
 import { Laurel, LaurelError, type LiveRanking } from '../../src/app.js'
 import { type FakeAnswer, failure, fake, networkFailure } from '../fake-fetch.js'
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { untilHeld } from '../../../../test/helpers/patience'
+import { untilHeld } from '../../../../test/helpers/until'
 import { Laurel, LaurelError } from '../../src/app.js'
 import { memoryStorage, type OfflineOptions, OfflineQueue } from '../../src/offline.js'
 import { errorOf, failure, fake, json, networkFailure, type Sent } from '../fake-fetch.js'

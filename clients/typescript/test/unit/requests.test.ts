@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { untilHeld } from '../../../../test/helpers/patience'
+import { untilHeld } from '../../../../test/helpers/until'
 import { Laurel, LaurelError } from '../../src/index.js'
 import { errorOf, failure, fake, json, networkFailure } from '../fake-fetch.js'
 
