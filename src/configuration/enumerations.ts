@@ -2,25 +2,8 @@ import { AGGREGATIONS } from '../lib/zone'
 
 /*
  * Every enumeration of a tenant's configuration, each once. Tables, schemas and rules take their values from
- * here. If a value is added, the type check names every switch and every record that must handle it.
+ * here. The types of triggers have a file of their own. If a value is added, the type check names every switch and every record that must handle it.
  */
-
-/** The types of points triggers (P1, P2, P4, U6). */
-export const TRIGGER_TYPES = ['metric', 'achievement', 'streak', 'time', 'user_creation'] as const
-type TriggerType = (typeof TRIGGER_TYPES)[number]
-
-/**
- * The fields that a trigger of each type must have. Triggers of other types don't have them (P1–P4, U6). Each
- * is a column of `points_triggers`. Rules, schemas and presenters take them from here.
- */
-export const TRIGGER_FIELDS = {
-  metric: ['metricId', 'metricThreshold'],
-  achievement: ['achievementId'],
-  streak: ['streakLength'],
-  time: ['timeUnit', 'timeInterval'],
-  user_creation: [],
-} as const satisfies Record<TriggerType, readonly string[]>
-export type TriggerField = (typeof TRIGGER_FIELDS)[TriggerType][number]
 
 /** The units of the interval of a time trigger (P4). */
 export const TIME_UNITS = ['hours', 'days'] as const

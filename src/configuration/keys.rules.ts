@@ -1,6 +1,6 @@
-import { unreachable } from '../lib/errors'
 import type { AttributeType } from './enumerations'
 import type { Boost, Configuration, Filter, Template, Trigger, Webhook } from './model'
+import { TRIGGER_FIELDS } from './trigger-types'
 
 /*
  * Keys of resources: the ones that triggers, boosts, webhooks and templates get if they are created without one
@@ -10,27 +10,22 @@ import type { Boost, Configuration, Filter, Template, Trigger, Webhook } from '.
 /** The most characters of a derived key, without its suffix. So it is never too long (G5). */
 const MOST_CHARACTERS = 200
 
-/** The key of a trigger: its type and its condition, such as `metric-words-50`. */
+/** The key of a trigger: its type and the values of the fields of the type, such as `metric-words-50`. */
 export function triggerKey(
   { metrics, achievements }: Pick<Configuration, 'metrics' | 'achievements'>,
   trigger: Omit<Trigger, 'key'>,
 ): string {
+  const { type, metricId, achievementId, timeInterval, timeUnit } = trigger
+  // The number comes first in `time-2-days`.
+  if (type === 'time') return `time-${timeInterval}-${timeUnit}`
   const keyOf = (list: readonly { id: string; key: string }[], id: string | null) =>
     list.find((one) => one.id === id)?.key ?? 'unknown'
-  switch (trigger.type) {
-    case 'metric':
-      return `metric-${keyOf(metrics, trigger.metricId)}-${trigger.metricThreshold}`
-    case 'achievement':
-      return `achievement-${keyOf(achievements, trigger.achievementId)}`
-    case 'streak':
-      return `streak-${trigger.streakLength}`
-    case 'time':
-      return `time-${trigger.timeInterval}-${trigger.timeUnit}`
-    case 'user_creation':
-      return 'user_creation'
-    default:
-      return unreachable(trigger.type)
+  const values = {
+    ...trigger,
+    metricId: keyOf(metrics, metricId),
+    achievementId: keyOf(achievements, achievementId),
   }
+  return [type, ...TRIGGER_FIELDS[type].map((field) => values[field])].join('-')
 }
 
 /** The end of an id: random digits, which no other resource of the tenant has. */

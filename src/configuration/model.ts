@@ -1,7 +1,6 @@
 import type { RecapFrequency } from '../access/tenants.sql.ts'
 import { MOST_RESOURCES } from '../lib/limits'
 import type { Living } from '../platform/columns'
-import { TRIGGER_FIELDS, type TriggerField } from './enumerations'
 import type { StreakSettings } from './settings'
 import type {
   achievements,
@@ -16,6 +15,7 @@ import type {
   pointsTriggers,
   webhooks,
 } from './tables.sql.ts'
+import { TRIGGER_FIELDS, type TriggerField } from './trigger-types'
 
 export type { Filter } from './tables.sql.ts'
 

@@ -31,8 +31,8 @@ import {
   type Subscription,
   SWITCH_STATUSES,
   TIME_UNITS,
-  TRIGGER_TYPES,
 } from './enumerations'
+import { TRIGGER_TYPES } from './trigger-types'
 
 /** A filter on an attribute, as stored: the attribute's id and the value that it must have. */
 export type Filter = { attributeId: string; attributeValue: string }

@@ -4,8 +4,6 @@ import {
   CORRECTION_TYPES,
   SWITCH_STATUSES,
   type TimeUnit,
-  TRIGGER_TYPES,
-  type TriggerField,
 } from '../../configuration/enumerations'
 import {
   type Configuration,
@@ -14,6 +12,7 @@ import {
   type System,
   type Trigger,
 } from '../../configuration/model'
+import { TRIGGER_TYPES, type TriggerField } from '../../configuration/trigger-types'
 import { instant, iso } from '../../lib/clock'
 import { ROUNDINGS } from '../../lib/decimal'
 import { PAGES } from '../../lib/limits'

@@ -6,13 +6,7 @@ import { DERIVED_KEY, field, filters, ID, optionally, reference, required } from
 import { defineResource } from '../../api/resources/resource'
 import { Filters, FiltersResponse } from '../../api/shapes/attributes'
 import { triggerResponse } from '../../api/shapes/points'
-import {
-  SWITCH_STATUSES,
-  TIME_UNITS,
-  TRIGGER_FIELDS,
-  TRIGGER_TYPES,
-  type TriggerField,
-} from '../../configuration/enumerations'
+import { SWITCH_STATUSES, TIME_UNITS } from '../../configuration/enumerations'
 import {
   type Achievement,
   type Configuration,
@@ -21,6 +15,7 @@ import {
   type Trigger,
 } from '../../configuration/model'
 import { pointsTriggers, triggerVersions } from '../../configuration/tables.sql.ts'
+import { TRIGGER_FIELDS, TRIGGER_TYPES, type TriggerField } from '../../configuration/trigger-types'
 import { INT32_MAX } from '../../lib/decimal'
 import { MOST_TRIGGER_POINTS } from '../../lib/limits'
 import { newId } from '../../lib/new-id'

@@ -1,8 +1,7 @@
-import { TRIGGER_FIELDS, type TriggerField } from '../../configuration/enumerations'
 import { filterProblem, freeKey, keyTaken, triggerKey } from '../../configuration/keys.rules'
 import type { Configuration, Trigger, TriggerFields } from '../../configuration/model'
+import { TRIGGER_FIELDS, type TriggerField } from '../../configuration/trigger-types'
 import type { Instant } from '../../lib/clock'
-import { unreachable } from '../../lib/errors'
 import { isTicking } from '../../rules/points/ticks.rules'
 
 type Timed = Pick<Trigger, 'timeUnit' | 'timeInterval'>
@@ -102,20 +101,16 @@ export function triggerProblem(
   )
 }
 
-/** Why the reference of a trigger is wrong, or null: the metric or achievement does not exist. */
-function referenceProblem(config: Configuration, trigger: Trigger): string | null {
-  switch (trigger.type) {
-    case 'metric':
-      if (config.metrics.some(({ id }) => id === trigger.metricId)) return null
-      return 'No metric has this metricId. Take one from GET /metrics.'
-    case 'achievement':
-      if (config.achievements.some(({ id }) => id === trigger.achievementId)) return null
-      return 'No achievement has this achievementId. Take one from GET /achievements.'
-    case 'streak':
-    case 'time':
-    case 'user_creation':
-      return null
-    default:
-      return unreachable(trigger.type)
+/** Why a reference of a trigger is wrong, or null: the metric or achievement does not exist. */
+function referenceProblem(
+  { metrics, achievements }: Configuration,
+  { metricId, achievementId }: Trigger,
+): string | null {
+  if (metricId !== null && !metrics.some(({ id }) => id === metricId)) {
+    return 'No metric has this metricId. Take one from GET /metrics.'
   }
+  if (achievementId !== null && !achievements.some(({ id }) => id === achievementId)) {
+    return 'No achievement has this achievementId. Take one from GET /achievements.'
+  }
+  return null
 }

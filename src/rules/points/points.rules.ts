@@ -81,7 +81,7 @@ export function awardPoints(
   for (const system of config.systems) {
     for (const trigger of system.triggers) {
       if (trigger.status !== 'active') continue
-      const { firings, counter } = firingsOf(trigger, input, ledger, user)
+      const { firings, counter } = countFirings(trigger, input, ledger, user)
       if (firings > 0 && meets(trigger.userAttributes, user.profile.attributes)) {
         const points = trigger.points * firings
         const boosted = () => boost(system, user, input.local, points)
@@ -100,7 +100,12 @@ type Firings = { firings: number; counter: AwardRecord['counter'] }
 const once = (isSo: boolean): Firings => ({ firings: isSo ? 1 : 0, counter: null })
 
 /** How often a change fires a trigger (P1, P2, U6). */
-function firingsOf(trigger: Trigger, input: TriggerInput, ledger: Ledger, { revoked }: UserState): Firings {
+function countFirings(
+  trigger: Trigger,
+  input: TriggerInput,
+  ledger: Ledger,
+  { revoked }: UserState,
+): Firings {
   const { event, created } = input
   const of = trigger.achievementId ?? ''
   switch (trigger.type) {
