@@ -57,20 +57,16 @@ export type OracleSchedule = {
 /** First and last local date. `end` is null if the run has no end. */
 export type OracleRun = { start: string; end: string | null }
 
-/** Wrong ways to count runs. */
-export type WrongRuns = 'months from the run before' | 'a run ends a day late'
-
 /** The runs that begin up to a date, oldest first (L2). */
-export function runsUpTo(schedule: OracleSchedule, date: string, wrong?: WrongRuns): OracleRun[] {
+export function runsUpTo(schedule: OracleSchedule, date: string): OracleRun[] {
   const { start, end, unit, interval } = schedule
   if (unit === null) return start <= date ? [{ start, end }] : []
   const runs: OracleRun[] = []
   let from = start
   for (let k = 0; from <= date && (end === null || from <= end); k += 1) {
-    const base = wrong === 'months from the run before' ? { from, steps: 1 } : { from: start, steps: k + 1 }
-    const count = base.steps * interval
-    const next = unit === 'day' ? plusDays(base.from, count) : plusMonths(base.from, count * MONTHS[unit])
-    const last = plusDays(next, wrong === 'a run ends a day late' ? 0 : -1)
+    const count = (k + 1) * interval
+    const next = unit === 'day' ? plusDays(start, count) : plusMonths(start, count * MONTHS[unit])
+    const last = plusDays(next, -1)
     runs.push({ start: from, end: end !== null && end < last ? end : last })
     from = next
   }
@@ -108,11 +104,11 @@ export type Frequency = 'daily' | 'weekly' | 'monthly'
 /**
  * The first day of the period that holds a date: the date itself, its Monday, or the first of its month (S1).
  */
-export function periodOf(date: string, frequency: Frequency, weekBeginsOn = 1): string {
+export function periodOf(date: string, frequency: Frequency): string {
   if (frequency === 'daily') return date
   if (frequency === 'monthly') return `${date.slice(0, 7)}-01`
   const weekday = new Date(midnight(date)).getUTCDay()
-  return plusDays(date, -((weekday - weekBeginsOn + 7) % 7))
+  return plusDays(date, -((weekday + 6) % 7))
 }
 
 /**

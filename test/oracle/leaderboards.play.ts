@@ -1,5 +1,5 @@
 import { beginsAt, DAY, finalAt, MINUTE, midnight, offsetAt, utcDate } from './calendar.oracle'
-import type { Mutant, OracleBoard, Status, View } from './leaderboards.oracle'
+import type { OracleBoard, Status, View } from './leaderboards.oracle'
 import { type Economy, Ledger, type Passed } from './ledger.oracle'
 
 /** A leaderboard of a random world. It is created active or scheduled, or inactive and moved later. */
@@ -45,8 +45,8 @@ export class Play {
     for (const board of world.boards) this.put(board, this.firstStatus(board), board.max)
   }
 
-  view(mutant?: Mutant): View {
-    return { ...this.ledger.view, mutant }
+  view(): View {
+    return { ...this.ledger.view }
   }
 
   /** The status with which a leaderboard is created. */

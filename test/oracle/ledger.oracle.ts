@@ -61,13 +61,7 @@ export class Ledger {
   }
 
   identify(id: string, { attributes, tz }: Passed): User {
-    const fresh: User = {
-      zone: 'UTC',
-      attributes: {},
-      totals: new Map(),
-      highest: new Map(),
-      points: 0n,
-    }
+    const fresh: User = { zone: 'UTC', attributes: {}, totals: new Map(), highest: new Map(), points: 0n }
     const user = this.users.get(id) ?? fresh
     this.users.set(id, user)
     if (tz !== undefined) user.zone = tz ?? 'UTC'

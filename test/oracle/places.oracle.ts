@@ -1,4 +1,14 @@
-import { DAY, holds, localAt, MINUTE, midnight, type OracleRun, plusDays, utcDate } from './calendar.oracle'
+import {
+  DAY,
+  holds,
+  localAt,
+  MINUTE,
+  midnight,
+  type OracleRun,
+  plusDays,
+  runsUpTo,
+  utcDate,
+} from './calendar.oracle'
 import {
   attributesOf,
   counts,
@@ -6,7 +16,6 @@ import {
   maxOf,
   type OracleBoard,
   ranking,
-  runsOf,
   type View,
   type Wanted,
 } from './leaderboards.oracle'
@@ -68,7 +77,7 @@ export function readingsOf(board: OracleBoard, { log, now }: View, newest: numbe
   const dates = log.flatMap((one) =>
     one.kind === 'change' && one.of === board.of ? [localAt(one.at, one.offset).date] : [],
   )
-  const runs = runsOf(board, latest).filter((run) => dates.some((date) => holds(run, date)))
+  const runs = runsUpTo(board, latest).filter((run) => dates.some((date) => holds(run, date)))
   const groups = groupsOf(board, { log, now })
   const parts = new Map(groups.flat().map((pair) => [JSON.stringify(pair), [pair]]))
   const wanteds: Wanted[] =

@@ -97,10 +97,7 @@ function fraction(text: string): Fraction {
   return { upper: sign === '-' ? -size : size, lower: power < 0 ? 10n ** BigInt(-power) : 1n }
 }
 
-const times = (a: Fraction, b: Fraction): Fraction => ({
-  upper: a.upper * b.upper,
-  lower: a.lower * b.lower,
-})
+const times = (a: Fraction, b: Fraction): Fraction => ({ upper: a.upper * b.upper, lower: a.lower * b.lower })
 
 /** The largest whole number that is not above the value. */
 function floor({ upper, lower }: Fraction): bigint {

@@ -52,84 +52,6 @@ export type OracleStreak = {
 /** One period of a streak's history (S6). */
 export type OraclePeriod = { start: string; length: number; usedFreeze: boolean; usedPause: boolean }
 
-/** Wrong ways to count. */
-export const WRONG_STREAKS = [
-  '[S1] weeks begin on Sunday',
-  '[S1] periods that end while streaks are off are missed',
-  '[S2] every event extends',
-  '[S2] a threshold must be exceeded',
-  '[S2] one metric is enough for ALL',
-  '[S2] OR asks for every metric',
-  '[S2] a later negative event takes back',
-  '[S2] negative events are not summed',
-  '[S2] sums go on into the next period',
-  '[S2] an event of 0 counts',
-  '[S2] only an event satisfies a period',
-  '[S2] a goal that is met without an event counts at the end of the period',
-  '[S2] a new goal satisfies periods that are over',
-  '[S2] a raised goal takes back',
-  '[S2] an extension without an event fires nothing',
-  '[S2] without metrics, only events from then on count',
-  '[S3] a period is lost a period late',
-  '[S3] a pause must cover the whole period',
-  '[S3] a pause ends a day early',
-  '[S3] nothing extends while paused',
-  '[S3] a paused period takes a freeze',
-  '[S3] a freeze extends',
-  '[S3] a freeze is lost at length 0',
-  '[S3] days have 24 hours',
-  '[S4] a date that was skipped is missed',
-  '[S4] a date that was skipped takes a freeze',
-  '[S4] a date counts twice',
-  '[S4] a lost period may begin a streak',
-  '[S5] expires with the current period',
-  '[S5] expires in a pause',
-  '[S5] a freeze moves the beginning',
-  '[S7] consumes before it earns',
-  '[S7] earns above the maximum',
-  '[S7] earns by the current zone',
-  '[S7] a forgone freeze is earned later',
-  '[S7] a midnight that comes twice earns twice',
-  '[S7] a new interval earns for a date that has begun',
-  '[S7] a pause that is deleted never was',
-  '[S8] the longest ever comes back',
-  '[S8] the previous period stays missed',
-  '[S8] started stays',
-  '[S8] only a lost one comes back',
-  '[S8] the last period shows the restored length',
-  '[S9] freezes count in a recount',
-  '[S9] stored freezes are lost',
-  '[S9] pauses do not count in a recount',
-  '[U6] no initial freezes',
-  '[U7] a streak that its user has switched off is shown',
-  '[U7] own metrics count without personalisation',
-  '[S10] switched off by the user, a streak begins again from 0',
-  '[S10] switched off by the user, a period is open again',
-  '[S10] switched off by the user, a period loses its sums',
-  '[S10] events do not count while the user has streaks off',
-  '[S10] events do not count while the tenant has streaks off',
-  '[S10] nothing is missed while the user has streaks off',
-  '[S10] an event extends in silence',
-  '[S11] a change of zone ends the dates that it skips',
-  '[S11] a skipped date does not end at the next midnight',
-  '[S11] a skipped date never ends if a later one is satisfied',
-  '[S11] a skipped date stays open on the third date after it',
-  '[S11] a skipped date ends on the second date after it',
-  '[S11] a skipped date shows length 0 while it is open',
-  '[S11] every date that is skipped is spared',
-  '[S11] one of six dates is spared',
-  '[S11] one of eight dates is spared',
-  '[S11] a paused date is spared by travel',
-  '[S11] a week or month is spared',
-  '[S8, S11] a skipped date is lost after a restore',
-  '[V2] a voided event stays in the sums',
-  '[V2] a voided event is counted again',
-  '[G9] a deleted metric still counts',
-  '[E8] dates are UTC dates',
-  '[E8] dates use the current zone',
-] as const
-export type WrongStreaks = (typeof WRONG_STREAKS)[number]
-
 /** In the sums of a period: the number of positive events, which is the goal if no metrics are set (S1). */
 const POSITIVE = ''
 
@@ -147,7 +69,6 @@ const isEarnedAlike = (one: OracleFreezes | null, other: OracleFreezes | null) =
 
 /** A replayed history. */
 export class StreakReplay {
-  readonly #wrong: ReadonlySet<WrongStreaks>
   #settings: OracleSettings
   #now = Number.NEGATIVE_INFINITY
   #zone = 'UTC'
@@ -156,14 +77,12 @@ export class StreakReplay {
   #latest = ''
   /** The dates that changes of zone have skipped and that have not ended, oldest first (S11). */
   #skipped: string[] = []
-  #createdAt = 0
   #created = ''
   #run: Run | null = null
   /** The last period that was satisfied or judged. */
   #closed: string | null = null
   #sums = new Map<string, Map<string, number>>()
   #freezes = 0
-  #forgone = 0
   /** The date on which what is earned last changed. */
   #earnsAfter = ''
   #pauses = new Map<string, Pause>()
@@ -190,10 +109,9 @@ export class StreakReplay {
   /** True if the log is being recounted (S9). */
   #recounting = false
 
-  constructor(settings: OracleSettings, ...wrong: readonly WrongStreaks[]) {
+  constructor(settings: OracleSettings) {
     this.#settings = settings
     this.#isOff = !settings.enabled
-    this.#wrong = new Set(wrong)
   }
 
   /** The user's local date. */
@@ -218,7 +136,7 @@ export class StreakReplay {
 
   /** A copy with the same state, for reading. */
   #copy(): StreakReplay {
-    const copy = new StreakReplay(this.#settings, ...this.#wrong)
+    const copy = new StreakReplay(this.#settings)
     copy.#become(this)
     return copy
   }
@@ -231,13 +149,11 @@ export class StreakReplay {
     this.#date = other.#date
     this.#latest = other.#latest
     this.#skipped = [...other.#skipped]
-    this.#createdAt = other.#createdAt
     this.#created = other.#created
     this.#run = other.#run
     this.#closed = other.#closed
     this.#sums = new Map([...other.#sums].map(([period, sums]) => [period, new Map(sums)]))
     this.#freezes = other.#freezes
-    this.#forgone = other.#forgone
     this.#earnsAfter = other.#earnsAfter
     this.#pauses = new Map(other.#pauses)
     this.#deleted = [...other.#deleted]
@@ -263,9 +179,8 @@ export class StreakReplay {
       this.#date = this.#dateAt(at)
       this.#latest = this.#date
       this.#created = this.#date
-      this.#createdAt = at
       this.#now = at
-      this.#freezes = this.#is('[U6] no initial freezes') ? 0 : (this.#settings.freezes?.initial ?? 0)
+      this.#freezes = this.#settings.freezes?.initial ?? 0
       return true
     }
     this.#liveUntil(at)
@@ -287,13 +202,11 @@ export class StreakReplay {
    * Satisfies the periods whose sums meet the goal that is in force now, and that are not over (S2). Called
    * after each input, so the input need not be an event.
    */
-  #satisfyMet(isEnd = false): void {
-    if (this.#is('[S2] only an event satisfies a period')) return
-    if (this.#is('[S2] a goal that is met without an event counts at the end of the period') && !isEnd) return
+  #satisfyMet(): void {
     const open = this.#run === null ? this.#date : (this.#skipped[0] ?? this.#date)
-    const first = this.#is('[S2] a new goal satisfies periods that are over') ? '' : this.#period(open)
+    const first = this.#period(open)
     for (const [period, sums] of [...this.#sums].sort()) {
-      if (period === '' || period < first || this.#isClosed(period) || !this.#isSatisfied(sums)) continue
+      if (period < first || this.#isClosed(period) || !this.#isSatisfied(sums)) continue
       this.#satisfy(period, this.#now)
     }
   }
@@ -310,7 +223,7 @@ export class StreakReplay {
       case 'void':
         return this.#void(act.nth)
       case 'unmetric':
-        if (!this.#is('[G9] a deleted metric still counts')) this.#deletedMetrics.add(act.metric)
+        this.#deletedMetrics.add(act.metric)
         return true
       case 'pause':
         this.#pauses.set(act.id, act)
@@ -327,7 +240,6 @@ export class StreakReplay {
         return this.#restore()
       case 'preferences': {
         const { enabled = this.#own.enabled, mode = this.#own.mode, metrics = this.#own.metrics } = act
-        if (this.#own.enabled && !enabled) this.#switchOffWrongly()
         this.#own = { enabled, mode, metrics }
         return true
       }
@@ -335,7 +247,6 @@ export class StreakReplay {
         const { frequency, freezes } = this.#settings
         this.#settings = act.settings
         if (!isEarnedAlike(freezes, act.settings.freezes)) this.#earnsAfter = this.#date
-        if (this.#is('[S2] a raised goal takes back')) this.#takeBackWrongly()
         if (this.#isOff === act.settings.enabled) {
           this.#isOff = !this.#isOff
           this.#log.push({ do: 'switch', isOff: this.#isOff, date: this.#date })
@@ -344,27 +255,6 @@ export class StreakReplay {
         return true
       }
     }
-  }
-
-  /** By the rules, streaks are only hidden when a user switches them off (S10). This makes the mistakes. */
-  #switchOffWrongly(): void {
-    const period = this.#period(this.#date)
-    if (this.#is('[S10] switched off by the user, a period loses its sums')) this.#sums.delete(period)
-    if (this.#is('[S10] switched off by the user, a streak begins again from 0')) this.#run = null
-    if (this.#is('[S10] switched off by the user, a period is open again')) {
-      this.#run = null
-      this.#closed = null
-    }
-  }
-
-  /** By the rules, a satisfied period stays so (S2). This makes the mistake. */
-  #takeBackWrongly(): void {
-    const period = this.#period(this.#date)
-    const sums = this.#sums.get(period)
-    if (this.#run === null || this.#closed !== period || sums === undefined) return
-    if (this.#isSatisfied(sums)) return
-    this.#run = this.#run.length === 1 ? null : { ...this.#run, length: this.#run.length - 1 }
-    this.#closed = this.#after(period, -1)
   }
 
   /** The streak at a moment that is not before the last input. */
@@ -386,23 +276,15 @@ export class StreakReplay {
   #at(at: number): StreakReplay {
     const then = this.#copy()
     then.#liveUntil(at)
-    if (this.#is('[E8] dates use the current zone')) then.#recount()
     return then
   }
 
-  #is(wrong: WrongStreaks): boolean {
-    return this.#wrong.has(wrong)
-  }
-
   #dateAt(at: number, zone = this.#zone): string {
-    if (this.#is('[E8] dates are UTC dates')) return localAt(at, 0).date
-    if (this.#is('[S3] days have 24 hours') && this.exists)
-      return localAt(at, offsetIn(zone, this.#createdAt)).date
     return localAt(at, offsetIn(zone, at)).date
   }
 
   #period(date: string): string {
-    return periodOf(date, this.#settings.frequency, this.#is('[S1] weeks begin on Sunday') ? 0 : 1)
+    return periodOf(date, this.#settings.frequency)
   }
 
   #after(period: string, count = 1): string {
@@ -422,10 +304,10 @@ export class StreakReplay {
 
   /** The user's own midnight: the date ends, and before it the dates that were skipped (S11). */
   #midnight(): void {
-    if (!this.#recounting) this.#satisfyMet(true)
+    if (!this.#recounting) this.#satisfyMet()
     const yesterday = this.#date
     this.#date = plusDays(yesterday, 1)
-    if (!this.#is('[S11] a skipped date does not end at the next midnight')) this.#endSkipped(this.#date)
+    this.#endSkipped(this.#date)
     this.#end(yesterday, false)
   }
 
@@ -439,58 +321,34 @@ export class StreakReplay {
   /** A date ends (S3, S7). */
   #end(date: string, isSkipped: boolean): void {
     const next = plusDays(date, 1)
-    const isNew = next > this.#latest || this.#is('[S7] a midnight that comes twice earns twice')
-    const earns = isNew && !this.#recounting
-    if (earns) this.#latest = next
-    const isLate = this.#is('[S7] consumes before it earns')
-    if (earns && !isLate) this.#earn(next)
-    const period = this.#period(date)
-    if (this.#period(next) !== period) {
-      const judged = this.#is('[S3] a period is lost a period late') ? this.#after(period, -1) : period
-      this.#judge(judged, isSkipped)
+    if (next > this.#latest && !this.#recounting) {
+      this.#latest = next
+      this.#earn(next)
     }
-    if (earns && isLate) this.#earn(next)
+    const period = this.#period(date)
+    if (this.#period(next) !== period) this.#judge(period, isSkipped)
   }
 
   #earn(date: string): void {
     const { freezes } = this.#settings
     if (freezes === null || freezes.interval === null) return
-    const created = this.#is('[S7] earns by the current zone') ? this.#dateAt(this.#createdAt) : this.#created
-    if (date <= this.#earnsAfter && !this.#is('[S7] a new interval earns for a date that has begun')) return
-    const days = Math.round((Date.parse(date) - Date.parse(created)) / 86_400_000)
+    if (date <= this.#earnsAfter) return
+    const days = Math.round((Date.parse(date) - Date.parse(this.#created)) / 86_400_000)
     if (days <= 0 || days % freezes.interval !== 0) return
-    const room = Math.max(0, freezes.max - this.#freezes)
-    const earned = this.#is('[S7] earns above the maximum') ? freezes.amount : Math.min(room, freezes.amount)
-    this.#freezes += earned
-    if (this.#is('[S7] a forgone freeze is earned later')) this.#forgone += freezes.amount - earned
+    this.#freezes += Math.min(Math.max(0, freezes.max - this.#freezes), freezes.amount)
   }
 
   /** Closes a period that is over (S3). */
   #judge(period: string, isSkipped: boolean): void {
-    if (this.#run === null) {
-      if (this.#is('[S3] a freeze is lost at length 0')) this.#freezes = Math.max(0, this.#freezes - 1)
-      return
-    }
+    if (this.#run === null) return
     if (this.#closed !== null && period <= this.#closed) return
-    const isOffForUser =
-      !this.#own.enabled && this.#is('[S10] nothing is missed while the user has streaks off')
-    const wasOff = this.#isOff && !this.#is('[S1] periods that end while streaks are off are missed')
-    const isPaid = isSkipped && this.#is('[S4] a date that was skipped takes a freeze')
-    const isSpared = isSkipped && !isPaid && this.#maySpare(period)
-    const isPaused = this.#isPaused(period)
-    if (wasOff || isOffForUser) this.#close(period)
-    else if (isPaused && !(isSpared && this.#is('[S11] a paused date is spared by travel'))) {
-      this.#close(period, { usedPause: true })
-      if (this.#is('[S3] a paused period takes a freeze')) this.#consume()
-    } else if (isSpared) {
+    if (this.#isOff) this.#close(period)
+    else if (this.#isPaused(period)) this.#close(period, { usedPause: true })
+    else if (isSkipped && this.#maySpare(period)) {
       this.#spared = period
       this.#close(period)
-    } else if (this.#consume()) {
-      if (this.#is('[S3] a freeze extends')) this.#run = { ...this.#run, length: this.#run.length + 1 }
-      if (this.#is('[S5] a freeze moves the beginning'))
-        this.#run = { ...this.#run, started: this.#after(period) }
-      this.#close(period, { usedFreeze: true })
-    } else if (!isPaid) {
+    } else if (this.#consume()) this.#close(period, { usedFreeze: true })
+    else {
       this.#run = null
       this.#close(period)
     }
@@ -498,15 +356,8 @@ export class StreakReplay {
 
   /** True if travel may spare a date that was skipped: one of any seven in a row (S4, S11). */
   #maySpare(period: string): boolean {
-    if (this.#is('[S4] a date that was skipped is missed')) return false
-    if (this.#settings.frequency !== 'daily') return this.#is('[S11] a week or month is spared')
-    if (this.#spared === null || this.#is('[S11] every date that is skipped is spared')) return true
-    const days = this.#is('[S11] one of six dates is spared')
-      ? 6
-      : this.#is('[S11] one of eight dates is spared')
-        ? 8
-        : 7
-    return plusDays(this.#spared, days) <= period
+    if (this.#settings.frequency !== 'daily') return false
+    return this.#spared === null || plusDays(this.#spared, 7) <= period
   }
 
   #close(period: string, used: Partial<PeriodKind> = {}): void {
@@ -517,12 +368,8 @@ export class StreakReplay {
 
   #consume(): boolean {
     if (this.#settings.freezes === null || this.#freezes === 0) return false
-    if (this.#recounting && !this.#is('[S9] freezes count in a recount')) return false
+    if (this.#recounting) return false
     this.#freezes -= 1
-    if (this.#forgone > 0) {
-      this.#forgone -= 1
-      this.#freezes += 1
-    }
     return true
   }
 
@@ -530,17 +377,7 @@ export class StreakReplay {
   #isPaused(period: string): boolean {
     const end = this.#after(period)
     const pauses = [...this.#pauses.values(), ...this.#deleted]
-    if (this.#recounting && this.#is('[S9] pauses do not count in a recount')) return false
-    return pauses.some((pause) => {
-      const last = this.#is('[S3] a pause ends a day early') ? plusDays(pause.end, -1) : pause.end
-      if (this.#is('[S3] a pause must cover the whole period')) {
-        return pause.start <= period && last >= plusDays(end, -1)
-      }
-      for (let date = period; date < end; date = plusDays(date, 1)) {
-        if (pause.start <= date && date <= last) return true
-      }
-      return false
-    })
+    return pauses.some((pause) => pause.start < end && period <= pause.end)
   }
 
   #unpause(id: string): boolean {
@@ -548,10 +385,6 @@ export class StreakReplay {
     const pause = this.#pauses.get(id)
     if (pause === undefined) return false
     this.#pauses.delete(id)
-    if (this.#is('[S7] a pause that is deleted never was')) {
-      if (this.#run !== null && pause.start <= over) this.#run = null
-      return true
-    }
     const end = [pause.end, over].sort()[0] ?? over
     if (end >= pause.start) this.#deleted.push({ start: pause.start, end })
     return true
@@ -574,18 +407,12 @@ export class StreakReplay {
     for (let date = this.#date; date < to; date = plusDays(date, 1)) this.#skipped.push(date)
     this.#skipped = this.#skipped.filter((date) => date < to)
     this.#date = to
-    if (this.#is('[S11] a change of zone ends the dates that it skips')) this.#endSkipped(to)
-    if (this.#is('[S11] a skipped date stays open on the third date after it')) return
-    const days = this.#is('[S11] a skipped date ends on the second date after it') ? 1 : 2
-    this.#endSkipped(plusDays(to, -days))
+    this.#endSkipped(plusDays(to, -2))
   }
 
   /** True if the streak is shown and in webhook events. It is counted in any case (S10). */
   get isOn() {
-    return (
-      this.#settings.enabled &&
-      (this.#own.enabled || this.#is('[U7] a streak that its user has switched off is shown'))
-    )
+    return this.#settings.enabled && this.#own.enabled
   }
 
   /** The length that is shown. 0 if the streak is not shown. */
@@ -595,45 +422,24 @@ export class StreakReplay {
 
   /** An event (S2). It counts even while streaks are off (S10). */
   #count({ at, date, nth, metric, value }: Extract<Logged, { do: 'event' }>): void {
-    const isOffForUser =
-      !this.#own.enabled && this.#is('[S10] events do not count while the user has streaks off')
-    const isOffForAll = this.#isOff && this.#is('[S10] events do not count while the tenant has streaks off')
-    if (isOffForUser || isOffForAll) return
-    if (value === 0 && !this.#is('[S2] an event of 0 counts')) return
+    if (value === 0) return
     const period = this.#period(date)
-    if (this.#isClosed(period)) {
-      if (this.#run === null) return
-      if (this.#is('[S2] every event extends') && value > 0) {
-        this.#run = { ...this.#run, length: this.#run.length + 1 }
-      }
-      if (this.#is('[S2] a later negative event takes back') && value < 0) {
-        this.#run = null
-        this.#closed = null
-      }
-      return
-    }
-    if (this.#is('[S3] nothing extends while paused') && this.#isPaused(period)) return
-    const key = this.#is('[S2] sums go on into the next period') ? '' : period
-    const sums = this.#sums.get(key) ?? new Map<string, number>()
-    if (value > 0 || !this.#is('[S2] negative events are not summed')) {
-      sums.set(metric, (sums.get(metric) ?? 0) + value)
-    }
-    if (value > 0 || this.#is('[S2] an event of 0 counts')) sums.set(POSITIVE, (sums.get(POSITIVE) ?? 0) + 1)
-    this.#sums.set(key, sums)
-    this.#counted.set(nth, { period: key, metric, value })
-    const isPositive = value > 0 || this.#is('[S2] an event of 0 counts')
-    if (isPositive && this.#isSatisfied(sums, isPositive)) this.#satisfy(period, at, true)
+    if (this.#isClosed(period)) return
+    const sums = this.#sums.get(period) ?? new Map<string, number>()
+    sums.set(metric, (sums.get(metric) ?? 0) + value)
+    if (value > 0) sums.set(POSITIVE, (sums.get(POSITIVE) ?? 0) + 1)
+    this.#sums.set(period, sums)
+    this.#counted.set(nth, { period, metric, value })
+    if (value > 0 && this.#isSatisfied(sums)) this.#satisfy(period, at)
   }
 
   /** A period is satisfied. The open dates before it end, and the streak is extended by one. */
-  #satisfy(period: string, at: number, isByEvent = false): void {
+  #satisfy(period: string, at: number): void {
     // Events that have satisfied a period do not count for it again.
-    if (!this.#is('[S2] a raised goal takes back')) this.#sums.delete(period)
-    if (!this.#is('[S11] a skipped date never ends if a later one is satisfied')) this.#endBefore(period)
+    this.#sums.delete(period)
+    this.#endBefore(period)
     this.#extend(period, at)
-    const isSubscribed = this.isOn || this.#is('[S10] an event extends in silence')
-    const isSilent = !isByEvent && this.#is('[S2] an extension without an event fires nothing')
-    if (isSubscribed && !isSilent && !this.#recounting) this.#extensions.push(this.#length)
+    if (this.isOn && !this.#recounting) this.#extensions.push(this.#length)
   }
 
   /** Ends the dates before a period. It may be later than the date on which the user is now. */
@@ -649,7 +455,6 @@ export class StreakReplay {
     const counted = this.#counted.get(nth)
     const sums = counted && this.#sums.get(counted.period)
     if (counted === undefined || sums === undefined) return true
-    if (this.#is('[V2] a voided event stays in the sums')) return true
     sums.set(counted.metric, (sums.get(counted.metric) ?? 0) - counted.value)
     if (counted.value > 0) sums.set(POSITIVE, (sums.get(POSITIVE) ?? 0) - 1)
     return true
@@ -664,37 +469,24 @@ export class StreakReplay {
   }
 
   #isClosed(period: string): boolean {
-    if (this.#closed === null || period > this.#closed) return false
-    if (this.#run === null && this.#is('[S4] a lost period may begin a streak')) return false
-    return !(this.#is('[S4] a date counts twice') && period < this.#closed)
+    return this.#closed !== null && period <= this.#closed
   }
 
-  #isSatisfied(sums: ReadonlyMap<string, number>, isPositive = false): boolean {
+  #isSatisfied(sums: ReadonlyMap<string, number>): boolean {
     const { personalisation, mode } = this.#settings
     const isLeft = ({ metric }: { metric: string }) => !this.#deletedMetrics.has(metric)
     const metrics = this.#settings.metrics.filter(isLeft)
-    const isOwn = personalisation || this.#is('[U7] own metrics count without personalisation')
-    const own = isOwn
+    const own = personalisation
       ? this.#own.metrics.filter(
           (one) =>
             isLeft(one) && (metrics.length === 0 || metrics.some(({ metric }) => metric === one.metric)),
         )
       : []
     const thresholds = own.length > 0 ? own : metrics
-    if (thresholds.length === 0) {
-      if (this.#is('[S2] without metrics, only events from then on count')) return isPositive
-      return (sums.get(POSITIVE) ?? 0) > 0
-    }
-    const meets = thresholds.map(({ metric, threshold }) => {
-      const sum = sums.get(metric) ?? 0
-      return this.#is('[S2] a threshold must be exceeded') ? sum > threshold : sum >= threshold
-    })
-    const by = (isOwn && this.#own.mode) || mode
-    const isAny =
-      by === 'ALL'
-        ? this.#is('[S2] one metric is enough for ALL')
-        : !this.#is('[S2] OR asks for every metric')
-    return isAny ? meets.includes(true) : !meets.includes(false)
+    if (thresholds.length === 0) return (sums.get(POSITIVE) ?? 0) > 0
+    const meets = thresholds.map(({ metric, threshold }) => (sums.get(metric) ?? 0) >= threshold)
+    const by = (personalisation && this.#own.mode) || mode
+    return by === 'ALL' ? !meets.includes(false) : meets.includes(true)
   }
 
   /** S8. Returns false if the restore would change nothing. */
@@ -707,50 +499,33 @@ export class StreakReplay {
       weekly: this.#period(`${year}-01-01`),
       monthly: `${year - 1}-01-01`,
     }[frequency]
-    const from = this.#is('[S8] the longest ever comes back') ? '' : since
-    const lengths = [...this.#history].flatMap(([start, { length }]) => (start >= from ? [length] : []))
+    const lengths = [...this.#history].flatMap(([start, { length }]) => (start >= since ? [length] : []))
     const longest = Math.max(0, ...lengths)
     const gained = longest - this.#length
     if (gained <= 0) return false
-    const isStill = this.#is('[S8] started stays')
     if (this.#run !== null) {
-      if (this.#is('[S8] only a lost one comes back')) return false
-      const started = isStill ? this.#run.started : this.#after(this.#run.started, -gained)
+      const started = this.#after(this.#run.started, -gained)
       for (const date of this.#skipped) {
         const period = this.#period(date)
-        const isOpen = period < current && !this.#isClosed(period)
-        if (isOpen && !this.#is('[S8, S11] a skipped date is lost after a restore')) this.#close(period)
+        if (period < current && !this.#isClosed(period)) this.#close(period)
       }
       this.#run = { ...this.#run, length: this.#run.length + gained, started }
       // The length changes in all periods that are not over. Later ones of them may already be satisfied.
       for (const [start, mark] of this.#history) {
-        const isRewritten =
-          start === this.#closed && this.#is('[S8] the last period shows the restored length')
-        if (start >= current || isRewritten)
-          this.#history.set(start, { ...mark, length: mark.length + gained })
+        if (start >= current) this.#history.set(start, { ...mark, length: mark.length + gained })
       }
       return true
     }
     // The current period and later ones are open, even if they had ended before.
     for (const start of [...this.#history.keys()]) if (start >= current) this.#history.delete(start)
-    const previous = this.#after(current, -1)
-    this.#run = {
-      length: gained,
-      started: isStill ? previous : this.#after(current, -gained),
-      extended: null,
-    }
-    if (this.#is('[S8] the previous period stays missed')) this.#closed = this.#after(previous, -1)
-    else this.#close(previous)
+    this.#run = { length: gained, started: this.#after(current, -gained), extended: null }
+    this.#close(this.#after(current, -1))
     return true
   }
 
   /** Replays the whole log with the current settings (S9). */
   #recount(): void {
-    const { date, latest, freezes } = {
-      date: this.#date,
-      latest: this.#latest,
-      freezes: this.#is('[S9] stored freezes are lost') ? 0 : this.#freezes,
-    }
+    const today = this.#date
     this.#recounting = true
     this.#run = null
     this.#closed = null
@@ -772,18 +547,13 @@ export class StreakReplay {
         this.#jumpTo(one.to)
         continue
       }
-      if (this.#voided.has(one.nth) && !this.#is('[V2] a voided event is counted again')) continue
-      const isNow = this.#is('[E8] dates use the current zone')
-      const date = isNow ? this.#dateAt(one.at) : one.date
-      this.#passTo(date)
-      this.#count({ ...one, date })
+      if (this.#voided.has(one.nth)) continue
+      this.#passTo(one.date)
+      this.#count(one)
     }
-    this.#passTo(date)
+    this.#passTo(today)
     this.#recounting = false
     this.#isOff = !this.#settings.enabled
-    this.#date = date
-    this.#latest = latest
-    this.#freezes = freezes
   }
 
   #shown(): OracleStreak {
@@ -796,12 +566,8 @@ export class StreakReplay {
     const { started, extended } = this.#run ?? { started: null, extended: null }
     const start = this.#period(this.#date)
     let endangered = start
-    if (!this.#is('[S5] expires with the current period')) {
-      while (this.#isClosed(endangered)) endangered = this.#after(endangered)
-    }
-    if (!this.#is('[S5] expires in a pause')) {
-      while (this.#isPaused(endangered)) endangered = this.#after(endangered)
-    }
+    while (this.#isClosed(endangered)) endangered = this.#after(endangered)
+    while (this.#isPaused(endangered)) endangered = this.#after(endangered)
     const lastOf = (period: string) => plusDays(this.#after(period), -1)
     return {
       ...{ length, started, extended, freezes },
@@ -818,8 +584,7 @@ export class StreakReplay {
       const isOpen =
         this.#run !== null &&
         !this.#isClosed(start) &&
-        this.#skipped.some((date) => this.#period(date) === start) &&
-        !this.#is('[S11] a skipped date shows length 0 while it is open')
+        this.#skipped.some((date) => this.#period(date) === start)
       const unmarked = { length: isOpen && this.isOn ? this.#length : 0, usedFreeze: false, usedPause: false }
       const mark = this.#history.get(start) ?? unmarked
       if (start !== current) return { start, ...mark }
@@ -828,23 +593,9 @@ export class StreakReplay {
   }
 }
 
-/** The streak of a whole history at a moment. */
-export function streakAt(
-  settings: OracleSettings,
-  happenings: readonly ChangeInput[],
-  at: number,
-  ...wrong: readonly WrongStreaks[]
-): OracleStreak {
-  return lived(settings, happenings, ...wrong).at(at)
-}
-
 /** The replay of a whole history. */
-export function lived(
-  settings: OracleSettings,
-  happenings: readonly ChangeInput[],
-  ...wrong: readonly WrongStreaks[]
-): StreakReplay {
-  const replay = new StreakReplay(settings, ...wrong)
+export function lived(settings: OracleSettings, happenings: readonly ChangeInput[]): StreakReplay {
+  const replay = new StreakReplay(settings)
   for (const happening of happenings) replay.take(happening)
   return replay
 }

@@ -103,9 +103,7 @@ const systemsAt = (begins: number): fc.Arbitrary<OracleSystem[]> =>
   fc
     .array(
       fc.record({
-        max: fc.option(fc.oneof(fc.integer({ min: 1, max: 1_500 }), fc.constant(2_147_483_647)), {
-          freq: 2,
-        }),
+        max: fc.option(fc.oneof(fc.integer({ min: 1, max: 1_500 }), fc.constant(2_147_483_647)), { freq: 2 }),
         levels: fc.uniqueArray(fc.integer({ min: 0, max: 600 }), { maxLength: 4 }),
         triggers: fc.array(trigger, { minLength: 1, maxLength: 5, size: 'max' }),
         boosts: fc.array(boostAt(begins, fc.constant('')), { maxLength: 3, size: 'max' }),

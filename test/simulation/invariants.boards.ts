@@ -1,12 +1,11 @@
 import * as z from 'zod'
 import { at } from '../helpers/worker/harness'
-import { finalAt, type OracleRun, utcDate } from '../oracle/calendar.oracle'
+import { finalAt, type OracleRun, runsUpTo, utcDate } from '../oracle/calendar.oracle'
 import {
   type ChangeInput,
   type OracleBoard,
   type Ranked,
   ranking,
-  runsOf,
   type Wanted,
 } from '../oracle/leaderboards.oracle'
 import type { Stored } from './log'
@@ -116,7 +115,7 @@ export async function rankingsAre(
   const log = happenings(world, stored, shown)
   const erased = done.filter((one) => one.do === 'erase').length
   for (const { board, max, wanteds } of shown) {
-    for (const run of runsOf(board, utcDate(now + 14 * HOUR))) {
+    for (const run of runsUpTo(board, utcDate(now + 14 * HOUR))) {
       for (const wanted of wanteds) {
         const served = await read(world, board, run, max, wanted)
         const expected = ranking(board, run, { log, now }, wanted)

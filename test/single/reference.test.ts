@@ -35,13 +35,7 @@ const Operation = z.object({
 const Document = z.object({ paths: z.record(z.string(), z.record(z.string(), Operation)) })
 
 /** The example of an operation as a request. */
-type Example = {
-  id: string
-  method: string
-  path: string
-  headers: Record<string, string>
-  body: unknown
-}
+type Example = { id: string; method: string; path: string; headers: Record<string, string>; body: unknown }
 
 function requestOf(
   base: string,

@@ -251,10 +251,7 @@ describe('[W4] a receiver that answers 410', () => {
       actor: { keyId: null, name: 'RECEIVER' },
       action: 'update',
       resourceId: webhookId,
-      fields: {
-        status: { before: 'active', after: 'inactive' },
-        goneAt: { before: null, after: iso(NOON) },
-      },
+      fields: { status: { before: 'active', after: 'inactive' }, goneAt: { before: null, after: iso(NOON) } },
     })
     expect(lines.map((line) => JSON.parse(line))).toEqual([
       {

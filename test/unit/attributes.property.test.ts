@@ -16,11 +16,7 @@ const NOW = instant(Date.UTC(2026, 5, 1))
 
 const who = fc.constantFrom<Who>('admin', 'user')
 const passed = fc.dictionary(fc.constantFrom(...KEYS), fc.constantFrom(...VALUES), { maxKeys: 3 })
-const call = fc.record({
-  do: fc.constantFrom('event', 'replay', 'completion', 'upsert'),
-  by: who,
-  passed,
-})
+const call = fc.record({ do: fc.constantFrom('event', 'replay', 'completion', 'upsert'), by: who, passed })
 const rule = fc.record({ do: fc.constant('rule'), key: fc.constantFrom(...KEYS), by: who })
 const worlds = fc.array(fc.oneof({ weight: 4, arbitrary: call }, { weight: 1, arbitrary: rule }), {
   minLength: 1,

@@ -53,9 +53,7 @@ const ended = (work: Promise<string>) =>
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_000_000 })
-  vi.stubGlobal('scheduler', {
-    wait: (ms: number) => new Promise((resolve) => setTimeout(resolve, ms)),
-  })
+  vi.stubGlobal('scheduler', { wait: (ms: number) => new Promise((resolve) => setTimeout(resolve, ms)) })
 })
 
 afterEach(() => {

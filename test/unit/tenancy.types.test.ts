@@ -211,9 +211,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'store/users/portions.sql': null,
   'store/users/users.sql': null,
   'time/due-work.sql': null,
-  'time/moved-work.sql': {
-    scheduleForTenants: DATABASES,
-  },
+  'time/moved-work.sql': { scheduleForTenants: DATABASES },
   'time/timekeeper.sql': {
     tenantsWithDueWork: 'finds the tenants whose Timekeepers need an alarm (C2)',
     dueWorkOfPart: STATUS,

@@ -104,10 +104,7 @@ const userOf = (person: TickPerson): TickUser => ({
   points: new Map(Object.entries(person.points)),
   lastSeqByInput: new Map([['metric m0', 6]]),
   boosts: Object.entries(person.own).flatMap(([id, list]) => list.map((one) => boostOf(id, one, true))),
-  profile: {
-    tz: person.zone,
-    attributes: new Map(person.plan === null ? [] : [[PLAN, person.plan]]),
-  },
+  profile: { tz: person.zone, attributes: new Map(person.plan === null ? [] : [[PLAN, person.plan]]) },
 })
 
 const grant = (systems: readonly TickSystem[], person: TickPerson, after: number, to: number) => {

@@ -52,10 +52,7 @@ async function run(data: string, ...args: string[]) {
   const { stdout, stderr, code } = await promisify(execFile)(
     process.execPath,
     ['scripts/serve.mjs', ...args],
-    {
-      cwd: folder,
-      env: { ...process.env, INIT_CWD: folder, LAUREL_DATA: join(folder, data) },
-    },
+    { cwd: folder, env: { ...process.env, INIT_CWD: folder, LAUREL_DATA: join(folder, data) } },
   )
     .then((said) => ({ ...said, code: 0 }))
     .catch((error) => Object(error))

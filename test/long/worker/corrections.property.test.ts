@@ -86,10 +86,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.constant({ do: 'call' as const }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({ do: fc.constant('plan' as const), value: fc.constantFrom(...PLANS) }),
-  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('plan' as const), value: fc.constantFrom(...PLANS) }) },
   {
     weight: 2,
     arbitrary: fc.record({ do: fc.constant('wait' as const), hours: fc.integer({ min: 1, max: 30 }) }),

@@ -399,11 +399,7 @@ describe('[E3] one bad event in a group', () => {
       eventAttributes: [{ attributeId: setup.kind, attributeValue: 'poison' }],
     })
     const made = await send(setup.tenant)
-    await setup.tenant.create(`/points/${other}/boosts`, {
-      name: 'x',
-      start: '2000-01-01',
-      multiplier: 2,
-    })
+    await setup.tenant.create(`/points/${other}/boosts`, { name: 'x', start: '2000-01-01', multiplier: 2 })
     // The points of this trigger are larger than any number, so the boost cannot multiply them.
     await rowsEverywhere(
       'UPDATE points_triggers SET metric_threshold = 1e-300, points = 1e300 WHERE id = ?1',

@@ -3,16 +3,9 @@ import fc from 'fast-check'
 import { afterEach, expect, it } from 'vitest'
 import { at, newApp, newTenant, type TestTenant } from '../../helpers/worker/harness'
 import { clear, configure, perform, read } from '../../helpers/worker/leaderboards.world'
-import { holds, localAt, offsetAt, plusDays, runNear, utcDate } from '../../oracle/calendar.oracle'
+import { holds, localAt, offsetAt, plusDays, runNear, runsUpTo, utcDate } from '../../oracle/calendar.oracle'
 import { exampleWorlds } from '../../oracle/leaderboards.examples'
-import {
-  attributesOf,
-  ranking,
-  rankingOn,
-  runsOf,
-  type View,
-  type Wanted,
-} from '../../oracle/leaderboards.oracle'
+import { attributesOf, ranking, rankingOn, type View, type Wanted } from '../../oracle/leaderboards.oracle'
 import { type Action, Play, type World, type WorldBoard } from '../../oracle/leaderboards.play'
 import { worldsOf } from '../../oracle/leaderboards.worlds'
 import { added, groupsOf, history, placeOf, readingsOf } from '../../oracle/places.oracle'
@@ -106,7 +99,7 @@ async function placed(tenant: TestTenant, play: Play, board: WorldBoard, id: str
   if (zone === undefined) return
   const view = play.view()
   const date = localAt(view.now, offsetAt(zone, view.now)).date
-  const runs = runsOf(board, date).slice(-3)
+  const runs = runsUpTo(board, date).slice(-3)
   const chosen = runs[look % Math.max(runs.length, 1)]
   const events = look % 4 === 0 ? 1 : 100
   for (const run of [null, ...(chosen === undefined ? [] : [chosen])]) {
@@ -143,7 +136,7 @@ function responses(play: Play, user: string, before: View, body: unknown): void 
   const { date } = localAt(own.at, own.offset)
   const attributes = attributesOf(view.log).get(user) ?? {}
   const expected = play.world.boards.flatMap((board) => {
-    const run = runsOf(board, date).at(-1)
+    const run = runsUpTo(board, date).at(-1)
     if (run === undefined || !holds(run, date) || play.statusOf(board) !== 'active') return []
     if (added(board, run, view, user, before.log.length) === 0n) return []
     const { rank, threshold } = placeOf(board, run, view, user)
