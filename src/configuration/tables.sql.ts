@@ -157,7 +157,7 @@ export const leaderboards = sqliteTable(
     /** When it was finished by hand, in milliseconds. */
     finished: integer('finished'),
     /**
-     * JSON: how far the upkeep of its object had got (`upkeep-note.ts`). If the database is brought back
+     * JSON: how far the upkeep of its object had got (`UpkeepNote`). If the database is brought back
      * to an earlier moment, it says which runs were final (M2).
      */
     upkeep: text('upkeep').notNull(),

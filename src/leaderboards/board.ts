@@ -4,10 +4,19 @@ import type { Configuration, Leaderboard } from '../configuration/model'
 import { type Instant, instant } from '../lib/clock'
 import { unreachable } from '../lib/errors'
 import { civilDate } from '../lib/zone'
+import { firstDayOf } from '../rules/runs.rules'
 import { type Placement, STREAK } from '../rules/state'
 import { type BoardEventRow, Listened, listenedOf } from './notify/facts'
-import type { Entry } from './object/ranking'
 import type { Score } from './score.rules'
+
+/** The values by which a user is ranked (L4). */
+export type Entry = {
+  userId: string
+  iid: string
+  score: Score
+  /** When the last counted change that altered the score happened, in milliseconds. */
+  reached: number
+}
 
 /** A user's score in one run, as stored. */
 export type Row = Entry & {
@@ -127,6 +136,45 @@ export function inputOf({
  */
 export const groupOf = (values: readonly (string | null | undefined)[]): string | null =>
   values.every((value) => typeof value === 'string') ? JSON.stringify(values) : null
+
+/** How far the upkeep of a board has got. */
+export const Progress = z.object({
+  /** Runs that start before this day are final. */
+  openFrom: z.number(),
+  /** The UTC day on which ranks last moved; null if they never did. */
+  day: z.number().nullable(),
+  /**
+   * A comparison with D1 in progress: `since` when users must have changed (0: all users), when it began, and
+   * the last user id that it has compared.
+   */
+  comparison: z.object({ since: z.number(), began: z.number(), after: z.string() }).nullable(),
+  /** Whether all users must be compared before anything else. */
+  mustCompareAll: z.boolean(),
+  /** When the last comparison began, in milliseconds. It goes back with work that comes late. */
+  compared: z.number(),
+  /** For which epoch the scores were read from D1 (M1). */
+  epoch: z.number(),
+  /** Whether all scores are being read again from D1, which was brought back to an earlier moment (M2). */
+  isRefilling: z.boolean(),
+  /**
+   * D1 has noted a comparison of this moment or a later one; 0 if that is unknown. An earlier note means a
+   * restore (M2).
+   */
+  noted: z.number(),
+})
+export type Progress = z.infer<typeof Progress>
+
+/** The progress of a new board. */
+export const newProgress = ({ start, epoch }: Definition): Progress => ({
+  openFrom: firstDayOf({ start }),
+  day: null,
+  comparison: null,
+  mustCompareAll: true,
+  compared: 0,
+  epoch,
+  isRefilling: false,
+  noted: 0,
+})
 
 /** An amount of one moment: the moment (ms), the UTC offset in minutes, and how much it adds to the score. */
 export type Amount = [at: number, offset: number, amount: Score]

@@ -18,7 +18,7 @@ import { INT32_MAX } from '../lib/decimal'
 import { MOST_BREAKDOWN_ATTRIBUTES, MOST_PARTICIPANTS } from '../lib/limits'
 import { statusOf } from '../rules/runs.rules'
 import { leaderboardFrom, leaderboardPatched, leaderboardProblem, today } from './leaderboards.rules'
-import { NO_UPKEEP } from './object/upkeep-note'
+import { NO_UPKEEP } from './object/recount.sql.ts'
 import { upkeepOf } from './updates'
 
 const Status = z.enum(LEADERBOARD_STATUSES)

@@ -1,24 +1,195 @@
 import * as z from 'zod'
+import { tenantActive } from '../access/tenants.sql.ts'
 import { type Endpoint, endpointsOf } from '../api/endpoint'
-import { IdOrKey, Uuid } from '../api/fields'
+import { IdOrKey, Timestamp, Uuid, UuidResponse, withIssues } from '../api/fields'
 import { accepted, ok } from '../api/operation'
-import { booleanQuery, longPage, NEXT_LINK } from '../api/queries'
+import { booleanQuery, type LongPage, longListQuery, longPage, NEXT_LINK } from '../api/queries'
+import { byIdOrKey } from '../api/resources/drafts.rules'
+import { type AuditAction, madeFields } from '../configuration/audit.rules'
+import { auditEntries } from '../configuration/audit.sql.ts'
+import { configurationOf } from '../configuration/configuration'
+import { EVENT_TYPES, type EventType } from '../configuration/enumerations'
+import { iso, isoOrNull } from '../lib/clock'
+import { errors, type FieldError, throwIfInvalid } from '../lib/errors'
+import { newId } from '../lib/new-id'
 import type { Scope } from '../platform/context'
-import {
-  DeliveryListQuery,
-  findDelivery,
-  ListWebhookDeliveriesResponse,
-  listDeliveries,
-  redeliver,
-  sampleErrors,
-  sendSample,
-  TestDelivery,
-  TestWebhookRequest,
-  WebhookDelivery,
-  WholeWebhookDelivery,
-  wholeDelivery,
-} from './deliveries'
+import { isConflict } from '../platform/guard'
+import type { Delivery } from './delivery/messages'
+import { deliveryQueueOf, enqueueMessages } from './delivery/queue'
+import { sampleOf } from './events'
 import { rotateSecret, type WebhookResource } from './webhook.resource'
+
+/** A delivery to a webhook, pending or done (W4). */
+export const WebhookDelivery = z
+  .object({
+    id: UuidResponse,
+    event: z.enum(EVENT_TYPES),
+    status: z.enum(['pending', 'delivered', 'dead']),
+    attempts: z.int(),
+    lastStatus: z.int().nullable(),
+    lastError: z.string().nullable(),
+    created: Timestamp,
+    nextAttempt: Timestamp.nullable(),
+  })
+  .meta({ id: 'WebhookDelivery' })
+
+/** A delivery with the body that it sends. */
+export const WholeWebhookDelivery = WebhookDelivery.extend({
+  body: z.record(z.string(), z.unknown()),
+}).meta({ id: 'WholeWebhookDelivery' })
+
+/** The delivery of a sample. */
+export const TestDelivery = withIssues('TestDelivery', WebhookDelivery)
+
+export const ListWebhookDeliveriesResponse = z
+  .array(WebhookDelivery)
+  .meta({ id: 'ListWebhookDeliveriesResponse' })
+
+/** The place of a delivery in the log: moment, number and id. */
+const DeliveryPlace = z.tuple([z.number(), z.number(), z.string()])
+
+/** The page of deliveries. The cursor is the place of the last delivery of the page before (O3). */
+export const DeliveryListQuery = longListQuery(DeliveryPlace, {})
+
+/** The event type of the sample. */
+export const TestWebhookRequest = z.object({ type: z.enum(EVENT_TYPES) }).meta({ id: 'TestWebhookRequest' })
+
+type Answer = z.infer<typeof WebhookDelivery>
+
+const Known = WebhookDelivery.pick({ event: true, status: true })
+
+/** A delivery in a response. */
+function deliveryResponse({ created, nextAttempt, event, status, ...rest }: Delivery): Answer {
+  return {
+    ...rest,
+    ...Known.parse({ event, status }),
+    created: iso(created),
+    nextAttempt: isoOrNull(nextAttempt),
+  }
+}
+
+const deliveryQueue = (scope: Scope, webhookId: string) =>
+  deliveryQueueOf(scope, { kind: 'webhook', tenantId: scope.tenant.id, webhookId })
+
+/** A page of a webhook's deliveries, newest first (W4, O3). */
+export async function listDeliveries(
+  scope: Scope,
+  webhookId: string,
+  { limit, skip, after }: z.output<typeof DeliveryListQuery>,
+): Promise<LongPage<Answer[], z.input<typeof DeliveryPlace>>> {
+  const before = after === undefined ? null : { at: after[0], seq: after[1], id: after[2] }
+  // One more, to see if there is a next page.
+  const request = { limit: limit + 1, skip, before }
+  const found = await deliveryQueue(scope, webhookId).list(request)
+  const deliveries = found.slice(0, limit)
+  const last = found.length > limit ? deliveries.at(-1)?.place : undefined
+  return {
+    items: deliveries.map(({ place: _place, ...delivery }) => deliveryResponse(delivery)),
+    next: last === undefined ? null : [last.at, last.seq, last.id],
+  }
+}
+
+const Body = WholeWebhookDelivery.shape.body
+
+const findWebhook = async (scope: Scope, idOrKey: string) =>
+  byIdOrKey((await configurationOf(scope)).webhooks, idOrKey, 'This webhook')
+
+/** A delivery with its body. The request names the webhook by id or key. Throws 404 if there is none (W4). */
+export async function wholeDelivery(
+  scope: Scope,
+  webhookId: string,
+  id: string,
+): Promise<z.infer<typeof WholeWebhookDelivery>> {
+  const webhook = await findWebhook(scope, webhookId)
+  const found = await deliveryQueue(scope, webhook.id).whole(id.toLowerCase())
+  if (found === null) throw errors.notFound('This delivery')
+  const { body, ...delivery } = found
+  return { ...deliveryResponse(delivery), body: Body.parse(JSON.parse(body)) }
+}
+
+type Destination = { id: string; key: string }
+
+/** A delivery of a webhook, which a request names by id or key. Throws 404 if there is none. */
+export async function findDelivery(
+  scope: Scope,
+  webhookId: string,
+  id: string,
+): Promise<{ webhook: Destination; id: string }> {
+  const webhook = await findWebhook(scope, webhookId)
+  return {
+    webhook,
+    id: existing(await deliveryQueue(scope, webhook.id).find(id.toLowerCase())).id,
+  }
+}
+
+/**
+ * Makes a delivery pending again with all its retries, whatever its status. Its id stays. Throws 404 if it is
+ * gone (W4).
+ */
+export async function redeliver(
+  scope: Scope,
+  { webhook, id }: { webhook: Destination; id: string },
+): Promise<Answer> {
+  await logDelivery(scope, webhook, 'redeliver', { deliveryId: id })
+  return deliveryResponse(existing(await deliveryQueue(scope, webhook.id).redeliver({ id, now: scope.now })))
+}
+
+/**
+ * Stores an entry of the audit log about a delivery before the delivery queue is called, since the queue is
+ * not in D1 (Z1). Throws 404 if the tenant is not active any more.
+ */
+async function logDelivery(
+  scope: Scope,
+  { id: resourceId, key }: Destination,
+  action: AuditAction,
+  fields: { deliveryId: string; type?: EventType },
+): Promise<void> {
+  const entry = { action, kind: 'webhook', resourceId, key, user: null } as const
+  const entries = auditEntries(scope, [{ ...entry, fields: madeFields(fields) }])
+  try {
+    await scope.db.batch([tenantActive(scope.db), ...entries])
+  } catch (error) {
+    throw isConflict(error) ? errors.tenantUnknown() : error
+  }
+}
+
+function existing(delivery: Delivery | null): Delivery {
+  if (delivery === null) throw errors.notFound('This delivery')
+  return delivery
+}
+
+/** Why a webhook can't get a sample. */
+export const sampleErrors = ({ status }: { status: string }): FieldError[] =>
+  status === 'active'
+    ? []
+    : [{ path: '', message: 'The webhook is inactive, so nothing is sent to it. Activate it first' }]
+
+/**
+ * Sends a webhook a sample of an event type, even if it does not listen to that type. Throws 422 if the
+ * webhook is inactive.
+ */
+export async function sendSample(scope: Scope, webhookId: string, type: EventType): Promise<Answer> {
+  const { db, now } = scope
+  const { epoch } = await configurationOf(scope)
+  const webhook = await findWebhook(scope, webhookId)
+  throwIfInvalid(sampleErrors(webhook))
+  const id = newId(now)
+  const body = JSON.stringify(sampleOf(type, now))
+  const destination = { kind: 'webhook', tenantId: db.tenantId, webhookId } as const
+  await logDelivery(scope, webhook, 'send_sample', { deliveryId: id, type })
+  const message = { id, at: now, seq: 0, subject: null, event: type, body }
+  await enqueueMessages(scope, destination, [message], { now, epoch })
+  return deliveryResponse({
+    id,
+    event: type,
+    status: 'pending',
+    attempts: 0,
+    lastStatus: null,
+    lastError: null,
+    created: now,
+    nextAttempt: now,
+  })
+}
 
 const endpoint = endpointsOf('admin')
 

@@ -29,7 +29,7 @@ import type { Context, Scope } from '../platform/context'
 import type { StoredAward } from '../rules/points/points.rules'
 import { newestAwards } from '../store/awards.sql.ts'
 import { findUser } from '../store/users/find-user'
-import { listDeliveries, sendSample } from '../webhooks/deliveries'
+import { listDeliveries, sendSample } from '../webhooks/webhooks.routes'
 import * as demo from './demo'
 import { webhook as webhooks } from './webhook'
 

@@ -13,7 +13,7 @@ import { flushPoints, pointsNotificationsJob } from '../features/points/points-c
 import { ticksJob } from '../features/points/ticks'
 import { deadlinesJob, recountJob } from '../features/streaks/deadlines'
 import { erasureJob } from '../features/users/erasure'
-import { boardJob } from '../leaderboards/board-work'
+import { boardJob } from '../leaderboards/updates'
 import type { TenantContext } from '../platform/context'
 import { devicesJob } from '../store/users/devices.sql.ts'
 import type { Jobs } from '../time/job'

@@ -12,7 +12,7 @@ import { streaks } from '../features/streaks/streaks.reference'
 import { corrections, explanations } from '../features/support/support.reference'
 import { userExport, users } from '../features/users/users.reference'
 import { leaderboards } from '../leaderboards/leaderboards.reference'
-import { WEBHOOKS } from '../webhooks/events/events'
+import { WEBHOOKS } from '../webhooks/events'
 import { webhooks } from '../webhooks/webhooks.reference'
 import { adminOperations, applicationOperations } from './operations'
 

@@ -7,7 +7,7 @@ import { MOVED } from '../../src/features/databases/moved-tables'
 import { stepMoves } from '../../src/features/databases/moves'
 import { placementIn } from '../../src/features/databases/moves.sql'
 import { newContext } from '../../src/platform/context'
-import { removeMovedRows } from '../../src/store/user-data/user-rows.sql.ts'
+import { removeMovedRows } from '../../src/store/user-data/user-data.sql.ts'
 import { present } from '../helpers/time'
 import { DAY, forgetTime, moveTo } from '../helpers/worker/boards'
 import {

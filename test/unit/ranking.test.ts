@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Entry, Ranking } from '../../src/leaderboards/object/ranking'
+import type { Entry } from '../../src/leaderboards/board'
+import { Ranking } from '../../src/leaderboards/object/ranking'
 import { amountOf, scoreOf } from '../../src/leaderboards/score.rules'
 import { compareText } from '../../src/lib/ids'
 

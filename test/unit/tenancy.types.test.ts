@@ -54,7 +54,6 @@ type Modules = {
   'features/users/export/export.sql': typeof import('../../src/features/users/export/export.sql')
   'features/users/export/logs.sql': typeof import('../../src/features/users/export/logs.sql')
   'leaderboards/object/recount.sql': typeof import('../../src/leaderboards/object/recount.sql')
-  'leaderboards/object/upkeep-note': typeof import('../../src/leaderboards/object/upkeep-note')
   'platform/guard': typeof import('../../src/platform/guard')
   'store/awards.sql': typeof import('../../src/store/awards.sql')
   'store/day-sums/day-sums.sql': typeof import('../../src/store/day-sums/day-sums.sql')
@@ -63,8 +62,7 @@ type Modules = {
   'store/users/streaks.sql': typeof import('../../src/store/users/streaks.sql.ts')
   'store/ticks.sql': typeof import('../../src/store/ticks.sql')
   'store/user-changes.sql': typeof import('../../src/store/events.sql.ts')
-  'store/user-data/objects.sql': typeof import('../../src/store/user-data/objects.sql')
-  'store/user-data/user-rows.sql': typeof import('../../src/store/user-data/user-rows.sql')
+  'store/user-data/user-data.sql': typeof import('../../src/store/user-data/user-data.sql')
   'store/users/counters.sql': typeof import('../../src/store/users/counters.sql')
   'store/users/devices.sql': typeof import('../../src/store/users/devices.sql')
   'store/users/pages.sql': typeof import('../../src/store/users/pages.sql')
@@ -194,17 +192,15 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'features/users/export/export.sql': null,
   'features/users/export/logs.sql': null,
   'leaderboards/object/recount.sql': null,
-  'leaderboards/object/upkeep-note': null,
   'platform/guard': null,
   'store/awards.sql': null,
-  'store/day-sums/day-sums.sql': { forgetDaySums: ONE_CLOCK },
+  'store/day-sums/day-sums.sql': { forgetSums: ONE_CLOCK },
   'store/events.sql': null,
   'store/commit/recount': null,
   'store/users/streaks.sql': null,
   'store/ticks.sql': null,
   'store/user-changes.sql': null,
-  'store/user-data/objects.sql': null,
-  'store/user-data/user-rows.sql': null,
+  'store/user-data/user-data.sql': null,
   'store/users/counters.sql': null,
   'store/users/devices.sql': null,
   'store/users/pages.sql': null,

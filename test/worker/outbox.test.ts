@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { EVENT_TYPES } from '../../src/configuration/enumerations'
-import { WEBHOOKS } from '../../src/webhooks/events/events'
+import { WEBHOOKS } from '../../src/webhooks/events'
 import { present } from '../helpers/time'
 import { at, newTenant, rowsEverywhere, type TestTenant, until } from '../helpers/worker/harness'
 import { drainEverywhere, type HeldMessage, messagesOf, subscribe } from '../helpers/worker/messages'

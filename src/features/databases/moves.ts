@@ -9,7 +9,7 @@ import type { Databases } from '../../platform/databases/databases'
 import { type Directory, FIRST, holdersOf } from '../../platform/databases/directory'
 import { isConflict } from '../../platform/guard'
 import { logProblem } from '../../platform/log'
-import { removeMovedRows } from '../../store/user-data/user-rows.sql.ts'
+import { removeMovedRows } from '../../store/user-data/user-data.sql.ts'
 import * as logs from './copies.sql.ts'
 import * as departure from './copies.sql.ts'
 import {

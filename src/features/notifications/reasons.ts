@@ -13,7 +13,7 @@ import { civilDateOfDay, dayIn, LAST_DAY, periodStart } from '../../lib/zone'
 import type { TenantContext } from '../../platform/context'
 import type { UserState } from '../../rules/state'
 import { pausesOfSeveral } from '../../store/users/streaks.sql.ts'
-import { draftOf, type EventDraft } from '../../webhooks/events/events'
+import { draftOf, type EventDraft } from '../../webhooks/events'
 import {
   type AddressedEntry,
   type Message,

@@ -10,7 +10,7 @@ import type { Statement } from '../../platform/database'
 import { boostSpan, boostStatus, shown } from '../../rules/points/boosts.rules'
 import type { Work } from '../../time/due-work.sql.ts'
 import { defineJob } from '../../time/job'
-import { draftOf } from '../../webhooks/events/events'
+import { draftOf } from '../../webhooks/events'
 import { type AddressedEntry, listens } from '../../webhooks/outbox/outbox'
 import { insertEntriesInChange, insertEntriesOnce } from '../../webhooks/outbox/outbox.sql.ts'
 import {

@@ -14,7 +14,7 @@ import { coveredBy, portionOf, portionStatement, shortAmong } from '../../store/
 import { userOf } from '../../store/users/users.sql.ts'
 import { defineJob } from '../../time/job'
 import { drain } from '../../webhooks/delivery/drain'
-import { draftOf } from '../../webhooks/events/events'
+import { draftOf } from '../../webhooks/events'
 import { listens, type OutboxEntry } from '../../webhooks/outbox/outbox'
 import { insertOutboxEntries } from '../../webhooks/outbox/outbox.sql.ts'
 import {

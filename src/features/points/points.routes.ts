@@ -42,8 +42,8 @@ import {
   parseAwardsOfEach,
   triggerForms,
 } from '../../store/awards.sql.ts'
-import { readDaySums } from '../../store/day-sums/day-sums'
 import { type SummaryRange, summarise } from '../../store/day-sums/day-sums.rules'
+import { readDaySums } from '../../store/day-sums/day-sums.sql.ts'
 import { findUser } from '../../store/users/find-user'
 import { parseUser, userStatement } from '../../store/users/users.sql.ts'
 import { countLevels, countRanges } from './summaries.sql.ts'

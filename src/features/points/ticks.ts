@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { configurationAt, recentConfiguration } from '../../configuration/configuration.sql.ts'
 import type { Configuration, Trigger } from '../../configuration/model'
-import { bulkStep } from '../../leaderboards/board-work'
+import { bulkStep } from '../../leaderboards/updates'
 import { type Instant, instant } from '../../lib/clock'
 import { newId } from '../../lib/new-id'
 import { Moment } from '../../platform/columns'

@@ -2,7 +2,7 @@ import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/ten
 import { configurationAt, rememberedConfiguration } from '../../configuration/configuration.sql.ts'
 import { EVENT_TYPES } from '../../configuration/enumerations'
 import type { Configuration } from '../../configuration/model'
-import { bulkStep } from '../../leaderboards/board-work'
+import { bulkStep } from '../../leaderboards/updates'
 import type { Instant } from '../../lib/clock'
 import { newId } from '../../lib/new-id'
 import type { TenantContext } from '../../platform/context'

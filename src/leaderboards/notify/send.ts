@@ -13,7 +13,7 @@ import type { UserState } from '../../rules/state'
 import { readPortionOfAll } from '../../store/users/portions.sql.ts'
 import { namesOf, userOf } from '../../store/users/users.sql.ts'
 import { handOver } from '../../webhooks/delivery/queue'
-import { draftOf, type EventDraft } from '../../webhooks/events/events'
+import { draftOf, type EventDraft } from '../../webhooks/events'
 import type { OutboxEntry } from '../../webhooks/outbox/outbox'
 import type { BoardEventRow, Fact, Place } from './facts'
 

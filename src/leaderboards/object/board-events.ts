@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { FIRST_OFFSET, type Instant, instant } from '../../lib/clock'
 import { localDay } from '../../lib/zone'
 import { beginsAt, latestRuns, type Run } from '../../rules/runs.rules'
-import type { Definition, Row } from '../board'
+import type { Definition, Progress, Row } from '../board'
 import { BoardEventState, type BoardEventStore } from '../notify/board-events.sql.ts'
 import {
   type BoardEventRow,
@@ -22,8 +22,7 @@ import {
 } from '../notify/facts'
 import type { Score } from '../score.rules'
 import type { BoardStore } from './board.sql.ts'
-import type { Rankings } from './rankings'
-import type { Progress } from './upkeep-note'
+import type { Rankings } from './ranking'
 
 /** The part of a board that other code reads: its definition, its scores and its rankings. */
 export type BoardView = {

@@ -25,6 +25,7 @@ import {
   type GroupsPage,
   type HeldAsked,
   type HeldRuns,
+  newProgress,
   type Page,
   type PageAsked,
   type PlaceAsked,
@@ -35,9 +36,8 @@ import { Watchers } from '../live/watchers'
 import { Board } from './board'
 import { BoardStore } from './board.sql.ts'
 import { readBest, readGroups, readHeld, readPage, readParticipants, readPlace } from './reads'
-import { recountUsers, type Source, userCursorsAfter } from './recount.sql.ts'
+import { noteUpkeep, readUpkeep, recountUsers, type Source, userCursorsAfter } from './recount.sql.ts'
 import { checkNote, refill, runDue } from './upkeep'
-import { newProgress, noteUpkeep, readUpkeep } from './upkeep-note'
 
 declare module '../../platform/env' {
   interface Bindings {

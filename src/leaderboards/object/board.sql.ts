@@ -1,9 +1,9 @@
 import { MOST_RANK_HISTORY } from '../../lib/limits'
 import { packed } from '../../lib/packed'
 import type { Sql, Steps } from '../../platform/objects'
-import type { Row } from '../board'
+import type { Entry, Row } from '../board'
 import { amountOf, type Score, scoreOf } from '../score.rules'
-import type { Counted, Entry, GroupSize } from './ranking'
+import type { Counted, GroupSize } from './ranking'
 
 /** docs/storage.md lists these tables. To change one, add a step. Never change an existing step. */
 const STEPS: Steps = [

@@ -2,22 +2,30 @@ import type { Instant } from '../../lib/clock'
 import { LAST_DAY, utcDay } from '../../lib/zone'
 import { firstDayOf, type Run, runHolding } from '../../rules/runs.rules'
 import type { Placement } from '../../rules/state'
-import { type Applying, Definition, meaningOf, type Recounted, type Row, type ScoreChange } from '../board'
+import {
+  type Applying,
+  Definition,
+  meaningOf,
+  newProgress,
+  Progress,
+  type Recounted,
+  type Row,
+  type ScoreChange,
+} from '../board'
 import { BoardEventStore } from '../notify/board-events.sql.ts'
 import { type Score, servedValue, ZERO } from '../score.rules'
 import type { BoardStore } from './board.sql.ts'
 import { BoardEvents, type BoardListener, type BoardView } from './board-events'
 import { applied, follows, replaced, type Sum, settled, sumsOf } from './chain.rules'
-import { GroupSizes } from './ranking'
-import { Rankings } from './rankings'
+import { GroupSizes, Rankings } from './ranking'
 import {
   type Countable,
   recountable,
   recountScopeOf,
   type Source,
+  type UpkeepNote,
   type UserCursorPage,
 } from './recount.sql.ts'
-import { newProgress, Progress, type UpkeepNote } from './upkeep-note'
 
 /** The number of days that a user's log is assumed to have if the board's day is unknown. */
 const LONGEST = 4_000
@@ -45,7 +53,10 @@ export class Board implements BoardView {
   constructor(store: BoardStore, source: Source, definition: Definition, listener: BoardListener) {
     this.store = store
     this.#listener = listener
-    this.rankings = new Rankings(store, () => this.places)
+    this.rankings = new Rankings(
+      (...group) => store.best(...group),
+      () => this.places,
+    )
     this.events = new BoardEvents(this, new BoardEventStore(store.sql))
     this.#source = source
     this.#definition = definition

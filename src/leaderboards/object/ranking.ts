@@ -2,23 +2,15 @@ import { BoundedMap } from '../../lib/bounded'
 import { type Instant, instant } from '../../lib/clock'
 import { compareText } from '../../lib/ids'
 import { KEPT_ABOVE, KEPT_FOR } from '../../platform/scans'
+import type { Entry, Row } from '../board'
 import { compareScores, isRanked, type Score } from '../score.rules'
-
-/** The values by which a user is ranked (L4). */
-export type Entry = {
-  userId: string
-  iid: string
-  score: Score
-  /** When the last counted change that altered the score happened, in milliseconds. */
-  reached: number
-}
 
 /**
  * The order of a ranking, and so also who enters a full one (L4, L5): by score descending, then by the time
  * at which it was reached, then by the UTF-8 bytes of the user id. `board.sql.ts` repeats this order in the
  * index `scores_by_rank` and in `ORDER BY` of its statements: change all of them together.
  */
-export function compareEntries(a: Entry, b: Entry): number {
+function compareEntries(a: Entry, b: Entry): number {
   return compareScores(b.score, a.score) || a.reached - b.reached || compareText(a.userId, b.userId)
 }
 
@@ -121,3 +113,59 @@ export class GroupSizes {
     this.#kept.clear()
   }
 }
+
+/** The most rankings in memory, of at most 1,000 entries each. The least recently used one goes first. */
+const MOST_RANKINGS = 200
+
+/**
+ * The rankings of the runs that are not final, by run and group. Used ones are in memory. The others are read
+ * from the store when needed.
+ */
+export class Rankings {
+  readonly #best: (run: number, group: string, max: number) => Entry[]
+  readonly #max: () => number
+  readonly #held = new BoundedMap<string, Ranking>(MOST_RANKINGS)
+
+  /**
+   * `best` reads the best `max` entries of a group, in order. `max` returns how many users may be ranked in a
+   * group at present (L5).
+   */
+  constructor(best: (run: number, group: string, max: number) => Entry[], max: () => number) {
+    this.#best = best
+    this.#max = max
+  }
+
+  /** The ranking of a group in a run. */
+  of(run: number, group: string): Ranking {
+    const key = keyOf(run, group)
+    const held = this.#held.get(key)
+    if (held !== undefined && !held.isStale) return held
+    const max = this.#max()
+    const ranking = new Ranking(this.#best(run, group, max), max)
+    this.#held.set(key, ranking)
+    return ranking
+  }
+
+  /** The rank of a score, from 1; null if it is not ranked. */
+  rankOf(row: Row | null): number | null {
+    return row === null || row.group === null ? null : this.of(row.run, row.group).rankOf(row)
+  }
+
+  /** Moves a score, which is already stored, in the rankings in memory. */
+  move(before: Row | null, after: Row): void {
+    const held = (group: string | null) =>
+      group === null ? undefined : this.#held.get(keyOf(after.run, group))
+    if (before?.group === after.group) held(after.group)?.replace(before, after)
+    else {
+      held(before?.group ?? null)?.replace(before, null)
+      held(after.group)?.replace(null, after)
+    }
+  }
+
+  /** Drops all rankings from memory. */
+  clear(): void {
+    this.#held.clear()
+  }
+}
+
+const keyOf = (run: number, group: string) => `${run} ${group}`

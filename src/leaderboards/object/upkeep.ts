@@ -7,7 +7,7 @@ import { beginsAt, finalAt, finalUntil, firstDayOf, runHolding, statusOf } from 
 import type { DueAsked, UserCursor } from '../board'
 import type { Board } from './board'
 import { cursorOf } from './chain.rules'
-import type { UpkeepNote } from './upkeep-note'
+import type { UpkeepNote } from './recount.sql.ts'
 
 /** The moments up to which a board does its due work. */
 type Moments = DueAsked & {

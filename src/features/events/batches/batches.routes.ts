@@ -6,7 +6,7 @@ import { EventRequest, IdempotencyKey, ReadableEvent } from '../../../api/shapes
 import { type AuditEntry, madeFields } from '../../../configuration/audit.rules'
 import { auditEntries } from '../../../configuration/audit.sql.ts'
 import { configurationOf } from '../../../configuration/configuration'
-import { bulkStep } from '../../../leaderboards/board-work'
+import { bulkStep } from '../../../leaderboards/updates'
 import { errors, type FieldError, throwIfInvalid } from '../../../lib/errors'
 import { MOST_BATCH_BYTES, MOST_BATCH_EVENTS } from '../../../lib/limits'
 import { newId } from '../../../lib/new-id'
