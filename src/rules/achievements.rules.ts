@@ -2,12 +2,10 @@ import { ACHIEVEMENT_TRIGGERS } from '../configuration/enumerations'
 import { type Achievement, type Configuration, meets } from '../configuration/model'
 import { toMicros } from '../lib/decimal'
 import { type FieldError, unreachable } from '../lib/errors'
-import { count, NEW_COUNTER } from './metrics.rules'
-import type { Completion, Counter, LocalTime, UserState } from './state'
+import { type Completion, type Counter, count, type LocalTime, NEW_COUNTER, type UserState } from './state'
 import type { StreakChange } from './streaks/streak-change.rules'
-import { extensionsOf, NO_STREAK_EVENTS } from './streaks/streak-state.rules'
+import { extensionsOf, NO_STREAK_EVENTS, termsOf } from './streaks/streak-state.rules'
 import { isStale } from './streaks/streaks.rules'
-import { termsOf } from './streaks/terms.rules'
 
 type AchievementInput = {
   local: LocalTime

@@ -1,12 +1,13 @@
 import { type Achievement, type Configuration, living } from '../configuration/model'
-import type { Instant } from '../lib/clock'
+import { type Instant, instant } from '../lib/clock'
 import { childId } from '../lib/ids'
-import { localDay, offsetMinutes } from '../lib/zone'
+import { dayIn, localDay, offsetMinutes } from '../lib/zone'
 import { complete, countForAchievements, countsItself, keepRevoked } from './achievements.rules'
 import { awardPoints, type TriggerInput } from './points/points.rules'
 import { type AwardRecord, type EventRecord, type LocalTime, STREAK, type UserState } from './state'
 import { changeStreak, type StreakChange } from './streaks/streak-change.rules'
-import { extensionsOf } from './streaks/streak-state.rules'
+import { extensionsOf, type StreakState, termsOf } from './streaks/streak-state.rules'
+import { isStale, lengthOf, scheduled, streakAsOf } from './streaks/streaks.rules'
 
 /** The effect of a command or of due work on one user. All of it is stored, or nothing (E2). */
 export type Change = StreakChange & {
@@ -154,4 +155,60 @@ export type BulkChange = Change & {
   replacesRuns?: boolean
   /** Whether its completions and points come without messages (A4). */
   isBackdated?: boolean
+}
+
+/** The streaks that a change has ended, and its events and entries about the streak. */
+type Told = Pick<StreakChange, 'ended' | 'streakEvents' | 'streakEntries'>
+
+/**
+ * A change of only a user's streak at a moment, by due work, a recount or an admin. If it extends the streak,
+ * points and achievements follow, with ids from `id` (S2). Then the user must have been read completely.
+ */
+export function streakOnly(
+  config: Configuration,
+  before: UserState,
+  streak: StreakState,
+  { ended, streakEvents, streakEntries = [], isExtended = false }: Told & { isExtended?: boolean },
+  { at, id }: { at: Instant; id: string },
+): BulkChange {
+  const growth = lengthOf({ ...before, streak }) - lengthOf(before)
+  const streakChange = { isExtended, growth, ended, streakEvents, streakEntries }
+  const changed = instant(Math.max(before.changed, at))
+  const isAltered = growth !== 0 && !isExtended && streak.run !== null
+  const known = isAltered ? { ...streak, altered: changed } : streak
+  const next = { ...before, seq: before.seq + 1, changed, streak: known }
+  const user = { ...next, revoked: keepRevoked(config, next, streakChange, true) }
+  const extendedTo = extensionsOf(streakEvents)
+  const local = { at: changed, utcOffset: offsetMinutes(user.profile.tz ?? 'UTC', changed) }
+  const rewarding = { local, id, created: false, event: null, extendedTo, isTried: () => false }
+  const isExtendedNow = extendedTo.length > 0
+  const { after, awards, completed } = isExtendedNow
+    ? rewarded(config, user, rewarding)
+    : { after: user, awards: [], completed: [] }
+  const change = { before, event: null, awards, completed, ...streakChange }
+  return { ...change, after: touch(config, after, change), onlyStreak: !isExtendedNow }
+}
+
+/**
+ * The change of a user whose streak is settled as of a moment, with the next deadline. None if that changes
+ * nothing, or if the streak must be counted again first (S9). `open` is a streak that an admin has changed.
+ */
+export function judged(
+  config: Configuration,
+  user: UserState,
+  at: Instant,
+  newId: (at: Instant) => string,
+  open: Told & Pick<UserState, 'streak'> = { streak: user.streak, ended: [], streakEvents: [] },
+): BulkChange[] {
+  const terms = termsOf(config, user.preferences)
+  if (isStale(user.streak, terms)) return []
+  const today = dayIn(user.profile.tz, at)
+  const now = streakAsOf({ ...user, streak: open.streak }, terms, today, at)
+  const streak = scheduled(user, now.streak, terms, today)
+  if (streak === user.streak) return []
+  const [ended, streakEvents] = [
+    [...open.ended, ...now.ended],
+    [...open.streakEvents, ...now.streakEvents],
+  ]
+  return [streakOnly(config, user, streak, { ...open, ended, streakEvents }, { at, id: newId(at) })]
 }

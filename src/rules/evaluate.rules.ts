@@ -9,21 +9,22 @@ import {
 import { type Instant, MINUTE } from '../lib/clock'
 import type { Micros } from '../lib/decimal'
 import { ApiError, errors, throwIfInvalid, unreachable } from '../lib/errors'
+import { MOST_METRIC_TOTAL } from '../lib/limits'
 import { completionErrors } from './achievements.rules'
 import { applyChange, type Change } from './change.rules'
-import { addToMetric } from './metrics.rules'
-import { type PreferencesChange, withPreferences } from './preferences.rules'
 import {
   type Actor,
   applyProfile,
   forbiddenAttributes,
+  type PreferencesChange,
   type ProfileChange,
   profileErrors,
   resolveAttributes,
   unknownAttributes,
   withoutForbidden,
+  withPreferences,
 } from './profile.rules'
-import type { Completion, UserState } from './state'
+import { type Completion, type Counter, count, MOST_TOTAL, NEW_COUNTER, type UserState } from './state'
 
 /** A command to record an event of a user (E). */
 export type EventCommand = {
@@ -168,6 +169,20 @@ function evaluateEvent(
     isTried: ({ trigger }) => trigger !== 'api',
   })
   return { kind: 'changed', change, metric }
+}
+
+/**
+ * The user's counter of a metric before and after an event. `value` is in millionths. Throws 422 if the total
+ * would leave E1's bounds.
+ */
+function addToMetric(user: UserState, metric: Metric, value: Micros): { before: Counter; after: Counter } {
+  const before = user.metrics.get(metric.id) ?? NEW_COUNTER
+  if (Math.abs(before.total + value) > MOST_TOTAL) {
+    throw errors.unprocessable(
+      `value: the user's total in this metric would leave ±${MOST_METRIC_TOTAL}. Send a smaller value.`,
+    )
+  }
+  return { before, after: count(before, value) }
 }
 
 function evaluateCompletion(

@@ -2,7 +2,8 @@ import type { BoostStatus, CorrectionType } from '../configuration/enumerations'
 import type { Boost } from '../configuration/model'
 import type { Preferences } from '../configuration/settings'
 import type { Instant } from '../lib/clock'
-import type { Micros, Rounding } from '../lib/decimal'
+import { MICROS_PER_UNIT, type Micros, micros, type Rounding } from '../lib/decimal'
+import { MOST_METRIC_TOTAL } from '../lib/limits'
 import type { StreakState } from './streaks/streak-state.rules'
 
 /**
@@ -25,6 +26,36 @@ export const STREAK = 'streak'
 
 /** A running total, and the highest value that it ever had (P1). */
 export type Counter = { total: Micros; highest: Micros }
+
+const ZERO = micros(0)
+/** The limit of a metric's total in millionths, above and below zero (E1). */
+export const MOST_TOTAL = micros(MOST_METRIC_TOTAL * MICROS_PER_UNIT)
+
+/** The counter before the first event. */
+export const NEW_COUNTER: Counter = { total: ZERO, highest: ZERO }
+
+/**
+ * The counter plus a value. It stays within E1's bounds.
+ * A metric's total never gets there, because `addToMetric` throws before. A trigger's own counter can get
+ * there although the metric's total does not, and then it stays at the bound.
+ */
+export function count(counter: Counter, value: Micros): Counter {
+  const total = micros(Math.max(-MOST_TOTAL, Math.min(counter.total + value, MOST_TOTAL)))
+  return { total, highest: micros(Math.max(total, counter.highest)) }
+}
+
+/**
+ * The counter of a metric after these values, in order. Null if its total would leave E1's bounds, now or at
+ * an earlier moment.
+ */
+export function totalOfLog(values: readonly Micros[]): Counter | null {
+  let counter = NEW_COUNTER
+  for (const value of values) {
+    if (Math.abs(counter.total + value) > MOST_TOTAL) return null
+    counter = count(counter, value)
+  }
+  return counter
+}
 
 /** The fields of a user that identify and update calls set. */
 export type Profile = {

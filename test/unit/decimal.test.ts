@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fromMicros, micros, multiply, type Rounding, toMicros } from '../../src/lib/decimal'
-import { count, NEW_COUNTER } from '../../src/rules/metrics.rules'
+import { count, NEW_COUNTER } from '../../src/rules/state'
 import { millionths } from '../oracle/points.oracle'
 
 /** The served total after a value was added `times` times. */

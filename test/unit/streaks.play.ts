@@ -6,12 +6,11 @@ import { type Instant, instant } from '../../src/lib/clock'
 import { type Micros, micros } from '../../src/lib/decimal'
 import { newId } from '../../src/lib/new-id'
 import { civilDate, dateOfDay, dayIn, dayOf, offsetMinutes } from '../../src/lib/zone'
-import type { Change } from '../../src/rules/change.rules'
+import { type Change, judged, streakOnly } from '../../src/rules/change.rules'
 import { voided } from '../../src/rules/corrections.rules'
 import { evaluate } from '../../src/rules/evaluate.rules'
-import { NEW_COUNTER } from '../../src/rules/metrics.rules'
 import type { ProfileChange } from '../../src/rules/profile.rules'
-import type { UserState } from '../../src/rules/state'
+import { NEW_COUNTER, type UserState } from '../../src/rules/state'
 import {
   lastDayOver,
   restored,
@@ -20,11 +19,14 @@ import {
   withPause,
 } from '../../src/rules/streaks/freezes-pauses-restores.rules'
 import { historyOf } from '../../src/rules/streaks/history.rules'
-import { Recount } from '../../src/rules/streaks/recount.rules'
-import { judged, streakOnly } from '../../src/rules/streaks/streak-only.rules'
-import type { Pause, StreakRun, StreakState } from '../../src/rules/streaks/streak-state.rules'
+import { Recount } from '../../src/rules/streaks/streak-change.rules'
+import {
+  type Pause,
+  type StreakRun,
+  type StreakState,
+  termsOf,
+} from '../../src/rules/streaks/streak-state.rules'
 import { isStale, streakAsOf } from '../../src/rules/streaks/streaks.rules'
-import { termsOf } from '../../src/rules/streaks/terms.rules'
 import { beginningOf, dateIn, plusDays } from '../oracle/calendar.oracle'
 import { type ChangeInput, type OracleSettings, StreakReplay } from '../oracle/streaks.oracle'
 import type { Hop, PROFILE, StreakStep, StreakWorld } from '../oracle/streaks.worlds'

@@ -41,7 +41,6 @@ type Modules = {
   'features/events/batches/batches.sql': typeof import('../../src/features/events/batches/batches.sql')
   'features/notifications/schedule.sql': typeof import('../../src/features/notifications/schedule.sql')
   'features/notifications/unsubscribe.routes': typeof import('../../src/features/notifications/unsubscribe.routes')
-  'features/points/boost-events.sql': typeof import('../../src/features/points/boost-events.sql')
   'features/points/boosts.sql': typeof import('../../src/features/points/boosts.sql')
   'features/points/summaries.sql': typeof import('../../src/features/points/summaries.sql')
   'features/points/ticks': typeof import('../../src/features/points/ticks')
@@ -176,7 +175,6 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     linkedBy: 'a link names its tenant',
     unsubscribe: 'a link names its tenant',
   },
-  'features/points/boost-events.sql': null,
   'features/points/boosts.sql': null,
   'features/points/summaries.sql': null,
   'features/points/ticks': {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Boost, Configuration, Filter, Trigger } from '../../src/configuration/model'
-import { triggerFrom, triggerPatched } from '../../src/features/points/triggers.rules'
+import { triggerFrom, triggerPatched } from '../../src/features/points/trigger.resource'
 import { type Instant, instant } from '../../src/lib/clock'
 import { isId } from '../../src/lib/ids'
 import { newId } from '../../src/lib/new-id'

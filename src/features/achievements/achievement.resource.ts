@@ -14,19 +14,16 @@ import {
 import { defineResource } from '../../api/resources/resource'
 import { Filters, FiltersResponse } from '../../api/shapes/attributes'
 import { ACHIEVEMENT_STATUSES, ACHIEVEMENT_TRIGGERS } from '../../configuration/enumerations'
+import { filterProblem, keyTaken } from '../../configuration/keys.rules'
+import type { Achievement, Configuration } from '../../configuration/model'
 import { achievements } from '../../configuration/tables.sql.ts'
 import { INT32_MAX, MICROS_PER_UNIT } from '../../lib/decimal'
-import { MOST_METRIC_TOTAL, MOST_PREREQUISITES } from '../../lib/limits'
+import { unreachable } from '../../lib/errors'
+import { MOST_METRIC_TOTAL, MOST_PREREQUISITES, MOST_RESOURCES } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
+import { countsItself } from '../../rules/achievements.rules'
 import { wakeTimekeeper } from '../../time/timekeeper'
 import { retitledByAchievement } from '../points/trigger.resource'
-import {
-  achievementFrom,
-  achievementPatched,
-  achievementProblem,
-  removalProblem,
-  startsOver,
-} from './achievements.rules'
 import { beginBackdating } from './backdate'
 
 /** The smallest amount by which a total changes (E1). */
@@ -107,3 +104,213 @@ export const achievement = defineResource({
     }
   },
 })
+
+/**
+ * A new achievement: created inactive, and then moved to its status. Returns the reason as a text if that move
+ * is illegal (A1).
+ */
+function achievementFrom(asked: Achievement): Achievement | string {
+  const achievement = ofItsTrigger(asked)
+  return (
+    moveProblem('inactive', achievement.status) ?? { ...achievement, counted: !countsItself(achievement) }
+  )
+}
+
+/**
+ * The achievement after a change and the move that it asks for (A1). `named` has the fields that the change
+ * names. Returns the reason as a text if the change or the move is illegal. If the achievement counts other
+ * events from now on, it counts under the new id (A2).
+ */
+function achievementPatched(
+  before: Achievement,
+  named: Achievement,
+  newCounterId: string,
+): Achievement | string {
+  const { status, trigger } = before
+  const next = ofItsTrigger(named)
+  if (next.trigger !== trigger && status !== 'inactive') {
+    return `The achievement is ${status}, so its trigger, "${trigger}", can't change. Create another achievement instead.`
+  }
+  const counterId = countsTheSame(before, next) ? before.counterId : newCounterId
+  const isRecounted = startsOver(before, next) || counterId !== before.counterId
+  const counted = isRecounted ? !countsItself(next) : before.counted
+  return moveProblem(status, next.status) ?? { ...next, counterId, counted }
+}
+
+/** The fields of only some triggers, with their values in an achievement with another trigger. */
+const NONE = {
+  metricId: null,
+  metricValue: null,
+  streakLength: null,
+  achievementIds: [],
+  eventAttributes: [],
+} as const satisfies Partial<Achievement>
+
+/** Drops the fields that belong to other triggers. */
+function ofItsTrigger(achievement: Achievement): Achievement {
+  const bare = { ...achievement, ...NONE }
+  switch (achievement.trigger) {
+    case 'metric': {
+      const { metricId, metricValue, eventAttributes } = achievement
+      return { ...bare, metricId, metricValue, eventAttributes }
+    }
+    case 'streak':
+      return { ...bare, streakLength: achievement.streakLength }
+    case 'achievement':
+      return { ...bare, achievementIds: achievement.achievementIds }
+    case 'api':
+      return bare
+    default:
+      return unreachable(achievement.trigger)
+  }
+}
+
+function countsTheSame(before: Achievement, after: Achievement): boolean {
+  const basis = ({ metricId, eventAttributes }: Achievement) => JSON.stringify([metricId, eventAttributes])
+  return basis(before) === basis(after)
+}
+
+/**
+ * Whether an achievement asks for the same before and after a change: the same condition and the same
+ * filters.
+ */
+function asksTheSame(before: Achievement, after: Achievement): boolean {
+  const condition = (one: Achievement) =>
+    JSON.stringify([
+      one.trigger,
+      one.metricId,
+      one.metricValue,
+      one.streakLength,
+      one.achievementIds,
+      one.userAttributes,
+      one.eventAttributes,
+    ])
+  return condition(before) === condition(after)
+}
+
+/**
+ * Whether users may qualify for an achievement through earlier activity: it becomes active, or it asks for
+ * something else (A4). Its counters may also start over because changes of one request took each other back.
+ */
+function startsOver(before: Achievement | null, after: Achievement): boolean {
+  if (after.status !== 'active') return false
+  if (before?.status !== 'active' || !asksTheSame(before, after)) return true
+  return before.counterId !== after.counterId || (before.counted && !after.counted)
+}
+
+/** Why an achievement can't move from one status to another, or null (A1). */
+function moveProblem(from: Achievement['status'], to: Achievement['status']): string | null {
+  if (from === to) return null
+  if (to === 'inactive') {
+    return `The achievement is ${from} and can't become inactive again. Lock it, so that no more users get it, or delete it.`
+  }
+  if (from === 'inactive' && to === 'locked') {
+    return "An inactive achievement can't be locked, because no user can have it. Make it active first."
+  }
+  return null
+}
+
+/**
+ * Why an achievement can't be in the configuration, or null: its key is taken, there are too many, or
+ * something that it needs is missing or goes in a circle (G5, A1, A2). The configuration may already contain
+ * it.
+ */
+function achievementProblem(config: Configuration, achievement: Achievement): string | null {
+  const before = config.achievements.find(({ id }) => id === achievement.id) ?? null
+  // If a change asks for nothing new, the achievement may refer to deleted things (G9), unless it becomes
+  // active.
+  const isKnown = before !== null && asksTheSame(before, achievement) && !startsOver(before, achievement)
+  return (
+    roomProblem(config, before, achievement) ??
+    (isKnown ? null : (conditionProblem(config, achievement) ?? filtersProblem(config, achievement)))
+  )
+}
+
+function roomProblem(
+  { achievements }: Configuration,
+  before: Achievement | null,
+  { key }: Achievement,
+): string | null {
+  const others = achievements.filter((other) => other !== before)
+  if (others.some((other) => other.key === key)) return keyTaken(key, 'achievement')
+  if (others.length < MOST_RESOURCES) return null
+  return `Limit of ${MOST_RESOURCES} achievements reached. Delete one first.`
+}
+
+/** The reason if something that the trigger needs is missing, else null (A2). */
+function conditionProblem(config: Configuration, achievement: Achievement): string | null {
+  const { trigger, metricId, metricValue, streakLength, achievementIds } = achievement
+  const missing = (field: string) => `An achievement with the trigger ${trigger} needs ${field}. Pass it too.`
+  switch (trigger) {
+    case 'api':
+      return null
+    case 'streak':
+      return streakLength === null ? missing('streakLength') : null
+    case 'metric':
+      if (metricId === null) return missing('metricId')
+      if (metricValue === null) return missing('metricValue')
+      if (config.metrics.some(({ id }) => id === metricId)) return null
+      return 'No metric has this metricId. Take one from GET /metrics.'
+    case 'achievement':
+      return achievementIds.length === 0 ? missing('achievementIds') : compositeProblem(config, achievement)
+    default:
+      return unreachable(trigger)
+  }
+}
+
+/** The reason if a prerequisite does not exist, is named twice or needs the achievement, else null (A1). */
+function compositeProblem(
+  { achievements }: Configuration,
+  { id: self, achievementIds }: Achievement,
+): string | null {
+  const present = new Map(achievements.map((one) => [one.id, one]))
+  const unknown = achievementIds.find((id) => id !== self && !present.has(id))
+  if (unknown !== undefined) {
+    return `achievementIds: no achievement has the id ${unknown}. Take the ids from GET /achievements.`
+  }
+  const again = achievementIds.find((id, index) => achievementIds.indexOf(id) !== index)
+  if (again !== undefined) {
+    return `achievementIds names ${again} more than once. Name each achievement once.`
+  }
+  const circular = achievementIds.find((id) => needs(present, id, self))
+  if (circular === undefined) return null
+  return `achievementIds: ${circular} itself needs this achievement, so no user could ever get either. Leave it out.`
+}
+
+/** Whether an achievement is the wanted one, or needs it directly or through others. */
+function needs(achievements: ReadonlyMap<string, Achievement>, from: string, wanted: string): boolean {
+  const seen = new Set<string>()
+  const ahead = [from]
+  for (let id = ahead.pop(); id !== undefined; id = ahead.pop()) {
+    if (id === wanted) return true
+    if (seen.has(id)) continue
+    seen.add(id)
+    ahead.push(...(achievements.get(id)?.achievementIds ?? []))
+  }
+  return false
+}
+
+const filtersProblem = (config: Configuration, { userAttributes, eventAttributes }: Achievement) =>
+  filterProblem(config, 'user', userAttributes) ?? filterProblem(config, 'event', eventAttributes)
+
+/**
+ * Why an achievement can't be deleted, or null: a composite that is not inactive or an active trigger uses it
+ * (G9).
+ */
+function removalProblem(
+  { achievements, systems }: Pick<Configuration, 'achievements' | 'systems'>,
+  id: string,
+): string | null {
+  const used = (by: string) => `The achievement is used by ${by}. Change or delete that first.`
+  const composite = achievements.find(
+    ({ status, achievementIds }) => status !== 'inactive' && achievementIds.includes(id),
+  )
+  if (composite !== undefined) {
+    return used(`the achievement ${composite.key}, which is ${composite.status}`)
+  }
+  for (const { key, triggers } of systems) {
+    const trigger = triggers.find(({ status, achievementId }) => status === 'active' && achievementId === id)
+    if (trigger !== undefined) return used(`the active trigger ${trigger.id} of the points system ${key}`)
+  }
+  return null
+}

@@ -9,8 +9,7 @@ import { systemNow, wait } from '../../lib/system-clock'
 import type { Access, Context, Scope } from '../../platform/context'
 import { logProblem } from '../../platform/log'
 import type { Command } from '../../rules/evaluate.rules'
-import type { PreferencesChange } from '../../rules/preferences.rules'
-import type { Actor, ProfileChange } from '../../rules/profile.rules'
+import type { Actor, PreferencesChange, ProfileChange } from '../../rules/profile.rules'
 import {
   type CommitDeps,
   Contention,

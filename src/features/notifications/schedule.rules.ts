@@ -2,9 +2,8 @@ import type { Configuration } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
 import { type Aggregation, dayIn, LAST_DAY, nextPeriod, periodStart } from '../../lib/zone'
 import type { UserState } from '../../rules/state'
-import type { Pause } from '../../rules/streaks/streak-state.rules'
+import { type Pause, termsOf } from '../../rules/streaks/streak-state.rules'
 import { endangered, isStale, streakAsOf } from '../../rules/streaks/streaks.rules'
-import { termsOf } from '../../rules/streaks/terms.rules'
 import {
   DUE_EVENTS,
   HOURS,

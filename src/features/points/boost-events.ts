@@ -22,7 +22,7 @@ import {
   noteBoostMoments,
   notedMoments,
   ownBoosts,
-} from './boost-events.sql.ts'
+} from './boosts.sql.ts'
 
 /** Whether a webhook listens to starts or finishes of boosts (W6). */
 export const hasBoostListeners = (config: Pick<Configuration, 'webhooks'>): boolean =>

@@ -25,7 +25,7 @@ import {
   triggerResponse,
 } from '../../api/shapes/points'
 import { configurationOf } from '../../configuration/configuration'
-import { type Configuration, type Filter, meets, type System } from '../../configuration/model'
+import { type Configuration, type Filter, meets, type System, systemByKey } from '../../configuration/model'
 import { INT32_MAX } from '../../lib/decimal'
 import { errors, type FieldError, throwIfInvalid } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
@@ -47,7 +47,6 @@ import { readDaySums } from '../../store/day-sums/day-sums.sql.ts'
 import { findUser } from '../../store/users/find-user'
 import { parseUser, userStatement } from '../../store/users/users.sql.ts'
 import { countLevels, countRanges } from './summaries.sql.ts'
-import { systemNamed } from './systems.rules'
 
 /** A user's total, level and newest awards in a system (P9, P10). */
 async function userPoints(
@@ -225,7 +224,9 @@ type Param = (name: string) => string
 
 const findSystem = async (scope: Scope, param: Param) => {
   const config = await configurationOf(scope)
-  return { config, system: systemNamed(config, param('key')) }
+  const system = systemByKey(config, param('key'))
+  if (system === undefined) throw errors.notFound(`The points system ${JSON.stringify(param('key'))}`)
+  return { config, system }
 }
 
 const findUserAndSystem = async (scope: Scope, param: Param) => {
@@ -241,7 +242,6 @@ const ofUser = { subject: inPath, find: findUserAndSystem }
 const ofSystem = { find: findSystem }
 const check = (_scope: Scope, _given: unknown, { system }: { system: System }) => levelErrors(system)
 
-/** The endpoints of points. */
 /** The endpoints of points in the application interface. */
 export const pointsEndpoints = [
   /** Not in the contract. */

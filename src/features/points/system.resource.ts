@@ -1,7 +1,16 @@
 import * as z from 'zod'
-import { optional, wholeNumber } from '../../api/fields'
+import { Badge, optional, wholeNumber } from '../../api/fields'
 import { Draft, type Keyed } from '../../api/resources/drafts.rules'
-import { BADGE, DESCRIPTION, FIXED_KEY, ID, NAME, removable, shown } from '../../api/resources/fields'
+import {
+  BADGE,
+  DESCRIPTION,
+  FIXED_KEY,
+  ID,
+  NAME,
+  removable,
+  required,
+  shown,
+} from '../../api/resources/fields'
 import { defineResource, type Write } from '../../api/resources/resource'
 import { deleteWith } from '../../api/resources/store.sql.ts'
 import { removals } from '../../configuration/audit.rules'
@@ -17,13 +26,50 @@ import {
 import { leaderboard } from '../../leaderboards/leaderboard.resource'
 import { upkeepOf } from '../../leaderboards/updates'
 import { INT32_MAX } from '../../lib/decimal'
+import { counted } from '../../lib/errors'
 import { MOST_NESTED_ITEMS, MOST_RESOURCES } from '../../lib/limits'
 import { inCopies } from '../../platform/databases/everywhere'
 import { type BoostFacts, boost } from './boost.resource'
 import { boostUsersWithIds } from './boosts.sql.ts'
-import { level } from './level.resource'
 import { settleTicks } from './ticks'
 import { trigger } from './trigger.resource'
+
+/** Levels of a points system (G7, P9). */
+export const level = defineResource({
+  kind: 'points_level',
+  id: 'admin_points_levels',
+  path: '/points/{systemId}/levels',
+  one: 'a level',
+  many: 'levels',
+  component: 'PointsLevel',
+  change: 'Patch',
+  list: 'levels',
+  table: pointsLevels,
+  fields: {
+    id: ID,
+    name: NAME,
+    key: FIXED_KEY,
+    points: required(wholeNumber(0, INT32_MAX), z.int32()),
+    description: DESCRIPTION,
+    badge: { ...BADGE, create: optional(Badge) },
+  },
+  audited: ({ systemId }, shown) => ({ ...shown, pointsSystemId: systemId }),
+  room: ({ config, draft }) => roomFor('levels', config)(draft.added.length + 1),
+  make: (row, { draft: { list } }) => levelProblem(row, list) ?? row,
+  patch: (after, _before, { draft: { list } }) => levelProblem(after, list) ?? after,
+})
+
+/** Why a level can't be among the levels of its system, or null (P9, G5). */
+function levelProblem(one: Level, others: readonly Level[]): string | null {
+  for (const other of others) {
+    if (other.id === one.id) continue
+    if (other.key === one.key) return keyTaken(one.key, 'level')
+    if (other.points === one.points) {
+      return `The level "${other.key}" has ${counted(one.points, 'point')} already. Choose other points.`
+    }
+  }
+  return null
+}
 
 const NO_FACTS: BoostFacts = { users: new Map(), taken: new Set() }
 

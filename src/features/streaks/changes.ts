@@ -13,12 +13,17 @@ import type { Scope } from '../../platform/context'
 import type { Statement } from '../../platform/database'
 import type { Placed } from '../../platform/databases/users'
 import { configurationUnchanged, isConflict, mayBeStored, usersUnchanged } from '../../platform/guard'
-import type { BulkChange } from '../../rules/change.rules'
+import { type BulkChange, judged } from '../../rules/change.rules'
 import type { UserState } from '../../rules/state'
-import { judged } from '../../rules/streaks/streak-only.rules'
-import type { StreakEntry, StreakEvent, StreakRun, StreakState } from '../../rules/streaks/streak-state.rules'
+import {
+  type StreakEntry,
+  type StreakEvent,
+  type StreakRun,
+  type StreakState,
+  type Terms,
+  termsOf,
+} from '../../rules/streaks/streak-state.rules'
 import { isStale, streakAsOf } from '../../rules/streaks/streaks.rules'
-import { type Terms, termsOf } from '../../rules/streaks/terms.rules'
 import { recountStreaks } from '../../store/commit/recount'
 import { writeBulk } from '../../store/commit/writer'
 import { scheduleEarliestDeadline } from '../../store/users/streaks.sql.ts'

@@ -13,6 +13,7 @@ import { timeOf } from '../../lib/ids'
 import { newId } from '../../lib/new-id'
 import { systemNow } from '../../lib/system-clock'
 import type { Scope } from '../../platform/context'
+import { judged } from '../../rules/change.rules'
 import {
   type CorrectionChange,
   type CountersOfEvent,
@@ -21,9 +22,7 @@ import {
   revoked,
   voided,
 } from '../../rules/corrections.rules'
-import { totalOfLog } from '../../rules/metrics.rules'
-import type { Completion, Counter, UserState } from '../../rules/state'
-import { judged } from '../../rules/streaks/streak-only.rules'
+import { type Completion, type Counter, totalOfLog, type UserState } from '../../rules/state'
 import { writeUsers } from '../../store/commit/writer'
 import { lowerTenantCounter } from '../../store/users/counters.sql.ts'
 import { parseUser, userStatement } from '../../store/users/users.sql.ts'

@@ -12,8 +12,15 @@ import { INT32_MAX, MICROS_PER_UNIT, type Micros } from '../../lib/decimal'
 import { counted, errors, unreachable } from '../../lib/errors'
 import { childId } from '../../lib/ids'
 import { paidMark } from '../achievements.rules'
-import { count, NEW_COUNTER } from '../metrics.rules'
-import type { AwardRecord, Counter, LocalTime, ReachedLevel, UserState } from '../state'
+import {
+  type AwardRecord,
+  type Counter,
+  count,
+  type LocalTime,
+  NEW_COUNTER,
+  type ReachedLevel,
+  type UserState,
+} from '../state'
 import { type Boosted, boost } from './boosts.rules'
 
 /**

@@ -9,8 +9,7 @@ import {
   periodsBefore,
 } from '../../lib/zone'
 import { longestSince, marked, restoredBeforeLast } from './history.rules'
-import type { LiveRun, Pause, StreakRun, StreakState } from './streak-state.rules'
-import type { Terms } from './terms.rules'
+import type { LiveRun, Pause, StreakRun, StreakState, Terms } from './streak-state.rules'
 
 /** The number of days, today included, in which the longest length of a daily streak is searched (S8). */
 const RESTORED_DAYS = 90

@@ -2,8 +2,16 @@ import type { FreezeSettings } from '../../configuration/settings'
 import type { Instant } from '../../lib/clock'
 import { type Aggregation, dayIn, nextPeriod } from '../../lib/zone'
 import { marked } from './history.rules'
-import type { Jump, LiveRun, Pause, StreakEvent, StreakRun, StreakState } from './streak-state.rules'
-import type { Streaker, Terms } from './terms.rules'
+import type {
+  Jump,
+  LiveRun,
+  Pause,
+  StreakEvent,
+  Streaker,
+  StreakRun,
+  StreakState,
+  Terms,
+} from './streak-state.rules'
 
 /** The most changes of zone that are kept of a user. Only changes that move the local date count. */
 const MOST_JUMPS = 100

@@ -9,10 +9,11 @@ import {
   type Pause,
   type PeriodSums,
   type StreakEvent,
+  type Streaker,
   type StreakRun,
   type StreakState,
+  type Terms,
 } from './streak-state.rules'
-import type { Streaker, Terms } from './terms.rules'
 
 /** A settled streak, the streaks that ended meanwhile (oldest first), and the webhook events that result. */
 type StreakResult = {

@@ -11,10 +11,9 @@ import type { TenantContext } from '../../platform/context'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import { configurationUnchanged, isConflict } from '../../platform/guard'
 import { bytesOf, idOf } from '../../platform/short-ids'
-import type { BulkChange } from '../../rules/change.rules'
+import { type BulkChange, streakOnly } from '../../rules/change.rules'
 import type { UserState } from '../../rules/state'
-import { Recount } from '../../rules/streaks/recount.rules'
-import { streakOnly } from '../../rules/streaks/streak-only.rules'
+import { Recount } from '../../rules/streaks/streak-change.rules'
 import {
   NO_STREAK_EVENTS,
   type Pause,
