@@ -137,7 +137,6 @@ export type Claim = {
   access: Access
   /** The part of the key that D1 must confirm; null for the key from a variable (K4). */
   credential: Credential | null
-  /** The scope that the operation needs (K5). */
   needs: KeyScope
   /** The id of the tenant, or the error if there is none. */
   tenantId: string | ApiError
@@ -145,7 +144,6 @@ export type Claim = {
   tenantName: string | null
   /** The tenant that the key or the token belongs to; null for an admin key. */
   keyTenantId: string | null
-  /** Whether the tenant may be archived (U8). */
   archived: boolean
   /** Is true if the request is for the whole account. It then has no tenant (T2). */
   isOfAccount: boolean
@@ -236,7 +234,6 @@ export function confirm(
   }
 }
 
-/** The database of the request's user, else the first one. */
 const databaseFor = ({ databases }: Context, tenantId: string, about: string | null): TenantDatabase =>
   about === null ? databases.home(tenantId) : databases.usersOf(tenantId).of(about)
 

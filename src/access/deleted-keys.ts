@@ -31,7 +31,6 @@ export type Deletions = { deletions: Deletion[]; last: DeletionPlace | null }
 const NOTE_PATIENCE = 2_000
 const TRIES = 3
 
-/** The name of the only object. */
 const NAME = 'account'
 
 /**
@@ -104,7 +103,6 @@ const NOTE_OF_USER = `
   SELECT prefix, ${DATABASE_NOW} FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2
   ${AGAIN}`
 
-/** The keys that a batch of the first database deletes. */
 type DeletedKeys =
   | { ids: readonly string[] }
   | { prefixes: readonly string[] }
@@ -157,10 +155,8 @@ const others = (databases: Databases): AccountDatabase[] =>
  * the record for a day, and give it to an isolate, which keeps it for another day.
  */
 const CACHED = 3 * DAY
-/** How many records one call deletes, and how many prefixes it forgets. */
 const DROPPED_AT_ONCE = 200
 const FORGOTTEN_AT_ONCE = 1_000
-/** How long it waits for KV, in milliseconds. */
 const KV_PATIENCE = 10 * SECOND
 
 const OLD = `

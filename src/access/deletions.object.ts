@@ -46,7 +46,6 @@ export class DeletionList extends DurableObject<Bindings> {
     this.#sql.exec(PRUNE, systemNow() - KEPT)
   }
 
-  /** The next deletions after a place, oldest first. Null: from the beginning. */
   page({ after, limit }: { after: DeletionPlace | null; limit: number }): Deletions {
     const { at, name } = after ?? { at: -1, name: '' }
     const rows = this.#sql.exec<{ at: number; name: string }>(NEXT, at, name, limit).toArray()

@@ -28,11 +28,9 @@ export const apiKeys = sqliteTable(
     tenantId: text('tenant_id'),
     /** The user of an application key, by the caller's own id. */
     userId: text('user_id'),
-    /** The name of an admin key. */
     name: text('name'),
     /** SHA-256 of the body, in hexadecimal. */
     hash: text('hash').notNull(),
-    /** The things that an application key may do (K5). */
     scope: text('scope', { enum: KEY_SCOPES }).notNull().default('write'),
     /** When an application key ends, in milliseconds; null for never (K5). */
     expires: integer('expires'),
@@ -129,7 +127,6 @@ const EDGE_TTL = DAY / SECOND
 
 const kvKey = (prefix: string) => `key:${prefix}`
 
-/** The caches of records: this isolate's memory, and KV. */
 type Caches = Pick<Context, 'instance' | 'env' | 'waitUntil'>
 
 /**
@@ -250,7 +247,6 @@ const LISTED = {
   created: apiKeys.created,
 }
 
-/** The wanted keys: of one user if `userId` is given, and only after the number `after`. */
 type Wanted = { userId?: string | undefined; after: number }
 
 const wanted = (owner: KeyOwner, { userId, after }: Wanted) =>

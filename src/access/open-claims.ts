@@ -15,17 +15,14 @@ const PATIENCE = 5 * SECOND
 /** The most claims that one snapshot confirms, so that their names fit into a parameter. */
 const MOST_AT_ONCE = 1_000
 
-/** A snapshot, when it was read, and the names of the credentials that it asked for. */
 type Confirmed = { snapshot: RequestSnapshot; at: Instant; asked: ReadonlySet<string> }
 
-/** The claims of a tenant, and the last snapshot of all of them. */
 class TenantClaims {
   readonly claims = new Set<Claim>()
   last: Confirmed | null = null
   /** Since when a request has been reading a snapshot; null if none is. */
   readingSince: Instant | null = null
 
-  /** The last snapshot, if it is fresh and asked for the key of the claim. */
   freshFor({ credential }: Claim, now: Instant): Confirmed | null {
     const { last } = this
     if (last === null || now - last.at >= FRESH) return null
@@ -47,7 +44,6 @@ class TenantClaims {
 class OpenClaims {
   readonly #tenants = new Map<string, TenantClaims>()
 
-  /** Adds a claim. The result removes it. */
   add(claim: Claim): () => void {
     const id = tenantIdOf(claim)
     const tenant = this.#tenants.get(id) ?? new TenantClaims()

@@ -41,7 +41,6 @@ export const tenants = sqliteTable(
      */
     customerId: text('customer_id').notNull(),
     name: text('name').notNull(),
-    /** `purging`: it is archived, and is being erased. */
     status: text('status', { enum: TENANT_STATUSES }).notNull().default('active'),
     /** Counts the changes to the tenant's configuration; 0 means that nothing was ever configured. */
     configVersion: integer('config_version').notNull().default(0),

@@ -13,15 +13,12 @@ import { type Credential, sha256 } from './credentials'
  */
 type TokenPurpose = 'user' | 'live'
 
-/** The secrets that sign tokens. */
 type Secrets = Pick<Variables, 'TOKEN_SECRET' | 'TOKEN_SECRET_PREVIOUS'>
 
-/** A signed token, and when it ends. */
 type SignedToken = { token: string; expires: Instant }
 
 /** Longer than any token that `signToken` makes: a user's id has at most 255 characters. */
 const MOST_CHARACTERS = 4_096
-/** The form of a JWT: three parts in base64url. */
 const FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/
 const ALGORITHM = 'HS256'
 
@@ -30,7 +27,6 @@ const audience = (purpose: TokenPurpose) => `laurel:${purpose}`
 /** The name of a secret in the header `kid` of its tokens: it says which secret has signed, and no more. */
 const nameOf = async (secret: string) => (await sha256(`laurel kid ${secret}`)).slice(0, 16)
 
-/** Whether a text has the form of a token. Says nothing about its signature. */
 const isTokenShaped = (text: string): boolean => text.length <= MOST_CHARACTERS && FORM.test(text)
 
 /**
@@ -84,7 +80,6 @@ export async function openToken<Claims>(
 /** Whether base64url has no spare bits that are set: each token then has one spelling only. */
 const isCanonical = (part: string) => base64url.encode(base64url.decode(part)) === part
 
-/** The accepted secret with this name. Throws if there is none. */
 async function secretNamed(
   { TOKEN_SECRET, TOKEN_SECRET_PREVIOUS }: Secrets,
   kid: string | undefined,
@@ -98,16 +93,12 @@ async function secretNamed(
 /** How long a ticket opens streams, in seconds of real time (Y2). */
 const TICKET_SECONDS = 60
 
-/** The holder of a ticket: the holder of the key or token that it was made with, in one tenant. */
 type TicketHolder = { access: Access; credential: Credential | null; tenantId: string }
 
-/** The claims of a ticket. An absent one is null at the holder. */
 const TicketClaims = z.object({
   tenant: z.string(),
   kind: z.enum(['admin', 'application']),
-  /** The prefix of the key. */
   prefix: z.string().optional(),
-  /** The id of an admin key. */
   keyId: z.string().optional(),
   /** The user of an application key or a user token. */
   sub: z.string().optional(),
@@ -156,7 +147,6 @@ export async function openTicket(variables: Variables, ticket: string): Promise<
  */
 export type TokenUser = { tenantId: string; id: string; iid: string }
 
-/** The claims of a user token. */
 const UserClaims = z.object({
   tenant: z.string(),
   sub: z.string(),

@@ -15,7 +15,6 @@ type Target = 'param' | 'query' | 'header' | 'json'
 /** A request as it was sent, in any shape: the query, the body, and the parameters of the path. */
 export type RawRequest = { query: unknown; json: unknown; param: (name: string) => string }
 
-/** Finds field errors of a request that the schemas can't find. */
 type Check = (given: RawRequest) => FieldError[] | Promise<FieldError[]>
 
 /** The parts that an operation adds to the stages of all operations. */
@@ -121,7 +120,6 @@ function ownUser(subject: Stage<unknown>['subject']): Handler {
   }
 }
 
-/** The user of an operation, if its path names one. */
 const userInPath = ({ path }: OperationSpec, c: HonoContext<AppEnv>): string | null =>
   path.startsWith('/users/{id}') ? paramOf(c)('id') : null
 
@@ -192,7 +190,6 @@ export function routeOf({ surface, path }: OperationSpec): string {
   return base + path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
-/** The handler of an operation. */
 type Serve<O extends OperationSpec, F, S> = (
   scope: S,
   input: Input<O>,
@@ -230,7 +227,6 @@ export type Endpoint = { spec: OperationSpec; serve: (app: App) => void }
 
 type Route = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`
 
-/** What an endpoint declares beside its interface and its route. */
 type Parts = Omit<OperationSpec, 'surface' | 'method' | 'path'>
 
 type Spec<P extends Parts> = P & Pick<OperationSpec, 'surface' | 'method' | 'path'>

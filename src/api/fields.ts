@@ -20,7 +20,6 @@ const KINDS = new Map([
   ['object', 'an object'],
 ])
 
-/** A count with its unit, such as `3 items`; undefined for numbers. */
 function size(origin: string, count: number | bigint): string | undefined {
   const unit = origin === 'string' ? 'character' : origin === 'array' ? 'item' : undefined
   return unit && counted(Number(count), unit)

@@ -23,9 +23,7 @@ export type Stages = {
   account: AccountScope
   /** The body as JSON; undefined if the operation takes none. */
   json: unknown
-  /** The validators' results for each part of the request. */
   parsed: Map<string, Parsed>
-  /** The resource that the operation's path names. */
   found: unknown
 }
 

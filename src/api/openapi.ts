@@ -31,7 +31,6 @@ export type OperationObject = {
   responses: Record<string, Answer>
 }
 
-/** A webhook of the document. */
 type WebhookObject = {
   operationId: string
   tags: string[]
@@ -48,7 +47,6 @@ export type OpenApiDocument = {
   servers: { url: string; description?: string }[]
   security: Record<string, string[]>[]
   paths: Record<string, Record<string, OperationObject>>
-  /** The events that the service sends to webhooks, by type. */
   webhooks?: Record<string, Record<'post', WebhookObject>>
   components: {
     schemas: Record<string, unknown>
@@ -90,7 +88,6 @@ const TENANT_ID: Parameter = {
 const RETRY_AFTER = {
   'Retry-After': { description: 'Seconds to wait before the next attempt.', schema: { type: 'integer' } },
 }
-/** The headers of errors, by status. */
 const ERROR_HEADERS: Readonly<Record<number, Record<string, unknown>>> = {
   415: {
     'Accept-Encoding': { description: 'The accepted encodings of a body.', schema: { type: 'string' } },
@@ -170,7 +167,6 @@ const label = ({ id }: OperationSpec, part: string | number) => `${id} ${part}`
 
 const webhookLabel = (type: string) => `webhook ${type}`
 
-/** The schemas of all parts of requests, by label. */
 function requestsOf(operations: readonly OperationSpec[]): Map<string, z.ZodType> {
   const schemas = new Map<string, z.ZodType>()
   for (const spec of operations) {
@@ -182,7 +178,6 @@ function requestsOf(operations: readonly OperationSpec[]): Map<string, z.ZodType
   return schemas
 }
 
-/** The schemas of all responses and webhook events, by label. */
 function answersOf(
   operations: readonly OperationSpec[],
   webhooks: Readonly<Record<string, z.ZodType>>,
@@ -197,7 +192,6 @@ function answersOf(
 
 const headerName = (name: string) => name.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase())
 
-/** The fields of an object that is sent outside the body, as parameters. */
 function parametersIn(place: Place, object: JsonSchema): Parameter[] {
   return Object.entries(object.properties ?? {}).map(([field, described]) => {
     const { description, ...schema } = typeof described === 'object' ? described : {}
@@ -241,7 +235,6 @@ export function openApiDocument(
     description?: string
     /** Further bases under which all of the operations are served. */
     olderBases?: OpenApiDocument['servers']
-    /** The bodies of webhook events, by type. */
     webhooks?: Readonly<Record<string, z.ZodType>>
   },
 ): OpenApiDocument {

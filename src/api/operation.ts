@@ -4,7 +4,6 @@ import type { KeyScope } from '../platform/context'
 import type { EventStream, Streamed, StreamedList } from './streams'
 import type { FieldWarning, UnknownField } from './unknown-fields'
 
-/** Headers by name, each with its description. */
 type HeaderSpecs = Readonly<Record<string, string>>
 
 /** The response of one status. It always has `headers`, and it may have `optionalHeaders`. */
@@ -69,7 +68,6 @@ export type Input<O extends OperationSpec> = {
   body: Output<O['body']>
 }
 
-/** A body of a shape, whole or streamed, or a stream of events whose data has the shape. */
 type Answerable<Body> =
   | Body
   | EventStream<Body>

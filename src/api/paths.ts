@@ -40,7 +40,6 @@ export function routedPath(request: Request, env: Bindings | undefined): string 
   return path.startsWith('/v1/') && isByAdminHost(request, env) ? `/admin${path}` : path
 }
 
-/** A known path, in Hono's syntax, and a method that it has. */
 type Route = Pick<App['routes'][number], 'method' | 'path'>
 
 /**
@@ -68,7 +67,6 @@ function methodsOf(routes: readonly Route[], path: string): string[] {
   return [...methods].sort()
 }
 
-/** A path without the slash at its end. */
 const withoutEnd = (path: string): string => path.replace(/\/$/, '')
 
 /** The addresses of a path that lacks its version prefix, those for the request's method first (O5). */

@@ -169,7 +169,6 @@ export const NEXT_LINK = 'The address of the next page, with rel="next"; absent 
 /** A cursor in a query: base64url of JSON. */
 const cursorOf = (value: unknown): string => base64url.encode(JSON.stringify(value))
 
-/** The content of a cursor. Throws if the text is not a cursor. */
 function readCursor(text: string): unknown {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   return JSON.parse(decoder.decode(base64url.decode(text)))

@@ -147,7 +147,6 @@ export class EventStream<Event = unknown> {
   }
 }
 
-/** A list that is read page by page while it is sent. */
 type Pages<V> = V extends readonly (infer Item)[] ? AsyncIterable<readonly Item[]> : never
 
 /**

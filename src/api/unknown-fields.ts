@@ -31,7 +31,6 @@ function unwrapped(schema: z.core.$ZodType): z.core.$ZodType {
 /** The letters of a name, so that `metric_id` is the same as `metricId`. */
 const letters = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, '')
 
-/** The known name that a misspelled name means, or null. */
 function meantBy(name: string, known: readonly string[]): string | null {
   if (known.length === 0 || name.length > MOST_NAME_CHARACTERS) return null
   const given = letters(name)
@@ -101,7 +100,6 @@ function warningOf(field: UnknownField): FieldWarning {
     : { severity: 'warning', message: unknownMessage(field, field.path) }
 }
 
-/** The parts of an operation that decide about its warnings. */
 type Warned = {
   surface: Surface
   body?: z.ZodType

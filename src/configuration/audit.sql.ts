@@ -33,7 +33,6 @@ export const auditLog = sqliteTable(
     key: text('key'),
     /** The internal id of the user that the entry is about; null if it is about no user. */
     userIid: text('user_iid'),
-    /** The `X-Request-Id` of the request. */
     requestId: text('request_id').notNull(),
     /** JSON: the changed fields before and after. Empty after the erasure of the user. */
     fields: text('fields').notNull(),

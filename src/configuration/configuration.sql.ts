@@ -31,7 +31,6 @@ class ConfigurationCache extends BoundedMap<string, Configuration> {
 
 const configurationsOf = perInstance(() => new ConfigurationCache())
 
-/** The schema of a column as D1 returns it, made from its type in Drizzle. */
 function schemaOf(column: SQLiteColumn): z.ZodType {
   const { name, dataType, enumValues, notNull } = column
   const present = () => {
@@ -116,7 +115,6 @@ const BOOSTS_OF_ALL = `
   SELECT ${BOOST_COLUMNS} FROM points_boosts
   WHERE tenant_id = ?1 AND user_iid IS NULL AND deleted IS NULL ORDER BY no`
 
-/** The sources of a tenant's configuration: D1, and this instance's memory. */
 type ConfigurationSource = { db: TenantDatabase; instance: Instance }
 
 /**

@@ -44,7 +44,6 @@ type ReadUser = { id: string; iid: string; seq: number }
 
 /** The result of deciding a change of the configuration. */
 export type Decision<T> = {
-  /** The statements that store the change. */
   statements: readonly Statement[]
   /** Statements in the same batch that change no configuration, and so do not raise its version. */
   beside?: readonly Statement[]
@@ -57,7 +56,6 @@ export type Decision<T> = {
    * hold in each database (B4), the others in the first one.
    */
   guards?: readonly Statement[]
-  /** The value that `configure` returns. */
   result: T
 }
 
@@ -170,7 +168,6 @@ export async function configure<T>(
   throw errors.unprocessable('The configuration kept changing while this change was made. Send it again.')
 }
 
-/** The tenant's present configuration, for a request. Throws 404 if the tenant is not active any more. */
 async function stillActive(context: TenantContext): Promise<Configuration> {
   const { config } = await presentState(context)
   if (config === null) throw errors.tenantUnknown()

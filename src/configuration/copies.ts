@@ -45,7 +45,6 @@ const OF_BOOSTS = columnsOf(pointsBoosts, ['no', 'user_id', 'user_iid'])
 const OF_TENANT = columnsOf(tenants, ['is_copy', 'placement', 'changing', 'config_work'])
 const OF_VERSIONS = columnsOf(triggerVersions)
 
-/** The SQL of the values of columns, if a row is a JSON list called `value`. */
 const values = (columns: readonly SQLiteColumn[]) => columns.map((_, nth) => `value ->> ${nth}`).join(', ')
 
 /** The statements of one copied table. Only names of the schema are joined. */
@@ -116,7 +115,6 @@ const NOW = `SELECT ${DATABASE_NOW} AS now`
 
 const Rows = z.array(z.object({ name: z.string(), content: z.string() }))
 const Changing = json(z.object({ change: z.string(), until: z.number() }))
-/** The statements that each database does for its own users, by name. */
 const OF_USERS = { ...EVERYWHERE, ...WORK_EVERYWHERE }
 const isOfUsers = (name: string): name is keyof typeof OF_USERS => Object.hasOwn(OF_USERS, name)
 const Work = json(z.array(z.object({ name: z.string().refine(isOfUsers), params: z.array(z.unknown()) })))

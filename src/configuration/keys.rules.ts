@@ -91,7 +91,6 @@ type Named = { id: string; key: string }
 /** The problem of an item's reference. It becomes an issue of the item (G7). */
 class ReferenceProblem extends Error {}
 
-/** The ids of the resources with these keys. The error names the `kind`, and the `list` of all. */
 function idsOf(
   resources: readonly Named[],
   keys: readonly string[],
@@ -108,7 +107,6 @@ function idsOf(
   })
 }
 
-/** Throws if an item gives ids and keys, and they name different resources. */
 function compare(
   ids: readonly string[] | null | undefined,
   found: readonly string[],
@@ -122,7 +120,6 @@ function compare(
   }
 }
 
-/** The filters of an item by the ids of their attributes, as they are stored. */
 function filtersOf(
   { attributes }: Pick<Configuration, 'attributes'>,
   type: AttributeType,

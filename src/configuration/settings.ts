@@ -31,7 +31,6 @@ export type Preferences = z.infer<typeof Preferences>
 export const NO_PREFERENCES: Preferences = { notifications: {}, streak: {} }
 
 const FreezeSettings = z.object({
-  /** The number of freezes of a new user. */
   initial: z.number(),
   max: z.number(),
   /** Days between two automatic earnings; null if freezes are never earned. */

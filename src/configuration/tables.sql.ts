@@ -45,7 +45,6 @@ export const Filters: z.ZodType<readonly Filter[]> = z.array(
 /** A stored list of ids. */
 export const Ids: z.ZodType<readonly string[]> = z.array(z.string())
 
-/** A column with a local date. */
 const dayColumn = customType<{ data: CivilDate; driverData: string }>({
   dataType: () => 'text',
   fromDriver: civilDate,
@@ -203,7 +202,6 @@ export const pointsTriggers = sqliteTable(
   {
     ...resource(),
     systemId: text('system_id').notNull(),
-    /** Unique in its points system (O2). */
     key: text('key').notNull(),
     type: text('type', { enum: TRIGGER_TYPES }).notNull(),
     points: integer('points').notNull(),
@@ -259,7 +257,6 @@ export const pointsBoosts = sqliteTable(
      */
     userId: text('user_id'),
     userIid: text('user_iid'),
-    /** Unique in its points system (O2). */
     key: text('key').notNull(),
     name: text('name').notNull(),
     /** First local date on which it applies. */
@@ -309,12 +306,10 @@ export const awards = sqliteTable(
     at: integer('at').notNull(),
     /** The `seq` of the user's change that the award is part of. */
     seq: integer('seq').notNull(),
-    /** Its position among the awards of that change. */
     position: integer('position').notNull(),
     id: blob('id').notNull(),
     /** The points that were applied, after boosts, cap and floor (P6). */
     awarded: integer('awarded').notNull(),
-    /** The user's total in the system after it. */
     total: integer('total').notNull(),
     /** Minutes ahead of UTC in the user's zone at that moment. It never changes (E8). */
     utcOffset: integer('utc_offset').notNull(),
@@ -327,7 +322,6 @@ export const awards = sqliteTable(
     type: text('type', { enum: CORRECTION_TYPES }),
     /** The points of a correction before cap and floor (X1). Null for an award of a trigger. */
     amount: integer('amount'),
-    /** The reason that an admin gave for a correction, or null. */
     reason: text('reason'),
     /** The id of the award that a reversal reverses, or null. */
     reverses: blob('reverses'),
@@ -361,7 +355,6 @@ export const pointsSummaries = sqliteTable(
     filter: text('filter').notNull(),
     configVersion: integer('config_version').notNull(),
     computed: integer('computed').notNull(),
-    /** JSON: the summary as in the response. */
     document: text('document').notNull(),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.systemId, table.kind, table.filter] })],
@@ -372,7 +365,6 @@ export const notificationTemplates = sqliteTable(
   'notification_templates',
   {
     ...resource(),
-    /** Unique in its tenant (O2). */
     key: text('key').notNull(),
     type: text('type', { enum: NOTIFICATION_TYPES }).notNull(),
     channel: text('channel', { enum: NOTIFICATION_CHANNELS }).notNull(),
@@ -418,7 +410,6 @@ export const webhooks = sqliteTable(
   'webhooks',
   {
     ...resource(),
-    /** Unique in its tenant (O2). */
     key: text('key').notNull(),
     url: text('url').notNull(),
     /** The types of events that it receives, each once, or `*` alone. */

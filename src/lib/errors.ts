@@ -9,11 +9,8 @@ export const RETRY_AFTER = {
   scans: 10,
   /** Too many requests change a user at once. */
   contention: 1,
-  /** The database can't be reached. */
   databaseAway: 5,
-  /** The service is starting. */
   starting: 5,
-  /** A leaderboard has too many watchers. */
   watchers: 30,
 } as const
 

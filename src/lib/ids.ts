@@ -29,7 +29,6 @@ export function retimed(id: string, at: Instant): string {
   return `${firstIdAt(at)}${id.slice(13)}`
 }
 
-/** The namespace of the names that ids are made from. */
 const NAMES = '6f1d3b7e-4c1e-5a52-9a0f-3d0c7b9e2f41'
 
 /**

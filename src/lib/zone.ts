@@ -98,7 +98,6 @@ const QUARTER = 15 * MINUTE
 /** Offsets in minutes by `zone|quarter of an hour`. */
 const offsets = new BoundedMap<string, number>(2_000)
 
-/** A zone's name, as the run time knows it. */
 type Named = {
   /** The name in IANA's letter case; an alias stays an alias. */
   name: string

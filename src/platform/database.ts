@@ -91,7 +91,6 @@ export class DatabaseError extends Error {
   }
 }
 
-/** The maximum number of parameters of one D1 statement. */
 const MOST_PARAMETERS = 100
 
 /** The cost of a request so far, for its log line. D1 bills rows. */
@@ -102,15 +101,12 @@ export function noCost(): Cost {
   return { roundTrips: 0, rowsRead: 0, rowsWritten: 0 }
 }
 
-/** A query that Drizzle has built and that was not sent yet. */
 type Built = { toSQL(): Statement }
 
-/** Statements by name: one, or a list of any length. */
 type Named = Readonly<Record<string, Statement | readonly Statement[]>>
 
 const isList = (group: Named[string]): group is readonly Statement[] => Array.isArray(group)
 
-/** The result of each named statement; of a list of statements, the list of their results. */
 type ResultsOf<S extends Named> = {
   [Name in keyof S]: S[Name] extends Statement ? D1Result : D1Result[]
 }
@@ -156,7 +152,6 @@ export class Connection {
   }
 }
 
-/** How the batches of a tenant's database are sent. */
 type Route = {
   send: (statements: readonly Statement[]) => Promise<D1Result[]>
   /** Whether there are several databases, so that each user's row notes the user's bucket. */
@@ -210,12 +205,10 @@ export class AccountDatabase {
     return this.#orm
   }
 
-  /** A statement with its parameters, ready for a batch. */
   statement(sql: string, ...params: unknown[]): Statement {
     return { sql, params }
   }
 
-  /** A query that Drizzle built, ready for a batch. */
   built(query: Built): Statement {
     return query.toSQL()
   }
@@ -261,12 +254,10 @@ export class AccountDatabase {
     return answer
   }
 
-  /** Runs one statement. */
   async run(statement: Statement): Promise<D1Result> {
     return (await this.batchOf({ statement })).statement
   }
 
-  /** The rows of one statement. */
   async rows(statement: Statement): Promise<unknown[]> {
     return (await this.run(statement)).results
   }

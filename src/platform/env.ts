@@ -92,7 +92,6 @@ const Variables = z.object({
   FCM_URL: base.default('https://fcm.googleapis.com'),
 })
 
-/** The minimum length of ADMIN_API_KEY in characters. */
 const ADMIN_KEY_MIN = 32
 
 /** The settings of the deployment, from variables and secrets. */

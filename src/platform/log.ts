@@ -5,9 +5,7 @@ import type { Cost } from './database'
  * has given a user.
  */
 export type Problem = {
-  /** The problem, as text. */
   error: string
-  /** The `X-Request-Id` of the request. */
   requestId?: string
   tenant?: string
   leaderboard?: string

@@ -74,7 +74,6 @@ export class Sql {
     this.#isClosed = true
   }
 
-  /** The rows of a statement, which says their shape. */
   rows<T extends Record<string, Value>>(statement: string, ...values: Value[]): T[] {
     if (this.#isClosed) return []
     const cursor = this.#storage.sql.exec<T>(statement, ...values)
@@ -83,7 +82,6 @@ export class Sql {
     return rows
   }
 
-  /** Runs a statement without a result. */
   run(statement: string, ...values: Value[]): void {
     this.rows(statement, ...values)
   }

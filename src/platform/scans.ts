@@ -119,7 +119,6 @@ export class ScanTurns {
     if (line.turns.length === 0 && this.#lines.get(line.tenantId) === line) this.#lines.delete(line.tenantId)
   }
 
-  /** Leaves the line. */
   leave(turn: Turn): void {
     end(turn)
     this.#advance(turn.line)

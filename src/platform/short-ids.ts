@@ -16,7 +16,6 @@ export const HexId = z
   .regex(/^[0-9A-F]{32}$/)
   .transform((hex) => hex.toLowerCase().replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'))
 
-/** The resources that these rows, and the figures of the analytics, refer to. */
 type Numbered = 'metrics' | 'points_systems' | 'points_triggers' | 'points_levels' | 'achievements'
 
 /**

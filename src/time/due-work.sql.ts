@@ -67,7 +67,6 @@ const ONCE = `
   SELECT id, ?2, ?3, coalesce((SELECT now FROM test_clock WHERE ?5), ?4) FROM tenants WHERE id = ?1
     AND status = ?6 ON CONFLICT DO NOTHING`
 
-/** When a piece of work is to be due. */
 type Schedule = { at: Instant; subject?: string }
 
 /**
@@ -298,7 +297,6 @@ export class Work<P> {
     return this.#its(PUT, dueAt, progressText(progress), isAsked === null ? null : Number(isAsked))
   }
 
-  /** The work as `put` stores it. */
   after(state: { progress: P; dueAt: Instant }): Work<P> {
     const { progress, dueAt } = state
     return new Work(this.#db, { ...this.#row, dueAt, progress: progressText(progress) }, progress)

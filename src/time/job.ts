@@ -22,11 +22,8 @@ export type When = {
 
 /** One kind of due work, as the Timekeepers see it. Made by `defineJob`. */
 export type Job = WorkKind & {
-  /** Whether other jobs rely on it: see `JobDefinition`. */
   isFirst: boolean
-  /** Whose work it is: see `JobDefinition`. */
   of: 'users' | 'tenant'
-  /** Does a step of a piece of work. */
   run(context: TenantContext, row: DueWork, when: When): Promise<void>
 }
 

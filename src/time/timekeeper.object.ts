@@ -41,7 +41,6 @@ const PAUSE = MINUTE
 export abstract class TimekeeperObject extends DurableObject<Bindings> {
   /** The jobs that it does. The room `worker` defines them. */
   protected abstract readonly jobs: Jobs
-  /** Its memory. The room `worker` makes it. */
   protected abstract readonly instance: Instance
   /** The last call in the line: calls run one after another. */
   #last: Promise<unknown> = Promise.resolve()
@@ -85,7 +84,6 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
     }
   }
 
-  /** Stores the tenant's id, for the alarm. */
   async #remember(tenantId: string): Promise<void> {
     if ((await this.ctx.storage.get('tenantId')) === undefined)
       await this.ctx.storage.put('tenantId', tenantId)

@@ -7,7 +7,6 @@ import type { DueWork } from './due-work.sql.ts'
 import type { Job, Jobs, Workplace } from './job'
 import { nextWorkOf } from './timekeeper.sql.ts'
 
-/** A piece of due work, with the database in which it is. */
 type PlacedWork = { work: DueWork; place: Workplace; job: Job }
 
 /**
@@ -67,7 +66,6 @@ export async function nextWork(
 /** Whether a tenant has no copy in a database any more, because it was erased. */
 export const isGone = (error: unknown): boolean => error instanceof ApiError && error.status === 404
 
-/** The job for a piece of work. Throws if there is none. */
 function jobOf(list: readonly Job[], work: DueWork): Job {
   const job = list.find(({ kind }) => kind === work.kind)
   if (job === undefined) throw new Error(`no job does work of the kind ${work.kind}`)

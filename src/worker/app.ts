@@ -88,7 +88,6 @@ export function createApp(instance: Instance): App {
   return app
 }
 
-/** The API error for a failure that the request did not cause. */
 async function failure(error: unknown, requestId: string, ctx: Context | undefined): Promise<ApiError> {
   if (isDatabaseAway(error) || isObjectAway(error)) return errors.unavailable(RETRY_AFTER.databaseAway)
   if (ctx === undefined) return errors.internal(requestId)

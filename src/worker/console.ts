@@ -70,7 +70,6 @@ export function consoleRoutes(app: App): void {
   app.get('/console/*', serve)
 }
 
-/** The most bytes of a request. */
 const MOST_BYTES = 1024
 
 const LOOPBACK_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])$/

@@ -163,7 +163,6 @@ function filledIn(lookups: Lookups | null, now: Instant, kind: string, name: str
   return (known && lookups?.[known](name)) ?? SAMPLE_ID
 }
 
-/** Reads the items of the demo that the examples can name. */
 async function lookupsIn(scope: Scope): Promise<Lookups> {
   const config = await configurationOf(scope)
   const webhook = config.webhooks.find(({ status }) => status === 'active')
@@ -190,7 +189,6 @@ async function lookupsIn(scope: Scope): Promise<Lookups> {
   }
 }
 
-/** The newest award of a user of the demo in a system. */
 async function awardsOf(scope: Scope, userId: string, system: System): Promise<StoredAward[]> {
   const user = await findUser(scope, userId).catch(nobody)
   const db = scope.databases.usersOf(scope.tenant.id).of(userId)

@@ -52,7 +52,6 @@ export const streaks = () =>
     freezes: { initial: 1, max: 2, autoEarnInterval: 7, autoEarnAmount: 1 },
   })
 
-/** The id of a configured item, by its key. */
 type IdOf = (key: string) => string
 
 /**

@@ -50,7 +50,6 @@ export { Courier, Timekeeper } from './objects'
 /** How long the cron trigger waits for work before it wakes the Timekeepers, in milliseconds. */
 const PATIENCE = 10_000
 
-/** The memory of this isolate. See Instance for its bounds. */
 const instance = newInstance()
 const app = createApp(instance)
 

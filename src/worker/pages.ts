@@ -11,7 +11,6 @@ import { problemOf } from './system'
 const VIEWER = `/docs/${devDependencies['swagger-ui-dist']}`
 const START = '/docs/start.js'
 
-/** The files of the viewer. Each is an asset of the same name. */
 const FILES = [
   { name: 'swagger-ui.css', type: 'text/css; charset=utf-8' },
   { name: 'swagger-ui-bundle.js', type: 'text/javascript; charset=utf-8' },
@@ -128,7 +127,6 @@ li span { display: block; color: var(--soft); font-size: .9rem }`
 
 type Link = { name: string; path: string; about: string }
 
-/** Escapes text for HTML. */
 const escaped = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 

@@ -36,7 +36,6 @@ type FieldNotes = {
 /** One chapter of the documents: the notes about one part of the service. */
 export type Chapter = {
   operations?: Readonly<Record<string, OperationNotes>>
-  /** The events that are sent to webhooks, by type. */
   webhooks?: Readonly<Record<string, { summary: string; description: string }>>
   /** If several notes are for the same field, the last one counts. */
   fields?: readonly FieldNotes[]
@@ -51,7 +50,6 @@ export const demo = (kind: DemoKind, name: string): string => `demo:${kind}:${na
 /** A placeholder for the date `days` days after today, in UTC. It is filled in like an id. */
 export const day = (days: number): string => `demo:day:${days}`
 
-/** The input for the notes of an admin resource. */
 type Resource = {
   /** The beginning of the operations' ids, such as `admin_metrics`. */
   id: string
@@ -59,7 +57,6 @@ type Resource = {
   many: string
   /** One or two sentences that say what the resource is. */
   about: string
-  /** More notes for each verb. */
   create: { note?: string; body: unknown }
   update: { note?: string; body: unknown }
   delete: { note: string; id: string }
@@ -186,10 +183,8 @@ type Json = Record<string, unknown>
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A document with its descriptions and examples, and the names of the notes that it has used. */
 type Described = { document: OpenApiDocument; used: ReadonlySet<string> }
 
-/** The name of a note in `used`: from the schema and the field. */
 const fieldNote = (schema: string, path: string): string => `${schema}.${path}`
 
 /**
@@ -202,7 +197,6 @@ export function describe(document: OpenApiDocument, chapters: readonly Chapter[]
   const webhooks = new Map(chapters.flatMap(({ webhooks: notes = {} }) => Object.entries(notes)))
   const used = new Set<string>()
 
-  /** The schema with a description for each field that has a note. */
   const fields = (schema: unknown, name: string, path = ''): unknown => {
     if (Array.isArray(schema)) return schema.map((one) => fields(one, name, path))
     if (!isObject(schema)) return schema
@@ -303,7 +297,6 @@ function noteOf(groups: readonly FieldNotes[], name: string, path: string): stri
 
 type Parameter = Extract<OperationObject['parameters'][number], { name: string }>
 
-/** A parameter with its description and its value in the example. */
 function withNotes(
   path: string,
   parameter: Parameter,

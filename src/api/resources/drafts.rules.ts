@@ -95,7 +95,6 @@ export class Draft<R extends Keyed> {
     this.#now.delete(id)
   }
 
-  /** The new resources, in order of creation. */
   get added(): R[] {
     return this.list.filter(({ id }) => !this.#before.has(id))
   }
@@ -116,7 +115,6 @@ export class Draft<R extends Keyed> {
     })
   }
 
-  /** The ids of the removed resources. */
   get removed(): string[] {
     return [...this.#before.keys()].filter((id) => !this.#now.has(id))
   }
@@ -154,7 +152,6 @@ type Matching<R, I> = {
   isMeant?: ((resource: R, item: I) => boolean) | undefined
 }
 
-/** The resource that an item names, or the problem as a text. */
 function named<R extends Keyed, I extends ItemName>(
   draft: Draft<R>,
   item: I,

@@ -29,11 +29,9 @@ export type Parts = {
   /** The beginning of the operations' ids, such as `admin_metrics`. */
   id: string
   path: `/${string}`
-  /** The names of one and of several resources in summaries. */
   one: string
   many: string
   names: Naming
-  /** The parameters in the path before the resource's own. */
   parents?: z.ZodObject
   item: z.ZodType
   list: z.ZodType
@@ -42,7 +40,6 @@ export type Parts = {
   update: z.ZodType
   updated: z.ZodType
   deleted: z.ZodType
-  /** Whether the response of a create contains a secret. */
   secret?: boolean
 }
 

@@ -18,7 +18,6 @@ export type Field = {
   column?: string | null
   /** The value in the row. A create that leaves the field out gives undefined. */
   stored?(given: unknown): unknown
-  /** The value in answers. */
   shown?(stored: unknown): unknown
   /** Whether it never changes. If an update by id names another value, a warning says that it is ignored. */
   isFixed?: boolean

@@ -31,7 +31,6 @@ import { type Columns, type ResourceTable, storeDraft } from './store.sql.ts'
  * handlers, the entries of the audit log, and how it is stored.
  */
 
-/** The lists of resources in a tenant's configuration and in a points system, by their names. */
 type ListsOf<T> = {
   [K in keyof T as T[K] extends readonly Keyed[] ? K : never]: T[K] extends readonly (infer R)[] ? R : never
 }
@@ -61,7 +60,6 @@ type Effects = Partial<Omit<Decision<unknown>, 'result'>> & {
   isApart?: boolean
 }
 
-/** Resources that were read, with the facts about them. */
 type Read<R, X> = { resources: readonly R[]; facts: X }
 
 type CreateItem<F extends Fields> = z.output<z.ZodObject<Part<F, 'create'>>>
@@ -141,13 +139,10 @@ type Verbs<R extends Keyed, X, C, S> = {
   ): Promise<T>
   /** The resource that an item asks for, or the reason why there can't be one. */
   make(item: C, write: Write<R, X>): R | string
-  /** The statements of a write, and what else it causes. */
   decide(write: Write<R, X>): Promise<Effects>
-  /** The entries of the audit log about changes (Z1). */
   entries(changes: readonly Change<R>[], showing: Showing<X>): AuditEntry[]
 }
 
-/** The names of the lists in a points system. */
 const IN_SYSTEM = ['levels', 'triggers', 'boosts'] as const satisfies (keyof InSystem)[]
 const isInSystem = (list: keyof Listed): list is keyof InSystem => IN_SYSTEM.some((name) => name === list)
 
@@ -182,7 +177,6 @@ export function defineResource(spec: AnySpec): unknown {
   const isMeant = (one: object, asked: object) =>
     apart === undefined || [undefined, fieldOf(one, apart.field)].includes(fieldOf(asked, apart.field))
 
-  /** The resources in the configuration, or in the points system. */
   const present = (config: Configuration, system: System | null): readonly Keyed[] =>
     isInSystem(list) ? (system?.[list] ?? []) : config[list]
   /** The configuration with the changes of the items before. */
@@ -224,7 +218,6 @@ export function defineResource(spec: AnySpec): unknown {
     }
   }
 
-  /** Changes resources of the tenant, or of one of its points systems. */
   async function changeIn<T>(
     scope: Scope,
     systemId: string,

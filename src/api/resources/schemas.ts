@@ -14,7 +14,6 @@ import type { ListedPage, Names } from './drafts.rules'
 import { BY_KEY, type Parts } from './endpoints'
 import type { Fields, Item as Given, Part } from './fields'
 
-/** A rule between the fields of an item. */
 type Check = z.core.$ZodCheck<Readonly<Record<string, unknown>>>
 
 /** The part of a resource's declaration that makes its schemas and operations. */
@@ -69,7 +68,6 @@ export function schemasOf({ fields, component, item, showOnce, rules }: Declared
   return { CreateItem, Create, Item, Created }
 }
 
-/** What the document says of the operations of a kind, with the types that the kit needs. */
 type OwnParts = Parts & {
   create: z.ZodType<Given[]>
   update: z.ZodType<Given[]>

@@ -44,7 +44,6 @@ const Threshold = z
 
 const Keyed = z.object({ key: z.string() })
 
-/** The key of a metric in a list that may have the wrong shape. Undefined if there is none. */
 function keyIn(item: unknown): string | undefined {
   const { success, data } = Keyed.safeParse(item)
   return success ? data.key : undefined

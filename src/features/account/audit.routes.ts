@@ -15,7 +15,6 @@ const AuditCursor = z.string().refine(isId)
 
 const once = () => z.string('must be given once')
 
-/** The page of an audit log, and which entries it has (Z1). */
 const AuditLogQuery = z.object({
   id: Uuid.optional(),
   kind: z.enum(AUDIT_KINDS, `must be one of ${AUDIT_KINDS.join(', ')}`).optional(),
@@ -25,7 +24,6 @@ const AuditLogQuery = z.object({
   limit: integerQuery({ min: 1, ...PAGES.admin }),
 })
 
-/** An entry of an audit log (Z1). */
 const AuditLogEntry = z
   .object({
     id: UuidResponse,

@@ -23,7 +23,6 @@ import { restartTicks, restartTicksElsewhere } from '../points/ticks'
 /** Longer than any useful duration. */
 const MOST_DURATION_CHARACTERS = 100
 
-/** An ISO 8601 duration that is not negative. */
 const Advance = z
   .string()
   .max(MOST_DURATION_CHARACTERS)
@@ -72,7 +71,6 @@ function requireTestClock({ variables }: AccountScope): void {
   if (variables.TEST_CLOCK !== 'on') throw errors.noSuchPath()
 }
 
-/** The service's time (C1). */
 function readClock({ now }: AccountScope): Clock {
   return { now: iso(now) }
 }

@@ -77,7 +77,6 @@ export const CreatedApplicationKey = z
   .object({ id: UuidResponse, userId: z.string(), key: z.string(), prefix: z.string(), ...limits })
   .meta({ id: 'CreatedApplicationKey' })
 
-/** An application key in a list. */
 const ApplicationKey = z
   .object({ id: UuidResponse, userId: z.string(), prefix: z.string(), ...limits, created: Timestamp })
   .meta({ id: 'ApplicationKey' })
@@ -118,7 +117,6 @@ export const CreatedAdminKey = z
   .object({ id: UuidResponse, name: z.string(), prefix: z.string(), key: z.string(), created: Timestamp })
   .meta({ id: 'CreatedAdminKey' })
 
-/** An admin key in a list (K4). */
 const AdminKey = z
   .object({ id: UuidResponse, name: z.string(), prefix: z.string(), created: Timestamp })
   .meta({ id: 'AdminKey' })
@@ -164,7 +162,6 @@ async function make(
   return { row, key }
 }
 
-/** Internal ids of users, by the callers' ids. */
 type People = ReadonlyMap<string, string>
 
 /** The user of an entry. Without an internal id, the statement that stores the entry looks it up. */
@@ -198,13 +195,11 @@ async function peopleOf(
   }
 }
 
-/** No users if the database can't be reached. Throws all other errors. */
 function nobodyIfAway(error: unknown): People {
   if (isDatabaseAway(error)) return new Map()
   throw error
 }
 
-/** An entry of the audit log about a new key, without its secret (Z1). */
 function entryOfNew(row: KeyRow, people: People): AuditEntry[] {
   const { id, userId, name, prefix } = row
   return userId === null

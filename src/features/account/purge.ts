@@ -37,7 +37,6 @@ import { type TenantResponse, tenantEntry } from './tenants'
 const OBJECTS = 20
 const RECORDS = 100
 const PATIENCE = 10_000
-/** Users whose rows one step deletes. */
 const USERS = 100
 /** How long a purge waits for delivery queues to stop, in ms. An unreachable one stops within a second. */
 const STOPPING = 3_000
@@ -100,9 +99,7 @@ const Progress = z.object({
   after: z.string(),
   /** Prefixes of deleted keys that still have a record in KV. */
   prefixes: z.array(z.string()),
-  /** The name of the database in which the stage is. */
   database: z.string(),
-  /** The progress of removing the configuration. */
   walked: z.object({ table: z.number(), no: z.number() }),
 })
 type Progress = z.infer<typeof Progress>
@@ -118,7 +115,6 @@ type Portion = {
 const END: Portion = { isEnd: true }
 const GO_ON: Portion = { isEnd: false }
 
-/** Empties the next objects. */
 async function objects(
   context: TenantContext,
   kind: 'deliveryQueues' | 'boards',
@@ -205,7 +201,6 @@ function inEach(
   }
 }
 
-/** Visits all places at once. Throws if a visit fails. */
 async function visited(places: readonly string[], visit: (place: string) => Promise<unknown>): Promise<void> {
   await Promise.all(places.map((place) => within(PATIENCE, visit(place))))
 }
@@ -287,7 +282,6 @@ export const purgeJob = defineJob({
   step: purgeStep,
 })
 
-/** Deletions that one step does again. */
 const PAGE = 100
 /** After this many round trips, the next call does the rest. D1 accepts a thousand in one invocation. */
 const MOST_ROUND_TRIPS = 600

@@ -35,7 +35,6 @@ export const inboxStatement = (db: AccountDatabase): Statement => db.statement(I
 /** The changes whose messages wait to be handed over to delivery queues; 5,000 at most. */
 export const outboxStatement = (db: AccountDatabase): Statement => db.statement(OUTBOX)
 
-/** The number that one of the two statements found. */
 const parseCount = ({ results }: D1Result): number => z.object({ found: z.number() }).parse(results[0]).found
 
 // A tenant has a delivery queue for email or push once it has a template for that channel.
@@ -133,7 +132,6 @@ export async function readStatus(scope: AccountScope, jobs: Jobs): Promise<Statu
   }
 }
 
-/** The work and messages that wait in one database, and its size. */
 type State = {
   bytes: number
   inbox: number
@@ -173,7 +171,6 @@ async function statesOf({ databases, now }: AccountScope, { list }: Jobs): Promi
   })
 }
 
-/** The work of active tenants that is due by now in a database, read in parts. */
 async function dueWorkOf(
   db: AccountDatabase,
   list: readonly Job[],

@@ -210,7 +210,6 @@ function updatedEntry(
   return auditEntriesIf(scope, [{ subject, entry }], repository.TENANT_CHANGES, repository.TENANT_FIELDS)
 }
 
-/** The entries of the audit log about tenants that are active and become archived (Z1). */
 function archivedEntries(scope: AccountScope, known: readonly Known[]): Statement[] {
   const fields = { status: { before: 'active', after: 'archived' } }
   const entries = known.map((tenant) => ({

@@ -21,7 +21,6 @@ import { placesAfter } from './plan'
 /** A context of moves: all databases, the tenant, and the kinds of work on users. */
 export type Moving = { databases: Databases; tenantId: string; kinds: readonly string[] }
 
-/** Users whose rows are read at once. */
 const READ_AT_ONCE = 100
 /** How many changed users are left for the departure. */
 const FEW_CHANGED = 20
@@ -158,7 +157,6 @@ export async function hasDeparted({ databases, tenantId }: Moving, { source, lef
   return found !== null && found.placement > left
 }
 
-/** Whether the old database holds no buckets of the tenant after a move. */
 const isEmptiedBy = ({ directory }: State, move: Move): boolean =>
   !placesAfter(directory, move).some(([, name]) => name === move.source)
 

@@ -29,7 +29,6 @@ import { type ByName, heldBy } from './plan'
 
 const Count = z.int().min(0)
 
-/** The databases, the first one first (B3). */
 const DatabasesResponse = z
   .array(
     z
@@ -45,10 +44,8 @@ const DatabasesResponse = z
   )
   .meta({ id: 'DatabasesResponse' })
 
-/** The databases as they are when the weights are stored (B3). */
 const RebalanceResponse = withIssues('RebalanceResponse', z.object({ databases: DatabasesResponse }))
 
-/** The weights by which users are spread (B3). */
 const RebalanceRequest = z
   .object({ weights: optional(z.record(z.string(), z.number().min(0))) })
   .meta({ id: 'RebalanceRequest' })
@@ -80,7 +77,6 @@ async function* spreads(context: Context): AsyncGenerator<Spread[]> {
     }))
 }
 
-/** The tenants with users that are to move to another database. */
 async function tenantsToMove(context: Context): Promise<string[]> {
   const { databases } = context
   if (databases.others.length === 0) return []

@@ -31,7 +31,6 @@ export async function storeWeights(
   ])
 }
 
-/** Directories that one statement reads. */
 const PAGE = 1_000
 const DIRECTORIES = `
   SELECT d.tenant_id AS tenantId, d.version, d.places,

@@ -123,7 +123,6 @@ export async function stepMoves(
   }
 }
 
-/** Whether all databases that hold users of a tenant are bound. */
 const isAllBound = ({ names }: Databases, directory: Directory): boolean =>
   holdersOf(directory).every((name) => names.includes(name))
 

@@ -84,7 +84,6 @@ export class Databases {
     return this.#parts.cost.roundTrips + batches <= MOST_BATCHES
   }
 
-  /** The first database, for the whole account. */
   get first(): AccountDatabase {
     return this.named(FIRST)
   }
@@ -94,7 +93,6 @@ export class Databases {
     return new AccountDatabase(this.#connection(name), this.#parts.testClock)
   }
 
-  /** Makes a database's copy of a tenant's configuration the same as in the first database (B4). */
   settle(tenantId: string, name: string) {
     return this.#parts.settle(this, tenantId, name)
   }

@@ -26,7 +26,6 @@ export const knownDatabases = sqliteTable('known_databases', {
 
 /** The weights of databases that an operator has set; only in the first database (B3). WITHOUT ROWID. */
 export const databaseWeights = sqliteTable('database_weights', {
-  /** The name of the binding. */
   name: text('name').primaryKey(),
   weight: real('weight').notNull(),
 })
@@ -36,7 +35,6 @@ export const databaseWeights = sqliteTable('database_weights', {
  * keep it, so that it is always exact (B3). WITHOUT ROWID.
  */
 export const heldDatabases = sqliteTable('held_databases', {
-  /** The name of the binding. */
   name: text('name').primaryKey(),
   tenants: integer('tenants').notNull(),
 })

@@ -5,7 +5,6 @@ import { hasMoved, isDatabaseAway } from '../guard'
 /** How often a question is asked again because users were moved meanwhile. */
 const TRIES = 20
 
-/** A database that holds users of a tenant, with its name. */
 type Holder = { name: string; db: TenantDatabase }
 
 /** A holder, with those of some items whose users it holds. */
@@ -14,7 +13,6 @@ export type Group<I> = Holder & { items: I[] }
 /** Something about a user, and its place in the request. */
 export type Placed<I> = { index: number; item: I }
 
-/** How the users of a tenant are found. */
 type Finding = {
   home: TenantDatabase
   of(userId: string): TenantDatabase
