@@ -1,10 +1,14 @@
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
 import type { Instant } from '../lib/clock'
+import { errors, RETRY_AFTER } from '../lib/errors'
+import { systemNow } from '../lib/system-clock'
 import { Moment } from '../platform/columns'
-import type { AccountDatabase, Statement } from '../platform/database'
-import { changeClocks } from '../platform/databases/copies'
+import { type AccountDatabase, DATABASE_NOW, type Statement } from '../platform/database'
 import type { Databases } from '../platform/databases/databases'
+import { FIRST } from '../platform/databases/directory'
+import { changeEverywhere, prepareEach } from '../platform/databases/everywhere'
+import { guardSql, isConflict } from '../platform/guard'
 
 /** The test clock (C1): one row while it is set, none in real time. */
 export const testClock = sqliteTable('test_clock', {
@@ -19,6 +23,156 @@ export const testClock = sqliteTable('test_clock', {
   /** The random name of that change; null while none is under way. */
   change: text('change'),
 })
+
+/*
+ * Each database has a copy of the test clock, because an event reads the clock with its user (B4). A copy
+ * that expects a change has the random name of that change. Only a write that names it changes the copy, so a
+ * write that arrives late does nothing.
+ */
+
+const STORE = `
+  UPDATE test_clock SET now = ?1, changing = NULL, change = NULL WHERE changing IS NOT NULL AND change IS ?2`
+const REMOVE = 'DELETE FROM test_clock WHERE changing IS NOT NULL AND change IS ?1'
+const DOUBT_COPY = `
+  INSERT INTO test_clock (id, now, changing, change) VALUES (1, 0, 0, ?1)
+  ON CONFLICT DO UPDATE SET changing = 0, change = excluded.change WHERE changing IS NULL`
+const STATE = `
+  SELECT ${DATABASE_NOW} AS real, (SELECT now FROM test_clock) AS now,
+    (SELECT changing FROM test_clock) AS changing, (SELECT change FROM test_clock) AS change`
+
+const State = z.object({
+  real: z.number(),
+  now: z.number().nullable(),
+  changing: z.number().nullable(),
+  change: z.string().nullable(),
+})
+type State = z.infer<typeof State>
+
+const stateOf = async (databases: Databases, name: string): Promise<State> => {
+  const db = databases.named(name)
+  return State.parse((await db.rows(db.statement(STATE)))[0])
+}
+
+const store = async (databases: Databases, name: string, change: string | null, { now }: State) => {
+  const db = databases.named(name)
+  await db.run(now === null ? db.statement(REMOVE, change) : db.statement(STORE, now, change))
+}
+
+/** Copies the clock of the first database to another one, if that still expects this change (B4). */
+const copyClock = async (databases: Databases, name: string, change: string): Promise<void> =>
+  store(databases, name, change, await stateOf(databases, FIRST))
+
+/**
+ * If a change of the clock is under way in a database, whether it may still be stored. If it can't be, the
+ * clock of the first database is copied. Also for a deployment without a test clock: the one before may have
+ * had one (C1, B4).
+ */
+export async function settleClock(databases: Databases, name: string): Promise<'settled' | 'changing'> {
+  const { changing, change } = await stateOf(databases, name)
+  if (changing === null) return 'settled'
+  const first = await stateOf(databases, FIRST)
+  if (first.real <= changing) return 'changing'
+  await store(databases, name, change, first)
+  return 'settled'
+}
+
+/**
+ * Compares the clock of a database with that of the first one, and copies it if they differ: the database may
+ * be new, or it was not bound while the clock was changed. `changing`: a change is under way (C1, B4).
+ */
+export async function compareClock(databases: Databases, name: string): Promise<'settled' | 'changing'> {
+  if (name === FIRST) return 'settled'
+  const copy = await stateOf(databases, name)
+  const first = await stateOf(databases, FIRST)
+  if (copy.changing === null && copy.now !== first.now) {
+    const db = databases.named(name)
+    await db.run(db.statement(DOUBT_COPY, crypto.randomUUID()))
+  }
+  return settleClock(databases, name)
+}
+
+/*
+ * A change of the test clock follows the same rule as a change of the configuration: it is prepared in each
+ * copy, stored in the first database, and then copied (B4).
+ */
+
+/**
+ * The name of a change that does not exist. A copy that expects it is compared with the original before the
+ * next batch.
+ */
+export const DOUBT = ''
+/** The SQL of that expectation. */
+export const DOUBTED = `json_object('change', '${DOUBT}', 'until', 0)`
+
+/** How long a change may take from its preparation to its commit, in ms. */
+const LIFETIME = 5_000
+
+const PREPARE = `
+  INSERT INTO test_clock (id, now, changing, change) VALUES (1, 0, ?1, ?2)
+  ON CONFLICT DO UPDATE SET changing = excluded.changing, change = excluded.change WHERE changing IS NULL`
+const IS_PREPARED = guardSql('(SELECT change FROM test_clock) = ?1')
+const IN_TIME = guardSql(`${DATABASE_NOW} < ?1`)
+
+const IS_CHANGING = `is_copy = 1 AND changing ->> '$.change' <> '${DOUBT}'`
+const NONE_CHANGING = guardSql(`NOT EXISTS (SELECT 1 FROM tenants WHERE ${IS_CHANGING})`)
+const CHANGING = `SELECT id FROM tenants WHERE ${IS_CHANGING} LIMIT 20`
+const DOUBT_COPIES = `UPDATE tenants SET changing = ${DOUBTED} WHERE is_copy = 1`
+
+/**
+ * Makes the next batch to each copy of a configuration compare it with the original (C1). Raises a conflict
+ * while a copy expects a change of its configuration: that change must not be forgotten (B4).
+ */
+export const doubtCopies = (): Statement[] => [
+  { sql: NONE_CHANGING, params: [] },
+  { sql: DOUBT_COPIES, params: [] },
+]
+
+const Ids = z.array(z.object({ id: z.string() }))
+
+/** Ends other changes in a database that can't be stored any more. */
+async function settleAll(databases: Databases, name: string): Promise<void> {
+  if ((await settleClock(databases, name)) === 'changing') return
+  const db = databases.named(name)
+  for (const { id } of Ids.parse(await db.rows(db.statement(CHANGING)))) await databases.settle(id, name)
+}
+
+/**
+ * Changes the test clock in all databases, one change after another (C1). `change` stores it in the first
+ * one, in a batch that begins with these guards. `beside` are statements for each other database; `change`
+ * gets their results, also those of attempts that other changes have interrupted. Throws 503 if a database
+ * can't be reached: then the clock is unchanged everywhere (B4). With one database it only calls `change`.
+ */
+export async function changeClocks<T>(
+  databases: Databases,
+  change: (guards: readonly Statement[], elsewhere: readonly (readonly D1Result[])[]) => Promise<T>,
+  beside: readonly Statement[] = [],
+): Promise<T> {
+  const places = databases.others
+  if (places.length === 0) return change([], [])
+  const elsewhere: D1Result[][] = []
+  const begin = async () => {
+    const [name, until] = [crypto.randomUUID(), systemNow() + LIFETIME]
+    const prepare = async (place: string): Promise<true | null> => {
+      const db = databases.named(place)
+      try {
+        const guarded = [db.statement(PREPARE, until, name), db.statement(IS_PREPARED, name)]
+        const results = await db.batch([...guarded, ...beside])
+        elsewhere.push(results.slice(guarded.length))
+        return true
+      } catch (error) {
+        if (!isConflict(error)) throw error
+        await settleAll(databases, place)
+        return null
+      }
+    }
+    // A database that can't be reached copies it later, by `settleClock`.
+    const copy = () => Promise.allSettled(places.map((place) => copyClock(databases, place, name)))
+    if ((await prepareEach(places, prepare, copy)) === null) return null
+    const store = () => change([{ sql: IN_TIME, params: [until] }], elsewhere)
+    return { store, finish: copy, withdraw: copy }
+  }
+  return changeEverywhere(begin, () => errors.unavailable(RETRY_AFTER.databaseAway))
+}
 
 const MOVE = `
   INSERT INTO test_clock (id, now) VALUES (1, ?1)

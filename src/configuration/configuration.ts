@@ -1,19 +1,18 @@
 import { parseRequestSnapshot, requestSnapshotStatement } from '../access/tenants.sql.ts'
 import type { Instant } from '../lib/clock'
 import { errors } from '../lib/errors'
-import { wait } from '../lib/system-clock'
 import type { Scope, TenantContext } from '../platform/context'
 import type { Statement, TenantDatabase } from '../platform/database'
 import { FIRST } from '../platform/databases/directory'
-import { configurationUnchanged, isConflict, mayBeStored, usersUnchanged } from '../platform/guard'
+import { changeEverywhere } from '../platform/databases/everywhere'
+import { configurationUnchanged, isConflict, usersUnchanged } from '../platform/guard'
 import { Instance } from '../platform/instance'
 import type { Work } from '../time/due-work.sql.ts'
 import { ensureAlarm } from '../time/timekeeper'
 import type { AuditEntry } from './audit.rules'
 import { auditEntries } from './audit.sql.ts'
 import { configurationAt, loadConfiguration, recentConfiguration } from './configuration.sql.ts'
-import { NOTHING_TO_PREPARE, prepareCopies } from './copied-changes'
-import { settleCopy } from './copies'
+import { NOTHING_TO_PREPARE, prepareCopies, settleCopy, wasChangedBy } from './copies'
 import type { Configuration } from './model'
 
 /** The memory of an isolate or object that begins. Its databases keep copies of the configuration (B4). */
@@ -87,7 +86,6 @@ export async function presentState(
 
 const RAISE_VERSION =
   'UPDATE tenants SET config_version = config_version + 1, config_change = ?2 WHERE id = ?1'
-const LAST_CHANGE = 'SELECT 1 FROM tenants WHERE id = ?1 AND config_change = ?2'
 
 /**
  * Raises the version of a tenant's configuration; part of the batch that changes it. A change without a
@@ -96,14 +94,6 @@ const LAST_CHANGE = 'SELECT 1 FROM tenants WHERE id = ?1 AND config_change = ?2'
 export function raiseVersion(db: TenantDatabase, change: string | null = null): Statement {
   return db.statement(RAISE_VERSION, db.tenantId, change)
 }
-
-/**
- * Attempts of a change before it gives up. Each failed attempt means that another change was stored, or, with
- * several databases, is under way, or that a guard does not hold in another database. Then it pauses, in
- * milliseconds: longer in all than another change, whose process may have died, can stay under way.
- */
-const TRIES = 250
-const PAUSE = 40
 
 /**
  * Changes the configuration. `decide` gets the present configuration, and returns the statements. They are
@@ -116,56 +106,41 @@ export async function configure<T>(
   scope: Scope,
   decide: (config: Configuration) => Decision<T> | Promise<Decision<T>>,
 ): Promise<T> {
-  const db = scope.databases.home(scope.tenant.id)
-  let config = await configurationOf(scope)
-  for (let tries = 0; tries < TRIES; tries += 1) {
+  const { databases } = scope
+  const db = databases.home(scope.tenant.id)
+  const begin = async (isAgain: boolean) => {
+    const config = await (isAgain ? stillActive({ ...scope, db }) : configurationOf(scope))
     const { statements, beside = [], audit, users = [], guards = [], result } = await decide(config)
-    if (statements.length + beside.length === 0) return result
+    if (statements.length + beside.length === 0) return { ...NOTHING_TO_PREPARE, store: async () => result }
     const change = crypto.randomUUID()
     // Users' own boosts leave the version as it is, unless users may be in other databases.
-    const isOfAll = statements.length > 0 || scope.databases.mustTell(beside)
-    const prepared = isOfAll
-      ? await prepareCopies(scope.databases, db.tenantId, {
-          change,
-          version: config.version,
-          statements: [...guards, ...statements],
-        })
-      : NOTHING_TO_PREPARE
-    if (prepared === null) {
-      await wait(PAUSE * (1 + Math.random()))
-      config = await stillActive({ ...scope, db })
-      continue
-    }
-    try {
-      const unchanged = await usersGuards(scope, users)
+    const isOfAll = statements.length > 0 || databases.mustTell(beside)
+    const told = { change, version: config.version, statements: [...guards, ...statements] }
+    const prepared = isOfAll ? await prepareCopies(databases, db.tenantId, told) : NOTHING_TO_PREPARE
+    if (prepared === null) return null
+    const store = async () => {
       await db.batch([
         configurationUnchanged(db, config.version),
         ...prepared.guards,
-        ...unchanged,
+        ...(await usersGuards(scope, users)),
         ...guards,
         ...[...statements, ...beside].filter(({ isForCopies }) => isForCopies !== true),
         ...auditEntries(scope, audit),
         ...prepared.noting([...statements, ...beside]),
         ...(isOfAll ? [raiseVersion(db, change)] : []),
       ])
+      return result
+    }
+    const finish = async () => {
       await prepared.finish()
       // These statements may have made work due at once, or added messages to the outbox.
       if (beside.length > 0) scope.waitUntil(ensureAlarm(scope, db.tenantId))
-      return result
-    } catch (error) {
-      if (!isConflict(error)) {
-        const rows = await db.rows(db.statement(LAST_CHANGE, db.tenantId, change))
-        if (rows.length > 0) await prepared.finish()
-        // The batch may still be stored later. The copies expect it until it can't be any more.
-        else if (!mayBeStored(error)) await prepared.withdraw()
-        if (rows.length > 0) return result
-        throw error
-      }
-      await prepared.withdraw()
-      config = await stillActive({ ...scope, db })
     }
+    const isStored = () => wasChangedBy(databases, db.tenantId, change)
+    return { store, finish, withdraw: prepared.withdraw, isStored, known: { result } }
   }
-  throw errors.unprocessable('The configuration kept changing while this change was made. Send it again.')
+  const kept = 'The configuration kept changing while this change was made. Send it again.'
+  return changeEverywhere(begin, () => errors.unprocessable(kept))
 }
 
 async function stillActive(context: TenantContext): Promise<Configuration> {

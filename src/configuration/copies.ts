@@ -1,13 +1,17 @@
 import { getTableName } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
+import { DOUBT, DOUBTED, settleClock } from '../access/clock.sql.ts'
+import { fillDeletedKeys } from '../access/deleted-keys'
 import { tenants } from '../access/tenants.sql.ts'
+import { errors } from '../lib/errors'
 import { packed } from '../lib/packed'
+import { systemNow } from '../lib/system-clock'
 import { columnsOf, json, quoted, updates } from '../platform/columns'
 import { type AccountDatabase, DATABASE_NOW, type Statement } from '../platform/database'
-import { DOUBT, DOUBTED, fillDeletedKeys, settleClock } from '../platform/databases/copies'
 import type { Databases } from '../platform/databases/databases'
-import { EVERYWHERE } from '../platform/databases/everywhere'
+import { FIRST, toldOfChanges } from '../platform/databases/directory'
+import { changeEverywhere, EVERYWHERE, type Expected, prepareEach } from '../platform/databases/everywhere'
 import { guardSql, isConflict } from '../platform/guard'
 import { WORK_EVERYWHERE } from '../time/due-work.sql.ts'
 import {
@@ -108,7 +112,7 @@ const COPY_UNCHANGED = guardSql(`
     AND NOT EXISTS (SELECT 1 FROM test_clock WHERE changing IS NOT NULL)`)
 
 /** Releases a copy from a change that was not stored. */
-export const WITHDRAW = `
+const WITHDRAW = `
   UPDATE tenants SET changing = NULL WHERE id = ?1 AND changing ->> '$.change' = ?2`
 const FORGET = 'DELETE FROM tenants WHERE id = ?1 AND is_copy = 1'
 const NOW = `SELECT ${DATABASE_NOW} AS now`
@@ -230,3 +234,211 @@ export async function settleCopy(
     throw error
   }
 }
+
+/** How long a change may take from its preparation to its commit, in ms. After that it can't commit. */
+const LIFETIME = 5_000
+
+const PREPARE = `
+  UPDATE tenants SET changing = json_object('change', ?2, 'until', ?3)
+  WHERE id = ?1 AND changing IS NULL AND config_version = ?4`
+const STILL_PREPARED = guardSql(`
+  ${DATABASE_NOW} < ?2 AND coalesce((SELECT version FROM directory WHERE tenant_id = ?1), 0) = ?3
+    AND (SELECT moving FROM directory WHERE tenant_id = ?1) IS ?4`)
+const NOTE_WORK = 'UPDATE tenants SET config_work = ?2 WHERE id = ?1'
+const FORGET_WORK = 'UPDATE tenants SET config_work = NULL WHERE id = ?1 AND config_change = ?2'
+
+// The index `tenants_with_work` has only these tenants. In random order, so that one that waits for a
+// database keeps none from its turn.
+const UNFINISHED = `
+  SELECT id, config_change AS change FROM tenants WHERE config_work IS NOT NULL ORDER BY random() LIMIT 20`
+const Unfinished = z.array(z.object({ id: z.string(), change: z.string() }))
+
+/** A change of the configuration that every copy expects. */
+type Prepared = Expected & {
+  /**
+   * Guards of the batch that stores the change: its time is not over, and the directory is the one by which
+   * it was prepared. Until then, no copy stops expecting it.
+   */
+  guards: Statement[]
+  /** Notes the work on users that the change begins, for the copies. Part of the same batch. */
+  noting(statements: readonly Statement[]): Statement[]
+}
+
+/** A change that no copy has to expect. */
+export const NOTHING_TO_PREPARE: Prepared = {
+  guards: [],
+  noting: () => [],
+  finish: async () => undefined,
+  withdraw: async () => undefined,
+}
+
+/** A change to prepare: its random name, the version that it replaces, and its statements. */
+type Change = { change: string; version: number; statements?: readonly Statement[] }
+
+/**
+ * Prepares a change of a tenant's configuration in every database that holds users, and in the one to which
+ * users are moving, so that no event counts there until the change is stored or withdrawn (B4). If some of
+ * its statements are guards of work on users, they must hold in each copy. They are checked in the batch that
+ * prepares it, so no such work goes on after that. Null if a guard does not hold, or if another change is
+ * under way. Throws 503 if a database can't be reached: then the change takes effect nowhere. With one
+ * database it does nothing.
+ */
+export async function prepareCopies(
+  databases: Databases,
+  tenantId: string,
+  { change, version, statements = [] }: Change,
+): Promise<Prepared | null> {
+  if (databases.others.length === 0) return NOTHING_TO_PREPARE
+  const told = await toldOfChanges(databases.first, tenantId)
+  const names = told.names.filter((name) => name !== FIRST)
+  const until = systemNow() + LIFETIME
+  const withdraw = async () => {
+    const withdrawal = { sql: WITHDRAW, params: [tenantId, change] }
+    await Promise.allSettled(names.map((name) => databases.named(name).run(withdrawal)))
+    // If the directory has changed, the next attempt needs the new one.
+    databases.forget(tenantId)
+  }
+  const guards = statements.filter(({ isForUsers }) => isForUsers)
+  const preparing = (name: string) => prepare(databases, tenantId, name, { change, version, until, guards })
+  if ((await prepareEach(names, preparing, withdraw)) === null) return null
+  let hasWork = false
+  return {
+    guards: [{ sql: STILL_PREPARED, params: [tenantId, until, told.version, told.moving] }],
+    noting: (all) => {
+      const work = all.flatMap(({ everywhere: name, params }) =>
+        name === undefined ? [] : [{ name, params }],
+      )
+      hasWork = work.length > 0
+      return [{ sql: NOTE_WORK, params: [tenantId, hasWork ? JSON.stringify(work) : null] }]
+    },
+    finish: async () => {
+      const isFinished = await settleCopies(databases, tenantId, names)
+      // If this fails, the cron trigger repeats it.
+      if (hasWork && isFinished) await forgetWork(databases, tenantId, change).catch(() => undefined)
+    },
+    withdraw,
+  }
+}
+
+/** Brings copies up to date. Returns whether all of them are. */
+async function settleCopies(databases: Databases, tenantId: string, names: readonly string[]) {
+  const states = await Promise.allSettled(names.map((name) => settleCopy(databases, tenantId, name)))
+  return states.every((state) => state.status === 'fulfilled' && state.value === 'settled')
+}
+
+/** Forgets the work that a change begins. It may name users, so it is kept only while needed (U8). */
+const forgetWork = (databases: Databases, tenantId: string, change: string) =>
+  databases.first.run({ sql: FORGET_WORK, params: [tenantId, change] })
+
+/**
+ * Finishes changes of configurations whose Worker has ended after they were stored: each copy begins the work
+ * on users, even if no request needs the copy. The cron trigger calls it. A change that needs a database that
+ * can't be reached waits.
+ */
+export async function finishChanges(databases: Databases): Promise<void> {
+  const { first } = databases
+  for (const { id, change } of Unfinished.parse(await first.rows(first.statement(UNFINISHED)))) {
+    if (!databases.hasRoom()) return
+    const { names } = await toldOfChanges(first, id)
+    const copies = names.filter((name) => name !== FIRST)
+    if (await settleCopies(databases, id, copies)) await forgetWork(databases, id, change)
+  }
+}
+
+/** Makes a copy expect the change. Null if another one is under way, or if a guard fails. */
+async function prepare(
+  databases: Databases,
+  tenantId: string,
+  name: string,
+  { change, version, until, guards }: Change & { until: number; guards: readonly Statement[] },
+): Promise<true | null> {
+  const db = databases.named(name)
+  const attempt = async () => {
+    const prepared = db.statement(PREPARE, tenantId, change, until, version)
+    return (await db.batchOf({ guards, prepared })).prepared.meta.changes > 0
+  }
+  try {
+    if (await attempt()) return true
+    // The copy may be behind, or not exist yet.
+    const isSettled = (await settleCopy(databases, tenantId, name)) === 'settled'
+    return isSettled && (await attempt()) ? true : null
+  } catch (error) {
+    if (isConflict(error)) return null
+    throw error
+  }
+}
+
+const PRESENT_VERSIONS = `
+  SELECT t.id, t.config_version AS version
+  FROM json_each(?1) asked CROSS JOIN tenants t ON t.id = asked.value`
+const Versions = z.array(z.object({ id: z.string(), version: z.number() }))
+const VERSIONS_UNCHANGED = guardSql(`
+  NOT EXISTS (SELECT 1 FROM json_each(?1) asked WHERE NOT EXISTS (
+    SELECT 1 FROM tenants WHERE id = asked.value ->> 'id' AND config_version = asked.value ->> 'version'))`)
+const RAISE = `
+  UPDATE tenants SET config_version = config_version + 1, config_change = ?2
+  WHERE id IN (SELECT value ->> 'id' FROM json_each(?1))`
+const LAST_CHANGE = 'SELECT 1 FROM tenants WHERE id = ?1 AND config_change = ?2'
+
+/** Whether a change, by its random name, is the last one that a tenant's row in the first database has seen. */
+export async function wasChangedBy(databases: Databases, tenantId: string, change: string): Promise<boolean> {
+  const { first } = databases
+  return (await first.rows(first.statement(LAST_CHANGE, tenantId, change))).length > 0
+}
+
+/** Statements around a change of tenants' own rows: `before` are guards, and `after` raises the versions. */
+export type AroundChange = { before: readonly Statement[]; after: readonly Statement[] }
+
+/** How long a pause becomes, in the shortest ones: two changes of many tenants may collide more than once. */
+const MOST_PAUSES = 20
+
+/**
+ * Changes tenants' own rows, such as their status, in the first database, and then in each copy, by the same
+ * rule as the configuration (B4). `change` sends one batch for all of them, with these statements around it.
+ * Throws 503 if a database of one of them can't be reached: then nothing is changed. With one database it
+ * only calls `change`.
+ */
+export async function changeTenants<T>(
+  databases: Databases,
+  tenantIds: readonly string[],
+  change: (around: AroundChange) => Promise<T>,
+): Promise<T> {
+  if (databases.others.length === 0) return change({ before: [], after: [] })
+  const { first } = databases
+  const begin = async () => {
+    const asked = first.statement(PRESENT_VERSIONS, JSON.stringify([...new Set(tenantIds)]))
+    const tenants = Versions.parse(await first.rows(asked))
+    const [one] = tenants
+    if (one === undefined) return { ...NOTHING_TO_PREPARE, store: () => change({ before: [], after: [] }) }
+    const name = crypto.randomUUID()
+    const all = await prepareTenants(databases, tenants, name)
+    if (all === null) return null
+    const list = JSON.stringify(tenants)
+    const around = {
+      before: [first.statement(VERSIONS_UNCHANGED, list), ...all.flatMap(({ guards }) => guards)],
+      after: [...all.flatMap(({ noting }) => noting([])), first.statement(RAISE, list, name)],
+    }
+    return {
+      store: () => change(around),
+      finish: () => Promise.all(all.map(({ finish }) => finish())),
+      withdraw: () => withdrawAll(all),
+      isStored: () => wasChangedBy(databases, one.id, name),
+    }
+  }
+  const kept = 'The tenants kept changing while this change was made. Send it again.'
+  return changeEverywhere(begin, () => errors.unprocessable(kept), MOST_PAUSES)
+}
+
+/** Prepares one change of several tenants, like `prepareCopies`. Without success, no copy expects it. */
+function prepareTenants(
+  databases: Databases,
+  tenants: z.infer<typeof Versions>,
+  change: string,
+): Promise<Prepared[] | null> {
+  const sorted = tenants.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  const preparing = ({ id, version }: (typeof tenants)[number]) =>
+    prepareCopies(databases, id, { change, version })
+  return prepareEach(sorted, preparing, withdrawAll)
+}
+
+const withdrawAll = (all: readonly Prepared[]) => Promise.all(all.map(({ withdraw }) => withdraw()))

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, test } from 'vitest'
+import * as clocks from '../../src/access/clock.sql'
 import { newInstance } from '../../src/configuration/configuration'
 import { settleCopy } from '../../src/configuration/copies'
 import { bucketOf } from '../../src/lib/ids'
 import { newContext } from '../../src/platform/context'
-import * as clocks from '../../src/platform/databases/copies'
 import { START } from '../helpers/time'
 import { behind, lost } from '../helpers/worker/faulty'
 import {

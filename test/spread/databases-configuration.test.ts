@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, test } from 'vitest'
 import { newInstance } from '../../src/configuration/configuration'
-import { finishChanges } from '../../src/configuration/copied-changes'
+import { finishChanges } from '../../src/configuration/copies'
 import { backdateJob } from '../../src/features/achievements/backdate'
 import { newContext } from '../../src/platform/context'
 import { workOf } from '../../src/time/due-work.sql'

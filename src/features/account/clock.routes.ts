@@ -1,5 +1,12 @@
 import * as z from 'zod'
-import { moveTestClock, moveTestClockFrom, readTestClock, removeTestClock } from '../../access/clock.sql.ts'
+import {
+  changeClocks,
+  doubtCopies,
+  moveTestClock,
+  moveTestClockFrom,
+  readTestClock,
+  removeTestClock,
+} from '../../access/clock.sql.ts'
 import { type Endpoint, endpointsOf } from '../../api/endpoint'
 import { MomentField, optional, rule, Timestamp, withIssues } from '../../api/fields'
 import { ok } from '../../api/operation'
@@ -11,7 +18,6 @@ import { MOST_CLOCK_DAYS } from '../../lib/limits'
 import { systemNow } from '../../lib/system-clock'
 import type { AccountScope } from '../../platform/context'
 import type { AccountDatabase } from '../../platform/database'
-import { changeClocks, doubtCopies } from '../../platform/databases/copies'
 import { forgetSums } from '../../store/day-sums/day-sums.sql.ts'
 import type { Jobs } from '../../time/job'
 import { catchUpAll, wakeAll } from '../../time/timekeeper'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { AroundChange } from '../../configuration/copied-changes'
+import type { AroundChange } from '../../configuration/copies'
 import type { Instant } from '../../lib/clock'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import { guardSql } from '../../platform/guard'

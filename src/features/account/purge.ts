@@ -13,7 +13,7 @@ import { dropKeyRecord, forgetKeys, removeKeysByPrefix } from '../../access/keys
 import { advanceRedo, readRestored } from '../../access/restores.sql.ts'
 import { IMPLICIT_TENANT_ID, TENANT_ARCHIVED } from '../../access/tenants.sql.ts'
 import { auditEntriesIf } from '../../configuration/audit.sql.ts'
-import { changeTenants } from '../../configuration/copied-changes'
+import { changeTenants } from '../../configuration/copies'
 import { boardObject } from '../../leaderboards/updates'
 import type { Instant } from '../../lib/clock'
 import { errors } from '../../lib/errors'

@@ -15,7 +15,7 @@ import {
 import { type Issue, issueOf, unknownIssue } from '../../api/resources/drafts.rules'
 import { type AuditEntry, entriesOf } from '../../configuration/audit.rules'
 import { auditEntriesIf } from '../../configuration/audit.sql.ts'
-import { changeTenants } from '../../configuration/copied-changes'
+import { changeTenants } from '../../configuration/copies'
 import { iso } from '../../lib/clock'
 import { errors } from '../../lib/errors'
 import { isId } from '../../lib/ids'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { raiseVersion } from '../../configuration/configuration'
-import { changeTenants } from '../../configuration/copied-changes'
+import { changeTenants } from '../../configuration/copies'
 import type { Achievement, Configuration } from '../../configuration/model'
 import { bulkStep } from '../../leaderboards/updates'
 import type { Instant } from '../../lib/clock'

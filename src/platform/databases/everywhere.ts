@@ -1,11 +1,75 @@
+import { wait } from '../../lib/system-clock'
 import type { Statement } from '../database'
+import { isConflict, mayBeStored } from '../guard'
+
+/** How often a change is tried. With the pauses, that takes longer than an interrupted change is under way. */
+const TRIES = 250
+/** The shortest pause while another change is under way, in ms. */
+const PAUSE = 40
+
+/** A change that other databases expect before the first one stores it (B4). */
+export type Expected = {
+  /** After it was stored: the others make it too. One that can't be reached does so later. */
+  finish(): Promise<unknown>
+  /** After it was not stored: the others expect it no more. */
+  withdraw(): Promise<unknown>
+}
+
+/** Such a change with the batch that stores it. */
+type Change<T> = Expected & {
+  store(): Promise<T>
+  /** If the answer to the batch was lost: whether it was stored. Without it, that stays unknown. */
+  isStored?(): Promise<boolean>
+  /** The result, if it is known before. Then a lost answer does no harm. */
+  known?: { result: T }
+}
+
+/**
+ * Makes a change in the first database that others follow, one change after another (B4). `begin` makes the
+ * others expect it, or returns null if another change is under way. It begins again after that, and after a
+ * conflict. `mostPauses` is how long a pause becomes. Throws the error of `giveUp` in the end.
+ */
+export async function changeEverywhere<T>(
+  begin: (isAgain: boolean) => Promise<Change<T> | null>,
+  giveUp: () => Error,
+  mostPauses = 1,
+): Promise<T> {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const change = await begin(tries > 0)
+    if (change === null) {
+      await wait(PAUSE * (1 + Math.random() * Math.min(tries + 1, mostPauses)))
+      continue
+    }
+    try {
+      const result = await change.store()
+      await change.finish()
+      return result
+    } catch (error) {
+      if (isConflict(error)) {
+        await change.withdraw()
+        continue
+      }
+      const isStored = (await change.isStored?.()) ?? false
+      if (isStored) await change.finish()
+      // The batch may still be stored later. The others expect it until it can't be any more.
+      else if (!mayBeStored(error)) await change.withdraw()
+      if (!isStored || change.known === undefined) throw error
+      return change.known.result
+    }
+  }
+  throw giveUp()
+}
 
 /**
  * Prepares a change at the first of some places, and then at all others side by side: so of several changes at
- * once, exactly one goes on. `prepare` returns null if another change is under way. Returns what was prepared,
- * whether that is everywhere, and the first error.
+ * once, exactly one goes on. `prepare` returns null if another change is under way. Then this returns null too,
+ * and if a place fails, it throws; in both cases `undo` comes first.
  */
-export async function prepareEach<P, T>(places: readonly P[], prepare: (place: P) => Promise<T | null>) {
+export async function prepareEach<P, T>(
+  places: readonly P[],
+  prepare: (place: P) => Promise<T | null>,
+  undo: (prepared: readonly T[]) => Promise<unknown>,
+): Promise<T[] | null> {
   const prepared: T[] = []
   for (const some of [places.slice(0, 1), places.slice(1)]) {
     const results = await Promise.allSettled(some.map(prepare))
@@ -13,10 +77,13 @@ export async function prepareEach<P, T>(places: readonly P[], prepare: (place: P
       one.status === 'fulfilled' && one.value !== null ? [one.value] : [],
     )
     prepared.push(...done)
-    const error: unknown = results.find((one) => one.status === 'rejected')?.reason
-    if (done.length < some.length) return { prepared, isAll: false, error }
+    if (done.length === some.length) continue
+    await undo(prepared)
+    const failure = results.find((one) => one.status === 'rejected')
+    if (failure !== undefined) throw failure.reason
+    return null
   }
-  return { prepared, isAll: true, error: undefined }
+  return prepared
 }
 
 const IS_HERE = (id: string, iid: string) =>
