@@ -19,7 +19,7 @@ type SignedToken = { token: string; expires: Instant }
 
 /** Longer than any token that `signToken` makes: a user's id has at most 255 characters. */
 const MOST_CHARACTERS = 4_096
-const FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/
+const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 const ALGORITHM = 'HS256'
 
 const audience = (purpose: TokenPurpose) => `laurel:${purpose}`
@@ -27,7 +27,7 @@ const audience = (purpose: TokenPurpose) => `laurel:${purpose}`
 /** The name of a secret in the header `kid` of its tokens: it says which secret has signed, and no more. */
 const nameOf = async (secret: string) => (await sha256(`laurel kid ${secret}`)).slice(0, 16)
 
-const isTokenShaped = (text: string): boolean => text.length <= MOST_CHARACTERS && FORM.test(text)
+const isTokenShaped = (text: string): boolean => text.length <= MOST_CHARACTERS && JWT.test(text)
 
 /**
  * Signs claims for one purpose, with the current secret. The token ends `ttl` whole seconds after `now`,

@@ -1,4 +1,4 @@
-import type { Context, MiddlewareHandler } from 'hono'
+import type { Context as HonoContext, MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { SECOND } from '../lib/clock'
 import { errors } from '../lib/errors'
@@ -20,7 +20,7 @@ type Encoding = (typeof ENCODINGS)[number]
 const MOST_AT_ONCE = 1_024
 
 /** The encoding of the body, or null. Throws 415 if it is unknown, or if there are several. */
-function encodingOf(c: Context<AppEnv>): Encoding | null {
+function encodingOf(c: HonoContext<AppEnv>): Encoding | null {
   const given = c.req.header('content-encoding') ?? ''
   const names = given.split(',').map((name) => name.trim().toLowerCase())
   const [name, ...others] = names.filter((one) => one !== '' && one !== 'identity')
@@ -68,7 +68,7 @@ export function readBody(limit = MOST_BODY_BYTES): MiddlewareHandler<AppEnv> {
     throw errors.bodyTooLarge(`${limit / MIB} MiB`)
   }
   const limited = bodyLimit({ maxSize: limit, onError })
-  const bytesOf = async (c: Context<AppEnv>) => {
+  const bytesOf = async (c: HonoContext<AppEnv>) => {
     const encoding = encodingOf(c)
     let sent = new Uint8Array()
     await limited(c, async () => {

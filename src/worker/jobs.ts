@@ -22,7 +22,7 @@ import { deliveryJob, drain, type MessageSource, requestDrain } from '../webhook
 import type { ChannelAdapter, Destination } from '../webhooks/delivery/messages'
 import { hasOutboxWork } from '../webhooks/outbox/outbox.sql.ts'
 import { switchOff } from '../webhooks/webhook.resource'
-import { webhook as webhooks } from './webhook'
+import { webhook } from './webhook'
 
 /**
  * The adapter that sends messages to a destination, by the present configuration. `waits` if the destination
@@ -35,10 +35,10 @@ export function channelTo(
 ): ChannelAdapter | 'waits' | 'gone' {
   switch (destination.kind) {
     case 'webhook': {
-      const webhook = config.webhooks.find(({ id }) => id === destination.webhookId)
-      if (webhook === undefined) return 'gone'
-      if (webhook.status !== 'active') return 'waits'
-      return webhookAdapter(context, webhook, (now) => switchOff(webhooks, context, webhook, now))
+      const found = config.webhooks.find(({ id }) => id === destination.webhookId)
+      if (found === undefined) return 'gone'
+      if (found.status !== 'active') return 'waits'
+      return webhookAdapter(context, found, (now) => switchOff(webhook, context, found, now))
     }
     case 'email':
     case 'push':
