@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { PointsBoost, PointsTrigger } from '../api/shapes/points'
 import { CORRECTION_TYPES } from '../configuration/enumerations'
 import { awards } from '../configuration/tables.sql.ts'
+import { micros } from '../lib/decimal'
 import { type ColumnValues, columnList, json, Moment } from '../platform/columns'
 import type { Statement, TenantDatabase } from '../platform/database'
 import { onlyUnchanged, overUsers, type UnchangedUsers } from '../platform/guard'
@@ -77,6 +78,24 @@ export const StoredAwardRow = z.object({
   triggerId: z.string().nullable(),
   triggerVersion: z.number(),
   boosts: json(z.array(PointsBoost)).nullable(),
+})
+
+/** SQL: the columns that `LedgerRow` parses, except `triggerVersion` and `boosts`. */
+export const LEDGER_COLUMNS = `
+    hex(id) AS id, at, seq, awarded, total, utc_offset AS utcOffset, type, amount, reason,
+    ${idOf('points_triggers', 'trigger_no')} AS triggerId, hex(reverses) AS reverses,
+    counter_before AS counterBefore, counter_after AS counterAfter`
+
+const Counted = z.number().transform(micros).nullable()
+/** A whole row of the ledger: an award or a correction, as in `AwardRecord`. */
+export const LedgerRow = StoredAwardRow.extend({
+  seq: z.number(),
+  utcOffset: z.number(),
+  counterBefore: Counted,
+  counterAfter: Counted,
+  amount: z.number().nullable(),
+  reason: z.string().nullable(),
+  reverses: HexId.or(z.literal('').transform(() => null)),
 })
 
 /** The user as read. Awards with a later `seq` are left out. */

@@ -25,8 +25,12 @@ import { streakAdminEndpoints } from '../features/streaks/admin.routes'
 import { streakEndpoints } from '../features/streaks/streaks.routes'
 import { correctionEndpoints } from '../features/support/corrections.routes'
 import { explanationEndpoints } from '../features/support/timeline.routes'
-import { userAdminEndpoints } from '../features/users/admin.routes'
-import { overviewEndpoints, preferenceEndpoints, userEndpoints } from '../features/users/users.routes'
+import {
+  overviewEndpoints,
+  preferenceEndpoints,
+  userAdminEndpoints,
+  userEndpoints,
+} from '../features/users/users.routes'
 import { leaderboard } from '../leaderboards/leaderboard.resource'
 import { leaderboardEndpoints } from '../leaderboards/leaderboards.routes'
 import { webhookEndpoints } from '../webhooks/webhooks.routes'

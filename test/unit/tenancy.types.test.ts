@@ -51,7 +51,6 @@ type Modules = {
   'features/support/voids.sql': typeof import('../../src/features/support/voids.sql')
   'features/users/erasure.sql': typeof import('../../src/features/users/erasure.sql')
   'features/users/export/export.sql': typeof import('../../src/features/users/export/export.sql')
-  'features/users/export/logs.sql': typeof import('../../src/features/users/export/logs.sql')
   'leaderboards/object/recount.sql': typeof import('../../src/leaderboards/object/recount.sql')
   'platform/guard': typeof import('../../src/platform/guard')
   'store/awards.sql': typeof import('../../src/store/awards.sql')
@@ -188,7 +187,6 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'features/support/voids.sql': null,
   'features/users/erasure.sql': { usersByIid: RESTORE },
   'features/users/export/export.sql': null,
-  'features/users/export/logs.sql': null,
   'leaderboards/object/recount.sql': null,
   'platform/guard': null,
   'store/awards.sql': null,

@@ -5,6 +5,34 @@ export const ID = { id: 'The id, a UUID.' }
 export const CREATED = { created: 'When it was created.' }
 export const UPDATED = { updated: 'When it was last changed.' }
 
+/** The metric or the points system that an item is about, by its id and its key. */
+export const OF_METRIC = {
+  metricId: 'The id of the metric.',
+  metricKey: 'The key of the metric. `null` if the metric was deleted.',
+}
+export const OF_SYSTEM = {
+  systemId: 'The id of the points system.',
+  systemKey: 'The key of the points system. `null` if it was deleted.',
+}
+
+/** A moment on the clock of the user. */
+export const ON_CLOCK = {
+  localDate: 'The local date of the user at that time.',
+  utcOffsetMinutes: 'The offset of the user from UTC at that time, in minutes. East of UTC is positive.',
+}
+
+/** A level as it was when a user reached or left it. */
+export const LEVEL_THEN = {
+  id: 'The id of the level.',
+  key: 'The key of the level at that time.',
+  name: 'The name of the level at that time.',
+  points: 'The points at which the level began at that time.',
+}
+
+/** The same descriptions for the fields of an inner object at this path. */
+export const under = (path: string, fields: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(fields).map(([field, note]) => [`${path}.${field}`, note]))
+
 /** The id of an item that changes something. */
 export const CHANGED_ID = { id: 'The id of the item to change.' }
 

@@ -1,4 +1,5 @@
 import { type Chapter, demo } from '../../api/reference/chapter'
+import { under } from '../../api/reference/common.reference'
 
 const RANGE = {
   from: 'The first local date. 29 days before `to` if absent.',
@@ -123,11 +124,6 @@ const PERIOD = {
   leaderboards: 'The leaderboards on which the user was ranked, by key, with the best rank.',
 }
 
-const under = (path: string, more: Readonly<Record<string, string>> = {}) =>
-  Object.fromEntries(
-    Object.entries({ ...PERIOD, ...more }).map(([field, note]) => [`${path}.${field}`, note]),
-  )
-
 const CHANGE = {
   name: 'The display name.',
   currentTotal: 'The total at the end of the period.',
@@ -161,13 +157,13 @@ export const wrapped: Chapter = {
         weeksActive: 'The number of weeks with an event.',
         monthsActive: 'The number of months with an event.',
         mostActiveDay: 'The day with the most events.',
-        ...under('mostActiveDay', { date: 'The date.' }),
+        ...under('mostActiveDay', { ...PERIOD, date: 'The date.' }),
         mostActiveWeek: 'The week with the most events.',
-        ...under('mostActiveWeek', { start: 'Its Monday.', end: 'Its Sunday.' }),
+        ...under('mostActiveWeek', { ...PERIOD, start: 'Its Monday.', end: 'Its Sunday.' }),
         mostActiveMonth: 'The month with the most events.',
-        ...under('mostActiveMonth', { month: 'The month, from 0 (January) to 11 (December).' }),
+        ...under('mostActiveMonth', { ...PERIOD, month: 'The month, from 0 (January) to 11 (December).' }),
         entireYear: 'The whole year.',
-        ...under('entireYear', { longestStreak: 'The longest streak of the year.' }),
+        ...under('entireYear', { ...PERIOD, longestStreak: 'The longest streak of the year.' }),
       },
     },
     {
@@ -177,7 +173,7 @@ export const wrapped: Chapter = {
         description: 'The description, or `null`.',
         byAttribute:
           'The same figures for each value of each event attribute: by attribute key, then by value.',
-        ...Object.fromEntries(Object.entries(CHANGE).map(([field, note]) => [`byAttribute.${field}`, note])),
+        ...under('byAttribute', CHANGE),
       },
     },
   ],

@@ -15,8 +15,7 @@ import { defineJob } from '../../time/job'
 import type { DueKind } from '../../time/kinds'
 import { beginAllAgain, scheduleAll, scheduleBegun } from '../../time/timekeeper.sql.ts'
 import { countUsers, ladderOf, nextRange } from './count.sql.ts'
-import * as figures from './figures.sql.ts'
-import { countedUsers, ERASED_EVENTS } from './figures.sql.ts'
+import { ERASED_EVENTS } from './figures.sql.ts'
 
 /**
  * The progress of the work `analytics`. Moments are in milliseconds.
@@ -145,21 +144,11 @@ export const restartPasses = (db: AccountDatabase, now: Instant): Statement[] =>
   forgetSince(db, now),
 ]
 
-/**
- * A statement for a user who is erased: the figures stay as they are; from the next day on, the user has no
- * streak and no level any more (I1). Part of the batch that deletes the user, before the user's rows.
- */
-export const leaveFigures = (db: TenantDatabase, userId: string, now: Instant): Statement =>
-  figures.leaveFigures(db, userId, now)
-
 /*
  * The data of the analytics in each database with users, for buckets that move (B3). A database
  * adds the changes of its users to its own figures, and the figures of all databases are added up. So the
  * figures stay when a user leaves, and the state in which the user is counted moves along.
  */
-
-/** The table of the states in which users are counted. */
-export const COUNTED_USERS = countedUsers
 
 /**
  * When the last pass began. The moment from which on the next pass has to read the logs; null for all of

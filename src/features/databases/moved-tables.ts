@@ -16,7 +16,7 @@ import {
   voidedEvents,
 } from '../../store/tables.sql.ts'
 import { outbox, pointsNotifications } from '../../webhooks/outbox/outbox.sql.ts'
-import { COUNTED_USERS } from '../analytics/counting'
+import { countedUsers } from '../analytics/figures.sql.ts'
 
 /*
  * The tables whose rows move with their users (B3), and their statements. A row travels as a JSON list of
@@ -195,9 +195,9 @@ export const DEPARTING_USERS = {
 
 /** In which state the users are counted: the analytics change it without a change of the user's `seq`. */
 export const DEPARTING_COUNTS = {
-  read: `SELECT ${rowOf(columnsOf(COUNTED_USERS))} AS row FROM counted_users t WHERE t.user_iid IN (
+  read: `SELECT ${rowOf(columnsOf(countedUsers))} AS row FROM counted_users t WHERE t.user_iid IN (
     SELECT ${bytesOf('iid')} FROM users WHERE tenant_id = ${departed} AND bucket BETWEEN ?2 AND ?3)`,
-  insert: insertOf(COUNTED_USERS, columnsOf(COUNTED_USERS)),
+  insert: insertOf(countedUsers, columnsOf(countedUsers)),
 } as const
 
 /** The statements of the next rows that belong to no user, of a tenant that leaves a database. */
@@ -217,7 +217,7 @@ export const LEFTOVERS = { outbox: leftoversOf(outbox, 100), audit: leftoversOf(
 /** The names of the tables whose rows move. A test compares them with the register of a user's data. */
 export const MOVED: readonly string[] = [
   'users',
-  getTableName(COUNTED_USERS),
+  getTableName(countedUsers),
   ...COPIED_LOGS.map(({ name }) => name),
   ...DEPARTING.map(({ name }) => name),
 ]

@@ -1,11 +1,8 @@
 import { type Chapter, demo } from '../../api/reference/chapter'
+import { LEVEL_THEN, OF_METRIC, OF_SYSTEM, ON_CLOCK, under } from '../../api/reference/common.reference'
 import { STREAK_ENTRY } from '../users/users.reference'
 
 const TOTALS = { before: 'The total before.', after: 'The total after.' }
-const POINTS = {
-  'points.before': TOTALS.before,
-  'points.after': TOTALS.after,
-}
 
 /** Corrections: points by hand, voided events, and completions that are taken back. */
 export const corrections: Chapter = {
@@ -76,10 +73,9 @@ export const corrections: Chapter = {
         'event.voided': 'When it was voided.',
         'event.reason': 'The reason of the void, or `null`.',
         metric: 'The total of the metric.',
-        'metric.before': TOTALS.before,
-        'metric.after': TOTALS.after,
+        ...under('metric', TOTALS),
         points: 'The totals of the points systems in which the event gave or took points, by key.',
-        ...POINTS,
+        ...under('points', TOTALS),
       },
     },
     {
@@ -91,30 +87,17 @@ export const corrections: Chapter = {
         achievedAt: 'When the user had completed it.',
         points:
           'With `points=revoke`: the totals of the points systems in which the completion gave or took points, by key. Otherwise empty.',
-        ...POINTS,
+        ...under('points', TOTALS),
       },
     },
   ],
 }
 
-const WHEN = {
-  at: 'The time, in UTC.',
-  localDate: 'The local date of the user at that time.',
-  utcOffsetMinutes: 'The offset of the user from UTC at that time, in minutes. East of UTC is positive.',
-}
-const under = (path: string, fields: Readonly<Record<string, string>>) =>
-  Object.fromEntries(Object.entries(fields).map(([field, note]) => [`${path}.${field}`, note]))
+const WHEN = { at: 'The time, in UTC.', ...ON_CLOCK }
 
-const LEVEL = {
-  id: 'The id of the level.',
-  key: 'The key of the level at that time.',
-  name: 'The name of the level at that time.',
-  points: 'The points at which the level began at that time.',
-}
 const EVENT = {
   id: 'The id of the event.',
-  metricId: 'The id of the metric.',
-  metricKey: 'The key of the metric. `null` if the metric was deleted.',
+  ...OF_METRIC,
   value: 'The value of the event.',
   attributes: 'The attributes of the event, by key. A deleted attribute has its id as key.',
   ...WHEN,
@@ -187,8 +170,7 @@ export const explanations: Chapter = {
         id: 'The id of the entry. Of an award, a completion or a notification, it is the id of that.',
         ...WHEN,
         type: 'The type of the entry.',
-        systemId: 'The id of the points system.',
-        systemKey: 'The key of the points system. `null` if it was deleted.',
+        ...OF_SYSTEM,
         awarded: 'The points. Negative: points were taken.',
         total: 'The total of the user after this award.',
         trigger: 'The trigger as it was when it fired.',
@@ -210,8 +192,8 @@ export const explanations: Chapter = {
       fields: {
         before: 'The level before. `null`: no level.',
         after: 'The level after. `null`: no level.',
-        ...under('before', LEVEL),
-        ...under('after', LEVEL),
+        ...under('before', LEVEL_THEN),
+        ...under('after', LEVEL_THEN),
       },
     },
     {
@@ -241,8 +223,7 @@ export const explanations: Chapter = {
         reversals: 'The points that the void took or gave back, one for each award of the event.',
         ...under('reversals', {
           id: 'The id of the reversal.',
-          systemId: 'The id of the points system.',
-          systemKey: 'The key of the points system. `null` if it was deleted.',
+          ...OF_SYSTEM,
           awarded: 'The points. Negative: points were taken.',
           total: 'The total of the user after it.',
           reverses: 'The id of the award that it reverses.',

@@ -24,7 +24,7 @@ import { findIid } from '../../store/users/users.sql.ts'
 import type { Work } from '../../time/due-work.sql.ts'
 import { defineJob, type When } from '../../time/job'
 import { wakeTimekeeper } from '../../time/timekeeper'
-import { leaveFigures } from '../analytics/counting'
+import { leaveFigures } from '../analytics/figures.sql.ts'
 import {
   DELETION_NOT_NOTED,
   leftRows,
@@ -62,17 +62,10 @@ export async function eraseUser(scope: Scope, userId: string): Promise<{ id: str
 /** The entry of the audit log in the first database: one for each erased user, or for the keys of nobody. */
 const auditOf = (scope: Scope, userId: string, iid: string | null): Statement[] => {
   const home = { ...scope, db: scope.databases.home(scope.db.tenantId) }
+  const entryOf = (user: { id: string } | { iid: string }) => userEntry('user', 'delete', user, {})
   return iid === null
-    ? auditEntriesIf(
-        home,
-        [{ subject: userId, entry: userEntry('user', 'delete', { id: userId }, {}) }],
-        USER_OR_KEY_EXISTS,
-      )
-    : auditEntriesIf(
-        home,
-        [{ subject: iid, entry: userEntry('user', 'delete', { iid }, {}) }],
-        DELETION_NOT_NOTED,
-      )
+    ? auditEntriesIf(home, [{ subject: userId, entry: entryOf({ id: userId }) }], USER_OR_KEY_EXISTS)
+    : auditEntriesIf(home, [{ subject: iid, entry: entryOf({ iid }) }], DELETION_NOT_NOTED)
 }
 
 /** How often an erasure begins again because the user was erased or created meanwhile. */
@@ -278,8 +271,8 @@ async function removeFromDatabase(
   now: Instant,
 ): Promise<void> {
   const db = databases.usersOf(tenantId).of(userId)
+  const figures = [leaveFigures(db, userId, now)]
   try {
-    const figures = [leaveFigures(db, userId, now)]
     await removeFromHolder(db, userId, { iid, prefixes: [], isWaiting: true, figures })
   } catch (error) {
     // There is a later user with the same id.

@@ -1,5 +1,13 @@
 import type { Chapter } from '../../api/reference/chapter'
-import { CREATED, ID } from '../../api/reference/common.reference'
+import {
+  CREATED,
+  ID,
+  LEVEL_THEN,
+  OF_METRIC,
+  OF_SYSTEM,
+  ON_CLOCK,
+  under,
+} from '../../api/reference/common.reference'
 
 const PROFILE = {
   email: 'The email address. `null`, empty or missing: stays as it is.',
@@ -140,32 +148,12 @@ export const users: Chapter = {
   ],
 }
 
-const METRIC = {
-  metricId: 'The id of the metric.',
-  metricKey: 'The key of the metric. `null` if the metric was deleted.',
-}
-const SYSTEM = {
-  systemId: 'The id of the points system.',
-  systemKey: 'The key of the points system. `null` if it was deleted.',
-}
-const WHEN = {
-  date: 'The time, in UTC.',
-  localDate: 'The local date of the user at that time.',
-  utcOffsetMinutes: 'The offset of the user from UTC at that time, in minutes. East of UTC is positive.',
-}
-const under = (path: string, fields: Readonly<Record<string, string>>) =>
-  Object.fromEntries(Object.entries(fields).map(([field, note]) => [`${path}.${field}`, note]))
+const WHEN = { date: 'The time, in UTC.', ...ON_CLOCK }
 
 const ATTRIBUTE = {
   id: 'The id of the attribute.',
   key: 'The key of the attribute. `null` if it was deleted.',
   value: 'The value.',
-}
-const LEVEL = {
-  id: 'The id of the level.',
-  key: 'The key of the level at that time.',
-  name: 'The name of the level at that time.',
-  points: 'The points at which the level began at that time.',
 }
 /** Optional fields of an entry about the streak. */
 export const STREAK_ENTRY = {
@@ -201,10 +189,9 @@ export const userExport: Chapter = {
         ...under('preferences', CHANNELS),
         'preferences.streak': "The user's own settings of the streak.",
         ...under('preferences', STREAK_PREFERENCES),
-        'preferences.streak.metrics.metricId': METRIC.metricId,
-        'preferences.streak.metrics.metricKey': METRIC.metricKey,
+        ...under('preferences.streak.metrics', OF_METRIC),
         metrics: 'The total of each metric that the user has used.',
-        ...under('metrics', METRIC),
+        ...under('metrics', OF_METRIC),
         'metrics.total': 'The total now.',
         'metrics.highest': 'The highest total that the user ever had. Triggers count from it.',
         counters: 'The counters of triggers and achievements that count only some events.',
@@ -212,7 +199,7 @@ export const userExport: Chapter = {
         'counters.total': 'The sum of the events that it counts.',
         'counters.highest': 'The highest sum that the user ever had.',
         points: 'The total of each points system.',
-        ...under('points', SYSTEM),
+        ...under('points', OF_SYSTEM),
         'points.total': 'The total now.',
         streak: 'The streak, now and before.',
         achievements: 'The achievements that the user has completed.',
@@ -243,13 +230,13 @@ export const userExport: Chapter = {
         voidedEvents: 'All voided events.',
         awards: 'All awards of points and all corrections of them, oldest first.',
         adjustmentKeys: "The idempotency keys of adjustments of the user's points.",
-        ...under('adjustmentKeys', SYSTEM),
+        ...under('adjustmentKeys', OF_SYSTEM),
         'adjustmentKeys.key': 'The idempotency key.',
         'adjustmentKeys.awardId': 'The id of the adjustment that it belongs to.',
         changes:
           'Changes of the profile and the preferences, and changes of the streak without an event, oldest first.',
         idempotencyKeys: "The idempotency keys of the user's events.",
-        ...under('idempotencyKeys', METRIC),
+        ...under('idempotencyKeys', OF_METRIC),
         'idempotencyKeys.key': 'The idempotency key.',
         'idempotencyKeys.eventId': 'The id of the event that it belongs to.',
         deliveries: 'Deliveries to webhooks about the user.',
@@ -271,7 +258,7 @@ export const userExport: Chapter = {
         'stored.freezes': 'The number of freezes of the user.',
         'stored.sums': 'The changes of metrics that count for the current period so far.',
         'stored.sums.period': 'The first day of the period.',
-        ...under('stored.sums', METRIC),
+        ...under('stored.sums', OF_METRIC),
         'stored.sums.change': 'The sum of the changes of the metric.',
         'stored.zoneChanges': 'Recent changes of the time zone.',
         'stored.zoneChanges.date': 'When the zone changed.',
@@ -294,7 +281,7 @@ export const userExport: Chapter = {
       of: ['ExportedBoost'],
       fields: {
         ...ID,
-        ...SYSTEM,
+        ...OF_SYSTEM,
         name: 'The name of the boost.',
         start: 'The first date on which it applies.',
         end: 'The last date on which it applies. `null`: no end.',
@@ -340,7 +327,7 @@ export const userExport: Chapter = {
       of: ['ExportedEvent', 'ExportedVoidedEvent'],
       fields: {
         ...ID,
-        ...METRIC,
+        ...OF_METRIC,
         value: 'The value of the event.',
         ...WHEN,
         attributes: 'The attributes of the event.',
@@ -352,7 +339,7 @@ export const userExport: Chapter = {
       of: ['ExportedAward'],
       fields: {
         ...ID,
-        ...SYSTEM,
+        ...OF_SYSTEM,
         triggerId:
           'The id of the trigger that fired. For a reversal: the trigger of the reversed award. `null` for an adjustment.',
         awarded: 'The points. Negative: points were taken.',
@@ -361,8 +348,8 @@ export const userExport: Chapter = {
         boosts: 'The boosts that applied.',
         level:
           'The level before and after, if the award changed it. `null` if the level stayed, or if it is not known.',
-        ...under('level.before', LEVEL),
-        ...under('level.after', LEVEL),
+        ...under('level.before', LEVEL_THEN),
+        ...under('level.after', LEVEL_THEN),
         'level.before': 'The level before. `null`: no level.',
         'level.after': 'The level after. `null`: no level.',
         counter:

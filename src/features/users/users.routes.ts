@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { endpointsOf, type RawRequest } from '../../api/endpoint'
-import { UserId } from '../../api/fields'
+import { text, UserId } from '../../api/fields'
 import { created, ok } from '../../api/operation'
+import { type LongPage, longListQuery, longPage, NEXT_LINK, UserAttributesQuery } from '../../api/queries'
 import { UserAchievementsResponse } from '../../api/shapes/achievements'
 import { UserLeaderboardsResponse } from '../../api/shapes/leaderboards'
 import { MetricsResponse } from '../../api/shapes/metrics'
@@ -14,15 +15,22 @@ import {
 } from '../../api/shapes/preferences'
 import { StreakResponse } from '../../api/shapes/streaks'
 import { ReadableUser, UpdatedUser, UpsertedUser, User, userResponse } from '../../api/shapes/users'
+import { listed } from '../../api/streams'
 import { configurationOf } from '../../configuration/configuration'
 import type { Configuration } from '../../configuration/model'
 import { readUserPlaces } from '../../leaderboards/leaderboards'
-import { errors } from '../../lib/errors'
-import { PAGES } from '../../lib/limits'
+import { errors, throwIfInvalid } from '../../lib/errors'
+import { MOST_SEARCH_CHARACTERS, PAGES } from '../../lib/limits'
 import { systemNow } from '../../lib/system-clock'
 import type { Scope } from '../../platform/context'
 import { FIRST } from '../../platform/databases/directory'
-import { type ProfileChange, streakErrors } from '../../rules/profile.rules'
+import { type Pause, sharedScans } from '../../platform/scans'
+import {
+  type ProfileChange,
+  resolveAttributes,
+  streakErrors,
+  unknownAttributes,
+} from '../../rules/profile.rules'
 import type { UserState } from '../../rules/state'
 import { type AwardsOfEach, awardsOfEachStatements, parseAwardsOfEach } from '../../store/awards.sql.ts'
 import { parseSources, type StreakSources, sourcesIfStale } from '../../store/commit/recount'
@@ -33,6 +41,13 @@ import {
   tenantCountersStatement,
 } from '../../store/users/counters.sql.ts'
 import { findUser, furtherUserErrors } from '../../store/users/find-user'
+import {
+  pageOfUsers,
+  searchForUsers,
+  type UserFilter,
+  UserPlace,
+  usersInOrder,
+} from '../../store/users/pages.sql.ts'
 import { parsePast, pastStatements, type StreakPast } from '../../store/users/streaks.sql.ts'
 import { parseUser, userStatement } from '../../store/users/users.sql.ts'
 import { listOfUser } from '../achievements/achievements.routes'
@@ -41,6 +56,9 @@ import { preferencesReply, userReply } from '../events/events.routes'
 import { allUserMetrics } from '../metrics/user-metrics.routes'
 import { awardsOfAll, pointsOfAll } from '../points/points.routes'
 import { earliestHistory, streakOfUser } from '../streaks/streaks.routes'
+import { eraseUser } from './erasure'
+import { exportUser, findHeld } from './export/export'
+import { UserExport } from './export/shape'
 
 type UserResponse = z.infer<typeof User>
 
@@ -56,12 +74,13 @@ async function updateUser(scope: Scope, id: string, change: ProfileChange): Prom
 
 const params = z.object({ id: UserId })
 
-const inPath = (_json: unknown, param: (name: string) => string) => param('id')
+type Param = (name: string) => string
+const inPath = (_json: unknown, param: Param) => param('id')
 const inBody = (json: unknown) => z.object({ id: z.unknown() }).safeParse(json).data?.id
 
 const endpoint = endpointsOf('application')
 
-const find = (scope: Scope, param: (name: string) => string) => findUser(scope, param('id'))
+const found = { subject: inPath, find: (scope: Scope, param: Param) => findUser(scope, param('id')) }
 const checkBody = (scope: Scope, { json }: RawRequest) =>
   furtherUserErrors(scope, ReadableUser.parse(json), '')
 const check = (scope: Scope, { json, param }: RawRequest) =>
@@ -93,7 +112,7 @@ export const userEndpoints = [
       // The contract lists it.
       furtherErrors: [400],
     },
-    { subject: inPath, find },
+    found,
     async (scope, _input, user) => ok(userResponse(await configurationOf(scope), user)),
   ),
   endpoint(
@@ -117,7 +136,7 @@ export const userEndpoints = [
       body: UpdatedUser,
       responses: { 200: { description: 'The user.', body: User } },
     },
-    { subject: inPath, find, check },
+    { ...found, check },
     async (scope, { params, body }) => ok(await updateUser(scope, params.id, body)),
   ),
 ]
@@ -206,24 +225,20 @@ async function overviewResponse(
 
 /** The endpoints of the overview of a user. */
 export const overviewEndpoints = [
-  /** Not in the contract. */
+  // Not in the contract.
   endpoint(
     'GET /users/{id}/overview',
     {
       id: 'users_overview',
       summary: 'Get a user with metrics, points, streak, achievements and leaderboards',
-      params: z.object({ id: UserId }),
+      params,
       responses: { 200: { description: 'The user as of now.', body: UserOverviewResponse } },
     },
-    { subject: (_json, param) => param('id'), find: (scope, param) => findOverview(scope, param('id')) },
-    async (scope, _input, found) => ok(await overviewResponse(scope, found)),
+    { subject: inPath, find: (scope, param) => findOverview(scope, param('id')) },
+    async (scope, _input, read) => ok(await overviewResponse(scope, read)),
   ),
 ]
 
-const stage = {
-  subject: (_json: unknown, param: (name: string) => string) => param('id'),
-  find: (scope: Scope, param: (name: string) => string) => findUser(scope, param('id')),
-}
 const checkPreferences = async (scope: Scope, { json }: RawRequest) =>
   streakErrors(await configurationOf(scope), ReadablePreferences.parse(json).streak.metrics ?? [])
 
@@ -237,7 +252,7 @@ export const preferenceEndpoints = [
       params,
       responses: { 200: { description: 'The preferences that were set.', body: UserPreferencesResponse } },
     },
-    stage,
+    found,
     async (scope, _input, { preferences }) =>
       ok(preferencesResponse(await configurationOf(scope), preferences)),
   ),
@@ -250,10 +265,145 @@ export const preferenceEndpoints = [
       body: UpdateUserPreferencesRequest,
       responses: { 200: { description: 'The preferences after the change.', body: UserPreferencesResponse } },
     },
-    { ...stage, check: checkPreferences },
+    { ...found, check: checkPreferences },
     async (scope, { params, body }) => {
       const sender = ownSender(scope, params.id)
       return ok(preferencesReply(await changePreferences(scope, sender, body)))
     },
+  ),
+]
+
+/**
+ * A page of users. `search` is a part of their id, name or email, in upper or lower case.
+ * `userAttributes` are values that they have (G7, U8). The cursor is the place of the last user of the page
+ * before (O3).
+ */
+const UserListQuery = longListQuery(UserPlace, {
+  search: z
+    .string('must be given once')
+    .min(1, 'must not be empty')
+    .pipe(text(MOST_SEARCH_CHARACTERS))
+    .optional(),
+  userAttributes: UserAttributesQuery.optional(),
+})
+
+const ListUsersResponse = z.array(User).meta({ id: 'ListUsersResponse' })
+
+/** An erased user (U8). */
+const ErasedUser = z.object({ id: z.string() }).meta({ id: 'ErasedUser' })
+
+type Query = z.output<typeof UserListQuery>
+
+/**
+ * A page of the tenant's users, oldest first; with `search` or `userAttributes`, of the users who fit (G7,
+ * U8). Yields as many at a time as fit. Throws 422 on unknown attributes, and 429 as any scan (P11).
+ */
+async function listUsers(
+  scope: Scope,
+  { search, userAttributes, ...query }: Query,
+): Promise<LongPage<AsyncGenerator<z.input<typeof ListUsersResponse>>, UserPlace>> {
+  // One user more, to see if there is a next page.
+  const page = { ...query, limit: query.limit + 1 }
+  const filter = await filterOf(scope, search, userAttributes)
+  const found = filter === null ? await pageOfUsers(scope, page) : await usersOfFilter(scope, page, filter)
+  const places = found.slice(0, query.limit)
+  const hasMore = found.length > places.length
+  return {
+    items: responses(
+      scope,
+      places.map(([, id]) => id),
+    ),
+    next: hasMore ? (places.at(-1) ?? null) : null,
+  }
+}
+
+async function* responses(scope: Scope, ids: readonly string[]) {
+  const config = await configurationOf(scope)
+  for await (const users of usersInOrder(scope, ids)) yield users.map((user) => userResponse(config, user))
+}
+
+const searchesOf = sharedScans<readonly UserPlace[]>()
+
+/** The filter of a request; null if it has none. Throws 422 on unknown attributes. */
+async function filterOf(
+  scope: Scope,
+  search: string | undefined,
+  attributes: ReadonlyMap<string, string> = new Map(),
+): Promise<UserFilter | null> {
+  if (attributes.size === 0) return search === undefined ? null : { search, attributes }
+  const config = await configurationOf(scope)
+  throwIfInvalid(unknownAttributes(config, 'user', attributes))
+  return { search: search ?? null, attributes: resolveAttributes(config, 'user', attributes) }
+}
+
+/** The places of the users who fit on a page. This is a scan, because any user may fit. */
+function usersOfFilter(
+  { databases, tenant, instance, waitUntil }: Scope,
+  page: Pick<Query, 'limit' | 'skip' | 'after'>,
+  filter: UserFilter,
+): Promise<readonly UserPlace[]> {
+  const name = JSON.stringify([
+    page.limit,
+    page.skip,
+    page.after ?? null,
+    filter.search,
+    [...filter.attributes],
+  ])
+  const read = (pause: Pause) => searchForUsers({ databases, tenant }, page, filter, pause)
+  return searchesOf(instance).run({ tenantId: tenant.id, name, read, mayBeOlder: () => false }, waitUntil)
+}
+
+const adminEndpoint = endpointsOf('admin')
+
+/** The endpoints of the management of users: list, export, erase (U8). */
+export const userAdminEndpoints = [
+  adminEndpoint(
+    'GET /users',
+    {
+      id: 'admin_users_list',
+      summary: 'List users, oldest first, or search them by id, name and email',
+      query: UserListQuery,
+      responses: {
+        200: {
+          description: 'The page, oldest first.',
+          body: ListUsersResponse,
+          optionalHeaders: { Link: NEXT_LINK },
+        },
+      },
+    },
+    async (scope, { query }) => {
+      const { items, next } = await listUsers(scope, query)
+      return longPage(scope, query, { items: await listed(items), next })
+    },
+  ),
+  adminEndpoint(
+    'GET /users/{id}/export',
+    {
+      id: 'admin_users_export',
+      archived: true,
+      summary: 'Export all data of a user, also of an archived tenant',
+      params: params,
+      secret: true,
+      responses: {
+        200: {
+          description:
+            'All data of the user. If the body is cut off, it is not valid JSON. Send the request again.',
+          body: UserExport,
+        },
+      },
+    },
+    { find: (scope, param) => findHeld(scope, param('id')) },
+    async (scope, _input, held) => ok(await exportUser(scope, held)),
+  ),
+  adminEndpoint(
+    'DELETE /users/{id}',
+    {
+      id: 'admin_users_delete',
+      archived: true,
+      summary: 'Erase a user everywhere, whether or not there is one, also of an archived tenant',
+      params: params,
+      responses: { 200: { description: 'No request finds the user any more.', body: ErasedUser } },
+    },
+    async (scope, { params }) => ok(await eraseUser(scope, params.id)),
   ),
 ]

@@ -1,69 +1,107 @@
 import * as z from 'zod'
+import { PointsBoost } from '../../../api/shapes/points'
 import { BOOST_COLUMNS, BoostRow } from '../../../configuration/configuration.sql.ts'
 import { type Instant, instant } from '../../../lib/clock'
+import { micros } from '../../../lib/decimal'
 import { MOST_AT_ONCE, packsOf } from '../../../lib/packed'
 import { json, Moment } from '../../../platform/columns'
 import { KEY_SCOPES } from '../../../platform/context'
 import type { TenantDatabase } from '../../../platform/database'
+import { bytesOf, HexId, idOf } from '../../../platform/short-ids'
 import type { UserState } from '../../../rules/state'
-import { parseRecordedAmong, recordedAmongStatement } from '../../../store/events.sql.ts'
+import { LEDGER_COLUMNS, LedgerRow, ReachedLevels } from '../../../store/awards.sql.ts'
+import {
+  parseRecordedAmong,
+  recordedAmongStatement,
+  StoredHistoryRow,
+  StoredStreakEntry,
+} from '../../../store/events.sql.ts'
 import { LostRunRow, RUN_COLUMNS } from '../../../store/users/streaks.sql.ts'
 import { parseUser, userStatement } from '../../../store/users/users.sql.ts'
 
 /** Rows of a page. A column that can be long is read with its row only up to `SHORT` bytes. */
-export const PAGE = 2_000
+const PAGE = 2_000
 const SHORT = Math.floor(MOST_AT_ONCE / PAGE)
 
 /** The SQL of a column that can be long: its text, or null if it is long, and its size in bytes. */
-export const textOf = (column: string, otherwise: string) => `
+const textOf = (column: string, otherwise = '') => `
     CASE WHEN coalesce(octet_length(${column}), 0) <= ${SHORT} THEN coalesce(${column}, '${otherwise}') END AS
       text,
     coalesce(octet_length(${column}), 0) AS bytes`
 /** The columns of `textOf`. */
-export const text = { text: z.string().nullable(), bytes: z.number() }
+const text = { text: z.string().nullable(), bytes: z.number() }
 type Sized = { text: string | null; bytes: number }
 
-const LongRows = z.array(z.object({ n: z.number(), text: z.string() }))
+/** A table, or a part of one, that is read page by page in the order of its key. */
+type Source<R extends object> = {
+  /** Reads a page. The last parameters are the key of the last row before it. */
+  sql: string
+  rows: z.ZodType<R[]>
+  key: readonly (keyof R)[]
+  /** A key before all rows. */
+  begin: readonly (string | number)[]
+}
 
-/**
- * Reads pages one after another, each after the last row of the page before, until one has fewer rows than
- * `PAGE`.
- */
-export async function* pagesOf<R>(read: (after: R | null) => Promise<R[]>): AsyncGenerator<R[]> {
-  for (let after: R | null = null; ; ) {
-    const rows: R[] = await read(after)
+/** The same with a column that can be long: JSON with this content. */
+type LongSource<R extends Sized, C> = Source<R> & {
+  /** Reads long columns as `text`. ?2 is a list of keys, and `n` is the index in it. */
+  long: string
+  content: z.ZodType<C, string>
+}
+
+/** Reads the page after a row, or the first one. `own` are the parameters before the key. */
+const pageAfter = <R extends object>(
+  db: TenantDatabase,
+  { sql, key, begin }: Omit<Source<R>, 'rows'>,
+  own: readonly unknown[],
+  last?: R,
+) => db.statement(sql, ...own, ...(last === undefined ? begin : key.map((name) => last[name])))
+
+/** Reads all pages. `first` is the first one if it is read already. */
+async function* pagesOf<R extends object>(
+  db: TenantDatabase,
+  source: Source<R>,
+  own: readonly unknown[],
+  first?: R[],
+): AsyncGenerator<R[]> {
+  const read = async (last?: R) => source.rows.parse(await db.rows(pageAfter(db, source, own, last)))
+  for (let rows = first ?? (await read()); ; rows = await read(rows.at(-1))) {
     yield rows
-    after = rows.at(-1) ?? null
     if (rows.length < PAGE) return
   }
 }
 
+const LongRows = z.array(z.object({ n: z.number(), text: z.string() }))
+
 /**
- * The same for rows with a column that can be long. Long columns are read separately, as many rows at once as
- * fit. `long` reads them: it returns `text`, and `n`, the index among the rows that it gets. Throws if a row
- * was deleted in between.
+ * Reads all pages with the content of the long column. Long texts are read separately, as many at once as
+ * fit. Throws if a row was deleted in between.
  */
-export async function* longPagesOf<R extends Sized>(
-  read: (after: R | null) => Promise<R[]>,
-  long: (rows: readonly R[]) => Promise<unknown[]>,
-): AsyncGenerator<(R & { text: string })[]> {
-  for await (const rows of pagesOf(read))
-    for (const some of packsOf(rows, MOST_AT_ONCE, ({ bytes }) => bytes)) yield await whole(some, long)
+async function* longPagesOf<R extends Sized, C>(
+  db: TenantDatabase,
+  source: LongSource<R, C>,
+  own: readonly unknown[],
+  first?: R[],
+): AsyncGenerator<(R & { content: C })[]> {
+  for await (const page of pagesOf(db, source, own, first))
+    for (const rows of packsOf(page, MOST_AT_ONCE, ({ bytes }) => bytes)) {
+      const missing = rows.filter(({ text }) => text === null)
+      const keys = missing.map((row) => source.key.map((name) => row[name]))
+      const read = db.statement(source.long, own[0], JSON.stringify(keys))
+      const found = LongRows.parse(missing.length === 0 ? [] : await db.rows(read))
+      const texts = new Map(found.map(({ n, text }) => [missing[n], text]))
+      yield rows.map((row) => {
+        const text = row.text ?? texts.get(row)
+        if (text === undefined) throw new Error('a part of the export was deleted while it was read')
+        return { ...row, content: source.content.parse(text) }
+      })
+    }
 }
 
-async function whole<R extends Sized>(
-  rows: readonly R[],
-  long: (rows: readonly R[]) => Promise<unknown[]>,
-): Promise<(R & { text: string })[]> {
-  const missing = rows.filter(({ text }) => text === null)
-  const found = LongRows.parse(missing.length === 0 ? [] : await long(missing))
-  const texts = new Map(found.map(({ n, text }) => [missing[n], text]))
-  return rows.map((row) => {
-    const text = row.text ?? texts.get(row)
-    if (text === undefined) throw new Error('a part of the export was deleted while it was read')
-    return { ...row, text }
-  })
-}
+/** SQL that reads a long column of the rows of the user ?1 with these keys. */
+const longIn = (table: string, column: string, key: readonly string[]) => `
+  SELECT asked.key AS n, l.${column} AS text FROM json_each(?2) asked CROSS JOIN ${table} l
+    ON l.user_iid = ${bytesOf('?1')} AND ${key.map((name, n) => `l.${name} = asked.value ->> ${n}`).join(' AND ')}`
 
 const OF_USER = 'user_iid = (SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2)'
 const BOOSTS = `SELECT ${BOOST_COLUMNS}, deleted FROM points_boosts WHERE ${OF_USER} ORDER BY no`
@@ -71,25 +109,6 @@ const RUNS = `SELECT ${RUN_COLUMNS}, r.lost FROM streak_runs r WHERE ${OF_USER} 
 const PAUSES = `SELECT id, start, "end", deleted FROM streak_pauses WHERE ${OF_USER} ORDER BY start, id`
 const KEYS = `
   SELECT id, prefix, scope, expires, created FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2 ORDER BY no`
-
-const WAITING = `
-  SELECT i.no, e.key AS nth, i.batch_id AS batchId, i."offset" + e.key AS position, ${textOf('e.value', '')}
-  FROM inbox i, json_each(i.events) e
-  WHERE i.tenant_id = ?1 AND i.no >= ?4 AND instr(i.events, ?3) > 0 AND e.key >= i.done
-    AND (i.no > ?4 OR e.key > ?5) AND e.value ->> '$.body.user.id' = ?2
-  ORDER BY i.no, e.key LIMIT ${PAGE}`
-const LONG_WAITING = `
-  SELECT asked.key AS n, i.events -> ('$[' || (asked.value ->> 1) || ']') AS text FROM json_each(?2) asked
-  CROSS JOIN inbox i ON i.no = asked.value ->> 0 AND i.tenant_id = ?1`
-const PARKED = `
-  SELECT batch_id AS batchId, position, reason, ${textOf('event', '')} FROM parked_events
-  WHERE tenant_id = ?1 AND (batch_id, position) > (?4, ?5) AND instr(event, ?3) > 0
-    AND event ->> '$.body.user.id' = ?2
-  ORDER BY batch_id, position LIMIT ${PAGE}`
-const LONG_PARKED = `
-  SELECT asked.key AS n, p.event AS text FROM json_each(?2) asked CROSS JOIN parked_events p
-    ON p.tenant_id = ?1
-    AND p.batch_id = asked.value ->> 0 AND p.position = asked.value ->> 1`
 
 const RunRows = z.array(LostRunRow)
 const BoostRows = z.array(BoostRow.extend({ deleted: Moment.nullable() }))
@@ -120,10 +139,43 @@ const SentEvent = json(
   }),
 )
 const place = { batchId: z.string(), position: z.number() }
-const WaitingRows = z.array(z.object({ no: z.number(), nth: z.number(), ...place, ...text }))
-const ParkedRows = z.array(z.object({ ...place, reason: z.string(), ...text }))
-type Waiting = z.output<typeof WaitingRows>[number]
-type Parked = z.output<typeof ParkedRows>[number]
+const Waiting = z.object({ no: z.number(), nth: z.number(), ...place, ...text })
+const Parked = z.object({ ...place, reason: z.string(), ...text })
+type Waiting = z.output<typeof Waiting>
+type Parked = z.output<typeof Parked>
+
+// `instr` skips rows that can't contain an event of the user: most rows. They are not parsed.
+const WAITING = {
+  sql: `
+  SELECT i.no, e.key AS nth, i.batch_id AS batchId, i."offset" + e.key AS position, ${textOf('e.value')}
+  FROM inbox i, json_each(i.events) e
+  WHERE i.tenant_id = ?1 AND i.no >= ?4 AND instr(i.events, ?3) > 0 AND e.key >= i.done
+    AND (i.no > ?4 OR e.key > ?5) AND e.value ->> '$.body.user.id' = ?2
+  ORDER BY i.no, e.key LIMIT ${PAGE}`,
+  rows: z.array(Waiting),
+  key: ['no', 'nth'],
+  begin: [0, -1],
+  long: `
+  SELECT asked.key AS n, i.events -> ('$[' || (asked.value ->> 1) || ']') AS text FROM json_each(?2) asked
+  CROSS JOIN inbox i ON i.no = asked.value ->> 0 AND i.tenant_id = ?1`,
+  content: SentEvent,
+} satisfies LongSource<Waiting, unknown>
+const PARKED = {
+  sql: `
+  SELECT batch_id AS batchId, position, reason, ${textOf('event')} FROM parked_events
+  WHERE tenant_id = ?1 AND (batch_id, position) > (?4, ?5) AND instr(event, ?3) > 0
+    AND event ->> '$.body.user.id' = ?2
+  ORDER BY batch_id, position LIMIT ${PAGE}`,
+  rows: z.array(Parked),
+  key: ['batchId', 'position'],
+  begin: ['', -1],
+  long: `
+  SELECT asked.key AS n, p.event AS text FROM json_each(?2) asked CROSS JOIN parked_events p
+    ON p.tenant_id = ?1 AND p.batch_id = asked.value ->> 0 AND p.position = asked.value ->> 1`,
+  content: json(z.unknown()),
+} satisfies LongSource<Parked, unknown>
+/** The parameters of both before the key. */
+const sentBy = (db: TenantDatabase, userId: string) => [db.tenantId, userId, JSON.stringify(userId)]
 
 /**
  * The stored data of a user, without the log, the ledger and idempotency keys, which may be long. Of waiting
@@ -139,19 +191,6 @@ export type Held = {
   parked: Parked[]
 }
 
-const waitingAfter = (db: TenantDatabase, userId: string, after: Waiting | null) =>
-  db.statement(WAITING, db.tenantId, userId, JSON.stringify(userId), after?.no ?? 0, after?.nth ?? -1)
-
-const parkedAfter = (db: TenantDatabase, userId: string, after: Parked | null) =>
-  db.statement(
-    PARKED,
-    db.tenantId,
-    userId,
-    JSON.stringify(userId),
-    after?.batchId ?? '',
-    after?.position ?? -1,
-  )
-
 /** The statements of the parts that are in the user's own database. */
 const ownParts = (db: TenantDatabase, userId: string, systemNow: Instant) => ({
   user: userStatement(db, userId, systemNow),
@@ -163,8 +202,8 @@ const ownParts = (db: TenantDatabase, userId: string, systemNow: Instant) => ({
 /** The statements of the parts that are in the first database. */
 const firstParts = (home: TenantDatabase, userId: string) => ({
   keys: home.statement(KEYS, home.tenantId, userId),
-  waiting: waitingAfter(home, userId, null),
-  parked: parkedAfter(home, userId, null),
+  waiting: pageAfter(home, WAITING, sentBy(home, userId)),
+  parked: pageAfter(home, PARKED, sentBy(home, userId)),
 })
 
 /** How often a user is read again because the user changed while the first database was read. */
@@ -188,7 +227,7 @@ export async function readHeld(
     const own = await db.batchOf(ownParts(db, userId, systemNow))
     const first = await home.batchOf(firstParts(home, userId))
     const held = heldOf({ ...own, ...first })
-    if (held === null || tries === TRIES || (await isUnchanged(db, held.user))) return held
+    if (held === null || tries === TRIES || (await isPresent(db, held.user, held.user.seq))) return held
   }
 }
 
@@ -204,8 +243,8 @@ function heldOf(results: Record<Part, D1Result>): Held | null {
     runs: RunRows.parse(runs.results),
     pauses: PauseRows.parse(pauses.results),
     keys: KeyRows.parse(keys.results),
-    waiting: WaitingRows.parse(waiting.results),
-    parked: ParkedRows.parse(parked.results),
+    waiting: WAITING.rows.parse(waiting.results),
+    parked: PARKED.rows.parse(parked.results),
   }
 }
 
@@ -219,22 +258,13 @@ export async function* waitingPages(
   { user, waiting }: Pick<Held, 'user' | 'waiting'>,
 ) {
   const isLater = waiting.length === PAGE || waiting.some(({ text }) => text === null)
-  const found = longPagesOf<Waiting>(
-    async (after) =>
-      after === null ? waiting : WaitingRows.parse(await home.rows(waitingAfter(home, user.id, after))),
-    (rows) => {
-      const places = rows.map(({ no, nth }) => [no, nth])
-      return home.rows(home.statement(LONG_WAITING, home.tenantId, JSON.stringify(places)))
-    },
-  )
-  for await (const page of found) {
-    const events = page.map(({ batchId, position, text }) => {
-      return { batchId, position, event: SentEvent.parse(text) }
-    })
+  for await (const page of longPagesOf(home, WAITING, sentBy(home, user.id), waiting)) {
+    const events = page.map(({ batchId, position, content: event }) => ({ batchId, position, event }))
     const counted = db.name === home.name ? new Set() : await recordedOf(db, user, events)
     yield events.filter(({ event }) => !counted.has(event.eventId))
   }
-  if (isLater && !(await isUnchanged(db, user))) throw new Error('events were processed while they were read')
+  if (isLater && !(await isPresent(db, user, user.seq)))
+    throw new Error('events were processed while they were read')
 }
 
 /** A step of the inbox has stored these in the log and not removed them yet (B6). The log exports them. */
@@ -251,39 +281,150 @@ async function recordedOf(
 
 /** A user's parked events. */
 export async function* parkedPages(db: TenantDatabase, { user, parked }: Pick<Held, 'user' | 'parked'>) {
-  const found = longPagesOf<Parked>(
-    async (after) =>
-      after === null ? parked : ParkedRows.parse(await db.rows(parkedAfter(db, user.id, after))),
-    (rows) => {
-      const places = rows.map(({ batchId, position }) => [batchId, position])
-      return db.rows(db.statement(LONG_PARKED, db.tenantId, JSON.stringify(places)))
-    },
-  )
-  for await (const page of found) {
-    yield page.map(({ batchId, position, reason, text }) => ({
+  for await (const page of longPagesOf(db, PARKED, sentBy(db, user.id), parked))
+    yield page.map(({ batchId, position, content, reason }) => ({
       batchId,
       position,
-      event: JSON.parse(text),
+      event: content,
       reason,
     }))
-  }
 }
 
-const UNCHANGED = 'SELECT 1 FROM users WHERE tenant_id = ?1 AND id = ?2 AND iid = ?3 AND seq = ?4'
+const PRESENT = `
+  SELECT 1 FROM users WHERE tenant_id = ?1 AND id = ?2 AND iid = ?3 AND (?4 IS NULL OR seq = ?4)`
 
-async function isUnchanged(
-  db: TenantDatabase,
-  { id, iid, seq }: Pick<UserState, 'id' | 'iid' | 'seq'>,
-): Promise<boolean> {
-  return (await db.rows(db.statement(UNCHANGED, db.tenantId, id, iid, seq))).length > 0
-}
-
-const PRESENT = 'SELECT 1 FROM users WHERE tenant_id = ?1 AND id = ?2 AND iid = ?3'
-
-/** Whether the user has not been erased since. */
+/** Whether the user has not been erased since, and with a `seq`, not changed either. */
 export async function isPresent(
   db: TenantDatabase,
   { id, iid }: Pick<UserState, 'id' | 'iid'>,
+  seq: number | null = null,
 ): Promise<boolean> {
-  return (await db.rows(db.statement(PRESENT, db.tenantId, id, iid))).length > 0
+  return (await db.rows(db.statement(PRESENT, db.tenantId, id, iid, seq))).length > 0
 }
+
+/** The user whose rows are read, up to the change `seq`. */
+type ReadUser = Pick<UserState, 'iid' | 'seq'>
+
+const OWN = `user_iid = ${bytesOf('?1')}`
+const EVENT_COLUMNS = `
+  SELECT hex(id) AS id, metric_no AS metricNo, ${idOf('metrics', 'metric_no')} AS metricId, at, seq, value,
+    utc_offset AS utcOffset, streak, ${textOf('attributes', '{}')}`
+const EVENTS = `${EVENT_COLUMNS}
+  FROM events WHERE ${OWN} AND (metric_no, at, seq) > (?3, ?4, ?5) AND seq <= ?2
+  ORDER BY metric_no, at, seq LIMIT ${PAGE}`
+const VOIDED = `${EVENT_COLUMNS}, voided_at AS voidedAt, reason
+  FROM voided_events WHERE ${OWN} AND id > unhex(?3, '-') AND voided_seq <= ?2 ORDER BY id LIMIT ${PAGE}`
+const LONG_VOIDED = `
+  SELECT asked.key AS n, l.attributes AS text FROM json_each(?2) asked CROSS JOIN voided_events l
+    ON l.user_iid = ${bytesOf('?1')} AND l.id = ${bytesOf('asked.value ->> 0')}`
+
+const EventRow = z.object({
+  id: HexId,
+  metricNo: z.number(),
+  metricId: z.string(),
+  at: Moment,
+  seq: z.number(),
+  value: z.number().transform(micros),
+  utcOffset: z.number(),
+  streak: json(z.array(StoredStreakEntry)).nullable(),
+  ...text,
+})
+const VoidedRow = EventRow.extend({ voidedAt: Moment, reason: z.string().nullable() })
+const Attributes = json(z.record(z.string(), z.string()))
+
+/** A user's events, by metric and time. `content` is the attributes. */
+export const eventPages = (db: TenantDatabase, { iid, seq }: ReadUser) =>
+  longPagesOf(
+    db,
+    {
+      sql: EVENTS,
+      rows: z.array(EventRow),
+      key: ['metricNo', 'at', 'seq'],
+      begin: [0, 0, 0],
+      long: longIn('events', 'attributes', ['metric_no', 'at', 'seq']),
+      content: Attributes,
+    },
+    [iid, seq],
+  )
+
+/** A user's voided events, in order of their ids. `content` is the attributes. */
+export const voidedPages = (db: TenantDatabase, { iid, seq }: ReadUser) =>
+  longPagesOf(
+    db,
+    {
+      sql: VOIDED,
+      rows: z.array(VoidedRow),
+      key: ['id'],
+      begin: [''],
+      long: LONG_VOIDED,
+      content: Attributes,
+    },
+    [iid, seq],
+  )
+
+const AWARDS = `
+  SELECT ${LEDGER_COLUMNS}, system_no AS systemNo, ${idOf('points_systems', 'system_no')} AS systemId,
+    position, levels, ${textOf('boosts', '[]')}
+  FROM awards WHERE ${OWN} AND (system_no, at, seq, position) > (?3, ?4, ?5, ?6) AND seq <= ?2
+  ORDER BY system_no, at, seq, position LIMIT ${PAGE}`
+
+const AwardRow = LedgerRow.omit({ triggerVersion: true, boosts: true }).extend({
+  systemNo: z.number(),
+  systemId: z.string(),
+  position: z.number(),
+  levels: json(ReachedLevels).nullable(),
+  ...text,
+})
+
+/** A user's awards, by points system and time. `content` is the boosts. */
+export const awardPages = (db: TenantDatabase, { iid, seq }: ReadUser) =>
+  longPagesOf(
+    db,
+    {
+      sql: AWARDS,
+      rows: z.array(AwardRow),
+      key: ['systemNo', 'at', 'seq', 'position'],
+      begin: [0, 0, 0, 0],
+      long: longIn('awards', 'boosts', ['system_no', 'at', 'seq', 'position']),
+      content: json(z.array(PointsBoost)),
+    },
+    [iid, seq],
+  )
+
+const CHANGES = `
+  SELECT at, seq, position, ${textOf('entries')} FROM user_changes
+  WHERE ${OWN} AND (at, seq, position) > (?3, ?4, ?5) AND seq <= ?2 ORDER BY at, seq, position LIMIT ${PAGE}`
+
+/** A user's history without the log, the ledger and past streaks, by time (X2). */
+export const changePages = (db: TenantDatabase, { iid, seq }: ReadUser) =>
+  longPagesOf(
+    db,
+    {
+      sql: CHANGES,
+      rows: z.array(z.object({ at: Moment, seq: z.number(), position: z.number(), ...text })),
+      key: ['at', 'seq', 'position'],
+      begin: [0, 0, -1],
+      long: longIn('user_changes', 'entries', ['at', 'seq', 'position']),
+      content: json(StoredHistoryRow),
+    },
+    [iid, seq],
+  )
+
+const USED_KEYS = `
+  SELECT metric_no AS no, ${idOf('metrics', 'metric_no')} AS metricId, key, hex(event_id) AS eventId
+  FROM idempotency_keys WHERE ${OWN} AND (metric_no, key) > (?2, ?3) ORDER BY metric_no, key LIMIT ${PAGE}`
+const ADJUSTMENT_KEYS = `
+  SELECT system_no AS no, ${idOf('points_systems', 'system_no')} AS systemId, key, hex(award_id) AS awardId
+  FROM adjustment_keys WHERE ${OWN} AND (system_no, key) > (?2, ?3) ORDER BY system_no, key LIMIT ${PAGE}`
+
+const key = { no: z.number(), key: z.string() }
+const UsedKeys = z.array(z.object({ ...key, metricId: z.string(), eventId: HexId }))
+const AdjustmentKeys = z.array(z.object({ ...key, systemId: z.string(), awardId: HexId }))
+
+/** A user's idempotency keys, by metric and key. May include keys that were first used during the export. */
+export const usedKeyPages = (db: TenantDatabase, { iid }: ReadUser) =>
+  pagesOf(db, { sql: USED_KEYS, rows: UsedKeys, key: ['no', 'key'], begin: [0, ''] }, [iid])
+
+/** The idempotency keys of a user's adjustments, by points system and key (V1). */
+export const adjustmentKeyPages = (db: TenantDatabase, { iid }: ReadUser) =>
+  pagesOf(db, { sql: ADJUSTMENT_KEYS, rows: AdjustmentKeys, key: ['no', 'key'], begin: [0, ''] }, [iid])

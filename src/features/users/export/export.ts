@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { userResponse } from '../../../api/shapes/users'
 import { Streamed } from '../../../api/streams'
 import { configurationOf } from '../../../configuration/configuration'
+import { NOTIFICATION_CHANNELS } from '../../../configuration/enumerations'
 import type { Configuration, Leaderboard } from '../../../configuration/model'
 import type { HeldAsked, HeldRun, HeldRuns } from '../../../leaderboards/board'
 import { asked } from '../../../leaderboards/leaderboards'
@@ -12,40 +13,51 @@ import { systemNow } from '../../../lib/system-clock'
 import { dateOfDay, uncheckedDateAt } from '../../../lib/zone'
 import type { Scope } from '../../../platform/context'
 import { OPEN_END } from '../../../rules/points/boosts.rules'
-import type { UserState } from '../../../rules/state'
+import type { Counter, UserState } from '../../../rules/state'
 import { ANY_METRIC, type StreakRun } from '../../../rules/streaks/streak-state.rules'
 import type { StoredStreakEntry } from '../../../store/events.sql.ts'
+import type {
+  Destination,
+  HeldMessage,
+  Held as HeldMessages,
+  Place,
+} from '../../../webhooks/delivery/messages'
+import { deliveryQueueOf } from '../../../webhooks/delivery/queue'
 import { userStreak } from '../../streaks/streaks.routes'
-import { type Held, isPresent, parkedPages, readHeld, waitingPages } from './export.sql.ts'
 import {
   adjustmentKeyPages,
   awardPages,
   changePages,
-  deliveries,
   eventPages,
-  notifications,
+  type Held,
+  isPresent,
+  parkedPages,
+  readHeld,
   usedKeyPages,
   voidedPages,
-} from './logs.sql.ts'
+  waitingPages,
+} from './export.sql.ts'
 import type { UserExport } from './shape'
 
 type Export = z.input<typeof UserExport>
 
-/** The keys of configured items by their ids; null if the item was deleted. */
-type Keys = Record<'metric' | 'system' | 'achievement' | 'attribute', (id: string) => string | null>
-
-function keysOf(config: Configuration): Keys {
+/** The ids of configured items with their keys; null if the item was deleted. */
+function namesOf({ metrics, systems, achievements, attributes }: Configuration) {
   const keyIn = (list: readonly { id: string; key: string }[]) => {
     const keys = new Map(list.map(({ id, key }) => [id, key]))
     return (id: string) => keys.get(id) ?? null
   }
+  const [ofMetric, ofSystem] = [keyIn(metrics), keyIn(systems)]
+  const [ofAchievement, ofAttribute] = [keyIn(achievements), keyIn(attributes)]
   return {
-    metric: keyIn(config.metrics),
-    system: keyIn(config.systems),
-    achievement: keyIn(config.achievements),
-    attribute: keyIn(config.attributes),
+    metric: (metricId: string) => ({ metricId, metricKey: ofMetric(metricId) }),
+    system: (systemId: string) => ({ systemId, systemKey: ofSystem(systemId) }),
+    achievement: (achievementId: string) => ({ achievementId, achievementKey: ofAchievement(achievementId) }),
+    attributes: (values: Iterable<readonly [string, string]>) =>
+      [...values].map(([id, value]) => ({ id, key: ofAttribute(id), value })),
   }
 }
+type Names = ReturnType<typeof namesOf>
 
 /**
  * A moment in UTC and on the user's clock at that time (E8). Called for up to a million events, so the date
@@ -57,43 +69,27 @@ const momentOf = ({ at, utcOffset }: { at: Instant; utcOffset: number }) => ({
   utcOffsetMinutes: utcOffset,
 })
 
-const attributesOf = (keys: Keys, values: Iterable<readonly [string, string]>) =>
-  [...values].map(([id, value]) => ({ id, key: keys.attribute(id), value }))
+const inUnits = ({ total, highest }: Counter) => ({ total: fromMicros(total), highest: fromMicros(highest) })
 
 /** A user's running totals and completed achievements. */
-function totalsOf(
-  keys: Keys,
-  { metrics, counters, points, achievements, revoked }: UserState,
-): Pick<Export, 'metrics' | 'counters' | 'points' | 'achievements' | 'revokedAchievements'> {
-  return {
-    metrics: [...metrics].map(([metricId, { total, highest }]) => ({
-      metricId,
-      metricKey: keys.metric(metricId),
-      total: fromMicros(total),
-      highest: fromMicros(highest),
-    })),
-    counters: [...counters].map(([id, { total, highest }]) => ({
-      id,
-      total: fromMicros(total),
-      highest: fromMicros(highest),
-    })),
-    points: [...points].map(([systemId, total]) => ({ systemId, systemKey: keys.system(systemId), total })),
-    achievements: [...achievements].map(([achievementId, { id, ...at }]) => ({
-      id,
-      achievementId,
-      achievementKey: keys.achievement(achievementId),
-      ...momentOf(at),
-    })),
-    revokedAchievements: [...revoked].map((mark) => {
-      const [achievementId = mark, triggerId = null] = mark.split(' ')
-      return { achievementId, achievementKey: keys.achievement(achievementId), triggerId }
-    }),
-  }
-}
+const totalsOf = (names: Names, { metrics, counters, points, achievements, revoked }: UserState) => ({
+  metrics: [...metrics].map(([id, counter]) => ({ ...names.metric(id), ...inUnits(counter) })),
+  counters: [...counters].map(([id, counter]) => ({ id, ...inUnits(counter) })),
+  points: [...points].map(([id, total]) => ({ ...names.system(id), total })),
+  achievements: [...achievements].map(([achievementId, { id, ...at }]) => ({
+    id,
+    ...names.achievement(achievementId),
+    ...momentOf(at),
+  })),
+  revokedAchievements: [...revoked].map((mark) => {
+    const [achievementId = mark, triggerId = null] = mark.split(' ')
+    return { ...names.achievement(achievementId), triggerId }
+  }),
+})
 
 /** A user's preferences, including settings that do not apply now (U7). */
 function preferencesOf(
-  keys: Keys,
+  names: Names,
   { preferences: { notifications, streak } }: UserState,
 ): Export['preferences'] {
   const { enabled, evaluationMode, metrics } = streak
@@ -105,8 +101,7 @@ function preferencesOf(
       ...(evaluationMode !== undefined && { evaluationMode }),
       ...(metrics !== undefined && {
         metrics: metrics.map(({ metricId, threshold }) => ({
-          metricId,
-          metricKey: keys.metric(metricId),
+          ...names.metric(metricId),
           threshold: fromMicros(micros(threshold)),
         })),
       }),
@@ -122,17 +117,14 @@ const runOf = ({ started, first, last, history, length }: StreakRun) => ({
   length,
 })
 
-const exportedStreakEntry = ({
-  pause,
-  ...entry
-}: z.output<typeof StoredStreakEntry>): Export['changes'][number]['streak'][number] => ({
+const exportedStreakEntry = ({ pause, ...entry }: z.output<typeof StoredStreakEntry>) => ({
   ...entry,
   ...(pause && { pause: { id: pause.id, start: dateOfDay(pause.start), end: dateOfDay(pause.end) } }),
 })
 
 /** A user's streak: current, as stored, and past runs. */
 function streakOf(
-  keys: Keys,
+  names: Names,
   { user: { streak }, runs, pauses }: Held,
   now: Export['streak']['now'],
 ): Export['streak'] {
@@ -151,8 +143,7 @@ function streakOf(
           .filter(([metricId]) => metricId !== ANY_METRIC)
           .map(([metricId, change]) => ({
             period: dateOfDay(period),
-            metricId,
-            metricKey: keys.metric(metricId),
+            ...names.metric(metricId),
             change: fromMicros(micros(change)),
           })),
       ),
@@ -178,31 +169,25 @@ function streakOf(
 }
 
 /** The other data of a user that is short: own boosts and keys. */
-function belongingsOf(
-  keys: Keys,
-  { boosts, keys: apiKeys }: Held,
-): Pick<Export, 'boosts' | 'applicationKeys'> {
-  return {
-    boosts: boosts.map(({ id, systemId, name, start, end, multiplier, rounding, ...times }) => ({
-      id,
-      systemId,
-      systemKey: keys.system(systemId),
-      name,
-      start,
-      end: end === OPEN_END ? null : end,
-      multiplier,
-      rounding,
-      created: iso(instant(times.created)),
-      updated: iso(instant(times.updated)),
-      deleted: isoOrNull(times.deleted),
-    })),
-    applicationKeys: apiKeys.map(({ created, expires, ...key }) => ({
-      ...key,
-      expires: isoOrNull(expires),
-      created: iso(created),
-    })),
-  }
-}
+const belongingsOf = (names: Names, { boosts, keys }: Held) => ({
+  boosts: boosts.map(({ id, systemId, name, start, end, multiplier, rounding, ...times }) => ({
+    id,
+    ...names.system(systemId),
+    name,
+    start,
+    end: end === OPEN_END ? null : end,
+    multiplier,
+    rounding,
+    created: iso(instant(times.created)),
+    updated: iso(instant(times.updated)),
+    deleted: isoOrNull(times.deleted),
+  })),
+  applicationKeys: keys.map(({ created, expires, ...key }) => ({
+    ...key,
+    expires: isoOrNull(expires),
+    created: iso(created),
+  })),
+})
 
 /** The leaderboards that are read at once. */
 const BOARDS = 10
@@ -226,47 +211,39 @@ export async function exportUser(scope: Scope, held: Held): Promise<Streamed<Exp
   const home = databases.home(db.tenantId)
   const { user } = held
   const config = await configurationOf(scope)
-  const keys = keysOf(config)
+  const names = namesOf(config)
   return new Streamed<Export>({
     exported: iso(now),
     user: userResponse(config, user),
-    attributes: attributesOf(keys, user.profile.attributes),
-    preferences: preferencesOf(keys, user),
-    ...totalsOf(keys, user),
-    streak: streakOf(keys, held, await userStreak(scope, user, PERIODS)),
-    ...belongingsOf(keys, held),
-    waitingEvents: mapped(
-      waitingPages(db, home, held),
-      ({ batchId, position, event: { metricKey, idempotencyKey, body } }) => ({
-        batchId,
-        position,
-        key: metricKey,
-        idempotencyKey,
-        ...body,
-      }),
-    ),
+    attributes: names.attributes(user.profile.attributes),
+    preferences: preferencesOf(names, user),
+    ...totalsOf(names, user),
+    streak: streakOf(names, held, await userStreak(scope, user, PERIODS)),
+    ...belongingsOf(names, held),
+    waitingEvents: mapped(waitingPages(db, home, held), ({ batchId, position, event }) => {
+      const { metricKey: key, idempotencyKey, body } = event
+      return { batchId, position, key, idempotencyKey, ...body }
+    }),
     parkedEvents: parkedPages(home, held),
-    events: mapped(eventPages(db, user), (event) => exportedEvent(keys, event)),
+    events: mapped(eventPages(db, user), (event) => exportedEvent(names, event)),
     voidedEvents: mapped(voidedPages(db, user), (event) => ({
-      ...exportedEvent(keys, event),
+      ...exportedEvent(names, event),
       voided: iso(event.voidedAt),
       reason: event.reason,
     })),
-    awards: mapped(awardPages(db, user), (award) => exportedAward(keys, award)),
-    changes: mapped(changePages(db, user), ({ at, fields, streak }) => ({
+    awards: mapped(awardPages(db, user), (award) => exportedAward(names, award)),
+    changes: mapped(changePages(db, user), ({ at, content: { fields, streak } }) => ({
       date: iso(at),
       fields: fields.map(([field, before, after]) => ({ field, before, after })),
       streak: streak.map(exportedStreakEntry),
     })),
     idempotencyKeys: mapped(usedKeyPages(db, user), ({ metricId, key, eventId }) => ({
-      metricId,
-      metricKey: keys.metric(metricId),
+      ...names.metric(metricId),
       key,
       eventId,
     })),
     adjustmentKeys: mapped(adjustmentKeyPages(db, user), ({ systemId, key, awardId }) => ({
-      systemId,
-      systemKey: keys.system(systemId),
+      ...names.system(systemId),
       key,
       awardId,
     })),
@@ -286,25 +263,23 @@ async function* mapped<T, R>(
 type Rows<P extends (...args: never) => AsyncGenerator<unknown[]>> =
   ReturnType<P> extends AsyncGenerator<(infer R)[]> ? R : never
 
-const exportedEvent = (keys: Keys, event: Rows<typeof eventPages>): Export['events'][number] => ({
+const exportedEvent = (names: Names, event: Rows<typeof eventPages>) => ({
   id: event.id,
-  metricId: event.metricId,
-  metricKey: keys.metric(event.metricId),
+  ...names.metric(event.metricId),
   value: fromMicros(event.value),
   ...momentOf(event),
-  attributes: attributesOf(keys, Object.entries(event.attributes)),
+  attributes: names.attributes(Object.entries(event.content)),
   streak: (event.streak ?? []).map(exportedStreakEntry),
 })
 
-const exportedAward = (keys: Keys, award: Rows<typeof awardPages>): Export['awards'][number] => ({
+const exportedAward = (names: Names, award: Rows<typeof awardPages>) => ({
   id: award.id,
-  systemId: award.systemId,
-  systemKey: keys.system(award.systemId),
+  ...names.system(award.systemId),
   triggerId: award.triggerId,
   awarded: award.awarded,
   total: award.total,
   ...momentOf(award),
-  boosts: award.boosts,
+  boosts: award.content,
   counter:
     award.counterBefore === null || award.counterAfter === null
       ? null
@@ -316,6 +291,45 @@ const exportedAward = (keys: Keys, award: Rows<typeof awardPages>): Export['awar
     reason: award.reason,
     reverses: award.reverses,
   }),
+})
+
+/** Deliveries of webhook events about a user, sent and pending, by webhook, oldest first. */
+async function* deliveries(
+  scope: Scope,
+  { webhooks }: Configuration,
+  user: UserState,
+): AsyncGenerator<Export['deliveries']> {
+  const tenantId = scope.tenant.id
+  for (const { id: webhookId } of webhooks)
+    for await (const page of messages(scope, { kind: 'webhook', tenantId, webhookId }, user))
+      yield page.map((message) => ({ webhookId, event: message.event, ...deliveryOf(message) }))
+}
+
+/** Notifications to a user, sent and pending, by channel, oldest first. */
+async function* notifications(scope: Scope, user: UserState): AsyncGenerator<Export['notifications']> {
+  for (const channel of NOTIFICATION_CHANNELS)
+    for await (const page of messages(scope, { kind: channel, tenantId: scope.tenant.id }, user))
+      yield page.map((message) => ({ channel, type: message.event, ...deliveryOf(message) }))
+}
+
+async function* messages(
+  scope: Scope,
+  destination: Destination,
+  { iid }: UserState,
+): AsyncGenerator<HeldMessage[]> {
+  for (let after: Place | null = null; ; ) {
+    const found: HeldMessages = await deliveryQueueOf(scope, destination).held({ iid, after })
+    yield found.messages
+    after = found.messages.at(-1)?.place ?? null
+    if (!found.hasMore) return
+  }
+}
+
+const deliveryOf = ({ place: _, event: __, body, created, nextAttempt, ...rest }: HeldMessage) => ({
+  ...rest,
+  created: iso(created),
+  nextAttempt: isoOrNull(nextAttempt),
+  payload: JSON.parse(body),
 })
 
 /** Throws at the end if the user was erased in between: the places may be incomplete then. */

@@ -16,11 +16,16 @@ import type { ExportedField } from '../../../store/user-data/register'
 /** The key of a configured item; null if the item was deleted. Its id stays. */
 const Key = z.string().nullable()
 
+const metric = { metricId: UuidResponse, metricKey: Key }
+const system = { systemId: UuidResponse, systemKey: Key }
+const achievement = { achievementId: UuidResponse, achievementKey: Key }
+const days = { start: DateResponse, end: DateResponse }
+
 /** A moment: in UTC, and on the user's clock at that time (E8). */
 const moment = { date: Timestamp, localDate: DateResponse, utcOffsetMinutes: z.int() }
 
 const ExportedAttribute = z.object({ id: UuidResponse, key: Key, value: z.string() })
-const Threshold = z.object({ metricId: UuidResponse, metricKey: Key, threshold: z.number() })
+const Threshold = z.object({ ...metric, threshold: z.number() })
 
 /** An effect of an event or another change on the streak. `kind` decides which other fields it has (X2). */
 const ExportedStreakEntry = z
@@ -29,7 +34,7 @@ const ExportedStreakEntry = z
     length: z.int().optional(),
     earned: z.int().optional(),
     freezes: z.int().optional(),
-    pause: z.object({ id: UuidResponse, start: DateResponse, end: DateResponse }).optional(),
+    pause: z.object({ id: UuidResponse, ...days }).optional(),
   })
   .meta({ id: 'ExportedStreakEntry' })
 
@@ -47,8 +52,7 @@ const ExportedChange = z
 const ExportedEvent = z
   .object({
     id: UuidResponse,
-    metricId: UuidResponse,
-    metricKey: Key,
+    ...metric,
     value: z.number(),
     ...moment,
     attributes: z.array(ExportedAttribute),
@@ -59,8 +63,7 @@ const ExportedEvent = z
 const ExportedAward = z
   .object({
     id: UuidResponse,
-    systemId: UuidResponse,
-    systemKey: Key,
+    ...system,
     /** Null for an adjustment. A reversal has the trigger of the award that it reverses. */
     triggerId: UuidResponse.nullable(),
     awarded: z.int32(),
@@ -105,9 +108,7 @@ const ExportedStreak = z
         restored: Timestamp.nullable(),
       }).nullable(),
       freezes: z.int(),
-      sums: z.array(
-        z.object({ period: DateResponse, metricId: UuidResponse, metricKey: Key, change: z.number() }),
-      ),
+      sums: z.array(z.object({ period: DateResponse, ...metric, change: z.number() })),
       zoneChanges: z.array(z.object({ date: Timestamp, from: DateResponse, to: DateResponse })),
       /** The last date that travel spared (S11). */
       spared: DateResponse.nullable(),
@@ -115,9 +116,7 @@ const ExportedStreak = z
       altered: Timestamp.nullable(),
     }),
     past: z.array(ExportedStreakRun.extend({ lost: Timestamp.nullable() })),
-    pauses: z.array(
-      z.object({ id: UuidResponse, start: DateResponse, end: DateResponse, deleted: Timestamp.nullable() }),
-    ),
+    pauses: z.array(z.object({ id: UuidResponse, ...days, deleted: Timestamp.nullable() })),
   })
   .meta({ id: 'ExportedStreak' })
 
@@ -132,8 +131,7 @@ const ExportedKey = z.object({
 const ExportedBoost = z
   .object({
     id: UuidResponse,
-    systemId: UuidResponse,
-    systemKey: Key,
+    ...system,
     name: z.string(),
     start: DateResponse,
     end: DateResponse.nullable(),
@@ -206,18 +204,12 @@ export const UserExport = z
         metrics: z.array(Threshold).optional(),
       }),
     }),
-    metrics: z.array(
-      z.object({ metricId: UuidResponse, metricKey: Key, total: z.number(), highest: z.number() }),
-    ),
+    metrics: z.array(z.object({ ...metric, total: z.number(), highest: z.number() })),
     counters: z.array(z.object({ id: UuidResponse, total: z.number(), highest: z.number() })),
-    points: z.array(z.object({ systemId: UuidResponse, systemKey: Key, total: z.int32() })),
+    points: z.array(z.object({ ...system, total: z.int32() })),
     streak: ExportedStreak,
-    achievements: z.array(
-      z.object({ id: UuidResponse, achievementId: UuidResponse, achievementKey: Key, ...moment }),
-    ),
-    revokedAchievements: z.array(
-      z.object({ achievementId: UuidResponse, achievementKey: Key, triggerId: UuidResponse.nullable() }),
-    ),
+    achievements: z.array(z.object({ id: UuidResponse, ...achievement, ...moment })),
+    revokedAchievements: z.array(z.object({ ...achievement, triggerId: UuidResponse.nullable() })),
     boosts: z.array(ExportedBoost),
     applicationKeys: z.array(ExportedKey),
     waitingEvents: z.array(ExportedWaitingEvent),
@@ -226,12 +218,8 @@ export const UserExport = z
     voidedEvents: z.array(ExportedVoidedEvent),
     awards: z.array(ExportedAward),
     changes: z.array(ExportedChange),
-    idempotencyKeys: z.array(
-      z.object({ metricId: UuidResponse, metricKey: Key, key: z.string(), eventId: UuidResponse }),
-    ),
-    adjustmentKeys: z.array(
-      z.object({ systemId: UuidResponse, systemKey: Key, key: z.string(), awardId: UuidResponse }),
-    ),
+    idempotencyKeys: z.array(z.object({ ...metric, key: z.string(), eventId: UuidResponse })),
+    adjustmentKeys: z.array(z.object({ ...system, key: z.string(), awardId: UuidResponse })),
     deliveries: z.array(ExportedDelivery),
     notifications: z.array(ExportedNotification),
     leaderboards: z.array(ExportedPlace),
