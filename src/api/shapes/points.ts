@@ -19,7 +19,7 @@ import { PAGES } from '../../lib/limits'
 import type { Change } from '../../rules/change.rules'
 import { levelOf, type StoredAward } from '../../rules/points/points.rules'
 import type { AwardRecord } from '../../rules/state'
-import { Timestamp } from '../fields'
+import { Timestamp, UuidResponse } from '../fields'
 import { booleanQuery, integerQuery, UserAttributesQuery } from '../queries'
 import { AttributeFilterResponse, filtersResponse } from './attributes'
 
@@ -67,6 +67,14 @@ export const PointsTrigger = z
     updated: Timestamp,
   })
   .meta({ id: 'PointsTrigger' })
+
+/** A level as it was when a user reached or left it. */
+export const LevelThen = z.object({
+  id: UuidResponse,
+  key: z.string(),
+  name: z.string(),
+  points: z.int32(),
+})
 
 /** A boost with its status as of now (P5). */
 export const PointsBoost = z

@@ -1,6 +1,9 @@
 import * as z from 'zod'
+import { IdOrKey, UserId, Uuid, UuidResponse } from '../../api/fields'
 import { byIdOrKey } from '../../api/resources/drafts.rules'
+import { PointsBoost, PointsTrigger } from '../../api/shapes/points'
 import { configurationOf } from '../../configuration/configuration'
+import { CORRECTION_TYPES } from '../../configuration/enumerations'
 import type { Configuration, Trigger } from '../../configuration/model'
 import { fromMicros, MICROS_PER_UNIT, micros, multiply } from '../../lib/decimal'
 import { errors } from '../../lib/errors'
@@ -11,9 +14,39 @@ import type { TenantDatabase } from '../../platform/database'
 import { bytesOf, HexId, idOf, numberOf } from '../../platform/short-ids'
 import { agreedRounding } from '../../rules/points/boosts.rules'
 import type { AppliedBoost } from '../../rules/state'
-import { StoredAwardRow, triggerForms } from '../../store/awards.sql.ts'
+import { LEDGER_COLUMNS, LedgerRow, triggerForms } from '../../store/awards.sql.ts'
 import { findUser } from '../../store/users/find-user'
-import { type AwardExplanation, eventResponse, momentOf } from './explanations'
+import { eventResponse, LoggedEvent, moment, momentOf } from './timeline-entries'
+
+export const AwardExplanationParams = z.object({
+  id: UserId,
+  key: IdOrKey,
+  awardId: Uuid,
+})
+
+const count = z.number().nullable()
+
+/** Why an award is what it is (X1). */
+export const AwardExplanation = z
+  .object({
+    award: z.object({ id: UuidResponse, awarded: z.int32(), total: z.int32(), ...moment }),
+    event: LoggedEvent.extend({ idempotencyKey: z.string().nullable() })
+      .meta({ id: 'ExplainedEvent' })
+      .nullable(),
+    trigger: PointsTrigger.nullable(),
+    /** Only corrections have these three (V5). */
+    type: z.enum(CORRECTION_TYPES).optional(),
+    reason: z.string().nullable().optional(),
+    reverses: UuidResponse.nullable().optional(),
+    counter: z.object({ before: z.number(), after: z.number() }).nullable(),
+    firings: count,
+    base: count,
+    boosts: z.array(PointsBoost),
+    afterBoosts: count,
+    limit: z.enum(['cap', 'floor']).nullable(),
+    total: z.object({ before: z.int32(), after: z.int32() }),
+  })
+  .meta({ id: 'AwardExplanation' })
 
 /** An award of the ledger. `counter` has the highest totals before and after, in millionths. */
 type ExplainedAward = {
@@ -69,36 +102,18 @@ function firingsOf({ counter }: ExplainedAward, trigger: FiredTrigger): number |
 
 const OWN = `user_iid = ${bytesOf('?1')}`
 
-const COLUMNS = `
-  SELECT hex(id) AS id, at, seq, awarded, total, utc_offset AS utcOffset,
-    ${idOf('points_triggers', 'trigger_no')} AS triggerId, trigger_version AS triggerVersion, boosts,
-    counter_before AS counterBefore, counter_after AS counterAfter, type, amount, reason,
-    hex(reverses) AS reverses`
+const IN_SYSTEM = `${OWN} AND system_no = ${numberOf('points_systems', '?2')} AND id = ${bytesOf('?4')}`
+const COLUMNS = `SELECT ${LEDGER_COLUMNS}, trigger_version AS triggerVersion, boosts`
 // A reversal has the moment of the award that it reverses. So the first read is of the corrections, which
 // have an index. Another award is not before the time in its id. So the second read begins at that time,
 // and ends at the award. It is left out if the first one has found a row.
 const ENTRY = `
-  SELECT * FROM (${COLUMNS}
-    FROM awards INDEXED BY awards_corrections WHERE ${OWN} AND type IS NOT NULL
-      AND system_no = ${numberOf('points_systems', '?2')} AND id = ${bytesOf('?4')})
+  SELECT * FROM (${COLUMNS} FROM awards INDEXED BY awards_corrections WHERE ${IN_SYSTEM} AND type IS NOT NULL)
   UNION ALL
-  SELECT * FROM (${COLUMNS}
-    FROM awards WHERE ${OWN} AND system_no = ${numberOf('points_systems', '?2')} AND at >= ?3
-      AND id = ${bytesOf('?4')}
-    ORDER BY at LIMIT 1)
+  SELECT * FROM (${COLUMNS} FROM awards WHERE ${IN_SYSTEM} AND at >= ?3 ORDER BY at LIMIT 1)
   LIMIT 1`
 
-const Counted = z.number().transform(micros).nullable()
-const AwardRow = StoredAwardRow.extend({
-  seq: z.number(),
-  utcOffset: z.number(),
-  counterBefore: Counted,
-  counterAfter: Counted,
-  amount: z.number().nullable(),
-  reason: z.string().nullable(),
-  reverses: HexId.or(z.literal('').transform(() => null)),
-})
-export type AwardRow = z.output<typeof AwardRow>
+type AwardRow = z.output<typeof LedgerRow>
 
 /** An award or a correction of a user in a system, or null. */
 async function findAward(
@@ -107,7 +122,7 @@ async function findAward(
   { systemId, awardId }: { systemId: string; awardId: string },
 ): Promise<AwardRow | null> {
   const rows = await db.rows(db.statement(ENTRY, userIid, systemId, timeOf(awardId), awardId))
-  return z.array(AwardRow).parse(rows)[0] ?? null
+  return z.array(LedgerRow).parse(rows)[0] ?? null
 }
 
 const EVENT_COLUMNS = `

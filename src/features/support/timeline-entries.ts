@@ -1,15 +1,161 @@
 import * as z from 'zod'
+import { DateResponse, Timestamp, UuidResponse } from '../../api/fields'
+import { LevelThen, PointsBoost, PointsTrigger } from '../../api/shapes/points'
+import { NOTIFICATION_CHANNELS } from '../../configuration/enumerations'
 import type { Configuration } from '../../configuration/model'
 import { type Instant, instant, iso } from '../../lib/clock'
-import { fromMicros, micros } from '../../lib/decimal'
+import { fromMicros, type Micros, micros } from '../../lib/decimal'
 import { namedId } from '../../lib/ids'
-import { dateOfDay } from '../../lib/zone'
+import { dateOfDay, uncheckedDateAt } from '../../lib/zone'
 import type { Completion } from '../../rules/state'
+import { STREAK_ENTRY_KINDS } from '../../rules/streaks/streak-state.rules'
 import { REVOKED } from '../../rules/user-changes.rules'
 import type { triggerForms } from '../../store/awards.sql.ts'
 import type { StoredStreakEntry } from '../../store/events.sql.ts'
-import { eventResponse, keyOf, momentOf, type TimelineEntry } from './explanations'
 import type { AwardRow, EventRow, HistoryRow, ReversalRow, RunRow, VoidRow } from './timeline.sql.ts'
+
+/** A moment: in UTC, and on the user's clock at that time (E8). */
+export const moment = { at: Timestamp, localDate: DateResponse, utcOffsetMinutes: z.int() }
+
+/** An event of the log. `metricKey` is null if the metric was deleted. */
+export const LoggedEvent = z
+  .object({
+    id: UuidResponse,
+    metricId: UuidResponse,
+    metricKey: z.string().nullable(),
+    value: z.number(),
+    attributes: z.record(z.string(), z.string()),
+    ...moment,
+  })
+  .meta({ id: 'LoggedEvent' })
+
+/** The types of entries of a timeline (X2). */
+export const TIMELINE_TYPES = [
+  'event',
+  'award',
+  'level_changed',
+  'achievement',
+  'streak',
+  'adjustment',
+  'void',
+  'notification',
+  'change',
+] as const
+export type TimelineType = (typeof TIMELINE_TYPES)[number]
+
+/** The schema of the entries of a type. `when` is what they have of a moment. */
+const entryShape = <Type extends TimelineType, When extends z.ZodRawShape, Fields extends z.ZodRawShape>(
+  id: string,
+  type: Type,
+  when: When,
+  fields: Fields,
+) => z.object({ id: UuidResponse, ...when, type: z.literal(type), ...fields }).meta({ id })
+
+const time = { at: Timestamp }
+const nullable = z.string().nullable()
+const system = { systemId: UuidResponse, systemKey: nullable }
+const booked = { ...system, awarded: z.int32(), total: z.int32() }
+
+/** An entry of a user's timeline (X2). */
+const TimelineEntry = z
+  .discriminatedUnion('type', [
+    LoggedEvent.extend({
+      type: z.literal('event'),
+      /** When the event was voided (V2); else null. */
+      voided: Timestamp.nullable(),
+    }).meta({ id: 'TimelineEvent' }),
+    entryShape('TimelineAward', 'award', moment, {
+      ...booked,
+      trigger: PointsTrigger.nullable(),
+      boosts: z.array(PointsBoost),
+    }),
+    entryShape('TimelineLevelChange', 'level_changed', time, {
+      ...system,
+      before: LevelThen.nullable(),
+      after: LevelThen.nullable(),
+    }),
+    entryShape('TimelineAchievement', 'achievement', moment, {
+      achievementId: UuidResponse,
+      achievementKey: nullable,
+      achievementName: nullable,
+    }),
+    // `change` decides which optional fields it has.
+    entryShape(
+      'TimelineStreak',
+      'streak',
+      { at: Timestamp.nullable() },
+      {
+        change: z.enum([...STREAK_ENTRY_KINDS, 'lost']),
+        length: z.int().optional(),
+        earned: z.int().optional(),
+        freezes: z.int().optional(),
+        started: DateResponse.optional(),
+        lastPeriod: DateResponse.optional(),
+        pause: z.object({ id: UuidResponse, start: DateResponse, end: DateResponse }).optional(),
+      },
+    ),
+    // An entry of the ledger that an admin made (V1), or that took points of a completion back (V4).
+    entryShape('TimelineAdjustment', 'adjustment', time, {
+      ...booked,
+      reason: nullable,
+      reverses: UuidResponse.nullable(),
+    }),
+    entryShape('TimelineVoid', 'void', time, {
+      eventId: UuidResponse,
+      metricId: UuidResponse,
+      metricKey: nullable,
+      value: z.number(),
+      reason: nullable,
+      reversals: z.array(z.object({ id: UuidResponse, ...booked, reverses: UuidResponse.nullable() })),
+    }),
+    entryShape('TimelineNotification', 'notification', time, {
+      channel: z.enum(NOTIFICATION_CHANNELS),
+      notification: z.string(),
+      status: z.string(),
+      title: nullable,
+    }),
+    entryShape('TimelineChange', 'change', time, {
+      fields: z.record(z.string(), z.object({ before: z.unknown(), after: z.unknown() })),
+    }),
+  ])
+  .meta({ id: 'TimelineEntry' })
+
+export const Timeline = z.array(TimelineEntry).meta({ id: 'Timeline' })
+/** An entry as it is answered. */
+export type Entry = z.input<typeof TimelineEntry>
+
+/** A moment in UTC and on the user's clock at that time (E8). */
+export const momentOf = ({ at, utcOffset }: { at: Instant; utcOffset: number }) => ({
+  at: iso(at),
+  localDate: uncheckedDateAt(at, utcOffset),
+  utcOffsetMinutes: utcOffset,
+})
+
+/** The key of a configured item, or null if the item was deleted. */
+export const keyOf = (list: readonly { id: string; key: string }[], id: string): string | null =>
+  list.find((one) => one.id === id)?.key ?? null
+
+/** An event of the log. The name of an attribute is its key, or its id if the attribute was deleted. */
+export const eventResponse = (
+  { attributes, metrics }: Pick<Configuration, 'attributes' | 'metrics'>,
+  event: {
+    id: string
+    metricId: string
+    at: Instant
+    value: Micros
+    utcOffset: number
+    attributes: Readonly<Record<string, string>>
+  },
+): z.input<typeof LoggedEvent> => ({
+  id: event.id,
+  metricId: event.metricId,
+  metricKey: keyOf(metrics, event.metricId),
+  value: fromMicros(event.value),
+  attributes: Object.fromEntries(
+    Object.entries(event.attributes).map(([id, value]) => [keyOf(attributes, id) ?? id, value]),
+  ),
+  ...momentOf(event),
+})
 
 /**
  * The place of an entry in a timeline: its moment in milliseconds, the user's `seq` after the change, its
@@ -40,7 +186,7 @@ function compareKeys(a: Key, b: Key): number {
   return a[3] === b[3] ? 0 : a[3] < b[3] ? -1 : 1
 }
 
-type Keyed<T> = { key: Key; entry: T }
+export type Keyed<T> = { key: Key; entry: T }
 
 /**
  * The entries that one source has found. `end` is the key down to which the source was read, itself included.
@@ -68,8 +214,6 @@ export function merged<T>(
   const next = found.length > limit && last !== undefined ? last.key : end
   return { entries: page.map(({ entry }) => entry), next }
 }
-
-type Entry = z.input<typeof TimelineEntry>
 
 /** The entries of an event: the event, and what it did to the streak. */
 export function eventEntries(config: Configuration, row: EventRow): Keyed<Entry>[] {

@@ -1,58 +1,73 @@
-import type * as z from 'zod'
+import * as z from 'zod'
 import { endpointsOf } from '../../api/endpoint'
+import { UserId } from '../../api/fields'
 import { ok } from '../../api/operation'
-import { NEXT_LINK, nextLink } from '../../api/queries'
+import { cursorQuery, integerQuery, NEXT_LINK, nextLink } from '../../api/queries'
 import { configurationOf } from '../../configuration/configuration'
 import { NOTIFICATION_CHANNELS } from '../../configuration/enumerations'
 import type { Configuration } from '../../configuration/model'
 import { DAY, instant, iso } from '../../lib/clock'
+import { PAGES } from '../../lib/limits'
 import type { Scope } from '../../platform/context'
+import type { TenantDatabase } from '../../platform/database'
 import type { UserState } from '../../rules/state'
 import { triggerForms } from '../../store/awards.sql.ts'
 import { findUser } from '../../store/users/find-user'
 import { deliveryQueueOf } from '../../webhooks/delivery/queue'
 import { entryOf } from '../notifications/log'
-import { explain, findExplained } from './award-explanation'
+import { AwardExplanation, AwardExplanationParams, explain, findExplained } from './award-explanation'
 import {
-  AwardExplanation,
-  AwardExplanationParams,
-  TIMELINE_TYPES,
-  Timeline,
-  type TimelineEntry,
-  TimelineParams,
-  TimelineQuery,
-  type TimelineType,
-} from './explanations'
-import {
+  type AskedWindow,
   awardWindow,
   eventWindow,
   historyWindow,
-  type RowPlace,
   reversalsOf,
   runWindow,
   voidedEventWindow,
   voidWindow,
+  type Window,
 } from './timeline.sql.ts'
 import {
   adjustmentEntries,
   awardEntries,
   completionEntry,
+  type Entry,
   eventEntries,
   historyEntries,
   historyPlace,
   historyPosition,
   isRevoke,
   type Key,
+  type Keyed,
   lossEntry,
   merged,
   NEWEST,
   NO_MOMENT,
   type Part,
   PLACES,
+  TIMELINE_TYPES,
+  Timeline,
+  type TimelineType,
   voidEntries,
 } from './timeline-entries'
 
-type Entry = z.input<typeof TimelineEntry>
+/** The place of the last entry of a page: see `Key`. */
+const TimelineCursor = z.tuple([z.int(), z.int(), z.int(), z.string()]).readonly()
+
+const isType = (text: string): text is TimelineType => TIMELINE_TYPES.some((type) => type === text)
+
+const Types = z.string('must be given once').transform((text, context): readonly TimelineType[] => {
+  const types = text.split(',').map((one) => one.trim())
+  if (types.every(isType)) return types
+  context.addIssue(`must be a list of these, separated by commas: ${TIMELINE_TYPES.join(', ')}`)
+  return z.NEVER
+})
+
+const TimelineQuery = z.object({
+  types: Types.optional(),
+  limit: integerQuery({ min: 1, ...PAGES.admin }),
+  after: cursorQuery(TimelineCursor).optional(),
+})
 
 /** The rows of a window if only few of them have an entry of the wanted types. */
 const SPARSE = 500
@@ -60,7 +75,6 @@ const SPARSE = 500
 /** The input of a source: the user, the end of the page before, and the wanted types. */
 type Wanted = {
   scope: Scope
-  config: Configuration
   user: UserState
   after: Key
   limit: number
@@ -77,14 +91,14 @@ async function timeline(
   { types = TIMELINE_TYPES, limit, after = NEWEST }: z.output<typeof TimelineQuery>,
 ): Promise<{ entries: readonly Entry[]; next: string | null }> {
   const config = await configurationOf(scope)
-  const wanted = { scope, config, user, after, limit, has: (type: TimelineType) => types.includes(type) }
+  const wanted: Wanted = { scope, user, after, limit, has: (type) => types.includes(type) }
   const parts = await Promise.all([
-    events(wanted),
-    awards(wanted),
-    completions(wanted),
-    voidedEvents(wanted),
-    voids(wanted),
-    history(wanted),
+    events(wanted, config, eventWindow),
+    events(wanted, config, voidedEventWindow),
+    awards(wanted, config),
+    completions(wanted, config),
+    voids(wanted, config),
+    history(wanted, config),
     losses(wanted),
     ...NOTIFICATION_CHANNELS.map((channel) => notifications(wanted, channel)),
   ])
@@ -99,94 +113,95 @@ async function timeline(
 
 const NOTHING: Part<Entry> = { entries: [], end: null }
 
-/** How many rows to read. The row at which the page before ended may be read again. */
-const sizeOf = ({ limit }: Wanted, isDense: boolean) => (isDense ? limit + 2 : SPARSE)
-
-async function events(wanted: Wanted): Promise<Part<Entry>> {
-  const { scope, config, user, after, has } = wanted
-  const isAll = has('event')
-  if (!isAll && !has('streak')) return NOTHING
-  const from: RowPlace = [after[0], after[1], 0]
-  const { rows, last } = await eventWindow(scope.db, user.iid, { from, size: sizeOf(wanted, isAll), isAll })
-  return {
-    entries: rows.flatMap((row) => eventEntries(config, row)),
-    end: last && [last[0], last[1], PLACES.event, ''],
-  }
+/** A source whose rows are read by windows. */
+type Source<R> = {
+  /** If all of these are wanted, each row has an entry. If not, many rows are read, since few may have one. */
+  always: readonly TimelineType[]
+  /** The other types of its entries. */
+  sometimes: readonly TimelineType[]
+  read: (db: TenantDatabase, iid: string, asked: AskedWindow) => Promise<Window<R>>
+  /** The position in its change of the last row with entries before a place, and the place of a position. */
+  positionAt: (place: number) => number
+  placeOf: (position: number) => number
+  entriesOf: (rows: R[], isAll: boolean) => Keyed<Entry>[] | Promise<Keyed<Entry>[]>
 }
 
-async function awards(wanted: Wanted): Promise<Part<Entry>> {
-  const { scope, config, user, after, has } = wanted
-  const isAll = has('award')
-  if (!isAll && !has('level_changed') && !has('adjustment')) return NOTHING
+async function partOf<R>(
+  { scope, user, after, limit, has }: Wanted,
+  source: Source<R>,
+): Promise<Part<Entry>> {
+  const { always, sometimes, positionAt, placeOf } = source
+  if (![...always, ...sometimes].some(has)) return NOTHING
   const [at, seq, place] = after
-  const from: RowPlace = [at, seq, Math.floor((place - PLACES.award) / 2)]
-  const { rows, last } = await awardWindow(scope.db, user.iid, { from, size: sizeOf(wanted, isAll), isAll })
-  const forms = await triggerForms(scope.db, isAll ? rows : [])
-  return {
-    entries: rows.flatMap((row) => awardEntries(config, forms, row)),
-    end: last && [last[0], last[1], PLACES.award + 2 * last[2], ''],
-  }
+  const isAll = always.every(has)
+  // The row at which the page before ended may be read again.
+  const asked = { from: [at, seq, positionAt(place)], size: isAll ? limit + 2 : SPARSE, isAll } as const
+  const { rows, last } = await source.read(scope.db, user.iid, asked)
+  const entries = await source.entriesOf(rows, isAll)
+  return { entries, end: last && [last[0], last[1], placeOf(last[2]), ''] }
 }
 
-async function voidedEvents(wanted: Wanted): Promise<Part<Entry>> {
-  const { scope, config, user, after, has } = wanted
-  if (!has('event') && !has('streak')) return NOTHING
-  const from: RowPlace = [after[0], after[1], 0]
-  const size = sizeOf(wanted, has('event'))
-  const { rows, last } = await voidedEventWindow(scope.db, user.iid, { from, size })
-  return {
-    entries: rows.flatMap((row) => eventEntries(config, row)),
-    end: last && [last[0], last[1], PLACES.event, ''],
-  }
-}
+const ofEvent = { positionAt: () => 0, placeOf: () => PLACES.event }
 
-async function voids(wanted: Wanted): Promise<Part<Entry>> {
-  const { scope, config, user, after, has } = wanted
-  if (!has('void') && !has('level_changed')) return NOTHING
-  const from: RowPlace = [after[0], after[1], 0]
-  const size = sizeOf(wanted, has('void'))
-  const { rows, last } = await voidWindow(scope.db, user.iid, { from, size })
-  const reversals = await reversalsOf(
-    scope.db,
-    user.iid,
-    rows.map(({ seq }) => seq),
-  )
-  return {
-    entries: rows.flatMap((row) => voidEntries(config, row, reversals.get(row.seq) ?? [])),
-    end: last && [last[0], last[1], PLACES.event, ''],
-  }
-}
+const events = (wanted: Wanted, config: Configuration, read: typeof eventWindow) =>
+  partOf(wanted, {
+    always: ['event'],
+    sometimes: ['streak'],
+    ...ofEvent,
+    read,
+    entriesOf: (rows) => rows.flatMap((row) => eventEntries(config, row)),
+  })
 
-async function completions({ config, user, has }: Wanted): Promise<Part<Entry>> {
+const awards = (wanted: Wanted, config: Configuration) =>
+  partOf(wanted, {
+    always: ['award'],
+    sometimes: ['level_changed', 'adjustment'],
+    positionAt: (place) => Math.floor((place - PLACES.award) / 2),
+    placeOf: (position) => PLACES.award + 2 * position,
+    read: awardWindow,
+    entriesOf: async (rows, isAll) => {
+      const forms = await triggerForms(wanted.scope.db, isAll ? rows : [])
+      return rows.flatMap((row) => awardEntries(config, forms, row))
+    },
+  })
+
+const voids = (wanted: Wanted, config: Configuration) =>
+  partOf(wanted, {
+    always: ['void'],
+    sometimes: ['level_changed'],
+    ...ofEvent,
+    read: voidWindow,
+    entriesOf: async (rows) => {
+      const reversals = await reversalsOf(wanted.scope.db, wanted.user.iid, rows)
+      return rows.flatMap((row) => voidEntries(config, row, reversals.get(row.seq) ?? []))
+    },
+  })
+
+async function completions({ user, has }: Wanted, config: Configuration): Promise<Part<Entry>> {
   if (!has('achievement')) return NOTHING
   return { entries: [...user.achievements].map(([id, one]) => completionEntry(config, id, one)), end: null }
 }
 
-async function history(wanted: Wanted): Promise<Part<Entry>> {
-  const { scope, config, user, after, has } = wanted
-  const hasReversals = has('adjustment') || has('level_changed')
-  if (!has('change') && !has('streak') && !hasReversals) return NOTHING
-  const size = sizeOf(wanted, has('change') && has('streak'))
-  const [at, seq, place] = after
-  const from: RowPlace = [at, seq, historyPosition(place)]
-  const { rows, last } = await historyWindow(scope.db, user.iid, { from, size })
-  // The points of a completion that was taken back are reversed by the same change.
-  const revokes = hasReversals ? rows.filter(isRevoke) : []
-  const reversals = await reversalsOf(
-    scope.db,
-    user.iid,
-    revokes.map(({ seq }) => seq),
-  )
-  return {
-    entries: [
-      ...rows.flatMap((row) => historyEntries(config, user.iid, row)),
-      ...revokes.flatMap((row) =>
-        (reversals.get(row.seq) ?? []).flatMap((one) => adjustmentEntries(config, row, one)),
-      ),
-    ],
-    end: last && [last[0], last[1], historyPlace(last[2], 0), ''],
-  }
-}
+const history = (wanted: Wanted, config: Configuration) =>
+  partOf(wanted, {
+    always: ['change', 'streak'],
+    sometimes: ['adjustment', 'level_changed'],
+    positionAt: historyPosition,
+    placeOf: (position) => historyPlace(position, 0),
+    read: historyWindow,
+    entriesOf: async (rows) => {
+      const { scope, user, has } = wanted
+      // The points of a completion that was taken back are reversed by the same change.
+      const revokes = has('adjustment') || has('level_changed') ? rows.filter(isRevoke) : []
+      const reversals = await reversalsOf(scope.db, user.iid, revokes)
+      return [
+        ...rows.flatMap((row) => historyEntries(config, user.iid, row)),
+        ...revokes.flatMap((row) =>
+          (reversals.get(row.seq) ?? []).flatMap((one) => adjustmentEntries(config, row, one)),
+        ),
+      ]
+    },
+  })
 
 /** The number of runs that may have begun around the moment at which an earlier one was lost. */
 const AROUND = 10
@@ -276,7 +291,7 @@ export const explanationEndpoints = [
     {
       id: 'admin_users_timeline',
       summary: 'List everything that happened to a user, newest first',
-      params: TimelineParams,
+      params: z.object({ id: UserId }),
       query: TimelineQuery,
       responses: {
         200: {

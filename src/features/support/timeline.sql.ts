@@ -19,6 +19,9 @@ export type RowPlace = readonly [at: number, seq: number, position: number]
 /** The rows of a window, and the place of the last row that was read. Null if there are no more rows. */
 export type Window<R> = { rows: R[]; last: RowPlace | null }
 
+/** The window after a place. Without `isAll`, only events that changed the streak, and awards the level. */
+export type AskedWindow = { from: RowPlace; size: number; isAll: boolean }
+
 const IID = bytesOf('?1')
 const FROM = { events: '?3, ?4', awards: '?3, ?4, ?5' } as const
 const KEYS = { events: 'at, seq', awards: 'at, seq, position' } as const
@@ -138,28 +141,25 @@ const VoidRow = z.object({
 })
 export type VoidRow = z.output<typeof VoidRow>
 
-const ReversalRow = z.object({
-  ...position,
-  id: HexId,
-  systemId: z.string(),
-  awarded: z.number(),
-  total: z.number(),
-  levels: json(ReachedLevels).nullable(),
-  reason: z.string().nullable(),
-  reverses: HexId,
-})
+const ReversalRow = AwardRow.pick({
+  ...{ at: true, seq: true, position: true, id: true, systemId: true },
+  ...{ awarded: true, total: true, levels: true, reason: true },
+}).extend({ reverses: HexId })
 export type ReversalRow = z.output<typeof ReversalRow>
 
 export type RunRow = z.output<typeof LostRunRow>
 
-const Bound = z.looseObject({ last: z.string().nullish(), id: z.string().optional(), found: z.number() })
+const Bound = z.looseObject({
+  last: z.string().nullish(),
+  id: z.string().optional(),
+  found: z.number().default(0),
+})
 const Last = json(z.tuple([z.number(), z.number()]).rest(z.number()))
 
+type Placed = { at: number; seq: number; position: number }
+
 /** The rows of a window. If some did not fit, it ends with the last one that did. */
-function windowOf<S extends z.ZodType<{ at: number; seq: number; position: number }>>(
-  schema: S,
-  given: readonly unknown[],
-): Window<z.output<S>> {
+function windowOf<S extends z.ZodType<Placed>>(schema: S, given: readonly unknown[]): Window<z.output<S>> {
   const all = z.array(Bound).parse(given)
   const rows = z.array(schema).parse(all.filter(({ id }) => id !== ''))
   const [first] = all
@@ -172,71 +172,50 @@ function windowOf<S extends z.ZodType<{ at: number; seq: number; position: numbe
   return { rows, last: [at, seq, position] }
 }
 
-/** A user's events from a place on, newest first. Without `isAll`, only those that changed the streak. */
-export async function eventWindow(
-  db: TenantDatabase,
-  iid: string,
-  { from: [at, seq], size, isAll }: { from: RowPlace; size: number; isAll: boolean },
-): Promise<Window<EventRow>> {
-  return windowOf(EventRow, await db.rows(db.statement(EVENTS, iid, size, at, seq, isAll ? 1 : 0)))
+/** A window of one range of a key. If it has as many rows as were asked for, it ends with the last one. */
+function endOf<R extends Placed>(window: Window<R>, size: number): Window<R> {
+  const end = window.rows.at(-1)
+  const isFull = window.rows.length === size && end !== undefined
+  return isFull ? { rows: window.rows, last: [end.at, end.seq, end.position] } : window
 }
 
-/** A user's awards from a place on, newest first. Without `isAll`, only those that changed the level. */
-export async function awardWindow(
-  db: TenantDatabase,
-  iid: string,
-  { from, size, isAll }: { from: RowPlace; size: number; isAll: boolean },
-): Promise<Window<AwardRow>> {
-  return windowOf(AwardRow, await db.rows(db.statement(AWARDS, iid, size, ...from, isAll ? 1 : 0)))
-}
+/** Reads what `windows` finds. The key has the first parts of a place. */
+const inWindows =
+  <S extends z.ZodType<Placed>>(sql: string, schema: S, key: 2 | 3) =>
+  async (db: TenantDatabase, iid: string, { from, size, isAll }: AskedWindow) => {
+    const values = [iid, size, ...from.slice(0, key), isAll ? 1 : 0]
+    return windowOf(schema, await db.rows(db.statement(sql, ...values)))
+  }
 
+/** Reads one range of a key. */
+const inRange =
+  <S extends z.ZodType<Placed>>(sql: string, schema: S, key: 2 | 3) =>
+  async (db: TenantDatabase, iid: string, { from, size }: AskedWindow) => {
+    const values = [iid, size, ...from.slice(0, key)]
+    return endOf(windowOf(schema, await db.rows(db.statement(sql, ...values))), size)
+  }
+
+/** A user's events from a place on, newest first. */
+export const eventWindow = inWindows(EVENTS, EventRow, 2)
+/** A user's awards from a place on, newest first. */
+export const awardWindow = inWindows(AWARDS, AwardRow, 3)
 /** The rows of a user's history from a place on, newest first. */
-export async function historyWindow(
-  db: TenantDatabase,
-  iid: string,
-  { from, size }: { from: RowPlace; size: number },
-): Promise<Window<HistoryRow>> {
-  return endOf(windowOf(HistoryRow, await db.rows(db.statement(HISTORY, iid, size, ...from))), size)
-}
-
+export const historyWindow = inRange(HISTORY, HistoryRow, 3)
 /** A user's voided events from a place on, newest first by the moment at which they happened. */
-export async function voidedEventWindow(
-  db: TenantDatabase,
-  iid: string,
-  { from: [at, seq], size }: { from: RowPlace; size: number },
-): Promise<Window<EventRow>> {
-  return endOf(windowOf(EventRow, await db.rows(db.statement(VOIDED_EVENTS, iid, size, at, seq))), size)
-}
-
+export const voidedEventWindow = inRange(VOIDED_EVENTS, EventRow, 2)
 /** The voids of a user's events from a place on, newest first. */
-export async function voidWindow(
-  db: TenantDatabase,
-  iid: string,
-  { from: [at, seq], size }: { from: RowPlace; size: number },
-): Promise<Window<VoidRow>> {
-  const rows = z.array(VoidRow).parse(await db.rows(db.statement(VOIDS, iid, size, at, seq)))
-  return endOf({ rows, last: null }, size)
-}
+export const voidWindow = inRange(VOIDS, VoidRow, 2)
 
 /** The reversals that these changes of a user made, by the `seq` of the change. */
 export async function reversalsOf(
   db: TenantDatabase,
   iid: string,
-  seqs: readonly number[],
+  changes: readonly { seq: number }[],
 ): Promise<Map<number, ReversalRow[]>> {
-  if (seqs.length === 0) return new Map()
+  if (changes.length === 0) return new Map()
+  const seqs = changes.map(({ seq }) => seq)
   const rows = await db.rows(db.statement(REVERSALS, iid, JSON.stringify(seqs)))
   return Map.groupBy(z.array(ReversalRow).parse(rows), ({ seq }) => seq)
-}
-
-/** A window of one range of a key. If it has as many rows as were asked for, it ends with the last one. */
-function endOf<R extends { at: number; seq: number; position: number }>(
-  window: Window<R>,
-  size: number,
-): Window<R> {
-  const end = window.rows.at(-1)
-  const isFull = window.rows.length === size && end !== undefined
-  return isFull ? { rows: window.rows, last: [end.at, end.seq, end.position] } : window
 }
 
 /** A user's past streaks that began on a day or before, the newest first. `size` is the most. */

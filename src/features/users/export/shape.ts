@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { DateResponse, Timestamp, UuidResponse } from '../../../api/fields'
-import { PointsBoost } from '../../../api/shapes/points'
+import { LevelThen, PointsBoost } from '../../../api/shapes/points'
 import { UserPreferencesResponse } from '../../../api/shapes/preferences'
 import { StreakResponse } from '../../../api/shapes/streaks'
 import { User } from '../../../api/shapes/users'
@@ -38,8 +38,6 @@ const ExportedStreakEntry = z
   })
   .meta({ id: 'ExportedStreakEntry' })
 
-const Level = z.object({ id: UuidResponse, key: z.string(), name: z.string(), points: z.int32() }).nullable()
-
 /** A change without an event, or of the profile. `field` names an attribute by its id (X2). */
 const ExportedChange = z
   .object({
@@ -71,7 +69,7 @@ const ExportedAward = z
     ...moment,
     boosts: z.array(PointsBoost),
     counter: z.object({ before: z.number(), after: z.number() }).nullable(),
-    level: z.object({ before: Level, after: Level }).nullable(),
+    level: z.object({ before: LevelThen.nullable(), after: LevelThen.nullable() }).nullable(),
     /** Only corrections have these four (V5). */
     type: z.enum(CORRECTION_TYPES).optional(),
     amount: z.int32().nullable().optional(),
