@@ -9,10 +9,13 @@ import {
   type Credential,
   type Entrance,
   isValid,
+  openTicket,
+  openUserToken,
   type Surface,
   sameInConstantTime,
   sha256,
   splitKey,
+  type TokenUser,
 } from './credentials'
 import { findKeyRecord, type KeyRecord } from './keys.sql.ts'
 import {
@@ -26,7 +29,6 @@ import {
   requestSnapshotStatement,
   tenantNamesOf,
 } from './tenants.sql.ts'
-import { openTicket, openUserToken, type TokenUser } from './tokens'
 
 /** The holder of a request's key or token. D1 has not confirmed it yet (K2). */
 type Bearer = {

@@ -1,8 +1,13 @@
-import { Hono, type Context as HonoContext } from 'hono'
+import { Hono, type Context as HonoContext, type MiddlewareHandler } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
 import { matchedRoutes, routePath } from 'hono/route'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type * as z from 'zod'
 import type { Claim } from '../access/access'
+import { SECOND } from '../lib/clock'
+import { errors } from '../lib/errors'
+import { MIB, MOST_BODY_BYTES } from '../lib/limits'
+import { within } from '../lib/system-clock'
 import type { AccountScope, Context, Scope } from '../platform/context'
 import type { Bindings } from '../platform/env'
 import { logProblem } from '../platform/log'
@@ -108,4 +113,98 @@ function tenantOf(c: HonoContext<AppEnv>): string | null {
   if (c.get('account') !== undefined) return null
   const claim = c.get('claim')
   return typeof claim?.tenantId === 'string' ? claim.tenantId : null
+}
+
+/**
+ * Throws a TypeError if the bytes are not UTF-8. The run time's own decoding would write U+FFFD instead, and
+ * could so give two users the same id (U1).
+ */
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
+
+/** The encodings of a body that are decoded (G2). `deflate` is the form of zlib. */
+const ENCODINGS = ['gzip', 'deflate'] as const
+type Encoding = (typeof ENCODINGS)[number]
+
+/** The most bytes that are decoded at once. Each becomes at most 1,032: two bits can repeat 258 bytes. */
+const MOST_AT_ONCE = 1_024
+
+/** The encoding of the body, or null. Throws 415 if it is unknown, or if there are several. */
+function encodingOf(c: HonoContext<AppEnv>): Encoding | null {
+  const given = c.req.header('content-encoding') ?? ''
+  const names = given.split(',').map((name) => name.trim().toLowerCase())
+  const [name, ...others] = names.filter((one) => one !== '' && one !== 'identity')
+  if (name === undefined) return null
+  const encoding = ENCODINGS.find((one) => one === name)
+  if (encoding !== undefined && others.length === 0) return encoding
+  c.header('Accept-Encoding', ENCODINGS.join(', '))
+  throw errors.encodingUnknown(given)
+}
+
+/**
+ * The decoded bytes: all of them, or more than `limit` if there are more. Throws 400 if the bytes are
+ * broken, cut short, or followed by others.
+ */
+async function decoded(bytes: Uint8Array, encoding: Encoding, limit: number): Promise<Uint8Array> {
+  const { readable, writable } = new DecompressionStream(encoding)
+  const writer = writable.getWriter()
+  // The run time decodes what is written at once, and keeps it until it is read. So small parts are written,
+  // and one read that was there before takes their bytes, until it has too many.
+  let isRead = false
+  const read = async () => {
+    const reader = readable.getReader({ mode: 'byob' })
+    const { value } = await reader.readAtLeast(limit + 1, new Uint8Array(limit + 1))
+    isRead = true
+    return value ?? new Uint8Array()
+  }
+  const write = async () => {
+    for (let at = 0; at < bytes.length && !isRead; at += MOST_AT_ONCE)
+      await writer.write(bytes.subarray(at, at + MOST_AT_ONCE))
+    if (!isRead) await writer.close()
+  }
+  const [value] = await Promise.all([read(), write()]).catch((error: unknown) => {
+    throw error instanceof TypeError ? errors.bodyBroken(encoding) : error
+  })
+  return value
+}
+
+/**
+ * Reads the body as JSON in UTF-8, with any content type. Throws 415 if its encoding is unknown, 413 if it is
+ * too large, as sent or decoded, 408 if it has not arrived after BODY_TIMEOUT seconds, and 400 if it is not
+ * JSON (G2). The limit is in bytes.
+ */
+export function readBody(limit = MOST_BODY_BYTES): MiddlewareHandler<AppEnv> {
+  const onError = () => {
+    throw errors.bodyTooLarge(`${limit / MIB} MiB`)
+  }
+  const limited = bodyLimit({ maxSize: limit, onError })
+  const bytesOf = async (c: HonoContext<AppEnv>) => {
+    const encoding = encodingOf(c)
+    let sent = new Uint8Array()
+    await limited(c, async () => {
+      sent = new Uint8Array(await c.req.raw.arrayBuffer())
+    })
+    const bytes = encoding === null ? sent : await decoded(sent, encoding, limit)
+    return bytes.length > limit ? onError() : bytes
+  }
+  return async (c, next) => {
+    const seconds = c.get('ctx').variables.BODY_TIMEOUT
+    try {
+      const bytes = await within(seconds * SECOND, bytesOf(c), () => errors.bodyTooSlow(seconds))
+      const text = UTF8.decode(bytes)
+      c.set('json', JSON.parse(text))
+      // For the validator, which reads the body again. Hono keeps promises here, although its types say
+      // otherwise.
+      Object.assign(c.req.bodyCache, { text: Promise.resolve(text) })
+    } catch (error) {
+      if (error instanceof SyntaxError || error instanceof TypeError) throw errors.bodyNotJson()
+      throw error
+    }
+    // The validator reads a body only if its content type is exactly JSON.
+    if (c.req.header('content-type') !== 'application/json') {
+      const headers = new Headers(c.req.raw.headers)
+      headers.set('content-type', 'application/json')
+      c.req.raw = new Request(c.req.raw.url, { method: c.req.method, headers })
+    }
+    await next()
+  }
 }

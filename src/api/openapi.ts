@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { INT32_MAX } from '../lib/decimal'
-import { ErrorBody, errorStatusesOf, type OperationSpec } from './operation'
+import { ErrorBody, errorStatusesOf, type OperationSpec } from './endpoint'
 
 type JsonSchema = z.core.JSONSchema.BaseSchema
 

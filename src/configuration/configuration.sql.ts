@@ -7,8 +7,7 @@ import { errors } from '../lib/errors'
 import { HIDDEN_COLUMNS, type Living } from '../platform/columns'
 import type { TenantDatabase } from '../platform/database'
 import { type Instance, perInstance } from '../platform/instance'
-import type { Configuration } from './model'
-import { streakSettings } from './settings'
+import { type Configuration, streakSettings } from './model'
 import {
   achievements as achievementsTable,
   attributes as attributesTable,

@@ -292,7 +292,7 @@ export const pointsBoosts = sqliteTable(
 
 /**
  * The ledger: one row for each award, adjustment and reversal, never changed. A user's total in a system is
- * the sum of these rows (P8, V5). For the ids, see src/platform/short-ids.ts. WITHOUT ROWID.
+ * the sum of these rows (P8, V5). For the ids, see src/platform/columns.ts. WITHOUT ROWID.
  */
 export const awards = sqliteTable(
   'awards',

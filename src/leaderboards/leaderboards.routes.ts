@@ -1,7 +1,6 @@
 import * as z from 'zod'
-import { endpointsOf } from '../api/endpoint'
+import { created, endpointsOf, ok } from '../api/endpoint'
 import { UserId } from '../api/fields'
-import { created, ok } from '../api/operation'
 import { NEXT_LINK } from '../api/queries'
 import {
   LeaderboardGroupsQuery,

@@ -313,7 +313,7 @@ export async function bulkStep(
   logWork(facts, cost, before)
 }
 
-declare module '../time/kinds' {
+declare module '../time/due-work.sql.ts' {
   interface DueKinds {
     leaderboard: true
   }

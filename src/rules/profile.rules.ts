@@ -4,8 +4,9 @@ import {
   type Configuration,
   living,
   metricByKey,
+  NO_PREFERENCES,
+  type Preferences,
 } from '../configuration/model'
-import { NO_PREFERENCES, type Preferences } from '../configuration/settings'
 import type { Instant } from '../lib/clock'
 import type { Micros } from '../lib/decimal'
 import { ApiError, type FieldError, throwIfInvalid } from '../lib/errors'

@@ -1,6 +1,5 @@
 import type { BoostStatus, CorrectionType } from '../configuration/enumerations'
-import type { Boost } from '../configuration/model'
-import type { Preferences } from '../configuration/settings'
+import type { Boost, Preferences } from '../configuration/model'
 import type { Instant } from '../lib/clock'
 import { MICROS_PER_UNIT, type Micros, micros, type Rounding } from '../lib/decimal'
 import { MOST_METRIC_TOTAL } from '../lib/limits'

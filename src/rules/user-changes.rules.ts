@@ -1,4 +1,4 @@
-import { NO_PREFERENCES, type Preferences } from '../configuration/settings'
+import { NO_PREFERENCES, type Preferences } from '../configuration/model'
 import { unreachable } from '../lib/errors'
 import { jsonBytes, packsOf } from '../lib/packed'
 import type { Change } from './change.rules'

@@ -3,10 +3,18 @@ import { PointsBoost, PointsTrigger } from '../api/shapes/points'
 import { CORRECTION_TYPES } from '../configuration/enumerations'
 import { awards } from '../configuration/tables.sql.ts'
 import { micros } from '../lib/decimal'
-import { type ColumnValues, columnList, json, Moment } from '../platform/columns'
+import {
+  bytesOf,
+  type ColumnValues,
+  columnList,
+  HexId,
+  idOf,
+  json,
+  Moment,
+  numberOf,
+} from '../platform/columns'
 import type { Statement, TenantDatabase } from '../platform/database'
 import { onlyUnchanged, overUsers, type UnchangedUsers } from '../platform/guard'
-import { bytesOf, HexId, idOf, numberOf } from '../platform/short-ids'
 import type { Change } from '../rules/change.rules'
 import type { StoredAward } from '../rules/points/points.rules'
 import type { AwardRecord } from '../rules/state'

@@ -109,7 +109,7 @@ export const devices = sqliteTable(
 
 /**
  * The log: one row for each event that counts, never changed. A user's total in a metric is the sum of the
- * values. A void moves the row to `voided_events` (V2). For ids, see platform/short-ids.ts. WITHOUT ROWID.
+ * values. A void moves the row to `voided_events` (V2). For ids, see platform/columns.ts. WITHOUT ROWID.
  */
 export const events = sqliteTable(
   'events',
@@ -143,7 +143,7 @@ export const events = sqliteTable(
 
 /**
  * Events that were voided: their rows of the log, and the void (V2). No code that counts the log reads them.
- * For ids, see platform/short-ids.ts. WITHOUT ROWID.
+ * For ids, see platform/columns.ts. WITHOUT ROWID.
  */
 export const voidedEvents = sqliteTable(
   'voided_events',
@@ -174,7 +174,7 @@ export const voidedEvents = sqliteTable(
   ],
 )
 
-/** Idempotency keys, kept for ever (E4). For ids, see platform/short-ids.ts. WITHOUT ROWID. */
+/** Idempotency keys, kept for ever (E4). For ids, see platform/columns.ts. WITHOUT ROWID. */
 export const idempotencyKeys = sqliteTable(
   'idempotency_keys',
   {
@@ -188,7 +188,7 @@ export const idempotencyKeys = sqliteTable(
 
 /**
  * Idempotency keys of adjustments, kept for ever, each with its entry of the ledger (V1). For ids, see
- * platform/short-ids.ts. WITHOUT ROWID.
+ * platform/columns.ts. WITHOUT ROWID.
  */
 export const adjustmentKeys = sqliteTable(
   'adjustment_keys',

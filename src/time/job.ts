@@ -1,8 +1,7 @@
 import type * as z from 'zod'
 import type { Instant } from '../lib/clock'
 import type { Context, TenantContext } from '../platform/context'
-import { type DueWork, readProgress, Work } from './due-work.sql.ts'
-import type { DueKind, WorkKind } from './kinds'
+import { type DueKind, type DueWork, readProgress, Work, type WorkKind } from './due-work.sql.ts'
 
 /** The times for a step of due work, by the service's clock. */
 export type When = {

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { AccountDatabase, FixedSql, Statement } from '../platform/database'
 import { guardSql } from '../platform/guard'
-import type { DueKind } from './kinds'
+import type { DueKind } from './due-work.sql.ts'
 
 /*
  * Due work and moves of users between databases (B3): the work on users that moves along, and the work of

@@ -2,8 +2,7 @@ import * as z from 'zod'
 import type { Instant } from '../lib/clock'
 import type { AccountDatabase, Statement, TenantDatabase } from '../platform/database'
 import { guardSql } from '../platform/guard'
-import { DueRow, progressText, readProgress, type State } from './due-work.sql.ts'
-import type { DueKind } from './kinds'
+import { type DueKind, DueRow, progressText, readProgress, type State } from './due-work.sql.ts'
 
 /*
  * Some work is done in sweeps over all users. Each sweep does the work that is due in a span of time. The

@@ -8,10 +8,19 @@ import type { Bindings } from '../platform/env'
 import { isDatabaseAway } from '../platform/guard'
 import type { Instance } from '../platform/instance'
 import { logProblem } from '../platform/log'
+import type { DueKind } from './due-work.sql.ts'
 import type { Jobs, Workplace } from './job'
-import type { DueKind } from './kinds'
-import { type Grace, workOff, workOffKind } from './run'
-import { firstDue, isGone, nextWork, placesWithMessages, wantedAt, workplacesOf } from './workplaces'
+import {
+  firstDue,
+  type Grace,
+  isGone,
+  nextWork,
+  placesWithMessages,
+  wantedAt,
+  workOff,
+  workOffKind,
+  workplacesOf,
+} from './run'
 
 declare module '../platform/env' {
   interface Bindings {

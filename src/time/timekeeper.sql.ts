@@ -2,8 +2,7 @@ import * as z from 'zod'
 import type { Instant } from '../lib/clock'
 import { Moment } from '../platform/columns'
 import type { AccountDatabase, Statement, TenantDatabase } from '../platform/database'
-import { DueRow, type DueWork } from './due-work.sql.ts'
-import type { DueKind, WorkKind } from './kinds'
+import { type DueKind, DueRow, type DueWork, type WorkKind } from './due-work.sql.ts'
 
 /* What is due next, of one tenant and of all, and what a test clock does to due work. */
 

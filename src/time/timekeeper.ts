@@ -5,8 +5,8 @@ import type { Context, Scope } from '../platform/context'
 import type { WakeMover } from '../platform/databases/databases'
 import { type Bindings, variables } from '../platform/env'
 import { logProblem } from '../platform/log'
+import type { DueKind } from './due-work.sql.ts'
 import type { Jobs } from './job'
-import type { DueKind } from './kinds'
 import { tenantsWithDueWork } from './timekeeper.sql.ts'
 
 /** Steps of work that a change of the configuration starts at once (L3), and its wait for them, in ms. */

@@ -13,8 +13,7 @@ import { migrationSince, schemaProblem } from '../platform/schema-version.sql.ts
 import { wakeMoverOf } from '../time/timekeeper'
 import { consoleRoutes, consoleSignInRoutes } from './console'
 import { adminEndpoints, applicationEndpoints } from './operations'
-import { docsRoutes, frontPageRoutes } from './pages'
-import { systemRoutes } from './system'
+import { docsRoutes, frontPageRoutes, systemRoutes } from './pages'
 
 /**
  * The CORS headers of the application interface: pages of all origins may call it (G8). Without a list of its

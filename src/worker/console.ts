@@ -1,6 +1,5 @@
 import type { Context as HonoContext } from 'hono'
-import { readBody } from '../api/body'
-import { type App, type AppEnv, findAsset } from '../api/hono'
+import { type App, type AppEnv, findAsset, readBody } from '../api/hono'
 import { isByAdminHost, unserved } from '../api/paths'
 import { ApiError, errors } from '../lib/errors'
 

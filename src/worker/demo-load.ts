@@ -31,7 +31,7 @@ import { newestAwards } from '../store/awards.sql.ts'
 import { findUser } from '../store/users/find-user'
 import { listDeliveries, sendSample } from '../webhooks/webhooks.routes'
 import * as demo from './demo'
-import { webhook as webhooks } from './webhook'
+import { webhook as webhooks } from './jobs'
 
 /** A part of the demo's configuration: whether it exists, and the function that creates it. */
 type Step = {

@@ -12,7 +12,7 @@ import { CreateStreakPausesRequest } from '../features/streaks/admin'
 import { UpdateStreakSettingsRequest } from '../features/streaks/admin.routes'
 import { leaderboard } from '../leaderboards/leaderboard.resource'
 import { addDays, type CivilDate, periodStartDate } from '../lib/zone'
-import { webhook } from './webhook'
+import { webhook } from './jobs'
 
 /**
  * The demo: a learning app. It has at least one item of everything that has an id, so that each example in

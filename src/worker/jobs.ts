@@ -7,7 +7,7 @@ import { moves } from '../features/databases/databases.routes'
 import { batchJob } from '../features/events/batches/batches.routes'
 import { notificationAdapter } from '../features/notifications/channel'
 import { completionsJob } from '../features/notifications/completions'
-import { scheduleJob } from '../features/notifications/schedule'
+import { listenerStatements, scheduleJob } from '../features/notifications/schedule'
 import { boostsJob } from '../features/points/boost-events'
 import { flushPoints, pointsNotificationsJob } from '../features/points/points-changed'
 import { ticksJob } from '../features/points/ticks'
@@ -21,8 +21,10 @@ import { webhookAdapter } from '../webhooks/channel'
 import { deliveryJob, drain, type MessageSource, requestDrain } from '../webhooks/delivery/drain'
 import type { ChannelAdapter, Destination } from '../webhooks/delivery/messages'
 import { hasOutboxWork } from '../webhooks/outbox/outbox.sql.ts'
-import { switchOff } from '../webhooks/webhook.resource'
-import { webhook } from './webhook'
+import { switchOff, webhookResource } from '../webhooks/webhook.resource'
+
+/** Webhooks, with what their changes cause in features. */
+export const webhook = webhookResource(listenerStatements)
 
 /**
  * The adapter that sends messages to a destination, by the present configuration. `waits` if the destination

@@ -1,5 +1,4 @@
-import type { Endpoint } from '../api/endpoint'
-import type { OperationSpec } from '../api/operation'
+import type { Endpoint, OperationSpec } from '../api/endpoint'
 import { auditEndpoints } from '../features/account/audit.routes'
 import { clockEndpoints } from '../features/account/clock.routes'
 import { keyEndpoints } from '../features/account/keys.routes'
@@ -34,8 +33,7 @@ import {
 import { leaderboard } from '../leaderboards/leaderboard.resource'
 import { leaderboardEndpoints } from '../leaderboards/leaderboards.routes'
 import { webhookEndpoints } from '../webhooks/webhooks.routes'
-import { JOBS } from './jobs'
-import { webhook } from './webhook'
+import { JOBS, webhook } from './jobs'
 
 /** The endpoints of the application interface, in the order of the OpenAPI document. */
 export const applicationEndpoints: readonly Endpoint[] = [

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import { errorStatusesOf, operation } from '../../src/api/endpoint'
 import { openApiDocument } from '../../src/api/openapi'
-import { errorStatusesOf, operation } from '../../src/api/operation'
 import { EVENT_TYPES } from '../../src/configuration/enumerations'
 import { WEBHOOKS } from '../../src/webhooks/events'
 import { adminOperations, applicationOperations } from '../../src/worker/operations'

@@ -3,7 +3,7 @@
  * src/worker/operations.ts document it. New operations are checked without a change here.
  */
 import * as z from 'zod'
-import { ErrorBody, errorStatusesOf, type OperationSpec, type ResponseSpec } from '../../src/api/operation'
+import { ErrorBody, errorStatusesOf, type OperationSpec, type ResponseSpec } from '../../src/api/endpoint'
 import { errors } from '../../src/lib/errors'
 import { adminOperations, applicationOperations } from '../../src/worker/operations'
 import { basesOf } from './walk'

@@ -4,7 +4,7 @@
  * use the walk fail.
  */
 import * as z from 'zod'
-import type { OperationSpec } from '../../src/api/operation'
+import type { OperationSpec } from '../../src/api/endpoint'
 import { adminOperations, applicationOperations } from '../../src/worker/operations'
 
 /** All operations, in the order of the documents. */

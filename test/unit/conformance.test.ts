@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { operation } from '../../src/api/operation'
+import { operation } from '../../src/api/endpoint'
 import { type Answered, type Circumstances, conforming, faults } from '../helpers/conformance'
 
 const Thing = z.object({

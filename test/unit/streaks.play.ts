@@ -1,7 +1,6 @@
 import { expect } from 'vitest'
 import { streakResponse } from '../../src/api/shapes/streaks'
-import type { Configuration } from '../../src/configuration/model'
-import type { StreakSettings } from '../../src/configuration/settings'
+import type { Configuration, StreakSettings } from '../../src/configuration/model'
 import { type Instant, instant } from '../../src/lib/clock'
 import { type Micros, micros } from '../../src/lib/decimal'
 import { newId } from '../../src/lib/new-id'

@@ -66,7 +66,7 @@ type Modules = {
   'store/users/pages.sql': typeof import('../../src/store/users/pages.sql')
   'store/users/portions.sql': typeof import('../../src/store/users/portions.sql')
   'store/users/users.sql': typeof import('../../src/store/users/users.sql.ts')
-  'time/due-work.sql': typeof import('../../src/time/due-work.sql')
+  'time/due-work.sql': typeof import('../../src/time/due-work.sql.ts')
   'time/moved-work.sql': typeof import('../../src/time/moved-work.sql')
   'time/sweeps.sql': typeof import('../../src/time/sweeps.sql')
   'time/timekeeper.sql': typeof import('../../src/time/timekeeper.sql')

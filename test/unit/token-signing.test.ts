@@ -1,7 +1,7 @@
 import { base64url, CompactSign, SignJWT } from 'jose'
 import { expect, it } from 'vitest'
 import * as z from 'zod'
-import { openToken, signToken } from '../../src/access/tokens'
+import { openToken, signToken } from '../../src/access/credentials'
 import { instant } from '../../src/lib/clock'
 
 const OLD = { TOKEN_SECRET: 'o'.repeat(32) }

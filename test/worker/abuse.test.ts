@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { OperationSpec } from '../../src/api/operation'
+import type { OperationSpec } from '../../src/api/endpoint'
 import { variables } from '../../src/platform/env'
 import { adminOperations, applicationOperations } from '../../src/worker/operations'
 import { awayAfter } from '../helpers/worker/faulty'

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { analyticsJob } from '../../src/features/analytics/counting'
 import { instant, MINUTE } from '../../src/lib/clock'
-import { workOf } from '../../src/time/due-work.sql'
+import { workOf } from '../../src/time/due-work.sql.ts'
 import { runs } from '../helpers/runs'
 import { TODAY } from '../helpers/time'
 import {

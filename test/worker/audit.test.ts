@@ -2,7 +2,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import type { OperationSpec } from '../../src/api/operation'
+import type { OperationSpec } from '../../src/api/endpoint'
 import { deleteOutdatedEntries } from '../../src/configuration/audit.sql'
 import { newInstance } from '../../src/configuration/configuration'
 import { newContext } from '../../src/platform/context'

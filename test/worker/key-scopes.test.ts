@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { scopeNeededFor } from '../../src/api/operation'
+import { scopeNeededFor } from '../../src/api/endpoint'
 import { Commands, messageOf } from '../../src/features/events/sent'
 import { instant } from '../../src/lib/clock'
 import { applicationOperations } from '../../src/worker/operations'

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
-import type { OperationSpec } from '../../src/api/operation'
+import type { OperationSpec } from '../../src/api/endpoint'
 import { adminOperations, applicationOperations } from '../../src/worker/operations'
 import { basesOf } from '../helpers/walk'
 import {

@@ -6,7 +6,7 @@ import { runDurableObjectAlarm } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
-import type { OperationSpec } from '../../src/api/operation'
+import type { OperationSpec } from '../../src/api/endpoint'
 import { anotherUuid, readableTable } from '../helpers/readable'
 import { START } from '../helpers/time'
 import {

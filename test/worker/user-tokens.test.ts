@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { base64url, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { signToken } from '../../src/access/tokens'
+import { signToken } from '../../src/access/credentials'
 import { instant } from '../../src/lib/clock'
 import { present } from '../helpers/time'
 import { forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'

@@ -21,9 +21,8 @@ import {
   revised,
   updateEach,
 } from './drafts.rules'
-import { resourceEndpoints } from './endpoints'
+import { type Declared, partsOf, resourceEndpoints, type Schemas, schemasOf } from './endpoints'
 import { columns, type Fields, fieldOf, type Item, type Part, type RowOf, shownFields } from './fields'
-import { type Declared, partsOf, type Schemas, schemasOf } from './schemas'
 import { type Columns, type ResourceTable, storeDraft } from './store.sql.ts'
 
 /*

@@ -4,8 +4,7 @@ import {
   NOTIFICATION_CHANNELS,
   NOTIFICATION_TYPES,
 } from '../../configuration/enumerations'
-import type { Configuration } from '../../configuration/model'
-import { Preferences } from '../../configuration/settings'
+import { type Configuration, Preferences } from '../../configuration/model'
 import { fromMicros, micros, toMicros } from '../../lib/decimal'
 import { MOST_STREAK_METRICS, MOST_THRESHOLD } from '../../lib/limits'
 import { optional, readable } from '../fields'

@@ -1,7 +1,6 @@
 import * as z from 'zod'
-import { endpointsOf } from '../../api/endpoint'
+import { endpointsOf, ok } from '../../api/endpoint'
 import { Timestamp, Uuid, UuidResponse } from '../../api/fields'
-import { ok } from '../../api/operation'
 import { cursorQuery, integerQuery, NEXT_LINK, nextLink } from '../../api/queries'
 import { AUDIT_ACTIONS, AUDIT_KINDS } from '../../configuration/audit.rules'
 import { auditPage, oldestKept, type StoredEntry } from '../../configuration/audit.sql.ts'

@@ -7,9 +7,8 @@ import {
   readTestClock,
   removeTestClock,
 } from '../../access/clock.sql.ts'
-import { type Endpoint, endpointsOf } from '../../api/endpoint'
+import { type Endpoint, endpointsOf, ok } from '../../api/endpoint'
 import { MomentField, optional, rule, Timestamp, withIssues } from '../../api/fields'
-import { ok } from '../../api/operation'
 import type { AuditAction, AuditEntry } from '../../configuration/audit.rules'
 import { auditEntriesIf } from '../../configuration/audit.sql.ts'
 import { DAY, type Duration, type Instant, iso, later, parseDuration, signOfOversized } from '../../lib/clock'

@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { endpointsOf } from '../../api/endpoint'
-import { created, createdSome, ok } from '../../api/operation'
+import { created, createdSome, endpointsOf, ok } from '../../api/endpoint'
 import { IdsQuery, ListQuery } from '../../api/queries'
 import {
   ApplicationKeyListQuery,

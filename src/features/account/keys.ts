@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { newKey, sha256 } from '../../access/credentials'
+import { newKey, sha256, signUserToken, type TokenUser } from '../../access/credentials'
 import { notingDeletedKeys, refuseKeys, tryToNoteDeletions } from '../../access/deleted-keys'
 import {
   deleteKeys,
@@ -16,7 +16,6 @@ import {
   rememberKey,
   replaceKey,
 } from '../../access/keys.sql.ts'
-import { signUserToken, type TokenUser } from '../../access/tokens'
 import {
   createResponse,
   defaulted,
@@ -50,7 +49,7 @@ import { type AccountScope, KEY_SCOPES, type Scope } from '../../platform/contex
 import { FIRST } from '../../platform/databases/directory'
 import { isConflict, isDatabaseAway } from '../../platform/guard'
 import { logProblem } from '../../platform/log'
-import { startOfPage } from '../../platform/pages'
+import { startOfPage } from '../../platform/scans'
 import { findIid, iidsOf } from '../../store/users/users.sql.ts'
 
 /** For how long a user token is valid, in seconds: by default, and at least and at most (K6). */

@@ -267,7 +267,7 @@ async function removeCopies(databases: Databases, tenantId: string): Promise<voi
   }
 }
 
-declare module '../../time/kinds' {
+declare module '../../time/due-work.sql.ts' {
   interface DueKinds {
     purge: true
   }

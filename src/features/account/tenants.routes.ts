@@ -1,7 +1,6 @@
 import * as z from 'zod'
-import { type Endpoint, endpointsOf } from '../../api/endpoint'
+import { accepted, type Endpoint, endpointsOf } from '../../api/endpoint'
 import { Uuid } from '../../api/fields'
-import { accepted } from '../../api/operation'
 import { BY_ID, resourceEndpoints } from '../../api/resources/endpoints'
 import { purgeTenant } from './purge'
 import * as schemas from './tenants'

@@ -1,7 +1,6 @@
 import * as z from 'zod'
-import { endpointsOf } from '../../api/endpoint'
+import { endpointsOf, ok } from '../../api/endpoint'
 import { readable, UserId } from '../../api/fields'
-import { ok } from '../../api/operation'
 import {
   AchievementCompletionRequest,
   AchievementCompletionResponse,

@@ -7,9 +7,9 @@ import type { Instant } from '../../lib/clock'
 import { type Micros, micros } from '../../lib/decimal'
 import { newId } from '../../lib/new-id'
 import { packsOf } from '../../lib/packed'
+import { bytesOf, MOST_READ, numberOf } from '../../platform/columns'
 import type { Scope, TenantContext } from '../../platform/context'
 import type { Statement, TenantDatabase } from '../../platform/database'
-import { bytesOf, MOST_READ, numberOf } from '../../platform/short-ids'
 import { countsItself } from '../../rules/achievements.rules'
 import { applyChange, type BulkChange } from '../../rules/change.rules'
 import { count, MOST_TOTAL, NEW_COUNTER, type UserState } from '../../rules/state'
@@ -172,7 +172,7 @@ function backdated(
   return change.completed.length === 0 && isAsBefore ? null : { ...change, before, isBackdated: true }
 }
 
-declare module '../../time/kinds' {
+declare module '../../time/due-work.sql.ts' {
   interface DueKinds {
     backdate: true
   }

@@ -1,6 +1,5 @@
 import type * as z from 'zod'
-import { endpointsOf } from '../../api/endpoint'
-import { ok } from '../../api/operation'
+import { endpointsOf, ok } from '../../api/endpoint'
 import { byIdOrKey } from '../../api/resources/drafts.rules'
 import { configurationOf } from '../../configuration/configuration'
 import type { Achievement, Configuration, Leaderboard, Metric, System } from '../../configuration/model'

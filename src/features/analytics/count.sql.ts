@@ -1,9 +1,8 @@
 import * as z from 'zod'
 import type { Configuration } from '../../configuration/model'
 import { DAY, FURTHEST_OFFSET, MINUTE } from '../../lib/clock'
-import { localDayOf } from '../../platform/columns'
+import { bytesOf, LOGS, type Log, localDayOf, numberOf } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
-import { bytesOf, LOGS, type Log, numberOf } from '../../platform/short-ids'
 import { EVER, KEPT_AFTER, LONGEST_WINDOW, STREAK_CLASSES } from './analytics.rules'
 
 /*

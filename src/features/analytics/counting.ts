@@ -10,9 +10,8 @@ import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/
 import type { Databases } from '../../platform/databases/databases'
 import { isConflict } from '../../platform/guard'
 import { logWork } from '../../platform/log'
-import { findWork, firstDueOf, readProgress, type Work } from '../../time/due-work.sql.ts'
+import { type DueKind, findWork, firstDueOf, readProgress, type Work } from '../../time/due-work.sql.ts'
 import { defineJob } from '../../time/job'
-import type { DueKind } from '../../time/kinds'
 import { beginAllAgain, scheduleAll, scheduleBegun } from '../../time/timekeeper.sql.ts'
 import { countUsers, ladderOf, nextRange } from './count.sql.ts'
 import { ERASED_EVENTS } from './figures.sql.ts'
@@ -209,7 +208,7 @@ export const EVENTS_OF_FIGURES = `
   CROSS JOIN analytics_figures f
     ON f.tenant_id = t.id AND f.figure IN ('events', '${ERASED_EVENTS}') AND f.subject_no = 0`
 
-declare module '../../time/kinds' {
+declare module '../../time/due-work.sql.ts' {
   interface DueKinds {
     analytics: true
   }

@@ -2,9 +2,9 @@ import { blob, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite
 import * as z from 'zod'
 import type { Instant } from '../../lib/clock'
 import { utcDay } from '../../lib/zone'
+import { bytesOf, numberOf } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
-import { bytesOf, numberOf } from '../../platform/short-ids'
 import { EVER } from './analytics.rules'
 
 /**

@@ -1,8 +1,7 @@
 import * as z from 'zod'
 import { IMPLICIT_TENANT_ID } from '../../access/tenants.sql.ts'
-import { type Endpoint, endpointsOf } from '../../api/endpoint'
+import { accepted, type Endpoint, endpointsOf, ok } from '../../api/endpoint'
 import { optional, withIssues } from '../../api/fields'
-import { accepted, ok } from '../../api/operation'
 import { fieldChanges } from '../../configuration/audit.rules'
 import { auditEntries } from '../../configuration/audit.sql.ts'
 import { throwIfInvalid } from '../../lib/errors'
@@ -187,7 +186,7 @@ async function rebalance(
   return listDatabases(scope)
 }
 
-declare module '../../time/kinds' {
+declare module '../../time/due-work.sql.ts' {
   interface DueKinds {
     moves: true
   }

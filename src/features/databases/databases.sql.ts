@@ -1,9 +1,8 @@
 import * as z from 'zod'
 import { IMPLICIT_TENANT_ID } from '../../access/tenants.sql.ts'
-import { json } from '../../platform/columns'
+import { bytesOf, json } from '../../platform/columns'
 import type { AccountDatabase, Statement } from '../../platform/database'
 import { Places } from '../../platform/databases/directory'
-import { bytesOf } from '../../platform/short-ids'
 import { hasWorkOf, scheduleForTenants } from '../../time/moved-work.sql.ts'
 import { EVENTS_OF_FIGURES } from '../analytics/counting'
 

@@ -2,8 +2,7 @@ import { getTableName } from 'drizzle-orm'
 import { getTableConfig, type SQLiteColumn, type SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { auditLog } from '../../configuration/audit.sql.ts'
 import { awards, pendingNotifications, pointsBoosts } from '../../configuration/tables.sql.ts'
-import { columnsOf, quoted, updates } from '../../platform/columns'
-import { bytesOf } from '../../platform/short-ids'
+import { bytesOf, columnsOf, quoted, updates } from '../../platform/columns'
 import {
   adjustmentKeys,
   devices,

@@ -1,10 +1,9 @@
 import * as z from 'zod'
 import { TENANT_STATUSES } from '../../access/tenants.sql.ts'
-import { json } from '../../platform/columns'
+import { bytesOf, json } from '../../platform/columns'
 import type { AccountDatabase, Statement } from '../../platform/database'
 import { type Directory, FIRST, Places, UNSPREAD } from '../../platform/databases/directory'
 import { guardSql } from '../../platform/guard'
-import { bytesOf } from '../../platform/short-ids'
 import {
   ASKED_AND_PROGRESS,
   endWork,

@@ -1,9 +1,16 @@
 import type { Context as HonoContext, MiddlewareHandler } from 'hono'
 import * as z from 'zod'
 import { byPresentName, enter, permits, readClaim } from '../../access/access'
-import { type Endpoint, isDecodable, paramOf, routeOf, stages, validated } from '../../api/endpoint'
+import {
+  type Endpoint,
+  isDecodable,
+  operation,
+  paramOf,
+  routeOf,
+  stages,
+  validated,
+} from '../../api/endpoint'
 import { type AppEnv, answer } from '../../api/hono'
-import { operation } from '../../api/operation'
 import { EventHeaders, EventRequest, EventResponse, ReadableEvent } from '../../api/shapes/events'
 import type { UserPreferencesResponse } from '../../api/shapes/preferences'
 import type { User } from '../../api/shapes/users'

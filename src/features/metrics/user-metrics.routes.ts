@@ -1,7 +1,6 @@
 import * as z from 'zod'
-import { endpointsOf } from '../../api/endpoint'
+import { endpointsOf, ok } from '../../api/endpoint'
 import { UserId } from '../../api/fields'
-import { ok } from '../../api/operation'
 import { SummaryQuery } from '../../api/queries'
 import { userAchievementResponse } from '../../api/shapes/achievements'
 import { EventSummaryResponse, MetricResponse, MetricsResponse } from '../../api/shapes/metrics'

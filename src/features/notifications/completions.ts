@@ -117,7 +117,7 @@ async function completionEntries(
   return addressedEntry(user, at, name, messages)
 }
 
-declare module '../../time/kinds' {
+declare module '../../time/due-work.sql.ts' {
   interface DueKinds {
     completions: true
   }

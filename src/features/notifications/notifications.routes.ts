@@ -1,7 +1,6 @@
 import * as z from 'zod'
-import { type Endpoint, endpointsOf } from '../../api/endpoint'
+import { type Endpoint, endpointsOf, ok } from '../../api/endpoint'
 import { IdOrKey } from '../../api/fields'
-import { ok } from '../../api/operation'
 import { longPage, NEXT_LINK } from '../../api/queries'
 import { listed } from '../../api/streams'
 import type { Scope } from '../../platform/context'

@@ -260,7 +260,7 @@ function candidatesOf(timetable: Timetable, progress: Progress, at: Instant): Ca
   }
 }
 
-declare module '../../time/kinds' {
+declare module '../../time/due-work.sql.ts' {
   interface DueKinds {
     schedule: true
   }

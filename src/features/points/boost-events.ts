@@ -267,7 +267,7 @@ function entriesOf(config: Configuration, { boost, moment, at }: BoostChange) {
   return system === undefined ? [] : boostEntries(config, system, boost, moment, at)
 }
 
-declare module '../../time/kinds' {
+declare module '../../time/due-work.sql.ts' {
   interface DueKinds {
     boosts: true
   }

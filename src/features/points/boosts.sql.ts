@@ -12,7 +12,7 @@ import type { Statement, TenantDatabase } from '../../platform/database'
 import { FIRST } from '../../platform/databases/directory'
 import { everywhere, inCopies } from '../../platform/databases/everywhere'
 import { guardSql } from '../../platform/guard'
-import { startOfPage } from '../../platform/pages'
+import { startOfPage } from '../../platform/scans'
 import { OPEN_END } from '../../rules/points/boosts.rules'
 import { scheduleForUsers } from '../../time/due-work.sql.ts'
 

@@ -122,7 +122,7 @@ export async function flushPoints(
   return true
 }
 
-declare module '../../time/kinds' {
+declare module '../../time/due-work.sql.ts' {
   interface DueKinds {
     outbox: true
   }

@@ -253,7 +253,7 @@ async function write(
   }
 }
 
-declare module '../../time/kinds' {
+declare module '../../time/due-work.sql.ts' {
   interface DueKinds {
     ticks: true
   }

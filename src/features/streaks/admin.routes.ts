@@ -1,17 +1,21 @@
 import { eq } from 'drizzle-orm'
 import * as z from 'zod'
 import { tenants } from '../../access/tenants.sql.ts'
-import { endpointsOf, type RawRequest } from '../../api/endpoint'
+import { created, createdSome, endpointsOf, ok, type RawRequest } from '../../api/endpoint'
 import { optional, readable, wholeNumber, withIssues } from '../../api/fields'
-import { created, createdSome, ok } from '../../api/operation'
 import { IdsQuery } from '../../api/queries'
 import { ReadableMetrics, StreakMetrics } from '../../api/shapes/preferences'
 import { StreakFrequency } from '../../api/shapes/streaks'
 import { entriesOf } from '../../configuration/audit.rules'
 import { configurationOf, configure } from '../../configuration/configuration'
 import { EVALUATION_MODES } from '../../configuration/enumerations'
-import { type Configuration, metricByKey } from '../../configuration/model'
-import { DEFAULT_FREEZES, type FreezeSettings, type StreakSettings } from '../../configuration/settings'
+import {
+  type Configuration,
+  DEFAULT_FREEZES,
+  type FreezeSettings,
+  metricByKey,
+  type StreakSettings,
+} from '../../configuration/model'
 import { streakBoardsDue } from '../../leaderboards/updates'
 import { type Instant, MINUTE } from '../../lib/clock'
 import { fromMicros, micros } from '../../lib/decimal'

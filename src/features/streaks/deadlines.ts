@@ -78,7 +78,7 @@ export async function judgeStreaks(
 const isListenedTo = (config: Configuration | undefined) =>
   config !== undefined && EVENT_TYPES.some((type) => type.startsWith('streak.') && listens(config, type))
 
-declare module '../../time/kinds' {
+declare module '../../time/due-work.sql.ts' {
   interface DueKinds {
     streaks: true
   }
@@ -108,7 +108,7 @@ export function recountStep(context: TenantContext, work: Work<WalkProgress>): P
   return walkStep(context, work, visit)
 }
 
-declare module '../../time/kinds' {
+declare module '../../time/due-work.sql.ts' {
   interface DueKinds {
     recount: true
   }

@@ -1,8 +1,12 @@
 import * as z from 'zod'
 import type { StreakRankingsQuery, StreakRankingsResponse } from '../../api/shapes/streaks'
 import { configurationOf } from '../../configuration/configuration'
-import type { Configuration } from '../../configuration/model'
-import { NO_PREFERENCES, Preferences, type StreakSettings } from '../../configuration/settings'
+import {
+  type Configuration,
+  NO_PREFERENCES,
+  Preferences,
+  type StreakSettings,
+} from '../../configuration/model'
 import { BoundedMap } from '../../lib/bounded'
 import type { Instant } from '../../lib/clock'
 import { compareText } from '../../lib/ids'

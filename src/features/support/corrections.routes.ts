@@ -1,5 +1,4 @@
-import { endpointsOf } from '../../api/endpoint'
-import { created, ok } from '../../api/operation'
+import { created, endpointsOf, ok } from '../../api/endpoint'
 import { presentSystem } from '../../api/resources/resource'
 import { configurationOf } from '../../configuration/configuration'
 import { adjustPoints } from './adjustments'

@@ -1,7 +1,6 @@
 import * as z from 'zod'
-import { endpointsOf } from '../../api/endpoint'
+import { endpointsOf, ok } from '../../api/endpoint'
 import { UserId } from '../../api/fields'
-import { ok } from '../../api/operation'
 import { cursorQuery, integerQuery, NEXT_LINK, nextLink } from '../../api/queries'
 import { configurationOf } from '../../configuration/configuration'
 import { NOTIFICATION_CHANNELS } from '../../configuration/enumerations'

@@ -2,9 +2,8 @@ import * as z from 'zod'
 import { type Instant, MINUTE } from '../../lib/clock'
 import { micros } from '../../lib/decimal'
 import { timeOf } from '../../lib/ids'
-import { json, localDayOf, Moment } from '../../platform/columns'
+import { bytesOf, HexId, idOf, json, localDayOf, Moment, numberOf } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
-import { bytesOf, HexId, idOf, numberOf } from '../../platform/short-ids'
 import type { EventRecord } from '../../rules/state'
 
 /*

@@ -280,7 +280,7 @@ async function removeFromDatabase(
   }
 }
 
-declare module '../../time/kinds' {
+declare module '../../time/due-work.sql.ts' {
   interface DueKinds {
     erasure: true
   }

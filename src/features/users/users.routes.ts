@@ -1,7 +1,6 @@
 import * as z from 'zod'
-import { endpointsOf, type RawRequest } from '../../api/endpoint'
+import { created, endpointsOf, ok, type RawRequest } from '../../api/endpoint'
 import { text, UserId } from '../../api/fields'
-import { created, ok } from '../../api/operation'
 import { type LongPage, longListQuery, longPage, NEXT_LINK, UserAttributesQuery } from '../../api/queries'
 import { UserAchievementsResponse } from '../../api/shapes/achievements'
 import { UserLeaderboardsResponse } from '../../api/shapes/leaderboards'

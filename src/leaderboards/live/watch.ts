@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import type { Claim } from '../../access/access'
+import { signTicket } from '../../access/credentials'
 import { confirmAgain, rememberOpen } from '../../access/open-claims'
-import { signTicket } from '../../access/tokens'
 import type { LiveEvent, LiveQuery, LiveTicketResponse } from '../../api/shapes/leaderboards'
 import { EventStream, realTimers, type Timers } from '../../api/streams'
 import { configurationOf } from '../../configuration/configuration'

@@ -1,4 +1,4 @@
-import type { FreezeSettings } from '../../configuration/settings'
+import type { FreezeSettings } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
 import { type Aggregation, dayIn, nextPeriod } from '../../lib/zone'
 import { marked } from './history.rules'

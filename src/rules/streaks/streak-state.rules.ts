@@ -1,6 +1,5 @@
 import type { StreakFrequency } from '../../configuration/enumerations'
-import type { Configuration } from '../../configuration/model'
-import type { FreezeSettings, Preferences, StreakSettings } from '../../configuration/settings'
+import type { Configuration, FreezeSettings, Preferences, StreakSettings } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
 import type { Aggregation } from '../../lib/zone'
 

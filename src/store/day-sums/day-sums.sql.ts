@@ -3,14 +3,12 @@ import * as z from 'zod'
 import { DAY, type Instant, instant, MINUTE } from '../../lib/clock'
 import { errors } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
-import { json, localDayOf, Moment } from '../../platform/columns'
+import { bytesOf, json, LOGS, localDayOf, Moment, numberOf } from '../../platform/columns'
 import type { TenantContext } from '../../platform/context'
 import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'
 import { logProblem } from '../../platform/log'
 import { type Pause, sharedScans, sizeOfPart } from '../../platform/scans'
-import { bytesOf, LOGS, numberOf } from '../../platform/short-ids'
-import { firstDueOf } from '../../time/due-work.sql.ts'
-import type { DueKind } from '../../time/kinds'
+import { type DueKind, firstDueOf } from '../../time/due-work.sql.ts'
 import {
   type DayChange,
   firstMoment,
@@ -23,7 +21,7 @@ import {
 
 /**
  * Sums of a user's log by local day, for days that can't change any more. With them, an event summary reads a
- * long log only once (P12). They can be made again from the log at any time. platform/short-ids.ts explains the ids.
+ * long log only once (P12). They can be made again from the log at any time. platform/columns.ts explains the ids.
  * WITHOUT ROWID.
  */
 export const daySums = sqliteTable(

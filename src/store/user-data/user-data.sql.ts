@@ -1,7 +1,7 @@
 import * as z from 'zod'
+import { bytesOf } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
-import { bytesOf } from '../../platform/short-ids'
 import { tablesOfUsers } from './register'
 
 /** The most rows of a table that are deleted at once. */

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { jsonRow, packed } from '../../lib/packed'
 import { systemNow } from '../../lib/system-clock'
+import { bytesOf } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
-import { bytesOf } from '../../platform/short-ids'
 import type { UserState } from '../../rules/state'
 import { schedule } from '../../time/due-work.sql.ts'
 import { defineJob } from '../../time/job'
@@ -109,7 +109,7 @@ export async function takeDevices(databases: Databases, tenantId: string, userId
   await databases.usersOf(tenantId).askAll((place) => place.batch(removals(place, TAKEN, tokens)))
 }
 
-declare module '../../time/kinds' {
+declare module '../../time/due-work.sql.ts' {
   interface DueKinds {
     devices: true
   }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { BOOST_LIST, BoostRow } from '../../configuration/configuration.sql.ts'
 import { STREAK_FREQUENCIES } from '../../configuration/enumerations'
-import { NO_PREFERENCES, Preferences } from '../../configuration/settings'
+import { NO_PREFERENCES, Preferences } from '../../configuration/model'
 import { DAY, type Instant, instant, SECOND } from '../../lib/clock'
 import { micros } from '../../lib/decimal'
 import { Json, jsonRow, packed } from '../../lib/packed'

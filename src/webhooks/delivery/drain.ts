@@ -172,7 +172,7 @@ export async function drainAll(
     await Promise.all(tenants.slice(from, from + atOnce).map(drainTenant))
 }
 
-declare module '../../time/kinds' {
+declare module '../../time/due-work.sql.ts' {
   interface DueKinds {
     delivery: true
   }

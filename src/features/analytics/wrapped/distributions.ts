@@ -127,7 +127,7 @@ function calendarOf(year: Days): (readonly [number, string])[] {
   ]
 }
 
-declare module '../../../time/kinds' {
+declare module '../../../time/due-work.sql.ts' {
   interface DueKinds {
     distributions: true
   }

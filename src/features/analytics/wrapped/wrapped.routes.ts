@@ -1,7 +1,6 @@
 import * as z from 'zod'
-import { endpointsOf } from '../../../api/endpoint'
+import { endpointsOf, ok } from '../../../api/endpoint'
 import { DateResponse, UserId } from '../../../api/fields'
-import { ok } from '../../../api/operation'
 import { integerQuery } from '../../../api/queries'
 import { UserAchievementResponse, userAchievementResponse } from '../../../api/shapes/achievements'
 import { UserLeaderboardResponse } from '../../../api/shapes/leaderboards'

@@ -1,7 +1,6 @@
 import * as z from 'zod'
-import { endpointsOf, type RawRequest } from '../../../api/endpoint'
+import { accepted, endpointsOf, ok, type RawRequest } from '../../../api/endpoint'
 import { optional, Uuid, UuidResponse, withIssues } from '../../../api/fields'
-import { accepted, ok } from '../../../api/operation'
 import { EventRequest, IdempotencyKey, ReadableEvent } from '../../../api/shapes/events'
 import { type AuditEntry, madeFields } from '../../../configuration/audit.rules'
 import { auditEntries } from '../../../configuration/audit.sql.ts'
@@ -178,7 +177,7 @@ async function readBatch({ db }: Scope, id: string): Promise<z.infer<typeof Even
   return { ...found, status: ended < found.accepted ? 'pending' : 'done' }
 }
 
-declare module '../../../time/kinds' {
+declare module '../../../time/due-work.sql.ts' {
   interface DueKinds {
     inbox: true
   }

@@ -4,10 +4,9 @@ import { BOOST_COLUMNS, BoostRow } from '../../../configuration/configuration.sq
 import { type Instant, instant } from '../../../lib/clock'
 import { micros } from '../../../lib/decimal'
 import { MOST_AT_ONCE, packsOf } from '../../../lib/packed'
-import { json, Moment } from '../../../platform/columns'
+import { bytesOf, HexId, idOf, json, Moment } from '../../../platform/columns'
 import { KEY_SCOPES } from '../../../platform/context'
 import type { TenantDatabase } from '../../../platform/database'
-import { bytesOf, HexId, idOf } from '../../../platform/short-ids'
 import type { UserState } from '../../../rules/state'
 import { LEDGER_COLUMNS, LedgerRow, ReachedLevels } from '../../../store/awards.sql.ts'
 import {
