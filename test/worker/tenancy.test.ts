@@ -238,9 +238,29 @@ class Transcript {
   }
 }
 
+/** The parts of two JSON values that differ, each with its path, so that a failure tells them and nothing else. */
+function differences(one: unknown, other: unknown, path = ''): string[] {
+  if (JSON.stringify(one) === JSON.stringify(other)) return []
+  const parts = [one, other].map((value): [string, unknown][] =>
+    value !== null && typeof value === 'object' ? Object.entries(value) : [],
+  )
+  const [first, second] = parts.map((entries) => new Map(entries))
+  if (!first?.size || !second?.size) return [`${path}: ${JSON.stringify(one)} and ${JSON.stringify(other)}`]
+  return [...new Set([...first.keys(), ...second.keys()])].flatMap((key) =>
+    differences(first.get(key), second.get(key), `${path}.${key}`),
+  )
+}
+
 /** Checks that two transcripts are equal. Fails with the first response that differs. */
 function expectSame(one: Transcript, other: Transcript): void {
-  for (const [index, entry] of one.entries.entries()) expect(entry).toEqual(other.entries[index])
+  for (const [index, [request, status, body]] of one.entries.entries()) {
+    const [asked, code, text] = other.entries[index] ?? []
+    expect([request, status]).toEqual([asked, code])
+    if (body !== text)
+      expect({ request, differences: differences(JSON.parse(body), JSON.parse(text ?? 'null')) }).toBe(
+        'equal',
+      )
+  }
   expect(one.entries).toHaveLength(other.entries.length)
 }
 
