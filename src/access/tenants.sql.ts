@@ -85,13 +85,7 @@ export const tenants = sqliteTable(
  * Ids of tenants by their name in `Tenant-ID`, at most 10,000. A name may later belong to another tenant. So
  * D1 confirms each name that comes from this cache, in a read that is made anyway (T2).
  */
-class TenantNames extends BoundedMap<string, string> {
-  constructor() {
-    super(10_000)
-  }
-}
-
-export const tenantNamesOf = perInstance(() => new TenantNames())
+export const tenantNamesOf = perInstance(() => new BoundedMap<string, string>(10_000))
 
 /** The only tenant if multi-tenancy is off (T1). The first migration makes it. */
 export const IMPLICIT_TENANT_ID = '00000000-0000-7000-8000-000000000000'

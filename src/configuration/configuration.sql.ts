@@ -22,13 +22,7 @@ import {
 } from './tables.sql.ts'
 
 /** Configurations by tenant id, at most 100; each is used only after D1 has confirmed its version. */
-class ConfigurationCache extends BoundedMap<string, Configuration> {
-  constructor() {
-    super(100)
-  }
-}
-
-const configurationsOf = perInstance(() => new ConfigurationCache())
+const configurationsOf = perInstance(() => new BoundedMap<string, Configuration>(100))
 
 function schemaOf(column: SQLiteColumn): z.ZodType {
   const { name, dataType, enumValues, notNull } = column

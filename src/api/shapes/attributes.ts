@@ -1,8 +1,7 @@
 import * as z from 'zod'
 import type { Configuration, Filter } from '../../configuration/model'
+import { MOST_FILTERS } from '../../lib/limits'
 import { AttributeValue, ConfigKey, optional, rule, Uuid, UuidResponse } from '../fields'
-
-const MOST_FILTERS = 20
 
 /** A filter to configure. It names its attribute by id or by key; without an id, the id is empty (O1). */
 const AskedFilter = z

@@ -7,18 +7,14 @@ import {
   noteDeletions,
   notingDeletedKeys,
   refuseKeys,
-  tryToNoteDeletions,
 } from '../../access/deleted-keys'
 import { dropKeyRecord, forgetKeys, removeKeysByPrefix } from '../../access/keys.sql.ts'
 import { advanceRedo, readRestored } from '../../access/restores.sql.ts'
-import { IMPLICIT_TENANT_ID, TENANT_ARCHIVED } from '../../access/tenants.sql.ts'
-import { auditEntriesIf } from '../../configuration/audit.sql.ts'
 import { changeTenants } from '../../configuration/copies'
 import { boardObject } from '../../leaderboards/updates'
 import type { Instant } from '../../lib/clock'
-import { errors } from '../../lib/errors'
 import { systemNow, within } from '../../lib/system-clock'
-import type { AccountScope, Context, TenantContext } from '../../platform/context'
+import type { Context, TenantContext } from '../../platform/context'
 import type { Statement } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
 import { FIRST } from '../../platform/databases/directory'
@@ -31,7 +27,6 @@ import { defineJob } from '../../time/job'
 import { wakeForPurge } from '../../time/timekeeper'
 import { ErasureProgress, eraseAgain } from '../users/erasure'
 import * as repository from './purge.sql.ts'
-import { type TenantResponse, tenantEntry } from './tenants'
 
 /** Objects and KV records that one step visits, all at once, and the timeout for them in milliseconds. */
 const OBJECTS = 20
@@ -42,34 +37,18 @@ const USERS = 100
 const STOPPING = 3_000
 
 /**
- * Accepts the erasure of an archived tenant. From then on nothing of the tenant is delivered, and its keys
- * don't work. The Timekeeper does the rest in steps; the first step runs before the response. Returns the
- * tenant after the change. Throws 404 if there is none, 422 if it is not archived.
+ * Begins the erasure of an archived tenant. From then on nothing of the tenant is delivered, and its keys don't
+ * work. `first` are statements that belong to it. Returns whether there is such a tenant.
  */
-export async function purgeTenant(scope: AccountScope, found: TenantResponse): Promise<TenantResponse> {
-  const tenantId = found.id
-  if (tenantId === IMPLICIT_TENANT_ID) {
-    throw errors.unprocessable(
-      'This tenant existed before multi-tenancy, and cannot be erased. Erase its users one by one.',
-    )
-  }
-  const db = scope.db.of(tenantId)
-  // Only a restore makes an archived tenant active again.
-  if (found.status === 'active') {
-    throw errors.unprocessable(
-      `The tenant ${tenantId} is active. Archive it first with DELETE /tenants?ids=${tenantId}. Then send this request again.`,
-    )
-  }
-  await tryToNoteDeletions(scope, [{ kind: 'tenant', tenantId }])
-  const entry = tenantEntry('purge', found, {})
-  const audit = auditEntriesIf(scope, [{ subject: tenantId, entry }], TENANT_ARCHIVED)
-  const isThere = await changeTenants(scope.databases, [tenantId], ({ before, after }) =>
-    repository.acceptPurge(db, scope.now, { before: [...before, ...audit], after }),
+export function beginPurge(
+  { db, databases }: Context,
+  tenantId: string,
+  now: Instant,
+  first: readonly Statement[],
+): Promise<boolean> {
+  return changeTenants(databases, [tenantId], ({ before, after }) =>
+    repository.acceptPurge(db.of(tenantId), now, { before: [...before, ...first], after }),
   )
-  if (!isThere) throw errors.notFound('This tenant')
-  await stopDeliveryQueues({ ...scope, db })
-  await wakeForPurge(scope, tenantId)
-  return { ...found, status: 'archived', purging: true }
 }
 
 /**
@@ -77,15 +56,12 @@ export async function purgeTenant(scope: AccountScope, found: TenantResponse): P
  * Timekeeper does the rest.
  */
 async function purgeAgain(context: Context, tenantId: string, now: Instant): Promise<void> {
-  const db = context.db.of(tenantId)
-  const isThere = await changeTenants(context.databases, [tenantId], ({ before, after }) =>
-    repository.acceptPurge(db, now, { before: [...before, repository.archive(db)], after }),
-  )
-  if (isThere) await wakeForPurge(context, tenantId)
+  const archived = repository.archive(context.db.of(tenantId))
+  if (await beginPurge(context, tenantId, now, [archived])) await wakeForPurge(context, tenantId)
 }
 
 /** Stops the tenant's delivery queues at once. Never throws: a later step visits them again. */
-async function stopDeliveryQueues({ db, env }: TenantContext): Promise<void> {
+export async function stopDeliveryQueues({ db, env }: TenantContext): Promise<void> {
   const stop = async () => {
     const names = await objectsAfter(db, 'deliveryQueues', 'all', '', OBJECTS + 2)
     await Promise.all(names.map((name) => env.DELIVERY_QUEUE.getByName(name).purge()))

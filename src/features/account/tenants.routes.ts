@@ -1,17 +1,279 @@
 import * as z from 'zod'
+import { tryToNoteDeletions } from '../../access/deleted-keys'
+import * as repository from '../../access/tenants.sql.ts'
+import { IMPLICIT_TENANT_ID, type TenantRow } from '../../access/tenants.sql.ts'
 import { accepted, type Endpoint, endpointsOf } from '../../api/endpoint'
-import { Uuid } from '../../api/fields'
-import { BY_ID, resourceEndpoints } from '../../api/resources/endpoints'
-import { purgeTenant } from './purge'
-import * as schemas from './tenants'
 import {
-  archiveTenants,
-  createTenants,
-  findTenant,
-  listTenants,
-  requireTenants,
-  updateTenants,
-} from './tenants'
+  createResponse,
+  deleteResponse,
+  items,
+  Name,
+  optional,
+  Timestamp,
+  Uuid,
+  UuidResponse,
+  updateResponse,
+} from '../../api/fields'
+import { type Issue, issueOf, unknownIssue } from '../../api/resources/drafts.rules'
+import { BY_ID, resourceEndpoints } from '../../api/resources/endpoints'
+import { type AuditEntry, entriesOf } from '../../configuration/audit.rules'
+import { auditEntriesIf } from '../../configuration/audit.sql.ts'
+import { changeTenants } from '../../configuration/copies'
+import { iso } from '../../lib/clock'
+import { errors } from '../../lib/errors'
+import { isId } from '../../lib/ids'
+import { MOST_ID_CHARACTERS } from '../../lib/limits'
+import { newId } from '../../lib/new-id'
+import type { AccountScope } from '../../platform/context'
+import type { Statement } from '../../platform/database'
+import { placementsOfNew } from '../../platform/databases/directory'
+import { wakeForPurge } from '../../time/timekeeper'
+import { beginPurge, stopDeliveryQueues } from './purge'
+
+/** A customer's id of a tenant fits in a header: no control characters, no spaces at its ends (T2). */
+const CustomerId = z
+  .string()
+  .min(1)
+  .max(MOST_ID_CHARACTERS)
+  .refine((id) => !/[\p{Cc}\p{Cs}]/u.test(id), 'must have no control characters and no unpaired surrogates')
+  .refine((id) => id === id.trim(), 'must not begin or end with a space')
+
+/** A tenant to create. */
+const CreateTenantRequestItem = z
+  .object({ customerId: CustomerId, name: Name })
+  .meta({ id: 'CreateTenantRequestItem' })
+
+/** A change to a tenant. Absent fields stay. */
+const UpdateTenantRequestItem = z
+  .object({ id: Uuid, customerId: optional(CustomerId), name: optional(Name) })
+  .meta({ id: 'UpdateTenantRequestItem' })
+
+/** A tenant. A deleted tenant is archived for good (T3). `purging`: it is being erased. */
+const AdminTenant = z
+  .object({
+    id: UuidResponse,
+    customerId: z.string(),
+    name: z.string(),
+    status: z.enum(['active', 'archived']),
+    purging: z.boolean().optional(),
+    created: Timestamp,
+    updated: Timestamp,
+  })
+  .meta({ id: 'AdminTenant' })
+
+const CreateTenantsRequest = items(CreateTenantRequestItem).meta({ id: 'CreateTenantsRequest' })
+const UpdateTenantsRequest = items(UpdateTenantRequestItem).meta({ id: 'UpdateTenantsRequest' })
+
+/** A purge needs `purge=true`. Without it, nothing happens. */
+const PurgeQuery = z.object({
+  purge: z
+    .custom<'true'>((text) => text === 'true', {
+      error:
+        'must be true: this erases an archived tenant for good. DELETE /tenants?ids= archives an active one',
+    })
+    .meta({ type: 'boolean', enum: [true] }),
+})
+
+/** A tenant in a response. */
+type TenantResponse = z.infer<typeof AdminTenant>
+
+/**
+ * Throws 422 unless multi-tenancy is on. Without it there is one implicit tenant, and nothing to manage (T1).
+ */
+function requireTenants({ variables }: AccountScope): void {
+  if (variables.MULTI_TENANCY === 'on') return
+  throw errors.unprocessable(
+    'Multi-tenancy is off, so there are no tenants to manage. Set the variable MULTI_TENANCY to on.',
+  )
+}
+
+/** A page of the tenants, oldest first, including archived ones (G7). */
+async function listTenants(
+  { db }: AccountScope,
+  query: { limit: number; skip: number },
+): Promise<TenantResponse[]> {
+  return (await repository.listTenants(db, query)).map(tenantResponse)
+}
+
+/** A tenant by its UUID. Throws 404 if there is none. */
+async function findTenant(scope: AccountScope, id: string): Promise<TenantResponse> {
+  requireTenants(scope)
+  const [found] = isId(id) ? await repository.findTenants(scope.db, [id.toLowerCase()]) : []
+  if (found === undefined) throw errors.notFound('This tenant')
+  return tenantResponse(found)
+}
+
+/**
+ * Creates tenants. It is an issue if `customerId` belongs to an active tenant, or is another tenant's UUID
+ * (G5, T2).
+ */
+async function createTenants(
+  scope: AccountScope,
+  items: z.output<typeof CreateTenantsRequest>,
+): Promise<{ created: TenantResponse[]; issues: Issue[] }> {
+  const { db, now } = scope
+  const asked = items.map((item) => ({ ...item, id: newId(now) }))
+  const placements = await placementsOfNew(
+    scope.databases,
+    asked.map(({ id }) => id),
+  )
+  const stored = await repository.insertTenants(db, asked, now, [
+    ...createdEntries(scope, asked),
+    ...placements,
+  ])
+  return {
+    created: asked.flatMap(({ id }) => stored.find((row) => row.id === id) ?? []).map(tenantResponse),
+    issues: asked.flatMap(({ id, customerId }, index) =>
+      stored.some((row) => row.id === id) ? [] : [issueOf({ index }, taken(customerId))],
+    ),
+  }
+}
+
+/** Changes the passed fields of active tenants. */
+async function updateTenants(
+  scope: AccountScope,
+  items: z.output<typeof UpdateTenantsRequest>,
+): Promise<{ updated: TenantResponse[]; issues: Issue[] }> {
+  const { db, now } = scope
+  const known = await repository.findTenants(
+    db,
+    items.map(({ id }) => id),
+  )
+  const changes = items.map((item) => ({ ...item, before: updatedEntry(scope, known, item) }))
+  const stored = await changeTenants(
+    scope.databases,
+    known.map(({ id }) => id),
+    (around) => repository.updateTenants(db, changes, now, around),
+  )
+  const updated: TenantResponse[] = []
+  const issues: Issue[] = []
+  for (const [index, { id, customerId = '' }] of items.entries()) {
+    const row = stored[index]
+    if (row) updated.push(tenantResponse(row))
+    else {
+      const before = known.find((one) => one.id === id)
+      issues.push(before?.status === 'active' ? issueOf({ id }, taken(customerId)) : notActive(id, before))
+    }
+  }
+  return { updated, issues }
+}
+
+/**
+ * Archives tenants for good. From the next request on their keys don't work, and no work of theirs falls due.
+ * Their data stays (T3).
+ */
+async function archiveTenants(scope: AccountScope, ids: readonly string[]) {
+  const { db, now } = scope
+  const known = await repository.findTenants(db, ids)
+  const active = known.filter(({ id, status }) => status === 'active' && id !== IMPLICIT_TENANT_ID)
+  const their = active.map(({ id }) => id)
+  const audit = archivedEntries(scope, active)
+  const archived = new Set(
+    await changeTenants(scope.databases, their, ({ before, after }) =>
+      repository.archiveTenants(db, their, now, [...before, ...audit], after),
+    ),
+  )
+  const issues = ids
+    .filter((id) => !archived.has(id))
+    .map((id) =>
+      id === IMPLICIT_TENANT_ID && known.length > 0
+        ? issueOf({ id }, 'This tenant existed before multi-tenancy, and cannot be archived. Keep it.')
+        : notActive(
+            id,
+            known.find((one) => one.id === id),
+          ),
+    )
+  return { deleted: ids.filter((id) => archived.has(id)).map((id) => ({ id })), issues }
+}
+
+/**
+ * Accepts the erasure of an archived tenant. From then on nothing of the tenant is delivered, and its keys
+ * don't work. The Timekeeper does the rest in steps; the first step runs before the response. Returns the
+ * tenant after the change. Throws 404 if there is none, 422 if it is not archived.
+ */
+async function purgeTenant(scope: AccountScope, found: TenantResponse): Promise<TenantResponse> {
+  const tenantId = found.id
+  if (tenantId === IMPLICIT_TENANT_ID) {
+    throw errors.unprocessable(
+      'This tenant existed before multi-tenancy, and cannot be erased. Erase its users one by one.',
+    )
+  }
+  // Only a restore makes an archived tenant active again.
+  if (found.status === 'active') {
+    throw errors.unprocessable(
+      `The tenant ${tenantId} is active. Archive it first with DELETE /tenants?ids=${tenantId}. Then send this request again.`,
+    )
+  }
+  await tryToNoteDeletions(scope, [{ kind: 'tenant', tenantId }])
+  const entry = tenantEntry('purge', found, {})
+  const audit = auditEntriesIf(scope, [{ subject: tenantId, entry }], repository.TENANT_ARCHIVED)
+  if (!(await beginPurge(scope, tenantId, scope.now, audit))) throw errors.notFound('This tenant')
+  await stopDeliveryQueues({ ...scope, db: scope.db.of(tenantId) })
+  await wakeForPurge(scope, tenantId)
+  return { ...found, status: 'archived', purging: true }
+}
+
+type Known = Pick<TenantRow, 'id' | 'customerId' | 'name'>
+
+function createdEntries(scope: AccountScope, made: readonly Known[]): Statement[] {
+  const entries = made.flatMap(({ id, customerId, name }) => {
+    const after = { id, customerId, name, status: 'active' }
+    return entriesOf('tenant', [{ before: null, after }], (tenant) => tenant).map((entry) => ({
+      subject: id,
+      entry: { ...entry, key: customerId },
+    }))
+  })
+  return auditEntriesIf(scope, entries, repository.TENANT_EXISTS)
+}
+
+function updatedEntry(
+  scope: AccountScope,
+  known: readonly Known[],
+  change: repository.TenantChange,
+): Statement[] {
+  const tenant = known.find(({ id }) => id === change.id)
+  if (tenant === undefined) return []
+  const entry = tenantEntry('update', tenant, {})
+  const subject = repository.changeSubject(change)
+  return auditEntriesIf(scope, [{ subject, entry }], repository.TENANT_CHANGES, repository.TENANT_FIELDS)
+}
+
+function archivedEntries(scope: AccountScope, known: readonly Known[]): Statement[] {
+  const fields = { status: { before: 'active', after: 'archived' } }
+  const entries = known.map((tenant) => ({
+    subject: tenant.id,
+    entry: tenantEntry('archive', tenant, fields),
+  }))
+  return auditEntriesIf(scope, entries, repository.TENANT_ACTIVE)
+}
+
+/** An entry of the audit log about a tenant. Its key is the `customerId`. */
+const tenantEntry = (
+  action: AuditEntry['action'],
+  { id, customerId }: Pick<Known, 'id' | 'customerId'>,
+  fields: AuditEntry['fields'],
+): AuditEntry => ({ action, kind: 'tenant', resourceId: id, key: customerId, user: null, fields })
+
+const taken = (customerId: string) =>
+  `Another tenant already uses ${JSON.stringify(customerId)} as its customerId or id. Choose another customerId.`
+
+function notActive(id: string, found: TenantRow | undefined): Issue {
+  if (found === undefined) return unknownIssue(id, 'a tenant')
+  if (found.status === 'purging')
+    return issueOf({ id }, `The tenant ${id} is being erased. Create a new one.`)
+  return issueOf({ id }, `The tenant ${id} is archived and can't be changed. Create a new one.`)
+}
+
+function tenantResponse({ created, updated, status, ...rest }: TenantRow): TenantResponse {
+  const isPurging = status === 'purging'
+  return {
+    ...rest,
+    status: status === 'active' ? 'active' : 'archived',
+    ...(isPurging && { purging: true }),
+    created: iso(created),
+    updated: iso(updated),
+  }
+}
 
 /** The endpoints that manage tenants, in the order of the OpenAPI document. They need multi-tenancy (T2). */
 export const tenantEndpoints: readonly Endpoint[] = [
@@ -22,13 +284,13 @@ export const tenantEndpoints: readonly Endpoint[] = [
       one: 'a tenant',
       many: 'tenants',
       names: BY_ID,
-      item: schemas.AdminTenant,
-      list: schemas.ListTenantsResponse,
-      create: schemas.CreateTenantsRequest,
-      created: schemas.CreateTenantsResponse,
-      update: schemas.UpdateTenantsRequest,
-      updated: schemas.UpdateTenantsResponse,
-      deleted: schemas.DeleteTenantsResponse,
+      item: AdminTenant,
+      list: z.array(AdminTenant).meta({ id: 'ListTenantsResponse' }),
+      create: CreateTenantsRequest,
+      created: createResponse('CreateTenantsResponse', AdminTenant),
+      update: UpdateTenantsRequest,
+      updated: updateResponse('UpdateTenantsResponse', AdminTenant),
+      deleted: deleteResponse('DeleteTenantsResponse'),
       account: true,
     },
     {
@@ -47,11 +309,11 @@ export const tenantEndpoints: readonly Endpoint[] = [
       account: true,
       summary: 'Erase an archived tenant with all its data and all its users',
       params: z.object({ id: Uuid }),
-      query: schemas.PurgeQuery,
+      query: PurgeQuery,
       responses: {
         202: {
           description: 'Laurel is erasing the tenant. When this is done, the tenant is 404.',
-          body: schemas.AdminTenant,
+          body: AdminTenant,
         },
       },
     },

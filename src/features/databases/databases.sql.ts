@@ -9,10 +9,11 @@ import { EVENTS_OF_FIGURES } from '../analytics/counting'
 const FORGET = 'DELETE FROM database_weights'
 const STORE = 'INSERT INTO database_weights (name, weight) SELECT key, value FROM json_each(?1)'
 
-const FORGET_UNBOUND = 'DELETE FROM database_weights WHERE name NOT IN (SELECT value FROM json_each(?1))'
+const FORGET_WEIGHTS_OF_OTHERS =
+  'DELETE FROM database_weights WHERE name NOT IN (SELECT value FROM json_each(?1))'
 /** Forgets the weights of databases that are not bound any more: another one may get the name later. */
 export const forgetWeights = (names: readonly string[]): Statement => ({
-  sql: FORGET_UNBOUND,
+  sql: FORGET_WEIGHTS_OF_OTHERS,
   params: [JSON.stringify(names)],
 })
 
@@ -57,7 +58,7 @@ export async function* directories(first: AccountDatabase): AsyncGenerator<Sprea
   }
 }
 
-const UNSPREAD = `
+const NEVER_SPREAD = `
   SELECT t.id, ${hasWorkOf('t.id', "'moves'")} AS isAsked
   FROM tenants t WHERE t.id > ?2 AND t.is_copy = 0 AND t.status IN ('active', 'archived')
     AND NOT EXISTS (SELECT 1 FROM directory WHERE tenant_id = t.id)
@@ -72,7 +73,7 @@ export async function* unspread(
   isAlone: boolean,
 ): AsyncGenerator<z.infer<typeof UnspreadRow>[]> {
   for (let after = ''; ; ) {
-    const statement = first.statement(UNSPREAD, isAlone ? 1 : 0, after)
+    const statement = first.statement(NEVER_SPREAD, isAlone ? 1 : 0, after)
     const rows = z.array(UnspreadRow).parse(await first.rows(statement))
     if (rows.length > 0) yield rows
     const last = rows.at(-1)

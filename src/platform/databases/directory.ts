@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { BUCKETS, bucketOf } from '../../lib/ids'
 import { json } from '../columns'
 import {
   type AccountDatabase,
@@ -113,3 +114,49 @@ export const placed = (tenantId: string): Statement => ({
   sql: PLACED,
   params: [tenantId, PLACEMENT, PLACEMENT_WITHOUT_TENANT],
 })
+
+const WEIGHTS = 'SELECT name, weight FROM database_weights'
+const PLACE = `
+  INSERT INTO directory (tenant_id, version, places, placements)
+  SELECT id, 1, json_array(json_array(0, ?2)), '{}' FROM tenants WHERE id = ?1`
+
+const Weights = z.array(z.object({ name: z.string(), weight: z.number() }))
+
+/** The weights that an operator has set. Other databases count 1 (B3). */
+export async function readWeights(first: AccountDatabase): Promise<Record<string, number>> {
+  const rows = Weights.parse(await first.rows(first.statement(WEIGHTS)))
+  return Object.fromEntries(rows.map(({ name, weight }) => [name, weight]))
+}
+
+/** The share of a tenant among the others, from 0 up to 1: a hash of its random id. */
+const shareOf = (tenantId: string): number => bucketOf(tenantId, '') / BUCKETS
+
+/**
+ * The statements that place new tenants: each one lives whole in one database until it is spread (B2). The
+ * databases get tenants by their weights. A tenant in the first database needs no directory. They follow the
+ * statements that store the tenants, and do nothing for one that was not stored.
+ */
+export async function placementsOfNew(
+  { first, names }: { first: AccountDatabase; names: readonly string[] },
+  tenantIds: readonly string[],
+): Promise<Statement[]> {
+  if (names.length === 1) return []
+  const stored = await readWeights(first)
+  const weights = names.map((name) => ({ name, weight: stored[name] ?? 1 }))
+  return tenantIds.flatMap((id) => {
+    const name = chosen(weights, shareOf(id))
+    return name === FIRST ? [] : [first.statement(PLACE, id, name)]
+  })
+}
+
+/** The database at a share of the sum of all weights. */
+function chosen(weights: readonly { name: string; weight: number }[], share: number): string {
+  // A sum of huge weights would be infinite.
+  const most = Math.max(...weights.map(({ weight }) => weight))
+  let left = share * weights.reduce((sum, { weight }) => sum + weight / most, 0)
+  for (const { name, weight } of weights) {
+    if (left < weight / most) return name
+    left -= weight / most
+  }
+  return FIRST
+}
