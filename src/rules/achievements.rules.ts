@@ -37,7 +37,6 @@ export function completionErrors(
   return sentence('This achievement is locked, so no other user can get it. Activate it first')
 }
 
-/** The data of an event that achievements use. */
 type Counted = { metricId: string; value: Counter['total']; attributes: ReadonlyMap<string, string> }
 
 /**

@@ -25,7 +25,6 @@ export type Change = StreakChange & {
  */
 const FIRST_COMPLETION = 2_500
 
-/** The most zones that are kept of those that a user has left. */
 const MOST_LEFT = 10
 
 /** The input of a change. The profile and the metric total of `user` have the change already. */
@@ -157,7 +156,6 @@ export type BulkChange = Change & {
   isBackdated?: boolean
 }
 
-/** The streaks that a change has ended, and its events and entries about the streak. */
 type Told = Pick<StreakChange, 'ended' | 'streakEvents' | 'streakEntries'>
 
 /**

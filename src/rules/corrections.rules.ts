@@ -170,7 +170,6 @@ export function countersOf(
 /** An event that is voided. */
 export type VoidedEvent = Omit<EventRecord, 'counterIds'>
 
-/** The input of a void: the event, the awards of metric triggers for it, and the counters without it. */
 type VoidInput = {
   event: VoidedEvent
   awards: readonly ReversedAward[]

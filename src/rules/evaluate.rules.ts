@@ -171,10 +171,7 @@ function evaluateEvent(
   return { kind: 'changed', change, metric }
 }
 
-/**
- * The user's counter of a metric before and after an event. `value` is in millionths. Throws 422 if the total
- * would leave E1's bounds.
- */
+/** Throws 422 if the total would leave E1's bounds. */
 function addToMetric(user: UserState, metric: Metric, value: Micros): { before: Counter; after: Counter } {
   const before = user.metrics.get(metric.id) ?? NEW_COUNTER
   if (Math.abs(before.total + value) > MOST_TOTAL) {

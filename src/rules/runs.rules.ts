@@ -117,7 +117,6 @@ export function statusOf(board: Schedule & Pick<Leaderboard, 'status'>, now: Ins
   return final !== null && now >= final ? 'finished' : 'active'
 }
 
-/** Seconds since midnight of a time of day, `HH:MM` or `HH:MM:SS`. */
 function secondsOf(time: string): number {
   const [hours = 0, minutes = 0, seconds = 0] = time.split(':').map(Number)
   return (hours * HOUR + minutes * MINUTE) / SECOND + seconds

@@ -26,7 +26,6 @@ import { wakeTimekeeper } from '../../time/timekeeper'
 import { retitledByAchievement } from '../points/trigger.resource'
 import { beginBackdating } from './backdate'
 
-/** The smallest amount by which a total changes (E1). */
 const LEAST_TOTAL = 1 / MICROS_PER_UNIT
 
 const Status = z.enum(ACHIEVEMENT_STATUSES)
@@ -105,10 +104,7 @@ export const achievement = defineResource({
   },
 })
 
-/**
- * A new achievement: created inactive, and then moved to its status. Returns the reason as a text if that move
- * is illegal (A1).
- */
+/** Returns the reason as a text if the move from inactive to its status is illegal (A1). */
 function achievementFrom(asked: Achievement): Achievement | string {
   const achievement = ofItsTrigger(asked)
   return (
@@ -117,8 +113,7 @@ function achievementFrom(asked: Achievement): Achievement | string {
 }
 
 /**
- * The achievement after a change and the move that it asks for (A1). `named` has the fields that the change
- * names. Returns the reason as a text if the change or the move is illegal. If the achievement counts other
+ * Returns the reason as a text if the change or the move is illegal (A1). If the achievement counts other
  * events from now on, it counts under the new id (A2).
  */
 function achievementPatched(
@@ -146,7 +141,6 @@ const NONE = {
   eventAttributes: [],
 } as const satisfies Partial<Achievement>
 
-/** Drops the fields that belong to other triggers. */
 function ofItsTrigger(achievement: Achievement): Achievement {
   const bare = { ...achievement, ...NONE }
   switch (achievement.trigger) {
@@ -170,10 +164,6 @@ function countsTheSame(before: Achievement, after: Achievement): boolean {
   return basis(before) === basis(after)
 }
 
-/**
- * Whether an achievement asks for the same before and after a change: the same condition and the same
- * filters.
- */
 function asksTheSame(before: Achievement, after: Achievement): boolean {
   const condition = (one: Achievement) =>
     JSON.stringify([
@@ -198,7 +188,6 @@ function startsOver(before: Achievement | null, after: Achievement): boolean {
   return before.counterId !== after.counterId || (before.counted && !after.counted)
 }
 
-/** Why an achievement can't move from one status to another, or null (A1). */
 function moveProblem(from: Achievement['status'], to: Achievement['status']): string | null {
   if (from === to) return null
   if (to === 'inactive') {
@@ -210,11 +199,7 @@ function moveProblem(from: Achievement['status'], to: Achievement['status']): st
   return null
 }
 
-/**
- * Why an achievement can't be in the configuration, or null: its key is taken, there are too many, or
- * something that it needs is missing or goes in a circle (G5, A1, A2). The configuration may already contain
- * it.
- */
+/** Why an achievement can't be in the configuration, or null (G5, A1, A2). It may be there already. */
 function achievementProblem(config: Configuration, achievement: Achievement): string | null {
   const before = config.achievements.find(({ id }) => id === achievement.id) ?? null
   // If a change asks for nothing new, the achievement may refer to deleted things (G9), unless it becomes
@@ -237,7 +222,6 @@ function roomProblem(
   return `Limit of ${MOST_RESOURCES} achievements reached. Delete one first.`
 }
 
-/** The reason if something that the trigger needs is missing, else null (A2). */
 function conditionProblem(config: Configuration, achievement: Achievement): string | null {
   const { trigger, metricId, metricValue, streakLength, achievementIds } = achievement
   const missing = (field: string) => `An achievement with the trigger ${trigger} needs ${field}. Pass it too.`
@@ -258,7 +242,6 @@ function conditionProblem(config: Configuration, achievement: Achievement): stri
   }
 }
 
-/** The reason if a prerequisite does not exist, is named twice or needs the achievement, else null (A1). */
 function compositeProblem(
   { achievements }: Configuration,
   { id: self, achievementIds }: Achievement,
@@ -293,10 +276,7 @@ function needs(achievements: ReadonlyMap<string, Achievement>, from: string, wan
 const filtersProblem = (config: Configuration, { userAttributes, eventAttributes }: Achievement) =>
   filterProblem(config, 'user', userAttributes) ?? filterProblem(config, 'event', eventAttributes)
 
-/**
- * Why an achievement can't be deleted, or null: a composite that is not inactive or an active trigger uses it
- * (G9).
- */
+/** Why an achievement can't be deleted, or null (G9). */
 function removalProblem(
   { achievements, systems }: Pick<Configuration, 'achievements' | 'systems'>,
   id: string,

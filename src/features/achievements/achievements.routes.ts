@@ -24,10 +24,7 @@ import { findUser, furtherUserErrors, stateOf } from '../../store/users/find-use
 import { completeAchievement, ownSender } from '../events/commands'
 import { completionReply, WARNING_HEADER } from '../events/events.routes'
 
-/**
- * The active achievements, in order of creation (A6). If attributes are given, only the achievements whose
- * user filters they meet. Throws 422 on unknown keys.
- */
+/** Those whose user filters the attributes meet, if attributes are given (A6). Throws 422 on unknown keys. */
 async function listActive(
   scope: Scope,
   attributes: ReadonlyMap<string, string> | undefined,
@@ -95,7 +92,6 @@ function statsFrom(tenantCounters: TenantCounters) {
   }
 }
 
-/** The achievement with this key. Throws 404 if there is none, or if it is inactive (A3). */
 async function findCompletable(scope: Scope, key: string): Promise<Achievement> {
   const achievement = achievementByKey(await configurationOf(scope), key)
   if (achievement === undefined || achievement.status === 'inactive') {
@@ -118,7 +114,6 @@ async function completeFor(
   return completionReply(await completeAchievement(scope, sender, { achievementKey, body }))
 }
 
-/** The readable parts of a completion whose shape is wrong (G3). */
 const ReadableCompletion = readable({ user: ReadableUser })
 
 const CompletionSubject = z.object({ user: z.object({ id: z.unknown() }) })

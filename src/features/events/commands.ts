@@ -2,6 +2,7 @@ import type * as z from 'zod'
 import type { Claim } from '../../access/access'
 import type { AchievementCompletionRequest } from '../../api/shapes/achievements'
 import type { EventRequest } from '../../api/shapes/events'
+import type { Instant } from '../../lib/clock'
 import { ApiError } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
 import { listOf, MOST_VALUE, packsOf } from '../../lib/packed'
@@ -48,8 +49,6 @@ export function senderOf(claim: Claim, userId: string): Sender {
   return { tenantId, userId, credential, tenantName, by: actorOf(access) }
 }
 
-const unconfirmed = ({ credential, tenantName }: Sender) => ({ credential, tenantName })
-
 /** The sender of a command for a user, in an existing scope. D1 has nothing left to confirm. */
 export const ownSender = ({ tenant, access }: Scope, userId: string): Sender => ({
   tenantId: tenant.id,
@@ -63,41 +62,21 @@ export const ownSender = ({ tenant, access }: Scope, userId: string): Sender => 
 export function recordEvent(
   ctx: Context,
   sender: Sender,
-  input: {
-    metricKey: string
-    idempotencyKey: string | null
-    body: z.output<typeof EventRequest>
-  },
+  input: { metricKey: string; idempotencyKey: string | null; body: z.output<typeof EventRequest> },
 ): Promise<CommandResult> {
   const arrived = systemNow()
-  const beside = {
-    eventId: newId(arrived),
-    metricKey: input.metricKey,
-    idempotencyKey: input.idempotencyKey,
-    by: sender.by,
-  }
-  return submit(ctx, sender, {
-    command: eventCommand(input.body, beside),
-    arrived,
-    ...unconfirmed(sender),
-    attempt: null,
-  })
+  const { body, ...rest } = input
+  const command = eventCommand(body, { ...rest, eventId: newId(arrived), by: sender.by })
+  return submit(ctx, sender, command, arrived)
 }
 
 /** Creates or updates a user (U2). `update` is refused with 404 if the user does not exist. */
 export function changeUser(
   ctx: Context,
   sender: Sender,
-  input: { kind: 'upsert' | 'update'; change: ProfileChange },
+  { kind, change: user }: { kind: 'upsert' | 'update'; change: ProfileChange },
 ): Promise<CommandResult> {
-  const arrived = systemNow()
-  const { kind } = input
-  return submit(ctx, sender, {
-    command: { kind, user: input.change, by: sender.by },
-    arrived,
-    ...unconfirmed(sender),
-    attempt: null,
-  })
+  return submit(ctx, sender, { kind, user, by: sender.by }, systemNow())
 }
 
 /** Completes an achievement with the trigger `api` for a user. An unknown user is created (A3). */
@@ -107,21 +86,11 @@ export function completeAchievement(
   input: { achievementKey: string; body: z.output<typeof AchievementCompletionRequest> },
 ): Promise<CommandResult> {
   const arrived = systemNow()
-  const { id: userId, ...user } = input.body.user
   const { achievementKey } = input
-  return submit(ctx, sender, {
-    command: {
-      kind: 'completion',
-      completionId: newId(arrived),
-      achievementKey,
-      userId,
-      user,
-      by: sender.by,
-    },
-    arrived,
-    ...unconfirmed(sender),
-    attempt: null,
-  })
+  const { id: userId, ...user } = input.body.user
+  const completionId = newId(arrived)
+  const command = { kind: 'completion', completionId, achievementKey, userId, user, by: sender.by } as const
+  return submit(ctx, sender, command, arrived)
 }
 
 /** Changes a user's preferences (U7). */
@@ -130,20 +99,18 @@ export function changePreferences(
   sender: Sender,
   preferences: PreferencesChange,
 ): Promise<CommandResult> {
-  return submit(ctx, sender, {
-    command: { kind: 'preferences', preferences },
-    arrived: systemNow(),
-    ...unconfirmed(sender),
-    attempt: null,
-  })
+  return submit(ctx, sender, { kind: 'preferences', preferences }, systemNow())
 }
 
-/** Puts a command in the queue of its user in this isolate, and waits for its result. */
-function submit(ctx: Context, user: UserRef, job: Job): Promise<CommandResult> {
-  const { tenantId, userId } = user
+function submit(
+  ctx: Context,
+  { tenantId, userId, credential, tenantName }: Sender,
+  command: Command,
+  arrived: Instant,
+): Promise<CommandResult> {
   return queuesOf(ctx.instance).submit(
     JSON.stringify([tenantId, userId]),
-    job,
+    { command, arrived, credential, tenantName, attempt: null },
     (jobs, mayWrite) => commitOrHandOver(ctx, { tenantId, userId }, jobs, mayWrite),
     ctx.waitUntil,
   )
@@ -183,8 +150,7 @@ async function commitOrHandOver(
     // A sign of life. The leader notifies the leaderboards before it hands over, so that they get a user's
     // changes in order.
     mayWrite()
-    const commands = jobs.map(({ command }) => command)
-    return await resultsOf(ctx, commands, outcomes)
+    return await resultsOf(ctx, jobs, outcomes)
   } catch (error) {
     if (!(error instanceof Contention)) throw error
     if (!mayWrite()) throw new LeadershipLost()
@@ -195,29 +161,24 @@ async function commitOrHandOver(
 
 /** Commits the batches of several users. If that fails as a whole, each user is committed alone. */
 async function commitGroup(ctx: Context, deps: CommitDeps, batches: readonly UserBatch[]) {
-  let outcomes: readonly (Outcome[] | null)[] = []
-  try {
-    outcomes = await commitTogether(deps, batches)
-  } catch (error) {
+  const outcomes = await commitTogether(deps, batches).catch((error: unknown) => {
     // An API error is about the tenant. Each user gets it when committed alone.
     if (!(error instanceof ApiError)) {
-      logProblem('warn', {
-        requestId: ctx.requestId,
-        error: `users were not stored together: ${String(error)}`,
-      })
+      const { requestId } = ctx
+      logProblem('warn', { requestId, error: `users were not stored together: ${String(error)}` })
     }
-    return batches.map(() => null)
-  }
+    return null
+  })
+  if (outcomes === null) return batches.map(() => null)
   if (batches.length > 1) ctx.notes.group = batches.length
   const done = batches.flatMap(({ jobs }, index) => {
     const own = outcomes[index]
-    return own ? [{ index, commands: jobs.map(({ command }) => command), outcomes: own }] : []
+    return own ? [{ index, jobs, outcomes: own }] : []
   })
   const ends = resultsOfEach(ctx, done)
   return batches.map((_, index) => ends[done.findIndex((one) => one.index === index)] ?? null)
 }
 
-/** Sends commands to the user's lane. */
 async function handOver(
   ctx: Context,
   user: UserRef,
@@ -239,16 +200,13 @@ async function handOver(
   }
   // The lane may find that an attempt of this isolate was stored. Then this isolate must notify the
   // leaderboards, and its own outcome is the result.
-  const own = jobs.flatMap(({ command, attempt }, index) => {
-    const outcome = attempt?.outcome ?? null
-    return outcome !== null && isOwn(command, outcome, results[index]) ? [{ index, command, outcome }] : []
+  const own = jobs.flatMap((job, index) => {
+    const outcome = job.attempt?.outcome ?? null
+    return outcome !== null && isOwn(job.command, outcome, results[index]) ? [{ index, job, outcome }] : []
   })
-  const commands = own.map(({ command }) => command)
-  const ends = await resultsOf(
-    ctx,
-    commands,
-    own.map(({ outcome }) => outcome),
-  )
+  const ownOutcomes = own.map(({ outcome }) => outcome)
+  const ownJobs = own.map(({ job }) => job)
+  const ends = await resultsOf(ctx, ownJobs, ownOutcomes)
   return jobs.map((_, index) => {
     const end = ends[own.findIndex((one) => one.index === index)] ?? results[index]
     if (end === undefined) throw new Error('the lane returned fewer results than commands')

@@ -29,26 +29,16 @@ export const WARNING_HEADER = {
   'X-Laurel-Warning': 'Names the attributes that were left out, since only an admin key may set them.',
 } as const
 
-/** A reply's headers: `X-Laurel-Warning` if attributes were left out (K7), else none. */
-const warned = (leftOut: readonly string[]) =>
-  leftOut.length === 0
-    ? {}
-    : {
-        headers: {
-          'X-Laurel-Warning': `Left out, since only an admin key may set them: ${listed(leftOut)}`,
-        },
-      }
+function warned(leftOut: readonly string[]) {
+  if (leftOut.length === 0) return {}
+  const warning = `Left out, since only an admin key may set them: ${listed(leftOut)}`
+  return { headers: { 'X-Laurel-Warning': warning } }
+}
 
-const apiErrorOf = (refused: Extract<CommandResult, { kind: 'refused' }>) =>
-  new ApiError(refused.status, refused.message, refused.retryAfter ?? null, refused.issues)
-
-/** The response to an event. Throws the API error that refused it. */
 function eventReply(result: CommandResult) {
   if (result.kind !== 'event' && result.kind !== 'lost') return noReply(result)
   const more = warned(result.leftOut)
-  if (result.kind === 'event') {
-    return { status: result.status, body: result.body, ...more } as const
-  }
+  if (result.kind === 'event') return { status: result.status, body: result.body, ...more } as const
   if (result.replay !== null) return { status: 202, body: result.replay, ...more } as const
   throw new Error('the event is stored, but its response is lost')
 }
@@ -57,7 +47,7 @@ function eventReply(result: CommandResult) {
 function noReply(result: CommandResult): never {
   switch (result.kind) {
     case 'refused':
-      throw apiErrorOf(result)
+      throw new ApiError(result.status, result.message, result.retryAfter ?? null, result.issues)
     case 'failed':
       throw new Error(result.message)
     case 'event':
@@ -131,7 +121,6 @@ async function enterRefused(c: HonoContext<AppEnv>): Promise<Scope> {
   return scope
 }
 
-/** Further field errors of an event whose shape is wrong (G3). */
 async function check(c: HonoContext<AppEnv>, json: unknown): Promise<FieldError[]> {
   const scope = await enterRefused(c)
   const { user, attributes } = ReadableEvent.parse(json)
@@ -168,7 +157,7 @@ const subject = (json: unknown) => EventSubject.safeParse(json).data?.user.id
 export const eventEndpoint: Endpoint = {
   spec: metricsEvent,
   serve: (app) => {
-    const scopeOf = (c: HonoContext<AppEnv>) => c.get('scope')
-    app.on(['POST'], [routeOf(metricsEvent)], claimed, ...stages(metricsEvent, { subject }, scopeOf), handle)
+    const rest = stages(metricsEvent, { subject }, (c) => c.get('scope'))
+    app.on(['POST'], [routeOf(metricsEvent)], claimed, ...rest, handle)
   },
 }

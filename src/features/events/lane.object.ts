@@ -57,8 +57,7 @@ export class UserLane extends DurableObject<Bindings> {
           if (!(error instanceof Contention)) throw error
           return giveUp(deps, batch)
         })
-        const commands = jobs.map((one) => one.command)
-        return resultsOf({ env: this.env, notes: {}, waitUntil }, commands, outcomes)
+        return resultsOf({ env: this.env, notes: {}, waitUntil }, jobs, outcomes)
       },
       (work) => this.ctx.waitUntil(work),
     )

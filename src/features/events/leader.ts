@@ -51,7 +51,6 @@ type LeaderRules<Item, Result> = {
   isCertain: (end: End<Result>) => boolean
 }
 
-/** A group as its leader sees it: the items in order of arrival, and the permissions of the leader. */
 type Led<Item> = {
   items: readonly Item[]
   /**
@@ -81,10 +80,7 @@ type Entry<Item, Result> = {
   wake: () => void
 }
 
-/**
- * Items that are processed together, the time of their leader's last sign of life, whether the group still
- * takes more items, and whether the leader has begun or was replaced.
- */
+/** `since` is the leader's last sign of life. An open group still takes more items. */
 type Group<Item, Result> = {
   entries: Entry<Item, Result>[]
   since: number
@@ -93,7 +89,6 @@ type Group<Item, Result> = {
   isReplaced: boolean
 }
 
-/** The items with one key, and how long a leader may give no sign of life, in ms. */
 type KeyedQueue<Item, Result> = {
   waiting: Entry<Item, Result>[]
   groups: Set<Group<Item, Result>>

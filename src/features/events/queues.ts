@@ -56,7 +56,6 @@ export class UserQueues {
   }
 }
 
-/** True if a command has ended with its event in the log. */
 const isRecorded = (end: End<CommandResult>): boolean =>
   'result' in end && end.result?.kind === 'event' && end.result.status === 201
 

@@ -18,7 +18,7 @@ import { ApiError, unreachable } from '../../lib/errors'
 import type { Command, CompletionCommand, EventCommand } from '../../rules/evaluate.rules'
 import { forbiddenAttributes } from '../../rules/profile.rules'
 import { NEW_COUNTER, type Placements, type UserState } from '../../rules/state'
-import type { Outcome } from '../../store/commit/decide'
+import type { Job, Outcome } from '../../store/commit/decide'
 import type { CommandResult } from './sent'
 
 const toRefused = ({ status, message, issues, retryAfter }: ApiError): CommandResult => ({
@@ -66,20 +66,20 @@ function acceptedResult(
   config: Configuration,
   placements: Placements,
 ): CommandResult {
-  const [before, after] =
-    decision.kind === 'changed'
-      ? [decision.change.before, decision.change.after]
-      : [decision.state, decision.state]
+  const { before, after } =
+    decision.kind === 'changed' ? decision.change : { before: decision.state, after: decision.state }
   switch (command.kind) {
     case 'event':
       return eventResult(command, decision, config, placements)
     case 'upsert':
     case 'update':
       return { kind: 'user', body: userResponse(config, after) }
-    case 'completion': {
-      const body = completionResponse(config, decision)
-      return { kind: 'completion', body, leftOut: leftOutOf(config, before, command) }
-    }
+    case 'completion':
+      return {
+        kind: 'completion',
+        body: completionResponse(config, decision),
+        leftOut: leftOutOf(config, before, command),
+      }
     case 'preferences':
       return { kind: 'preferences', body: preferencesResponse(config, after.preferences) }
     default:
@@ -166,11 +166,10 @@ function replayResponse(
   user: UserState,
   at: Instant,
 ): z.infer<typeof EventResponse> {
-  const currentStreak = { ...streakResponse(config, user, at), extended: false }
   return {
     ...totalResponse(eventId, metric, user),
     achievements: [],
-    currentStreak,
+    currentStreak: { ...streakResponse(config, user, at), extended: false },
     points: {},
     leaderboards: {},
   }
@@ -185,10 +184,10 @@ const totalResponse = (eventId: string, metric: Metric, user: UserState) => ({
 /** Notifies the leaderboards of committed changes, and makes each command's result. */
 export async function resultsOf(
   context: BoardContext,
-  commands: readonly Command[],
+  jobs: readonly Job[],
   outcomes: readonly Outcome[],
 ): Promise<CommandResult[]> {
-  const [results] = resultsOfEach(context, [{ commands, outcomes }])
+  const [results] = resultsOfEach(context, [{ jobs, outcomes }])
   return results ?? []
 }
 
@@ -198,7 +197,7 @@ export async function resultsOf(
  */
 export function resultsOfEach(
   context: BoardContext,
-  users: readonly { commands: readonly Command[]; outcomes: readonly Outcome[] }[],
+  users: readonly { jobs: readonly Job[]; outcomes: readonly Outcome[] }[],
 ): Promise<CommandResult[]>[] {
   const changed = users.flatMap(({ outcomes }) =>
     outcomes.flatMap((outcome) =>
@@ -209,14 +208,13 @@ export function resultsOfEach(
   )
   const last = changed.at(-1)
   const changes = changed.map(({ change }) => change)
-  const delivered =
-    last === undefined ? [] : deliverEach(context, last.config, changes, last.change.after.changed)
+  const delivered = last && deliverEach(context, last.config, changes, last.change.after.changed)
   const placements = new Map<Outcome, Promise<Placements> | undefined>(
-    changed.map(({ outcome }, nth) => [outcome, delivered[nth]]),
+    changed.map(({ outcome }, nth) => [outcome, delivered?.[nth]]),
   )
-  return users.map(({ commands, outcomes }) =>
+  return users.map(({ jobs, outcomes }) =>
     Promise.all(
-      commands.map(async (command, index) => {
+      jobs.map(async ({ command }, index) => {
         const outcome = outcomes[index]
         return resultOf(command, outcome, outcome && (await placements.get(outcome)))
       }),

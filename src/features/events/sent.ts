@@ -4,7 +4,6 @@ import { AchievementCompletionResponse } from '../../api/shapes/achievements'
 import { EventRequest, EventResponse } from '../../api/shapes/events'
 import { PreferencesChangeMessage, UserPreferencesResponse } from '../../api/shapes/preferences'
 import { UpdatedUser, UpsertedUser, User } from '../../api/shapes/users'
-import type { Instant } from '../../lib/clock'
 import { fromMicros, toMicros } from '../../lib/decimal'
 import { ERROR_STATUSES, unreachable } from '../../lib/errors'
 import { Moment } from '../../platform/columns'
@@ -13,16 +12,15 @@ import type { Actor, ProfileChange } from '../../rules/profile.rules'
 import type { Job } from '../../store/commit/decide'
 
 /** Messages wait in the inbox while another version is deployed. So a new field needs a default. */
-const common = {
+const Common = z.object({
   arrived: Moment,
   prefix: z.string().nullable(),
   tokenUser: z.object({ tenantId: z.string(), id: z.string(), iid: z.string() }).nullable(),
   expires: Moment.nullable(),
   tenantName: z.string().nullable(),
   since: Moment.nullable(),
-}
+})
 
-/** The kind of sender (K7). */
 const by = z.enum(['admin', 'user'])
 
 /** Parses the jobs that another isolate has sent. */
@@ -31,7 +29,7 @@ export const Commands = z.array(
     z
       .object({
         kind: z.literal('event'),
-        ...common,
+        ...Common.shape,
         by,
         eventId: z.string(),
         metricKey: z.string(),
@@ -40,12 +38,12 @@ export const Commands = z.array(
       })
       .transform(({ body, ...rest }) => jobOf(eventCommand(body, rest), rest)),
     z
-      .object({ kind: z.enum(['upsert', 'update']), ...common, by, body: UpdatedUser })
+      .object({ kind: z.enum(['upsert', 'update']), ...Common.shape, by, body: UpdatedUser })
       .transform(({ kind, body, by, ...rest }) => jobOf({ kind, user: body, by }, rest)),
     z
       .object({
         kind: z.literal('completion'),
-        ...common,
+        ...Common.shape,
         by,
         completionId: z.string(),
         achievementKey: z.string(),
@@ -55,31 +53,16 @@ export const Commands = z.array(
         jobOf({ kind, completionId, achievementKey, userId: id, user, by }, rest),
       ),
     z
-      .object({ kind: z.literal('preferences'), ...common, body: PreferencesChangeMessage })
+      .object({ kind: z.literal('preferences'), ...Common.shape, body: PreferencesChangeMessage })
       .transform(({ kind, body, ...rest }) => jobOf({ kind, preferences: body }, rest)),
   ]),
 )
 
-function jobOf(
-  command: Command,
-  {
-    arrived,
-    prefix,
-    tokenUser: user,
-    expires,
-    tenantName,
-    since,
-  }: Pick<Job, 'arrived' | 'tenantName'> &
-    Pick<Credential, 'prefix' | 'expires'> & { tokenUser: Credential['user']; since: Instant | null },
-): Job {
+function jobOf(command: Command, sent: z.output<typeof Common>): Job {
+  const { arrived, prefix, tokenUser: user, expires, tenantName, since } = sent
   const credential = prefix === null && user === null ? null : { prefix, user, expires }
-  return {
-    command,
-    arrived,
-    credential,
-    tenantName,
-    attempt: since === null ? null : { since, outcome: null },
-  }
+  const attempt = since === null ? null : { since, outcome: null }
+  return { command, arrived, credential, tenantName, attempt }
 }
 
 const CONFIRMED: Credential = { prefix: null, user: null, expires: null }
@@ -143,7 +126,6 @@ export function eventCommand(
 const accepted = <S extends z.ZodType>(schema: S) =>
   z.custom<z.infer<S>>((value) => schema.safeParse(value).success)
 
-/** The keys of attributes that were left out, since only admins may set them (K7). */
 const leftOut = z.array(z.string()).default([])
 
 /** How a command ended, as JSON for a caller or another isolate. */

@@ -13,7 +13,6 @@ import { statusOf } from '../../rules/runs.rules'
 const Type = z.enum(ATTRIBUTE_TYPES)
 const WritableBy = z.enum(ATTRIBUTE_WRITERS)
 
-/** The issue for an event attribute with `writableBy` (K7). */
 const NOT_OF_EVENTS =
   'writableBy: only user attributes have it. The sender of an event sets its attributes. Leave it out.'
 

@@ -15,10 +15,8 @@ import { readDaySums } from '../../store/day-sums/day-sums.sql.ts'
 import { findUser } from '../../store/users/find-user'
 import { visibleTo } from '../achievements/achievements.routes'
 
-/** A user and the requested metric. */
 type UserMetric = { user: UserState; metric: Metric }
 
-/** A user, and the metric with this key. Throws 404 if either does not exist. */
 async function findUserMetric(scope: Scope, userId: string, key: string): Promise<UserMetric> {
   const user = await findUser(scope, userId)
   const metric = metricByKey(await configurationOf(scope), key)
@@ -36,13 +34,11 @@ export async function allUserMetrics(scope: Scope, user: UserState) {
   return config.metrics.map((metric) => answerOf(config, { user, metric }, achievements))
 }
 
-/** A metric with a user's total. */
 async function userMetricResponse(scope: Scope, found: UserMetric) {
   const config = await configurationOf(scope)
   return answerOf(config, found, visibleTo(config, found.user))
 }
 
-/** A metric with a user's total, and the visible achievements that it triggers (A6). */
 function answerOf(
   config: Configuration,
   { user, metric }: UserMetric,
@@ -61,10 +57,6 @@ function answerOf(
   }
 }
 
-/**
- * The changes of a user's metric in buckets of local days. The local dates are as stored with the events
- * (P12, E8).
- */
 async function metricSummary(
   scope: Scope,
   { user, metric }: UserMetric,

@@ -1,12 +1,12 @@
 import { guardedStep } from '../../configuration/configuration'
 import { BOOST_MOMENTS, type BoostMoment } from '../../configuration/enumerations'
-import type { Boost, Configuration, System } from '../../configuration/model'
+import type { Boost, Configuration } from '../../configuration/model'
 import { FIRST_OFFSET, type Instant, instant, iso } from '../../lib/clock'
 import { childId, namedId } from '../../lib/ids'
 import { firstPack, jsonBytes, MOST_AT_ONCE } from '../../lib/packed'
-import { civilDate, dayBegins, dayOf } from '../../lib/zone'
+import { type CivilDate, civilDate, dayBegins, dayOf } from '../../lib/zone'
 import type { Scope, TenantContext } from '../../platform/context'
-import type { Statement } from '../../platform/database'
+import type { Statement, TenantDatabase } from '../../platform/database'
 import { boostSpan, boostStatus, shown } from '../../rules/points/boosts.rules'
 import type { Work } from '../../time/due-work.sql.ts'
 import { defineJob } from '../../time/job'
@@ -28,58 +28,45 @@ import {
 export const hasBoostListeners = (config: Pick<Configuration, 'webhooks'>): boolean =>
   BOOST_MOMENTS.some((moment) => listens(config, `points.boost_${moment}`))
 
-/**
- * The last moment that a boost has passed by a time, as its row notes it: null before it starts. `zone` is
- * the user's for a user's own boost, else null.
- */
+/** The last moment that a boost has passed, as its row notes it. `zone` is that of a user's own boost. */
 function momentBy(boost: Boost, at: Instant, zone: string | null): BoostMoment | null {
-  const status = boostStatus(boost, at, zone)
-  return status === 'scheduled' ? null : status === 'active' ? 'started' : 'finished'
+  return ({ scheduled: null, active: 'started', finished: 'finished' } as const)[boostStatus(boost, at, zone)]
 }
 
-/**
- * The moments that a write has put into the past: passed for the boost after the write, but not for the boost
- * before it. `before` is null for a new boost.
- */
+/** The moments that a write has put into the past: passed for the boost after it, but not before it. */
 function momentsPassed(before: Boost | null, after: Boost, now: Instant, zone: string | null): BoostMoment[] {
   const rank = (notified: BoostMoment | null) => (notified === null ? 0 : BOOST_MOMENTS.indexOf(notified) + 1)
   const was = before === null ? null : momentBy(before, now, zone)
   return BOOST_MOMENTS.slice(rank(was), Math.max(rank(was), rank(momentBy(after, now, zone))))
 }
 
-/** When a boost starts or finishes (P5). Null if it never finishes. */
 function momentOf(boost: Boost, zone: string | null, moment: BoostMoment): Instant | null {
   const { begins, ends } = boostSpan(boost, zone)
   return moment === 'started' ? begins : ends
 }
 
-/** The first moment after another at which one of these boosts starts or finishes. Null if there is none. */
-function nextMoment(
-  boosts: readonly { boost: Boost; zone: string | null }[],
-  after: Instant,
-): Instant | null {
-  const moments = boosts.flatMap(({ boost, zone }) =>
-    BOOST_MOMENTS.flatMap((moment) => {
+type BoostChange = { boost: Boost; moment: BoostMoment; at: Instant }
+type Zoned = { boost: Boost; zone: string | null }
+
+/** The starts and finishes of boosts after a moment, and up to another one. */
+const momentsBetween = (boosts: readonly Zoned[], after: Instant, to = Number.POSITIVE_INFINITY) =>
+  boosts.flatMap(({ boost, zone }) =>
+    BOOST_MOMENTS.flatMap((moment): BoostChange[] => {
       const at = momentOf(boost, zone, moment)
-      return at === null || at <= after ? [] : [at]
+      return at === null || at <= after || at > to ? [] : [{ boost, moment, at }]
     }),
   )
+
+function nextMoment(boosts: readonly Zoned[], after: Instant): Instant | null {
+  const moments = momentsBetween(boosts, after).map(({ at }) => at)
   return moments.length === 0 ? null : instant(Math.min(...moments))
 }
 
-/**
- * The outbox entries for a boost that starts or finishes at a moment. Empty if no webhook listens to that
- * event (W6).
- */
-function boostEntries(
-  config: Pick<Configuration, 'webhooks'>,
-  system: Pick<System, 'id' | 'key' | 'name'>,
-  boost: Boost,
-  moment: BoostMoment,
-  at: Instant,
-): AddressedEntry[] {
+/** Empty if no webhook listens to that event (W6). */
+function entriesOf(config: Configuration, { boost, moment, at }: BoostChange): AddressedEntry[] {
   const type = `points.boost_${moment}` as const
-  if (!listens(config, type)) return []
+  const system = config.systems.find(({ id }) => id === boost.systemId)
+  if (system === undefined || !listens(config, type)) return []
   const id = namedId(at, `${boost.id} ${type}`)
   const draft = draftOf(type, {
     timestamp: iso(at),
@@ -96,7 +83,6 @@ function boostEntries(
   return [{ outboxEntry: { at, seq: 0, id, userIid: boost.userIid, messages }, userId: boost.userId }]
 }
 
-/** The number of users' own boosts that a step reads. */
 const CHUNK = 1_000
 
 /** A written boost. `before` is null if it is new. `zone` is the user's for a user's own boost, else null. */
@@ -109,32 +95,27 @@ type BoostWrite = { before: Boost | null; after: Boost; zone: string | null }
 export function boostEventStatements(
   { databases, now, tenant }: Pick<Scope, 'databases' | 'now' | 'tenant'>,
   config: Configuration,
-  systems: readonly Pick<System, 'id' | 'key' | 'name'>[],
   writes: readonly BoostWrite[],
 ): Statement[] {
   const db = databases.home(tenant.id)
-  const noted = noteBoostMoments(
-    db,
-    writes.map(({ after, zone }) => ({ id: after.id, notified: momentBy(after, now, zone) })),
-  )
+  const passed = writes.map(({ after, zone }) => [after.id, momentBy(after, now, zone)] as const)
+  const noted = noteBoostMoments(db, passed)
   if (!hasBoostListeners(config)) return noted
-  const outboxEntries = writes.flatMap(({ before, after, zone }) => {
-    const system = systems.find(({ id }) => id === after.systemId)
-    if (system === undefined) return []
-    return momentsPassed(before, after, now, zone).flatMap((moment) =>
-      boostEntries(config, system, after, moment, now),
-    )
-  })
-  const next = nextMoment(
-    writes.map(({ after, zone }) => ({ boost: after, zone })),
-    now,
+  const outboxEntries = writes.flatMap(({ before, after: boost, zone }) =>
+    momentsPassed(before, boost, now, zone).flatMap((moment) =>
+      entriesOf(config, { boost, moment, at: now }),
+    ),
   )
+  const zoned = writes.map(({ after: boost, zone }) => ({ boost, zone }))
+  const next = nextMoment(zoned, now)
   return [
     ...noted,
     ...insertEntriesInChange(db, outboxEntries),
     ...(next === null ? [] : [expectBoosts(db, next, now)]),
   ]
 }
+
+type Sweep = NonNullable<BoostProgress['sweep']>
 
 async function step(
   context: TenantContext,
@@ -154,73 +135,46 @@ async function step(
   const { first } = datesBetween(progress.through, to)
   // Boosts for everyone are announced once: in the first database.
   const everyones = db.isOther ? [] : config.systems.flatMap(({ boosts }) => boosts)
-  const next = nextMoment(
-    everyones.map((boost) => ({ boost, zone: null })),
-    to,
-  )
-  const begun = { to, phase: 'started', after: [first, 0] satisfies [string, number], next } as const
-  const changes = await ofEveryone(db, everyones, progress.since, to)
+  const zoned = everyones.map((boost) => ({ boost, zone: null }))
+  const changes = await notSent(db, momentsBetween(zoned, progress.since, to))
   const some = firstPack(changes, MOST_AT_ONCE, ({ boost }) => jsonBytes(boost))
   // The next step does not find these boosts again, and continues with the others.
   if (some.length < changes.length) return notificationStatements(db, config, some)
-  return sweep(context, config, work, progress, { ...begun, after: [first, 0] }, changes)
+  const begun: Sweep = { to, phase: 'started', after: [first, 0], next: nextMoment(zoned, to) }
+  return sweep(context, config, work, progress, begun, changes)
 }
 
-/** Notifies webhooks of starts and finishes of boosts, and notes them in the rows of the boosts. */
 function notificationStatements(
-  db: TenantContext['db'],
+  db: TenantDatabase,
   config: Configuration,
   changes: readonly BoostChange[],
 ): Statement[] {
+  const boosts = changes.map(({ boost }) => boost)
   const moments = new Map(changes.map(({ boost, moment }) => [boost.id, moment]))
+  const entries = changes.flatMap((one) => entriesOf(config, one))
   return [
-    boostsUnchanged(
-      db,
-      changes.map(({ boost }) => boost),
-    ),
-    ...insertEntriesOnce(
-      db,
-      changes.flatMap((one) => entriesOf(config, one)),
-    ),
-    ...noteBoostMoments(
-      db,
-      [...moments].map(([id, notified]) => ({ id, notified })),
-    ),
+    boostsUnchanged(db, boosts),
+    ...insertEntriesOnce(db, entries),
+    ...noteBoostMoments(db, [...moments]),
   ]
 }
 
-type BoostChange = { boost: Boost; moment: BoostMoment; at: Instant }
-
-/** Those for everyone after `since`, up to a moment. Leaves out those of which webhooks were notified. */
-async function ofEveryone(
-  db: TenantContext['db'],
-  boosts: readonly Boost[],
-  since: Instant,
-  to: Instant,
-): Promise<BoostChange[]> {
-  const changes = boosts.flatMap((boost) =>
-    BOOST_MOMENTS.flatMap((moment) => {
-      const at = momentOf(boost, null, moment)
-      return at === null || at <= since || at > to ? [] : [{ boost, moment, at }]
-    }),
-  )
-  const notified = await notedMoments(
-    db,
-    changes.map(({ boost }) => boost.id),
-  )
+/** Leaves out those of which webhooks were notified. */
+async function notSent(db: TenantDatabase, changes: readonly BoostChange[]): Promise<BoostChange[]> {
+  const ids = changes.map(({ boost }) => boost.id)
+  const notified = await notedMoments(db, ids)
   return changes.filter(({ boost, moment }) => isNotSent(notified.get(boost.id) ?? null, moment))
 }
 
 const isNotSent = (notified: BoostMoment | null, moment: BoostMoment) =>
   moment === 'started' ? notified === null : notified !== 'finished'
 
-/** Notifies of starts or finishes of the next users' own boosts, and of `others`. */
 async function sweep(
   { db }: TenantContext,
   config: Configuration,
   work: Work<BoostProgress>,
   progress: BoostProgress,
-  { to, phase, after, next: seen }: NonNullable<BoostProgress['sweep']>,
+  { to, phase, after, next: seen }: Sweep,
   others: readonly BoostChange[],
 ): Promise<readonly Statement[]> {
   const { first, last } = datesBetween(progress.through, to)
@@ -242,8 +196,8 @@ async function sweep(
   }
   next = await soonest(db, phase, last, next)
   if (phase === 'started') {
-    const ending = { to, phase: 'finished' as const, after: [first, 0] satisfies [string, number], next }
-    return [...notified, work.goOn({ ...progress, sweep: { ...ending, after: [first, 0] } })]
+    const ending: Sweep = { to, phase: 'finished', after: [first, 0], next }
+    return [...notified, work.goOn({ ...progress, sweep: ending })]
   }
   if (next === null) return [...notified, work.end()]
   return [...notified, work.goOn({ ...progress, through: to, sweep: null }, next)]
@@ -251,20 +205,15 @@ async function sweep(
 
 /** The moment found, or an earlier one at which a boost beyond the dates can start or finish. */
 async function soonest(
-  db: TenantContext['db'],
+  db: TenantDatabase,
   phase: BoostMoment,
-  last: Parameters<typeof dateBeyond>[2],
+  last: CivilDate,
   found: Instant | null,
 ): Promise<Instant | null> {
   const date = await dateBeyond(db, phase, last)
   if (date === null) return found
   const earliest = dayBegins(dayOf(civilDate(date)) + (phase === 'started' ? 0 : 1), FIRST_OFFSET)
   return instant(Math.min(earliest, found ?? earliest))
-}
-
-function entriesOf(config: Configuration, { boost, moment, at }: BoostChange) {
-  const system = config.systems.find(({ id }) => id === boost.systemId)
-  return system === undefined ? [] : boostEntries(config, system, boost, moment, at)
 }
 
 declare module '../../time/due-work.sql.ts' {

@@ -138,7 +138,7 @@ export const boost = defineResource<typeof fields, 'boosts', BoostFacts>({
         ...ownInCopies(scope, present),
         ...removeOwnInCopies(scope, removed),
       ],
-      beside: writes.length === 0 ? [] : boostEventStatements(scope, config, config.systems, writes),
+      beside: writes.length === 0 ? [] : boostEventStatements(scope, config, writes),
       // A user who was erased meanwhile gets no boost (U8).
       users: ownersOf(all, facts.users),
       guards: boostKeysFree(scope, present),

@@ -39,7 +39,6 @@ const BY_KEY = `
 const countOf = (iid: string, now: string) => `(SELECT count(*) FROM points_boosts b
   WHERE b.user_iid = ${iid} AND b."end" >= date(${now} / ${SECOND}, 'unixepoch') AND b.deleted IS NULL)`
 
-/** The columns of a `BoostUser`. `now` is the parameter with the moment. */
 const personColumns = (now: string) => `id, iid, seq, tz, ${countOf('users.iid', now)} AS boosts`
 
 const PEOPLE = `
@@ -56,17 +55,15 @@ const BoostUser = z.object({
   id: z.string(),
   iid: z.string(),
   seq: z.number(),
+  /** The zone whose midnights count (P5). */
   tz: z.string().nullable(),
+  /** The number of own boosts that are not over. */
   boosts: z.number(),
 })
-
-/**
- * A user who may own a boost: the zone whose midnights count (P5), and the number of own boosts that are not
- * over.
- */
+/** A user who may own a boost. */
 export type BoostUser = z.infer<typeof BoostUser>
-
 const People = z.array(BoostUser)
+const Counts = z.array(BoostUser.pick({ iid: true, boosts: true }))
 
 /** A page of a system's boosts, including users' own, oldest first (G7). Throws 429 like any scan (P11). */
 export async function boostPage(scope: Scope, systemId: string, page: ListedPage): Promise<Boost[]> {
@@ -137,15 +134,10 @@ export async function boostUsersWithIds(
   )
 }
 
-const Counts = z.array(BoostUser.pick({ iid: true, boosts: true }))
-
-/**
- * The users of own boosts. While they are as they were read, their boosts are unchanged too.
- */
-export const ownersOf = (
-  boosts: readonly Boost[],
-  users: ReadonlyMap<string, BoostUser>,
-): readonly BoostUser[] => [...new Set(boosts.flatMap(({ userId }) => users.get(userId ?? '') ?? []))]
+/** The users of own boosts. While they are as they were read, their boosts are unchanged too. */
+export const ownersOf = (boosts: readonly Boost[], users: ReadonlyMap<string, BoostUser>): BoostUser[] => [
+  ...new Set(boosts.flatMap(({ userId }) => users.get(userId ?? '') ?? [])),
+]
 
 /** Statements that store own boosts in the databases of their users, if these are others (B4). */
 export function ownInCopies({ tenant }: Scope, boosts: readonly Boost[]): Statement[] {
@@ -219,36 +211,27 @@ export const BoostProgress = z.object({
     })
     .nullable(),
 })
-/** See `BoostProgress`. */
 export type BoostProgress = z.output<typeof BoostProgress>
 
-/**
- * Schedules notifications about boosts for a future moment. Part of the batch that stores the boosts that
- * start or finish then.
- */
+/** Schedules notifications for a future moment, in the batch that stores the boosts of that moment. */
 export function expectBoosts(db: TenantDatabase, at: Instant, now: Instant): Statement {
-  return scheduleForUsers(db, 'boosts', {
-    at,
-    on: 'sooner',
-    begun: { since: now, through: now, sweep: null },
-  })
+  const begun = { since: now, through: now, sweep: null }
+  return scheduleForUsers(db, 'boosts', { at, on: 'sooner', begun })
 }
 
-/** Notes in the rows of boosts whether they have started or finished. */
-export function noteBoostMoments(
-  db: TenantDatabase,
-  notified: readonly { id: string; notified: BoostMoment | null }[],
-): Statement[] {
-  if (notified.length === 0) return []
-  const list = JSON.stringify(notified.map((one) => [one.id, one.notified]))
-  return [everywhere('noteBoosts', db.tenantId, list)]
-}
+/** Notes in the rows of boosts, by their ids, whether they have started or finished. */
+export const noteBoostMoments = (
+  { tenantId }: TenantDatabase,
+  notified: readonly (readonly [id: string, BoostMoment | null])[],
+): Statement[] =>
+  notified.length === 0 ? [] : [everywhere('noteBoosts', tenantId, JSON.stringify(notified))]
 
 const NOTIFIED = `
   SELECT b.id, b.notified FROM json_each(?2) asked CROSS JOIN points_boosts b ON b.id = asked.value
     AND +b.tenant_id = ?1`
 
 const notified = z.enum(BOOST_MOMENTS).nullable()
+const Notified = z.array(z.object({ id: z.string(), notified }))
 
 /** The noted moments of boosts, by their ids. */
 export async function notedMoments(
@@ -257,8 +240,7 @@ export async function notedMoments(
 ): Promise<ReadonlyMap<string, BoostMoment | null>> {
   if (ids.length === 0) return new Map()
   const rows = await db.rows(db.statement(NOTIFIED, db.tenantId, JSON.stringify(ids)))
-  const Rows = z.array(z.object({ id: z.string(), notified }))
-  return new Map(Rows.parse(rows).map((row) => [row.id, row.notified]))
+  return new Map(Notified.parse(rows).map((row) => [row.id, row.notified]))
 }
 
 const BOOSTS_UNCHANGED = guardSql(`
@@ -295,18 +277,12 @@ type OwnBoost = z.output<typeof OwnRow>
 /** Days between a boost's date and the UTC date: one for zones, and one because the user may have moved. */
 const MARGIN = 2
 
-/**
- * The range of dates to search. Each boost that starts or finishes between two moments, in any zone, has its
- * date in this range.
- */
+/** Each boost that starts or finishes between two moments, in any zone, has its date in this range. */
 export function datesBetween(from: Instant, to: Instant): { first: CivilDate; last: CivilDate } {
   return { first: addDays(civilDateAt(from, 0), -MARGIN), last: addDays(civilDateAt(to, 0), MARGIN) }
 }
 
-/**
- * The next users' own boosts that start or finish up to a date, in order of date and number. Leaves out
- * boosts if webhooks were already notified of that.
- */
+/** Users' own boosts that start or finish up to a date and were not notified, in order of date and number. */
 export async function ownBoosts(
   db: TenantDatabase,
   phase: BoostMoment,

@@ -8,13 +8,11 @@ import {
   AwardsQuery,
   BoostsQuery,
   GetUserPointsResponse,
-  type ListedPointsSystemResponse,
   levelResponse,
   type PointsBoost,
   PointsBoostsResponse,
   PointsLevelSummaryResponse,
   PointsLevelsResponse,
-  type PointsRange,
   PointsSummaryQuery,
   PointsSummaryResponse,
   PointsSystemResponse,
@@ -24,7 +22,15 @@ import {
   triggerResponse,
 } from '../../api/shapes/points'
 import { configurationOf } from '../../configuration/configuration'
-import { type Configuration, type Filter, meets, type System, systemByKey } from '../../configuration/model'
+import {
+  type Boost,
+  type Configuration,
+  type Filter,
+  meets,
+  type System,
+  systemByKey,
+} from '../../configuration/model'
+import type { Instant } from '../../lib/clock'
 import { INT32_MAX } from '../../lib/decimal'
 import { errors, type FieldError, throwIfInvalid } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
@@ -41,23 +47,11 @@ import {
   parseAwardsOfEach,
   triggerForms,
 } from '../../store/awards.sql.ts'
-import { type SummaryRange, summarise } from '../../store/day-sums/day-sums.rules'
+import { summarise } from '../../store/day-sums/day-sums.rules'
 import { readDaySums } from '../../store/day-sums/day-sums.sql.ts'
 import { findUser } from '../../store/users/find-user'
 import { parseUser, userStatement } from '../../store/users/users.sql.ts'
 import { countLevels, countRanges } from './summaries.sql.ts'
-
-/** A user's total, level and newest awards in a system (P9, P10). */
-async function userPoints(
-  scope: Scope,
-  system: System,
-  user: UserState,
-  limit: number,
-): Promise<z.input<typeof GetUserPointsResponse>> {
-  const awards = await newestAwards(scope.db, user, system.id, limit)
-  const forms = await triggerForms(scope.db, awards)
-  return pointsResponse(system, user, awards, forms)
-}
 
 function pointsResponse(
   system: System,
@@ -75,7 +69,6 @@ function pointsResponse(
   }
 }
 
-/** The most awards in a response about all systems. */
 const MOST_AWARDS = 1_000
 
 /**
@@ -87,12 +80,7 @@ export function awardsOfAll({ systems }: Pick<Configuration, 'systems'>, asked: 
   return { systemIds: systems.map(({ id }) => id), limit: Math.max(1, Math.min(asked, room)) }
 }
 
-/** A user's total, level and newest awards in every system, in order of creation (P9, P10). */
-async function allUserPoints(
-  scope: Scope,
-  { id }: UserState,
-  limit: number,
-): Promise<z.input<typeof GetUserPointsResponse>[]> {
+async function allUserPoints(scope: Scope, { id }: UserState, limit: number) {
   const { db } = scope
   const config = await configurationOf(scope)
   // The user is read again, so that the totals and the awards are as of one moment.
@@ -105,31 +93,15 @@ async function allUserPoints(
   return pointsOfAll(config, user, parseAwardsOfEach(newest))
 }
 
-/** The same, from the user and the awards that one batch has read. */
-export function pointsOfAll(
-  { systems }: Configuration,
-  user: UserState,
-  { awards, forms }: AwardsOfEach,
-): z.input<typeof GetUserPointsResponse>[] {
-  return systems.map((system) => pointsResponse(system, user, awards.get(system.id) ?? [], forms))
-}
+/** A user's points in all systems, from the user and the awards that one batch has read (P9, P10). */
+export const pointsOfAll = ({ systems }: Configuration, user: UserState, { awards, forms }: AwardsOfEach) =>
+  systems.map((system) => pointsResponse(system, user, awards.get(system.id) ?? [], forms))
 
-/** The boosts that apply to a user on the user's local date (P5). */
-function userBoosts(scope: Scope, system: System, user: UserState): z.input<typeof PointsBoost>[] {
-  const zone = user.profile.tz ?? 'UTC'
-  const date = civilDateAt(scope.now, offsetMinutes(zone, scope.now))
-  return boostsFor(system, user, date).map((boost) => ({
-    ...shown(boost),
-    status: boostStatus(boost, scope.now, boost.userId === null ? null : zone),
-  }))
-}
-
-/** A system's boosts that are not users' own (P5). Finished boosts only if asked for. */
-function systemBoosts(scope: Scope, system: System, includeFinished: boolean): z.input<typeof PointsBoost>[] {
-  return system.boosts
-    .map((boost) => ({ ...shown(boost), status: boostStatus(boost, scope.now, null) }))
-    .filter(({ status }) => includeFinished || status !== 'finished')
-}
+/** A boost with its status. `zone` is the user's for a user's own boost, else null. */
+const boostResponse = (boost: Boost, now: Instant, zone: string | null): z.input<typeof PointsBoost> => ({
+  ...shown(boost),
+  status: boostStatus(boost, now, zone),
+})
 
 /** A system with its active triggers in order of creation (P13). */
 function systemResponse(config: Configuration, system: System): z.input<typeof PointsSystemResponse> {
@@ -138,45 +110,17 @@ function systemResponse(config: Configuration, system: System): z.input<typeof P
   return { ...fields, triggers: active.map((trigger) => triggerResponse(config, trigger)) }
 }
 
-/** All systems with their active triggers, in order of creation (P13). */
-function systemsResponse(config: Configuration): z.input<typeof ListedPointsSystemResponse>[] {
-  return config.systems.map((system) => ({ key: system.key, ...systemResponse(config, system) }))
-}
-
-/** A user's points in a system, in buckets of local days (P12). */
-async function pointsEventSummary(scope: Scope, system: System, user: UserState, range: SummaryRange) {
-  const { days, total } = await readDaySums(scope, user, { log: 'awards', id: system.id }, range)
-  return summarise(days, range, total)
-}
-
-/** The number of users in each range of points: 0 to 0, and ten ranges of equal width (P11). */
-async function pointsSummary(
-  scope: Scope,
-  config: Configuration,
-  system: System,
-  attributes: ReadonlyMap<string, string>,
-): Promise<z.input<typeof PointsRange>[]> {
-  const places = await countRanges(scope, system.id, await filtersFrom(scope, config, attributes))
+async function pointsSummary(scope: Scope, systemId: string, filters: readonly Filter[]) {
+  const places = await countRanges(scope, systemId, filters)
   const width = places[0]?.width ?? 1
-  const usersIn = (place: number) => places.find((one) => one.place === place)?.users ?? 0
   return Array.from({ length: 11 }, (_, place) => ({
     from: place === 0 ? 0 : Math.min((place - 1) * width + 1, INT32_MAX),
     to: Math.min(place * width, INT32_MAX),
-    users: usersIn(place),
+    users: places.find((one) => one.place === place)?.users ?? 0,
   }))
 }
 
-/**
- * The number of users at each level (P11). Throws 422 if the system has no levels, and the errors of
- * `filtersFrom`.
- */
-async function levelSummary(
-  scope: Scope,
-  config: Configuration,
-  system: System,
-  attributes: ReadonlyMap<string, string>,
-): Promise<z.input<typeof PointsLevelSummaryResponse>> {
-  const filters = await filtersFrom(scope, config, attributes, levelErrors(system))
+async function levelSummary(scope: Scope, system: System, filters: readonly Filter[]) {
   const levels = ladder(system)
   const places = await countLevels(scope, system.id, filters, levels)
   return levels.map((level, index) => ({
@@ -185,7 +129,6 @@ async function levelSummary(
   }))
 }
 
-/** The field error of a level summary if the system has no levels (P11). */
 const levelErrors = ({ levels }: System): FieldError[] =>
   levels.length > 0 ? [] : [{ path: '', message: 'This points system has no levels. Create levels first' }]
 
@@ -198,7 +141,7 @@ const levelErrors = ({ levels }: System): FieldError[] =>
 async function filtersFrom(
   scope: Scope,
   config: Configuration,
-  attributes: ReadonlyMap<string, string>,
+  { userAttributes: attributes = new Map() }: z.output<typeof PointsSummaryQuery>,
   further: readonly FieldError[] = [],
 ): Promise<Filter[]> {
   const values = resolveAttributes(config, 'user', attributes)
@@ -266,7 +209,10 @@ export const pointsEndpoints = [
       responses: { 200: { description: 'The points.', body: GetUserPointsResponse } },
     },
     ofUser,
-    async (scope, { query }, { user, system }) => ok(await userPoints(scope, system, user, query.awards)),
+    async (scope, { query }, { user, system }) => {
+      const awards = await newestAwards(scope.db, user, system.id, query.awards)
+      return ok(pointsResponse(system, user, awards, await triggerForms(scope.db, awards)))
+    },
   ),
   endpoint(
     'GET /users/{id}/points/{key}/boosts',
@@ -277,7 +223,11 @@ export const pointsEndpoints = [
       responses: { 200: { description: 'The boosts.', body: PointsBoostsResponse } },
     },
     ofUser,
-    async (scope, _input, { user, system }) => ok(userBoosts(scope, system, user)),
+    async ({ now }, _input, { user, system }) => {
+      const zone = user.profile.tz ?? 'UTC'
+      const applying = boostsFor(system, user, civilDateAt(now, offsetMinutes(zone, now)))
+      return ok(applying.map((one) => boostResponse(one, now, one.userId === null ? null : zone)))
+    },
   ),
   endpoint(
     'GET /users/{id}/points/{key}/event-summary',
@@ -289,7 +239,10 @@ export const pointsEndpoints = [
       responses: { 200: { description: 'One item for each bucket.', body: EventSummaryResponse } },
     },
     ofUser,
-    async (scope, { query }, { user, system }) => ok(await pointsEventSummary(scope, system, user, query)),
+    async (scope, { query }, { user, system }) => {
+      const { days, total } = await readDaySums(scope, user, { log: 'awards', id: system.id }, query)
+      return ok(summarise(days, query, total))
+    },
   ),
   /** Not in the contract. */
   endpoint(
@@ -299,7 +252,10 @@ export const pointsEndpoints = [
       summary: 'List the points systems with their active triggers',
       responses: { 200: { description: 'The systems, in order of creation.', body: PointsSystemsResponse } },
     },
-    async (scope) => ok(systemsResponse(await configurationOf(scope))),
+    async (scope) => {
+      const config = await configurationOf(scope)
+      return ok(config.systems.map((one) => ({ key: one.key, ...systemResponse(config, one) })))
+    },
   ),
   endpoint(
     'GET /points/{key}',
@@ -333,7 +289,10 @@ export const pointsEndpoints = [
       responses: { 200: { description: 'The boosts.', body: PointsBoostsResponse } },
     },
     ofSystem,
-    async (scope, { query }, { system }) => ok(systemBoosts(scope, system, query.includeFinished)),
+    async ({ now }, { query }, { system }) => {
+      const boosts = system.boosts.map((one) => boostResponse(one, now, null))
+      return ok(boosts.filter(({ status }) => query.includeFinished || status !== 'finished'))
+    },
   ),
   endpoint(
     'GET /points/{key}/summary',
@@ -348,7 +307,7 @@ export const pointsEndpoints = [
     },
     ofSystem,
     async (scope, { query }, { config, system }) =>
-      ok(await pointsSummary(scope, config, system, query.userAttributes ?? new Map())),
+      ok(await pointsSummary(scope, system.id, await filtersFrom(scope, config, query))),
   ),
   endpoint(
     'GET /points/{key}/level-summary',
@@ -360,7 +319,9 @@ export const pointsEndpoints = [
       responses: { 200: { description: 'One item for each level.', body: PointsLevelSummaryResponse } },
     },
     { ...ofSystem, check },
-    async (scope, { query }, { config, system }) =>
-      ok(await levelSummary(scope, config, system, query.userAttributes ?? new Map())),
+    async (scope, { query }, { config, system }) => {
+      const filters = await filtersFrom(scope, config, query, levelErrors(system))
+      return ok(await levelSummary(scope, system, filters))
+    },
   ),
 ]

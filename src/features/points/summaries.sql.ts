@@ -89,7 +89,6 @@ export async function countLevels(
   })
 }
 
-/** Counts all users of the tenant by place, in parts (see `usersInParts`). */
 async function scanned(
   { databases, tenant }: Scope,
   sql: string,

@@ -59,7 +59,6 @@ export const level = defineResource({
   patch: (after, _before, { draft: { list } }) => levelProblem(after, list) ?? after,
 })
 
-/** Why a level can't be among the levels of its system, or null (P9, G5). */
 function levelProblem(one: Level, others: readonly Level[]): string | null {
   for (const other of others) {
     if (other.id === one.id) continue
@@ -218,7 +217,6 @@ function made<R extends Keyed, X, I>(
   return all
 }
 
-/** Why a system can't be among the others, or null: its key is taken, or there are too many of something. */
 function systemProblem(one: System, others: readonly System[]): string | null {
   if (others.some(({ key }) => key === one.key)) return keyTaken(one.key, 'points system')
   const systems = [...others, one]

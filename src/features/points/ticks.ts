@@ -37,7 +37,6 @@ export const TickProgress = z.object({
 
 type Progress = z.infer<typeof TickProgress>
 
-/** No ticks are granted yet. */
 const NOTHING_GRANTED: Progress = { through: instant(0), sweep: null }
 
 const TICKING = "type = 'time' AND status = 'active' AND deleted IS NULL"
@@ -127,7 +126,6 @@ export async function settleTicks(scope: Scope, triggers: readonly Trigger[]): P
  */
 export type TickStep = State<Progress> & { changes: readonly TickChange[]; config: Configuration }
 
-/** The most users of one step. */
 const MOST_USERS = 1_000
 /** The most awards of one step. Boosts inside of awards are counted too. */
 const MOST_AWARDS = 20_000
@@ -215,7 +213,6 @@ function granted(
   return { changes, last: users.at(-1) }
 }
 
-/** Stores a chunk in one batch. Returns the row of due work after it, and the changes that were stored. */
 async function write(
   db: TenantDatabase,
   config: Configuration,

@@ -37,7 +37,6 @@ const Points = wholeNumber(-MOST_TRIGGER_POINTS, MOST_TRIGGER_POINTS).refine(
 const Positive = wholeNumber(1, INT32_MAX)
 const TimeUnit = z.enum(TIME_UNITS)
 
-/** The fields that only some types of trigger have. */
 const typedFields = {
   metricId: optionally(Uuid, UuidResponse.optional()),
   metricThreshold: optionally(Positive, z.int32().optional()),
@@ -51,7 +50,6 @@ const typedFields = {
 /** The field that names the same resource by its key: `metricKey` for `metricId` (O1). */
 const keyField = (name: TriggerField) => name.replace(/Id$/, 'Key')
 
-/** Checks that a trigger of the type has the field, or names the same resource by its key. */
 const neededBy = (type: Trigger['type'], name: TriggerField) =>
   z.refine<Readonly<Record<string, unknown>>>(
     (one) => one.type !== type || one[name] !== undefined || one[keyField(name)] !== undefined,
@@ -146,7 +144,6 @@ export function retitledByAchievement(
   return retitled(scope, { ...config, achievements }, 'achievementId', renamed.id)
 }
 
-/** The new form of triggers of a renamed metric or achievement. `config` has the new name. */
 function retitled(
   scope: Scope,
   config: Configuration,
@@ -176,7 +173,6 @@ function retitled(
 }
 
 type Timed = Pick<Trigger, 'timeUnit' | 'timeInterval'>
-/** What a create says about a trigger. */
 type Asked = Omit<Trigger, 'key' | 'counterId' | 'version' | 'anchor'> & { key?: string | undefined }
 
 /**
@@ -237,7 +233,6 @@ const NO_FIELDS: TriggerFields = {
   timeInterval: null,
 }
 
-/** Drops the fields that belong to other types. Only metric triggers have filters on events (P1). */
 function ofItsType(trigger: Trigger): Trigger {
   const fields = { ...NO_FIELDS }
   const set = <F extends TriggerField>(field: F) => {
@@ -251,10 +246,6 @@ function ofItsType(trigger: Trigger): Trigger {
   }
 }
 
-/**
- * Why a trigger can't be configured like this among the others of its system, or null: its key is taken, a
- * field that its type needs is missing, or something that it refers to does not exist.
- */
 function triggerProblem(config: Configuration, trigger: Trigger, others: readonly Trigger[]): string | null {
   if (others.some(({ id, key }) => id !== trigger.id && key === trigger.key)) {
     return keyTaken(trigger.key, 'trigger of this points system')
@@ -268,7 +259,6 @@ function triggerProblem(config: Configuration, trigger: Trigger, others: readonl
   )
 }
 
-/** Why a reference of a trigger is wrong, or null: the metric or achievement does not exist. */
 function referenceProblem(
   { metrics, achievements }: Configuration,
   { metricId, achievementId }: Trigger,

@@ -152,7 +152,6 @@ export function storeSettings({ db, tenant, now }: Scope, settings: StreakSettin
   return [db.built(update), scheduleForUsers(db, 'recount', { at: now, on: 'again' })]
 }
 
-/** The settings after a change. Throws 422 with every validation error (G3). */
 function changed(config: Configuration, change: Update, now: Instant): StreakSettings {
   const before = config.streaks
   throwIfInvalid(settingsErrors(config, { ...change, metrics: change.metrics?.map(({ key }) => key) }, now))
@@ -232,7 +231,6 @@ const NONE = 'Nothing was changed. The issues say why.'
 
 const endpoint = endpointsOf('admin')
 
-/** Further validation errors of a change with a wrong shape, as far as it can be read (G3). */
 const check = async (scope: Scope, { json }: RawRequest) =>
   settingsErrors(await configurationOf(scope), ReadableStreakSettings.parse(json), scope.now)
 

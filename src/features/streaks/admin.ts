@@ -95,7 +95,6 @@ export const RestoreStreaksResponse = z
   .object({ restoredUsers: z.array(z.string()), issues: z.array(UserIssue) })
   .meta({ id: 'RestoreStreaksResponse' })
 
-/** An issue about an item for a user: an error, or a warning. */
 const issue = (
   index: number,
   userId: string,
@@ -132,10 +131,8 @@ const allIssues = <I>(
     (a, b) => (a.index ?? 0) - (b.index ?? 0),
   )
 
-/** A part of a response, with the place of its item in the request. */
 type At<T> = { index: number; value: T }
 
-/** The parts of all databases, in the order of the request. */
 const inOrder = <T>(parts: readonly At<T>[]): T[] =>
   parts.toSorted((a, b) => a.index - b.index).map(({ value }) => value)
 
@@ -173,7 +170,7 @@ export async function grantFreezes(
   }
 }
 
-/** One audit entry for each user (Z1). `had`: the freezes before, by the caller's id of the user. */
+/** `had`: the freezes before, by the caller's id of the user. */
 const grantEntries = (
   found: ReadonlyMap<string, OpenStreak>,
   had: ReadonlyMap<string, number>,
@@ -262,7 +259,6 @@ export async function createPauses(
 
 const pauseFields = ({ id, start, end }: Pause) => ({ id, start: dateOfDay(start), end: dateOfDay(end) })
 
-/** Why a user's streak can't have this pause; null if it can. */
 function pauseProblem({ today, streak, terms }: OpenStreak, start: number, end: number): string | null {
   if (start < today) {
     return `start: must not be before the user's today, which is ${dateOfDay(today)}. Choose a later date.`

@@ -51,7 +51,6 @@ export type OpenStreak = {
   streakEntries: readonly StreakEntry[]
 }
 
-/** An admin's change: the response, statements to store with the streaks, and audit entries (Z1). */
 type Outcome<T> = {
   result: T
   statements?: readonly Statement[]
@@ -81,7 +80,6 @@ export function changeStreaks<I, T>(
   })
 }
 
-/** Changes the streaks of users of one database, in one guarded batch. */
 async function changeTogether<T>(
   scope: Scope,
   userIds: readonly string[],
@@ -133,7 +131,7 @@ async function changeTogether<T>(
   throw errors.unprocessable('These users kept changing while this change was made. Send it again.')
 }
 
-/** Sends the changes to the leaderboards. A leaderboard that can't be reached gets them by the queue. */
+/** A leaderboard that can't be reached gets the changes by the queue. */
 async function updateBoards(
   scope: Scope,
   config: Configuration,

@@ -17,7 +17,6 @@ import type { Work } from '../../time/due-work.sql.ts'
 import { defineJob } from '../../time/job'
 import { listens } from '../../webhooks/outbox/outbox'
 
-/** The most users of one step. */
 const CHUNK = 1_000
 
 /**

@@ -24,10 +24,7 @@ import { USERS } from '../../store/users/counters.sql.ts'
 import { usersInParts } from '../../store/users/pages.sql.ts'
 import { parseStreak } from '../../store/users/users.sql.ts'
 
-/**
- * The users with the longest streaks of a tenant, as many as a request may ask for, at a moment and a version
- * of the configuration.
- */
+/** The longest streaks of a tenant, as many as a request may ask for. */
 type KeptRanking = {
   version: number
   computed: Instant
@@ -79,7 +76,6 @@ const OverdueRow = z
     due,
   }))
 
-/** A user with a streak whose deadline is past. */
 type Overdue = z.output<typeof OverdueRow> & { streak: StreakState }
 
 /**
@@ -183,7 +179,6 @@ export async function bestLive(
   return { best: await bestOfParts({ databases, tenantId }, LIVE_PART, settings, now, limit, pause), users }
 }
 
-/** The longest streaks that users ever had, including past ones. Calls `pause` before each step. */
 async function bestEver(
   at: Everywhere,
   settings: Settings,
@@ -321,7 +316,6 @@ async function rankActive(scope: Scope, config: Configuration, pause: Pause): Pr
   return { best: ranked.sort(compareRanked).slice(0, MOST_RANKED_STREAKS), users }
 }
 
-/** The lengths of the streaks that are past their deadline, by user. */
 async function overdueLengths(
   db: TenantDatabase,
   config: Configuration,

@@ -26,7 +26,6 @@ import { findUser } from '../../store/users/find-user'
 import { pausesOf, readStreaks, runsSince, type StreakPast } from '../../store/users/streaks.sql.ts'
 import { rankStreaks } from './rankings'
 
-/** The last zone in which a date begins. */
 const LAST_ZONE = 'Etc/GMT+12'
 
 async function recountOf({ db, now }: Scope, config: Configuration, user: UserState) {
@@ -80,7 +79,6 @@ export async function userStreak(
   return wholeStreakResponse(config, user, scope.now, { historyPeriods, past, pauses })
 }
 
-/** The streak lengths of the users who exist, longest first, then by id (S6). */
 async function streaksOf(
   scope: Scope,
   userIds: readonly string[],

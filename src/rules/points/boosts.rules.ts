@@ -10,10 +10,8 @@ export const OPEN_END = '9999-12-31'
 /** Points after boosts, and the boosts that applied. */
 export type Boosted = { points: number; boosts: readonly AppliedBoost[] }
 
-/** The data of a user that decides which boosts apply. */
 type Boostable = Pick<UserState, 'boosts'> & { profile: Pick<Profile, 'attributes'> }
 
-/** Whether a boost applies on a local date (P5). */
 function covers(boost: Boost, date: CivilDate): boolean {
   return boost.start <= date && date <= boost.end
 }

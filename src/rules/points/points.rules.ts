@@ -148,7 +148,6 @@ function crossingsOf(trigger: Trigger, event: NonNullable<TriggerInput['event']>
   return crossings(before, after, threshold)
 }
 
-/** How many multiples of the threshold, in millionths, the highest total passed (P1). */
 function crossings({ highest: before }: Counter, { highest: after }: Counter, threshold: number): Firings {
   const firings = Math.floor(after / threshold) - Math.floor(before / threshold)
   return { firings, counter: { before, after } }

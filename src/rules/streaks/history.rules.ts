@@ -11,7 +11,6 @@ export type PeriodKind = 'e' | 'f' | 'p' | 's' | 'r'
 
 const PART = /(\d+)([efpsr])/g
 
-/** The history as pairs of a count and a kind. */
 function parseHistory(history: string): [number, PeriodKind][] {
   const parts: [number, PeriodKind][] = []
   for (const [, count = '0', kind = ''] of history.matchAll(PART)) {
@@ -87,7 +86,6 @@ export function periodsOfAll(
   })
 }
 
-/** A period of a streak's history as served (S6). */
 type HistoryPeriod = { start: number; end: number; length: number; kind: PeriodKind | null }
 
 /**

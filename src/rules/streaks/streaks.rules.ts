@@ -162,7 +162,6 @@ export function added(
   return [...own]
 }
 
-/** Whether the sums of a period meet the goal (S1, S2). */
 function isSatisfied({ metrics, mode }: Terms, list: PeriodSums[1]): boolean {
   const sums = new Map(list)
   if (metrics.length === 0) return (sums.get(ANY_METRIC) ?? 0) > 0

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { accepted, endpointsOf, ok, type RawRequest } from '../../../api/endpoint'
+import { accepted, endpointsOf, ok } from '../../../api/endpoint'
 import { optional, Uuid, UuidResponse, withIssues } from '../../../api/fields'
 import { EventRequest, IdempotencyKey, ReadableEvent } from '../../../api/shapes/events'
 import { type AuditEntry, madeFields } from '../../../configuration/audit.rules'
@@ -42,14 +42,9 @@ export const BatchEventsRequest = z
 /** The readable parts of a batch whose shape is wrong (G3). Empty if it is not an array, or too long. */
 const ReadableBatch = z.array(ReadableEvent).max(MOST_BATCH_EVENTS).catch([])
 
-/** The number of accepted events, which are all events of the request (E9). */
 const BatchEventsResponse = withIssues('BatchEventsResponse', z.object({ accepted: z.int32() }))
 
-/**
- * The progress of a batch (E9). `processed` events were recorded. `dropped` events repeated an idempotency
- * key, could no longer be recorded, or were of an erased user. `parked` events were put aside after an
- * internal error. The batch is `done` when the three numbers add up to `accepted`.
- */
+/** The progress of a batch (E9). It is `done` when the last three numbers add up to `accepted`. */
 const EventBatch = z
   .object({
     id: UuidResponse,
@@ -61,7 +56,6 @@ const EventBatch = z
   })
   .meta({ id: 'EventBatch' })
 
-/** How often a batch is sent to D1. */
 const TRIES = 3
 
 type Events = z.output<typeof BatchEventsRequest>
@@ -72,25 +66,21 @@ type EventCheck = {
   attributes?: ReadonlyMap<string, unknown> | undefined
 }
 
-const keyOf = (event: unknown, index: number) =>
-  typeof event === 'object' && event !== null && 'key' in event && typeof event.key === 'string'
-    ? [{ index, key: event.key }]
-    : []
+const WithKey = z.object({ key: z.string() })
 
-/**
- * Throws 404 if the metric of an event does not exist. The error names such events by their index, from 0
- * (E7, E9).
- */
+/** Throws 404 with the indexes, from 0, of the events whose metric does not exist (E7, E9). */
 async function requireMetrics(scope: Scope, json: unknown): Promise<void> {
   // A batch that is too long fails later, because of its length.
   const events: unknown[] = Array.isArray(json) && json.length <= MOST_BATCH_EVENTS ? json : []
-  const named = events.flatMap(keyOf)
+  const named = events.flatMap((event, index) => {
+    const key = WithKey.safeParse(event).data?.key
+    return key === undefined ? [] : [{ index, key }]
+  })
   if (named.length === 0) return
   const { metrics } = await configurationOf(scope)
   const known = new Set(metrics.map(({ key }) => key))
   const unknown = named.filter(({ key }) => !known.has(key))
-  if (unknown.length === 0) return
-  throw errors.noMetrics(unknown)
+  if (unknown.length > 0) throw errors.noMetrics(unknown)
 }
 
 /**
@@ -134,7 +124,6 @@ async function stored({ db }: Scope, id: string, statements: readonly Statement[
   }
 }
 
-/** Errors beyond the shape: unknown attributes, and email subscriptions without an address (U4, E6). */
 async function fieldErrorsOf(scope: Scope, events: readonly EventCheck[]): Promise<FieldError[]> {
   const config = await configurationOf(scope)
   const ofAttributes = events.flatMap(({ attributes, user }, index) =>
@@ -169,7 +158,6 @@ async function subscriptionErrors(
     .map(({ index }) => subscriptionError(`${index}.user.`))
 }
 
-/** The progress of a batch (E9). Throws 404 if no batch has this id. */
 async function readBatch({ db }: Scope, id: string): Promise<z.infer<typeof EventBatch>> {
   const found = await findBatch(db, id.toLowerCase())
   if (found === null) throw errors.notFound('This batch of events')
@@ -189,25 +177,19 @@ export const batchJob = defineJob({
   of: 'tenant',
   step: async (context, work, { until }) => {
     let failure: unknown = null
-    await bulkStep(context, 'inbox', async () => {
-      try {
-        return await inboxStep(context, work, until)
-      } catch (error) {
+    await bulkStep(context, 'inbox', () =>
+      inboxStep(context, work, until).catch((error: unknown) => {
         // Changes were stored in some databases. The leaderboards get them now.
         if (!(error instanceof Interrupted)) throw error
         failure = error.cause
         return error.step
-      }
-    })
+      }),
+    )
     if (failure !== null) throw failure
   },
 })
 
 const endpoint = endpointsOf('admin')
-
-const find = (scope: Scope, _param: unknown, json: unknown) => requireMetrics(scope, json)
-/** Further field errors of a batch whose shape is wrong, from its readable parts (G3). */
-const check = (scope: Scope, { json }: RawRequest) => fieldErrorsOf(scope, ReadableBatch.parse(json))
 
 /** The endpoints of batches of events (E9). */
 export const inboxEndpoints = [
@@ -226,7 +208,10 @@ export const inboxEndpoints = [
         },
       },
     },
-    { find, check },
+    {
+      find: (scope, _param, json) => requireMetrics(scope, json),
+      check: (scope, { json }) => fieldErrorsOf(scope, ReadableBatch.parse(json)),
+    },
     async (scope, { body }) => {
       const { id, accepted: count } = await acceptBatch(scope, body)
       return accepted({ accepted: count }, { 'X-Batch-Id': id })

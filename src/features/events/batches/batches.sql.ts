@@ -12,21 +12,6 @@ import type { AccountDatabase, Statement, TenantDatabase } from '../../../platfo
 import { guardSql } from '../../../platform/guard'
 import { followEarliest, schedule } from '../../../time/due-work.sql.ts'
 
-/** A row of the inbox: events of a batch. */
-export type InboxRow = {
-  no: number
-  seq: number
-  batchId: string
-  /** The number of events, the place of the first one in the batch, and how many are done. */
-  count: number
-  offset: number
-  done: number
-  /** When its batch was sent. */
-  sent: Instant
-  /** Empty if they cannot be read. */
-  events: readonly unknown[]
-}
-
 /** The progress of a step through the inbox. */
 export type Progress = {
   /** Rows with all events done; and how far the last row is, if it is not done. */
@@ -98,9 +83,8 @@ export const parkedEvents = sqliteTable(
   (table) => [primaryKey({ columns: [table.tenantId, table.batchId, table.position] })],
 )
 
-/** The most events of one row: as many as one step takes. */
-const EVENTS_A_ROW = 250
-/** The most rows of one step. */
+/** The most events of one step, and of one row. */
+export const EVENTS_A_STEP = 250
 const ROWS_A_STEP = 20
 
 /** Events count as sent when they are stored. The test clock may have moved since it was read (C1). */
@@ -121,17 +105,16 @@ export function receive(
   now: Instant,
 ): Statement[] {
   const rows: { offset: number; part: readonly string[] }[] = []
-  for (let from = 0; from < events.length; from += EVENTS_A_ROW) {
+  for (let from = 0; from < events.length; from += EVENTS_A_STEP) {
     let offset = from
-    for (const part of packs(events.slice(from, from + EVENTS_A_ROW))) {
+    for (const part of packs(events.slice(from, from + EVENTS_A_STEP))) {
       rows.push({ offset, part })
       offset += part.length
     }
   }
-  const testClock = db.testClock ? 1 : 0
   return [
     tenantActive(db),
-    db.statement(RECEIVE, db.tenantId, batchId, testClock, now, events.length),
+    db.statement(RECEIVE, db.tenantId, batchId, db.testClock ? 1 : 0, now, events.length),
     ...rows.map(({ offset, part }) =>
       db.statement(PUT, db.tenantId, batchId, part.length, offset, listOf(part)),
     ),
@@ -160,10 +143,8 @@ const FIRST_BATCH = 'SELECT id FROM event_batches WHERE tenant_id = ?1 ORDER BY 
 
 /** The id of the tenant's first batch; null if there is none. */
 export async function firstBatch(db: TenantDatabase): Promise<string | null> {
-  const rows = z
-    .array(z.object({ id: z.string() }))
-    .parse(await db.rows(db.statement(FIRST_BATCH, db.tenantId)))
-  return rows[0]?.id ?? null
+  const rows = await db.rows(db.statement(FIRST_BATCH, db.tenantId))
+  return z.array(z.object({ id: z.string() })).parse(rows)[0]?.id ?? null
 }
 
 // The long column `events` is read only for the rows that the step takes.
@@ -178,10 +159,11 @@ const NEXT = `
   FROM ahead CROSS JOIN inbox i ON i.no = ahead.no
   WHERE ahead.before < ?2 AND ahead.bytes_before < ${MOST_AT_ONCE} ORDER BY i.no`
 
-const InboxRowResponse: z.ZodType<InboxRow> = z.object({
+const InboxRow = z.object({
   no: z.number(),
   seq: z.number(),
   batchId: z.string(),
+  /** The number of events, the place of the first one in the batch, and how many are done. */
   count: z.number(),
   offset: z.number(),
   done: z.number(),
@@ -196,19 +178,14 @@ const InboxRowResponse: z.ZodType<InboxRow> = z.object({
     }
   }),
 })
+/** A row of the inbox: events of a batch. */
+export type InboxRow = z.output<typeof InboxRow>
 
-/**
- * Reads the oldest rows of the inbox: enough for a step's events, or fewer if they are long. `parseInbox`
- * parses the result.
- */
-export function inboxStatement(db: TenantDatabase): Statement {
-  return db.statement(NEXT, db.tenantId, EVENTS_A_ROW)
-}
+/** Reads the oldest rows of the inbox: enough for a step's events, or fewer if they are long. */
+export const inboxStatement = (db: TenantDatabase): Statement =>
+  db.statement(NEXT, db.tenantId, EVENTS_A_STEP)
 
-export const parseInbox = (result: D1Result): InboxRow[] => z.array(InboxRowResponse).parse(result.results)
-
-/** The most events of one step. */
-export const EVENTS_A_STEP = EVENTS_A_ROW
+export const parseInbox = (result: D1Result): InboxRow[] => z.array(InboxRow).parse(result.results)
 
 const UNCHANGED = guardSql(`
   NOT EXISTS (SELECT 1 FROM json_each(?2) asked WHERE NOT EXISTS (SELECT 1 FROM inbox
@@ -263,7 +240,6 @@ export function advance(
   ]
 }
 
-/** The most batches, and the most parked events, that one call deletes. */
 const MOST_DELETED = 1_000
 
 // The recursion goes from tenant to tenant by the table's key, so the number of batches does not matter.
@@ -283,19 +259,13 @@ const OUTDATED_BATCHES = outdated(
 )
 const OUTDATED_EVENTS = outdated('parked_events', 'tenant_id, batch_id, position', 'batch_id', '')
 
-/**
- * Deletes batches from before a moment that are done, and events of such batches that were parked: 1,000 of
- * each at most. An id of a batch is a UUID v7 of the time at which it was sent.
- */
+/** Deletes batches from before a moment that are done, and their parked events: 1,000 of each at most. */
 export async function deleteBatchesBefore(db: AccountDatabase, at: Instant): Promise<void> {
   const first = firstIdAt(at)
   await db.batch([db.statement(OUTDATED_BATCHES, first), db.statement(OUTDATED_EVENTS, first)])
 }
 
-/**
- * Deletes batches that are done and older than BATCH_LOG_DAYS, and the events of theirs that were parked
- * (E9). Does nothing without that variable. Each call does a part, and the cron trigger calls it.
- */
+/** Deletes a part of the batches that are done and older than BATCH_LOG_DAYS, if that is set (E9). */
 export async function deleteOutdatedBatches(context: Context): Promise<void> {
   const { BATCH_LOG_DAYS: days } = context.variables
   if (days === undefined) return

@@ -13,7 +13,6 @@ import {
   isRefusedByDatabase,
   usersUnchanged,
 } from '../../../platform/guard'
-import type { Command } from '../../../rules/evaluate.rules'
 import type { UserState } from '../../../rules/state'
 import { type BatchDecision, type CommitSnapshot, decide, type Outcome } from '../../../store/commit/decide'
 import { writeUsers } from '../../../store/commit/writer'
@@ -43,7 +42,6 @@ const MOST_MOVES = 50
 
 type Step = { changes: readonly InputChange[]; config: Configuration; changedAt: Instant }
 
-/** The next write of a step in one database: its statements, and the items and changes that they store. */
 type Part = {
   db: TenantDatabase
   statements: readonly Statement[]
@@ -143,13 +141,11 @@ export async function inboxStep(
   }
 }
 
-/** All changes that were stored; null if there are none. */
 function together(steps: readonly Step[]): Step | null {
   const last = steps.at(-1)
   return last === undefined ? null : { ...last, changes: steps.flatMap(({ changes }) => changes) }
 }
 
-/** The error of a step that gives up. */
 function interrupted(stored: readonly Step[], error: unknown): unknown {
   const step = together(stored)
   return step === null ? error : new Interrupted(step, error)
@@ -160,7 +156,6 @@ const causeOf = (failure: unknown): { error: unknown; part: Part | null } =>
     ? { error: failure.cause, part: failure.part }
     : { error: failure, part: null }
 
-/** Stores a plan: all parts side by side, and then the progress. */
 async function store({ db }: TenantContext, plan: Plan, stored: Step[]): Promise<void> {
   // An erasure empties the inbox first, and is counted in the user's database after that. So if the inbox is
   // still as it was read, no erasure that this step has not seen was counted before the users were read (U8).
@@ -179,10 +174,8 @@ async function store({ db }: TenantContext, plan: Plan, stored: Step[]): Promise
   if (plan.progress.length > 0) await db.batch(plan.progress)
 }
 
-/** The decisions for a user in a step, and how the user's events end. */
 type Decided = BatchDecision & { userId: string; ends: readonly (readonly [Item, End])[] }
 
-/** Reads the next events of the inbox, at most `take`, and decides them. */
 async function planned(
   context: TenantContext,
   work: { dueAt: Instant },
@@ -261,29 +254,20 @@ async function planned(
  * those that are not in the log were not recordable then (B6).
  */
 function decideUser(userId: string, jobs: readonly UserJob[], snapshot: CommitSnapshot): Decided {
-  const last = jobs.findLastIndex(({ job: { command } }) => isRecorded(snapshot, command))
+  const last = jobs.findLastIndex(({ command }) => snapshot.recorded.has(command.eventId))
   const rest = jobs.slice(last + 1)
-  const decision = decide(
-    userId,
-    rest.map(({ job }) => job),
-    snapshot,
-  )
-  const earlier = jobs.slice(0, last + 1).map(({ job, item }): [Item, End] => {
+  const laterJobs = rest.map(({ job }) => job)
+  const decision = decide(userId, laterJobs, snapshot)
+  const earlier = jobs.slice(0, last + 1).map(({ job, command, item }): [Item, End] => {
     const end = endOf(item, decide(userId, [job], snapshot).outcomes[0])
-    const isLeftOut = end.kind === 'processed' && !isRecorded(snapshot, job.command)
-    return [
-      item,
-      isLeftOut ? { kind: 'dropped', reason: 'It could not be recorded when its turn came.' } : end,
-    ]
+    const isLeftOut = end.kind === 'processed' && !snapshot.recorded.has(command.eventId)
+    const reason = 'It could not be recorded when its turn came.'
+    return [item, isLeftOut ? { kind: 'dropped', reason } : end]
   })
   const later = rest.map(({ item }, index): [Item, End] => [item, endOf(item, decision.outcomes[index])])
   return { ...decision, userId, ends: [...earlier, ...later] }
 }
 
-const isRecorded = ({ recorded }: CommitSnapshot, command: Command): boolean =>
-  command.kind === 'event' && recorded.has(command.eventId)
-
-/** The events of a user whose row cannot be read. They are parked. */
 function unread(userId: string, jobs: readonly UserJob[], error: unknown): Decided {
   const outcomes = jobs.map((): Outcome => ({ decision: { kind: 'failed', error }, config: null }))
   const ends = jobs.map(({ item }, index): [Item, End] => [item, endOf(item, outcomes[index])])

@@ -6,11 +6,12 @@ import { type Instant, instant, MINUTE } from '../../../lib/clock'
 import { unreachable } from '../../../lib/errors'
 import { MOST_AT_ONCE } from '../../../lib/packed'
 import { systemNow } from '../../../lib/system-clock'
-import type { Tenant, TenantContext } from '../../../platform/context'
+import type { TenantContext } from '../../../platform/context'
 import type { TenantDatabase } from '../../../platform/database'
 import { FIRST } from '../../../platform/databases/directory'
 import type { Group, Users } from '../../../platform/databases/users'
 import { isDatabaseAway } from '../../../platform/guard'
+import type { EventCommand } from '../../../rules/evaluate.rules'
 import type { UserState } from '../../../rules/state'
 import { isStale } from '../../../rules/streaks/streaks.rules'
 import type { Job, Outcome } from '../../../store/commit/decide'
@@ -52,10 +53,7 @@ export const isAt = (
   { row, position }: Pick<Item, 'row' | 'position'>,
 ): boolean => parked !== null && parked.no === row.no && parked.position === position
 
-/**
- * The next events of the inbox in the order sent, at most `most`. `read` makes the job of an event from its
- * JSON.
- */
+/** The next events, at most `most`, in the order sent. */
 function itemsOf(
   rows: readonly InboxRow[],
   most: number,
@@ -70,22 +68,21 @@ function itemsOf(
   })
 }
 
-/** An event's user and job. */
-export type UserJob = { userId: string; job: Job; item: Item }
+/** An event that can be read, with its user. */
+export type UserJob = { userId: string; job: Job; command: EventCommand; item: Item }
 
-/** The jobs of the items by user. Each user's jobs are in the order sent (E9). */
-function byUser(items: readonly Item[]): ReadonlyMap<string, UserJob[]> {
-  const users = new Map<string, UserJob[]>()
-  for (const item of items) {
-    const { job } = item
-    if (job === null || typeof job === 'string' || job.command.kind !== 'event') continue
-    const { userId } = job.command
-    const own = users.get(userId) ?? []
-    own.push({ userId, job, item })
-    users.set(userId, own)
-  }
-  return users
+function userJobOf(item: Item): UserJob | null {
+  const { job } = item
+  if (job === null || typeof job === 'string' || job.command.kind !== 'event') return null
+  return { userId: job.command.userId, job, command: job.command, item }
 }
+
+/** Each user's jobs are in the order sent (E9). */
+const byUser = (items: readonly Item[]): ReadonlyMap<string, UserJob[]> =>
+  Map.groupBy(
+    items.flatMap((item) => userJobOf(item) ?? []),
+    ({ userId }) => userId,
+  )
 
 /**
  * How an event of the inbox ended: recorded, left out or parked. `reason` is for the log; null if there is
@@ -100,7 +97,6 @@ export function endOf({ job }: Item, outcome: Outcome | undefined): End {
   const decision = outcome?.decision
   switch (decision?.kind) {
     case 'changed':
-      return { kind: 'processed' }
     // An earlier step has recorded it in another database, and broke off before it noted that (B6).
     case 'lost':
       return { kind: 'processed' }
@@ -150,18 +146,6 @@ export function progressOf(ends: ReadonlyMap<Item, End>): Progress {
   }
 }
 
-/** The data that a step of the inbox has read: the tenant, its next events, and their users. */
-type StepSnapshot = {
-  tenant: Tenant
-  config: Configuration
-  clock: Instant | null
-  /** When its events happen. */
-  at: Instant
-  rows: readonly InboxRow[]
-  items: readonly Item[]
-  users: ReadonlyMap<string, readonly UserJob[]>
-} & FoundUsers
-
 /**
  * Reads the next events of the inbox and their users. Streaks of these users are first recounted with the
  * current settings.
@@ -171,7 +155,7 @@ export async function readWaiting(
   work: { dueAt: Instant },
   take: number,
   parked: ParkedEvent | null,
-): Promise<StepSnapshot> {
+) {
   const { db, databases } = context
   const everyone = databases.usersOf(db.tenantId)
   for (;;) {
@@ -195,7 +179,7 @@ export async function readWaiting(
     if (neverLeft && !(await everyone.neverLeft())) continue
     // If there was no room to read a user, the step ends before that user's first event. The next step takes
     // the rest.
-    const end = asked.findIndex(({ job }) => isOf(job, unread))
+    const end = asked.findIndex((item) => unread.has(userJobOf(item)?.userId ?? ''))
     const items = end === -1 ? asked : asked.slice(0, end)
     const users = byUser(items)
     let isRecounted = false
@@ -211,9 +195,6 @@ export async function readWaiting(
     if (!isRecounted) return { tenant, config, clock, at, rows, items, users, ...found }
   }
 }
-
-const isOf = (job: Item['job'], userIds: ReadonlySet<string>): boolean =>
-  job !== null && typeof job !== 'string' && job.command.kind === 'event' && userIds.has(job.command.userId)
 
 /** The rows before one sent after `at`. If the test clock moved, later ones get their own turn (C1). */
 function sentBy(at: Instant, clock: Instant | null, rows: readonly InboxRow[]): readonly InboxRow[] {
@@ -253,7 +234,6 @@ export const areHome = (groups: readonly { name: string }[]): boolean =>
  */
 type UsersOfStep = Group<string> & { erasures: number | null }
 
-/** The data that a step has read about users, by user id. */
 type FoundUsers = {
   groups: readonly UsersOfStep[]
   states: ReadonlyMap<string, UserState>
@@ -264,26 +244,20 @@ type FoundUsers = {
   recorded: ReadonlyMap<string, Recorded>
 }
 
-/** The idempotency keys of events: user id, metric id and key. */
 const keysOf = (config: Configuration, jobs: readonly UserJob[]): [string, string, string][] =>
-  jobs.flatMap(({ userId, job: { command } }): [string, string, string][] => {
-    if (command.kind !== 'event' || command.idempotencyKey === null) return []
-    const metric = metricByKey(config, command.metricKey)
-    return metric === undefined ? [] : [[userId, metric.id, command.idempotencyKey]]
+  jobs.flatMap(({ userId, command: { metricKey, idempotencyKey } }): [string, string, string][] => {
+    const metric = metricByKey(config, metricKey)
+    return idempotencyKey === null || metric === undefined ? [] : [[userId, metric.id, idempotencyKey]]
   })
 
-/** The events that an earlier step may have recorded. */
 const soughtOf = (jobs: readonly UserJob[]) =>
-  jobs.flatMap(({ userId, job: { command, attempt } }) =>
-    command.kind === 'event' && attempt !== null
-      ? [{ userId, since: attempt.since, id: command.eventId }]
-      : [],
+  jobs.flatMap(({ userId, job: { attempt }, command: { eventId: id } }) =>
+    attempt === null ? [] : [{ userId, since: attempt.since, id }],
   )
 
 /**
- * Reads the users of events, in their order and as many as there is room for, and the idempotency keys of the
- * events that they have used. The other users are `unread`. Each database is asked about its own users, in
- * one batch.
+ * Reads the users of events, in their order and as many as there is room for, and the idempotency keys that they
+ * have used. The other users are `unread`. Each database is asked about its own users, in one batch.
  */
 async function readUsers(
   everyone: Users,
@@ -335,10 +309,19 @@ async function readUsers(
     }
   }
   return {
-    groups: asked.map(({ name, db, userIds, answer: { erasures } }) => {
-      const [count] = erasures
-      return { name, db, items: userIds, erasures: count === undefined ? null : parseErasures(count) }
-    }),
+    groups: asked.map(
+      ({
+        name,
+        db,
+        userIds,
+        answer: {
+          erasures: [count],
+        },
+      }) => ({
+        ...{ name, db, items: userIds },
+        erasures: count === undefined ? null : parseErasures(count),
+      }),
+    ),
     states,
     spoilt,
     unread,
