@@ -5,7 +5,7 @@
 import * as z from 'zod'
 import { newInstance } from '../../src/configuration/configuration'
 import { BUCKETS } from '../../src/lib/ids'
-import { boundDatabases } from '../../src/platform/databases/bound'
+import { boundDatabases } from '../../src/platform/context'
 import type { Bindings } from '../../src/platform/env'
 import { createApp } from '../../src/worker/app'
 import { ModelClock } from './clock'

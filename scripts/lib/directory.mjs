@@ -22,7 +22,7 @@ export const DIRECTORY_ROWS =
 
 /**
  * @param {readonly Record<string, unknown>[]} rows the answer to `DIRECTORY_ROWS`. `places` is a list of runs
- *   `[firstBucket, database]` as JSON. `progress` is what src/features/databases/moves.sql.ts
+ *   `[firstBucket, database]` as JSON. `progress` is what src/features/databases/databases.sql.ts
  *   stores
  * @returns {InUse}
  */

@@ -1,7 +1,6 @@
 import { type Instant, SECOND } from '../lib/clock'
 import { wait } from '../lib/system-clock'
-import type { Context, Scope } from '../platform/context'
-import { perInstance } from '../platform/instance'
+import { type Context, perInstance, type Scope } from '../platform/context'
 import { type Claim, confirm } from './access'
 import { type Credential, credentialName, type Surface } from './credentials'
 import { parseRequestSnapshot, type RequestSnapshot, requestSnapshotStatement } from './tenants.sql.ts'

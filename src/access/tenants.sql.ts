@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { BoundedMap } from '../lib/bounded'
 import { type Instant, instant } from '../lib/clock'
 import { Moment } from '../platform/columns'
-import type { Tenant } from '../platform/context'
+import { perInstance, type Tenant } from '../platform/context'
 import {
   type AccountDatabase,
   PLACEMENT,
@@ -14,7 +14,6 @@ import {
 } from '../platform/database'
 import { placedOrRefused } from '../platform/databases/directory'
 import { guardSql } from '../platform/guard'
-import { perInstance } from '../platform/instance'
 import type { Credential } from './credentials'
 
 /** The states of a tenant (T2, U8); `purging`: it is archived, and its data is being erased. */

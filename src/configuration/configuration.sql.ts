@@ -5,8 +5,8 @@ import { RECAP_FREQUENCIES } from '../access/tenants.sql.ts'
 import { BoundedMap } from '../lib/bounded'
 import { errors } from '../lib/errors'
 import { HIDDEN_COLUMNS, type Living } from '../platform/columns'
+import { type Instance, perInstance } from '../platform/context'
 import type { TenantDatabase } from '../platform/database'
-import { type Instance, perInstance } from '../platform/instance'
 import { type Configuration, streakSettings } from './model'
 import {
   achievements as achievementsTable,

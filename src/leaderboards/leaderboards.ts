@@ -1,6 +1,6 @@
 import * as z from 'zod'
+import { filtersResponse } from '../api/fields'
 import { nextLink } from '../api/queries'
-import { filtersResponse } from '../api/shapes/attributes'
 import {
   type GroupCursor,
   type LeaderboardGroupsQuery,

@@ -1,10 +1,80 @@
+import { BoundedMap } from '../lib/bounded'
 import type { Instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
-import { type AccountDatabase, type Cost, noCost, type TenantDatabase } from './database'
-import { databasesOf } from './databases/bound'
-import type { Databases, WakeMover } from './databases/databases'
+import { type AccountDatabase, Connection, type Cost, noCost, type TenantDatabase } from './database'
+import { Databases, type Settle, type WakeMover } from './databases/databases'
+import { type Directory, FIRST } from './databases/directory'
 import { type Bindings, type Variables, variables } from './env'
-import type { Instance } from './instance'
+
+/**
+ * One isolate, or one object. All data that is kept between requests belongs to an instance. Two instances
+ * share only the database. Each room declares its kept data with `perInstance`, so this file knows no room.
+ */
+export class Instance {
+  /** How its databases bring a copy of a configuration up to date, which a higher room knows. */
+  constructor(readonly settle: Settle) {}
+}
+
+/** A value that each instance keeps. */
+export type Kept<T> = {
+  /** The value of an instance. */
+  (instance: Instance): T
+  /** Replaces the value of an instance, for example by one with other limits. */
+  put(instance: Instance, value: T): void
+}
+
+/**
+ * Declares a value that each instance keeps once, such as a cache. It is made on first use. Its docstring
+ * states its bound and its key.
+ */
+export function perInstance<T extends object>(create: (instance: Instance) => T): Kept<T> {
+  const kept = new WeakMap<Instance, T>()
+  const keptBy = (instance: Instance): T => {
+    const found = kept.get(instance)
+    if (found !== undefined) return found
+    const made = create(instance)
+    kept.set(instance, made)
+    return made
+  }
+  return Object.assign(keptBy, { put: (instance: Instance, value: T) => void kept.set(instance, value) })
+}
+
+/** Directories by tenant, at most 10,000. A database refuses a batch that was sent by an old one (B3). */
+const directoriesOf = perInstance(() => new BoundedMap<string, Directory>(10_000))
+
+const MOST_DATABASES = 100
+
+/** The bound databases by name: `DB`, `DB_2`, `DB_3` and so on, without gaps (B1). */
+export function boundDatabases(env: Bindings): { name: string; d1: D1Database }[] {
+  const list = [{ name: FIRST, d1: env.DB }]
+  for (let nth = 2; nth <= MOST_DATABASES; nth += 1) {
+    const name = `DB_${nth}`
+    const d1: unknown = Reflect.get(env, name)
+    if (!isDatabase(d1)) break
+    list.push({ name, d1 })
+  }
+  return list
+}
+
+const isDatabase = (binding: unknown): binding is D1Database =>
+  typeof binding === 'object' && binding !== null && 'batch' in binding && 'prepare' in binding
+
+/** All databases, for one request, call or alarm. Its round trips and rows are counted in `cost`. */
+export function databasesOf(
+  instance: Instance,
+  env: Bindings,
+  cost: Cost,
+  wakeMover: WakeMover = () => undefined,
+): Databases {
+  return new Databases({
+    cost,
+    connections: boundDatabases(env).map(({ name, d1 }) => new Connection(name, d1, cost)),
+    testClock: variables(env).TEST_CLOCK === 'on',
+    directories: directoriesOf(instance),
+    settle: instance.settle,
+    wakeMover,
+  })
+}
 
 /** The things that an application key or a user token may do: reads and writes, or reads alone (K5). */
 export const KEY_SCOPES = ['write', 'read'] as const

@@ -1,8 +1,7 @@
 import { type Instant, MINUTE } from '../lib/clock'
 import { errors, RETRY_AFTER } from '../lib/errors'
 import { systemNow, wait } from '../lib/system-clock'
-import type { Scope } from './context'
-import { perInstance } from './instance'
+import { perInstance, type Scope } from './context'
 
 /** Users that one statement reads, at first and at most. The statements of all tenants wait for it. */
 const FIRST_PART = 2_500

@@ -1,7 +1,6 @@
 import * as z from 'zod'
-import { DateResponse, Timestamp } from '../api/fields'
+import { AttributeFilterResponse, DateResponse, Timestamp } from '../api/fields'
 import { UserAchievementResponse } from '../api/shapes/achievements'
-import { AttributeFilterResponse } from '../api/shapes/attributes'
 import {
   type LeaderboardResponse,
   LeaderboardResponseWithRankings,

@@ -1,4 +1,4 @@
-import { boundDatabases } from '../../src/platform/databases/bound'
+import { boundDatabases } from '../../src/platform/context'
 import type { Bindings } from '../../src/platform/env'
 import { failing } from '../helpers/failing'
 import { chance } from './random'

@@ -45,7 +45,6 @@ test('only the room of due work has SQL of its table, and the jobs room names no
     'features/account/purge.sql',
     'time/due-work.sql',
     'time/moved-work.sql',
-    'time/sweeps.sql',
     'time/timekeeper.sql',
     'store/user-data/register',
   ]

@@ -37,7 +37,6 @@ type Modules = {
   'features/analytics/wrapped/wrapped.sql': typeof import('../../src/features/analytics/wrapped/wrapped.sql.ts')
   'features/databases/copies.sql': typeof import('../../src/features/databases/copies.sql')
   'features/databases/databases.sql': typeof import('../../src/features/databases/databases.sql')
-  'features/databases/moves.sql': typeof import('../../src/features/databases/moves.sql')
   'features/events/batches/batches.sql': typeof import('../../src/features/events/batches/batches.sql')
   'features/notifications/schedule.sql': typeof import('../../src/features/notifications/schedule.sql')
   'features/notifications/unsubscribe.routes': typeof import('../../src/features/notifications/unsubscribe.routes')
@@ -68,7 +67,6 @@ type Modules = {
   'store/users/users.sql': typeof import('../../src/store/users/users.sql.ts')
   'time/due-work.sql': typeof import('../../src/time/due-work.sql.ts')
   'time/moved-work.sql': typeof import('../../src/time/moved-work.sql')
-  'time/sweeps.sql': typeof import('../../src/time/sweeps.sql')
   'time/timekeeper.sql': typeof import('../../src/time/timekeeper.sql')
   'webhooks/outbox/outbox.sql': typeof import('../../src/webhooks/outbox/outbox.sql')
   'webhooks/outbox/pending.sql': typeof import('../../src/webhooks/outbox/pending.sql')
@@ -152,8 +150,6 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     unspread: DATABASES,
     holders: DATABASES,
     readSizes: DATABASES,
-  },
-  'features/databases/moves.sql': {
     readState: MOVES,
     placementIn: MOVES,
     unnumbered: MOVES,
@@ -202,7 +198,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'store/users/pages.sql': null,
   'store/users/portions.sql': null,
   'store/users/users.sql': null,
-  'time/due-work.sql': null,
+  'time/due-work.sql': { restartSweeps: 'a clock that goes back affects all tenants (C1)' },
   'time/moved-work.sql': { scheduleForTenants: DATABASES },
   'time/timekeeper.sql': {
     tenantsWithDueWork: 'finds the tenants whose Timekeepers need an alarm (C2)',
@@ -212,7 +208,6 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     scheduleBegun: ONE_CLOCK,
     beginAllAgain: ONE_CLOCK,
   },
-  'time/sweeps.sql': { restartSweeps: 'a clock that goes back affects all tenants (C1)' },
   'webhooks/outbox/outbox.sql': null,
   'webhooks/outbox/pending.sql': null,
   'webhooks/outbox/points-changed.sql': { shortenQuiet: 'the clock belongs to all tenants' },
@@ -226,11 +221,8 @@ test('[T3] no function that makes a statement is called without a tenant, except
   // The schema, the directory of databases, copies and deleted keys concern the whole account.
   const ofAccount = [
     'platform/schema-version.sql',
-    'platform/databases/bound',
-    'platform/databases/copies',
     'platform/databases/directory',
     'configuration/configuration',
-    'configuration/copied-changes',
     'configuration/copies',
     'access/deleted-keys',
   ]

@@ -7,9 +7,8 @@ import { PAGES } from '../../lib/limits'
 import { dateOfDay } from '../../lib/zone'
 import { statusOf } from '../../rules/runs.rules'
 import type { Placements, Profile } from '../../rules/state'
-import { DateField, DateResponse, rule, Timestamp, UserId } from '../fields'
+import { AttributeFilterResponse, DateField, DateResponse, rule, Timestamp, UserId } from '../fields'
 import { booleanQuery, cursorQuery, integerQuery, UserAttributesQuery } from '../queries'
-import { AttributeFilterResponse } from './attributes'
 
 /** The values by which a leaderboard ranks users (L3). */
 export const RankBy = z.enum(RANK_BY)

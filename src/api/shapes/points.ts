@@ -19,9 +19,8 @@ import { PAGES } from '../../lib/limits'
 import type { Change } from '../../rules/change.rules'
 import { levelOf, type StoredAward } from '../../rules/points/points.rules'
 import type { AwardRecord } from '../../rules/state'
-import { Timestamp, UuidResponse } from '../fields'
+import { AttributeFilterResponse, filtersResponse, Timestamp, UuidResponse } from '../fields'
 import { booleanQuery, integerQuery, UserAttributesQuery } from '../queries'
-import { AttributeFilterResponse, filtersResponse } from './attributes'
 
 /** How many of the newest awards to return. */
 export const AwardsQuery = z.object({ awards: integerQuery({ min: 1, ...PAGES.awards }) })

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ConfigKey, Uuid, wholeNumber } from '../../api/fields'
+import { ConfigKey, Filters, FiltersResponse, Uuid, wholeNumber } from '../../api/fields'
 import {
   BADGE,
   DESCRIPTION,
@@ -12,7 +12,6 @@ import {
   required,
 } from '../../api/resources/fields'
 import { defineResource } from '../../api/resources/resource'
-import { Filters, FiltersResponse } from '../../api/shapes/attributes'
 import { ACHIEVEMENT_STATUSES, ACHIEVEMENT_TRIGGERS } from '../../configuration/enumerations'
 import { filterProblem, keyTaken } from '../../configuration/keys.rules'
 import type { Achievement, Configuration } from '../../configuration/model'

@@ -12,7 +12,7 @@ import {
   READ_PASS,
   TAKE_PASS,
 } from '../analytics/counting'
-import { MOVED_EVENTS } from './databases.sql.ts'
+import { MOVED_EVENTS, type Move } from './databases.sql.ts'
 import {
   COPIED_LOGS,
   DEPARTING,
@@ -21,7 +21,6 @@ import {
   LEFTOVERS,
   REMOVE_VOIDED,
 } from './moved-tables'
-import type { Move } from './moves.sql.ts'
 import type { Range } from './plan'
 
 /* The rows of logs that are copied before their users move (B3), and up to where they are copied. */

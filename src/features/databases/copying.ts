@@ -9,11 +9,9 @@ import { isConflict } from '../../platform/guard'
 import { removeMovedRows } from '../../store/user-data/user-data.sql.ts'
 import type { MovedWork } from '../../time/moved-work.sql.ts'
 import * as logs from './copies.sql.ts'
-import * as departure from './copies.sql.ts'
+import type { Move, Progress, State } from './databases.sql.ts'
+import * as repository from './databases.sql.ts'
 import { COPIED_LOGS } from './moved-tables'
-import type { Move, Progress, State } from './moves.sql.ts'
-import * as repository from './moves.sql.ts'
-import * as works from './moves.sql.ts'
 import { placesAfter } from './plan'
 
 /* Copies the rows of users who are going to move, while the users are still in the old database (B3). */
@@ -22,7 +20,7 @@ import { placesAfter } from './plan'
 export type Moving = { databases: Databases; tenantId: string; kinds: readonly string[] }
 
 const READ_AT_ONCE = 100
-/** How many changed users are left for the departure. */
+/** How many changed users are left for the logs. */
 const FEW_CHANGED = 20
 /** Users whose rows are deleted at once. */
 export const DELETED_AT_ONCE = 50
@@ -181,10 +179,10 @@ export async function mayLeave(
   state: State,
   move: Move,
 ): Promise<boolean> {
-  const here = await works.workIn(databases.named(move.source), tenantId, kinds)
+  const here = await repository.workIn(databases.named(move.source), tenantId, kinds)
   const isHolder = state.directory.places.some(([, name]) => name === move.target)
   const ofTarget = isHolder ? kinds : move.target === FIRST ? OF_FIRST : []
-  const there = await works.workIn(databases.named(move.target), tenantId, ofTarget)
+  const there = await repository.workIn(databases.named(move.target), tenantId, ofTarget)
   if (![...here, ...there].every(isQuiet)) return false
   for (const kind of SWEEPS) {
     const [a, b] = [here, there].map((list) => list.find((work) => work.kind === kind))
@@ -195,14 +193,14 @@ export async function mayLeave(
 
 function isQuiet(work: MovedWork): boolean {
   if (WALKS.includes(work.kind)) return false
-  const sweep = works.sweepOf(work)
+  const sweep = repository.sweepOf(work)
   if (work.kind === 'schedule' && sweep === null) return false
   const { sweep: at = null, found = null, pass = null } = sweep ?? {}
   return at === null && found === null && pass === null
 }
 
 /** Whether the next moment of one is later than all that the other one has done. */
-const isAhead = (a: MovedWork, b: MovedWork): boolean => a.dueAt > (works.sweepOf(b)?.through ?? 0)
+const isAhead = (a: MovedWork, b: MovedWork): boolean => a.dueAt > (repository.sweepOf(b)?.through ?? 0)
 
 /**
  * Brings departed users to the new database, and switches the directory. Each part may have been done before.
@@ -249,12 +247,12 @@ async function tryToArrive(moving: Moving, move: Move): Promise<boolean> {
   }
   if (joined === null) return false
   const [departed, arriving] = await Promise.all([
-    departure.readDeparted(source, tenantId, move, { kinds, withFigures: isEmptied }),
+    logs.readDeparted(source, tenantId, move, { kinds, withFigures: isEmptied }),
     logs.arrivingIn(target, tenantId),
   ])
   if (joined.placement === move.joined) {
     const newer = await newerRows(moving, move, departed, arriving)
-    await departure.join(databases.named(move.target), tenantId, move, {
+    await logs.join(databases.named(move.target), tenantId, move, {
       departed: { ...departed, work: departed.work.filter(({ kind }) => !STAYING.includes(kind)) },
       version: joined.version,
       newer,
@@ -290,7 +288,7 @@ const STAYING = ['analytics']
 async function newerRows(
   moving: Moving,
   move: Move,
-  departed: departure.Departed,
+  departed: logs.Departed,
   arriving: logs.Seqs,
 ): Promise<Statement[]> {
   const { databases, tenantId } = moving

@@ -16,13 +16,13 @@ import {
   directories,
   forgetWeights,
   holders,
+  noteDatabases,
   readSizes,
   type Spread,
   storeWeights,
   unspread,
 } from './databases.sql.ts'
 import { finishMove, isAlone, stepMoves, wantedOf } from './moves'
-import { noteDatabases } from './moves.sql.ts'
 import { type ByName, heldBy } from './plan'
 
 const Count = z.int().min(0)

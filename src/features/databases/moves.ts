@@ -12,7 +12,6 @@ import { isConflict } from '../../platform/guard'
 import { logProblem } from '../../platform/log'
 import { removeMovedRows } from '../../store/user-data/user-data.sql.ts'
 import * as logs from './copies.sql.ts'
-import * as departure from './copies.sql.ts'
 import {
   arriveAndSwitch,
   copy,
@@ -24,8 +23,8 @@ import {
   removeCopies,
   withLeft,
 } from './copying'
-import type { Move, Progress, State } from './moves.sql.ts'
-import * as repository from './moves.sql.ts'
+import type { Move, Progress, State } from './databases.sql.ts'
+import * as repository from './databases.sql.ts'
 import { type ByName, heldBy, nextRange, type Range, wantedBy } from './plan'
 
 /*
@@ -276,7 +275,7 @@ async function goOn(moving: Moving, state: State, move: Move, wanted: ByName | n
     await copy(moving, move)
   }
   try {
-    await departure.depart(source, tenantId, leaving)
+    await logs.depart(source, tenantId, leaving)
   } catch (error) {
     if (!isConflict(error)) throw error
     // A change of the configuration, or of the test clock, is under way there.
@@ -310,7 +309,7 @@ async function clean(moving: Moving, state: State, isEnding: boolean): Promise<N
     const guard = logs.placementIs(tenantId, placement)
     const copies = await logs.arrivingIn(db, tenantId)
     if (!(await removeCopies(moving, name, copies, placement))) return 'now'
-    const users = await departure.departedUsers(db, tenantId, DELETED_AT_ONCE)
+    const users = await logs.departedUsers(db, tenantId, DELETED_AT_ONCE)
     const isRest = users.length < DELETED_AT_ONCE
     while (
       !(await removeMovedRows(
@@ -319,15 +318,15 @@ async function clean(moving: Moving, state: State, isEnding: boolean): Promise<N
         { isFirst: name === FIRST, guard },
       ))
     ) {}
-    if (users.length > 0) await db.batch([guard, ...departure.forgetDeparted(tenantId, users)])
+    if (users.length > 0) await db.batch([guard, ...logs.forgetDeparted(tenantId, users)])
     if (!isRest) return 'now'
-    while (!(await departure.forgetOthers(db, tenantId, guard))) {}
+    while (!(await logs.forgetOthers(db, tenantId, guard))) {}
     if (!state.directory.places.some(([, holder]) => holder === name)) {
       const forgotten = name === FIRST ? kinds.filter((kind) => !OF_FIRST.includes(kind)) : kinds
-      await db.batch([guard, ...departure.forgetSums(tenantId, forgotten)])
+      await db.batch([guard, ...logs.forgetSums(tenantId, forgotten)])
       const [holder = FIRST] = holdersOf(state.directory)
-      while (!(await departure.takeLeftovers(db, databases.named(holder), tenantId, 'outbox'))) {}
-      if (name !== FIRST) while (!(await departure.takeLeftovers(db, databases.first, tenantId, 'audit'))) {}
+      while (!(await logs.takeLeftovers(db, databases.named(holder), tenantId, 'outbox'))) {}
+      if (name !== FIRST) while (!(await logs.takeLeftovers(db, databases.first, tenantId, 'audit'))) {}
     }
     await store(moving, { ...progress, left: progress.left.filter((one) => one.name !== name) })
     return 'now'

@@ -1,4 +1,4 @@
-import { perInstance } from '../../platform/instance'
+import { perInstance } from '../../platform/context'
 import { LeadershipLost, type UserBatch } from '../../store/commit/commit'
 import type { Job } from '../../store/commit/decide'
 import { type End, LeaderScheduler } from './leader'

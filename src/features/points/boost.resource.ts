@@ -1,9 +1,17 @@
 import * as z from 'zod'
-import { DateField, DateResponse, defaulted, endsInOrder, rule, UserId } from '../../api/fields'
+import {
+  DateField,
+  DateResponse,
+  defaulted,
+  endsInOrder,
+  Filters,
+  FiltersResponse,
+  rule,
+  UserId,
+} from '../../api/fields'
 import { keysIn } from '../../api/resources/drafts.rules'
 import { DERIVED_KEY, field, filters, ID, NAME, removable, required, shown } from '../../api/resources/fields'
 import { defineResource } from '../../api/resources/resource'
-import { Filters, FiltersResponse } from '../../api/shapes/attributes'
 import { BOOST_STATUSES } from '../../configuration/enumerations'
 import { filterProblem, freeBoostKey, keyTaken } from '../../configuration/keys.rules'
 import { type Boost, type Configuration, roomFor } from '../../configuration/model'

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { endpointsOf, ok } from '../../api/endpoint'
 import { UserId } from '../../api/fields'
 import { SummaryQuery } from '../../api/queries'
-import { EventSummaryResponse } from '../../api/shapes/metrics'
+import { EventSummaryResponse } from '../../api/shapes/events'
 import {
   AllUserPointsResponse,
   AwardsQuery,

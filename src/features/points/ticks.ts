@@ -20,9 +20,18 @@ import {
   ticksBetween,
 } from '../../rules/points/ticks.rules'
 import { type Asked, outboxInsertsOfTicks, readTickUsers, writeTicks } from '../../store/ticks.sql.ts'
-import { findWork, type State, scheduleForUsers, type Work } from '../../time/due-work.sql.ts'
+import {
+  betweenSweeps,
+  findWork,
+  parseState,
+  restartSweeps,
+  type State,
+  scheduleForUsers,
+  stillAhead,
+  TENANTS_AHEAD,
+  type Work,
+} from '../../time/due-work.sql.ts'
 import { defineJob } from '../../time/job'
-import { betweenSweeps, parseState, restartSweeps, stillAhead, TENANTS_AHEAD } from '../../time/sweeps.sql.ts'
 import { catchUpKind } from '../../time/timekeeper'
 
 /**

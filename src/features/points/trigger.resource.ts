@@ -1,10 +1,18 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import * as z from 'zod'
-import { ConfigKey, defaulted, rule, Uuid, UuidResponse, wholeNumber } from '../../api/fields'
+import {
+  ConfigKey,
+  defaulted,
+  Filters,
+  FiltersResponse,
+  rule,
+  Uuid,
+  UuidResponse,
+  wholeNumber,
+} from '../../api/fields'
 import { keysIn } from '../../api/resources/drafts.rules'
 import { DERIVED_KEY, field, filters, ID, optionally, reference, required } from '../../api/resources/fields'
 import { defineResource } from '../../api/resources/resource'
-import { Filters, FiltersResponse } from '../../api/shapes/attributes'
 import { triggerResponse } from '../../api/shapes/points'
 import { SWITCH_STATUSES, TIME_UNITS } from '../../configuration/enumerations'
 import { filterProblem, freeKey, keyTaken, triggerKey } from '../../configuration/keys.rules'

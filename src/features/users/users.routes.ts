@@ -3,8 +3,8 @@ import { created, endpointsOf, ok, type RawRequest } from '../../api/endpoint'
 import { text, UserId } from '../../api/fields'
 import { type LongPage, longListQuery, longPage, NEXT_LINK, UserAttributesQuery } from '../../api/queries'
 import { UserAchievementsResponse } from '../../api/shapes/achievements'
+import { MetricsResponse } from '../../api/shapes/events'
 import { UserLeaderboardsResponse } from '../../api/shapes/leaderboards'
-import { MetricsResponse } from '../../api/shapes/metrics'
 import { AllUserPointsResponse } from '../../api/shapes/points'
 import {
   preferencesResponse,

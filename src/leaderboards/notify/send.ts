@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { filtersResponse } from '../../api/shapes/attributes'
+import { filtersResponse } from '../../api/fields'
 import { type LeaderboardRanking, leaderboardFields } from '../../api/shapes/leaderboards'
 import { userResponse } from '../../api/shapes/users'
 import type { Configuration, Leaderboard } from '../../configuration/model'

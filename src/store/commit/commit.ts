@@ -4,9 +4,9 @@ import { type Configuration, metricByKey } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
 import { ApiError, errors, RETRY_AFTER } from '../../lib/errors'
 import { systemNow, wait } from '../../lib/system-clock'
+import type { Instance } from '../../platform/context'
 import type { TenantDatabase } from '../../platform/database'
 import { isConflict, isTooBig } from '../../platform/guard'
-import type { Instance } from '../../platform/instance'
 import { isStale } from '../../rules/streaks/streaks.rules'
 import {
   type EventLookup,

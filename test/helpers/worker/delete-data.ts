@@ -1,7 +1,7 @@
 import { applyD1Migrations, reset } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
-import { boundDatabases } from '../../../src/platform/databases/bound'
+import { boundDatabases } from '../../../src/platform/context'
 import { PATIENCE } from '../patience'
 
 const TABLES = "SELECT name FROM sqlite_master WHERE name = 'tenants'"

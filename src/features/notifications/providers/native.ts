@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { BoundedMap } from '../../../lib/bounded'
 import { HOUR, type Instant, instant, MINUTE, SECOND } from '../../../lib/clock'
 import { systemNow } from '../../../lib/system-clock'
-import { perInstance } from '../../../platform/instance'
+import { perInstance } from '../../../platform/context'
 import { ask, described, type Push, type PushPort, type PushResult, type Reply, type Silence } from './push'
 
 /** A provider's access token, and when it expires. */
