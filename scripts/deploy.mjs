@@ -88,7 +88,7 @@ function demandResources() {
  * cron trigger.
  */
 async function demandBindings(/** @type {Settings} */ settings) {
-  const { missingBindings } = await importSource(project, 'src/worker/pages.ts')
+  const { missingBindings } = await importSource(project, 'src/platform/env.ts')
   const names = [
     ...settings.databases.map(({ binding }) => binding),
     ...settings.namespaces,

@@ -1,80 +1,27 @@
-/** `npm run deploy` in a project of its own, with a wrangler that only notes its calls and answers. */
-import { once } from 'node:events'
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+/** `npm run deploy`: what it does in which order, and what it refuses. test/long/server/deploy.test.ts has the rest. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { ALL, BUILD, DEPLOY, deployments, MIGRATE } from '../helpers/server/deployments'
 import {
   BOOKMARK,
   databaseBlock,
   EXISTS,
-  FakeProject,
-  IN_USE,
-  INFO,
   MOMENT,
   migrateCalls,
   PUT_SECRET,
   SECRETS,
   TIME,
 } from '../helpers/server/fake-wrangler'
-import { freePort } from '../helpers/server/harness'
 
-const root = join(import.meta.dirname, '..', '..')
-const BUILD = 'deploy --minify --dry-run --outdir dist'
-const MIGRATE = migrateCalls()
-const [LIST = '', IMPORT = ''] = MIGRATE
-const DEPLOY = 'deploy --minify'
-/** The calls of a deployment that succeeds. */
-const ALL = [BUILD, EXISTS, INFO, ...MIGRATE, DEPLOY, SECRETS]
+const scene = deployments()
+const { project, file, calls, deploy } = scene
 const RESTORE = `npx wrangler d1 time-travel restore laurel --bookmark=${BOOKMARK}`
-
-let project: FakeProject
-let server: Server
-let url: string
-/** The answers of /health: the last one stays. */
-let answers: [status: number, body: object][]
-/** The calls of wrangler before each question for /health. */
-let asked: string[][]
-
-/** The calls of a dry run that stand for the migrations of a database. */
-const missing = (name: string) => migrateCalls(name, 'EACH_THAT_IS_MISSING.sql')
-
-const OK: [number, object] = [200, { status: 'ok' }]
-
-beforeAll(async () => {
-  project = new FakeProject()
-  server = createServer((request, response) => {
-    asked.push(calls())
-    const [status, body] = (answers.length > 1 ? answers.shift() : answers[0]) ?? OK
-    response.writeHead(request.url === '/health' ? status : 404).end(JSON.stringify(body))
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
-})
-afterAll(() => {
-  server.close()
-  project.remove()
-})
-
-beforeEach(() => {
-  answers = [OK]
-  asked = []
-  project.configure((text) => text)
-})
-afterEach(() => project.reset())
-
-const file = (...path: string[]) => project.file(...path)
-const calls = () => project.calls()
-const configure = (change: (text: string) => string) => project.configure(change)
-const deploy = (...args: string[]) => project.run('deploy', ...args)
 
 describe('npm run deploy', () => {
   it('builds, notes the bookmark, migrates, deploys and asks /health, in this order', async () => {
-    const { code, output } = await deploy('--url', url)
+    const { code, output } = await deploy('--url', scene.url)
     expect([code, calls()], output).toEqual([0, ALL])
-    expect(asked).toEqual(Array(3).fill(ALL))
+    expect(scene.asked).toEqual(Array(3).fill(ALL))
     expect(output).toContain(BOOKMARK)
     expect(readFileSync(file('.wrangler', 'deployments.log'), 'utf8')).toMatch(
       new RegExp(`^\\d{4}-\\d\\d-\\d\\dT\\S+Z ${BOOKMARK}\\n$`),
@@ -82,68 +29,13 @@ describe('npm run deploy', () => {
     expect(output).toContain('Laurel is deployed, and healthy.')
   })
 
-  it('sends the migrations that are missing in their order, each with its note, through the import', async () => {
-    const all = readdirSync(join(root, 'migrations'))
-      .filter((name) => name.endsWith('.sql'))
-      .toSorted()
-    writeFileSync(file('rows'), JSON.stringify({ laurel: { applied: [] } }))
-    const { code, output } = await deploy('--url', url)
-    const imports = all.flatMap((name) => migrateCalls('laurel', name).slice(1))
-    expect([code, calls()], output).toEqual([0, [BUILD, EXISTS, INFO, LIST, ...imports, DEPLOY, SECRETS]])
-    for (const name of all)
-      expect(project.sent(name)).toBe(
-        `${readFileSync(join(root, 'migrations', name), 'utf8').trimEnd()}\nINSERT INTO d1_migrations (name) VALUES ('${name}');\n`,
-      )
-    project.reset()
-    writeFileSync(file('rows'), JSON.stringify({ laurel: { applied: all.map((name) => ({ name })) } }))
-    expect(await deploy('--url', url)).toMatchObject({ code: 0 })
-    expect(calls()).toEqual([BUILD, EXISTS, INFO, LIST, DEPLOY, SECRETS])
-  })
-
-  it.each([
-    [BUILD, [BUILD], 'The build failed. Nothing was changed.', false],
-    [
-      EXISTS,
-      [BUILD, EXISTS],
-      'laurel could not be asked which databases hold users. Nothing was changed. Check `npx wrangler whoami`',
-      false,
-    ],
-    [
-      INFO,
-      [BUILD, EXISTS, INFO],
-      'bookmark of laurel could not be read. Nothing was changed. Check `npx wrangler whoami`, and that this D1',
-      false,
-    ],
-    [
-      LIST,
-      [BUILD, EXISTS, INFO, LIST],
-      'The migrations of laurel failed. The Worker was not deployed.',
-      true,
-    ],
-    [
-      IMPORT,
-      [BUILD, EXISTS, INFO, ...MIGRATE],
-      'The migrations of laurel failed. The Worker was not deployed.',
-      true,
-    ],
-    [DEPLOY, ALL.slice(0, -1), 'The deployment failed. The migrations are already', true],
-  ])('stops if `wrangler %s` fails, and says what to do', async (step, done, reason, isChanged) => {
-    writeFileSync(file('fail'), step)
-    const { code, output } = await deploy('--url', url)
-    expect([code, calls()], output).toEqual([1, done])
-    expect(asked).toEqual([])
-    expect(output).toContain('wrangler says no')
-    expect(output).toContain(reason)
-    expect(output.includes(RESTORE)).toBe(isChanged)
-    expect(/check out the version before.*\n {2}npm run restored\n/.test(output)).toBe(isChanged)
-    expect(output).not.toContain('Laurel is deployed')
-  })
-
   describe('with three databases', () => {
     const names = ['laurel', 'laurel-2', 'laurel-3']
     const infos = names.map((name) => `d1 time-travel info ${name} --json`)
     beforeEach(() =>
-      configure((text) => `${text}\n${databaseBlock(3, 'laurel-3')}\n${databaseBlock(2, 'laurel-2')}`),
+      project.configure(
+        (text) => `${text}\n${databaseBlock(3, 'laurel-3')}\n${databaseBlock(2, 'laurel-2')}`,
+      ),
     )
 
     /** The calls before the migrations. */
@@ -154,7 +46,7 @@ describe('npm run deploy', () => {
       .join('')
 
     it('[B3, M1] notes one time of the databases for all of them, and migrates each before it deploys', async () => {
-      const { code, output } = await deploy('--url', url)
+      const { code, output } = await deploy('--url', scene.url)
       expect([code, calls()], output).toEqual([
         0,
         [...before, ...names.flatMap((name) => migrateCalls(name)), DEPLOY, SECRETS],
@@ -168,173 +60,33 @@ describe('npm run deploy', () => {
     it('[B3, M1] stops if one cannot be migrated, names it, and says how to bring all back to one moment', async () => {
       const [list = '', send = ''] = migrateCalls('laurel-2')
       writeFileSync(file('fail'), send)
-      const { code, output } = await deploy('--url', url)
+      const { code, output } = await deploy('--url', scene.url)
       expect([code, calls()], output).toEqual([1, [...before, ...MIGRATE, list, send]])
       expect(output).toContain('The migrations of laurel-2 failed. The Worker was not deployed.')
       expect(output).toContain('laurel-3 was not migrated.')
       expect(output).toMatch(new RegExp(`${back}Then check out the version before.*\\n {2}npm run restored`))
       expect(output).not.toContain('--bookmark=')
     })
-
-    it('[M1] says the same if it is not healthy', async () => {
-      answers = [[503, { error: 'away' }]]
-      const { code, output } = await deploy('--url', url, '--wait', '0')
-      expect(code).toBe(1)
-      expect(output).toMatch(new RegExp(`npx wrangler rollback\\n[^]*${back}Then check out`))
-      expect(output).toContain('A version from before a database was added does not know the users')
-    })
-
-    it.each([
-      ['an answer without a time', [{}]],
-      ['another format', [{ now: '2026-11-22 10:00:00' }]],
-    ])('[M1] changes nothing if the time cannot be read: %s', async (_, now) => {
-      writeFileSync(file('rows'), JSON.stringify({ laurel: { now } }))
-      const { code, output } = await deploy('--url', url)
-      expect([code, calls()], output).toEqual([1, before])
-      expect(output).toContain('The time of laurel could not be read. Nothing was changed.')
-    })
-
-    it('[B3] calls nothing if one between them is missing', async () => {
-      configure((text) => `${text}\n${databaseBlock(3, 'laurel-3')}`)
-      const { code, output } = await deploy('--url', url)
-      expect([code, calls()], output).toEqual([1, []])
-      expect(output).toContain('the binding DB_2')
-    })
-
-    it('[B3] a dry run prints the calls for each', async () => {
-      const { code, output } = await deploy('--dry-run')
-      expect([code, calls()], output).toEqual([0, [BUILD]])
-      const steps = [EXISTS, IN_USE, ...infos, TIME, ...names.flatMap(missing), DEPLOY]
-      expect(output.replaceAll('"', '')).toContain(steps.map((step) => `  wrangler ${step}\n`).join(''))
-    })
-  })
-
-  describe('[B3] a database that is in use', () => {
-    const spread = [{ places: '[[0,"DB"],[2048,"DB_2"]]', progress: null }]
-    const leaving = (left: object[], move: object | null = null) => [
-      { places: '[[0,"DB"]]', progress: null },
-      { places: null, progress: JSON.stringify({ no: 4, move, isNumbered: true, numbering: null, left }) },
-    ]
-    const answer = (directory: object[], exists: object[] = [{ 1: 1 }]) =>
-      writeFileSync(file('rows'), JSON.stringify({ laurel: { exists, directory } }))
-
-    it.each([
-      ['holds users', spread],
-      ['gets users now', leaving([], { source: 'DB', target: 'DB_2' })],
-    ])('is not left out if it %s: nothing is changed', async (_, rows) => {
-      answer(rows)
-      const { code, output } = await deploy('--url', url)
-      expect([code, calls(), asked], output).toEqual([1, [BUILD, EXISTS, IN_USE], []])
-      expect(output).toContain('DB_2 holds users, but wrangler.toml does not bind it. Nothing was changed.')
-      expect(output).toMatch(
-        /Put its block back in wrangler.toml, commit that.*rebalance \{"weights":\{"DB_2":0\}\}/s,
-      )
-      expect(output).toContain('shows 0 buckets in DB_2')
-    })
-
-    it('is not left out while rows of users who have left are deleted there', async () => {
-      answer(leaving([{ name: 'DB_2', at: 1_795_341_600_000 }]))
-      const { code, output } = await deploy('--url', url)
-      expect([code, calls()], output).toEqual([1, [BUILD, EXISTS, IN_USE]])
-      expect(output).toContain(
-        'Rows of users who have left DB_2 are still being deleted there. Nothing was changed. Wait some minutes, and try again.',
-      )
-    })
-
-    it.each([
-      ['is bound', spread, [databaseBlock(2, 'laurel-2')]],
-      ['has no rows any more', leaving([{ name: 'DB', at: 0 }]), []],
-    ])('does not stop a deployment if it %s', async (_, rows, blocks) => {
-      configure((text) => [text, ...blocks].join('\n'))
-      answer(rows)
-      const { code, output } = await deploy('--url', url)
-      expect([code, calls().slice(0, 3)], output).toEqual([0, [BUILD, EXISTS, IN_USE]])
-      expect(calls()).toContain(DEPLOY)
-    })
-
-    it('changes nothing if the first database does not say which it is', async () => {
-      answer(spread)
-      writeFileSync(file('fail'), IN_USE)
-      const { code, output } = await deploy('--url', url)
-      expect([code, calls()], output).toEqual([1, [BUILD, EXISTS, IN_USE]])
-      expect(output).toContain('laurel could not be asked which databases hold users. Nothing was changed.')
-    })
   })
 
   it('[K6] makes the secret of tokens if the Worker has none, on no command line', async () => {
     writeFileSync(file('bare'), '')
-    const { code, output } = await deploy('--url', url)
+    const { code, output } = await deploy('--url', scene.url)
     expect([code, calls()], output).toEqual([0, [...ALL, PUT_SECRET]])
     const secret = readFileSync(file('secret'), 'utf8')
     expect(secret).toMatch(/^[\w-]{43}$/)
     expect(output).not.toContain(secret)
   })
 
-  it('[K6] makes no secret of tokens if wrangler.toml has one', async () => {
-    writeFileSync(file('bare'), '')
-    configure((text) => `vars = { TOKEN_SECRET = "${'x'.repeat(32)}" }\n${text}`)
-    expect(await deploy('--url', url)).toMatchObject({ code: 0 })
-    expect(calls()).toEqual([BUILD, EXISTS, INFO, ...MIGRATE, DEPLOY])
-  })
-
-  it.each([SECRETS, PUT_SECRET])(
-    '[K6] says what is missing if `wrangler %s` fails, and goes on',
-    async (step) => {
-      writeFileSync(file('bare'), '')
-      writeFileSync(file('fail'), step)
-      const { code, output } = await deploy('--url', url)
-      expect([code, asked.length], output).toEqual([0, 3])
-      expect(output).toContain('The secret of user tokens could not be made')
-      expect(output).toContain('Laurel is deployed, and healthy.')
-    },
-  )
-
-  it('waits while /health is 503', async () => {
-    answers = [[503, { error: 'The service is starting.' }], OK, [503, { error: 'old' }], OK]
-    const { code, output } = await deploy('--url', url)
-    expect([code, asked.length], output).toEqual([0, 6])
-  })
-
   it('names the reason of a 503 and the way back', async () => {
-    answers = [[503, { error: 'Missing bindings: OUTBOX.' }]]
-    const { code, output } = await deploy('--url', url, '--wait', '1')
+    scene.answers = [[503, { error: 'Missing bindings: OUTBOX.' }]]
+    const { code, output } = await deploy('--url', scene.url, '--wait', '1')
     expect([code, calls()], output).toEqual([1, ALL])
-    expect(asked).not.toEqual([])
+    expect(scene.asked).not.toEqual([])
     expect(output).toContain('503 {"error":"Missing bindings: OUTBOX."}')
     expect(output).toContain('npx wrangler rollback')
     expect(output).toContain(RESTORE)
     expect(output).not.toContain('healthy.')
-  })
-
-  it('does not take the 200 of another site for health', async () => {
-    answers = [[200, { parked: true }]]
-    expect(await deploy('--url', url, '--wait', '0')).toMatchObject({
-      code: 1,
-      output: expect.stringContaining('200 {"parked":true}'),
-    })
-  })
-
-  it('names the reason and the way back if nothing answers', async () => {
-    const { code, output } = await deploy('--url', `http://127.0.0.1:${await freePort()}`, '--wait', '0')
-    expect(code).toBe(1)
-    expect(output).toMatch(/is not healthy after 0 seconds.*fetch failed: connect ECONNREFUSED/s)
-    expect(output).toContain(RESTORE)
-  })
-
-  it('deploys without an address, says that /health was not asked, and adds the bookmark to the log', async () => {
-    mkdirSync(file('.wrangler'))
-    appendFileSync(file('.wrangler', 'deployments.log'), '2026-01-01T00:00:00.000Z earlier\n')
-    const { code, output } = await deploy()
-    expect([code, asked, calls()], output).toEqual([0, [], ALL])
-    expect(output).toContain('/health was not asked')
-    expect(readFileSync(file('.wrangler', 'deployments.log'), 'utf8')).toMatch(/ earlier\n.* 00000085-/)
-  })
-
-  it('calls nothing while wrangler.toml has placeholders', async () => {
-    writeFileSync(file('wrangler.toml'), readFileSync(join(root, 'wrangler.toml')))
-    const { code, output } = await deploy('--url', url)
-    expect([code, calls()]).toEqual([1, []])
-    expect(output).toMatch(/still has placeholder ids.*`--location` says where the database is.*database_id/s)
   })
 
   it('calls nothing while wrangler.toml lacks something that the Worker needs, and names all of it', async () => {
@@ -348,40 +100,12 @@ describe('npm run deploy', () => {
       ['a [[queues.consumers]] for the queue laurel-repairs', /\[\[queues\.consumers\]\][^[]*/],
       ['the cron trigger: crons in [triggers]', /\[triggers\]\n.*\n/],
     ]
-    configure((text) => {
+    project.configure((text) => {
       for (const [, part] of parts) expect(text).toMatch(part)
       return parts.reduce((rest, [, part]) => rest.replace(part, ''), text)
     })
-    const { code, output } = await deploy('--url', url)
+    const { code, output } = await deploy('--url', scene.url)
     expect([code, calls()], output).toEqual([1, []])
     expect(output).toContain(`wrangler.toml lacks:\n${parts.map(([lack]) => `  ${lack}\n`).join('')}Add`)
-  })
-
-  it.each([
-    ['route = { pattern = "laurel.example.com", custom_domain = true }', 'https://laurel.example.com'],
-    ['routes = ["*.example.com/*", "b.example.com/v1/*", "c.example.com/*"]', 'https://c.example.com'],
-    [
-      'routes = ["*.example.com/*"]\nvars = { PUBLIC_URL = "https://p.example.com/" }',
-      'https://p.example.com',
-    ],
-  ])('a dry run only builds, and prints the rest, with the address of %s', async (routes, address) => {
-    configure((text) => `${routes}\n${text}`)
-    const { code, output } = await deploy('--dry-run')
-    expect([code, calls(), asked], output).toEqual([0, [BUILD], []])
-    const rest = [DEPLOY, SECRETS, `${PUT_SECRET}, if it is not in that list`]
-    const steps = [EXISTS, IN_USE, INFO, ...missing('laurel'), ...rest]
-    const lines = [...steps.map((step) => `wrangler ${step}`), `GET ${address}/health`]
-    expect(output.replaceAll('"', '')).toContain(lines.map((line) => `  ${line}\n`).join(''))
-    expect(existsSync(file('.wrangler', 'deployments.log'))).toBe(false)
-  })
-
-  it.each([
-    [['--url', 'laurel.example.com'], 'begins with https://'],
-    [['--wait', '2m'], '--wait must be a whole number of seconds'],
-    [['--dryrun'], 'npm run deploy -- --dry-run'],
-  ])('calls nothing with the options %j', async (options, reason) => {
-    const { code, output } = await deploy(...options)
-    expect([code, calls()]).toEqual([1, []])
-    expect(output).toContain(reason)
   })
 })
