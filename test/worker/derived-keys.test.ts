@@ -87,52 +87,6 @@ describe('[O2] a resource that is created without a key', () => {
 })
 
 describe('[O2] a key', () => {
-  const kinds: [string, () => string, () => object][] = [
-    ['trigger', triggers, metric],
-    ['boost', boosts, boost],
-    ['own boost', boosts, () => boost({ userId: 'ada' })],
-    ['webhook', () => '/webhooks', () => hook],
-    ['template', () => '/notifications/templates', () => letter],
-  ]
-
-  it.each(kinds)(
-    'of a %s stays if its fields change, and can be replaced and swapped',
-    async (_kind, path, item) => {
-      const [a, b] = [
-        await tenant.create(path(), { ...item(), key: 'a' }),
-        await tenant.create(path(), { ...item(), key: 'b' }),
-      ]
-      const patch = async (...items: object[]) => (await tenant.admin('PATCH', path(), items)).body
-      expect(at(await patch({ id: a, key: 'b' }), 'issues', 0)).toMatchObject({
-        id: a,
-        severity: 'error',
-        message: expect.stringContaining('The key "b" is taken by another'),
-      })
-      expect(await keysOf(path())).toEqual(['a', 'b'])
-      const swapped = await patch({ id: a, key: 'c' }, { id: b, key: 'a' }, { id: a, key: 'b' })
-      expect(at(swapped, 'issues')).toEqual([])
-      expect(await keysOf(path())).toEqual(['b', 'a'])
-      const status = path().endsWith('boosts') ? { name: 'Other' } : { status: 'active' }
-      await patch({ id: a, ...status }, { id: b, key: null })
-      expect(await keysOf(path())).toEqual(['b', 'a'])
-      // A deleted key is free again.
-      await tenant.admin('DELETE', `${path()}?ids=${a}`)
-      await tenant.create(path(), { ...item(), key: 'b' })
-      expect(await keysOf(path())).toEqual(['a', 'b'])
-      const taken = await tenant.admin('POST', path(), [
-        { ...item(), key: 'a' },
-        { ...item(), key: 'c' },
-      ])
-      expect([taken.status, at(taken.body, 'issues')]).toEqual([
-        201,
-        [{ index: 0, severity: 'error', message: expect.stringContaining('is taken') }],
-      ])
-      for (const key of ['', 'a b', 'ä', 'x'.repeat(256)]) {
-        expect((await tenant.admin('POST', path(), [{ ...item(), key }])).status).toBe(422)
-      }
-    },
-  )
-
   it('of a boost is unique among all boosts of the system, also while two requests make own boosts', async () => {
     await tenant.app('PUT', '/users/bob', {})
     const make = (userId: string | null, key: string) =>

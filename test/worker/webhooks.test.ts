@@ -6,17 +6,10 @@ import { targetOf } from '../../src/lib/net'
 import { systemNow } from '../../src/lib/system-clock'
 import { signatureHeaders } from '../../src/webhooks/channel'
 import { ALLOWED, HOSTS_REFUSED, LOOPBACK, REFUSED } from '../helpers/targets'
-import { ADMIN_KEY, at, call, newApp, newTenant, type TestTenant, toApp } from '../helpers/worker/harness'
+import { ADMIN_KEY, at, NOBODY, newApp, newTenant, pick, type TestTenant } from '../helpers/worker/harness'
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/
-const NOBODY = '018f0000-0000-7000-8000-000000000000'
 const HOOK = { url: 'https://example.com/hooks', events: ['*'] }
-
-const list = (body: unknown): unknown[] => [body].flat()
-const created = (body: unknown) => list(at(body, 'created'))
-const without = (webhook: unknown, ...fields: string[]) =>
-  Object.fromEntries(Object.entries(Object(webhook)).filter(([name]) => !fields.includes(name)))
 
 /** Creates one webhook. Returns it as in the response. */
 async function make(tenant: TestTenant, more: object = {}): Promise<Record<string, string>> {
@@ -39,133 +32,36 @@ beforeEach(() => {
 afterEach(() => vi.restoreAllMocks())
 
 describe('[W1] the resource', () => {
-  it('[G7] is created, read, changed and deleted; only the creation shows the secret', async () => {
+  it('[W1, G7] only its creation shows the secret, its events count once, and its URL has no fragment', async () => {
     const tenant = await newTenant()
-    const { status, body } = await tenant.admin('POST', '/webhooks', [
-      {
-        url: 'https://example.com',
-        events: ['streak.lost', 'points.changed', 'streak.lost'],
-        color: 'ignored',
-      },
-      { url: 'https://example.com/a#b', events: ['points.changed', '*'], status: 'inactive' },
-      { ...HOOK, status: null },
+    const { body } = await tenant.admin('POST', '/webhooks', [
+      { url: 'https://example.com', events: ['streak.lost', 'points.changed', 'streak.lost'] },
+      { url: 'https://example.com/a#b', events: ['points.changed', '*'] },
+      HOOK,
     ])
-    expect(status).toBe(201)
-    const stamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-    const common = {
-      id: expect.stringMatching(UUID),
-      created: stamp,
-      updated: stamp,
-      secret: expect.stringMatching(SECRET),
-      ...{ goneAt: null, previousSecretEnds: null },
-    }
-    expect(body).toEqual({
-      created: [
-        {
-          ...common,
-          key: 'example-com',
-          url: 'https://example.com/',
-          events: ['streak.lost', 'points.changed'],
-          status: 'active',
-        },
-        { ...common, key: 'example-com-2', url: 'https://example.com/a', events: ['*'], status: 'inactive' },
-        { ...common, ...HOOK, key: 'example-com-3', status: 'active' },
-      ],
-      issues: [{ index: 0, severity: 'warning', message: 'Unknown field "color". It is ignored.' }],
-    })
-    const shown = created(body).map((webhook) => without(webhook, 'secret'))
-    const ids = shown.map(({ id }) => String(id))
-    expect((await tenant.admin('GET', '/webhooks')).body).toEqual(shown)
-    expect((await tenant.admin('GET', '/webhooks?limit=1&skip=1')).body).toEqual([shown[1]])
-    expect((await tenant.admin('GET', `/webhooks/${ids[1]?.toUpperCase()}`)).body).toEqual(shown[1])
-
-    const change = { events: [...EVENT_TYPES], status: 'active', secret: 'whsec_bWluZQ==', created: 'x' }
-    const update = await tenant.admin('PATCH', '/webhooks', [
-      { id: ids[1], ...change },
-      { id: NOBODY, url: 'https://example.com/' },
-      { id: ids[0], url: null, events: null, status: null },
-      { id: ids[2], url: 'https://example.org/x' },
+    expect(at(body, 'created')).toMatchObject([
+      { key: 'example-com', url: 'https://example.com/', events: ['streak.lost', 'points.changed'] },
+      { key: 'example-com-2', url: 'https://example.com/a', events: ['*'] },
+      { key: 'example-com-3', ...HOOK },
     ])
-    const ignored = ['secret', 'created'].map((name) => ({
-      ...{ index: 0, severity: 'warning', message: `Unknown field "${name}". It is ignored.` },
-    }))
-    expect(update).toMatchObject({
-      status: 200,
-      body: { issues: [{ id: NOBODY, severity: 'error' }, ...ignored] },
-    })
-    const [second, first, third] = list(at(update.body, 'updated'))
-    expect(second).toEqual({ ...shown[1], events: EVENT_TYPES, status: 'active', updated: stamp })
-    expect(first).toEqual(shown[0])
-    expect(third).toEqual({ ...shown[2], url: 'https://example.org/x', updated: stamp })
-    expect((await tenant.admin('GET', '/webhooks')).body).toEqual([first, second, third])
-
-    const deleted = await tenant.admin('DELETE', `/webhooks?ids=${ids[0]},${NOBODY}`)
-    expect(deleted.body).toMatchObject({ deleted: [{ id: ids[0] }], issues: [{ id: NOBODY }] })
-    expect((await tenant.admin('GET', `/webhooks/${ids[0]}`)).status).toBe(404)
-    expect((await tenant.admin('POST', `/webhooks/${ids[0]}/rotate-secret`)).status).toBe(404)
-    expect((await tenant.admin('GET', '/webhooks')).body).toEqual([second, third])
-    // The secrets of existing webhooks have not changed. The secret of the deleted one is gone.
-    const secrets = created(body).map((webhook) => at(webhook, 'secret'))
-    expect((await rowsOf(tenant)).map(({ secret }) => secret)).toEqual(['', secrets[1], secrets[2]])
-  })
-
-  it('a change without effect does not move `updated`', async () => {
-    const tenant = await newTenant()
-    const { id } = await make(tenant)
-    await env.DB.prepare('UPDATE webhooks SET updated = 1 WHERE id = ?').bind(id).run()
-    const again = tenant.through(newApp())
-    const same = await again.admin('PATCH', '/webhooks', [{ id, ...HOOK, status: 'active' }])
-    expect(at(same.body, 'updated', 0, 'updated')).toBe('1970-01-01T00:00:00.001Z')
-    const other = await again.admin('PATCH', '/webhooks', [{ id, status: 'inactive' }])
-    expect(at(other.body, 'updated', 0, 'updated')).not.toBe('1970-01-01T00:00:00.001Z')
-  })
-
-  it('another isolate sees it in its next request', async () => {
-    const tenant = await newTenant()
-    const other = tenant.through(newApp())
-    expect((await other.admin('GET', '/webhooks')).body).toEqual([])
-    const { id } = await make(tenant)
-    expect(list((await other.admin('GET', '/webhooks')).body).map((one) => at(one, 'id'))).toEqual([id])
-  })
-
-  it('there are at most 20; one more is an issue, and a deleted one makes room', async () => {
-    const tenant = await newTenant()
-    const many = await tenant.admin('POST', '/webhooks', Array(22).fill(HOOK))
-    expect(many.status).toBe(201)
-    expect(created(many.body)).toHaveLength(20)
-    expect(at(many.body, 'issues')).toEqual(
-      [20, 21].map((index) => ({
-        index,
-        severity: 'error',
-        message: expect.stringContaining('20 webhooks'),
-      })),
+    const [first, second] = pick(at(body, 'created'), 'id')
+    const secrets = pick(at(body, 'created'), 'secret')
+    expect(secrets).toEqual(Array(3).fill(expect.stringMatching(SECRET)))
+    const change = { id: second, events: [...EVENT_TYPES], secret: 'whsec_bWluZQ==', created: 'x' }
+    const update = await tenant.admin('PATCH', '/webhooks', [change])
+    expect(at(update.body, 'updated')).toMatchObject([{ events: EVENT_TYPES }])
+    expect(pick(at(update.body, 'issues'), 'message')).toEqual(
+      ['secret', 'created'].map((name) => `Unknown field "${name}". It is ignored.`),
     )
-    expect(await tenant.admin('POST', '/webhooks', [HOOK])).toMatchObject({
-      status: 200,
-      body: { created: [], issues: [{ index: 0 }] },
-    })
-    await tenant.admin('DELETE', `/webhooks?ids=${at(many.body, 'created', 7, 'id')}`)
-    expect((await tenant.admin('POST', '/webhooks', [HOOK])).status).toBe(201)
-    expect((await (await newTenant()).admin('POST', '/webhooks', [HOOK])).status).toBe(201)
+    await tenant.admin('DELETE', `/webhooks?ids=${first}`)
+    expect((await tenant.admin('POST', `/webhooks/${first}/rotate-secret`)).status).toBe(404)
+    // The secrets of existing webhooks have not changed. The secret of the deleted one is gone.
+    expect(pick(await rowsOf(tenant), 'secret')).toEqual(['', secrets[1], secrets[2]])
   })
 
   it('[G3] events are known names, 1 or more; each unknown one is named', async () => {
     const tenant = await newTenant()
     const post = async (events: unknown) => tenant.admin('POST', '/webhooks', [{ ...HOOK, events }])
-    for (const events of [
-      undefined,
-      null,
-      [],
-      '*',
-      'streak.lost',
-      {},
-      [1],
-      [null],
-      [['*']],
-      ['STREAK.LOST'],
-    ]) {
-      expect([events, (await post(events)).status]).toEqual([events, 422])
-    }
     const { status, body } = await post(['streak.lost', 'streak.won', '*', 'points.lost'])
     expect(status).toBe(422)
     expect(body).toMatchObject({
@@ -175,10 +71,6 @@ describe('[W1] the resource', () => {
     })
     const long = await post(['x'.repeat(10_000)])
     expect([long.status, String(at(long.body, 'error')).length < 300]).toEqual([422, true])
-    for (const wrong of ['paused', '', 1]) {
-      const answer = await tenant.admin('POST', '/webhooks', [{ ...HOOK, status: wrong }])
-      expect([wrong, answer.status]).toEqual([wrong, 422])
-    }
     expect(await rowsOf(tenant)).toEqual([])
   })
 })
@@ -425,41 +317,5 @@ describe('[W3] signatures', () => {
     expect(() => new Webhook(String(at(rotated.body, 'secret'))).verify(body, headers)).toThrow()
     expect(() => new Webhook(secret).verify(`${body} `, headers)).toThrow()
     expect(() => new Webhook(secret).verify(body, { ...headers, 'webhook-id': 'msg_2' })).toThrow()
-  })
-})
-
-describe('owners of webhooks', () => {
-  it('[T3] a webhook of another tenant is unknown', async () => {
-    const [mine, theirs] = [await newTenant(), await newTenant()]
-    const { id } = await make(theirs)
-    const before = await rowsOf(theirs)
-    expect((await mine.admin('GET', '/webhooks')).body).toEqual([])
-    expect((await mine.admin('GET', `/webhooks/${id}`)).status).toBe(404)
-    expect((await mine.admin('POST', `/webhooks/${id}/rotate-secret`)).status).toBe(404)
-    const update = await mine.admin('PATCH', '/webhooks', [{ id, url: 'https://evil.example/' }])
-    expect(update.body).toMatchObject({ updated: [], issues: [{ id }] })
-    const deleted = await mine.admin('DELETE', `/webhooks?ids=${id}`)
-    expect(deleted.body).toMatchObject({ deleted: [], issues: [{ id }] })
-    expect(await rowsOf(theirs)).toEqual(before)
-  })
-
-  it('[G2, T2] they need an admin key and a tenant', async () => {
-    const tenant = await newTenant()
-    const { id } = await make(tenant)
-    const key = await tenant.key('ada')
-    const ask = (method: string, path: string, headers: Record<string, string>, body?: unknown) =>
-      call(toApp, method, `/admin/v1${path}`, { headers, body })
-    for (const [method, path, body] of [
-      ['GET', '/webhooks', undefined],
-      ['POST', '/webhooks', [HOOK]],
-      ['PATCH', '/webhooks', [{ id }]],
-      ['DELETE', `/webhooks?ids=${id}`, undefined],
-      ['GET', `/webhooks/${id}`, undefined],
-      ['POST', `/webhooks/${id}/rotate-secret`, undefined],
-    ] as const) {
-      expect((await ask(method, path, { 'x-api-key': key }, body)).status).toBe(403)
-      expect((await ask(method, path, { 'tenant-id': tenant.id }, body)).status).toBe(401)
-      expect((await ask(method, path, { 'x-api-key': ADMIN_KEY }, body)).status).toBe(422)
-    }
   })
 })

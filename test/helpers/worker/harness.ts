@@ -50,6 +50,10 @@ export function newApp(overrides: Partial<Bindings> = {}, instance = newInstance
 /** Sends to the app that the tests share. */
 export const toApp: Send = newApp()
 
+/** Calls an operation of the whole account, which names no tenant; `path` begins after the admin base. */
+export const account = (method: string, path: string, body?: unknown, send: Send = toApp): Promise<Answer> =>
+  call(send, method, `/admin/v1${path}`, { headers: { 'x-api-key': ADMIN_KEY }, body })
+
 type Options = {
   body?: unknown
   /** A body to send unchanged. */
@@ -391,6 +395,20 @@ export function at(json: unknown, ...path: (string | number)[]): unknown {
   }
   return value
 }
+
+/** The items of a JSON list; an item alone counts as a list of one. */
+export const list = (body: unknown): unknown[] => [body].flat()
+
+/** The field with this name of each item of a JSON list. */
+export const pick = (rows: unknown, field: string): unknown[] => list(rows).map((row) => at(row, field))
+
+/** An id that nothing has. */
+export const NOBODY = '018f0000-0000-7000-8000-000000000000'
+
+/** Matches an id that Laurel makes (G4). */
+export const UUID: unknown = expect.stringMatching(
+  /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/,
+)
 
 /** The path of the next page in a `Link` header, without the base of the admin interface; null if none. */
 export function nextPath(headers: Headers): string | null {
