@@ -1,7 +1,7 @@
 /** A real browser on the console of a running server. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import { type Browser, chromium, type Page, type Request } from 'playwright-core'
 import { expect } from 'vitest'
 import { PATIENCE } from '../patience'
 import { executablePath } from '../server/reference-page'
@@ -106,6 +106,25 @@ export async function signedInPage(
 export async function settled(page: Page): Promise<void> {
   await page.locator('h1').first().waitFor({ state: 'attached' })
   await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+}
+
+/**
+ * Watches the requests of a page. Answers a function that waits until all of them are answered and painted,
+ * but not the streams of live leaderboards, which have no end.
+ */
+export function watchAnswers(page: Page): () => Promise<void> {
+  const waiting = new Set<Request>()
+  page.on('request', (request) => {
+    if (!request.url().includes('/live')) waiting.add(request)
+  })
+  page.on('requestfinished', (request) => waiting.delete(request))
+  page.on('requestfailed', (request) => waiting.delete(request))
+  return async () => {
+    do {
+      await expect.poll(() => waiting.size, { timeout: 30_000 }).toBe(0)
+      await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+    } while (waiting.size > 0)
+  }
 }
 
 /** Fails if axe finds something on the page. */

@@ -1,13 +1,14 @@
 /** The console while users move between three databases (B3), in a real browser on a real server. */
-import type { Page, Request } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { hasBrowser, type Watched } from '../../helpers/console/browser'
+import { hasBrowser, type Watched, watchAnswers } from '../../helpers/console/browser'
 import { sharedWorld } from '../../helpers/console/world'
 
 const world = sharedWorld({ env: { DATABASES: '3' }, clock: Date.UTC(2083, 2, 1, 10) })
 const { ask } = world
 let watched: Watched
 let page: Page
+let answered: () => Promise<void>
 
 const USERS = 40
 
@@ -21,14 +22,7 @@ beforeAll(async () => {
   await ask('PUT', '/admin/v1/test-clock', { now: '2083-03-01T12:00:00.000Z' })
   watched = await world.signedIn()
   page = watched.page
-  page.on('request', (request) => {
-    if (!request.url().includes('/live')) waiting.add(request)
-  })
-  const isAnswered = (request: Request) => {
-    waiting.delete(request)
-  }
-  page.on('requestfinished', isAnswered)
-  page.on('requestfailed', isAnswered)
+  answered = watchAnswers(page)
 })
 
 type Held = { name: string; users: number; buckets: number; state: string }
@@ -42,16 +36,10 @@ const allUsers = async (): Promise<number> => (await ask('GET', '/admin/v1/users
 
 const textOf = () => page.getByRole('main').innerText()
 
-/** The requests that are not answered yet, without streams. */
-const waiting = new Set<Request>()
-
 /** Opens a page, and waits until all its requests are answered and painted. */
 async function openWhole(path: string): Promise<void> {
   await world.open(page, path)
-  do {
-    await expect.poll(() => waiting.size, { timeout: 30_000 }).toBe(0)
-    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
-  } while (waiting.size > 0)
+  await answered()
 }
 
 const PAGES = ['/', '/users', '/users/user-7', '/leaderboards/demo-weekly-xp', '/metrics/demo-lessons']

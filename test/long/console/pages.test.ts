@@ -1,7 +1,7 @@
 /** All pages of the console, and all that opens on them, in both themes and sizes. */
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { expectAccessible, hasBrowser, settled } from '../../helpers/console/browser'
+import { expectAccessible, hasBrowser, settled, watchAnswers } from '../../helpers/console/browser'
 import { FORMS, MAIN_PAGES, OTHER_PAGES } from '../../helpers/console/pages'
 import { ATTACK, sharedWorld } from '../../helpers/console/world'
 
@@ -81,6 +81,20 @@ const opened = (): { name: string; path: string; act?: (page: Page) => Promise<u
     act: async (page) => page.getByRole('main').getByRole('row').nth(1).getByRole('link').click(),
   },
   { name: 'the command palette', path: '/', act: (page) => page.keyboard.press('Control+k') },
+]
+
+/** More users than any list shows at once. */
+const MANY = 500
+/** Besides the pages of the navigation, those of which more users make more. No user fits the last one. */
+const GROWING = [
+  '/users?search=a',
+  '/users?search=no-such-user',
+  '/users/demo-ada',
+  '/users/demo-ada/timeline',
+  '/users/demo-ada/achievements',
+  '/metrics/demo-lessons',
+  '/points/demo-xp',
+  '/leaderboards/demo-weekly-xp',
 ]
 
 describe.skipIf(!hasBrowser)('the pages of the console', () => {
@@ -173,6 +187,36 @@ describe.skipIf(!hasBrowser)('the pages of the console', () => {
     const whole = ['/v1/users/demo-ada/achievements?includeIncomplete=true']
     if (process.env.TEST_DATABASES !== undefined) whole.push('/admin/v1/databases')
     expect([...lists].filter((path) => !/[?&]limit=\d/.test(path)).toSorted()).toEqual(whole.toSorted())
+    await page.context().close()
+  })
+
+  it('ask for the same number of answers with many users as with few', async () => {
+    const { page, requests } = await world.signedIn()
+    const answered = watchAnswers(page)
+    const numbersOfAnswers = async () => {
+      const numbers: Record<string, number> = {}
+      for (const path of [...MAIN_PAGES.map((one) => one.path), ...GROWING]) {
+        requests.splice(0)
+        await world.open(page, path)
+        await answered()
+        numbers[path] = requests.filter((one) => /\/v1\//.test(one.path)).length
+      }
+      return numbers
+    }
+    const few = await numbersOfAnswers()
+    expect(few['/users']).toBeGreaterThan(0)
+    const events = Array.from({ length: MANY }, (_, nth) => ({
+      key: 'demo-lessons',
+      user: { id: `many-${nth}`, name: `Many ${nth}` },
+      value: 1 + (nth % 50),
+    }))
+    const { status } = await world.ask('POST', '/admin/v1/metrics/events', events)
+    expect(status).toBe(202)
+    // Events of a batch are stored after the answer.
+    await expect
+      .poll(() => world.ask('GET', `/v1/users/many-${MANY - 1}`), { timeout: 60_000 })
+      .toMatchObject({ status: 200 })
+    expect(await numbersOfAnswers()).toEqual(few)
     await page.context().close()
   })
 })
