@@ -77,11 +77,8 @@ Then users move to ${binding} by themselves. Clients notice nothing.
 With MULTI_TENANCY=on, nothing moves to it but new tenants, until you call POST /admin/v1/databases/rebalance.
 GET /admin/v1/databases shows how far that is.\n`
 
-/**
- * @param {string[]} args
- * @returns {{ isDry: boolean; place: string[] } | undefined} undefined for words that are not in the usage
- */
-function readOptions(args) {
+/** Answers undefined for words that are not in the usage. */
+function readOptions(/** @type {string[]} */ args) {
   try {
     const { values, positionals } = parseArgs({
       args,

@@ -113,14 +113,9 @@ async function demandBindings(/** @type {Settings} */ settings) {
 
 /**
  * The address at which to ask `/health`: the given one, the first route for a whole domain, or PUBLIC_URL;
- * null if there is none.
- *
- * @param {Settings} settings
- * @param {string | undefined} given
- * @returns {string | null}
- * @throws {Complaint} if it is not an address
+ * null if there is none. Throws if it is not an address.
  */
-function addressOf({ routes, publicUrl }, given) {
+function addressOf(/** @type {Settings} */ { routes, publicUrl }, /** @type {string | undefined} */ given) {
   const [, host] =
     routes.map((pattern) => /^(?:https?:\/\/)?([^*/]+)(?:\/\*?)?$/.exec(pattern)).find((one) => one) ?? []
   const address = given ?? (host ? `https://${host}` : process.env.PUBLIC_URL || publicUrl)
@@ -159,10 +154,9 @@ async function readTime(/** @type {string} */ name) {
  * The present moment, to which the databases can be brought back. Adds it to the log. Several databases have
  * to go back to one moment, because users move between them. So it is a time then, not a bookmark of each.
  *
- * @param {string[]} names
  * @returns {Promise<WayBack>}
  */
-async function noteMoment(names) {
+async function noteMoment(/** @type {string[]} */ names) {
   const bookmarks = []
   // Each one must have a bookmark, so that it can be brought back.
   for (const name of names) bookmarks.push(await readBookmark(name))
@@ -210,13 +204,10 @@ const restoring = (/** @type {WayBack} */ { names, option }) =>
   `${names.map((name) => `  npx wrangler d1 time-travel restore ${name} ${option}\n`).join('')}Then check out the version before, which serves, and tell it of the restore. This applies the migrations of the checkout:\n  npm run restored`
 
 /**
- * Waits until `/health` answers 200 several times in a row.
- *
- * @param {string} address
- * @param {number} seconds
- * @returns {Promise<string | null>} its last answer if it is not healthy in time; null if it is
+ * Waits until `/health` answers 200 several times in a row. If it does not in time, returns its last answer,
+ * else null.
  */
-async function healthProblem(address, seconds) {
+async function healthProblem(/** @type {string} */ address, /** @type {number} */ seconds) {
   const deadline = performance.now() + seconds * 1000
   for (let inRow = 0; ; await sleep(PAUSE)) {
     const answer = await askHealth(address)

@@ -17,7 +17,7 @@ import { runVitest } from './lib/vitest.mjs'
 const string = /** @type {const} */ ({ type: 'string' })
 const options = { requests: string, seed: string, clients: string, tenants: string }
 
-/** @returns {Record<string, string>} the test's environment variables */
+/** The test's environment variables. */
 function environment() {
   const { values } = parseArgs({ options })
   const { requests = '20000', seed = '1', clients = '8', tenants = 'on' } = values
@@ -27,7 +27,7 @@ function environment() {
   return { FUZZ_REQUESTS: requests, FUZZ_SEED: seed, FUZZ_CLIENTS: clients, FUZZ_TENANTS: tenants }
 }
 
-/** @returns {Promise<number>} the exit code of this process */
+/** Returns the exit code of this process. */
 async function run() {
   const told = environment()
   const folder = mkdtempSync(join(tmpdir(), 'laurel-fuzz-'))

@@ -115,10 +115,11 @@ function demandNoneMissing(/** @type {string[]} */ used, /** @type {number} */ c
 }
 
 /**
+ * Throws a Complaint if the databases were not all brought back to one moment.
+ *
  * @param {Databases} databases
  * @param {import('./lib/moments.mjs').Restored[]} states
- * @param {string[]} used bindings of the databases that held users
- * @throws {Complaint} if they were not all brought back to one moment
+ * @param {string[]} used
  */
 function demandOneMoment(databases, states, used) {
   const moments = differingMoments(states, used)

@@ -125,9 +125,7 @@ function fail(/** @type {unknown} */ error) {
 
 /**
  * The variables of the Worker. Each variable is there, since workerd makes null of one that is not, and the
- * Worker takes an empty one as none.
- *
- * @throws {Complaint} for a value that the Worker would refuse
+ * Worker takes an empty one as none. Throws a Complaint for a value that the Worker would refuse.
  */
 async function workerVariables() {
   const variables = Object.fromEntries(OVERRIDABLE.map((name) => [name, process.env[name] ?? '']))
@@ -207,10 +205,8 @@ async function migrate() {
 }
 
 /**
- * After a restore, tells the databases that they were brought back to an earlier moment (M1).
- *
- * @returns {Promise<boolean>} whether there was a restore. A server that ends before it opens does all of it
- *   again
+ * After a restore, tells the databases that they were brought back to an earlier moment (M1). Returns whether
+ * there was one. A server that ends before it opens does all of it again.
  */
 async function noteRestore() {
   if (!existsSync(RESTORED)) return false
@@ -248,7 +244,7 @@ async function keepSchedule(/** @type {string[]} */ crons) {
   }
 }
 
-/** @returns {Promise<boolean>} whether it succeeded */
+/** Returns whether it succeeded. */
 async function callScheduled(/** @type {string} */ cron) {
   try {
     const { status } = await callWorker(
@@ -264,9 +260,7 @@ async function callScheduled(/** @type {string} */ cron) {
 }
 
 /**
- * Asks `/health`.
- *
- * @throws {Complaint} with the reason if the Worker can't serve. An answer while it starts has `Retry-After`.
+ * Asks `/health`. Throws a Complaint if the Worker can't serve. An answer while it starts has `Retry-After`.
  */
 async function health() {
   const { status, text, retryAfter } = await callWorker('/health')

@@ -38,7 +38,7 @@ function environment() {
   }
 }
 
-/** @returns {Promise<number>} the exit code of this process: 2 for a command line that is not understood */
+/** Returns the exit code of this process: 2 for a command line that is not understood. */
 async function run() {
   let told
   try {

@@ -35,10 +35,9 @@ export const scriptOf = (/** @type {string} */ at, /** @type {string} */ name) =
   import(pathToFileURL(join(at, 'scripts', 'lib', name)).href)
 
 /**
- * A Worker in a folder, under `wrangler dev` as `npm start` runs it.
+ * A Worker in a folder, under `wrangler dev` as `npm start` runs it: migrated, and not started yet.
  *
  * @param {{ name: string; at: string; variables: Record<string, string>; databases?: number }} what
- * @returns {Promise<Server>} not started yet, with its migrations applied
  */
 async function underDev({ name, at, variables, databases = 1 }) {
   const { startDev } = await scriptOf(at, 'wrangler.mjs')

@@ -22,14 +22,8 @@ const PATIENCE = 20_000
  * @typedef {{ port: number; path: string; key: string; user: () => string }} To
  */
 
-/**
- * Sends events with idempotency keys from 32 clients at once, for `milliseconds`.
- *
- * @param {To} to
- * @param {number} milliseconds
- * @returns {Promise<Round>}
- */
-export async function round(to, milliseconds) {
+/** Sends events with idempotency keys from 32 clients at once. */
+export async function round(/** @type {To} */ to, /** @type {number} */ milliseconds) {
   const sockets = await Promise.all(
     numbersTo(CLIENTS).map(async () => {
       const socket = connect({ port: to.port, host: '127.0.0.1', noDelay: true })

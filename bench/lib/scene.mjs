@@ -42,13 +42,12 @@ export async function create(
 }
 
 /**
- * Configures Laurel through the admin interface, without leaderboards at first. From then on its requests have
- * an admin key that was created through the interface, as in a deployment.
+ * Configures Laurel through the admin interface, without leaderboards at first. From then on its requests
+ * have an admin key that was created through the interface, as in a deployment.
  *
- * @param {Server} server
  * @returns {Promise<Scene>} `metricId` and `triggerId` belong to the metric with one leaderboard
  */
-export async function configure(server) {
+export async function configure(/** @type {Server} */ server) {
   server.key = adminKey
   const metrics = BOARDS.map((boards) => ({ key: metricOf(boards), name: `Lessons ${boards}` }))
   const metricIds = (await create(server, '/metrics', ...metrics)).map((/** @type {any} */ { id }) => id)
@@ -75,13 +74,10 @@ export async function addBoards(/** @type {Server} */ server, /** @type {Scene} 
 }
 
 /**
- * Moves the test clock. The response comes when all work that is due by then is done.
- *
- * @param {Server} server
- * @param {number} to in milliseconds
- * @returns {Promise<number>} the duration in seconds
+ * Moves the test clock to a time in milliseconds. Returns the seconds until all work that is due by then is
+ * done.
  */
-export async function moveClock(server, to) {
+export async function moveClock(/** @type {Server} */ server, /** @type {number} */ to) {
   const began = performance.now()
   const body = { now: new Date(to).toISOString() }
   await server.ask('PUT', '/admin/v1/test-clock', { body, patience: LONG })
@@ -92,7 +88,7 @@ export async function moveClock(server, to) {
  * Moves the test clock, and returns the seconds until the response and the steps of one kind of work.
  *
  * @param {Server} server
- * @param {number} to in milliseconds
+ * @param {number} to
  * @param {string} kind
  */
 export async function stepsUntil(server, to, kind) {
@@ -121,15 +117,9 @@ export const sendEvent = (server, id, { boards = 1, value = 1, key = randomUUID(
 
 /**
  * Sends the reference event (one metric, one award, an idempotency key) several times for each user, and
- * returns what each one cost, from the Worker's own log lines.
- *
- * @param {Server} server
- * @param {string[]} users
- * @param {number} [boards] leaderboards of the metric
- * @returns {Promise<Record<'roundTrips' | 'rowsRead' | 'rowsWritten' | 'waves' | 'objectRows', number[]>>}
- *   `rowsWritten` are those of D1
+ * returns what each one cost, from the Worker's own log lines. `rowsWritten` are those of D1.
  */
-export async function costOfEvents(server, users, boards = 1) {
+export async function costOfEvents(/** @type {Server} */ server, /** @type {string[]} */ users, boards = 1) {
   for (let i = 0; i < WARMING; i += 1) for (const user of users) await sendEvent(server, user, { boards })
   const { answers, lines } = await server.logged(async () => {
     const all = []

@@ -44,7 +44,7 @@ const TICKS = 100
 
 /** A response to a request. @typedef {{ status: number; body: any; requestId: string }} Answer */
 
-/** A port that is free. @returns {Promise<number>} */
+/** A port that is free. */
 export async function freePort() {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')

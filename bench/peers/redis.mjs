@@ -18,14 +18,10 @@ export function redisVersion() {
 }
 
 /**
- * One peer, not started yet.
- *
- * @param {'everysec' | 'always'} sync when Redis syncs its writes to the disk: each second, which is its
- *   default, or with every write
- * @param {string} key must be in each request
- * @returns {Promise<Server>}
+ * One peer, not started yet. With `everysec`, which is its default, Redis syncs its writes to the disk each
+ * second; with `always` at every write.
  */
-export async function redisPeer(sync, key) {
+export async function redisPeer(/** @type {'everysec' | 'always'} */ sync, /** @type {string} */ key) {
   const at = join(folder, `redis-${sync}`)
   mkdirSync(at)
   const [port, redisPort] = [await freePort(), await freePort()]

@@ -38,8 +38,8 @@ export const withPlan = (/** @type {number} */ users) => Math.floor((users + ONE
  * Opens a scene whose Worker runs.
  *
  * `day` is the present day in days since 1970-01-01, and `now` the present moment in milliseconds. `seconds`
- * are the times for filling the database and the leaderboard. `close` stops the Worker, deletes its folder and
- * returns its sizes in bytes.
+ * are the times for filling the database and the leaderboard. `close` stops the Worker, deletes its folder
+ * and returns its sizes in bytes.
  *
  * @param {{ users: number; databases?: number }} size
  */

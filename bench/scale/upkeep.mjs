@@ -66,12 +66,12 @@ async function timeOf(/** @type {Server} */ server, /** @type {string} */ path) 
 }
 
 /**
- * Moves the clock to a moment, and sums the steps of one kind.
+ * Moves the clock to a moment, and sums the steps of one kind. They must change so many users.
  *
  * @param {Server} server
  * @param {number} to
  * @param {string} kind
- * @param {number} wanted how many users the steps must change
+ * @param {number} wanted
  */
 async function measureSteps(server, to, kind, wanted) {
   const { seconds, steps } = await stepsUntil(server, to, kind)

@@ -17,7 +17,7 @@ const WAIT = 3000
  */
 export const variablesFileOf = (/** @type {number} */ port) => inProject('.wrangler', `variables-${port}.env`)
 
-/** @throws {Complaint} if another one runs */
+/** Throws a Complaint if another one runs. */
 export async function demandAlone() {
   const deadline = performance.now() + PATIENCE
   for (;;) {
@@ -33,14 +33,14 @@ export async function demandAlone() {
   }
 }
 
-/** @returns {number[]} the ports with a file of variables */
+/** The ports with a file of variables. */
 function knownPorts() {
   const folder = inProject('.wrangler')
   const names = existsSync(folder) ? readdirSync(folder) : []
   return names.flatMap((name) => /^variables-(\d+)\.env$/.exec(name)?.[1] ?? []).map(Number)
 }
 
-/** @returns {Promise<boolean>} whether the server on the port accepts the admin key of these variables */
+/** Is true if the server on the port accepts the admin key of these variables. */
 async function isOurs(/** @type {number} */ port) {
   try {
     const { ADMIN_API_KEY = '' } = parseVariables(readFileSync(variablesFileOf(port), 'utf8'))

@@ -20,7 +20,6 @@ const VIEWER = ['swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-ui-standalone
  * @param {string} folder of the project
  * @param {{ console?: boolean; mayFail?: boolean }} [options] whether the console is made too (true), and
  *   whether the rest goes on without a console that cannot be built (false)
- * @returns {Promise<void>}
  * @throws {Complaint} if the console cannot be built
  */
 export async function buildAssets(folder, { console: isConsoleMade = true, mayFail = false } = {}) {
@@ -44,13 +43,8 @@ export async function buildAssets(folder, { console: isConsoleMade = true, mayFa
   }
 }
 
-/**
- * The OpenAPI documents of the project's sources.
- *
- * @param {string} folder of the project
- * @returns {Promise<[name: string, content: Buffer][]>}
- */
-async function documents(folder) {
+/** The OpenAPI documents of the project's sources. */
+async function documents(/** @type {string} */ folder) {
   const { application, admin } = await importSource(folder, 'src/worker/openapi.ts')
   return [
     ['application.json', Buffer.from(JSON.stringify(application.document))],

@@ -49,12 +49,11 @@ function hashOf(/** @type {string} */ folder) {
 }
 
 /**
- * Makes the console's files, if they are not there yet.
+ * Makes the console's files, if they are not there yet. Returns the folder with `index.html` and the files
+ * that it loads, which must not be changed. Throws a Complaint with Vite's output if the build fails.
  *
- * @param {string} folder of the project
- * @param {NodeJS.ProcessEnv} [environment] of the processes that build it
- * @returns {Promise<string>} the folder with `index.html` and the files that it loads. Do not change it
- * @throws {Complaint} with Vite's output if the build fails
+ * @param {string} folder
+ * @param {NodeJS.ProcessEnv} [environment]
  */
 export async function builtConsole(folder, environment = process.env) {
   const builds = join(folder, 'node_modules', '.cache', 'laurel-console')
@@ -115,11 +114,8 @@ const NOT_BUILT = `<!doctype html>
 /**
  * Puts a page that says so among the assets of a project if there is no console yet. A console that was built
  * before stays.
- *
- * @param {string} folder of the project
- * @param {string} assets the folder of the assets
  */
-export function placeNotice(folder, assets) {
+export function placeNotice(/** @type {string} */ folder, /** @type {string} */ assets) {
   const page = join(assets, 'console', 'page')
   if (existsSync(page)) return
   mkdirSync(join(assets, 'console'), { recursive: true })
@@ -131,12 +127,8 @@ export function placeNotice(folder, assets) {
  * run meanwhile: new files come first, then the page that names them, and old files are removed last.
  *
  * The page gets a name without `.html`: Cloudflare would redirect a request for `index.html`.
- *
- * @param {string} folder of the project
- * @param {string} assets the folder of the assets
- * @returns {Promise<void>}
  */
-export async function placeConsole(folder, assets) {
+export async function placeConsole(/** @type {string} */ folder, /** @type {string} */ assets) {
   const built = await builtConsole(folder)
   const target = join(assets, 'console')
   mkdirSync(join(target, 'assets'), { recursive: true })

@@ -4,34 +4,18 @@ import { Complaint } from './project.mjs'
 /** The greatest number of databases. */
 export const MOST_DATABASES = 100
 
-/**
- * The binding of a database.
- *
- * @param {number} number from 1
- * @returns {string}
- */
-export const bindingOf = (number) => (number === 1 ? 'DB' : `DB_${number}`)
+/** The binding of a database, by its number from 1. */
+export const bindingOf = (/** @type {number} */ number) => (number === 1 ? 'DB' : `DB_${number}`)
 
-/**
- * The name of a database: in Cloudflare, and in the data of `npm run serve`.
- *
- * @param {number} number from 1
- * @returns {string}
- */
-export const nameOf = (number) => (number === 1 ? 'laurel' : `laurel-${number}`)
+/** The name of a database in Cloudflare and in the data of `npm run serve`, by its number from 1. */
+export const nameOf = (/** @type {number} */ number) => (number === 1 ? 'laurel' : `laurel-${number}`)
 
-/**
- * @param {number} count
- * @returns {number[]} the numbers of so many databases
- */
-export const numbersTo = (count) => Array.from({ length: count }, (_, index) => index + 1)
+/** The numbers of so many databases. */
+export const numbersTo = (/** @type {number} */ count) =>
+  Array.from({ length: count }, (_, index) => index + 1)
 
-/**
- * @param {string | undefined} value of the variable DATABASES
- * @returns {number}
- * @throws {Complaint} if it is no number of databases
- */
-export function parseDatabases(value) {
+/** Reads the variable DATABASES. Throws a Complaint if it is no number of databases. */
+export function parseDatabases(/** @type {string | undefined} */ value) {
   if (value === undefined || value === '') return 1
   const count = Number(value)
   if (!/^\d{1,3}$/.test(value) || count < 1 || count > MOST_DATABASES)
@@ -45,14 +29,8 @@ export const listed = (/** @type {readonly string[]} */ names) =>
 
 /** @typedef {import('./directory.mjs').InUse} InUse */
 
-/**
- * The bindings that are not among those of the first `count` databases, by number.
- *
- * @param {readonly string[]} names
- * @param {number} count
- * @returns {string[]}
- */
-export function missingOf(names, count) {
+/** The bindings that are not among those of the first `count` databases, by number. */
+export function missingOf(/** @type {readonly string[]} */ names, /** @type {number} */ count) {
   const bound = new Set(numbersTo(count).map(bindingOf))
   return names.filter((name) => !bound.has(name)).sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
 }
@@ -67,13 +45,10 @@ const leftIn = (/** @type {readonly string[]} */ names) =>
   `Rows of users who have left ${listed(names)} are still being deleted there.`
 
 /**
- * For `npm start` and `npm run serve`.
- *
- * @param {InUse} inUse
- * @param {number} count how many databases would be bound
- * @throws {Complaint} if one that is in use would be left out; it says what to do
+ * For `npm start` and `npm run serve`: throws a Complaint if a database that is in use would be left out with
+ * so many databases. It says what to do.
  */
-export function demandBound({ used, left }, count) {
+export function demandBound(/** @type {InUse} */ { used, left }, /** @type {number} */ count) {
   const [holders, rests] = [missingOf(used, count), missingOf(left, count)]
   const missing = holders.length > 0 ? holders : rests
   if (missing.length === 0) return
@@ -93,13 +68,10 @@ ${emptying(holders)} Then start with fewer.`,
 }
 
 /**
- * For `npm run deploy`.
- *
- * @param {InUse} inUse
- * @param {number} count how many databases wrangler.toml binds
- * @throws {Complaint} if it lacks one that is in use; it says what to do
+ * For `npm run deploy`: throws a Complaint if wrangler.toml, which binds so many databases, lacks one that is
+ * in use.
  */
-export function demandDeployable({ used, left }, count) {
+export function demandDeployable(/** @type {InUse} */ { used, left }, /** @type {number} */ count) {
   const [holders, rests] = [missingOf(used, count), missingOf(left, count)]
   if (holders.length > 0) {
     const isOne = holders.length === 1

@@ -38,11 +38,8 @@ export const OVERRIDABLE = [
 const ENTRY =
   /^\s*(?:export\s+)?([\w.-]+)(?:\s*=\s*?|:\s+?)(\s*'(?:\\'|[^'])*'|\s*"(?:\\"|[^"])*"|\s*`(?:\\`|[^`])*`|[^#\r\n]+)?\s*(?:#.*)?$/gm
 
-/**
- * @param {string} text a file of variables
- * @returns {Record<string, string>} a later entry of the same name wins
- */
-export function parseVariables(text) {
+/** Reads a file of variables. A later entry of the same name wins. */
+export function parseVariables(/** @type {string} */ text) {
   const found = /** @type {Record<string, string>} */ ({})
   for (const [, name = '', raw = ''] of text.replace(/\r\n?/g, '\n').matchAll(ENTRY)) {
     const trimmed = raw.trim()
@@ -54,8 +51,6 @@ export function parseVariables(text) {
 
 /**
  * A new admin key, `adm_<public>.<secret>`: 12 alphanumeric characters that identify it, and 256 random bits.
- *
- * @returns {string}
  */
 export function newAdminKey() {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
@@ -63,20 +58,14 @@ export function newAdminKey() {
   return `adm_${name}.${randomBytes(32).toString('base64url')}`
 }
 
-/**
- * A new secret to sign tokens with: 256 random bits.
- *
- * @returns {string}
- */
+/** A new secret to sign tokens with: 256 random bits. */
 export const newTokenSecret = () => randomBytes(32).toString('base64url')
 
 /**
- * Creates the file if it is missing. Adds missing lines to an existing file, and changes nothing else.
- *
- * @param {string} path of `.dev.vars`
- * @returns {Record<string, string>} the variables in the file afterwards
+ * Creates the file `.dev.vars` if it is missing. Adds missing lines to an existing one, and changes nothing
+ * else. Returns the variables in the file afterwards.
  */
-export function completeDevVars(path) {
+export function completeDevVars(/** @type {string} */ path) {
   const before = existsSync(path) ? readFileSync(path, 'utf8') : undefined
   const found = parseVariables(before ?? '')
   const lines = []
@@ -114,13 +103,9 @@ export function effectiveVariables(fromFile, environment, url) {
 }
 
 /**
- * Throws if the Worker would reject the variables. Uses the Worker's own checks.
- *
- * @param {Record<string, string>} variables
- * @returns {Promise<void>}
- * @throws {Complaint} with every problem
+ * Throws a Complaint with every problem if the Worker would reject the variables, by the Worker's own checks.
  */
-export async function demandValid(variables) {
+export async function demandValid(/** @type {Record<string, string>} */ variables) {
   const { variableErrors } = await importSource(project, 'src/platform/env.ts')
   const faults = variableErrors(variables)
   if (faults.length === 0) return
@@ -129,13 +114,9 @@ export async function demandValid(variables) {
 
 /**
  * The variables as a file for wrangler's `--env-file`. Unlike `.dev.vars`, it expands `$NAME` unless it is
- * escaped.
- *
- * @param {Record<string, string>} variables
- * @returns {string}
- * @throws {Complaint} for a value that the format can't hold
+ * escaped. Throws a Complaint for a value that the format can't hold.
  */
-export function formatVariables(variables) {
+export function formatVariables(/** @type {Record<string, string>} */ variables) {
   const lines = Object.entries(variables).map(([name, value]) => {
     const quote = ["'", '`', '"'].find((candidate) => !value.includes(candidate))
     if (quote === undefined || (quote === '"' && /\\[nr]/.test(value))) {
@@ -146,8 +127,6 @@ export function formatVariables(variables) {
   return lines.join('')
 }
 
-/**
- * @param {Record<string, string>} variables of the Worker
- * @returns {boolean} whether the Worker loads the demo into an empty database
- */
-export const isDemoWanted = (variables) => variables.DEMO === 'on' && variables.MULTI_TENANCY !== 'on'
+/** Is true if the Worker loads the demo into an empty database. */
+export const isDemoWanted = (/** @type {Record<string, string>} */ variables) =>
+  variables.DEMO === 'on' && variables.MULTI_TENANCY !== 'on'

@@ -21,12 +21,10 @@ export const DIRECTORY_ROWS =
  */
 
 /**
- * @param {readonly Record<string, unknown>[]} rows the answer to `DIRECTORY_ROWS`. `places` is a list of runs
- *   `[firstBucket, database]` as JSON. `progress` is what src/features/databases/databases.sql.ts
- *   stores
- * @returns {InUse}
+ * Reads the answer to `DIRECTORY_ROWS`. `places` is a list of runs `[firstBucket, database]` as JSON.
+ * `progress` is what src/features/databases/databases.sql.ts stores.
  */
-export function databasesInUse(rows) {
+export function databasesInUse(/** @type {readonly Record<string, unknown>[]} */ rows) {
   const [used, left] = [new Set(), new Set()]
   for (const { places, progress } of rows) {
     if (typeof places === 'string') for (const name of holdersOf(JSON.parse(places))) used.add(name)

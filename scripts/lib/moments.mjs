@@ -27,10 +27,6 @@ export function differingMoments(databases, used) {
     .join('\n')
 }
 
-/**
- * The name of a database for people: its binding, and its name in Cloudflare if it is there.
- *
- * @param {{ binding: string; name?: string | undefined }} database
- * @returns {string}
- */
-export const labelOf = ({ binding, name }) => (name === undefined ? binding : `${binding} (${name})`)
+/** The name of a database for people: its binding, and its name in Cloudflare if it is there. */
+export const labelOf = (/** @type {{ binding: string; name?: string | undefined }} */ { binding, name }) =>
+  name === undefined ? binding : `${binding} (${name})`

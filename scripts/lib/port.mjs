@@ -10,12 +10,8 @@ const DEFAULT_PORT = 8787
 /** How long a server that is ending may still hold the port, in milliseconds. */
 const PATIENCE = 2000
 
-/**
- * @param {string | undefined} text the variable PORT
- * @returns {number}
- * @throws {Complaint} if it is not a port
- */
-export function parsePort(text) {
+/** Reads the variable PORT. Throws a Complaint if it is not a port. */
+export function parsePort(/** @type {string | undefined} */ text) {
   if (text === undefined || text.trim() === '') return DEFAULT_PORT
   const port = /^\d{1,5}$/.test(text.trim()) ? Number(text) : 0
   if (port < 1 || port > 65535)
@@ -27,14 +23,10 @@ export function parsePort(text) {
 const NO_HOST = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EADDRNOTAVAIL', 'EINVAL', 'EAFNOSUPPORT'])
 
 /**
- * Checks that this process can listen on the port. Waits a moment for a server that is ending.
- *
- * @param {number} port
- * @param {string} command the command that starts the server
- * @param {string} host where it will listen
- * @throws {Complaint} if another process listens there, or listening is not allowed
+ * Throws a Complaint if another process listens on the port, or listening there is not allowed. Waits a
+ * moment for a server that is ending. `command` starts the server.
  */
-export async function demandFree(port, command = 'npm start', host = '127.0.0.1') {
+export async function demandFree(/** @type {number} */ port, command = 'npm start', host = '127.0.0.1') {
   const deadline = performance.now() + PATIENCE
   for (;;) {
     const problem = await problemOf(port, host)
@@ -48,7 +40,7 @@ export async function demandFree(port, command = 'npm start', host = '127.0.0.1'
   }
 }
 
-/** @returns {Promise<string | undefined>} the code of the error that prevents listening */
+/** The code of the error that prevents listening. */
 async function problemOf(/** @type {number} */ port, /** @type {string} */ listensOn) {
   const answers = await Promise.all(['127.0.0.1', '::1'].map((host) => isAnswered(host, port)))
   return answers.includes(true) ? 'EADDRINUSE' : listenProblem(listensOn, port)

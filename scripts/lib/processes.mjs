@@ -15,10 +15,8 @@ const VALUE = randomUUID()
 export const marked = (/** @type {NodeJS.ProcessEnv} */ environment) => ({ ...environment, [NAME]: VALUE })
 
 /**
- * The running processes with the mark. A zombie has no environment, so it is not found. Empty on Windows,
- * because the environment of another process can't be read there.
- *
- * @returns {number[]} process ids
+ * The ids of the running processes with the mark. A zombie has no environment, so it is not found. Empty on
+ * Windows, because the environment of another process can't be read there.
  */
 export function markedProcesses() {
   const mark = `${NAME}=${VALUE}`
@@ -44,12 +42,8 @@ function environmentOf(/** @type {string} */ id) {
   }
 }
 
-/**
- * Kills every process with the mark.
- *
- * @param {number} patience milliseconds
- */
-export async function endMarked(patience) {
+/** Kills every process with the mark. Takes no longer than so many milliseconds. */
+export async function endMarked(/** @type {number} */ patience) {
   const deadline = performance.now() + patience
   for (let left = markedProcesses(); left.length > 0; left = markedProcesses()) {
     for (const id of left) kill(id)

@@ -29,10 +29,7 @@ export class Complaint extends Error {}
 
 /**
  * The Node that runs the tools: the project's own, or, on a platform without one, the Node that runs this
- * script if it is new enough.
- *
- * @returns {string}
- * @throws {Complaint} if no Node is new enough
+ * script. Throws a Complaint if none is new enough.
  */
 export function nodeExecutable() {
   const own = ownNodes().find((path) => existsSync(path))
@@ -44,24 +41,17 @@ export function nodeExecutable() {
 }
 
 /**
- * The script of a tool in node_modules. Run it with {@link nodeExecutable}.
- *
- * @param {string[]} path path below node_modules
- * @returns {string}
- * @throws {Complaint} if it is not installed
+ * The script of a tool, by its path below node_modules. Run it with {@link nodeExecutable}. Throws a
+ * Complaint if it is not installed.
  */
-export function toolScript(...path) {
+export function toolScript(/** @type {string[]} */ ...path) {
   const script = inProject('node_modules', ...path)
   if (!existsSync(script)) throw new Complaint(`${path[0]} is not installed. Run \`npm install\` first.`)
   return script
 }
 
-/**
- * Prints an error. Prints the stack only if the error is not a {@link Complaint}.
- *
- * @param {unknown} error
- */
-export function report(error) {
+/** Prints an error. Prints the stack only if the error is not a {@link Complaint}. */
+export function report(/** @type {unknown} */ error) {
   const text =
     error instanceof Complaint ? error.message : error instanceof Error ? error.stack : String(error)
   process.stderr.write(`${text}\n`)

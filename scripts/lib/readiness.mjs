@@ -8,12 +8,11 @@ const PATIENCE = 120_000
 const MINUTE = 60_000
 
 /**
- * Waits until `GET /health` responds with 200.
+ * Waits until `GET /health` responds with 200. Throws a Complaint if it does not in time.
  *
  * @param {string} url
- * @param {AbortSignal} signal ends the wait
+ * @param {AbortSignal} signal
  * @param {typeof fetch} send
- * @throws {Complaint} if it does not in time
  */
 export async function waitForHealth(url, signal, send) {
   const deadline = performance.now() + PATIENCE
@@ -39,13 +38,10 @@ export async function waitForHealth(url, signal, send) {
 }
 
 /**
- * Calls the Worker's `scheduled` handler now and every minute, because wrangler does not. After a
- * failure it prints a line and calls again sooner. It keeps no process alive.
- *
- * @param {string} url
- * @param {AbortSignal} signal ends it
+ * Calls the Worker's `scheduled` handler now and every minute, because wrangler does not. After a failure it
+ * prints a line and calls again sooner. It keeps no process alive.
  */
-export async function keepSchedule(url, signal) {
+export async function keepSchedule(/** @type {string} */ url, /** @type {AbortSignal} */ signal) {
   for (let pause = 1000; ; ) {
     const succeeded = await callScheduled(url, signal)
     pause = succeeded ? MINUTE : Math.min(pause * 2, MINUTE)
@@ -53,7 +49,7 @@ export async function keepSchedule(url, signal) {
   }
 }
 
-/** @returns {Promise<boolean>} whether the call succeeded */
+/** Returns whether the call succeeded. */
 async function callScheduled(/** @type {string} */ url, /** @type {AbortSignal} */ signal) {
   try {
     const address = `${url}/cdn-cgi/handler/scheduled?cron=${encodeURIComponent('*/5 * * * *')}`

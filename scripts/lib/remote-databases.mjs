@@ -4,14 +4,11 @@ import { DIRECTORY_EXISTS, DIRECTORY_ROWS, databasesInUse } from './directory.mj
 import { Complaint, inProject } from './project.mjs'
 import { outputOfWrangler, runWrangler } from './wrangler.mjs'
 
-/**
- * The arguments of wrangler that run SQL in a database.
- *
- * @param {string} name
- * @param {string} sql
- * @returns {string[]}
- */
-export const executionOf = (name, sql) => ['d1', 'execute', name, '--remote', '--yes', '--command', sql]
+/** The arguments of wrangler that run SQL in a database. */
+export const executionOf = (/** @type {string} */ name, /** @type {string} */ sql) => [
+  ...['d1', 'execute', name, '--remote', '--yes'],
+  ...['--command', sql],
+]
 
 /** The arguments of wrangler that ask a database for rows. */
 export const questionOf = (/** @type {string} */ name, /** @type {string} */ sql) => [
@@ -20,12 +17,11 @@ export const questionOf = (/** @type {string} */ name, /** @type {string} */ sql
 ]
 
 /**
- * Asks a database for rows.
+ * Asks a database. Returns the rows of the last statement. `failure` is the message if it fails.
  *
  * @param {string} name
- * @param {string} sql statements; the rows are those of the last one
- * @param {string} failure the message if it fails
- * @returns {Promise<Record<string, unknown>[]>}
+ * @param {string} sql
+ * @param {string} failure
  */
 export async function askDatabase(name, sql, failure) {
   const output = await outputOfWrangler(questionOf(name, sql), failure)
@@ -39,14 +35,8 @@ export async function askDatabase(name, sql, failure) {
 /** The questions of `askInUse` to the first database. */
 export const IN_USE_QUESTIONS = [DIRECTORY_EXISTS, DIRECTORY_ROWS]
 
-/**
- * Asks the first database which databases are in use. Before its first migrations, none is.
- *
- * @param {string} first its name
- * @param {string} failure the message if it fails
- * @returns {Promise<import('./directory.mjs').InUse>}
- */
-export async function askInUse(first, failure) {
+/** Asks the first database, by its name, which databases are in use. Before its first migrations, none is. */
+export async function askInUse(/** @type {string} */ first, /** @type {string} */ failure) {
   if ((await askDatabase(first, DIRECTORY_EXISTS, failure)).length === 0) return { used: [], left: [] }
   return databasesInUse(await askDatabase(first, DIRECTORY_ROWS, failure))
 }
@@ -77,11 +67,8 @@ export const importOf = (/** @type {string} */ name, /** @type {string} */ file)
  *
  * They go through the import, which runs a file whole or not at all. `wrangler d1 migrations apply` sends
  * them another way, and there Cloudflare may divide a trigger at its semicolons ("incomplete input").
- *
- * @param {string} name of the database
- * @param {string} failure the message if it fails
  */
-export async function applyMigrations(name, failure) {
+export async function applyMigrations(/** @type {string} */ name, /** @type {string} */ failure) {
   const rows = await askDatabase(name, APPLIED_QUESTION, failure)
   const applied = new Set(rows.map((row) => row.name))
   const files = readdirSync(inProject('migrations')).filter((file) => /^\d+_\w+\.sql$/.test(file))

@@ -16,7 +16,6 @@ ON CONFLICT DO UPDATE SET due_at = min(due_at, excluded.due_at), asked = asked +
  * databases, these are the statements of the first one, and `epoch` is what `nextEpoch` says.
  *
  * @param {{ undelete: boolean; epoch?: number }} options
- * @returns {string[]}
  */
 export const restoredStatements = ({ undelete, epoch }) => [
   `UPDATE restores SET epoch = ${epoch ?? "max(epoch + 1, CAST(unixepoch('subsec') * 1000 AS INTEGER))"}, progress = NULL WHERE id = 1`,
@@ -34,11 +33,8 @@ WHERE config_version > 0`,
 /**
  * The statements of each other database. Work that is due, and the list of deletions, are matters of the
  * first one.
- *
- * @param {number} epoch
- * @returns {string[]}
  */
-export const restoredStatementsOfOthers = (epoch) => [
+export const restoredStatementsOfOthers = (/** @type {number} */ epoch) => [
   `UPDATE restores SET epoch = ${epoch}, redone = ${epoch}, progress = NULL WHERE id = 1`,
   // Each copy of a configuration is compared with the original before it is used.
   "UPDATE tenants SET config_version = -1, changing = json_object('change', '', 'until', 0) WHERE is_copy = 1",
@@ -59,12 +55,8 @@ FROM restores r WHERE r.id = 1`
 
 /**
  * The epoch for all databases, and the version of each configuration in all of them. None was used before.
- *
- * @param {readonly State[]} states of all databases
- * @param {number} now
- * @returns {number}
  */
-export const nextEpoch = (states, now) =>
+export const nextEpoch = (/** @type {readonly State[]} */ states, /** @type {number} */ now) =>
   Math.max(now, ...states.map(({ epoch, version }) => Math.max(epoch, version) + 1))
 
 /**

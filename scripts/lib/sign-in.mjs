@@ -16,11 +16,11 @@ const LONGEST = 100
 const hashOf = (/** @type {string} */ text) => createHash('sha256').update(text).digest()
 
 /**
- * Listens on a port of the loopback interface.
+ * Listens on a port of the loopback interface, and answers the admin key to the code, which works for some
+ * time. The `address` is for the Worker.
  *
- * @param {string} adminKey the answer to the code
- * @param {{ validity?: number }} [options] how long the code works, in milliseconds
- * @returns {Promise<{ code: string; address: string; close: () => void }>} the address is for the Worker
+ * @param {string} adminKey
+ * @param {{ validity?: number }} [options]
  */
 export async function offerSignIn(adminKey, { validity = VALIDITY } = {}) {
   const code = randomBytes(32).toString('base64url')

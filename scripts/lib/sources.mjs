@@ -16,15 +16,8 @@ const runtime = {
   },
 }
 
-/**
- * Imports a module of the project's sources, bundled with its imports.
- *
- * @param {string} folder of the project
- * @param {string} path of the module, below the folder
- * @returns {Promise<any>} its exports
- * @throws {import('./project.mjs').Complaint} if esbuild is not installed
- */
-export async function importSource(folder, path) {
+/** Imports a module of a project's sources, bundled with its imports. */
+export async function importSource(/** @type {string} */ folder, /** @type {string} */ path) {
   const workshop = mkdtempSync(join(tmpdir(), 'laurel-sources-'))
   const bundle = join(workshop, 'bundle.mjs')
   try {
@@ -36,13 +29,11 @@ export async function importSource(folder, path) {
 }
 
 /**
- * Writes a module of the project's sources, bundled with all that it imports.
+ * Writes a module of a project's sources, bundled with all that it imports, to a file.
  *
- * @param {string} folder of the project
- * @param {string} path of the module, below the folder
- * @param {string} bundle the file to write
- * @returns {Promise<void>}
- * @throws {import('./project.mjs').Complaint} if esbuild is not installed
+ * @param {string} folder
+ * @param {string} path
+ * @param {string} bundle
  */
 export async function bundleSource(folder, path, bundle) {
   toolScript('esbuild', 'lib', 'main.js')

@@ -4,11 +4,11 @@ import { once } from 'node:events'
 import { nodeExecutable, project, toolScript } from './project.mjs'
 
 /**
- * Runs vitest until it ends. A signal to this process is passed on, so that vitest stops what it has started.
+ * Runs vitest until it ends, and returns its exit code. A signal to this process is passed on, so that vitest
+ * stops what it has started.
  *
  * @param {string[]} args
- * @param {Record<string, string>} variables for the tests
- * @returns {Promise<number>} its exit code
+ * @param {Record<string, string>} variables
  */
 export async function runVitest(args, variables) {
   const child = spawn(nodeExecutable(), [toolScript('vitest', 'vitest.mjs'), 'run', ...args], {

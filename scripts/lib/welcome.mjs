@@ -53,13 +53,12 @@ ${command}
 }
 
 /**
- * True if the demo's metric exists. A database that was configured before the demo was loaded does not have
- * it.
+ * True if the demo's metric exists, or if the request fails. A database that was configured before the demo
+ * was loaded does not have it.
  *
  * @param {string} url
  * @param {string} adminKey
  * @param {typeof fetch} send
- * @returns {Promise<boolean>} also true if the request fails
  */
 export async function hasDemoMetric(url, adminKey, send) {
   try {

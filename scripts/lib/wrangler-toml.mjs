@@ -20,10 +20,9 @@ export const wranglerToml = () => readFileSync(inProject('wrangler.toml'), 'utf8
 /**
  * The blocks of databases.
  *
- * @param {string} toml
  * @returns {Block[]}
  */
-export const databaseBlocks = (toml) =>
+export const databaseBlocks = (/** @type {string} */ toml) =>
   [...toml.matchAll(BLOCK)].map((match) => ({
     binding: BINDING.exec(match[0])?.[1] ?? '',
     text: match[0],
@@ -40,13 +39,10 @@ function ownLines(/** @type {string} */ text) {
 const isOurs = (/** @type {string} */ binding) => /^DB(_\d+)?$/.test(binding)
 
 /**
- * The names of Laurel's databases in Cloudflare, the first one first.
- *
- * @param {{ binding: string; name: string }[]} databases all that wrangler.toml binds
- * @returns {string[]}
- * @throws {Complaint} if one is missing between them
+ * The names of Laurel's databases in Cloudflare, the first one first, from all that wrangler.toml binds.
+ * Throws a Complaint if one is missing between them.
  */
-export function databasesOf(databases) {
+export function databasesOf(/** @type {{ binding: string; name: string }[]} */ databases) {
   const ours = databases.filter(({ binding }) => isOurs(binding))
   demandWithoutGaps(ours.map(({ binding }) => binding))
   return ours
@@ -54,24 +50,15 @@ export function databasesOf(databases) {
     .map(({ name }) => name)
 }
 
-/**
- * How many databases are bound: `DB`, `DB_2`, … without gaps.
- *
- * @param {string} toml
- * @returns {number}
- * @throws {Complaint} if there is none, or a gap
- */
-export function boundDatabases(toml) {
+/** How many databases are bound: `DB`, `DB_2`, … Throws a Complaint if there is none, or a gap. */
+export function boundDatabases(/** @type {string} */ toml) {
   const bindings = databaseBlocks(toml).flatMap(({ binding }) => (isOurs(binding) ? [binding] : []))
   demandWithoutGaps(bindings)
   return bindings.length
 }
 
-/**
- * @param {readonly string[]} bindings of databases
- * @throws {Complaint} if they are not `DB`, `DB_2`, … without gaps
- */
-function demandWithoutGaps(bindings) {
+/** Throws a Complaint if the bindings are not `DB`, `DB_2`, … without gaps. */
+function demandWithoutGaps(/** @type {readonly string[]} */ bindings) {
   const missing = numbersTo(Math.max(1, bindings.length))
     .map(bindingOf)
     .find((name) => !bindings.includes(name))
@@ -84,12 +71,8 @@ function demandWithoutGaps(bindings) {
 /**
  * The name of a further database in Cloudflare: that of the first one, with a number. So deployments in one
  * account have different names.
- *
- * @param {string} toml
- * @param {number} number from 2
- * @returns {string}
  */
-export function nextName(toml, number) {
+export function nextName(/** @type {string} */ toml, /** @type {number} */ number) {
   const first = databaseBlocks(toml).find(({ binding }) => binding === bindingOf(1))
   const [, name] = /^\s*database_name\s*=\s*["']([^"']+)["']/m.exec(first?.text ?? '') ?? []
   return name === undefined ? nameOf(number) : `${name}-${number}`
@@ -115,14 +98,8 @@ export const blockOf = ({ number, id, name = nameOf(number), newline = '\n' }) =
 const localId = (/** @type {number} */ number) =>
   `00000000-0000-0000-0000-${String(number).padStart(12, '0')}`
 
-/**
- * The blocks of so many local databases. The first one is that of the file, so that its state stays.
- *
- * @param {string} toml
- * @param {number} count
- * @returns {string}
- */
-export function localBlocks(toml, count) {
+/** The blocks of so many local databases. The first one is that of the file, so that its state stays. */
+export function localBlocks(/** @type {string} */ toml, /** @type {number} */ count) {
   const first = databaseBlocks(toml).find(({ binding }) => binding === bindingOf(1))
   if (first === undefined) throw new Complaint('wrangler.toml has no [[d1_databases]] with the binding DB.')
   const others = numbersTo(count).slice(1)
@@ -132,14 +109,8 @@ export function localBlocks(toml, count) {
   ].join('\n')
 }
 
-/**
- * The configuration with so many local databases. All else stays.
- *
- * @param {string} toml
- * @param {number} count
- * @returns {string}
- */
-export function withLocalDatabases(toml, count) {
+/** The configuration with so many local databases. All else stays. */
+export function withLocalDatabases(/** @type {string} */ toml, /** @type {number} */ count) {
   const ours = databaseBlocks(toml).filter(({ binding }) => isOurs(binding))
   const rest = ours.reduceRight(
     (text, { start, text: block }) => text.slice(0, start) + text.slice(start + block.length),
@@ -153,7 +124,6 @@ export function withLocalDatabases(toml, count) {
  *
  * @param {string} toml
  * @param {{ number: number; id: string }} database
- * @returns {string}
  */
 export function withDatabase(toml, database) {
   const last = databaseBlocks(toml)

@@ -56,11 +56,9 @@ export const LOCAL = {
 const command = () => [nodeExecutable(), toolScript('wrangler', 'bin', 'wrangler.js')]
 
 /**
- * Starts the Worker. It sends the message `DEV_SERVER_READY` when it listens.
+ * Starts the Worker with the variables of a file. It sends the message `DEV_SERVER_READY` when it listens.
  *
- * @param {{ port: number; variables: string; databases?: number }} options `variables` is the path of the
- *   file of variables, `databases` is how many databases the Worker has
- * @returns {import('node:child_process').ChildProcess}
+ * @param {{ port: number; variables: string; databases?: number }} options
  */
 export function startDev({ port, variables, databases = 1 }) {
   const [node = '', script = ''] = command()
@@ -85,13 +83,8 @@ export function startDev({ port, variables, databases = 1 }) {
   return child
 }
 
-/**
- * Runs wrangler in the foreground, as `npm run deploy` does.
- *
- * @param {string[]} args
- * @param {string} failure the message if it fails
- */
-export async function runWrangler(args, failure) {
+/** Runs wrangler in the foreground, as `npm run deploy` does. `failure` is the message if it fails. */
+export async function runWrangler(/** @type {string[]} */ args, /** @type {string} */ failure) {
   const [node = '', script = ''] = command()
   const child = spawn(node, [script, ...args], {
     cwd: project,
@@ -103,12 +96,12 @@ export async function runWrangler(args, failure) {
 }
 
 /**
- * Runs wrangler, and shows only its errors.
+ * Runs wrangler, shows only its errors, and returns its standard output. `failure` is the message if it
+ * fails. Without an `input`, its standard input is that of this process.
  *
  * @param {string[]} args
- * @param {string} failure the message if it fails
- * @param {string} [input] its standard input, if it is not that of this process
- * @returns {Promise<string>} its standard output
+ * @param {string} failure
+ * @param {string} [input]
  */
 export async function outputOfWrangler(args, failure, input) {
   const [node = '', script = ''] = command()
@@ -145,13 +138,10 @@ export async function readSettings() {
 }
 
 /**
- * Builds the Worker without a network: `index.js` in the folder.
- *
- * @param {string} folder
- * @param {string[]} [options] more of wrangler's
- * @throws {Complaint} with the output of wrangler
+ * Builds the Worker without a network: `index.js` in the folder. Throws a Complaint with the output of
+ * wrangler.
  */
-export async function buildWorker(folder, options = []) {
+export async function buildWorker(/** @type {string} */ folder, options = []) {
   const [node = '', script = ''] = command()
   try {
     await promisify(execFile)(node, [script, 'deploy', ...options, '--dry-run', '--outdir', folder], {

@@ -45,7 +45,7 @@ export async function pack(folder, { name, content }, target, signal) {
   }
 }
 
-/** @returns {Promise<string[]>} paths below the folder, with slashes */
+/** The paths of all files below the folder, with slashes. */
 async function filesIn(/** @type {string} */ folder, below = '') {
   const entries = await readdir(join(folder, below), { withFileTypes: true })
   const found = await Promise.all(
@@ -93,12 +93,10 @@ const entriesOf = (/** @type {AsyncIterable<Buffer>} */ bytes) =>
   Readable.toWeb(Readable.from(bytes)).pipeThrough(createTarDecoder({ strict: true }))
 
 /**
- * The path of an entry, below the folder.
- *
- * @param {import('modern-tar').TarHeader} header
- * @throws {Error} if the path may lead out of the folder, or the entry is no file but a link, for example
+ * The path of an entry, below the folder. Throws if it may lead out of the folder, or the entry is no file
+ * but a link, for example.
  */
-function safePath({ name, type }) {
+function safePath(/** @type {import('modern-tar').TarHeader} */ { name, type }) {
   if (type !== 'file' || name.startsWith('/') || name.split('/').includes('..'))
     throw new Error(`it has a ${type} ${name}`)
   return name

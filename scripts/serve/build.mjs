@@ -14,8 +14,6 @@ export const BUILT = inProject('dist', 'serve')
 /**
  * Writes over the last build: a server that runs it has read everything but the assets, which it reads when
  * they are asked for.
- *
- * @returns {Promise<void>}
  */
 export async function build() {
   mkdirSync(BUILT, { recursive: true })

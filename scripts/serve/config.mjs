@@ -30,7 +30,6 @@ const list = (/** @type {string[]} */ items) => `[\n    ${items.join(',\n    ')}
  * @param {Settings} settings
  * @param {{ variables: string[]; isPrivateAllowed: boolean; databases: number }} options the variables that
  *   the Worker may have, by name; whether it may reach private addresses; how many databases it has
- * @returns {string}
  */
 export function configuration(settings, { variables, isPrivateAllowed, databases }) {
   const { compatibilityDate: date, compatibilityFlags: flags } = settings

@@ -44,13 +44,10 @@ export const CONFIGURATION = 'workerd.capnp'
 const PATIENCE = 2000
 
 /**
- * Makes the folder its own current one, since the path of a socket may be no longer than a hundred
- * characters.
- *
- * @param {string | undefined} name the variable LAUREL_DATA
- * @returns {string} its path
+ * Makes the folder that LAUREL_DATA names the current one, since the path of a socket may be no longer than a
+ * hundred characters. Returns its path.
  */
-export function enterData(name) {
+export function enterData(/** @type {string | undefined} */ name) {
   const folder = resolve(name || 'data')
   // For workerd too: what it writes is for its user only, whatever the mode of the folder.
   process.umask(0o077)
@@ -66,11 +63,7 @@ export function enterData(name) {
   return folder
 }
 
-/**
- * The secret of tokens that the folder keeps. Makes one if there is none.
- *
- * @returns {string}
- */
+/** The secret of tokens that the folder keeps. Makes one if there is none. */
 export function keptTokenSecret() {
   const kept = existsSync(TOKEN_SECRET) ? readFileSync(TOKEN_SECRET, 'utf8').trim() : ''
   // After a power failure, the file may be empty.
@@ -91,7 +84,7 @@ export function demandWhole(/** @type {string} */ folder) {
 export const isEmpty = () =>
   readdirSync('.').every((name) => [SERVER, CONTROL, CONFIGURATION, 'lost+found'].includes(name))
 
-/** @returns {Promise<boolean>} whether a process listens on a Unix socket of the folder */
+/** Returns whether a process listens on a Unix socket of the folder. */
 function isAnswered(/** @type {string} */ path) {
   return new Promise((resolve) => {
     const socket = connect(path)
@@ -105,11 +98,11 @@ function isAnswered(/** @type {string} */ path) {
 }
 
 /**
- * Locks the folder for this process, until it ends, however it ends.
+ * Locks the folder for this process, until it ends, however it ends. `answer` takes the calls of `backup`.
+ * Throws a Complaint if another process uses the folder.
  *
  * @param {string} folder
- * @param {import('node:http').RequestListener} answer takes the calls of `backup`
- * @throws {Complaint} if another process uses the folder
+ * @param {import('node:http').RequestListener} answer
  */
 export async function lockData(folder, answer) {
   const deadline = performance.now() + PATIENCE

@@ -56,13 +56,9 @@ const unavailable = () =>
 
 /**
  * The address of a client: that of the connection, or the last one of the header that TRUST_PROXY names,
- * which the proxy has added.
- *
- * @param {Request} request
- * @param {string | null | undefined} trusted the name of the header; empty or null: none
- * @returns {string} empty if it is not known
+ * which the proxy has added. Empty if it is not known.
  */
-function addressOf(request, trusted) {
+function addressOf(/** @type {Request} */ request, /** @type {string | null | undefined} */ trusted) {
   const given = trusted
     ? (request.headers.get(trusted) ?? '').split(',').at(-1)?.trim()
     : String(request.cf?.clientIp ?? '')

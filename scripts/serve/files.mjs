@@ -2,13 +2,8 @@
 import { open, readdir, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
-/**
- * Waits until a file is on the disk. For a folder: until the names in it are.
- *
- * @param {string} path
- * @returns {Promise<void>}
- */
-export async function sync(path) {
+/** Waits until a file is on the disk. For a folder: until the names in it are. */
+export async function sync(/** @type {string} */ path) {
   const file = await open(path, 'r')
   try {
     await file.sync()
@@ -20,13 +15,8 @@ export async function sync(path) {
   }
 }
 
-/**
- * Waits until a folder, and all files and folders in it, are on the disk.
- *
- * @param {string} folder
- * @returns {Promise<void>}
- */
-export async function syncAll(folder) {
+/** Waits until a folder, and all files and folders in it, are on the disk. */
+export async function syncAll(/** @type {string} */ folder) {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name)
     await (entry.isDirectory() ? syncAll(path) : sync(path))
@@ -35,14 +25,10 @@ export async function syncAll(folder) {
 }
 
 /**
- * Renames a file or a folder, and waits until the new name is on the disk.
- *
- * @param {string} from
- * @param {string} to
- * @returns {Promise<void>}
- * @throws {Error} if that is not certain; then it has its old name again
+ * Renames a file or a folder, and waits until the new name is on the disk. If that is not certain, throws,
+ * and it has its old name again.
  */
-export async function renameAndSync(from, to) {
+export async function renameAndSync(/** @type {string} */ from, /** @type {string} */ to) {
   await rename(from, to)
   try {
     await sync(dirname(to))
