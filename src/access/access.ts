@@ -63,10 +63,7 @@ async function findBearer(ctx: Context, key: string): Promise<Bearer | null> {
   return { access, credential, keyTenantId: record.tenantId, limitKey: prefix }
 }
 
-/**
- * The access that a key gives. Null if its record is neither an admin key nor the key of a tenant's user
- * (K3, K4).
- */
+/** The access of a key. Null unless its record is an admin key, or that of a tenant's user (K3, K4). */
 function accessBy({ id, kind, tenantId, userId, scope, name = null }: KeyRecord): Access | null {
   if (kind === 'admin')
     return tenantId === null && userId === null ? { kind, keyId: id, keyName: name } : null
@@ -258,10 +255,7 @@ export const permits = (access: Access, needs: KeyScope): boolean =>
 const isMeant = (tenant: Tenant, { tenantName }: Claim): boolean =>
   tenantName === null || isCalled(tenant, tenantName)
 
-/**
- * Confirms a claim in a round trip of its own, in the database of the request's user if there is one. Throws
- * like `confirm`.
- */
+/** Confirms a claim in a round trip of its own, in the database of its user. Throws like `confirm`. */
 export async function enter(
   ctx: Context,
   surface: Surface,

@@ -96,10 +96,7 @@ export async function compareClock(databases: Databases, name: string): Promise<
  * copy, stored in the first database, and then copied (B4).
  */
 
-/**
- * The name of a change that does not exist. A copy that expects it is compared with the original before the
- * next batch.
- */
+/** The name of no change. A copy that expects it is compared with the original before the next batch. */
 export const DOUBT = ''
 /** The SQL of that expectation. */
 export const DOUBTED = `json_object('change', '${DOUBT}', 'until', 0)`
@@ -189,10 +186,7 @@ const MOVE_FROM = `
 
 const Row = z.object({ now: Moment })
 
-/**
- * Moves the test clock, unless it is already later. Returns its time (C1). `before` are statements that
- * belong to the change.
- */
+/** Moves the test clock, unless it is later, and returns its time (C1). `before` belongs to the change. */
 export function moveTestClock(
   databases: Databases,
   to: Instant,

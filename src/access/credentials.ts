@@ -12,10 +12,7 @@ export type Surface = (typeof SURFACES)[number]
 
 /** The rules of an operation for access. */
 export type Entrance = {
-  /**
-   * The scope that an application key needs (K5). By default, GET needs `read`, and all other methods need
-   * `write`.
-   */
+  /** The scope that an application key needs (K5): by default `read` for GET, and `write` for all others. */
   needs?: KeyScope
 
   /** Is true if a ticket in the query, `ticket`, may take the place of the key (Y2). */
@@ -51,9 +48,7 @@ export const credentialName = ({ prefix, user }: Credential): string => prefix ?
 export const isValid = (credential: Credential, present: ReadonlySet<string>, now: Instant): boolean =>
   present.has(credentialName(credential)) && (credential.expires === null || now < credential.expires)
 
-/**
- * Splits a key into its two parts. Returns null if the text can't be a key, so that no lookup is needed (K1).
- */
+/** Splits a key into its two parts. Null if the text can't be a key, so that no lookup is needed (K1). */
 export function splitKey(key: string): { prefix: string; body: string } | null {
   const [, prefix, body] = FORM.exec(key) ?? []
   return prefix === undefined || body === undefined ? null : { prefix, body }
@@ -82,10 +77,7 @@ export async function sha256(text: string): Promise<string> {
   return Array.from(new Uint8Array(digest), (byte) => HEX[byte]).join('')
 }
 
-/**
- * Whether two texts are the same. The time does not depend on the place of the first difference. It may
- * depend on the lengths.
- */
+/** Compares two texts in a time that depends on their lengths, but not on the place of a difference. */
 export function sameInConstantTime(a: string, b: string): boolean {
   const left = new TextEncoder().encode(a)
   const right = new TextEncoder().encode(b)
@@ -226,10 +218,7 @@ export async function openTicket(variables: Variables, ticket: string): Promise<
   }
 }
 
-/**
- * The user of a token: the internal id as well as the caller's id, because an erased user who comes back is a
- * new user (K6).
- */
+/** The user of a token, also by the internal id: an erased user who comes back is a new user (K6). */
 export type TokenUser = { tenantId: string; id: string; iid: string }
 
 const UserClaims = z.object({
@@ -249,10 +238,7 @@ export function signUserToken(
   return signToken(variables, 'user', claims, { now, ttl })
 }
 
-/**
- * The user, the scope and the end of a user token. Null if Laurel did not sign it. The user may be gone, and
- * the end may be past (K6).
- */
+/** The content of a user token; null if Laurel did not sign it. The user or the end may be past (K6). */
 export async function openUserToken(
   variables: Variables,
   token: string,

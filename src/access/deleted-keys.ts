@@ -8,10 +8,7 @@ import type { Databases } from '../platform/databases/databases'
 import { logProblem } from '../platform/log'
 import { dropKeyRecord } from './keys.sql.ts'
 
-/**
- * A deletion that must be done again after a restore: of a user, by the internal id; of an API key, by its
- * prefix; of a whole tenant (M3).
- */
+/** A deletion to repeat after a restore (M3): of a user (internal id), an API key (prefix) or a tenant. */
 export const Deletion = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('user'), tenantId: z.string(), iid: z.string() }),
   z.object({ kind: z.literal('key'), prefix: z.string() }),
@@ -52,10 +49,7 @@ export async function noteDeletions(
   }
 }
 
-/**
- * The same, but never throws: a deletion must not depend on the list. If the list cannot be reached, the log
- * says so.
- */
+/** The same, but never throws, since a deletion must not depend on the list. A failure is logged. */
 export async function tryToNoteDeletions(
   context: Pick<Context, 'env'>,
   deletions: readonly Deletion[],
@@ -107,10 +101,7 @@ type DeletedKeys =
   | { prefixes: readonly string[] }
   | { tenantId: string; userId: string }
 
-/**
- * The statements that note keys as deleted (K2). They come before the deletion, in its batch, which goes to
- * the first database.
- */
+/** Statements that note keys as deleted (K2). They precede the deletion in a batch of the first database. */
 export function notingDeletedKeys(keys: DeletedKeys): Statement[] {
   if ('userId' in keys) return [{ sql: NOTE_OF_USER, params: [keys.tenantId, keys.userId] }]
   if ('ids' in keys) return [{ sql: NOTE_BY_ID, params: [JSON.stringify(keys.ids)] }]
@@ -212,10 +203,7 @@ const FORGET = `
 
 const Prefixes = z.array(z.object({ prefix: z.string() }).transform(({ prefix }) => prefix))
 
-/**
- * Gives each other database the deleted keys that it lacks, and forgets old ones (K2). The cron trigger calls
- * it. Never throws.
- */
+/** Gives other databases the deleted keys that they lack, and forgets old ones (K2). Never throws. */
 export async function repeatDeletedKeys(context: Pick<Context, 'databases' | 'env'>): Promise<void> {
   const { databases } = context
   const fills = others(databases).map((db) => fillDeletedKeys(databases.first, db).catch(noteProblem))

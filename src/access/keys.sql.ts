@@ -11,10 +11,7 @@ import { among, ofTenant } from '../platform/guard'
 import { SURFACES, type Surface } from './credentials'
 import { tenantActive } from './tenants.sql.ts'
 
-/**
- * Keys: application keys of one user, admin keys of the whole account (K1). The body of a key is never
- * stored.
- */
+/** Application keys of one user, and admin keys of the account (K1). The body of a key is never stored. */
 export const apiKeys = sqliteTable(
   'api_keys',
   {
@@ -60,10 +57,7 @@ export type KeyRecord = {
 /** How long an isolate remembers a record, in milliseconds: deleted keys are forgotten some time (K2). */
 const KEPT = DAY
 
-/**
- * Key records by prefix, at most 10,000, each for a day. This is safe: a record never changes, and D1 refuses
- * keys that were deleted.
- */
+/** Key records by prefix: at most 10,000, each for a day. They never change, and D1 refuses deleted keys. */
 class KeyCache {
   readonly #records = new BoundedMap<string, { record: KeyRecord; until: number }>(10_000)
 
@@ -109,10 +103,7 @@ export const recordOf = ({
   ...(kind === 'admin' && { name }),
 })
 
-/**
- * Whether a record says all that a request needs. Only the first database knows the names of keys, so an
- * admin's record must have it for the audit log.
- */
+/** Whether an admin's record has the name for the audit log, which only the first database knows. */
 const isWhole = ({ kind, name }: KeyRecord): boolean => kind !== 'admin' || name !== undefined
 
 const BY_PREFIX = `
@@ -197,10 +188,7 @@ const ownedBy = (owner: KeyOwner) =>
     owner.kind === 'admin' ? isNull(apiKeys.tenantId) : eq(apiKeys.tenantId, owner.db.tenantId),
   )
 
-/**
- * The same for queries by id. The plus keeps SQLite away from the tenant's index, with which it would read
- * all of the tenant's keys.
- */
+/** The same by id. The plus keeps SQLite from reading all of the tenant's keys by the tenant's index. */
 const ownedById = (owner: KeyOwner) =>
   and(
     eq(apiKeys.kind, owner.kind),
@@ -209,10 +197,7 @@ const ownedById = (owner: KeyOwner) =>
       : ofTenant(apiKeys.tenantId, owner.db.tenantId),
   )
 
-/**
- * Stores new keys, all or none, and further statements with them. Throws a conflict if their tenant is not
- * active any more.
- */
+/** Stores new keys and the statements, or none. A conflict if their tenant is not active any more. */
 export async function insertKeys(
   owner: KeyOwner,
   rows: readonly KeyRow[],
@@ -320,10 +305,7 @@ export async function keysWithIds(
 const REMOVE_BY_PREFIX =
   'DELETE FROM api_keys WHERE prefix IN (SELECT value FROM json_each(?1)) RETURNING prefix'
 
-/**
- * Deletes keys by their prefixes, of any owner. Returns the prefixes that had a key (M3). `before` are
- * statements that belong to the change.
- */
+/** Deletes any owner's keys by prefix, after the statements `before`. Returns those that had a key (M3). */
 export async function removeKeysByPrefix(
   db: AccountDatabase,
   prefixes: readonly string[],

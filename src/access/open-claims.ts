@@ -99,9 +99,7 @@ const tenantIdOf = ({ tenantId }: Claim): string => (typeof tenantId === 'string
 
 const openClaimsOf = perInstance(() => new OpenClaims())
 
-/**
- * Remembers the claim of an open stream, so that it is confirmed together with others. The result forgets it.
- */
+/** Remembers the claim of an open stream, to confirm it together with others. The result forgets it. */
 export const rememberOpen = ({ instance }: Context, claim: Claim): (() => void) =>
   openClaimsOf(instance).add(claim)
 

@@ -125,10 +125,7 @@ function isExpected(before: FirstNoted, name: string, { moment, hasUsers }: Note
   return moment >= (before.confirmed ?? 0) && moment <= before.moment
 }
 
-/**
- * Whether a database was added after the last moment. It counts as new if it was never seen, or was there
- * before the first user (0).
- */
+/** Whether a database was added after the last moment: it was never seen, or came before any user (0). */
 function isNew({ moment, known }: FirstNoted, name: string): boolean {
   const since = known[name] ?? 0
   return moment === null || since === 0 || since > moment

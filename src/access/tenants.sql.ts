@@ -26,27 +26,18 @@ export type RecapFrequency = (typeof RECAP_FREQUENCIES)[number]
 /** The name of the audit log of the account. Without multi-tenancy there is only one log (Z1). */
 export const LOG_OF_ACCOUNT = ''
 
-/**
- * A tenant, with its settings and the version of its configuration. With multi-tenancy off, there is only the
- * implicit tenant.
- */
+/** Tenants, with their settings. With multi-tenancy off, there is only the implicit tenant. */
 export const tenants = sqliteTable(
   'tenants',
   {
     id: text('id').primaryKey(),
-    /**
-     * The customer's own identifier, accepted in `Tenant-ID` (T2). It is free again once the tenant is
-     * archived.
-     */
+    /** The customer's own identifier, as in `Tenant-ID` (T2). It is free again if the tenant is archived. */
     customerId: text('customer_id').notNull(),
     name: text('name').notNull(),
     status: text('status', { enum: TENANT_STATUSES }).notNull().default('active'),
     /** Counts the changes to the tenant's configuration; 0 means that nothing was ever configured. */
     configVersion: integer('config_version').notNull().default(0),
-    /**
-     * The random name of the last change that raised it. If D1's reply is lost, the change finds out by this
-     * name that it was stored.
-     */
+    /** The random name of the last change that raised it, by which a change without an answer finds out. */
     configChange: text('config_change'),
     controlRatio: real('control_ratio').notNull().default(0),
     recapFrequency: text('recap_frequency', { enum: RECAP_FREQUENCIES }).notNull().default('weekly'),
@@ -56,10 +47,7 @@ export const tenants = sqliteTable(
     linkSecret: text('link_secret'),
     /** Whether this is a copy in a database that is not the first one (B4). */
     isCopy: integer('is_copy').notNull().default(0),
-    /**
-     * How often the buckets that this database holds have changed (B3). A batch by an older directory is
-     * refused.
-     */
+    /** Counts the changes of the buckets held here (B3). A batch by an older directory is refused. */
     placement: integer('placement').notNull().default(0),
     /**
      * In a copy, JSON: the change of the configuration that it expects (`change`), and until when that may be
@@ -183,10 +171,7 @@ export async function isActive(db: TenantDatabase): Promise<boolean> {
 
 const ACTIVE_OR_CONFLICT = guardSql(`EXISTS (${ACTIVE})`)
 
-/**
- * A guard (see platform/guard.ts): holds while the tenant is active, so that nothing is stored for a tenant that is
- * being erased.
- */
+/** A guard: holds while the tenant is active, so that nothing is stored for one that is being erased. */
 export function tenantActive(db: TenantDatabase): Statement {
   return db.statement(ACTIVE_OR_CONFLICT, db.tenantId)
 }
@@ -203,9 +188,7 @@ const NAMED = `
   SELECT id FROM tenants WHERE (id = lower(?1) OR customer_id = ?1) AND status = 'active' AND ${IS_KNOWN}
   ORDER BY id = lower(?1) DESC LIMIT 1`
 
-/**
- * The id of the active tenant with this UUID or this identifier of the customer (T2). Null if there is none.
- */
+/** The id of the active tenant with this UUID or identifier of the customer, or null (T2). */
 export async function findTenantId(db: AccountDatabase, reference: string): Promise<string | null> {
   const [row] = await db.rows(db.statement(NAMED, reference))
   return row === undefined ? null : z.object({ id: z.string() }).parse(row).id
@@ -272,10 +255,7 @@ export const TENANT_EXISTS = 'EXISTS (SELECT 1 FROM tenants WHERE id = value ->>
 export const TENANT_ACTIVE = "EXISTS (SELECT 1 FROM tenants WHERE id = value ->> 0 AND status = 'active')"
 export const TENANT_ARCHIVED = "EXISTS (SELECT 1 FROM tenants WHERE id = value ->> 0 AND status = 'archived')"
 
-/**
- * Stores the new tenants that have a free `customerId`, and returns these. `after` are statements that belong
- * to the change.
- */
+/** Stores and returns the tenants with a free `customerId`. `after` are statements of the same change. */
 export async function insertTenants(
   db: AccountDatabase,
   tenants: readonly Pick<TenantRow, 'id' | 'customerId' | 'name'>[],
@@ -351,10 +331,7 @@ const ARCHIVE = `
   UPDATE tenants SET status = 'archived', updated = ?2
   WHERE id IN (SELECT value FROM json_each(?1)) AND status = 'active' AND id <> ?3 RETURNING id`
 
-/**
- * Archives tenants. Returns the ids of the tenants that it has archived. `before` and `after` are statements
- * that belong to the change.
- */
+/** Archives tenants. Returns the ids of those that were active. The statements belong to the change. */
 export async function archiveTenants(
   db: AccountDatabase,
   ids: readonly string[],

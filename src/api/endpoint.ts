@@ -28,10 +28,7 @@ export type ResponseSpec = {
   isEventStream?: boolean
 }
 
-/**
- * One operation of the wire contract. Its route, its validation, the type of its responses and its entry in
- * the OpenAPI document are all made from it.
- */
+/** An operation of the wire contract: it makes the route, the validation, the types and the OpenAPI entry. */
 export type OperationSpec = Entrance & {
   /** The contract's operation id, such as `metrics_event`. */
   id: string
@@ -48,9 +45,7 @@ export type OperationSpec = Entrance & {
   body?: z.ZodType
   /** Makes the warning about an unknown field, if the issues of this operation have further fields (O4). */
   warning?: (field: UnknownField, json: unknown) => FieldWarning
-  /**
-   * Whether its responses contain a secret, such as a key or a signed link. If so, no cache may store them.
-   */
+  /** Whether its responses contain a secret, such as a key or a signed link. No cache may store them then. */
   secret?: boolean
   /** The largest body in bytes; the default is 1 MiB (G2). */
   bodyLimit?: number
@@ -136,10 +131,7 @@ type Check = (given: RawRequest) => FieldError[] | Promise<FieldError[]>
 
 /** The parts that an operation adds to the stages of all operations. */
 export type Stage<F, S = Scope> = {
-  /**
-   * The id of the request's user, from the body or the path, unchecked. The key of another user is refused
-   * (K3).
-   */
+  /** The unchecked id of the request's user, in body or path. Another user's key is refused (K3). */
   subject?: (json: unknown, param: (name: string) => string) => unknown
   /**
    * Finds the resource that the path names, or throws 404. It runs before the validators, in the order of G2.
@@ -160,19 +152,14 @@ export type Stage<F, S = Scope> = {
   check?: (scope: S, given: RawRequest, found: F) => FieldError[] | Promise<FieldError[]>
 }
 
-/**
- * A schema that never fails. It returns the result of the given schema, so that errors can be collected (G3).
- */
+/** A schema that never fails: it returns the result of the given one, to collect all errors (G3). */
 const gathered = (schema: z.ZodType) =>
   z.unknown().transform((given): Parsed => ({ given, result: schema.safeParse(given) }))
 /** The same for the parts of a request that are always objects. */
 const gatheredObject = (schema: z.ZodType) =>
   z.looseObject({}).transform((given): Parsed => ({ given, result: schema.safeParse(given) }))
 
-/**
- * Validates each part of the request that the operation describes. An error in one part does not stop the
- * others.
- */
+/** Validates each described part of the request. An error in one part does not stop the others. */
 function validators(spec: OperationSpec): Handler[] {
   const keep = (target: Target) => (result: { data: unknown }, c: HonoContext<AppEnv>) => {
     const parsed = result.data
@@ -194,10 +181,7 @@ function isParsed(value: unknown): value is Parsed {
   return typeof value === 'object' && value !== null && 'given' in value && 'result' in value
 }
 
-/**
- * The request as the operation's schemas have parsed it. Throws a 422 that names every error of every part,
- * and the errors that the check finds (G3).
- */
+/** The parsed request. Throws a 422 with every error of every part, and those of the check (G3). */
 export async function validated<O extends OperationSpec>(
   _spec: O,
   c: HonoContext<AppEnv>,
@@ -279,9 +263,7 @@ const decodable: Handler = async (c, next) => {
   await next()
 }
 
-/**
- * The later stages, which all operations share: read the body, check the user, find the resource, validate.
- */
+/** The later stages of all operations: read the body, check the user, find the resource, validate. */
 export function stages<F, S>(
   spec: OperationSpec,
   { subject, find }: Stage<F, S>,

@@ -27,10 +27,7 @@ function size(origin: string, count: number | bigint): string | undefined {
   return unit && counted(Number(count), unit)
 }
 
-/**
- * The problem and how to fix it, for the errors that zod finds by itself. The message follows the field's
- * path (G2, G3).
- */
+/** The messages of zod's own errors: the problem, and how to fix it, after the field's path (G2, G3). */
 function fieldErrorMessage(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type': {
@@ -60,9 +57,7 @@ function fieldErrorMessage(issue: z.core.$ZodRawIssue): string | undefined {
 // Set once for all schemas: every schema is made of these fields, so no parse can miss it.
 z.config({ customError: fieldErrorMessage })
 
-/**
- * An optional field of a request: null counts as absent, because client libraries send it for undefined (U2).
- */
+/** An optional field of a request. Null is absent: client libraries send it for undefined (U2). */
 export function optional<S extends z.ZodType>(schema: S) {
   return schema.nullish().transform((value) => value ?? undefined)
 }
@@ -111,10 +106,7 @@ export function wholeNumber(min: number, max: number) {
     .meta({ type: 'integer' })
 }
 
-/**
- * A text of at most `max` characters. An unpaired surrogate, which UTF-8 can't encode, becomes U+FFFD, as it
- * would in storage.
- */
+/** A text of at most `max` characters. An unpaired surrogate becomes U+FFFD, as it would in storage. */
 export const text = (max: number) =>
   z
     .string()
@@ -173,10 +165,7 @@ const ADDRESS = z.regexes.html5Email.source
   .replaceAll('a-zA-Z0-9', String.raw`\p{L}\p{M}\p{N}\p{So}·・`)
   .replace(/^\^(.*)\$$/, String.raw`^(?:(?!.*(?:[\p{DI}\u2800\ufffc\ufffd\u{1d159}]|(?:^|[.@])\p{M}))$1)?$$`)
 
-/**
- * A user's email address (U1): a text that looks like one; only a delivery really tests it. `""` is allowed,
- * and means none.
- */
+/** A user's email address (U1). Only a delivery really tests it. `""` is allowed, and means none. */
 export const Email = z
   .string()
   .max(MOST_EMAIL_CHARACTERS)
@@ -240,10 +229,7 @@ const JsonObject = z.custom<object>(isRecord, {
   abort: false,
 })
 
-/**
- * Reads an object as a map, because `__proto__` and `constructor` are keys like any other (G5). Numbers and
- * booleans become their text (U1).
- */
+/** Reads a map, so that `__proto__` is a key like any other (G5). Numbers and booleans become text (U1). */
 function attributeMap<V extends string | null>(type: unknown, accepts: (value: unknown) => value is V) {
   const additionalProperties = { type, maxLength: MOST_ATTRIBUTE_CHARACTERS }
   return JsonObject.meta({ type: 'object', additionalProperties }).transform((object, context) => {
@@ -267,10 +253,7 @@ function attributeMap<V extends string | null>(type: unknown, accepts: (value: u
   })
 }
 
-/**
- * Whether a value becomes its text (U1). JSON can contain 1e400, which is parsed as infinite and has no text
- * in JSON.
- */
+/** Whether a value becomes its text (U1). JSON may have 1e400, which is infinite and has no text. */
 const isPlain = (value: unknown) =>
   typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))
 
@@ -286,10 +269,7 @@ export const NullableAttributeMap = attributeMap(
   (value): value is string | null => value === null || isAttributeValue(value),
 )
 
-/**
- * The attributes of an object that is read as far as possible, with values of any type; none if there are too
- * many (G3).
- */
+/** The readable attributes of an object, with values of any type; none if there are too many (G3). */
 export const ReadableAttributes = z
   .unknown()
   .optional()

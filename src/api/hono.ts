@@ -71,10 +71,7 @@ function contentful(status: number): ContentfulStatusCode {
   throw new Error(`unexpected status ${status}`)
 }
 
-/**
- * One of the Worker's assets (`scripts/lib/assets.mjs`), by its name. Throws if it is missing, so that no
- * cache keeps the failure.
- */
+/** An asset of the Worker (`scripts/lib/assets.mjs`). Throws if it is missing: no cache must keep that. */
 export async function readAsset(env: Pick<Bindings, 'ASSETS'>, name: string): Promise<Response> {
   const asset = await findAsset(env, name)
   if (!asset.ok) throw new Error(`The asset ${name} could not be read: status ${asset.status}.`)
@@ -115,10 +112,7 @@ function tenantOf(c: HonoContext<AppEnv>): string | null {
   return typeof claim?.tenantId === 'string' ? claim.tenantId : null
 }
 
-/**
- * Throws a TypeError if the bytes are not UTF-8. The run time's own decoding would write U+FFFD instead, and
- * could so give two users the same id (U1).
- */
+/** Throws a TypeError for bytes that are not UTF-8. U+FFFD instead could give two users one id (U1). */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
 /** The encodings of a body that are decoded (G2). `deflate` is the form of zlib. */

@@ -107,10 +107,7 @@ function withComponents(value: unknown, nameOf: (definition: string) => string):
   return Object.fromEntries(entries)
 }
 
-/**
- * Objects ignore unknown fields, and responses may get new ones. So the document forbids no further fields
- * (G3).
- */
+/** Objects ignore unknown fields, and responses may get new ones, so none are forbidden (G3). */
 function leaveOpen({ jsonSchema }: { jsonSchema: JsonSchema }): void {
   if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
   delete jsonSchema.propertyNames
@@ -125,10 +122,7 @@ function leaveOpen({ jsonSchema }: { jsonSchema: JsonSchema }): void {
   }
 }
 
-/**
- * The JSON schemas of one direction: the given schemas by their labels, and the named schemas that they refer
- * to.
- */
+/** The JSON schemas of one direction: the given ones by label, and the named ones that they refer to. */
 function describe(schemas: ReadonlyMap<string, z.ZodType>, io: 'input' | 'output') {
   const whole = z.toJSONSchema(z.object(Object.fromEntries(schemas)), {
     io,

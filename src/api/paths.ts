@@ -42,10 +42,7 @@ export function routedPath(request: Request, env: Bindings | undefined): string 
 
 type Route = Pick<App['routes'][number], 'method' | 'path'>
 
-/**
- * Is true if a path has the form of a route. A parameter of the route stands for any text but none, and `/*`
- * at its end for any further parts.
- */
+/** Whether a path fits a route. A parameter is any text but none, and `/*` at the end any further parts. */
 function fits(pattern: string, path: string): boolean {
   if (pattern.endsWith('/*')) return path.startsWith(pattern.slice(0, -1))
   const [wanted, given] = [pattern.split('/'), path.split('/')]

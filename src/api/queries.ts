@@ -6,9 +6,7 @@ import { MOST_IDS, MOST_SUMMARY_DAYS, PAGES } from '../lib/limits'
 import { AGGREGATIONS, dayOf, isCivilDate } from '../lib/zone'
 import { ConfigKey, DateField, rule } from './fields'
 
-/**
- * The parameters of a `z.custom`. After its error, zod still tests the rules between a query's fields (G3).
- */
+/** The parameters of a `z.custom` after whose error zod still tests rules between fields (G3). */
 const fieldError = (error: string) => ({ error, abort: false })
 
 /** A whole number in a query string, given once; the fallback if it is absent. */
@@ -87,10 +85,7 @@ export const ListQuery = z.object({
 /** The same for resources with keys: `key` limits the list to these keys (O1). */
 export const KeyedListQuery = ListQuery.extend({ key: KeysQuery.optional() })
 
-/**
- * The comma after a `key:value` pair in a list. The next pair must follow, with its key (G5) and its colon
- * (G6).
- */
+/** The comma after a `key:value` pair (G6): the next pair's key (G5) and colon follow it. */
 const BETWEEN_PAIRS = /, *(?=[a-zA-Z0-9_-]{1,255}:)/
 const PAIR = /^([a-zA-Z0-9_-]{1,255}):(.*)$/s
 
@@ -174,9 +169,7 @@ function readCursor(text: string): unknown {
   return JSON.parse(decoder.decode(base64url.decode(text)))
 }
 
-/**
- * The parameter `after`: the cursor of the page before. Its content, by this schema, is the end of that page.
- */
+/** The parameter `after`: a cursor whose content, by this schema, is the end of the page before. */
 export function cursorQuery<S extends z.ZodType>(schema: S) {
   return z.string('must be given once').transform((text, context): z.output<S> => {
     try {
@@ -225,20 +218,14 @@ export function longPage<Items, Cursor>(
   return { status: 200 as const, body: items, headers }
 }
 
-/**
- * A value of a query as texts, one for each repetition of the parameter. A single pair is given twice, so
- * that it is not split at a comma (G6).
- */
+/** A value of a query as texts, one for each repetition. A single pair is repeated: it is not split (G6). */
 function textsOf(value: unknown): readonly string[] {
   if (!(value instanceof Map)) return [String(value)]
   const pairs = [...value].map(([key, of]) => `${key}:${of}`)
   return pairs.length === 1 ? [...pairs, ...pairs] : pairs
 }
 
-/**
- * The header `Link` to the next page of a list: the requested address, with this query and a cursor (RFC
- * 8288, G1).
- */
+/** The header `Link` to the next page: the requested address with this query and cursor (RFC 8288, G1). */
 export function nextLink(
   { origin, path }: { origin: string | null; path: string },
   query: Readonly<Record<string, string | readonly string[]>>,

@@ -40,10 +40,7 @@ function meantBy(name: string, known: readonly string[]): string | null {
   return distance(given, nearest) <= most ? (byLetters.get(nearest) ?? null) : null
 }
 
-/**
- * The fields of a body that its schema does not know. Records with free keys, such as the values of
- * attributes, have no unknown fields.
- */
+/** The fields of a body that its schema does not know. Records with free keys have no unknown ones. */
 export function unknownFields(
   schema: z.core.$ZodType,
   json: unknown,

@@ -244,10 +244,7 @@ export async function deleteEntriesBefore(db: AccountDatabase, at: Instant): Pro
 /** The moment before which entries are no longer shown, and are deleted (Z1). */
 export const oldestKept = (now: Instant): Instant => instant(Math.max(0, now - AUDIT_LOG_DAYS * DAY))
 
-/**
- * Deletes entries of audit logs that are older than a year (Z1). Each call does a part, and the cron trigger
- * calls it.
- */
+/** Deletes a part of the entries that are older than a year (Z1). The cron trigger calls it. */
 export async function deleteOutdatedEntries(context: Context): Promise<void> {
   const now = (await readTestClock(context.db)) ?? systemNow()
   const { databases } = context

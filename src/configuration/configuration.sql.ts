@@ -110,10 +110,7 @@ const BOOSTS_OF_ALL = `
 
 type ConfigurationSource = { db: TenantDatabase; instance: Instance }
 
-/**
- * Reads a tenant's whole configuration, in one round trip and as of one version, and remembers it. Throws 404
- * if the tenant is gone.
- */
+/** Reads and remembers a tenant's configuration, in one round trip. Throws 404 if the tenant is gone. */
 export async function loadConfiguration(source: ConfigurationSource): Promise<Configuration> {
   const { db } = source
   const { tenantId } = db
@@ -159,10 +156,7 @@ export async function loadConfiguration(source: ConfigurationSource): Promise<Co
   return config
 }
 
-/**
- * The configuration at this version, or a later one: from memory if it has it, else from D1 in one round
- * trip.
- */
+/** The configuration at this version or a later one: from memory, else from D1 in one round trip. */
 export async function configurationAt(source: ConfigurationSource, version: number): Promise<Configuration> {
   const remembered = rememberedConfiguration(source)
   return remembered?.version === version ? remembered : loadConfiguration(source)

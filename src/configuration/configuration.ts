@@ -69,10 +69,7 @@ export async function presentConfiguration(context: TenantContext): Promise<Conf
   return config
 }
 
-/**
- * The same with the time of the test clock, if it is set, in the same round trip. The configuration is null
- * if the tenant is not active (T3, C1).
- */
+/** The same with the time of the test clock, if set. Null if the tenant is not active (T3, C1). */
 export async function presentState(
   context: TenantContext,
 ): Promise<{ config: Configuration | null; clock: Instant | null }> {
@@ -86,10 +83,7 @@ export async function presentState(
 const RAISE_VERSION =
   'UPDATE tenants SET config_version = config_version + 1, config_change = ?2 WHERE id = ?1'
 
-/**
- * Raises the version of a tenant's configuration; part of the batch that changes it. A change without a
- * request has no name.
- */
+/** Raises the version in the batch that changes a configuration. Without a request, a change has no name. */
 export function raiseVersion(db: TenantDatabase, change: string | null = null): Statement {
   return db.statement(RAISE_VERSION, db.tenantId, change)
 }

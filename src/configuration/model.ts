@@ -173,10 +173,7 @@ export function roomFor(kind: 'levels' | 'triggers' | 'boosts', { systems }: Pic
       : `There are at most ${MOST_RESOURCES} ${kind} in all points systems together. Delete some first.`
 }
 
-/**
- * A user's running totals, without the totals of deleted resources. They are filtered only if there are more
- * totals than resources.
- */
+/** Running totals without those of deleted resources, which exist only if there are more totals. */
 export function living<V>(
   totals: ReadonlyMap<string, V>,
   resources: readonly { id: string }[],

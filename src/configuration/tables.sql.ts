@@ -71,17 +71,13 @@ export const attributes = sqliteTable(
     type: text('type', { enum: ATTRIBUTE_TYPES }).notNull(),
     key: text('key').notNull(),
     name: text('name').notNull(),
-    /**
-     * The keys that may set it on users (K7): `user` for event attributes, for which it has no meaning.
-     */
+    /** The keys that may set it on users (K7). `user` for event attributes, where it has no meaning. */
     writableBy: text('writable_by', { enum: ATTRIBUTE_WRITERS }).notNull().default('user'),
   },
   (table) => [uniqueIndex('attributes_key').on(table.tenantId, table.type, table.key).where(living)],
 )
 
-/**
- * Achievements; which columns are filled depends on the trigger. Users' completions are in the users' rows.
- */
+/** Achievements; the trigger decides which columns are filled. Completions are in the users' rows. */
 export const achievements = sqliteTable(
   'achievements',
   {
@@ -102,18 +98,13 @@ export const achievements = sqliteTable(
     eventAttributes: jsonColumn('event_attributes', Filters).notNull(),
     /** The id of users' own counters for it. It changes when the achievement counts something else (A2). */
     counterId: text('counter_id').notNull(),
-    /**
-     * Whether all users' counters for it include the events that the log had when it was activated (A2, A4).
-     */
+    /** Whether all users' counters include the events of the log before its activation (A2, A4). */
     counted: integer('counted', { mode: 'boolean' }).notNull(),
   },
   (table) => [uniqueIndex('achievements_key').on(table.tenantId, table.key).where(living)],
 )
 
-/**
- * Stored counts, so that reads need not count rows (A5): of a tenant's users, and of the completions of each
- * achievement. WITHOUT ROWID.
- */
+/** Counts of users and of completions of achievements, so that no rows are counted (A5). WITHOUT ROWID. */
 export const tenantCounters = sqliteTable(
   'tenant_counters',
   {
@@ -125,10 +116,7 @@ export const tenantCounters = sqliteTable(
   (table) => [primaryKey({ columns: [table.tenantId, table.name] })],
 )
 
-/**
- * The configuration of leaderboards. The scores of each one are in its own object, which can be rebuilt from
- * the log.
- */
+/** Leaderboards. Their scores are in their own objects, which can be rebuilt from the log. */
 export const leaderboards = sqliteTable(
   'leaderboards',
   {
@@ -217,14 +205,9 @@ export const pointsTriggers = sqliteTable(
     blockIfOutOfPoints: integer('block_if_out_of_points', { mode: 'boolean' }).notNull(),
     /** The id of users' own counters for it. It changes when the trigger counts something else (P1). */
     counterId: text('counter_id').notNull(),
-    /**
-     * Counts the different forms in which the trigger was shown. An award names the form that fired (P10).
-     */
+    /** Counts the forms in which the trigger was shown. An award names the form that fired (P10). */
     version: integer('version').notNull(),
-    /**
-     * The moment from which a time trigger's ticks are counted, in milliseconds; null while it has no ticks
-     * (P4).
-     */
+    /** From when a time trigger's ticks are counted, in milliseconds; null while it has none (P4). */
     anchor: integer('anchor'),
   },
   (table) => [
@@ -261,17 +244,12 @@ export const pointsBoosts = sqliteTable(
     name: text('name').notNull(),
     /** First local date on which it applies. */
     start: text('start').notNull(),
-    /**
-     * Last local date on which it applies; `9999-12-31` if it has no end, so that a range of an index finds
-     * it.
-     */
+    /** Last local date on which it applies; `9999-12-31` if none, so that a range of an index finds it. */
     end: text('end').notNull(),
     multiplier: real('multiplier').notNull(),
     rounding: text('rounding', { enum: ROUNDINGS }).notNull(),
     userAttributes: jsonColumn('user_attributes', Filters).notNull(),
-    /**
-     * The last moment of it that webhooks were notified of: started, or finished; null if there is none (W6).
-     */
+    /** The last moment of it of which webhooks were notified; null if there is none (W6). */
     notified: text('notified', { enum: BOOST_MOMENTS }),
   },
   (table) => [
@@ -415,10 +393,7 @@ export const webhooks = sqliteTable(
     /** The types of events that it receives, each once, or `*` alone. */
     events: jsonColumn('events', Subscriptions).notNull(),
     status: text('status', { enum: SWITCH_STATUSES }).notNull(),
-    /**
-     * `whsec_` and base64. It signs deliveries, so it can't be stored as a hash. Empty after the webhook is
-     * deleted.
-     */
+    /** `whsec_` and base64. It signs, so it is no hash. Empty after the webhook is deleted. */
     secret: text('secret').notNull(),
     /** The secret before, and until when it signs too, in milliseconds. Null if there is none (W3). */
     previous: jsonColumn('previous_secret', PreviousSecret),

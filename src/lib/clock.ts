@@ -12,10 +12,7 @@ export const DAY = 24 * HOUR
 
 /* Offsets, in minutes by which local time is ahead of UTC. Events store them in this form (E8). */
 
-/**
- * The offset at which a date begins first. It decides when leaderboards, runs and boosts for everyone begin
- * (L7, L8, P5).
- */
+/** The offset at which a date begins first, and with it runs and boosts for everyone (L7, L8, P5). */
 export const FIRST_OFFSET = 14 * 60
 
 /**
@@ -64,10 +61,7 @@ export function dateOf(at: Instant): Date {
 /** A calendar duration, such as a month and two hours. */
 export type Duration = Temporal.Duration
 
-/**
- * Reads an ISO 8601 duration, such as `P1M` or `PT1.5H`; null if the text is not a duration. A duration may
- * be negative.
- */
+/** Reads an ISO 8601 duration, such as `P1M` or `-PT1.5H`; null if the text is not one. */
 export function parseDuration(text: string): Duration | null {
   try {
     return Temporal.Duration.from(text)
@@ -77,10 +71,7 @@ export function parseDuration(text: string): Duration | null {
   }
 }
 
-/**
- * The sign of an ISO 8601 duration that is too large to be read, such as `P99999999999Y`. Null if the text is
- * not a duration.
- */
+/** The sign of an ISO 8601 duration that is too large, such as `P99999999999Y`; null if it is not one. */
 export function signOfOversized(text: string): number | null {
   const small = text.replaceAll(/[.,]?\d+/g, (digits) => (/^\d/.test(digits) ? '1' : digits))
   return parseDuration(small)?.sign ?? null

@@ -43,10 +43,7 @@ export function fromMicros(total: Micros): number {
 export const ROUNDINGS = ['down', 'up', 'nearest'] as const
 export type Rounding = (typeof ROUNDINGS)[number]
 
-/**
- * Multiplies `points` (whole, positive) by all multipliers exactly, and rounds once (P5). The result is at
- * most 2^53 - 1.
- */
+/** Multiplies whole positive `points` exactly, and rounds once (P5). The result is at most 2^53 - 1. */
 export function multiply(points: number, multipliers: readonly number[], rounding: Rounding): number {
   let digits = BigInt(points)
   let scale = 0

@@ -21,20 +21,14 @@ export function firstIdAt(at: Instant): string {
   return `${time.slice(0, 8)}-${time.slice(8)}`
 }
 
-/**
- * Replaces the time of a UUID v7 with `at` and keeps its other bits. This is cheaper than making a new id for
- * each time.
- */
+/** A UUID v7 with the time `at` and the other bits of `id`. This is cheaper than a new id. */
 export function retimed(id: string, at: Instant): string {
   return `${firstIdAt(at)}${id.slice(13)}`
 }
 
 const NAMES = '6f1d3b7e-4c1e-5a52-9a0f-3d0c7b9e2f41'
 
-/**
- * A UUID v7 with the time `at`. Its other bits are a hash of the name, so the same moment and name always
- * give the same id.
- */
+/** A UUID v7 of a moment and the hash of a name: the same ones always give the same id. */
 export function namedId(at: Instant, name: string): string {
   const hashed = v5(name, NAMES)
   return retimed(`${hashed.slice(0, 14)}7${hashed.slice(15)}`, at)
@@ -64,10 +58,7 @@ export function bucketOf(tenantId: string, userId: string): number {
   return ((hash ^ (hash >>> 16)) >>> 0) % BUCKETS
 }
 
-/**
- * Orders texts by code points, as SQLite orders them by UTF-8 bytes. JavaScript's own order is that of
- * UTF-16.
- */
+/** Orders texts by code points, as SQLite does by UTF-8 bytes. JavaScript's own order is UTF-16's. */
 export function compareText(a: string, b: string): number {
   const length = Math.min(a.length, b.length)
   for (let i = 0; i < length; i += 1) {

@@ -12,10 +12,7 @@
 export const MOST_RESOURCES = 1_000
 /** The most attributes. Each may be in a user's row, with 6 kB at worst, and D1 limits a row to 2 MB. */
 export const MOST_ATTRIBUTES = 200
-/**
- * The most leaderboards that are active or scheduled. An event makes one call for each leaderboard that it
- * changes.
- */
+/** The most active or scheduled leaderboards. An event calls each one that it changes. */
 export const MOST_RUNNING_LEADERBOARDS = 100
 /** The most users on a leaderboard, or in each of its groups, which is also the default (L5). */
 export const MOST_PARTICIPANTS = 1_000
@@ -112,10 +109,7 @@ export const MOST_RANK_HISTORY = 100
 /** The most users of a ranking of streaks (S6). */
 export const MOST_RANKED_STREAKS = 100
 
-/**
- * A page of a leaderboard's ranking if the request names no size (L9). The largest page has all its
- * participants.
- */
+/** A page of a ranking if the request names no size (L9). The largest has all participants. */
 export const RANKING_PAGE = 10
 
 /** The largest page of each list, and the size of a page if the request names none. */
@@ -139,18 +133,12 @@ export const PAGES = {
 
 /** The most open streams of a leaderboard. A change is sent to all of them by one object, in one thread. */
 export const MOST_WATCHERS = 5_000
-/**
- * The most different visible parts of a leaderboard that are watched at once. Each is computed at most once a
- * second.
- */
+/** The most visible parts of a leaderboard watched at once, each computed at most once a second. */
 export const MOST_VIEWS = 1_000
 /** The same for parts that mix groups: each reads all scores of a run. */
 export const MOST_MIXED_VIEWS = 20
 
-/**
- * The most characters of the group of a stream, as JSON. The object notes it at the stream's socket, in at
- * most 16,384 bytes.
- */
+/** The most characters of a stream's group as JSON, in a note of at most 16,384 bytes at its socket. */
 export const MOST_GROUP_CHARACTERS = 7_000
 
 /* Logs of webhooks and notifications (W4, N4) */

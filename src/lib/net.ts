@@ -164,10 +164,7 @@ function tunnelled(bytes: number[]): AddressKind | null {
   return kindOf(new ipaddr.IPv4(bytes)) === null ? null : 'reserved'
 }
 
-/**
- * The URL of a permitted target, or the reason why it is refused. Messages show the reason after the field's
- * name.
- */
+/** The URL of a permitted target, or the reason against it, which messages show after the field's name. */
 export type Target = { url: string } | { refused: string }
 
 /** The targets that a deployment permits in addition to public https targets. */
@@ -237,10 +234,7 @@ export function targetOf(given: string, { loopbackAllowed, allowed }: TargetRule
 
 const refused = (why: string): Target => ({ refused: why })
 
-/**
- * The problem with a host, or null. The host is as `URL` writes it: addresses have one form, and names are in
- * lower-case ASCII.
- */
+/** The problem with a host, or null. The host is as `URL` writes it: one form, in lower-case ASCII. */
 function hostError(host: string): HostError | null {
   const ipv6 = /^\[(.*)\]$/.exec(host)?.[1]
   const isIpv4 = /^\d+(\.\d+){3}$/.test(host)

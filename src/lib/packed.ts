@@ -27,10 +27,7 @@ export function utf8Bytes(text: string): number {
 /** The size of a value as JSON, in bytes. */
 export const jsonBytes = (value: unknown): number => utf8Bytes(JSON.stringify(value) ?? '')
 
-/**
- * Splits items into packs of at most `most` bytes, in their order. An item that is larger is a pack of its
- * own.
- */
+/** Splits items, in order, into packs of at most `most` bytes. A larger item is a pack of its own. */
 export function packsOf<T>(items: readonly T[], most: number, bytesOf: (item: T) => number): T[][] {
   const all: T[][] = []
   let bytes = most
@@ -46,9 +43,7 @@ export function packsOf<T>(items: readonly T[], most: number, bytesOf: (item: T)
   return all
 }
 
-/**
- * The first of these packs: the first items that together have at most `most` bytes, or the first item alone.
- */
+/** The first of these packs: the first items of at most `most` bytes together, or the first alone. */
 export function firstPack<T>(items: readonly T[], most: number, bytesOf: (item: T) => number): T[] {
   let bytes = 0
   const end = items.findIndex((item, index) => {

@@ -1,9 +1,6 @@
 import { type Instant, instant } from './clock'
 
-/**
- * The machine's time. All other code gets `now` as an argument: if the test clock is set, `now` is another
- * time (C1).
- */
+/** The machine's time. Other code gets `now` as an argument: a test clock shows another time (C1). */
 export function systemNow(): Instant {
   return instant(Date.now())
 }

@@ -90,10 +90,7 @@ export function periodsBefore(start: number, count: number, frequency: Aggregati
 export const periodEnd = (start: number, frequency: Aggregation): number =>
   frequency === 'monthly' ? nextPeriod(start, frequency) - 1 : start + (frequency === 'weekly' ? 6 : 0)
 
-/**
- * All zones change their offset at a full quarter of an hour in UTC, so an offset is valid for the whole
- * quarter.
- */
+/** All zones change their offset at a full quarter of an hour in UTC, so it is valid that long. */
 const QUARTER = 15 * MINUTE
 /** Offsets in minutes by `zone|quarter of an hour`. */
 const offsets = new BoundedMap<string, number>(2_000)
@@ -107,10 +104,7 @@ type Named = {
 /** Names by their spelling in any letter case. IANA has about 600 names. */
 const named = new BoundedMap<string, Named>(1_000)
 
-/**
- * The zone of a name; null if it is not the name of an IANA time zone. An offset such as `+02:00` is not one
- * (U1).
- */
+/** The zone of a name; null if it is no IANA time zone. An offset such as `+02:00` is none (U1). */
 function zoneNamed(given: string): Named | null {
   const known = named.get(given)
   if (known !== undefined) return known
@@ -131,10 +125,7 @@ function zoneNamed(given: string): Named | null {
 /** Whether this is the name of an IANA time zone, in any letter case (U1). */
 export const isZone = (name: string): boolean => zoneNamed(name) !== null
 
-/**
- * A zone's name in IANA's letter case: `Europe/Paris` for `europe/paris`. An alias such as `Asia/Calcutta` is
- * kept (U1).
- */
+/** A zone's name in IANA's letter case: `Europe/Paris` for `europe/paris`. An alias stays (U1). */
 export const spelledZone = (name: string): string => zoneNamed(name)?.name ?? name
 
 /** The run time's one name for all aliases of a zone: the same for `Asia/Calcutta` and `Asia/Kolkata`. */
@@ -174,9 +165,7 @@ export const timeOfDay = (at: number, utcOffset: number): number =>
 /** The moment at which a local day begins at an offset. */
 export const dayBegins = (day: number, utcOffset: number): Instant => instant(day * DAY - utcOffset * MINUTE)
 
-/**
- * The moment at which a date begins in a zone. If midnight is skipped, it is the first moment that exists.
- */
+/** The moment at which a date begins in a zone: the first that exists, if midnight is skipped. */
 export function startOfDay(date: CivilDate, zone: string): Instant {
   return instant(Temporal.PlainDate.from(date).toZonedDateTime(zone).epochMilliseconds)
 }

@@ -13,10 +13,7 @@ export const resource = () => ({
   tenantId: text('tenant_id').notNull(),
   created: integer('created').notNull(),
   updated: integer('updated').notNull(),
-  /**
-   * When it was deleted, in milliseconds; null if it is not deleted. The row stays, because history refers to
-   * its id (G5).
-   */
+  /** When it was deleted, in milliseconds, or null. The row stays: history refers to its id (G5). */
   deleted: integer('deleted'),
 })
 
@@ -173,10 +170,7 @@ type Numbered = 'metrics' | 'points_systems' | 'points_triggers' | 'points_level
 export const numberOf = (table: Numbered, id: string): string =>
   `(SELECT r.no FROM (SELECT id, no FROM ${table}) r WHERE r.id = ${id})`
 
-/**
- * The SQL of a resource's id. `no` is the SQL of its number, in which columns named `id` or `no` need the
- * name of their table.
- */
+/** The SQL of a resource's id by that of its number. Columns `id` or `no` in it need their table's name. */
 export const idOf = (table: Numbered, no: string): string =>
   `(SELECT r.id FROM (SELECT id, no FROM ${table}) r WHERE r.no = ${no})`
 

@@ -116,10 +116,7 @@ export type Context = {
   began: Instant
   /** The origin of the request's address, such as `https://example.com`; null if there is no request. */
   origin: string | null
-  /**
-   * The requested path, percent-encoded, under the base that the caller used (G1); empty if there is no
-   * request.
-   */
+  /** The requested path, percent-encoded, under the caller's base (G1); empty without a request. */
   path: string
   env: Bindings
   variables: Variables

@@ -196,10 +196,7 @@ export class AccountDatabase {
     return this.#route?.isOther ?? false
   }
 
-  /**
-   * Drizzle's query builder over this database. Its queries are sent by `batch`, so that their rows are
-   * counted.
-   */
+  /** Drizzle's query builder. Its queries are sent by `batch`, so that their rows are counted. */
   get orm(): DrizzleD1Database {
     this.#orm ??= drizzle(this.#connection.d1)
     return this.#orm

@@ -57,10 +57,7 @@ const Variables = z.object({
   BATCH_LOG_DAYS: days.optional(),
   /** Load the demo configuration into an empty database. */
   DEMO: onOff.default('off'),
-  /**
-   * Development only: where `npm start` exchanges the one-time code of its link to the console. Only the
-   * machine itself is allowed.
-   */
+  /** Development only: where `npm start`, on the same machine, exchanges the code of its console link. */
   CONSOLE_SIGN_IN: z
     .string()
     .regex(/^http:\/\/127\.0\.0\.1:\d{1,5}\/$/, 'is set by npm start alone. Remove it')
@@ -151,10 +148,7 @@ const parsed = new WeakMap<Bindings, Variables>()
 /** The variables that are set. An empty one counts as not set. */
 const setIn = (env: object) => Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
 
-/**
- * The checked variables. An ADMIN_API_KEY that is too short counts as not set. Throws a ZodError that names a
- * wrong variable.
- */
+/** The checked variables. A too short ADMIN_API_KEY is left out. A ZodError names a wrong variable. */
 export function variables(env: Bindings): Variables {
   let found = parsed.get(env)
   if (found === undefined) {

@@ -47,10 +47,7 @@ const USERS_UNCHANGED = guardSql(`
     SELECT iid || ':' || seq FROM users u WHERE u.tenant_id = ?1
       AND u.id = asked.value ->> 0), '') <> asked.value ->> 1)`)
 
-/**
- * A guard: holds while all of these users are as read: with the same `iid` and `seq`, or absent if `was` is
- * null.
- */
+/** A guard: holds while users have this `iid` and `seq`, or are absent if `was` is null. */
 export function usersUnchanged(
   db: TenantDatabase,
   users: readonly { id: string; was: { iid: string; seq: number } | null }[],

@@ -1,9 +1,6 @@
 import type { Cost } from './database'
 
-/**
- * The fields of a log line about a problem, besides `level`. None of them is a secret, or an id that a tenant
- * has given a user.
- */
+/** The fields of a log line about a problem. None is a secret, or an id that a tenant gave a user. */
 export type Problem = {
   error: string
   requestId?: string
@@ -20,10 +17,7 @@ export type Problem = {
   deadLetter?: 'outbox' | 'repairs' | 'unknown'
 }
 
-/**
- * Writes a log line about a problem, as JSON. `warn`: Laurel repairs it by itself. `error`: something failed
- * that should not fail.
- */
+/** Logs a problem as JSON. `warn`: Laurel repairs it by itself. `error`: it should not have failed. */
 export function logProblem(level: 'warn' | 'error', problem: Problem): void {
   console[level](JSON.stringify({ level, ...problem }))
 }

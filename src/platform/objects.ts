@@ -50,10 +50,7 @@ export function migrate(storage: TableStorage, steps: Steps): number {
 
 type Value = string | number | null
 
-/**
- * Statements on an object's own SQLite. All methods are synchronous. Calls without an await between them are
- * one transaction.
- */
+/** Synchronous statements on an object's SQLite. Without an await between, they are one transaction. */
 export class Sql {
   readonly #storage: TableStorage
   /** Rows written since this was made. An index entry is a row too. */

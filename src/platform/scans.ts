@@ -74,9 +74,7 @@ export class ScanTurns {
   readonly #lease: number
   readonly #shortLease: number
 
-  /**
-   * The leases are the maximum times without a sign of life, in ms: while a request reads, and before that.
-   */
+  /** The leases are the longest times without a sign of life, in ms: while reading, and before that. */
   constructor(lease = LEASE, shortLease = SHORT_LEASE) {
     this.#lease = lease
     this.#shortLease = shortLease
@@ -141,9 +139,7 @@ export type Asked<T> = {
   tenantId: string
   /** Scans with the same name read the same data. */
   name: string
-  /**
-   * Does the scan, and calls `pause` before each statement. `hasWaited`: the scan could not begin at once.
-   */
+  /** Does the scan, calling `pause` before each statement. `hasWaited`: it could not begin at once. */
   read: (pause: Pause, hasWaited: boolean) => Promise<T>
   /** Whether a request that arrived after the beginning of the scan may get the result too. */
   mayBeOlder: (result: T) => boolean
@@ -267,10 +263,7 @@ export class SharedScans<T> {
   }
 }
 
-/**
- * A result that was counted over more users or scores than this is kept and served again, and for how long,
- * in milliseconds (P11).
- */
+/** A result counted over more users or scores than this is served again, for so many ms (P11). */
 export const KEPT_ABOVE = 10_000
 export const KEPT_FOR = MINUTE
 

@@ -17,9 +17,7 @@ export type TenantStatus = (typeof tenants.$inferSelect)['status']
 /** The data that the table of due work needs about a kind. */
 export type WorkKind = {
   kind: DueKind
-  /**
-   * The statuses of the tenant in which the work is done. In other statuses it waits. The default is active.
-   */
+  /** The statuses of the tenant in which the work is done; active by default. In others it waits. */
   while?: readonly TenantStatus[]
   /**
    * When the test clock is removed, this work finds its new time by itself, so `capDueTimes` leaves it
@@ -43,17 +41,11 @@ export const dueWork = sqliteTable(
   {
     tenantId: text('tenant_id').notNull(),
     kind: text('kind').$type<DueKind>().notNull(),
-    /**
-     * The subject of the work, such as an id; the kind defines its form. Empty if a tenant has the kind only
-     * once.
-     */
+    /** What the work is about, such as an id; its kind says the form. Empty if a tenant has the kind once. */
     subject: text('subject').notNull(),
     /** In milliseconds, by the service's clock. */
     dueAt: integer('due_at').notNull(),
-    /**
-     * How often the work was asked for. If this has changed after a step, the work was asked for again
-     * meanwhile.
-     */
+    /** How often it was asked for. If that changed during a step, it was asked for again meanwhile. */
     asked: integer('asked').notNull().default(0),
     /** JSON: the progress of the work; null if it has not begun. */
     progress: text('progress'),
@@ -217,10 +209,7 @@ export function followEarliest<const T extends string>(
 /** A subquery: when the work of the kind ?2 and the subject ?3 is due. Null if it does not exist. */
 export const DUE_AT = '(SELECT due_at FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3)'
 
-/**
- * A subquery: when the first work of some kinds is due. Null if there is none. `kinds` is a list of
- * parameters, such as `?5, ?6`.
- */
+/** A subquery: when work of some kinds is due first, or null. `kinds` are parameters: `?5, ?6`. */
 export const firstDueOf = (kinds: string): string =>
   `(SELECT min(due_at) FROM due_work WHERE tenant_id = ?1 AND kind IN (${kinds}))`
 
@@ -431,10 +420,7 @@ const RESTART = [
   'UPDATE due_work SET due_at = min(due_at, ?1) WHERE kind = ?2',
 ] as const
 
-/**
- * Restarts the sweeps of all tenants that have passed `now`, and makes all sweeps due by then. For a clock
- * that went back (C1).
- */
+/** Restarts all sweeps that have passed `now`, and makes all due by then: a clock went back (C1). */
 export function restartSweeps(db: AccountDatabase, kind: DueKind, now: Instant): Statement[] {
   return RESTART.map((sql) => db.statement(sql, now, kind))
 }

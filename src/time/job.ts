@@ -39,10 +39,7 @@ type JobDefinition<P> = WorkKind & {
   of: 'users' | 'tenant'
   /** The form of its progress, if it keeps any. */
   progress?: z.ZodType<P>
-  /**
-   * Does a step in guarded batches, and stores when the next one is due. A step that is repeated does
-   * nothing.
-   */
+  /** Does a step in guarded batches, and stores when the next one is due. A repeated step does nothing. */
   step(context: TenantContext, work: Work<P>, when: When): Promise<void>
 }
 
@@ -68,10 +65,7 @@ export type Workplace = {
 export type Jobs = {
   /** In order of priority, for work that is due at the same moment. */
   list: readonly Job[]
-  /**
-   * Called before each step while a test clock is moved, for each database: sends the messages
-   * that were stored before.
-   */
+  /** Called for each database before a step of a moving test clock: sends the messages stored before. */
   beforeStep(context: TenantContext, by: Instant): Promise<void>
   /** Called once the steps are done, for each database. */
   afterwards(context: TenantContext, now: Instant): Promise<void>

@@ -107,10 +107,7 @@ const CAP_DUE_TIMES = `
   UPDATE due_work SET due_at = ?1, asked = asked + 1
   WHERE kind NOT IN (SELECT value FROM json_each(?2)) AND due_at > ?1`
 
-/**
- * Makes all work of all tenants due by a moment, except kinds that keep their time. For a clock that went
- * back (C1).
- */
+/** Makes all tenants' work due by a moment, except kinds that keep their time: a clock went back (C1). */
 export function capDueTimes(db: AccountDatabase, kinds: readonly WorkKind[], by: Instant): Statement {
   const kept = kinds.filter(({ keepsItsTime }) => keepsItsTime).map(({ kind }) => kind)
   return db.statement(CAP_DUE_TIMES, by, JSON.stringify(kept))
@@ -125,10 +122,7 @@ export function scheduleAll(db: AccountDatabase, kind: DueKind, at: Instant): St
   return db.statement(SCHEDULE_ALL, kind, at)
 }
 
-/**
- * The same for work that has progress and was due later. `meta.changes` is the number of these pieces of
- * work.
- */
+/** The same for work with progress that was due later. `meta.changes` is how much that was. */
 export function scheduleBegun(db: AccountDatabase, kind: DueKind, at: Instant): Statement {
   return db.statement(`${SCHEDULE_ALL} AND due_at > ?2 AND progress IS NOT NULL`, kind, at)
 }

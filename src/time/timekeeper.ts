@@ -42,10 +42,7 @@ export async function wakeForPurge(context: Pick<Context, 'env'>, tenantId: stri
   )
 }
 
-/**
- * Makes the tenant's Timekeeper set its alarm for the work that is due first. Never throws: the cron trigger
- * does the same (C2).
- */
+/** Makes the Timekeeper set its alarm for the first due work. Never throws: cron does the same (C2). */
 export function ensureAlarm(context: Pick<Context, 'env'>, tenantId: string): Promise<void> {
   return callTimekeeper(tenantId, timekeeperOf(context, tenantId).wake(tenantId, 0))
 }
@@ -86,10 +83,7 @@ export async function catchUpAll(context: Context, jobs: Jobs, from: Instant, to
   for (const result of results) if (result.status === 'rejected') throw result.reason
 }
 
-/**
- * Wakes the Timekeepers that have work now or soon; the cron trigger does this (C2). Their alarms do the
- * work.
- */
+/** Wakes the Timekeepers with work now or soon, for the cron trigger (C2). Their alarms do the work. */
 export async function wakeAll(context: Context, jobs: Jobs): Promise<void> {
   const now = (await readTestClock(context.db)) ?? systemNow()
   await ofEachTenant(

@@ -42,9 +42,7 @@ const PAGES = [
   unsubscribeRoutes,
 ]
 
-/**
- * The HTTP side of the Worker, over the memory of one isolate. Two apps share nothing except the database.
- */
+/** The HTTP side of the Worker, over the memory of one isolate. Two apps share only the database. */
 export function createApp(instance: Instance): App {
   const app = newApp({ getPath: (request, options) => routedPath(request, options?.env) })
 

@@ -39,10 +39,7 @@ type Step = {
   make: (scope: Scope, config: Configuration, today: CivilDate) => Promise<unknown>
 }
 
-/**
- * Each step is one change of the configuration, and may refer to earlier steps. The last one completes the
- * demo.
- */
+/** Each step is one change of the configuration, after earlier steps. The last completes the demo. */
 const STEPS: readonly Step[] = [
   {
     isDone: ({ attributes }) => attributes.length > 0,
@@ -81,10 +78,7 @@ export const hasDemo = ({ variables }: Pick<Context, 'variables'>): boolean =>
 /** Enters the tenant of the demo as an admin, for work without a request and its key. */
 export const enterDemo = (ctx: Context): Promise<Scope> => enterAs(ctx, 'DEMO', IMPLICIT_TENANT_ID)
 
-/**
- * Whether the demo must still be loaded: nothing was ever configured, except the first steps of the demo
- * itself.
- */
+/** Whether the demo must still be loaded: nothing but its first steps was ever configured. */
 export function isDemoDue(ctx: Pick<Context, 'variables'>, config: Configuration): boolean {
   const done = STEPS.map(({ isDone }) => isDone(config))
   const first = done.indexOf(false)
@@ -99,9 +93,7 @@ export function isDemoDue(ctx: Pick<Context, 'variables'>, config: Configuration
   )
 }
 
-/**
- * Loads the demo, unless something else was configured. Continues an earlier attempt that was interrupted.
- */
+/** Loads the demo, unless something else was configured. Goes on with an interrupted attempt. */
 export async function loadDemo(scope: Scope): Promise<void> {
   const config = await configurationOf(scope)
   if (!isDemoDue(scope, config)) return
@@ -120,10 +112,7 @@ const at = (scope: Scope, { version }: Configuration): Scope => ({
   tenant: { ...scope.tenant, configVersion: version },
 })
 
-/**
- * Adds the items of the demo that are not in the configuration: users with events, keys, a pause, and a
- * webhook with a delivery.
- */
+/** Adds what is not in the configuration: users, events, keys, a pause, a webhook with a delivery. */
 async function populate(scope: Scope, config: Configuration, today: CivilDate): Promise<void> {
   for (const { id, ...profile } of demo.users()) await identifyUser(scope, id, profile)
   await acceptBatch(scope, demo.events())

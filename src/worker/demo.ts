@@ -39,10 +39,7 @@ export const metrics = () =>
     { key: 'demo-quizzes', name: 'Quizzes passed (unused)', units: 'quizzes' },
   ])
 
-/**
- * A day counts for a streak with a lesson or ten minutes. A new user has one freeze, and earns another one
- * each week.
- */
+/** A lesson or ten minutes make a day. A new user has one freeze, and earns another one each week. */
 export const streaks = () =>
   UpdateStreakSettingsRequest.parse({
     metrics: [
@@ -54,10 +51,7 @@ export const streaks = () =>
 
 type IdOf = (key: string) => string
 
-/**
- * The ids that the demo refers to: of attributes, metrics, achievements and points systems. Throws for an
- * unknown key.
- */
+/** The ids of attributes, metrics, achievements and systems of the demo. Throws for an unknown key. */
 export function idsOf({ attributes, metrics, achievements, systems }: Configuration): IdOf {
   const ids = new Map(
     [...attributes, ...metrics, ...achievements, ...systems].map(({ key, id }) => [key, id]),

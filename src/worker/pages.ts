@@ -55,10 +55,7 @@ async function problemOf(ctx: Context): Promise<string | null> {
 const configurationOfTenant = ({ db, instance }: Context, { id, configVersion }: Tenant) =>
   configurationAt({ db: db.of(id), instance }, configVersion)
 
-/**
- * The address of the page's own files. It contains the version of the viewer, so that browsers may cache the
- * files for ever.
- */
+/** The address of the page's files. The viewer's version is in it, so browsers may cache for ever. */
 const VIEWER = `/docs/${devDependencies['swagger-ui-dist']}`
 const START = '/docs/start.js'
 
@@ -69,17 +66,11 @@ const FILES = [
 ]
 
 const APPLICATION = { name: 'Application', url: '/v1/openapi.json' }
-/**
- * Without JavaScript the page is the same on every host, so it needs an address with the same response on
- * every host (G1).
- */
+/** For the page without JavaScript, which is the same on every host: an address that also is (G1). */
 const APPLICATION_ANYWHERE = '/api/openapi.json'
 const ADMIN = { name: 'Admin', url: '/admin/v1/openapi.json' }
 
-/**
- * The page can load only from this server, even if the viewer tries more. The viewer needs inline styles and
- * `data:` images.
- */
+/** The page loads only from this server, whatever the viewer tries; it needs inline styles and `data:`. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -120,10 +111,7 @@ const headers = (type: string, cache = 'no-cache') => ({
   'referrer-policy': 'no-referrer',
 })
 
-/**
- * `GET /docs`: both OpenAPI documents as a page to read and to try out. It needs no key, and uses only assets
- * of the Worker.
- */
+/** `GET /docs`: both OpenAPI documents to read and try out. Needs no key, and only the Worker's assets. */
 export function docsRoutes(app: App): void {
   app.get('/docs', (c) =>
     c.body(PAGE, 200, { ...headers('text/html; charset=utf-8'), 'content-security-policy': POLICY }),

@@ -26,10 +26,7 @@ type FieldNotes = {
    * schema is named `webhook <type>`.
    */
   of: readonly (string | RegExp)[]
-  /**
-   * Descriptions by the path of the field: names with dots between them. Lists, maps and alternatives add
-   * nothing to a path.
-   */
+  /** Descriptions by path: names with dots between them. Lists, maps and alternatives add nothing. */
   fields: Readonly<Record<string, string>>
 }
 
@@ -41,10 +38,7 @@ export type Chapter = {
   fields?: readonly FieldNotes[]
 }
 
-/**
- * A placeholder for an id in the demo. The Worker fills it in when it serves the document
- * (`src/worker/demo-load.ts`).
- */
+/** A placeholder for an id in the demo, which the Worker fills in (`src/worker/demo-load.ts`). */
 export const demo = (kind: DemoKind, name: string): string => `demo:${kind}:${name}`
 
 /** A placeholder for the date `days` days after today, in UTC. It is filled in like an id. */
@@ -187,10 +181,7 @@ type Described = { document: OpenApiDocument; used: ReadonlySet<string> }
 
 const fieldNote = (schema: string, path: string): string => `${schema}.${path}`
 
-/**
- * Adds descriptions and examples to a document. A field without a note gets no description;
- * `test/unit/reference.test.ts` finds it.
- */
+/** Adds descriptions and examples. A field without a note fails `test/unit/reference.test.ts`. */
 export function describe(document: OpenApiDocument, chapters: readonly Chapter[]): Described {
   const groups = chapters.flatMap(({ fields = [] }) => fields)
   const operations = new Map(chapters.flatMap(({ operations: notes = {} }) => Object.entries(notes)))

@@ -17,10 +17,7 @@ export type Issue = {
 /** The item of an issue: `index` on create, else `id`, or `key` if the item names that (G7, O1). */
 type About = { index: number } | { id: string; boostId?: string } | { key: string }
 
-/**
- * The issue of an item that was not done. The message has one sentence about the problem, and one about how
- * to fix it (G7).
- */
+/** The issue of an item that was not done: one sentence on the problem, and one on how to fix it (G7). */
 export const issueOf = (about: About, message: string): Issue => ({ ...about, severity: 'error', message })
 
 /** The issue of an id that no resource has. `what` is the kind with its article, such as `a metric`. */
@@ -99,10 +96,7 @@ export class Draft<R extends Keyed> {
     return this.list.filter(({ id }) => !this.#before.has(id))
   }
 
-  /**
-   * The resources that existed before and have changed. `revised` returns the same object if nothing has
-   * changed.
-   */
+  /** Those that existed before and have changed. `revised` keeps the object if nothing has changed. */
   get changed(): R[] {
     return this.list.filter((one) => this.#before.has(one.id) && this.#before.get(one.id) !== one)
   }
@@ -120,10 +114,7 @@ export class Draft<R extends Keyed> {
   }
 }
 
-/**
- * Creates a resource for each item. `make` returns the resource, or the reason why it can't be created, which
- * becomes an issue (G7).
- */
+/** Creates a resource for each item, by `make`. A text instead of one is the issue of the item (G7). */
 export function createEach<I, R extends Keyed>(
   draft: Draft<R>,
   items: readonly I[],
@@ -200,9 +191,7 @@ export function updateEach<I extends ItemName, R extends Keyed>(
   return { updated, issues: [...issues, ...warnings] }
 }
 
-/**
- * Deletes the named resources, each once. `problem` returns the reason why one can't be deleted, or null.
- */
+/** Deletes the named resources, each once. `problem` says why one can't be deleted, or null. */
 export function deleteEach<R extends Keyed>(
   draft: Draft<R>,
   { ids = [], keys = [] }: Names,

@@ -69,10 +69,7 @@ type Created = { created: readonly unknown[] }
 const PAGE = 'The page, oldest first.'
 const EACH = 'The result of each item.'
 
-/**
- * The endpoints that every admin resource has: list, create, update, delete, get (G7). With `account`, the
- * resources are of the whole account (T2).
- */
+/** The five endpoints of an admin resource (G7). With `account`, it is of the whole account (T2). */
 export function resourceEndpoints<const P extends Parts, F>(
   parts: P & { account?: false },
   verbs: Verbs<P, Scope, F>,

@@ -152,10 +152,7 @@ export const presentSystem = ({ systems }: Configuration, idOrKey: string): Syst
 type AnyWrite = Write<Keyed, unknown>
 type AnySpec = Spec<Fields, Keyed, unknown, Item, Item, Item, Item, object> & { list: keyof Listed }
 
-/**
- * Declares a kind of admin resource. `list` names the list in the configuration, or in a points system, that
- * has the resources.
- */
+/** Declares a kind of admin resource. `list` names its list in the configuration or in a points system. */
 export function defineResource<F extends Fields, K extends keyof Listed, X = undefined>(
   spec: { list: K } & Spec<
     F,

@@ -61,10 +61,7 @@ export function storeDraft(
   ]
 }
 
-/**
- * Deletes the resources that have one of these ids in a column, since what they refer to is deleted in the same
- * batch (G9).
- */
+/** Deletes the resources with one of these ids in a column: what they refer to is deleted too (G9). */
 export function deleteWith(
   { db, tenant, now }: Scope,
   table: ResourceTable,

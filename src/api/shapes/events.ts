@@ -17,16 +17,10 @@ export const EventRequest = z
   })
   .meta({ id: 'EventRequest' })
 
-/**
- * The readable fields of an event whose shape is wrong, so that one 422 can name their errors too (G3). It is
- * never stored.
- */
+/** What can be read of an event of a wrong shape, to name more errors in one 422 (G3). Never stored. */
 export const ReadableEvent = readable({ user: ReadableUser, attributes: ReadableAttributes })
 
-/**
- * The key that makes an event count once (E4). Bytes that are not UTF-8 arrive as U+FFFD, so different keys
- * would become equal.
- */
+/** The key that makes an event count once (E4). Bytes that are not UTF-8 would arrive as equal keys. */
 export const IdempotencyKey = z
   .string()
   .min(1)
@@ -101,10 +95,7 @@ export const MetricResponse = z
 
 export const MetricsResponse = z.array(MetricResponse)
 
-/**
- * The parts of an event summary, of a metric or of points: the change in each, and the running total at its
- * end (P12).
- */
+/** The parts of a summary of events or points: each one's change, and the total at its end (P12). */
 export const EventSummaryResponse = z
   .array(z.object({ date: DateResponse, total: z.number(), change: z.number() }))
   .meta({ id: 'EventSummaryResponse' })

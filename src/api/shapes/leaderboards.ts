@@ -21,10 +21,7 @@ export const TimeOfDay = z.string().regex(/^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5]
 /** The statuses that the application interface shows. It hides inactive leaderboards (L7). */
 const ShownStatus = z.enum(LEADERBOARD_STATUSES).exclude(['inactive'])
 
-/**
- * A leaderboard as configured, with its present status (L7). The singular `breakdownAttribute` is
- * the first of the plural (G10).
- */
+/** A leaderboard with its present status (L7). `breakdownAttribute` is the first of the plural (G10). */
 export const LeaderboardResponse = z
   .object({
     id: z.string(),
@@ -133,10 +130,7 @@ export const UserLeaderboardResponseWithHistory = UserLeaderboardResponse.extend
 /** Whether to list finished leaderboards too. */
 export const LeaderboardsQuery = z.object({ includeFinished: booleanQuery(false) })
 
-/**
- * The run, the group and the page of rankings (L2, L6, L9). The default and the maximum of `limit` depend on
- * the leaderboard.
- */
+/** The run, group and page of rankings (L2, L6, L9). `limit` also depends on the leaderboard. */
 export const LeaderboardQuery = z
   .object({
     offset: integerQuery({ min: -INT32_MAX, max: INT32_MAX, fallback: 0 }),
@@ -150,10 +144,7 @@ export const LeaderboardQuery = z
     rule('offset', 'must not be negative without userId. Pass userId too, or count from rank 1'),
   )
 
-/**
- * A query with the wrong shape, with all fields that can be read. The attributes are null if they can't be
- * read (G3).
- */
+/** What can be read of a query of a wrong shape; null for attributes that can't be (G3). */
 export const ReadableLeaderboardQuery = z.object({
   limit: LeaderboardQuery.shape.limit.catch(undefined),
   userAttributes: LeaderboardQuery.shape.userAttributes.nullable().catch(null),

@@ -34,9 +34,7 @@ export const PointsSummaryQuery = z.object({ userAttributes: UserAttributesQuery
 /** The names of a time trigger's units in the application interface (G10). */
 const TIME_UNIT_SHOWN = { hours: 'hour', days: 'day' } as const satisfies Record<TimeUnit, string>
 
-/**
- * The fields that only some types of triggers have, with the names of the resources that they refer to (G10).
- */
+/** The fields of only some types of triggers, with the names of the resources in them (G10). */
 const typedFields = {
   achievementId: z.string().optional(),
   metricId: z.string().optional(),
@@ -88,10 +86,7 @@ export const PointsBoost = z
   })
   .meta({ id: 'PointsBoost' })
 
-/**
- * An award, with its trigger and boosts as they were when it was made (P10). A correction has a type and no
- * trigger (V5).
- */
+/** An award, with trigger and boosts as they were then (P10). A correction has a type instead (V5). */
 export const PointsAward = z
   .object({
     id: z.string(),

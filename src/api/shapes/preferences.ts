@@ -82,10 +82,7 @@ export const UpdateUserPreferencesRequest = z
   .object({ notifications: optional(NotificationPreferences), streak: optional(StreakPreferences) })
   .meta({ id: 'UpdateUserPreferencesRequest' })
 
-/**
- * The readable fields of a change whose shape is wrong, so that one 422 can name their errors too (G3). It is
- * never stored.
- */
+/** What can be read of a change of a wrong shape, to name more errors in one 422 (G3). Never stored. */
 export const ReadablePreferences = readable({
   streak: readable({ metrics: ReadableMetrics }),
 })
@@ -121,10 +118,7 @@ export const PreferencesChangeMessage = z.object({
     .optional(),
 })
 
-/**
- * A user's preferences as served. While personalisation is off, the streak fields that need it are left out
- * (U7).
- */
+/** A user's preferences. Without personalisation, the streak fields that need it are left out (U7). */
 export function preferencesResponse(
   config: Configuration,
   { notifications, streak }: Preferences,

@@ -13,10 +13,7 @@ import { integerQuery } from '../queries'
 
 export const StreakFrequency = z.enum(STREAK_FREQUENCIES).meta({ id: 'StreakFrequency' })
 
-/**
- * A streak. The dates are null if the length is 0. The freeze fields are present only while freezes are on
- * (S5).
- */
+/** A streak. Dates are null without length, and there are freeze fields only while freezes are on (S5). */
 export const BaseStreakResponse = z
   .object({
     length: z.int32(),
@@ -37,10 +34,7 @@ export const MetricEventStreakResponse = BaseStreakResponse.extend({ extended: z
   id: 'MetricEventStreakResponse',
 })
 
-/**
- * A user's streak with the time of its last extension, its last periods (oldest first), and its pauses (S5,
- * S6).
- */
+/** A streak with the time of its last extension, its last periods (oldest first) and pauses (S5, S6). */
 export const StreakResponse = BaseStreakResponse.extend({
   extended: Timestamp.nullable(),
   streakHistory: z.array(
@@ -63,10 +57,7 @@ export const BulkStreakResponse = z
 /** The number of periods of history (S6). */
 export const StreakQuery = z.object({ historyPeriods: integerQuery({ min: 1, ...PAGES.streakHistory }) })
 
-/**
- * The users with the requested streaks. The parameter is repeated and never split at commas, since ids may
- * contain commas (S6).
- */
+/** The users of the streaks: a repeated parameter, never split at commas, which ids may have (S6). */
 export const StreaksQuery = z.object({
   userIds: z
     .custom<string | string[]>((given) => given !== undefined, 'must be user ids, and is missing')
@@ -129,10 +120,7 @@ export function streakResponse(
   }
 }
 
-/**
- * The first day of the history that `wholeStreakResponse` returns: `historyPeriods` periods, up to the one
- * that contains the moment.
- */
+/** The first day of the history of `wholeStreakResponse`: of `historyPeriods` periods up to the moment. */
 export function historyBegins(
   config: Configuration,
   tz: string | null,

@@ -246,10 +246,7 @@ async function store(scope: AccountScope, owner: KeyOwner, made: readonly Made[]
   for (const row of rows) rememberKey(scope, row.prefix, recordOf(row))
 }
 
-/**
- * A page of the tenant's application keys, oldest first, without their secrets (G7). Throws 429 like any scan
- * (P11).
- */
+/** A page of application keys, oldest first, without secrets (G7). Throws 429 like any scan (P11). */
 export async function listApplicationKeys(
   scope: Scope,
   { userId, ...page }: z.output<typeof ApplicationKeyListQuery>,
@@ -314,9 +311,7 @@ export function deleteApplicationKeys(scope: Scope, ids: readonly string[]) {
   return remove(scope, applicationKeys(scope), ids, 'an application key')
 }
 
-/**
- * The user that a request for a token names; null if it names none. Throws 404 if there is no such user (K6).
- */
+/** The user of a request for a token; null if it names none. Throws 404 for an unknown user (K6). */
 export async function tokenUser({ databases, tenant }: Scope, json: unknown): Promise<TokenUser | null> {
   const named = NamedUser.safeParse(json)
   if (!named.success) return null
@@ -328,9 +323,7 @@ export async function tokenUser({ databases, tenant }: Scope, json: unknown): Pr
 
 const NamedUser = CreateUserTokenRequest.pick({ userId: true })
 
-/**
- * Makes a token for a user, and stores nothing (K6). Throws 422 if the deployment has no secret for tokens.
- */
+/** Makes a token for a user, and stores nothing (K6). Throws 422 without a secret for tokens. */
 export async function createUserToken(
   { variables, now }: Scope,
   { userId, scope, ttl }: z.output<typeof CreateUserTokenRequest>,

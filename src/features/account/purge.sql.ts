@@ -96,9 +96,7 @@ const ROWS_OF_TENANT = tablesPurgedIn('rows').map(({ name, key, isLong }) => {
   }
 })
 
-/**
- * Deletes the next rows of all tables that are found by the tenant. Returns whether these were the last ones.
- */
+/** Deletes the next rows of all tables found by the tenant. Returns whether these were the last ones. */
 export async function removeTenantRows(db: TenantDatabase): Promise<boolean> {
   const results = await db.batch([
     removeWork(db, ['purge', 'erasure'], SHORT),
@@ -120,18 +118,12 @@ const CONFIGURATION = tablesPurgedIn('configuration').map(({ name }) => ({
   remove: `DELETE FROM ${name} WHERE no > ?2 AND no <= ?3 AND tenant_id = ?1`,
 }))
 
-/**
- * The progress of removing the configuration: the index of the table, and the number of the last row that was
- * read.
- */
+/** How far the configuration is removed: index of the table, and number of the last row that was read. */
 export type Walked = { table: number; no: number }
 
 const Walk = z.object({ last: z.number().nullable(), count: z.number() })
 
-/**
- * Deletes the tenant's next rows of the configuration, among the next rows of all tenants. Returns the
- * progress; null at the end.
- */
+/** Deletes the tenant's among the next rows of the configuration. Returns the progress; null at the end. */
 export async function removeConfiguration(db: TenantDatabase, from: Walked): Promise<Walked | null> {
   let { table, no } = from
   for (let walked = 0; walked < WALK; ) {
@@ -163,10 +155,7 @@ const isAny = (table: string) => `EXISTS (SELECT 1 FROM ${table} WHERE tenant_id
 const LEFT = ['users', 'api_keys', ...ROWS_OF_TENANT.map(({ name }) => name)].map(isAny).join(' OR ')
 const NOTHING_LEFT = guardSql(`NOT (${LEFT})`)
 
-/**
- * Deletes the tenant itself, and the work of erasing it. Throws a conflict if rows arrived while the rest was
- * deleted.
- */
+/** Deletes the tenant itself, and the work of erasing it. A conflict if rows arrived meanwhile. */
 export async function removeTenant(db: TenantDatabase): Promise<void> {
   await db.batch([
     db.statement(NOTHING_LEFT, db.tenantId),
@@ -179,10 +168,7 @@ export async function removeTenant(db: TenantDatabase): Promise<void> {
 
 const REMOVE_COPY = 'DELETE FROM tenants WHERE id = ?1 AND is_copy = 1'
 
-/**
- * Deletes the copy of the tenant in a database that is not the first one. Throws a conflict if rows arrived
- * while the rest was deleted.
- */
+/** Deletes the tenant's copy in a further database. A conflict if rows arrived meanwhile. */
 export async function removeCopy(db: TenantDatabase): Promise<void> {
   await db.batch([
     db.statement(NOTHING_LEFT, db.tenantId),

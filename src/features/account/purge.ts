@@ -51,10 +51,7 @@ export function beginPurge(
   )
 }
 
-/**
- * Erases a tenant again that was erased before the database was brought back, if it is there again (M3). Its
- * Timekeeper does the rest.
- */
+/** Erases a tenant again that a restore has brought back (M3). Its Timekeeper does the rest. */
 async function purgeAgain(context: Context, tenantId: string, now: Instant): Promise<void> {
   const archived = repository.archive(context.db.of(tenantId))
   if (await beginPurge(context, tenantId, now, [archived])) await wakeForPurge(context, tenantId)

@@ -12,9 +12,7 @@ import { listenerStatements } from '../notifications/schedule'
 const ControlRatio = z.number().min(0).max(100)
 const RecapFrequency = z.enum(RECAP_FREQUENCIES)
 
-/**
- * A tenant's settings. `controlRatio` is the percentage of new users who go into the control group (T4, U5).
- */
+/** A tenant's settings. `controlRatio`: the percentage of new users in the control group (T4, U5). */
 export const Settings = z
   .object({ controlRatio: ControlRatio, recapFrequency: RecapFrequency })
   .meta({ id: 'Settings' })

@@ -211,10 +211,7 @@ async function deliveriesOf(scope: AccountScope, names: readonly string[]): Prom
 
 const endpoint = endpointsOf('admin')
 
-/**
- * The endpoints of the state of the service (G12), and of the features for a key (G13). `jobs` are all kinds of work that
- * can be due.
- */
+/** The endpoints of the service's state (G12) and of a key's features (G13). `jobs` are all jobs. */
 export const statusEndpoints = (jobs: Jobs): Endpoint[] => [
   endpoint(
     'GET /status',

@@ -77,9 +77,7 @@ const PurgeQuery = z.object({
 /** A tenant in a response. */
 type TenantResponse = z.infer<typeof AdminTenant>
 
-/**
- * Throws 422 unless multi-tenancy is on. Without it there is one implicit tenant, and nothing to manage (T1).
- */
+/** Throws 422 unless multi-tenancy is on: there is nothing to manage about one implicit tenant (T1). */
 function requireTenants({ variables }: AccountScope): void {
   if (variables.MULTI_TENANCY === 'on') return
   throw errors.unprocessable(
@@ -103,10 +101,7 @@ async function findTenant(scope: AccountScope, id: string): Promise<TenantRespon
   return tenantResponse(found)
 }
 
-/**
- * Creates tenants. It is an issue if `customerId` belongs to an active tenant, or is another tenant's UUID
- * (G5, T2).
- */
+/** Creates tenants. An issue if `customerId` is an active tenant's, or another tenant's UUID (G5, T2). */
 async function createTenants(
   scope: AccountScope,
   items: z.output<typeof CreateTenantsRequest>,
@@ -158,10 +153,7 @@ async function updateTenants(
   return { updated, issues }
 }
 
-/**
- * Archives tenants for good. From the next request on their keys don't work, and no work of theirs falls due.
- * Their data stays (T3).
- */
+/** Archives tenants for good: keys and work stop with the next request, and their data stays (T3). */
 async function archiveTenants(scope: AccountScope, ids: readonly string[]) {
   const { db, now } = scope
   const known = await repository.findTenants(db, ids)

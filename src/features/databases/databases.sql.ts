@@ -223,10 +223,7 @@ const StateRow = z.object({
   known: json(z.record(z.string(), z.number())),
 })
 
-/**
- * The facts about a tenant that the mover needs. `work` is null if no moves were asked for, and none are
- * under way.
- */
+/** What the mover needs to know of a tenant. `work` is null if no moves were asked for or are under way. */
 export type State = {
   status: z.infer<typeof StateRow>['status']
   /** The version of the configuration. */
@@ -375,10 +372,7 @@ const SWITCH = `
   ON CONFLICT DO UPDATE SET version = excluded.version, places = excluded.places,
     placements = excluded.placements, moving = NULL`
 
-/**
- * The switch: from then on the directory leads to the new database. Throws a conflict if the configuration
- * has changed.
- */
+/** The switch: the directory leads to the new database. A conflict if the configuration has changed. */
 export async function switchTo(
   first: AccountDatabase,
   tenantId: string,

@@ -122,10 +122,7 @@ export class Databases {
     })
   }
 
-  /**
-   * All databases that may have messages of a tenant, which are sent from there: those that hold users, and
-   * the first one.
-   */
+  /** The databases that may have messages of a tenant to send: those that hold users, and the first. */
   async ofAllMessages(tenantId: string): Promise<TenantDatabase[]> {
     const holders = await this.usersOf(tenantId).holders()
     const first = holders.some(({ name }) => name === FIRST) ? [] : [this.home(tenantId)]
@@ -145,10 +142,7 @@ export class Databases {
     this.#parts.directories.delete(tenantId)
   }
 
-  /**
-   * The tenant's directory, as this instance remembers it, else from the first database. With one database
-   * nothing is read.
-   */
+  /** The directory in memory, else from the first database. With one database nothing is read. */
   async #directoryOf(tenantId: string): Promise<Directory> {
     if (this.others.length === 0) return UNSPREAD
     const { directories } = this.#parts
@@ -188,10 +182,7 @@ export class Databases {
     return new TenantDatabase(first, testClock, tenantId, { send, hasOthers: true })
   }
 
-  /**
-   * A database as one directory knows it. It waits for changes of the configuration, but not for moves: then
-   * it throws the refusal.
-   */
+  /** A database as one directory knows it. Waits for changes of the configuration, but throws for moves. */
   #fixed(tenantId: string, name: string, directory: Directory): TenantDatabase {
     if (this.others.length === 0) return this.home(tenantId)
     const send = async (statements: readonly Statement[]) => {

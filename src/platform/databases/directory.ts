@@ -96,20 +96,14 @@ const isPlaced = (tenant: string, wanted: string, without: string): string => `(
 export const placedOrRefused = (tenant: string, wanted: string, without: string): string =>
   `CASE WHEN ${isPlaced(tenant, wanted, without)} THEN 1 ELSE ${MISPLACED} END`
 
-/**
- * SQL: true if the row of a tenant that exists is still placed as in the sender's directory. `wanted` is the
- * parameter `PLACEMENT`.
- */
+/** SQL: whether an existing tenant is placed as in the sender's directory. `wanted` is `PLACEMENT`. */
 export const stillPlaced = (wanted: string): string => `(${wanted} IS NULL OR (placement = ${wanted}
     AND changing IS NULL AND NOT EXISTS (SELECT 1 FROM test_clock WHERE changing IS NOT NULL)))`
 
 const PLACED = `
   SELECT ${placedOrRefused('t', '?2', '?3')} FROM (SELECT 1) LEFT JOIN tenants t ON t.id = ?1`
 
-/**
- * The guard of a batch of a tenant, if there are several databases and no statement of the batch checks the
- * placement itself.
- */
+/** The guard of a tenant's batch with several databases, unless a statement checks the placement. */
 export const placed = (tenantId: string): Statement => ({
   sql: PLACED,
   params: [tenantId, PLACEMENT, PLACEMENT_WITHOUT_TENANT],
