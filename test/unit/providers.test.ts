@@ -8,8 +8,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { exportPKCS8, generateKeyPair, jwtVerify } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { cloudflareEmail, resendEmail } from '../../src/features/notifications/providers/email'
-import { AccessTokenCache, apnsPush, fcmPush } from '../../src/features/notifications/providers/native'
-import { expoPush, providerOf } from '../../src/features/notifications/providers/push'
+import {
+  AccessTokenCache,
+  apnsPush,
+  expoPush,
+  fcmPush,
+  providerOf,
+} from '../../src/features/notifications/providers/push'
 import { listening, stop } from '../helpers/listening'
 import { present, START } from '../helpers/time'
 

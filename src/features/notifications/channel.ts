@@ -1,3 +1,4 @@
+import type { NotificationChannel } from '../../configuration/enumerations'
 import type { Instant } from '../../lib/clock'
 import { dayIn, periodStart } from '../../lib/zone'
 import type { TenantContext } from '../../platform/context'
@@ -6,13 +7,18 @@ import { logProblem } from '../../platform/log'
 import type { UserState } from '../../rules/state'
 import { removeDeviceTokens } from '../../store/users/devices.sql.ts'
 import type { Attempt, ChannelAdapter, OutgoingMessage } from '../../webhooks/delivery/messages'
-import { type Channel, type Notification, notificationIn, type PushNotification } from './notification'
-import { cloudflareEmail, type EmailPort, resendEmail } from './providers/email'
-import { accessTokensOf, apnsPush, fcmPush } from './providers/native'
-import { expoPush, type PushPort, type PushResult, providerOf } from './providers/push'
+import { isReachable, type Notification, notificationIn, type PushNotification } from './notification.rules'
+import { cloudflareEmail, type EmailPort, resendEmail, textOfHtml } from './providers/email'
+import {
+  accessTokensOf,
+  apnsPush,
+  expoPush,
+  fcmPush,
+  type PushPort,
+  type PushResult,
+  providerOf,
+} from './providers/push'
 import { readUsers } from './schedule.sql.ts'
-import { textOfHtml } from './templates/plain-text.rules'
-import { isReachable } from './templates.rules'
 
 const UNWANTED = 'the user does not want this any more'
 const NO_DEVICE = 'the user has none of these devices any more'
@@ -46,7 +52,7 @@ const UNSENT: Attempt = { kind: 'unsent', error: 'unsent: no provider' }
 const UNREAD: Attempt = { kind: 'failed', status: null, error: 'the user could not be read' }
 
 /** Sends a tenant's notifications by the providers in the deployment's variables, as configured now (N4). */
-export function notificationAdapter(context: TenantContext, channel: Channel): ChannelAdapter {
+export function notificationAdapter(context: TenantContext, channel: NotificationChannel): ChannelAdapter {
   const email = channel === 'email' ? emailPort(context) : null
   return {
     // Most devices replace a push message that arrives twice; the others show it twice. An email must not

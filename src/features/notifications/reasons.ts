@@ -21,11 +21,10 @@ import {
   splitIntoEntries,
 } from '../../webhooks/outbox/outbox'
 import { bytesOfEntries } from '../../webhooks/outbox/outbox.sql.ts'
-import type { Due, Reason, RecapReason } from './notification'
+import { type Due, type Reason, type RecapReason, templatesFor } from './notification.rules'
 import { absence, isInDanger, isSentByWebhook, recapPeriod, type Slot, timetableOf } from './schedule.rules'
 import { activeBetween, gainsBetween, streakPasts } from './schedule.sql.ts'
 import { type MessageBuilder, messageBuilderOf } from './templates/render'
-import { templatesFor } from './templates.rules'
 
 /**
  * All messages to a user for one reason: to webhooks, and by the user's open channels (N1, N5). The same

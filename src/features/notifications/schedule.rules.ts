@@ -1,3 +1,4 @@
+import type { NotificationType } from '../../configuration/enumerations'
 import type { Configuration } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
 import { type Aggregation, dayIn, LAST_DAY, nextPeriod, periodStart } from '../../lib/zone'
@@ -15,8 +16,7 @@ import {
   UTC,
 } from '../../webhooks/outbox/notifications.rules'
 import { listens } from '../../webhooks/outbox/outbox'
-import type { NotificationType } from './notification'
-import { type Addressee, userWants } from './templates.rules'
+import { type Addressee, userWants } from './notification.rules'
 
 export type Scheduled = (typeof SCHEDULED)[number]
 

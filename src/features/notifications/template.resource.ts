@@ -8,9 +8,9 @@ import { freeKey, templateKey } from '../../configuration/keys.rules'
 import { notificationTemplates } from '../../configuration/tables.sql.ts'
 import { instant, iso } from '../../lib/clock'
 import { MOST_TEMPLATE_CHARACTERS, MOST_TITLE_CHARACTERS } from '../../lib/limits'
+import { templateProblem, titleIn } from './notification.rules'
 import { listenerStatements } from './schedule'
 import { type Form, parseLiquid } from './templates/liquid'
-import { templateProblem, titleIn } from './templates.rules'
 import { giveLinkSecret } from './unsubscribe.routes'
 
 const NotificationType = z.enum(NOTIFICATION_TYPES)

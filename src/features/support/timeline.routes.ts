@@ -13,7 +13,7 @@ import type { UserState } from '../../rules/state'
 import { triggerForms } from '../../store/awards.sql.ts'
 import { findUser } from '../../store/users/find-user'
 import { deliveryQueueOf } from '../../webhooks/delivery/queue'
-import { entryOf } from '../notifications/log'
+import { entryOf } from '../notifications/notifications.routes'
 import { AwardExplanation, AwardExplanationParams, explain, findExplained } from './award-explanation'
 import {
   type AskedWindow,

@@ -17,11 +17,10 @@ import type { UserState } from '../../../rules/state'
 import { parseUser, userStatement } from '../../../store/users/users.sql.ts'
 import type { Attempt } from '../../../webhooks/delivery/messages'
 import { notificationAdapter } from '../channel'
-import { type Notification, notificationIn } from '../notification'
+import { isReachable, type Notification, notificationIn, titleIn, userWants } from '../notification.rules'
+import { textOfHtml } from '../providers/email'
 import { providerOf } from '../providers/push'
 import { template } from '../template.resource'
-import { isReachable, titleIn, userWants } from '../templates.rules'
-import { textOfHtml } from './plain-text.rules'
 import { composer, sampleReason } from './render'
 
 /** The user for the preview of a template. */

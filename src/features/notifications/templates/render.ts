@@ -1,4 +1,5 @@
 import { streakResponse } from '../../../api/shapes/streaks'
+import type { NotificationType } from '../../../configuration/enumerations'
 import type { Configuration, Template } from '../../../configuration/model'
 import { type Instant, iso } from '../../../lib/clock'
 import { fromMicros } from '../../../lib/decimal'
@@ -11,12 +12,11 @@ import type {
   Due,
   Notification,
   NotificationReason,
-  NotificationType,
   RecapReason,
-} from '../notification'
+} from '../notification.rules'
+import { inLowerCase } from '../providers/email'
 import { linkSecretOf, newLinkSecret, unsubscribeToken } from '../unsubscribe.routes'
 import { type Parsed, parseLiquid, RenderError, renderLiquid } from './liquid'
-import { inLowerCase } from './plain-text.rules'
 
 /** An achievement for tenants that have none. */
 const INVENTED = {
