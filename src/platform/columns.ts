@@ -185,6 +185,24 @@ export const LOGS = {
 export type Log = (typeof LOGS)[keyof typeof LOGS]
 
 /**
+ * SQL: a recursive list `used` of the numbers of the metrics or points systems in the log of a user. The
+ * index finds each next one. The last number is null. `iid` is the SQL of the user's id as bytes.
+ */
+export const numbersIn = ({ log, no }: Log, iid: string): string => `
+  used (no) AS (
+    SELECT min(${no}) FROM ${log} WHERE user_iid = ${iid}
+    UNION ALL SELECT (SELECT min(l.${no}) FROM ${log} l WHERE l.user_iid = ${iid} AND l.${no} > used.no)
+      FROM used WHERE used.no IS NOT NULL)`
+
+/** The same in the logs of the users of a list `chunk`. `columns` are those of the chunk, `iid` among them. */
+export const numbersOfEach = ({ log, no }: Log, name: string, columns: string): string => `
+  ${name} (${columns}, no) AS (
+    SELECT ${columns}, (SELECT min(l.${no}) FROM ${log} l WHERE l.user_iid = chunk.iid) FROM chunk
+    UNION ALL SELECT ${columns}, (
+      SELECT min(l.${no}) FROM ${log} l WHERE l.user_iid = ${name}.iid AND l.${no} > ${name}.no)
+      FROM ${name} WHERE ${name}.no IS NOT NULL)`
+
+/**
  * The maximum number of rows of a log that one statement reads, if the number is known before. D1 reads this
  * many in one or two seconds, and ends a statement after 30.
  */

@@ -11,7 +11,7 @@ const { integerQuery, UserAttributesQuery } = await import('../../src/api/querie
 const { splitKey } = await import('../../src/access/credentials')
 const { parseLiquid } = await import('../../src/features/notifications/templates/liquid')
 const { providerOf } = await import('../../src/features/notifications/providers/push')
-const { textOfHtml } = await import('../../src/features/notifications/providers/email')
+const { textOfHtml } = await import('../../src/features/notifications/templates/plain-text.rules')
 const { targetOf } = await import('../../src/lib/net')
 
 const integer = integerQuery({ min: 0, max: 9, fallback: 0 })

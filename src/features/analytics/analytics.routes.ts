@@ -1,5 +1,6 @@
-import type * as z from 'zod'
+import * as z from 'zod'
 import { endpointsOf, ok } from '../../api/endpoint'
+import { DateField, DateResponse, IdOrKey, Timestamp } from '../../api/fields'
 import { byIdOrKey } from '../../api/resources/drafts.rules'
 import { configurationOf } from '../../configuration/configuration'
 import type { Achievement, Configuration, Leaderboard, Metric, System } from '../../configuration/model'
@@ -7,33 +8,134 @@ import { definitionOf } from '../../leaderboards/board'
 import { asked as askedOf } from '../../leaderboards/leaderboards'
 import { isoOrNull } from '../../lib/clock'
 import { fromMicros, micros } from '../../lib/decimal'
-import { utcDay } from '../../lib/zone'
+import { throwIfInvalid } from '../../lib/errors'
+import { MOST_SUMMARY_DAYS } from '../../lib/limits'
+import { type CivilDate, civilDateOfDay, dayOf, utcDay } from '../../lib/zone'
 import type { Scope } from '../../platform/context'
 import {
   activeIn,
+  byDay,
+  byDayAnd,
   KEPT_AFTER,
   LONGEST_WINDOW,
   retentionOf,
   runningSums,
   STREAK_CLASSES,
+  sumsBy,
   WINDOWS,
 } from './analytics.rules'
 import { readUpdated } from './counting'
-import type { FigureRow } from './figures.sql.ts'
-import * as schemas from './series'
-import {
-  type AchievementAnalytics,
-  type AnalyticsOverview,
-  byDay,
-  type LeaderboardAnalytics,
-  type MetricAnalytics,
-  type PointsAnalytics,
-  type Query,
-  rangeOf,
-  read,
-  rowsOf,
-  sumsBy,
-} from './series'
+import { type Asked, type FigureRow, readFigures } from './figures.sql.ts'
+
+/** The resource in the path. */
+const AnalyticsParams = z.object({ key: IdOrKey })
+
+/** The local dates of the figures, from the first one to the last one (I1). */
+const AnalyticsQuery = z.object({ from: DateField.optional(), to: DateField.optional() })
+
+const Count = z.int().min(0)
+const Sum = z.number()
+const byKey = <S extends z.ZodType>(value: S) => z.record(z.string(), value)
+
+/** When the figures were last brought up to date; null if that was never done. */
+const updated = Timestamp.nullable()
+
+/** An answer with a row for each date. */
+const series = <S extends z.ZodRawShape>(id: string, row: S) =>
+  z.object({ updated, series: z.array(z.object({ date: DateResponse, ...row })) }).meta({ id })
+
+const Kept = z.object({ users: Count, kept: Count })
+const Retention = z.object({ users: Count, d1: Kept, d7: Kept, d30: Kept })
+
+/** The figures of all users (I1). */
+const AnalyticsOverview = series('AnalyticsOverview', {
+  newUsers: Count,
+  activeUsers: Count,
+  events: Count,
+  points: byKey(Sum),
+  achievements: Count,
+})
+  .extend({
+    active: z.object({ day: Count, week: Count, month: Count }),
+    retention: z.object({ control: Retention, others: Retention }),
+    streaks: z.array(z.object({ from: Count, to: Count.nullable(), users: Count })),
+  })
+  .meta({ id: 'AnalyticsOverview' })
+
+/** The figures of a metric (I2). */
+const MetricAnalytics = series('MetricAnalytics', { events: Count, total: Sum, activeUsers: Count })
+
+/** The figures of a points system (I2). */
+const PointsAnalytics = series('PointsAnalytics', {
+  added: Sum,
+  byTrigger: byKey(Sum),
+  byLevel: byKey(Count),
+})
+
+/** The figures of a leaderboard (I2). */
+const LeaderboardAnalytics = series('LeaderboardAnalytics', { participants: Count })
+
+/** The figures of an achievement (I2). */
+const AchievementAnalytics = series('AchievementAnalytics', { completions: Count })
+
+/** The number of dates if `from` is left out. */
+const DEFAULT_DAYS = 30
+
+/** The dates of a request. */
+type Query = z.output<typeof AnalyticsQuery>
+
+/** Local days, from the first one to the last one. */
+type Range = { first: number; last: number }
+
+/**
+ * The days of a request. Without `to`, they end today (UTC); without `from`, there are 30. Throws 422 if they
+ * are in the wrong order or too many (I1).
+ */
+function rangeOf({ now }: Scope, { from, to }: Query): Range {
+  const last = to === undefined ? utcDay(now) : dayOf(to)
+  const first = from === undefined ? last - DEFAULT_DAYS + 1 : dayOf(from)
+  const end = to === undefined ? `today, ${civilDateOfDay(last)}, if to is left out` : 'to'
+  if (first > last)
+    throwIfInvalid([{ path: 'from', message: `must not be after ${end}. Pass an earlier date` }])
+  if (last - first > MOST_SUMMARY_DAYS) {
+    const message = `must be at most ${MOST_SUMMARY_DAYS} days before ${end}. Ask for several shorter periods`
+    throwIfInvalid([{ path: 'from', message }])
+  }
+  return { first, last }
+}
+
+/**
+ * The figures of a request by their names, those without a name in their order, and when they were last
+ * brought up to date.
+ */
+async function read<const Names extends Readonly<Record<string, Asked>>>(
+  scope: Scope,
+  asked: Names,
+  others?: readonly Asked[],
+): Promise<{
+  updated: string | null
+  rows: { [Name in keyof Names]: FigureRow[] }
+  others: FigureRow[][]
+}>
+async function read(
+  { databases, tenant, now }: Scope,
+  asked: Readonly<Record<string, Asked>>,
+  others: readonly Asked[] = [],
+) {
+  const names = Object.keys(asked)
+  const [updated, lists] = await Promise.all([
+    readUpdated(databases, tenant.id, now),
+    readFigures(databases, tenant.id, [...Object.values(asked), ...others]),
+  ])
+  const rows = Object.fromEntries(names.map((name, nth) => [name, lists[nth] ?? []]))
+  return { updated: isoOrNull(updated), rows, others: lists.slice(names.length) }
+}
+
+/** One row for each day. */
+function rowsOf<Row>({ first, last }: Range, row: (day: number) => Row): (Row & { date: CivilDate })[] {
+  const days = Array.from({ length: last - first + 1 }, (_, nth) => first + nth)
+  return days.map((day) => ({ date: civilDateOfDay(day), ...row(day) }))
+}
 
 /** The figures of all users (I1). */
 async function overview(scope: Scope, query: Query): Promise<z.infer<typeof AnalyticsOverview>> {
@@ -67,12 +169,7 @@ async function overview(scope: Scope, query: Query): Promise<z.infer<typeof Anal
     byDay(rows.events),
     byDay(rows.completions),
   ]
-  const gaps = new Map(
-    [...Map.groupBy(rows.gaps, ({ day }) => day)].map(([day, some]) => [
-      day,
-      sumsBy(some, ({ part }) => part),
-    ]),
-  )
+  const gaps = byDayAnd(rows.gaps, ({ part }) => part)
   const cohort = (part: number) => {
     const of = (some: readonly FigureRow[]) => byDay(some.filter((row) => row.part === part))
     const lists = [rows.kept1, rows.kept7, rows.kept30]
@@ -154,9 +251,7 @@ async function pointsAnalytics(
     levels: { figure: 'level', id, ...range, isRunning: true },
   })
   const added = byDay(rows.points)
-  const byTrigger = new Map(
-    [...Map.groupBy(rows.triggers, ({ day }) => day)].map(([day, some]) => [day, sumsBy(some, keyOf)]),
-  )
+  const byTrigger = byDayAnd(rows.triggers, keyOf)
   const counts = [...Map.groupBy(rows.levels, keyOf)].map(([key, changes]) => {
     const days = byDay(changes)
     return { key, users: runningSums(days, days.get(first - 1) ?? 0, first, last) }
@@ -221,8 +316,8 @@ const endpoint = endpointsOf('admin')
 const figuresOf = <const R extends string, S extends z.ZodType>(resource: R, one: string, body: S) => ({
   id: `admin_${resource}_analytics`,
   summary: `Get the figures of ${one} by day`,
-  params: schemas.AnalyticsParams,
-  query: schemas.AnalyticsQuery,
+  params: AnalyticsParams,
+  query: AnalyticsQuery,
   responses: { 200: { description: DESCRIPTION, body } },
 })
 
@@ -233,32 +328,32 @@ export const analyticsEndpoints = [
     {
       id: 'admin_analytics_overview',
       summary: 'Get the figures of all users by day',
-      query: schemas.AnalyticsQuery,
-      responses: { 200: { description: DESCRIPTION, body: schemas.AnalyticsOverview } },
+      query: AnalyticsQuery,
+      responses: { 200: { description: DESCRIPTION, body: AnalyticsOverview } },
     },
     async (scope, { query }) => ok(await overview(scope, query)),
   ),
   endpoint(
     'GET /metrics/{key}/analytics',
-    figuresOf('metrics', 'a metric', schemas.MetricAnalytics),
+    figuresOf('metrics', 'a metric', MetricAnalytics),
     { find: (scope, param) => findMetric(scope, param('key')) },
     async (scope, { query }, metric) => ok(await metricAnalytics(scope, metric, query)),
   ),
   endpoint(
     'GET /points/{key}/analytics',
-    figuresOf('points', 'a points system', schemas.PointsAnalytics),
+    figuresOf('points', 'a points system', PointsAnalytics),
     { find: (scope, param) => findSystem(scope, param('key')) },
     async (scope, { query }, system) => ok(await pointsAnalytics(scope, system, query)),
   ),
   endpoint(
     'GET /leaderboards/{key}/analytics',
-    figuresOf('leaderboards', 'a leaderboard', schemas.LeaderboardAnalytics),
+    figuresOf('leaderboards', 'a leaderboard', LeaderboardAnalytics),
     { find: (scope, param) => findLeaderboard(scope, param('key')) },
     async (scope, { query }, board) => ok(await leaderboardAnalytics(scope, board, query)),
   ),
   endpoint(
     'GET /achievements/{key}/analytics',
-    figuresOf('achievements', 'an achievement', schemas.AchievementAnalytics),
+    figuresOf('achievements', 'an achievement', AchievementAnalytics),
     { find: (scope, param) => findAchievement(scope, param('key')) },
     async (scope, { query }, achievement) => ok(await achievementAnalytics(scope, achievement, query)),
   ),

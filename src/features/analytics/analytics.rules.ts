@@ -22,6 +22,29 @@ export const EVER = -1_000_000
 type ByDay = ReadonlyMap<number, number>
 type ByDayAndPart = ReadonlyMap<number, ByDay>
 
+/** A number of a local day. */
+type DayNumber = { day: number; amount: number }
+
+/** The sums of the rows by a part of them. */
+export function sumsBy<K, Row extends DayNumber>(
+  rows: readonly Row[],
+  keyOf: (row: Row) => K,
+): Map<K, number> {
+  const sums = new Map<K, number>()
+  for (const row of rows) sums.set(keyOf(row), (sums.get(keyOf(row)) ?? 0) + row.amount)
+  return sums
+}
+
+/** The sums of the rows by local day. */
+export const byDay = (rows: readonly DayNumber[]): Map<number, number> => sumsBy(rows, ({ day }) => day)
+
+/** The sums of the rows by local day, and by a part of them. */
+export const byDayAnd = <K, Row extends DayNumber>(
+  rows: readonly Row[],
+  keyOf: (row: Row) => K,
+): Map<number, Map<K, number>> =>
+  new Map([...Map.groupBy(rows, ({ day }) => day)].map(([day, some]) => [day, sumsBy(some, keyOf)]))
+
 /**
  * The number of different users who were active in the `window` days that end with `last`. `active` is the
  * number of users who were active on each day, and `gaps` the number of these whose last active day before

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Configuration } from '../../configuration/model'
 import { DAY, FURTHEST_OFFSET, MINUTE } from '../../lib/clock'
-import { bytesOf, LOGS, type Log, localDayOf, numberOf } from '../../platform/columns'
+import { bytesOf, LOGS, type Log, localDayOf, numberOf, numbersOfEach } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import { EVER, KEPT_AFTER, LONGEST_WINDOW, STREAK_CLASSES } from './analytics.rules'
 
@@ -11,11 +11,8 @@ import { EVER, KEPT_AFTER, LONGEST_WINDOW, STREAK_CLASSES } from './analytics.ru
  * change are looked at too.
  */
 
-const COUNTED = `LEFT JOIN counted_users c ON c.user_iid = ${bytesOf('u.iid')}`
-const HAS_NEWS = 'u.seq > u.counted'
-
 /** The users of the step who have changed: their state now (`upto`) and as counted (`seen`). */
-export const CHUNK = `
+const CHUNK = `
   chunk AS MATERIALIZED (
     SELECT ${bytesOf('u.iid')} AS iid, u.seq AS upto, u.counted AS seen, u.points, u.control,
       coalesce(u.streak ->> '$.born', u.created / ${DAY}) AS born,
@@ -25,20 +22,16 @@ export const CHUNK = `
       c.streak, coalesce(c.completions, '[]') AS completions,
       coalesce(c.levels, '{}') AS levels,
       iif(u.counted = 0, 0, ?4) AS since
-    FROM users u ${COUNTED}
-    WHERE u.tenant_id = ?1 AND u.id > ?2 AND u.id <= ?3 AND (${HAS_NEWS} OR ?5))`
+    FROM users u LEFT JOIN counted_users c ON c.user_iid = ${bytesOf('u.iid')}
+    WHERE u.tenant_id = ?1 AND u.id > ?2 AND u.id <= ?3 AND (u.seq > u.counted OR ?5))`
 
-/** The logs of these users: their metrics, or points systems. The index finds each next one. */
-export const used = ({ log, no }: Log) => `
-  used(iid, seen, since, no) AS (
-    SELECT iid, seen, since, (SELECT min(l.${no}) FROM ${log} l WHERE l.user_iid = chunk.iid) FROM chunk
-    UNION ALL SELECT iid, seen, since, (
-      SELECT min(l.${no}) FROM ${log} l WHERE l.user_iid = used.iid AND l.${no} > used.no)
-      FROM used WHERE used.no IS NOT NULL),
+/** The logs of these users: their metrics, or points systems. */
+const used = (log: Log) => `
+  ${numbersOfEach(log, 'used', 'iid, seen, since')},
   logs AS MATERIALIZED (SELECT iid, seen, since, no FROM used WHERE no IS NOT NULL)`
 
 // D1 allows at most five terms in one compound SELECT, so there are several lists.
-export const ADD = 'INSERT INTO analytics_figures (tenant_id, figure, subject_no, day, part, amount)'
+const ADD = 'INSERT INTO analytics_figures (tenant_id, figure, subject_no, day, part, amount)'
 /** Adds the rows of `added` (figure, subject_no, day, part, amount) to the figures. */
 const ADDED = `
   SELECT ?1, figure, subject_no, day, part, total(amount) AS sum FROM added
@@ -46,7 +39,7 @@ const ADDED = `
   ON CONFLICT DO UPDATE SET amount = amount + excluded.amount`
 
 /** The level of a total in a points system: the highest one whose points are at most the total (P9). */
-export const levelOf = (system: string, total: string) =>
+const levelOf = (system: string, total: string) =>
   `(SELECT l.level FROM ladder l WHERE l.system = ${system} AND l.points <= ${total}
     ORDER BY l.points DESC LIMIT 1)`
 
@@ -73,19 +66,6 @@ const classOf = (length: string) =>
  * stores how far each user is counted. So nothing is counted twice, and an event between two statements does
  * no harm.
  */
-
-/** The users of a step, the moments since which it reads the logs, and what it counts them by. */
-type StepScope = {
-  /** Users with ids after `after`, and up to `last`. */
-  after: string
-  last: string
-  /** Rows of earlier moments are counted, for users who are counted at all. In milliseconds. */
-  since: number
-  /** Whether users without a change are looked at too, because the levels have changed. */
-  isAll: boolean
-  /** The UTC day of the step. */
-  today: number
-}
 
 /** How many of the latest days of a user are known without the log: a window, and days that come late. */
 const KNOWN_DAYS = LONGEST_WINDOW + 3
@@ -272,6 +252,19 @@ const MARK = `
 /** The levels of all points systems that have some: [system id, level id, points]. */
 export const ladderOf = ({ systems }: Configuration): (readonly [string, string, number])[] =>
   systems.flatMap(({ id, levels }) => levels.map((level) => [id, level.id, level.points] as const))
+
+/** The users of a step, the moments since which it reads the logs, and what it counts them by. */
+type StepScope = {
+  /** Users with ids after `after`, and up to `last`. */
+  after: string
+  last: string
+  /** Rows of earlier moments are counted, for users who are counted at all. In milliseconds. */
+  since: number
+  /** Whether users without a change are looked at too, because the levels have changed. */
+  isAll: boolean
+  /** The UTC day of the step. */
+  today: number
+}
 
 /**
  * The statements that count the changes of the users of a step, in the figures. They must be in one batch,

@@ -8,7 +8,7 @@ import type { UserState } from '../../rules/state'
 import { removeDeviceTokens } from '../../store/users/devices.sql.ts'
 import type { Attempt, ChannelAdapter, OutgoingMessage } from '../../webhooks/delivery/messages'
 import { isReachable, type Notification, notificationIn, type PushNotification } from './notification.rules'
-import { cloudflareEmail, type EmailPort, resendEmail, textOfHtml } from './providers/email'
+import { cloudflareEmail, type EmailPort, resendEmail } from './providers/email'
 import {
   accessTokensOf,
   apnsPush,
@@ -19,6 +19,7 @@ import {
   providerOf,
 } from './providers/push'
 import { readUsers } from './schedule.sql.ts'
+import { textOfHtml } from './templates/plain-text.rules'
 
 const UNWANTED = 'the user does not want this any more'
 const NO_DEVICE = 'the user has none of these devices any more'

@@ -74,6 +74,14 @@ const MOST_MOMENTS = 32
 /** No zone is known yet. The search begins with the first user. */
 const LOOKING = { zones: [], aliases: [], found: '' }
 
+/** What all parts of a step need. `most` is how many users it may notify. */
+type Step = {
+  context: TenantContext
+  config: Configuration
+  timetable: Timetable
+  work: Work<Progress>
+  most: number
+}
 type Statements = readonly Statement[]
 
 async function step(
@@ -91,16 +99,14 @@ async function step(
     const begun = { ...LOOKING, looked: work.dueAt, through: work.dueAt, since: {}, sweep: null }
     return [work.goOn(begun, work.dueAt)]
   }
-  if (progress.found !== null)
-    return findZones(context, work, { ...progress, found: progress.found }, timetable)
-  if (progress.sweep === null) {
-    const at = momentAfter(timetable, progress)
-    if (at === null) return [work.end()]
-    // Other work that is due before has its turn first.
-    if (at > work.dueAt) return [work.goOn(progress, at)]
-    return begin(context, config, work, progress, { first: at, by })
-  }
-  return goOn(context, config, work, { ...progress, sweep: progress.sweep })
+  const all: Step = { context, config, timetable, work, most: maxRecipients(config) }
+  if (progress.found !== null) return findZones(all, { ...progress, found: progress.found })
+  if (progress.sweep !== null) return goOn(all, { ...progress, sweep: progress.sweep })
+  const at = momentAfter(timetable, progress)
+  if (at === null) return [work.end()]
+  // Other work that is due before has its turn first.
+  if (at > work.dueAt) return [work.goOn(progress, at)]
+  return begin(all, progress, { first: at, by })
 }
 
 /** The zones in which users may be notified. Users without a zone are in UTC. */
@@ -116,30 +122,23 @@ const momentAfter = (timetable: Timetable, progress: Progress) =>
   nextMoment(timetable, zonesOf(progress), progress.through)
 
 async function findZones(
-  { db }: TenantContext,
-  work: Work<Progress>,
+  { context, timetable, work }: Step,
   progress: Progress & { found: string },
-  timetable: Timetable,
 ): Promise<Statements> {
-  const { zones, last } = await zonesAfter(db, progress.found, ZONES_CHUNK)
+  const { zones, last } = await zonesAfter(context.db, progress.found, ZONES_CHUNK)
   const known = [...progress.zones, ...progress.aliases, ...zones]
   const next = { ...withZones(progress, known), found: last }
   const dueAt = last === null ? (momentAfter(timetable, next) ?? next.through) : next.through
   return [work.goOn(next, dueAt)]
 }
 
-/** The result of looking at users for a moment: candidates, and the last user; null at the end. */
-type Look = { ids: readonly string[]; last: string | null }
-
 /** Begins at the first due moment; if one look covers all users, at the first one with candidates. */
 async function begin(
-  context: TenantContext,
-  config: Configuration,
-  work: Work<Progress>,
+  all: Step,
   progress: Progress,
   { first, by }: { first: Instant; by: Instant },
 ): Promise<Statements> {
-  const timetable = timetableOf(config)
+  const { context, timetable, work, most } = all
   const zones = zonesOf(progress)
   const moments = [first]
   for (let at: Instant | null = first; moments.length < MOST_MOMENTS; moments.push(at)) {
@@ -147,12 +146,7 @@ async function begin(
     if (at === null || at > by) break
   }
   const questions = moments.map((at) => candidatesOf(timetable, progress, at))
-  const looks = await candidatesAfter(
-    context.db,
-    '',
-    { limit: FIRST_LOOK, most: maxRecipients(config) + 1 },
-    questions,
-  )
+  const looks = await candidatesAfter(context.db, '', { limit: FIRST_LOOK, most: most + 1 }, questions)
   const found = looks.findIndex(({ ids, last }) => ids.length > 0 || last !== null)
   const n = found === -1 ? moments.length - 1 : found
   const [before, due] = [moments[n - 1], moments[n]]
@@ -160,43 +154,31 @@ async function begin(
     // No user is notified before `due`. This step ends here, so that other work has its turn before it.
     return [work.goOn({ ...progress, through: before }, due)]
   }
-  const at = moments[n] ?? first
-  return notifyFound(
-    context,
-    config,
-    work,
-    { ...progress, sweep: { at, after: '', size: FIRST_LOOK } },
-    looks[n],
-  )
-}
-
-/** Continues a sweep. */
-async function goOn(
-  context: TenantContext,
-  config: Configuration,
-  work: Work<Progress>,
-  progress: UnderWay,
-): Promise<Statements> {
-  const { at, after, size } = progress.sweep
-  const [look] = await candidatesAfter(context.db, after, { limit: size, most: maxRecipients(config) + 1 }, [
-    candidatesOf(timetableOf(config), progress, at),
-  ])
-  return notifyFound(context, config, work, progress, look)
+  const sweep = { at: due ?? first, after: '', size: FIRST_LOOK }
+  return notifyFound(all, { ...progress, sweep }, looks[n])
 }
 
 type UnderWay = Progress & { sweep: NonNullable<Progress['sweep']> }
 
+/** Continues a sweep. */
+async function goOn(all: Step, progress: UnderWay): Promise<Statements> {
+  const { context, timetable, most } = all
+  const { at, after, size } = progress.sweep
+  const [look] = await candidatesAfter(context.db, after, { limit: size, most: most + 1 }, [
+    candidatesOf(timetable, progress, at),
+  ])
+  return notifyFound(all, progress, look)
+}
+
+/** `ids` are the candidates, and `last` is the last user who was looked at; null at the end. */
 async function notifyFound(
-  context: TenantContext,
-  config: Configuration,
-  work: Work<Progress>,
+  { context, config, timetable, work, most }: Step,
   progress: UnderWay,
-  { ids, last }: Look = { ids: [], last: null },
+  { ids, last }: { ids: readonly string[]; last: string | null } = { ids: [], last: null },
 ): Promise<Statements> {
   const { db } = context
   const { at, size } = progress.sweep
-  const slots = slotsOf(timetableOf(config), progress, at)
-  const most = maxRecipients(config)
+  const slots = slotsOf(timetable, progress, at)
   const { users, covered } = await readUsers(db, ids.slice(0, most))
   const placed = users.flatMap((user) => {
     const slot = slots.find(({ zone }) => zone === canonicalZone(zoneBefore(user, at)))
@@ -209,7 +191,7 @@ async function notifyFound(
   const reached = isAll ? last : (lastHandled ?? last)
   const [next, dueAt] =
     reached === null
-      ? ended(progress, timetableOf(config), at)
+      ? ended(progress, timetable, at)
       : [{ ...progress, sweep: { at, after: reached, size: sizeAfter(size, ids.length, most) } }, at]
   return [...insertEntriesOnce(db, outboxEntries), work.goOn(next, dueAt)]
 }

@@ -8,7 +8,7 @@ import type { Configuration, Trigger } from '../../configuration/model'
 import { fromMicros, MICROS_PER_UNIT, micros, multiply } from '../../lib/decimal'
 import { errors } from '../../lib/errors'
 import { timeOf } from '../../lib/ids'
-import { bytesOf, HexId, idOf, json, Moment, numberOf } from '../../platform/columns'
+import { bytesOf, HexId, idOf, json, LOGS, Moment, numberOf, numbersIn } from '../../platform/columns'
 import type { Scope } from '../../platform/context'
 import type { TenantDatabase } from '../../platform/database'
 import { agreedRounding } from '../../rules/points/boosts.rules'
@@ -131,11 +131,7 @@ const EVENT_COLUMNS = `
       AND i.event_id = e.id LIMIT 1) AS idempotencyKey`
 // The log of a user is ordered by metric. So the read looks for the change once in each metric of the user.
 const EVENT = `
-  WITH RECURSIVE used (no) AS (
-    SELECT min(metric_no) FROM events WHERE ${OWN}
-    UNION ALL
-    SELECT (SELECT min(metric_no) FROM events WHERE ${OWN} AND metric_no > used.no) FROM used
-      WHERE used.no IS NOT NULL)
+  WITH RECURSIVE ${numbersIn(LOGS.events, bytesOf('?1'))}
   SELECT ${EVENT_COLUMNS}
   FROM used CROSS JOIN events e ON e.user_iid = ${bytesOf('?1')} AND e.metric_no = used.no AND e.at = ?2
     AND e.seq = ?3

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { micros } from '../../lib/decimal'
 import { MOST_AT_ONCE } from '../../lib/packed'
-import { bytesOf, HexId, idOf, json, Moment } from '../../platform/columns'
+import { bytesOf, HexId, idOf, json, LOGS, Moment, numbersIn } from '../../platform/columns'
 import type { TenantDatabase } from '../../platform/database'
 import { ReachedLevels, StoredAwardRow } from '../../store/awards.sql.ts'
 import { StoredHistoryRow, StoredStreakEntry } from '../../store/events.sql.ts'
@@ -24,7 +24,6 @@ export type AskedWindow = { from: RowPlace; size: number; isAll: boolean }
 const IID = bytesOf('?1')
 const FROM = { events: '?3, ?4', awards: '?3, ?4, ?5' } as const
 const KEYS = { events: 'at, seq', awards: 'at, seq, position' } as const
-const NUMBERS = { events: 'metric_no', awards: 'system_no' } as const
 
 const descending = (order: string) => order.replaceAll(/\w+/g, (column) => `${column} DESC`)
 
@@ -40,14 +39,10 @@ const fitting = (rows: string, order: string) => `
  * there are none, the only row is `last` with nulls.
  */
 function windows(table: 'events' | 'awards', columns: string, wanted: string): string {
-  const [no, key, from] = [NUMBERS[table], KEYS[table], FROM[table]]
+  const [{ no }, key, from] = [LOGS[table], KEYS[table], FROM[table]]
   const own = key.replaceAll(/\w+/g, (column) => `l.${column}`)
   const rows = `
-  WITH RECURSIVE used (no) AS (
-    SELECT min(${no}) FROM ${table} WHERE user_iid = ${IID}
-    UNION ALL
-    SELECT (SELECT min(${no}) FROM ${table} WHERE user_iid = ${IID} AND ${no} > used.no) FROM used
-      WHERE used.no IS NOT NULL),
+  WITH RECURSIVE ${numbersIn(LOGS[table], IID)},
   ends AS MATERIALIZED (
     SELECT (
       SELECT json_array(${key}) FROM ${table} l WHERE l.user_iid = ${IID} AND l.${no} = u.no

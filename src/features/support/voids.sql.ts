@@ -2,7 +2,17 @@ import * as z from 'zod'
 import { type Instant, MINUTE } from '../../lib/clock'
 import { micros } from '../../lib/decimal'
 import { timeOf } from '../../lib/ids'
-import { bytesOf, HexId, idOf, json, localDayOf, Moment, numberOf } from '../../platform/columns'
+import {
+  bytesOf,
+  HexId,
+  idOf,
+  json,
+  LOGS,
+  localDayOf,
+  Moment,
+  numberOf,
+  numbersIn,
+} from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import type { EventRecord } from '../../rules/state'
 
@@ -261,14 +271,12 @@ const MOVE = `
   FROM events WHERE ${PLACE}`
 const REMOVE = `DELETE FROM events WHERE ${PLACE}`
 
-// The index finds each next metric, and its last event.
-const OWN = `FROM events WHERE user_iid = ${bytesOf('?3')} AND metric_no`
 const ACTIVE_DAY = `
   UPDATE users SET active_day = (
-    WITH RECURSIVE used(no) AS (SELECT min(metric_no) ${OWN} > -1
-      UNION ALL SELECT (SELECT min(metric_no) ${OWN} > no) FROM used WHERE no IS NOT NULL)
-    SELECT last ->> 2 FROM (SELECT (SELECT json_array(at, seq, ${localDayOf()}) ${OWN} = no
-      ORDER BY at DESC, seq DESC LIMIT 1) AS last FROM used)
+    WITH RECURSIVE ${numbersIn(LOGS.events, bytesOf('?3'))}
+    SELECT last ->> 2 FROM (SELECT (SELECT json_array(at, seq, ${localDayOf()}) FROM events
+      WHERE user_iid = ${bytesOf('?3')} AND metric_no = used.no ORDER BY at DESC, seq DESC LIMIT 1) AS last
+      FROM used)
     ORDER BY last ->> 0 DESC, last ->> 1 DESC LIMIT 1)
   WHERE tenant_id = ?1 AND id = ?2`
 

@@ -3,23 +3,27 @@ import { endpointsOf, ok } from '../../../api/endpoint'
 import { DateResponse, UserId } from '../../../api/fields'
 import { integerQuery } from '../../../api/queries'
 import { UserAchievementResponse, userAchievementResponse } from '../../../api/shapes/achievements'
-import { UserLeaderboardResponse } from '../../../api/shapes/leaderboards'
+import { leaderboardFields, UserLeaderboardResponse } from '../../../api/shapes/leaderboards'
 import { systemFields } from '../../../api/shapes/points'
 import { StreakFrequency } from '../../../api/shapes/streaks'
 import { User, userResponse } from '../../../api/shapes/users'
 import { configurationOf } from '../../../configuration/configuration'
-import type { Configuration, Metric } from '../../../configuration/model'
+import type { Configuration, Leaderboard, Metric } from '../../../configuration/model'
+import { type BestFound, definitionOf } from '../../../leaderboards/board'
+import { boardObject } from '../../../leaderboards/updates'
 import { MICROS_PER_UNIT } from '../../../lib/decimal'
 import { errors } from '../../../lib/errors'
+import { within } from '../../../lib/system-clock'
 import { dateOfDay, dayIn, localDay, periodEnd, periodStart } from '../../../lib/zone'
 import type { Scope } from '../../../platform/context'
+import { logProblem } from '../../../platform/log'
 import { sharedScans } from '../../../platform/scans'
+import { firstDayOf, lastDayOf, statusOf } from '../../../rules/runs.rules'
 import type { UserState } from '../../../rules/state'
 import { termsOf } from '../../../rules/streaks/streak-state.rules'
 import { isStale, streakAsOf } from '../../../rules/streaks/streaks.rules'
 import { findUser } from '../../../store/users/find-user'
 import { runsSince } from '../../../store/users/streaks.sql.ts'
-import { type BestPlaces, bestPlaces } from '../series'
 import { distributionName, requestDistributions } from './distributions'
 import {
   activityOf,
@@ -71,7 +75,7 @@ const WrappedMetric = MetricChanged.extend({
 }).meta({ id: 'WrappedMetric' })
 
 /** A points system in a period (R1). */
-export const WrappedPoints = Changed.extend({ description: z.string().nullable() }).meta({
+const WrappedPoints = Changed.extend({ description: z.string().nullable() }).meta({
   id: 'WrappedPoints',
 })
 
@@ -340,6 +344,82 @@ async function longestStreakOf(
     periodStart: dateOfDay(start),
     periodEnd: dateOfDay(end),
     started: dateOfDay(started),
+  }
+}
+
+/** How long a wrapped waits for a leaderboard before it leaves it out, in milliseconds. */
+const PATIENCE = 1_500
+
+/** The most leaderboards for one wrapped, the newest: the platform limits the subrequests of a request. */
+const MOST_BOARDS = 100
+
+/** Leaderboards by key, with the user's best rank in a period (R1). */
+type BestPlaces = Record<string, z.infer<typeof UserLeaderboardResponse>>
+
+/**
+ * The user's best places in each of the periods, which are all in the year. Leaves out leaderboards that
+ * can't be reached.
+ */
+async function bestPlaces(
+  scope: Scope,
+  config: Configuration,
+  user: UserState,
+  year: Days,
+  periods: readonly Days[],
+): Promise<BestPlaces[]> {
+  const boards = config.leaderboards
+    .filter((board) => mayHold(board, user, year) && isShown(scope, board))
+    .slice(-MOST_BOARDS)
+  const found = await Promise.all(boards.map((board) => bestOf(scope, config, board, user, periods)))
+  return periods.map((_, nth) =>
+    Object.fromEntries(
+      boards.flatMap((board, index) => {
+        const place = found[index]?.[nth] ?? null
+        return place === null
+          ? []
+          : [[board.key, { ...leaderboardFields(config, board, scope.now), ...place }]]
+      }),
+    ),
+  )
+}
+
+/** Whether users see a leaderboard (L9). */
+function isShown({ now }: Scope, board: Leaderboard): boolean {
+  const status = statusOf(board, now)
+  return status === 'active' || status === 'finished'
+}
+
+/** Whether the user may have had a place in the leaderboard in that year. */
+function mayHold(board: Leaderboard, user: UserState, year: Days): boolean {
+  if (firstDayOf(board) > year.last || (lastDayOf(board) ?? year.first) < year.first) return false
+  if (board.metricId !== null) return user.metrics.has(board.metricId)
+  return board.systemId !== null ? user.points.has(board.systemId) : user.streak.frequency !== null
+}
+
+async function bestOf(
+  scope: Scope,
+  config: Configuration,
+  board: Leaderboard,
+  { id, iid, profile }: UserState,
+  periods: readonly Days[],
+): Promise<BestFound> {
+  // An async function, so that the `try` below also catches errors that are thrown at once.
+  const ask = async () =>
+    boardObject(scope, board.id).best({
+      definition: definitionOf(config, board),
+      now: scope.now,
+      userId: id,
+      iid,
+      today: dayIn(profile.tz, scope.now),
+      periods: periods.map(({ first, last }) => [first, last]),
+    })
+  const work = ask()
+  try {
+    return (await within(PATIENCE, work)) ?? []
+  } catch (error) {
+    logProblem('warn', { leaderboard: board.id, error: `leaderboard not reached: ${String(error)}` })
+    work.catch(() => undefined)
+    return []
   }
 }
 

@@ -3,7 +3,17 @@ import * as z from 'zod'
 import { DAY, FURTHEST_OFFSET, type Instant } from '../../../lib/clock'
 import { packed } from '../../../lib/packed'
 import { dayBegins } from '../../../lib/zone'
-import { bytesOf, idOf, json, LOGS, type Log, localDayOf, numberOf } from '../../../platform/columns'
+import {
+  bytesOf,
+  idOf,
+  json,
+  LOGS,
+  type Log,
+  localDayOf,
+  numberOf,
+  numbersIn,
+  numbersOfEach,
+} from '../../../platform/columns'
 import type { Statement, TenantDatabase } from '../../../platform/database'
 import type { Databases } from '../../../platform/databases/databases'
 import { FIRST } from '../../../platform/databases/directory'
@@ -22,18 +32,15 @@ const momentsOf = ({ first, last }: Days) => ({
 type Reader = Pick<UserState, 'iid' | 'seq'>
 
 /**
- * Changes by local day, from day ?4 on. Later changes than day ?5 count as one day, the day after it. The
- * index finds each next metric or system of the user, and only events since ?3 are read.
+ * Changes by local day, from day ?4 on. Later changes than day ?5 count as one day, the day after it. Only
+ * events since ?3 are read.
  */
-const daily = ({ log, no, table, amount }: Log) => `
-  WITH RECURSIVE used(no) AS (
-    SELECT min(${no}) FROM ${log} WHERE user_iid = ${bytesOf('?1')}
-    UNION ALL SELECT (SELECT min(l.${no}) FROM ${log} l WHERE l.user_iid = ${bytesOf('?1')}
-      AND l.${no} > used.no)
-      FROM used WHERE used.no IS NOT NULL)
-  SELECT ${idOf(table, 'd.no')} AS subject, day, count, change FROM (
-    SELECT used.no, min(${localDayOf('l')}, ?5 + 1) AS day, count(*) AS count, total(l.${amount}) AS change
-    FROM used CROSS JOIN ${log} l ON l.user_iid = ${bytesOf('?1')} AND l.${no} = used.no AND l.at >= ?3
+const daily = (of: Log) => `
+  WITH RECURSIVE ${numbersIn(of, bytesOf('?1'))}
+  SELECT ${idOf(of.table, 'd.no')} AS subject, day, count, change FROM (
+    SELECT used.no, min(${localDayOf('l')}, ?5 + 1) AS day, count(*) AS count,
+      total(l.${of.amount}) AS change
+    FROM used CROSS JOIN ${of.log} l ON l.user_iid = ${bytesOf('?1')} AND l.${of.no} = used.no AND l.at >= ?3
       AND l.seq <= ?2
     GROUP BY 1, 2 HAVING day >= ?4) d`
 
@@ -215,14 +222,6 @@ export function forgetBuild(db: TenantDatabase, year: number): Statement {
   return db.statement(FORGET, db.tenantId, buildingAs(year))
 }
 
-/** The metrics or points systems of the step's users. The index finds each next one. */
-const used = (name: string, { log, no }: Log) => `
-  ${name}(iid, no) AS (
-    SELECT iid, (SELECT min(l.${no}) FROM ${log} l WHERE l.user_iid = chunk.iid) FROM chunk
-    UNION ALL SELECT iid, (SELECT min(l.${no}) FROM ${log} l WHERE l.user_iid = ${name}.iid
-      AND l.${no} > ${name}.no)
-      FROM ${name} WHERE ${name}.no IS NOT NULL)`
-
 /** The users' changes by subject and period of the calendar, by stored local day (E8). */
 const changes = (usedName: string, { log, no, amount }: Log) => `
     SELECT d.iid, d.subject, c.period, sum(d.change) AS change
@@ -237,8 +236,8 @@ const FRESH = `
   chunk AS MATERIALIZED (SELECT ${bytesOf('iid')} AS iid FROM users WHERE tenant_id = ?1 AND id > ?2
     AND id <= ?3),
   calendar AS MATERIALIZED (SELECT value ->> 0 AS day, value ->> 1 AS period FROM json_each(?6)),
-  ${used('in_metrics', LOGS.events)},
-  ${used('in_systems', LOGS.awards)},
+  ${numbersOfEach(LOGS.events, 'in_metrics', 'iid')},
+  ${numbersOfEach(LOGS.awards, 'in_systems', 'iid')},
   done AS MATERIALIZED (${changes('in_metrics', LOGS.events)}),
   active AS MATERIALIZED (SELECT DISTINCT iid, period FROM done),
   earned AS (${changes('in_systems', LOGS.awards)}),

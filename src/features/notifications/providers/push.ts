@@ -5,7 +5,7 @@ import { BoundedMap } from '../../../lib/bounded'
 import { DAY, HOUR, type Instant, instant, MINUTE, SECOND } from '../../../lib/clock'
 import { post, retryAfterIn } from '../../../lib/net'
 import { systemNow } from '../../../lib/system-clock'
-import { perInstance } from '../../../platform/instance'
+import { perInstance } from '../../../platform/context'
 
 /** A message for one device. */
 export type Push = {

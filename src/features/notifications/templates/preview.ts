@@ -18,9 +18,9 @@ import { parseUser, userStatement } from '../../../store/users/users.sql.ts'
 import type { Attempt } from '../../../webhooks/delivery/messages'
 import { notificationAdapter } from '../channel'
 import { isReachable, type Notification, notificationIn, titleIn, userWants } from '../notification.rules'
-import { textOfHtml } from '../providers/email'
 import { providerOf } from '../providers/push'
 import { template } from '../template.resource'
+import { textOfHtml } from './plain-text.rules'
 import { composer, sampleReason } from './render'
 
 /** The user for the preview of a template. */

@@ -14,9 +14,9 @@ import type {
   NotificationReason,
   RecapReason,
 } from '../notification.rules'
-import { inLowerCase } from '../providers/email'
 import { linkSecretOf, newLinkSecret, unsubscribeToken } from '../unsubscribe.routes'
 import { type Parsed, parseLiquid, RenderError, renderLiquid } from './liquid'
+import { inLowerCase } from './plain-text.rules'
 
 /** An achievement for tenants that have none. */
 const INVENTED = {

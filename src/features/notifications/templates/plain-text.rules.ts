@@ -1,0 +1,108 @@
+/** Elements with content that is not shown. */
+const UNREAD = new Set(['script', 'style', 'head', 'title', 'template'])
+/** Elements that begin on a line of their own. */
+const BLOCKS = new Set(
+  'address article blockquote br div dl dt dd footer h1 h2 h3 h4 h5 h6 header hr li main ol p pre section table tr ul'.split(
+    ' ',
+  ),
+)
+const ENTITIES = new Map([
+  ['amp', '&'],
+  ['lt', '<'],
+  ['gt', '>'],
+  ['quot', '"'],
+  ['apos', "'"],
+  ['nbsp', ' '],
+  ['hellip', '…'],
+  ['mdash', '—'],
+  ['ndash', '–'],
+  ['copy', '©'],
+])
+
+/**
+ * The plain text of an HTML email: one line for each block, and each link's address after its words. Accepts
+ * any input. The time grows linearly with the length.
+ */
+export function textOfHtml(html: string): string {
+  const lower = inLowerCase(html)
+  let text = ''
+  let at = 0
+  let link: { href: string; said: string } | null = null
+  const say = (more: string) => {
+    text += more
+    if (link !== null) link.said += more
+  }
+  while (at < html.length) {
+    const open = html.indexOf('<', at)
+    if (open < 0) break
+    say(words(html.slice(at, open)))
+    if (html.startsWith('<!--', open)) {
+      at = after(html, '-->', open)
+      continue
+    }
+    const name = /^<\/?([a-z][a-z0-9]*)/.exec(lower.slice(open, open + 16))
+    if (name === null) {
+      say('<')
+      at = open + 1
+      continue
+    }
+    const [start, element = ''] = name
+    const end = after(html, '>', open)
+    const isClosing = start[1] === '/'
+    at = UNREAD.has(element) && !isClosing ? place(lower, `</${element}`, end) : end
+    if (element === 'a') {
+      if (link !== null) text += leading(link)
+      link = isClosing ? null : { href: attribute(html.slice(open, end), 'href'), said: '' }
+    } else if (BLOCKS.has(element)) say(element === 'li' && !isClosing ? '\n- ' : '\n')
+    else if (element === 'td' || element === 'th') say(' ')
+    else if (element === 'img') say(words(attribute(html.slice(open, end), 'alt')))
+  }
+  return tidy(text + words(html.slice(at)))
+}
+
+/**
+ * The text with A to Z as a to z. Not `toLowerCase`: it turns an İ into two characters, and all later places
+ * would be wrong.
+ */
+export const inLowerCase = (text: string): string =>
+  text.replace(/[A-Z]+/g, (capitals) => capitals.toLowerCase())
+
+/** The place of the next `mark`; the end of the text if there is none. */
+function place(text: string, mark: string, from: number): number {
+  const found = text.indexOf(mark, from)
+  return found < 0 ? text.length : found
+}
+
+/** The place after the next `mark`; the end of the text if there is none. */
+const after = (text: string, mark: string, from: number): number =>
+  Math.min(place(text, mark, from) + mark.length, text.length)
+
+/** The address of a link, in brackets; empty if the link's words are the address. */
+const leading = ({ href, said }: { href: string; said: string }): string =>
+  /^(https?|mailto):/i.test(href) && said.trim() !== href ? ` (${href})` : ''
+
+/** The value of an attribute of a tag. Reads the first 4,096 characters of the tag. */
+function attribute(tag: string, name: string): string {
+  const found = new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s>"']+))`, 'i').exec(
+    tag.slice(0, 4_096),
+  )
+  return found === null ? '' : decoded(found[1] ?? found[2] ?? found[3] ?? '')
+}
+
+const words = (html: string): string => decoded(html.replace(/[ \t\r\n]+/g, ' '))
+
+function decoded(text: string): string {
+  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,8}));/gi, (whole, decimal, hex, name) => {
+    if (name !== undefined) return ENTITIES.get(String(name).toLowerCase()) ?? whole
+    const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal)
+    const isCharacter = code >= 0x20 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff)
+    return isCharacter ? String.fromCodePoint(code) : ''
+  })
+}
+
+/** Lines without blanks at their ends, and at most one empty line in a row. */
+function tidy(text: string): string {
+  const lines = text.split('\n').map((line) => line.replace(/ {2,}/g, ' ').trim())
+  const kept = lines.filter((line, index) => line !== '' || (lines[index - 1] ?? '') !== '')
+  return kept.join('\n').trim()
+}
