@@ -22,8 +22,9 @@ import { level, system } from '../features/points/system.resource'
 import { trigger } from '../features/points/trigger.resource'
 import { streakAdminEndpoints } from '../features/streaks/admin.routes'
 import { streakEndpoints } from '../features/streaks/streaks.routes'
-import { correctionEndpoints } from '../features/support/corrections.routes'
+import { adjustmentEndpoints } from '../features/support/adjustments.routes'
 import { explanationEndpoints } from '../features/support/timeline.routes'
+import { voidEndpoints } from '../features/support/voids.routes'
 import {
   overviewEndpoints,
   preferenceEndpoints,
@@ -62,7 +63,8 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...leaderboard.endpoints,
   ...streakAdminEndpoints,
   ...userAdminEndpoints,
-  ...correctionEndpoints,
+  ...adjustmentEndpoints,
+  ...voidEndpoints,
   ...explanationEndpoints,
   ...analyticsEndpoints,
   ...tenantEndpoints,

@@ -44,7 +44,7 @@ type Modules = {
   'features/points/summaries.sql': typeof import('../../src/features/points/summaries.sql')
   'features/points/ticks': typeof import('../../src/features/points/ticks')
   'features/streaks/rankings': typeof import('../../src/features/streaks/rankings')
-  'features/support/adjustments': typeof import('../../src/features/support/adjustments')
+  'features/support/adjustments.routes': typeof import('../../src/features/support/adjustments.routes')
   'features/support/award-explanation': typeof import('../../src/features/support/award-explanation')
   'features/support/timeline.sql': typeof import('../../src/features/support/timeline.sql')
   'features/support/voids.sql': typeof import('../../src/features/support/voids.sql')
@@ -124,7 +124,6 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'features/analytics/count.sql': null,
   'features/analytics/figures.sql': null,
   'features/analytics/counting': {
-    forgetSince: ONE_CLOCK,
     requestPasses: ONE_CLOCK,
     requestNewPasses: ONE_CLOCK,
     restartPasses: ONE_CLOCK,
@@ -177,7 +176,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     restartTicksElsewhere: 'a clock that goes back affects all tenants (C1)',
   },
   'features/streaks/rankings': null,
-  'features/support/adjustments': null,
+  'features/support/adjustments.routes': null,
   'features/support/award-explanation': null,
   'features/support/timeline.sql': null,
   'features/support/voids.sql': null,

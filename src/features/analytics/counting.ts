@@ -6,7 +6,7 @@ import { namedId } from '../../lib/ids'
 import { systemNow } from '../../lib/system-clock'
 import { utcDay } from '../../lib/zone'
 import type { TenantContext } from '../../platform/context'
-import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'
+import type { AccountDatabase, Statement } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
 import { isConflict } from '../../platform/guard'
 import { logWork } from '../../platform/log'
@@ -47,17 +47,11 @@ export type Progress = z.infer<typeof Progress>
 /** A pass in progress, see `Progress`. */
 export type Pass = NonNullable<Progress['pass']>
 
-/*
- * The last finished pass of each tenant, and the moments that a pass begins with.
- */
+/** Reads the last finished pass of a tenant. The fields are those of the table. */
+export const READ_PASS = 'SELECT updated, since, ladder FROM analytics_passes WHERE tenant_id = ?1'
+const FinishedPass = z.object({ updated: z.number(), since: z.number().nullable(), ladder: z.string() })
 
-/** The last finished pass of a tenant. The fields are those of the table. */
-type FinishedPass = { updated: number; since: number | null; ladder: string }
-
-const LAST = 'SELECT updated, since, ladder FROM analytics_passes WHERE tenant_id = ?1'
-const Last = z.object({ updated: z.number(), since: z.number().nullable(), ladder: z.string() })
-
-const lastOf = ({ results }: D1Result): FinishedPass | null => Last.nullable().parse(results[0] ?? null)
+const lastOf = ({ results }: D1Result) => FinishedPass.nullable().parse(results[0] ?? null)
 
 /**
  * Work that logs rows with a past moment: ticks (P4), and events of a batch under a test clock (E9). That
@@ -66,33 +60,10 @@ const lastOf = ({ results }: D1Result): FinishedPass | null => Last.nullable().p
 const LATE: readonly [DueKind, DueKind] = ['ticks', 'inbox']
 const FIRST_LATE = `SELECT ${firstDueOf('?2, ?3')} AS due`
 
-/**
- * The last finished pass, null before the first one; and the moment of the earliest rows that are still to be
- * logged late, in milliseconds, null if there are none.
- */
-async function readPasses(
-  db: TenantDatabase,
-): Promise<{ last: FinishedPass | null; firstLate: number | null }> {
-  const { last, late } = await db.batchOf({
-    last: db.statement(LAST, db.tenantId),
-    late: db.statement(FIRST_LATE, db.tenantId, ...LATE),
-  })
-  const { due } = z.object({ due: z.number().nullable() }).parse(late.results[0])
-  return { last: lastOf(last), firstLate: due }
-}
-
 const FINISH = `
   INSERT INTO analytics_passes (tenant_id, updated, since, ladder) VALUES (?1, ?2, ?3, ?4)
   ON CONFLICT DO UPDATE SET updated = excluded.updated, since = excluded.since, ladder = excluded.ladder`
-
-/** Stores a pass as finished. Part of its last batch. */
-const finishPass = (db: TenantDatabase, { updated, since, ladder }: FinishedPass): Statement =>
-  db.statement(FINISH, db.tenantId, updated, since, ladder)
-
 const FORGET_SINCE = 'UPDATE analytics_passes SET since = NULL, updated = min(updated, ?1)'
-
-/** Makes the next pass of each tenant read the whole logs of changed users. `now` is the present time. */
-export const forgetSince = (db: AccountDatabase, now: Instant): Statement => db.statement(FORGET_SINCE, now)
 
 /**
  * The moment up to which all changes are counted, as far as that is known: when the last finished pass began.
@@ -108,7 +79,7 @@ export async function readUpdated(
   const fullHour = Math.floor(now / HOUR) * HOUR
   const all = await databases.usersOf(tenantId).askAll(async (db) => {
     const [result, work] = await Promise.all([
-      db.run(db.statement(LAST, db.tenantId)),
+      db.run(db.statement(READ_PASS, db.tenantId)),
       findWork(db, 'analytics', Progress),
     ])
     const until = work === undefined ? fullHour : (work.progress?.until ?? 0)
@@ -140,7 +111,7 @@ export const requestNewPasses = (db: AccountDatabase, at: Instant): Statement =>
  */
 export const restartPasses = (db: AccountDatabase, now: Instant): Statement[] => [
   beginAllAgain(db, 'analytics'),
-  forgetSince(db, now),
+  db.statement(FORGET_SINCE, now),
 ]
 
 /*
@@ -148,12 +119,6 @@ export const restartPasses = (db: AccountDatabase, now: Instant): Statement[] =>
  * adds the changes of its users to its own figures, and the figures of all databases are added up. So the
  * figures stay when a user leaves, and the state in which the user is counted moves along.
  */
-
-/**
- * When the last pass began. The moment from which on the next pass has to read the logs; null for all of
- * them. The levels, by name.
- */
-export const READ_PASS = 'SELECT updated, since, ladder FROM analytics_passes WHERE tenant_id = ?1'
 
 /**
  * Up to which moment the changes of users are counted who leave a database with this pass and this work; null
@@ -256,7 +221,12 @@ async function begin(
   now: Instant,
   work: Work<Progress>,
 ): Promise<Work<Progress>> {
-  const { last, firstLate } = await readPasses(db)
+  const { finished, late } = await db.batchOf({
+    finished: db.statement(READ_PASS, db.tenantId),
+    late: db.statement(FIRST_LATE, db.tenantId, ...LATE),
+  })
+  const last = lastOf(finished)
+  const { due: firstLate } = z.object({ due: z.number().nullable() }).parse(late.results[0])
   const ladder = namedId(instant(0), JSON.stringify(ladderOf(config)))
   const pass: Pass = {
     began: now,
@@ -316,7 +286,7 @@ async function changedUsers({ db }: TenantContext, config: Configuration, { isAl
 function end({ db }: TenantContext, work: Work<Progress>, pass: Pass, next: Instant): Statement[] {
   const { began, nextSince, ladder, hasCounted } = pass
   return [
-    finishPass(db, { updated: began, since: nextSince, ladder }),
+    db.statement(FINISH, db.tenantId, began, nextSince, ladder),
     // If it is asked for already, a change of a user writes no row of due work.
     work.put({ progress: null, dueAt: next }, hasCounted ? true : null),
     ...(hasCounted ? [] : [work.endUnlessAsked()]),

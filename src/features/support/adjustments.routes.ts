@@ -1,9 +1,13 @@
 import * as z from 'zod'
 import { requestSnapshotStatement } from '../../access/tenants.sql.ts'
+import { created, endpointsOf, ok } from '../../api/endpoint'
+import { createResponse, IdOrKey, items, optional, UserId, UuidResponse, wholeNumber } from '../../api/fields'
 import { UNKNOWN_USER, USER_MISSED } from '../../api/resources/drafts.rules'
 import { presentSystem } from '../../api/resources/resource'
 import { madeFields, userEntry } from '../../configuration/audit.rules'
 import { auditEntriesIf } from '../../configuration/audit.sql.ts'
+import { configurationOf } from '../../configuration/configuration'
+import { MOST_ADJUSTMENT_POINTS, MOST_ID_CHARACTERS } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import { bytesOf, type ColumnValues, columnList, HexId, numberOf } from '../../platform/columns'
 import type { Scope } from '../../platform/context'
@@ -15,15 +19,43 @@ import { writeUsers } from '../../store/commit/writer'
 import { adjustmentKeys } from '../../store/tables.sql.ts'
 import { readPortion } from '../../store/users/portions.sql.ts'
 import { userOf } from '../../store/users/users.sql.ts'
-import {
-  type Basis,
-  basisOf,
-  type CreatePointsAdjustmentsRequest,
-  type CreatePointsAdjustmentsResponse,
-  store,
-  untilStored,
-  updateBoards,
-} from './corrections'
+import { type Basis, basisOf, Reason, store, untilStored, updateBoards } from './corrections'
+
+/** An idempotency key. Unpaired surrogates would make different keys equal (E4). */
+const AdjustmentKey = z
+  .string()
+  .min(1)
+  .max(MOST_ID_CHARACTERS)
+  .refine(
+    (key) => key.isWellFormed() && !key.includes('\uFFFD'),
+    'must have no U+FFFD and no unpaired surrogates',
+  )
+
+const CreatePointsAdjustmentRequestItem = z
+  .object({
+    userId: UserId,
+    amount: wholeNumber(-MOST_ADJUSTMENT_POINTS, MOST_ADJUSTMENT_POINTS).refine(
+      (amount) => amount !== 0,
+      'must not be 0',
+    ),
+    reason: Reason,
+    idempotencyKey: optional(AdjustmentKey),
+  })
+  .meta({ id: 'CreatePointsAdjustmentRequestItem' })
+
+/** Adjustments of points, 1 to 100 (V1). */
+const CreatePointsAdjustmentsRequest = items(CreatePointsAdjustmentRequestItem).meta({
+  id: 'CreatePointsAdjustmentsRequest',
+})
+
+/** An adjustment that is in the ledger. `awarded` is what was really applied (P6). */
+const PointsAdjustment = z
+  .object({ id: UuidResponse, userId: z.string(), awarded: z.int32(), total: z.int32() })
+  .meta({ id: 'PointsAdjustment' })
+
+const CreatePointsAdjustmentsResponse = createResponse('CreatePointsAdjustmentsResponse', PointsAdjustment)
+
+const AdjustedSystemParams = z.object({ systemId: IdOrKey })
 
 /** An adjustment that is in the ledger: the award's id, the applied points, and the total after them. */
 type Booked = { id: string; awarded: number; total: number }
@@ -125,7 +157,7 @@ const NOTHING = 'The adjustment comes to 0, because the total is at its limit al
  * Adjusts users' points in a system (V1). Each user is stored alone or left out, and users who were left out
  * are tried again. Returns the response, and whether an entry of the ledger was made.
  */
-export async function adjustPoints(
+async function adjustPoints(
   scope: Scope,
   systemId: string,
   items: readonly Item[],
@@ -307,3 +339,30 @@ async function write(
     done.flatMap(({ changes }) => changes),
   )
 }
+
+const endpoint = endpointsOf('admin')
+
+/** The endpoints of adjustments of points (V1). */
+export const adjustmentEndpoints = [
+  endpoint(
+    'POST /points/{systemId}/adjustments',
+    {
+      id: 'admin_points_adjustments_create',
+      summary: 'Add points to users, or take them, by hand',
+      params: AdjustedSystemParams,
+      body: CreatePointsAdjustmentsRequest,
+      responses: {
+        200: {
+          description: 'Nothing was changed by this request.',
+          body: CreatePointsAdjustmentsResponse,
+        },
+        201: { description: 'At least one was made.', body: CreatePointsAdjustmentsResponse },
+      },
+    },
+    { find: async (scope, param) => presentSystem(await configurationOf(scope), param('systemId')) },
+    async (scope, { body }, { id }) => {
+      const { response, isCreated } = await adjustPoints(scope, id, body)
+      return isCreated ? created(response) : ok(response)
+    },
+  ),
+]

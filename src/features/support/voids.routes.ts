@@ -1,10 +1,12 @@
-import type * as z from 'zod'
+import * as z from 'zod'
 import { requestSnapshotStatement } from '../../access/tenants.sql.ts'
+import { endpointsOf, ok } from '../../api/endpoint'
+import { IdOrKey, Timestamp, UserId, Uuid, UuidResponse, withIssues } from '../../api/fields'
 import { byIdOrKey } from '../../api/resources/drafts.rules'
 import { type AuditEntry, goneFields, madeFields, userEntry } from '../../configuration/audit.rules'
 import { auditEntries } from '../../configuration/audit.sql.ts'
 import { configurationOf } from '../../configuration/configuration'
-import type { Achievement, Configuration, Filter } from '../../configuration/model'
+import type { Achievement, Configuration, Filter, Metric } from '../../configuration/model'
 import type { InputChange } from '../../leaderboards/updates'
 import { type Instant, iso } from '../../lib/clock'
 import { fromMicros } from '../../lib/decimal'
@@ -22,22 +24,12 @@ import {
   revoked,
   voided,
 } from '../../rules/corrections.rules'
-import { type Completion, type Counter, totalOfLog, type UserState } from '../../rules/state'
+import { type Completion, type Counter, NEW_COUNTER, totalOfLog, type UserState } from '../../rules/state'
 import { writeUsers } from '../../store/commit/writer'
 import { lowerTenantCounter } from '../../store/users/counters.sql.ts'
 import { parseUser, userStatement } from '../../store/users/users.sql.ts'
-import {
-  basisOf,
-  MetricLog,
-  type RevokeAchievementResponse,
-  restarts,
-  revokeResponse,
-  store,
-  untilStored,
-  updateBoards,
-  VoidedEvent,
-  voidResponse,
-} from './corrections'
+import { basisOf, MetricLog, Reason, restarts, store, untilStored, updateBoards } from './corrections'
+import { moment, momentOf } from './timeline-entries'
 import {
   awardsOfCompletion,
   awardsOfEvent,
@@ -52,6 +44,109 @@ import {
   voidedStatement,
 } from './voids.sql.ts'
 
+const VoidEventParams = z.object({ id: UserId, eventId: Uuid })
+const VoidEventRequest = z.object({ reason: Reason }).meta({ id: 'VoidEventRequest' })
+
+const Totals = z.object({ before: z.number(), after: z.number() })
+const PointsTotals = z.record(z.string(), z.object({ before: z.int32(), after: z.int32() }))
+
+/** A voided event, and what the void changed. It is stored, so that each further void answers it (V2). */
+const VoidedEvent = z.object({
+  event: z.object({
+    id: UuidResponse,
+    metricId: UuidResponse,
+    metricKey: z.string(),
+    value: z.number(),
+    attributes: z.record(z.string(), z.string()),
+    ...moment,
+    voided: Timestamp,
+    reason: z.string().nullable(),
+  }),
+  metric: Totals,
+  points: PointsTotals,
+})
+
+const VoidEventResponse = withIssues('VoidEventResponse', VoidedEvent)
+
+const RevokeAchievementParams = z.object({ id: UserId, key: IdOrKey })
+const RevokeAchievementQuery = z.object({
+  points: z.literal('revoke', 'must be revoke, or be left out').optional(),
+})
+
+/** A completion that was taken back (V4). `points` has the systems whose awards were reversed. */
+const RevokeAchievementResponse = z
+  .object({
+    id: UuidResponse,
+    key: z.string(),
+    completionId: UuidResponse,
+    achievedAt: Timestamp,
+    points: PointsTotals,
+  })
+  .meta({ id: 'RevokeAchievementResponse' })
+
+/** The totals of points before and after a correction, by the key of each system with these ids. */
+function pointsTotals(
+  config: Configuration,
+  { before, after }: CorrectionChange,
+  systemIds: ReadonlySet<string>,
+) {
+  const affected = config.systems.filter(({ id }) => systemIds.has(id))
+  return Object.fromEntries(
+    affected.map(({ id, key }) => [
+      key,
+      { before: before.points.get(id) ?? 0, after: after.points.get(id) ?? 0 },
+    ]),
+  )
+}
+
+/** A voided event as the response shows it (V2). `systemIds` are the systems that gave points for it. */
+function voidResponse(
+  config: Configuration,
+  metric: Metric,
+  event: LoggedEvent,
+  change: CorrectionChange,
+  { at, reason, systemIds }: Occasion & { systemIds: ReadonlySet<string> },
+): z.infer<typeof VoidedEvent> {
+  const totalOf = ({ metrics }: CorrectionChange['after']) =>
+    fromMicros((metrics.get(metric.id) ?? NEW_COUNTER).total)
+  const keys = new Map(config.attributes.map(({ id, key }) => [id, key]))
+  const attributes = [...event.attributes].flatMap(([id, value]) => {
+    const key = keys.get(id)
+    return key === undefined ? [] : [[key, value] as const]
+  })
+  return {
+    event: {
+      id: event.id,
+      metricId: metric.id,
+      metricKey: metric.key,
+      value: fromMicros(event.value),
+      attributes: Object.fromEntries(attributes),
+      ...momentOf(event),
+      voided: iso(at),
+      reason,
+    },
+    metric: { before: totalOf(change.before), after: totalOf(change.after) },
+    points: pointsTotals(config, change, systemIds),
+  }
+}
+
+/** A completion that was taken back, as the response shows it (V4). */
+function revokeResponse(
+  config: Configuration,
+  { id, key }: Achievement,
+  completion: Completion,
+  change: CorrectionChange,
+  systemIds: ReadonlySet<string>,
+): z.infer<typeof RevokeAchievementResponse> {
+  return {
+    id,
+    key,
+    completionId: completion.id,
+    achievedAt: iso(completion.at),
+    points: pointsTotals(config, change, systemIds),
+  }
+}
+
 type VoidResponse = z.infer<typeof VoidedEvent>
 
 /** An event to void: voided before, with the response of that void, or in the log at a moment. */
@@ -60,7 +155,7 @@ type FoundEvent = { response: VoidResponse } | { eventId: string; at: Instant }
 const unknownEvent = () => errors.notFound('This event of this user')
 
 /** Finds an event of a user, to void it (V2). Throws 404 if the user has no such event. */
-export async function findEvent({ db }: Scope, userId: string, id: string): Promise<FoundEvent> {
+async function findEvent({ db }: Scope, userId: string, id: string): Promise<FoundEvent> {
   const eventId = id.toLowerCase()
   const stored = parseVoided(await db.run(voidedStatement(db, userId, eventId)))
   if (stored !== null) return { response: VoidedEvent.parse(stored.response) }
@@ -73,7 +168,7 @@ export async function findEvent({ db }: Scope, userId: string, id: string): Prom
  * Voids an event (V2). An event that is voided already gets the response of the first void, and nothing
  * changes. Throws 404 if the event is gone, and 422 if a total would leave its limits without it (E1).
  */
-export async function voidEvent(
+async function voidEvent(
   scope: Scope,
   userId: string,
   found: FoundEvent,
@@ -218,7 +313,7 @@ const notCompleted = () =>
   new ApiError(404, 'The user has not completed this achievement. Check the user and the achievement.')
 
 /** The achievement with this id or key (O1). Throws 404 if there is none. */
-export async function findAchievementToRevoke(scope: Scope, idOrKey: string): Promise<Achievement> {
+async function findAchievementToRevoke(scope: Scope, idOrKey: string): Promise<Achievement> {
   return byIdOrKey((await configurationOf(scope)).achievements, idOrKey, 'This achievement')
 }
 
@@ -235,7 +330,7 @@ const revokeEntry = ({ iid }: UserState, achievementId: string, { id, at }: Comp
  * Takes the completion of an achievement back from a user, and with `withPoints` the points that it gave
  * (V4). Throws 404 if the user does not exist or does not have the achievement.
  */
-export async function revokeCompletion(
+async function revokeCompletion(
   scope: Scope,
   userId: string,
   achievementId: string,
@@ -276,3 +371,39 @@ export async function revokeCompletion(
     return tried
   })
 }
+
+const endpoint = endpointsOf('admin')
+
+/** The endpoints of voided events and revoked completions (V2, V4). */
+export const voidEndpoints = [
+  endpoint(
+    'POST /users/{id}/events/{eventId}/void',
+    {
+      id: 'admin_users_void_event',
+      summary: 'Void an event of a user, so that it no longer counts',
+      params: VoidEventParams,
+      body: VoidEventRequest,
+      responses: {
+        200: { description: 'The voided event, and what changed.', body: VoidEventResponse },
+      },
+    },
+    { find: (scope, param) => findEvent(scope, param('id'), param('eventId')) },
+    async (scope, { params, body }, found) =>
+      ok(await voidEvent(scope, params.id, found, body.reason ?? null)),
+  ),
+  endpoint(
+    'DELETE /users/{id}/achievements/{key}',
+    {
+      id: 'admin_users_revoke_achievement',
+      summary: 'Take a completed achievement back from a user',
+      params: RevokeAchievementParams,
+      query: RevokeAchievementQuery,
+      responses: {
+        200: { description: 'The completion that was taken back.', body: RevokeAchievementResponse },
+      },
+    },
+    { find: (scope, param) => findAchievementToRevoke(scope, param('key')) },
+    async (scope, { params, query }, { id }) =>
+      ok(await revokeCompletion(scope, params.id, id, query.points === 'revoke')),
+  ),
+]
