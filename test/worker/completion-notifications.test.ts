@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { completionStep } from '../../src/features/notifications/completions'
+import { completionStep } from '../../src/features/notifications/schedule'
 import { instant } from '../../src/lib/clock'
 import { START } from '../helpers/time'
 import { DAY, forgetTime, HOUR, moveTo } from '../helpers/worker/boards'
