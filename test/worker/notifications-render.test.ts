@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { loadConfiguration } from '../../src/configuration/configuration.sql'
 import type { Configuration, Template } from '../../src/configuration/model'
-import type { NotificationReason } from '../../src/features/notifications/notification.rules'
+import type { NotificationReason } from '../../src/features/notifications/notification'
 import { parseLiquid, RenderError, renderLiquid } from '../../src/features/notifications/templates/liquid'
 import { textOfHtml } from '../../src/features/notifications/templates/plain-text.rules'
 import { compose } from '../../src/features/notifications/templates/render'

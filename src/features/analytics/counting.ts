@@ -16,6 +16,9 @@ import { beginAllAgain, scheduleAll, scheduleBegun } from '../../time/timekeeper
 import { countUsers, ladderOf, nextRange } from './count.sql.ts'
 import { ERASED_EVENTS } from './figures.sql.ts'
 
+// For the erasure of users, and for databases: other features never import SQL of this one.
+export { countedUsers, leaveFigures } from './figures.sql.ts'
+
 /**
  * The progress of the work `analytics`. Moments are in milliseconds.
  *

@@ -15,7 +15,7 @@ import {
   voidedEvents,
 } from '../../store/tables.sql.ts'
 import { outbox, pointsNotifications } from '../../webhooks/outbox/outbox.sql.ts'
-import { countedUsers } from '../analytics/figures.sql.ts'
+import { countedUsers } from '../analytics/counting'
 
 /*
  * The tables whose rows move with their users (B3), and their statements. A row travels as a JSON list of

@@ -7,7 +7,7 @@ import { logProblem } from '../../platform/log'
 import type { UserState } from '../../rules/state'
 import { removeDeviceTokens } from '../../store/users/devices.sql.ts'
 import type { Attempt, ChannelAdapter, OutgoingMessage } from '../../webhooks/delivery/messages'
-import { isReachable, type Notification, notificationIn, type PushNotification } from './notification.rules'
+import { isReachable, type Notification, notificationIn, type PushNotification } from './notification'
 import { cloudflareEmail, type EmailPort, resendEmail } from './providers/email'
 import {
   accessTokensOf,

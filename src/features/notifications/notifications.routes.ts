@@ -13,7 +13,7 @@ import type { Scope } from '../../platform/context'
 import type { HeldMessage, Place } from '../../webhooks/delivery/messages'
 import { deliveryQueueOf } from '../../webhooks/delivery/queue'
 import { configuredProviders } from './channel'
-import { notificationIn } from './notification.rules'
+import { notificationIn } from './notification'
 import { template } from './template.resource'
 import {
   PreviewDraftRequest,

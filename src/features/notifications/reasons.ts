@@ -21,7 +21,7 @@ import {
   splitIntoEntries,
 } from '../../webhooks/outbox/outbox'
 import { bytesOfEntries } from '../../webhooks/outbox/outbox.sql.ts'
-import { type Due, type Reason, type RecapReason, templatesFor } from './notification.rules'
+import { type Due, type Reason, type RecapReason, templatesFor } from './notification'
 import { absence, isInDanger, isSentByWebhook, recapPeriod, type Slot, timetableOf } from './schedule.rules'
 import { activeBetween, gainsBetween, streakPasts } from './schedule.sql.ts'
 import { type MessageBuilder, messageBuilderOf } from './templates/render'

@@ -16,7 +16,7 @@ import {
   UTC,
 } from '../../webhooks/outbox/notifications.rules'
 import { listens } from '../../webhooks/outbox/outbox'
-import { type Addressee, userWants } from './notification.rules'
+import { type Addressee, userWants } from './notification'
 
 export type Scheduled = (typeof SCHEDULED)[number]
 

@@ -24,7 +24,7 @@ import { findIid } from '../../store/users/users.sql.ts'
 import type { Work } from '../../time/due-work.sql.ts'
 import { defineJob, type When } from '../../time/job'
 import { wakeTimekeeper } from '../../time/timekeeper'
-import { leaveFigures } from '../analytics/figures.sql.ts'
+import { leaveFigures } from '../analytics/counting'
 import {
   DELETION_NOT_NOTED,
   leftRows,

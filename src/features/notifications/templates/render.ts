@@ -7,13 +7,7 @@ import { unreachable } from '../../../lib/errors'
 import { dateOfDay, dayIn, periodEnd, periodStart, periodsBefore } from '../../../lib/zone'
 import type { TenantContext } from '../../../platform/context'
 import type { UserState } from '../../../rules/state'
-import type {
-  AchievementReason,
-  Due,
-  Notification,
-  NotificationReason,
-  RecapReason,
-} from '../notification.rules'
+import type { AchievementReason, Due, Notification, NotificationReason, RecapReason } from '../notification'
 import { linkSecretOf, newLinkSecret, unsubscribeToken } from '../unsubscribe.routes'
 import { type Parsed, parseLiquid, RenderError, renderLiquid } from './liquid'
 import { inLowerCase } from './plain-text.rules'
