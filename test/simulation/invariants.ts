@@ -9,18 +9,21 @@ import type { World } from './world'
 const keyOf = (user: string, metric: string, key: string) => JSON.stringify([user, metric, key])
 
 /**
- * E2–E4, E9: an event with a response is in the log once. An event without a response is there at most once.
- * There is nothing else, and each key is there once.
+ * E2–E4, E9: an event with a response is in the log once, and the response has the total of that moment. An
+ * event without a response is there at most once. There is nothing else, and each key is there once.
  */
 export function eventsOnce({ ids }: World, { told, done }: Story, stored: Stored): string[] {
   const broken: string[] = []
   const marks = new Map<string, number>()
-  const places = new Map<string, { user: string; id: string }>()
+  const places = new Map<string, { user: string; id: string; total: number }>()
   for (const user of stored.users) {
+    const totals = new Map<string, number>()
     for (const event of stored.events.get(user.iid) ?? []) {
+      const total = (totals.get(event.metric_id) ?? 0) + event.value
+      totals.set(event.metric_id, total)
       const mark = event.attributes?.[ids.mark ?? ''] ?? 'none'
       marks.set(mark, (marks.get(mark) ?? 0) + 1)
-      places.set(mark, { user: user.id, id: event.id })
+      places.set(mark, { user: user.id, id: event.id, total: total / 1e6 })
     }
   }
   const erased = new Map<string, number>()
@@ -30,6 +33,15 @@ export function eventsOnce({ ids }: World, { told, done }: Story, stored: Stored
   const byKey = new Map<string, Told[]>()
   for (const one of told) {
     const { sent, fate, replies } = one
+    for (const { status, body } of replies) {
+      const place = places.get(sent.mark)
+      // A response is that of the event's own moment.
+      const isOwn = status === 201 && place?.id === at(body, 'eventId')
+      if (isOwn && place?.total !== at(body, 'total'))
+        broken.push(`${sent.mark}: the total was ${place?.total}, but a response said ${at(body, 'total')}`)
+      if (status === 202 && JSON.stringify(at(body, 'points')) !== '{}')
+        broken.push(`${sent.mark}: a repeated key got points`)
+    }
     const times = marks.get(sent.mark) ?? 0
     const what = `${sent.mark} (${fate}, ${sent.phase}, ${sent.user}, ${sent.metric}, key ${sent.key})`
     if (isVoid(one)) {
