@@ -1,13 +1,12 @@
 /** The files of `npm run serve -- backup` and `restore`, and disks that refuse them. No server runs. */
-import { execFile, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { packTar, type TarHeader } from 'modern-tar'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newProject } from '../helpers/server/harness'
+import { newProject, run as runIn, runServe, serveEnv } from '../helpers/server/harness'
 
 let folder: string
 
@@ -16,22 +15,12 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-/** Runs a command. Answers its exit code and its output. */
-async function command(data: string, [program = '', ...args]: string[]) {
-  const { stdout, stderr, code } = await promisify(execFile)(program, args, {
-    cwd: folder,
-    env: { ...process.env, INIT_CWD: folder, LAUREL_DATA: join(folder, data) },
-  })
-    .then((said) => ({ ...said, code: 0 }))
-    .catch((error) => Object(error))
-  return { code, said: `${stdout}${stderr}` }
-}
-
 const SCRIPT = 'scripts/serve.mjs'
 const SERVE = [process.execPath, SCRIPT]
 
-/** Runs `npm run serve -- …`. */
-const run = (data: string, ...args: string[]) => command(data, [...SERVE, ...args])
+/** Runs a command with a folder of data. */
+const command = (data: string, given: string[]) => runIn(folder, given, serveEnv(folder, data))
+const run = (data: string, ...args: string[]) => runServe(folder, data, ...args)
 
 /** The names in a folder; none if it does not exist. */
 const namesIn = async (path: string) => (await readdir(join(folder, path)).catch(() => [])).sort()

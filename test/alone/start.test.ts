@@ -20,13 +20,9 @@ const project = async () => {
 afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))))
 
 /** Sends the demo's event as the printed line does. Returns the added points and the metric's new total. */
-async function sendLesson({ url, adminKey }: Server): Promise<{ added: number; total: number }> {
-  const answer = await fetch(`${url}/v1/metrics/demo-lessons/event`, {
-    method: 'POST',
-    headers: { 'X-API-KEY': adminKey, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ user: { id: 'demo-alan' }, value: 1 }),
-  })
-  return gained(await answer.text())
+async function sendLesson({ ask }: Server): Promise<{ added: number; total: number }> {
+  const event = { user: { id: 'demo-alan' }, value: 1 }
+  return gained(JSON.stringify((await ask('POST', '/v1/metrics/demo-lessons/event', event)).body))
 }
 
 function gained(body: string): { added: number; total: number } {
@@ -128,10 +124,7 @@ describe('two projects, started at the same time', { shuffle: false }, () => {
 
   test('a quoted key reaches the Worker unchanged', async () => {
     expect(custom.adminKey).toBe('adm_mine.Only$For-"tests"-of-npm-start')
-    const answer = await fetch(`${custom.url}/admin/v1/metrics`, {
-      headers: { 'X-API-KEY': custom.adminKey },
-    })
-    expect(answer.status).toBe(200)
+    expect((await custom.ask('GET', '/admin/v1/metrics')).status).toBe(200)
   })
 
   test('the key is on no command line', () => {
@@ -143,10 +136,8 @@ describe('two projects, started at the same time', { shuffle: false }, () => {
   test('DEMO=off in the environment overrides .dev.vars: no demo, and no trace of the neighbour', async () => {
     expect(custom.curl).toContain('/admin/v1/metrics ')
     expect(custom.output()).not.toContain('demo-')
-    const answer = await fetch(`${custom.url}/admin/v1/metrics`, {
-      headers: { 'X-API-KEY': custom.adminKey },
-    })
-    expect(await answer.text()).not.toContain('demo-')
+    const { body } = await custom.ask('GET', '/admin/v1/metrics')
+    expect(JSON.stringify(body)).not.toContain('demo-')
   })
 
   test('a domain in wrangler.toml is only for the deployment: here the host is the host of the request', async () => {

@@ -32,14 +32,8 @@ export function sharedWorld(options: StartOptions = {}) {
       return browser
     },
     /** Asks the interface, with the admin key or another one. */
-    async ask(method: string, path: string, body?: unknown, key = server.adminKey) {
-      const response = await fetch(server.url + path, {
-        method,
-        headers: { 'X-API-KEY': key, 'Content-Type': 'application/json' },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      })
-      return { status: response.status, body: Object(await response.json()) }
-    },
+    ask: (method: string, path: string, body?: unknown, key = server.adminKey) =>
+      server.ask(method, path, body, { 'x-api-key': key }),
     /** A page with storage of its own, not signed in. */
     page: (page?: PageOptions) => watchedPage(browser, server.url, page),
     /** A page with storage of its own, signed in with the admin key. */

@@ -2,7 +2,7 @@
  * Starts the real thing, `scripts/start.mjs` or `scripts/serve.mjs`, in a folder of its own, and watches the
  * processes that it starts.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { cp, mkdtemp, rm, symlink } from 'node:fs/promises'
@@ -10,6 +10,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { OVERRIDABLE } from '../../../scripts/lib/dev-vars.mjs'
 import { PATIENCE } from '../patience'
 import { beginClock } from './local-state'
@@ -79,7 +80,55 @@ export type Starting = {
   kill(): Promise<Ending>
 }
 
-export type Server = Starting & { url: string; adminKey: string; curl: string }
+export type Server = Starting & { url: string; adminKey: string; curl: string; ask: Ask }
+
+/** A response. Its body has no schema: the set-up checks each response against the contract. */
+export type Answer = { status: number; headers: Headers; body: ReturnType<ObjectConstructor> }
+
+/** Sends a request, with the admin key unless other headers say otherwise. */
+export type Ask = (
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+  signal?: AbortSignal,
+) => Promise<Answer>
+
+const askOf =
+  (url: string, adminKey: string): Ask =>
+  async (method, path, body, headers, signal) => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: { 'x-api-key': adminKey, 'content-type': 'application/json', ...headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+    })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) }
+  }
+
+/** Runs a program in a folder. Answers its exit code, and what it has printed on both streams. */
+export async function run(
+  folder: string,
+  [program = '', ...args]: string[],
+  env: NodeJS.ProcessEnv = process.env,
+) {
+  const { stdout, stderr, code } = await promisify(execFile)(program, args, { cwd: folder, env })
+    .then((said) => ({ ...said, code: 0 }))
+    .catch((error) => Object(error))
+  return { code: Number(code), said: `${stdout}${stderr}` }
+}
+
+/** Runs `npm run serve -- …` for a folder of data of a project. */
+export const runServe = (folder: string, data: string, ...args: string[]) =>
+  run(folder, [process.execPath, 'scripts/serve.mjs', ...args], serveEnv(folder, data))
+
+/** The environment of `npm run serve` for a folder of data. */
+export const serveEnv = (folder: string, data: string): NodeJS.ProcessEnv => ({
+  ...process.env,
+  INIT_CWD: folder,
+  LAUREL_DATA: join(folder, data),
+})
 
 /** A new project in a temporary folder, with linked `node_modules`. */
 export async function newProject(): Promise<string> {
@@ -212,11 +261,12 @@ export async function startServer(options: StartOptions = {}): Promise<Server> {
   try {
     if (options.by === 'serve') {
       const [, url = ''] = await starting.printed(/^Laurel serves (\S+)/m)
-      return { ...starting, url, adminKey: ADMIN_KEY, curl: '' }
+      return { ...starting, url, adminKey: ADMIN_KEY, curl: '', ask: askOf(url, ADMIN_KEY) }
     }
     const [curl] = await starting.printed(/^curl .*(?=\n)/m)
     const [, adminKey = ''] = await starting.printed(/Admin key +(\S+)/)
-    return { ...starting, url: `http://localhost:${starting.port}`, adminKey, curl }
+    const url = `http://localhost:${starting.port}`
+    return { ...starting, url, adminKey, curl, ask: askOf(url, adminKey) }
   } catch (error) {
     await starting.stop()
     throw error

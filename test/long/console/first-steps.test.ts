@@ -111,7 +111,10 @@ describe.skipIf(!hasBrowser || !hasCurl)('first steps', () => {
   it('[C1] the test clock moves forward and returns to real time', async () => {
     const bar = page.getByRole('region', { name: 'Test clock' })
     expect(await bar.getByRole('button', { name: 'real time' }).count()).toBe(0)
+    const now = async () => Date.parse((await server.ask('GET', '/admin/v1/test-clock')).body.now)
+    const before = await now()
     await bar.getByRole('button', { name: '+1 day' }).click()
+    await expect.poll(async () => (await now()) - before).toBeGreaterThanOrEqual(86_400_000 - 60_000)
     await bar.getByRole('button', { name: 'real time' }).click()
     await bar.getByRole('button', { name: 'real time' }).waitFor({ state: 'detached' })
     expect(complaints).toEqual([])

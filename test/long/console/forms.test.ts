@@ -78,10 +78,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-async function idOf(path: string): Promise<string> {
-  const answer = await fetch(`${server.url}/admin/v1${path}`, { headers: { 'X-API-KEY': server.adminKey } })
-  return Object(await answer.json()).id
-}
+const idOf = async (path: string) => String((await server.ask('GET', `/admin/v1${path}`)).body.id)
 
 /** Values at the limits of fields, and beyond them. */
 const TEXTS = ['', 'a'.repeat(256), 'a'.repeat(2001), 'ä b', '\ud800']

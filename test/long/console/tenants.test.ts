@@ -9,15 +9,17 @@ const tenants: Record<'apple' | 'berry', string> = { apple: '', berry: '' }
 
 /** Asks the interface for a tenant. */
 async function ask(tenant: string, method: string, path: string, body: unknown) {
-  const response = await fetch(world.server.url + path, {
-    method,
-    headers: { 'X-API-KEY': world.server.adminKey, 'Tenant-ID': tenant, 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  expect([path, response.ok]).toEqual([path, true])
-  return Object(await response.json())
+  const answer = await world.server.ask(method, path, body, { 'tenant-id': tenant })
+  expect([path, answer.status < 300]).toEqual([path, true])
+  return answer.body
 }
 
+/** Opens a page of the console, and gives a key. */
+async function enter(page: Page, path: string, key = world.server.adminKey): Promise<void> {
+  await page.goto(`${world.server.url}/console${path}`)
+  await page.getByLabel('Admin API key').fill(key)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+}
 const choose = (page: Page, name: string) =>
   page.getByRole('button', { name: new RegExp(`^The ${name}`) }).click()
 const change = (page: Page) => page.getByRole('button', { name: /change the tenant/ }).click()
@@ -27,9 +29,7 @@ describe.skipIf(!hasBrowser)('the management of tenants, from none to one that i
     const { page, complaints } = await world.page()
     const confirm = (name: string) => page.getByRole('alertdialog').getByRole('button', { name }).click()
     const stored = async () => Object.values((await world.ask('GET', '/admin/v1/tenants')).body)
-    await page.goto(`${world.server.url}/console/settings`)
-    await page.getByLabel('Admin API key').fill(world.server.adminKey)
-    await page.getByRole('button', { name: 'Sign in' }).click()
+    await enter(page, '/settings')
 
     // There is none yet. The first one is chosen at once.
     await page.getByText('No tenants yet').waitFor()
@@ -114,9 +114,7 @@ describe.skipIf(!hasBrowser)('the console with several tenants', () => {
       )
       if (!isOfAccount) named.push(request.headers()['tenant-id'])
     })
-    await page.goto(`${world.server.url}/console/metrics`)
-    await page.getByLabel('Admin API key').fill(world.server.adminKey)
-    await page.getByRole('button', { name: 'Sign in' }).click()
+    await enter(page, '/metrics')
     await page.getByRole('heading', { level: 1, name: 'Choose a tenant' }).waitFor()
     await settled(page)
     await expectAccessible(page, 'the tenants')
@@ -138,9 +136,7 @@ describe.skipIf(!hasBrowser)('the console with several tenants', () => {
 
   it('[T3] shows nothing of another tenant after a change, also while its answers are on their way', async () => {
     const { page } = await world.page()
-    await page.goto(`${world.server.url}/console/users/shared`)
-    await page.getByLabel('Admin API key').fill(world.server.adminKey)
-    await page.getByRole('button', { name: 'Sign in' }).click()
+    await enter(page, '/users/shared')
     await choose(page, 'apple')
     await page.getByRole('heading', { level: 1, name: 'User of apple' }).waitFor()
     await settled(page)
@@ -192,9 +188,7 @@ describe.skipIf(!hasBrowser)('the console with several tenants', () => {
       [first.page, 'apple'],
       [second, 'berry'],
     ] as const) {
-      await page.goto(`${world.server.url}/console/metrics`)
-      await page.getByLabel('Admin API key').fill(world.server.adminKey)
-      await page.getByRole('button', { name: 'Sign in' }).click()
+      await enter(page, '/metrics')
       await choose(page, name)
       await page.getByRole('link', { name: `Metric of ${name}` }).waitFor()
     }
@@ -228,9 +222,7 @@ describe.skipIf(!hasBrowser)('the console with several tenants', () => {
         })),
       )
     const { page } = await world.page()
-    await page.goto(`${world.server.url}/console`)
-    await page.getByLabel('Admin API key').fill(world.server.adminKey)
-    await page.getByRole('button', { name: 'Sign in' }).click()
+    await enter(page, '')
     await page.getByRole('heading', { level: 1, name: 'Choose a tenant' }).waitFor()
     await page.getByRole('button', { name: 'Show more' }).click()
     await page.getByRole('button', { name: /^Shop 119/ }).waitFor()
@@ -245,9 +237,7 @@ describe.skipIf(!hasBrowser)('the console with several tenants', () => {
   it('[T2] an application key, which belongs to one tenant, does not sign in', async () => {
     const { created } = await ask('apple', 'POST', '/admin/v1/application-api-keys', [{ userId: 'shared' }])
     const { page } = await world.page()
-    await page.goto(`${world.server.url}/console`)
-    await page.getByLabel('Admin API key').fill(created[0].key)
-    await page.getByRole('button', { name: 'Sign in' }).click()
+    await enter(page, '', created[0].key)
     await page.getByText('Use an admin key.').waitFor()
     expect(await page.evaluate(() => sessionStorage.getItem('laurel.session'))).toBe(null)
     await page.context().close()

@@ -10,14 +10,11 @@ import { launch, newProject, type Server, startServer } from '../../helpers/serv
 import { directoryOf, inState, leftOf, THREE } from '../../helpers/server/local-state'
 
 /** The total of a user after one more event. */
-async function totalAfterEvent({ url, adminKey }: Server): Promise<number> {
-  const answer = await fetch(`${url}/v1/metrics/demo-lessons/event`, {
-    method: 'POST',
-    headers: { 'x-api-key': adminKey, 'content-type': 'application/json' },
-    body: JSON.stringify({ user: { id: 'ada' }, value: 1 }),
-  })
-  expect(answer.status).toBe(201)
-  return Object(await answer.json()).total
+async function totalAfterEvent({ ask }: Server): Promise<number> {
+  const event = { user: { id: 'ada' }, value: 1 }
+  const { status, body } = await ask('POST', '/v1/metrics/demo-lessons/event', event)
+  expect(status).toBe(201)
+  return body.total
 }
 
 /** The files of databases in a folder, without those of SQLite itself. */
@@ -90,10 +87,7 @@ test('[B3] npm start opens the state of one database with three, and restores on
 test('[B3] a fresh state is evenly spread when npm start is ready', async () => {
   const server = await startServer({ env: { DATABASES: '3' } })
   try {
-    const answer = await fetch(`${server.url}/admin/v1/databases`, {
-      headers: { 'x-api-key': server.adminKey },
-    })
-    expect(await answer.json()).toMatchObject([
+    expect((await server.ask('GET', '/admin/v1/databases')).body).toMatchObject([
       { name: 'DB', buckets: 1366, state: 'active' },
       { name: 'DB_2', buckets: 1365, state: 'active' },
       { name: 'DB_3', buckets: 1365, state: 'active' },

@@ -193,19 +193,10 @@ describe.skipIf(!hasShell)('the examples of docs/, on an empty service', () => {
   })
 
   // If a page fails, this restores the clock that all pages share.
-  afterEach(async () => {
-    await fetch(`${server.url}/admin/v1/test-clock`, {
-      method: 'DELETE',
-      headers: { 'x-api-key': server.adminKey },
-    })
-  })
+  afterEach(() => server.ask('DELETE', '/admin/v1/test-clock'))
 
   test.each(FROM_NOTHING)('%s', { timeout: MINUTES }, async (name) => {
-    const response = await fetch(`${server.url}/admin/v1/tenants`, {
-      method: 'POST',
-      headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json' },
-      body: JSON.stringify([{ customerId: name, name }]),
-    })
+    const response = await server.ask('POST', '/admin/v1/tenants', [{ customerId: name, name }])
     expect(response.status).toBe(201)
     await holdsPage(name, folder, proxy, name)
   })

@@ -12,7 +12,14 @@ import { afterAll, beforeAll, expect, it, onTestFailed } from 'vitest'
 import { Dice } from '../../fuzz/dice'
 import { accepts } from '../../helpers/listening'
 import { Clients } from '../../helpers/server/clients'
-import { type Ending, freePort, newProject, type Server, startServer } from '../../helpers/server/harness'
+import {
+  type Ask,
+  type Ending,
+  freePort,
+  newProject,
+  type Server,
+  startServer,
+} from '../../helpers/server/harness'
 import { configure, type Expected, type ProfileChange, ranking, recount } from '../../helpers/server/ledger'
 import { inState } from '../../helpers/server/local-state'
 import { ofGroupOrMarked } from '../../helpers/server/processes'
@@ -36,6 +43,7 @@ const USERS = Array.from({ length: 50 }, (_, n) => `user-${String(n).padStart(2,
  */
 const seed = Number(process.env.SEED ?? 20_261)
 const dice = new Dice(seed)
+const send: Ask = (...request) => server.ask(...request)
 const clients = new Clients(send, dice)
 /** By it, the processes of this test are found. Those of other runs on this machine have other marks. */
 const mark = `LAUREL_KILL_TEST=${randomUUID()}`
@@ -80,20 +88,6 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/**
- * JSON without a schema, because this test reads only a few fields. The set-up checks each response against
- * the contract.
- */
-const json = (text: string) => Object(JSON.parse(text))
-
-async function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
-  const response = await fetch(`${server.url}${path}`, {
-    method,
-    headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json', ...headers },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  })
-  return { status: response.status, headers: response.headers, body: json(await response.text()) }
-}
 async function create(path: string, item: object): Promise<string> {
   const { status, body } = await send('POST', `/admin/v1${path}`, [item])
   expect([path, status, body.issues]).toEqual([path, 201, []])

@@ -12,14 +12,8 @@ type Place = { userId: string; value: number }
 
 const HOUR = 3_600_000
 
-async function send(server: Server, method: string, path: string, body?: unknown): Promise<unknown> {
-  const answer = await fetch(`${server.url}${path}`, {
-    method,
-    headers: { 'X-API-KEY': server.adminKey, 'Content-Type': 'application/json' },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  })
-  return answer.json()
-}
+const send = async ({ ask }: Server, method: string, path: string, body?: unknown): Promise<unknown> =>
+  (await ask(method, path, body)).body
 
 /** Runs a statement in the database of a stopped server. Returns its rows. */
 async function inDatabase(folder: string, command: string): Promise<unknown> {

@@ -10,7 +10,14 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { freePort, newProject, type Server, startServer } from '../../helpers/server/harness'
+import {
+  type Answer,
+  freePort,
+  newProject,
+  runServe,
+  type Server,
+  startServer,
+} from '../../helpers/server/harness'
 import { until } from '../../helpers/until'
 
 type Place = { userId: string; value: number }
@@ -43,18 +50,11 @@ async function newReceiver() {
   return receiver
 }
 
+type Call = (method: string, path: string, body?: unknown, key?: string) => Promise<Answer>
 const callOf =
-  (server: () => Server) =>
-  async (method: string, path: string, body?: unknown, key = server().adminKey) => {
-    const answer = await fetch(`${server().url}${path}`, {
-      method,
-      headers: { 'X-API-KEY': key, 'Content-Type': 'application/json' },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    const text = await answer.text()
-    return { status: answer.status, body: text === '' ? null : JSON.parse(text) }
-  }
-type Call = ReturnType<typeof callOf>
+  (server: () => Server): Call =>
+  (method, path, body, key = server().adminKey) =>
+    server().ask(method, path, body, { 'x-api-key': key })
 
 const sendEvent = async (call: Call, user: string, value: number) =>
   expect((await call('POST', '/v1/metrics/demo-lessons/event', { user: { id: user }, value })).status).toBe(
@@ -145,14 +145,7 @@ test.concurrent('[M1, M2, M3] a backup of npm run serve is restored, with the de
     RATE_LIMITS: 'off',
   })
   const start = (data: string) => startServer({ folder, by: 'serve', env: envOf(data) })
-  const run = async (data: string, ...args: string[]) => {
-    const env = { ...process.env, INIT_CWD: folder, LAUREL_DATA: join(folder, data) }
-    const said = await promisify(execFile)(process.execPath, ['scripts/serve.mjs', ...args], {
-      cwd: folder,
-      env,
-    }).catch((error) => Object(error))
-    return `${said.stdout}${said.stderr}`
-  }
+  const run = async (data: string, ...args: string[]) => (await runServe(folder, data, ...args)).said
   try {
     let server = await start('data')
     const call = callOf(() => server)

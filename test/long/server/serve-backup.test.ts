@@ -8,10 +8,9 @@ import { request } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from 'vitest'
 import { PATIENCE } from '../../helpers/patience'
-import { ADMIN_KEY, newProject, type Server, startServer } from '../../helpers/server/harness'
+import { newProject, runServe, type Server, serveEnv, startServer } from '../../helpers/server/harness'
 import { until } from '../../helpers/until'
 
 const USERS = Array.from({ length: 20 }, (_, n) => `user-${n}`)
@@ -38,40 +37,20 @@ const start = (data: string) =>
     env: { DEMO: 'on', RATE_LIMITS: 'off', LAUREL_DATA: join(folder, data) },
   })
 
-async function send(method: string, path: string, body?: unknown) {
-  const answer = await fetch(`${server.url}${path}`, {
-    method,
-    headers: { 'x-api-key': ADMIN_KEY, 'content-type': 'application/json' },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  })
-  return { status: answer.status, body: Object(await answer.json()) }
-}
-
-/** Runs `npm run serve -- …` beside the server. Answers what it prints, and whether it succeeded. */
-async function run(data: string, ...args: string[]) {
-  const { stdout, stderr, code } = await promisify(execFile)(
-    process.execPath,
-    ['scripts/serve.mjs', ...args],
-    { cwd: folder, env: { ...process.env, INIT_CWD: folder, LAUREL_DATA: join(folder, data) } },
-  )
-    .then((said) => ({ ...said, code: 0 }))
-    .catch((error) => Object(error))
-  return { code, said: `${stdout}${stderr}` }
-}
+/** Runs `npm run serve -- …` beside the server. */
+const run = (data: string, ...args: string[]) => runServe(folder, data, ...args)
 
 /** Sends an event, and answers its id once it is stored. */
 async function sendEvent(user: string): Promise<string> {
-  const { status, body } = await send('POST', '/v1/metrics/demo-lessons/event', {
-    user: { id: user, tz: 'UTC' },
-    value: 1,
-  })
+  const event = { user: { id: user, tz: 'UTC' }, value: 1 }
+  const { status, body } = await server.ask('POST', '/v1/metrics/demo-lessons/event', event)
   expect(status).toBe(201)
   return body.eventId
 }
 
 /** The ids of a user's events, by the log. */
 const logOf = async (user: string): Promise<string[]> =>
-  (await send('GET', `/admin/v1/users/${user}/export`)).body.events.map(({ id }: { id: string }) => id)
+  (await server.ask('GET', `/admin/v1/users/${user}/export`)).body.events.map(({ id }: { id: string }) => id)
 
 test('a backup under load has all that was answered before it, and its parts agree', async () => {
   const answered: string[] = []
@@ -101,11 +80,11 @@ test('a backup under load has all that was answered before it, and its parts agr
   expect(restored.filter((id) => !answered.includes(id)).length).toBeLessThanOrEqual(8)
   // A board that missed a change at that moment is right with the user's next one (L12).
   for (const user of USERS) await sendEvent(user)
-  const { body } = await send('GET', '/v1/leaderboards/demo-all-time?limit=100')
+  const { body } = await server.ask('GET', '/v1/leaderboards/demo-all-time?limit=100')
   const places = new Map(body.rankings.map(({ userId, value }: Record<string, unknown>) => [userId, value]))
   for (const user of USERS) {
     const { length } = await logOf(user)
-    const { current } = (await send('GET', `/v1/users/${user}/metrics/demo-lessons`)).body
+    const { current } = (await server.ask('GET', `/v1/users/${user}/metrics/demo-lessons`)).body
     expect([user, current, places.get(user)]).toEqual([user, length, length])
   }
 })
@@ -131,7 +110,7 @@ test('a backup is written once, and restored into an empty folder only', async (
     code: 1,
     said: expect.stringContaining('is not empty'),
   })
-  expect((await send('GET', '/health')).status).toBe(200)
+  expect((await server.ask('GET', '/health')).status).toBe(200)
 })
 
 test('a backup that is damaged is refused, and leaves the folder empty', async () => {
@@ -161,7 +140,7 @@ async function interrupted(
 ) {
   const child = execFile(process.execPath, ['scripts/serve.mjs', ...args], {
     cwd: folder,
-    env: { ...process.env, INIT_CWD: folder, LAUREL_DATA: join(folder, data) },
+    env: serveEnv(folder, data),
   })
   let said = ''
   child.stdout?.on('data', (part) => (said += part))
@@ -237,7 +216,7 @@ test('a backup that is interrupted beside the server leaves no copy', async () =
     await interrupted('restored', ['backup', 'beside.backup'], async () => (await parts()).length > 0),
   ).toEqual({ code: 1, said: 'The backup was interrupted (SIGTERM), and is not complete.\n' })
   expect([await parts(), await copies()]).toEqual([[], []])
-  expect((await send('GET', '/health')).status).toBe(200)
+  expect((await server.ask('GET', '/health')).status).toBe(200)
   await rm(join(folder, 'restored', 'objects', 'large'))
 })
 

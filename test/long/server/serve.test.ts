@@ -14,6 +14,7 @@ import { accepts } from '../../helpers/listening'
 import { Receiver } from '../../helpers/receiver'
 import {
   ADMIN_KEY,
+  type Ask,
   freePort,
   launch,
   newProject,
@@ -42,14 +43,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-async function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
-  const answer = await fetch(`${server.url}${path}`, {
-    method,
-    headers: { 'x-api-key': ADMIN_KEY, 'content-type': 'application/json', ...headers },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  })
-  return { status: answer.status, body: Object(await answer.json()) }
-}
+const send: Ask = (...request) => server.ask(...request)
 const sendLesson = async (user: string) =>
   (await send('POST', '/v1/metrics/demo-lessons/event', { user: { id: user, tz: 'UTC' }, value: 1 })).body
     .total
@@ -91,9 +85,8 @@ test('[K6] the folder keeps the secret of tokens for its owner only; a variable 
 })
 
 test('[G12] the status has the size of the database', async () => {
-  const response = await fetch(`${server.url}/admin/v1/status`, { headers: { 'x-api-key': ADMIN_KEY } })
-  const { databases } = Object(await response.json())
-  expect([response.status, databases]).toEqual([200, [{ name: 'DB', bytes: expect.any(Number) }]])
+  const { status, body } = await send('GET', '/admin/v1/status')
+  expect([status, body.databases]).toEqual([200, [{ name: 'DB', bytes: expect.any(Number) }]])
 })
 
 test('the data is for its owner only, and the admin key is in no file and no command line', async () => {

@@ -64,14 +64,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const send: Send = async (method, path, body) => {
-  const response = await fetch(`${server.url}${path}`, {
-    method,
-    headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-  return { status: response.status, body: json(await response.text()) }
-}
+const send: Send = (method, path, body) => server.ask(method, path, body)
 const create = async (path: string, item: object) => {
   const { status, body } = await send('POST', `/admin/v1${path}`, [item])
   expect([path, status, body.issues]).toEqual([path, 201, []])

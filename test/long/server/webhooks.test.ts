@@ -28,14 +28,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-async function send(method: string, path: string, body?: unknown) {
-  const response = await fetch(`${server.url}/admin/v1${path}`, {
-    method,
-    headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-  return { status: response.status, body: Object(await response.json()) }
-}
+const send = (method: string, path: string, body?: unknown) => server.ask(method, `/admin/v1${path}`, body)
 
 const move = async (ms: number) => {
   now = ms
