@@ -298,7 +298,10 @@ describe.skipIf(!hasBrowser)('new items', () => {
     await page.getByText('Users complete it with 5 lessons.').waitFor()
     await page.getByRole('button', { name: 'Activate' }).click()
     await page.getByRole('button', { name: 'Lock' }).waitFor()
-    expect(await read('/achievements/five-lessons')).toMatchObject({ status: 'active', metricValue: 5 })
+    // The page shows the change before the server has answered.
+    await expect
+      .poll(() => read('/achievements/five-lessons'))
+      .toMatchObject({ status: 'active', metricValue: 5 })
     expect(complaints).toEqual([])
     await page.context().close()
   })
@@ -347,17 +350,5 @@ describe.skipIf(!hasBrowser)('new items', () => {
     await second.getByText('There is no attribute with this key').waitFor()
     expect(first.complaints).toEqual([])
     await first.page.context().close()
-  })
-
-  it('move the test clock, and show the new time', async () => {
-    const { page, complaints } = await world.signedIn()
-    const now = async () => Date.parse(String(Object(await read('/test-clock')).now))
-    const before = await now()
-    const bar = page.getByRole('region', { name: 'Test clock' })
-    await bar.getByRole('button', { name: '+1 day' }).click()
-    await settled(page)
-    await expect.poll(async () => (await now()) - before).toBeGreaterThanOrEqual(86_400_000 - 60_000)
-    expect(complaints).toEqual([])
-    await page.context().close()
   })
 })
