@@ -6,52 +6,114 @@ import { type Hop, PROFILE, type StreakStep, type StreakWorld, type TwinWorld } 
 const DAILY: OracleSettings = {
   ...{ enabled: true, frequency: 'daily', metrics: [], mode: 'OR', personalisation: false, freezes: null },
 }
-const noon = { days: 1, minute: 720, isLate: false }
-const soon = { days: 0, minute: 0, isLate: false }
-const habit = (times: number) =>
-  ({ ...noon, do: 'habit', metric: 'm0', value: 1_000_000, times }) satisfies StreakStep
-const optOut = (enabled: boolean) =>
-  ({ ...soon, do: 'preferences', enabled, mode: undefined, metrics: undefined }) satisfies StreakStep
-const event = { ...soon, do: 'event', metric: 'm0', value: 1_000_000, zone: undefined } satisfies StreakStep
-const tomorrow = { ...event, ...noon } satisfies StreakStep
-const world = (settings: OracleSettings, ...steps: StreakStep[]): StreakWorld => ({
-  ...{ settings, begins: Date.parse('2027-02-01T08:00Z'), zone: 'Europe/Berlin', switches: true, steps },
+const units = (count: number, metric = 'm0') => [{ metric, threshold: count * 1_000_000 }]
+const earned = (initial: number, max: number, interval: number | null = null) => ({
+  ...{ initial, max, interval, amount: 1 },
 })
-const from = (zone: string, one: StreakWorld): StreakWorld => ({ ...one, zone })
+const WEEKLY: OracleSettings = { ...DAILY, frequency: 'weekly' }
+const OFF: OracleSettings = { ...DAILY, enabled: false }
+const FIVE: OracleSettings = { ...DAILY, metrics: units(5) }
+const PERSONAL: OracleSettings = { ...FIVE, personalisation: true }
 
-const set = (days: number, settings: Partial<OracleSettings>): StreakStep => ({
-  ...{ ...noon, days, do: 'settings', settings: { ...DAILY, ...settings } },
-})
-const zoned = (days: number, zone: string): StreakStep => ({ ...noon, days, do: 'zone', zone })
-const enable = (enabled: boolean): StreakStep => ({ ...soon, do: 'enable', enabled })
-/** Moves to a zone, `days` days later at a minute of the day. */
-const away = (days: number, minute: number, zone: string): StreakStep => ({
-  ...{ days, minute, isLate: false, do: 'zone', zone },
-})
-const evening = 18 * 60
-const late = 23 * 60
+const ZONES: Readonly<Record<string, string>> = {
+  ...{ New_York: 'America/New_York', Pago_Pago: 'Pacific/Pago_Pago', Kiritimati: 'Pacific/Kiritimati' },
+  ...{ Tokyo: 'Asia/Tokyo', Seoul: 'Asia/Seoul', Berlin: 'Europe/Berlin', Madrid: 'Europe/Madrid' },
+}
+const zoneOf = (name: string) => ZONES[name] ?? unknown(name)
+
+function unknown(found: string | undefined): never {
+  throw new Error(`not a part of a life: ${found}`)
+}
+
 /** To Tokyo at 18:00, and back half an hour after New York's midnight. */
-const hop: StreakStep[] = [away(0, evening, 'Asia/Tokyo'), away(0, 14 * 60 + 30, 'America/New_York')]
-const FIVE = { ...DAILY, metrics: [{ metric: 'm0', threshold: 5_000_000 }] }
-const worth = (units: number): StreakStep => ({ ...event, value: units * 1_000_000 })
-const goal = (units: number) =>
-  ({
-    ...soon,
-    ...{ do: 'goal', mode: 'OR', personalisation: true },
-    metrics: [{ metric: 'm0', threshold: units * 1_000_000 }],
-  }) satisfies StreakStep
-const ownGoal = (units: number): StreakStep => ({
-  ...{ ...soon, do: 'preferences', enabled: undefined, mode: undefined },
-  metrics: goal(units).metrics,
-})
-const voidLast = (which: number): StreakStep => ({ ...soon, do: 'void', which })
-const TWO_METRICS = [
-  { metric: 'm0', threshold: 1_000_000 },
-  { metric: 'm1', threshold: 1_000_000 },
-]
-const ONE = { initial: 1, max: 1, interval: null, amount: 1 }
-const TWO = { initial: 2, max: 2, interval: null, amount: 1 }
-const most = (max: number) => ({ initial: 0, max, interval: 1, amount: 1 })
+const HOP = '18:00 to Tokyo; 14:30 to New_York'
+/** The wait before a step: to a later day, or to a time of a day. At once without it. */
+const WAIT = /^(?:day(\d*) )?(?:(\d\d):(\d\d) )?(.+)$/
+
+/**
+ * A life in steps, after the zone of the user. `day3` is noon on the third day from then, `day 18:00` the next
+ * evening. `+2 m1` is an event. `off` and `on` switch the tenant's streaks, and `optout` and `optin` those of
+ * the user. The first settings are those of the beginning. `set 1` changes to the next ones.
+ */
+function lived(life: string, ...settings: OracleSettings[]): StreakWorld {
+  const [, zone = 'Berlin', all = ''] = /^(?:([A-Z]\w+): )?(.*)$/.exec(life) ?? []
+  const [first = DAILY, ...others] = settings
+  const steps = all
+    .replaceAll('hop', HOP)
+    .split('; ')
+    .map((text): StreakStep => {
+      const [, day, hour, minute, act = ''] = WAIT.exec(text) ?? []
+      const words = act.split(' ')
+      const at = hour === undefined ? (day === undefined ? 0 : 720) : Number(hour) * 60 + Number(minute)
+      const wait = { days: day === undefined ? 0 : Number(day || 1), minute: at, isLate: false }
+      if (words[0] === 'habit') Object.assign(wait, { days: 1, minute: 720 })
+      return { ...wait, ...actionOf(words, [first, ...others]) }
+    })
+  return {
+    settings: first,
+    begins: Date.parse('2027-02-01T08:00Z'),
+    zone: zoneOf(zone),
+    switches: true,
+    steps,
+  }
+}
+
+type Action = StreakStep extends infer Step
+  ? Step extends StreakStep
+    ? Omit<Step, 'days' | 'minute' | 'isLate'>
+    : never
+  : never
+
+function actionOf([word = '', ...rest]: string[], settings: readonly OracleSettings[]): Action {
+  const [first = '', second = '', third = ''] = rest
+  const value = (text: string) => Math.round(Number(text) * 1_000_000)
+  if (/^[+-]/.test(word)) {
+    return { do: 'event', metric: first || 'm0', value: value(word), zone: undefined }
+  }
+  switch (word) {
+    case 'habit':
+      return { do: 'habit', metric: 'm0', value: value(third || '1'), times: Number(first) }
+    case 'to':
+      return { do: 'zone', zone: zoneOf(first) }
+    case 'pause':
+      return { do: 'pause', from: Number(first), length: Number(second) }
+    case 'unpause':
+    case 'void':
+      return { do: word, which: Number(first) }
+    case 'freeze':
+    case 'restore':
+      return { do: word }
+    case 'off':
+    case 'on':
+      return { do: 'enable', enabled: word === 'on' }
+    case 'set':
+      return { do: 'settings', settings: settings[Number(first)] ?? unknown(first) }
+    case 'unmetric':
+      return { do: 'unmetric', metric: first }
+    case 'profile':
+      return { do: 'profile', field: PROFILE.find((one) => one === first) ?? unknown(first), nth: 1 }
+    case 'goal': {
+      const metrics = first === 'both' ? [...units(1), ...units(1, 'm1')] : thresholds(first)
+      return { do: 'goal', mode: first === 'both' ? 'ALL' : 'OR', personalisation: true, metrics }
+    }
+    case 'own':
+    case 'optin':
+    case 'optout': {
+      const all = [word, ...rest]
+      const own = all.indexOf('own')
+      return {
+        do: 'preferences',
+        enabled: word === 'own' ? undefined : word === 'optin',
+        mode: all.includes('ALL') ? 'ALL' : all.includes('OR') ? 'OR' : undefined,
+        metrics: own < 0 ? undefined : thresholds(all[own + 1] ?? ''),
+      }
+    }
+    default:
+      return unknown(word)
+  }
+}
+
+const thresholds = (text: string) => (text === 'none' ? [] : units(Number(text)))
 
 /** Hops to the west, to the east, and both. Some last a moment, some last hours. */
 const HOPS: readonly Hop[] = [
@@ -64,549 +126,264 @@ const HOPS: readonly Hop[] = [
 
 /** Cases that random worlds rarely contain. Together they cover everything that is counted as seen. */
 export const STREAK_CASES: Record<string, StreakWorld> = {
-  '[S2, S3, U7] a goal that is met without an event keeps the freeze': world(
-    {
-      ...DAILY,
-      metrics: goal(10).metrics,
-      personalisation: true,
-      freezes: { initial: 1, max: 3, interval: null, amount: 1 },
-    },
-    ...[worth(10), { ...worth(6), ...noon }, ownGoal(5), { ...worth(-0.5), ...soon }, tomorrow],
-    ...[{ ...worth(1), ...noon }, ownGoal(20), ownGoal(1), ownGoal(20), { ...goal(10), ...noon, days: 3 }],
+  '[S2, S3, U7] a goal that is met without an event keeps the freeze': lived(
+    '+10; day +6; own 5; -0.5; day +1; day +1; own 20; own 1; own 20; day3 goal 10',
+    { ...DAILY, metrics: units(10), personalisation: true, freezes: earned(1, 3) },
   ),
-  '[S2, S3] settings, voided events and deleted metrics meet the goal': world(
+  '[S2, S3] settings, voided events and deleted metrics meet the goal': lived(
+    '+4; goal 4; goal 9; day -3; +9; void 1; day +4; void 0; +8; -8; goal none; day +2; goal both; day +2; unmetric m1; day goal 3; +1; unmetric m0; day set 1',
     FIVE,
-    ...[worth(4), goal(4), goal(9), { ...worth(-3), ...noon }, worth(9), voidLast(1)],
-    ...[{ ...worth(4), ...noon }, voidLast(0), worth(8), worth(-8), { ...goal(1), metrics: [] }],
-    ...[
-      { ...worth(2), ...noon },
-      { ...goal(2), mode: 'ALL' as const, metrics: TWO_METRICS },
-    ],
-    ...[
-      { ...worth(2), ...noon },
-      { ...soon, do: 'unmetric' as const, metric: 'm1' },
-    ],
-    ...[{ ...goal(3), ...noon }, worth(1), { ...soon, do: 'unmetric' as const, metric: 'm0' }],
-    set(1, { frequency: 'weekly' }),
+    WEEKLY,
   ),
   // Nothing judges the paused week at its end.
-  '[S2, S3] a paused week that is over does not meet a later goal': world(
-    { ...FIVE, frequency: 'weekly' },
-    ...[worth(5), { ...noon, days: 7, do: 'pause' as const, from: 0, length: 0 }, worth(4)],
-    ...[{ ...goal(4), ...noon, days: 7 }, worth(4)],
+  '[S2, S3] a paused week that is over does not meet a later goal': lived(
+    '+5; day7 pause 0 0; +4; day7 goal 4; +4',
+    { ...DAILY, frequency: 'weekly', metrics: units(5) },
   ),
-  '[S2, S10] a goal is met in silence': world(
-    { ...FIVE, personalisation: true },
-    ...[worth(4), optOut(false), ownGoal(4), optOut(true), { ...worth(3), ...noon }, enable(false)],
-    ...[goal(3), ownGoal(3), enable(true), tomorrow],
+  '[S2, S10] a goal is met in silence': lived(
+    '+4; optout; own 4; optin; day +3; off; goal 3; own 3; on; day +1',
+    PERSONAL,
   ),
-  '[S2, S11] a goal is met on a date to which its user comes back': from(
-    'America/New_York',
-    world(
-      { ...FIVE, personalisation: true },
-      ...[worth(5), { ...worth(4), ...noon }, away(0, evening, 'Asia/Tokyo'), worth(3), ownGoal(3)],
-      ...[ownGoal(4), away(0, 0, 'America/New_York'), ownGoal(1), { ...worth(2), ...noon }, worth(-1)],
-    ),
+  '[S2, S11] a goal is met on a date to which its user comes back': lived(
+    'New_York: +5; day +4; 18:00 to Tokyo; +3; own 3; own 4; to New_York; own 1; day +2; -1',
+    PERSONAL,
   ),
-  '[S2, S4, S11] a date that had ended is not met by a change of zone': from(
-    'Pacific/Kiritimati',
-    world(
-      { ...FIVE, personalisation: true },
-      ...[worth(4), away(1, 30, 'Pacific/Kiritimati'), worth(4), ownGoal(4)],
-      ...[away(0, 0, 'Pacific/Pago_Pago'), worth(-1), worth(1), away(0, 0, 'Pacific/Kiritimati'), habit(2)],
-    ),
+  '[S2, S4, S11] a date that had ended is not met by a change of zone': lived(
+    'Kiritimati: +4; day 00:30 to Kiritimati; +4; own 4; to Pago_Pago; -1; +1; to Kiritimati; habit 2',
+    PERSONAL,
   ),
-  '[S2, S8] a restore opens a period that meets the goal': from(
-    'Pacific/Kiritimati',
-    world(
-      { ...FIVE, personalisation: true },
-      ...[{ ...habit(3), value: 5_000_000 }, { ...worth(4), ...noon }, away(1, 30, 'Pacific/Kiritimati')],
-      ...[away(0, 0, 'Pacific/Pago_Pago'), ownGoal(4), { ...soon, do: 'restore' as const }, habit(2)],
-    ),
+  '[S2, S8] a restore opens a period that meets the goal': lived(
+    'Kiritimati: habit 3 of 5; day +4; day 00:30 to Kiritimati; to Pago_Pago; own 4; restore; habit 2',
+    PERSONAL,
   ),
   // 30 points in a day instead of 5.
-  '[S10] a user earns a period once, however often the streak is switched off and on': world(
-    DAILY,
-    event,
-    ...Array.from({ length: 5 }, () => [optOut(false), optOut(true), event]).flat(),
+  '[S10] a user earns a period once, however often the streak is switched off and on': lived(
+    '+1; optout; optin; +1; optout; optin; +1; optout; optin; +1; optout; optin; +1; optout; optin; +1',
   ),
-  '[S10] a period earned once stays earned over a tenant’s switch': world(
-    DAILY,
-    event,
-    ...Array.from({ length: 5 }, () => [enable(false), enable(true), event]).flat(),
+  '[S10] a period earned once stays earned over a tenant’s switch': lived(
+    '+1; off; on; +1; off; on; +1; off; on; +1; off; on; +1; off; on; +1',
   ),
-  '[S10] a user’s switch keeps the sums of the period': world(
+  '[S10] a user’s switch keeps the sums of the period': lived('+4; optout; optin; +1', FIVE),
+  '[S10] a tenant’s switch keeps the sums of the period': lived('+4; off; on; +1', FIVE),
+  '[S10] events count while streaks are off': lived(
+    '+2; optout; +2; off; +1; optin; on; +5; habit 2; optout; habit 2; optin; off; habit 5; on; habit 3',
     FIVE,
-    worth(4),
-    optOut(false),
-    optOut(true),
-    worth(1),
   ),
-  '[S10] a tenant’s switch keeps the sums of the period': world(
-    FIVE,
-    worth(4),
-    enable(false),
-    enable(true),
-    worth(1),
+  '[S10] a user who has switched the streak off misses the same periods as others': lived(
+    'habit 2; optout; day2 freeze; optin; +1; optout; day4 freeze; optin; +1',
+    { ...DAILY, freezes: earned(1, 1) },
   ),
-  '[S10] events count while streaks are off': world(
-    FIVE,
-    ...[worth(2), optOut(false), worth(2), enable(false), worth(1), optOut(true), enable(true), worth(5)],
-    ...[habit(2), optOut(false), habit(2), optOut(true), enable(false), habit(5), enable(true), habit(3)],
-  ),
-  '[S10] a user who has switched the streak off misses the same periods as others': world(
-    { ...DAILY, freezes: { initial: 1, max: 1, interval: null, amount: 1 } },
-    ...[
-      habit(2),
-      optOut(false),
-      { ...noon, days: 2, do: 'freeze' as const },
-      optOut(true),
-      event,
-      optOut(false),
-    ],
-    ...[{ ...noon, days: 4, do: 'freeze' as const }, optOut(true), event],
-  ),
-  '[S10] periods of a user who has switched the streak off are judged in time': world(
-    { ...DAILY, freezes: TWO },
-    ...[habit(2), optOut(false), set(2, { freezes: null }), set(0, { freezes: TWO }), optOut(true), event],
-  ),
-  '[S10] a user with own thresholds': world(
-    { ...FIVE, personalisation: true },
-    ...[worth(3), optOut(false), worth(1)],
-    {
-      ...soon,
-      do: 'preferences',
-      enabled: true,
-      mode: undefined,
-      metrics: [{ metric: 'm0', threshold: 4_000_000 }],
-    },
-    ...[worth(0.5), worth(5)],
-    { ...soon, do: 'preferences', enabled: false, mode: 'ALL', metrics: [] },
-    { ...soon, do: 'preferences', enabled: true, mode: 'OR', metrics: undefined },
-    worth(5),
-  ),
-  '[S10] changes to other frequencies, and back': world(
+  '[S10] periods of a user who has switched the streak off are judged in time': lived(
+    'habit 2; optout; day2 set 1; 12:00 set 0; optin; +1',
+    { ...DAILY, freezes: earned(2, 2) },
     DAILY,
-    ...[habit(3), optOut(false), set(0, { frequency: 'weekly' }), event, optOut(true), event],
-    ...[set(0, {}), event, set(0, { frequency: 'monthly', enabled: false }), event, set(0, {}), event],
   ),
-  '[S11] to Tokyo at 18:00 and back, without any activity': from(
-    'America/New_York',
-    world(DAILY, event, away(1, evening, 'Asia/Tokyo'), away(0, 0, 'America/New_York'), event, habit(2)),
+  '[S10] a user with own thresholds': lived(
+    '+3; optout; +1; optin own 4; +0.5; +5; optout ALL own none; optin OR; +5',
+    PERSONAL,
   ),
-  '[S11] to Tokyo at 18:00 and back, and Tokyo’s date counts': from(
-    'America/New_York',
-    world(
-      DAILY,
-      event,
-      away(1, evening, 'Asia/Tokyo'),
-      event,
-      away(0, 0, 'America/New_York'),
-      event,
-      habit(2),
-    ),
+  '[S10] changes to other frequencies, and back': lived(
+    'habit 3; optout; 12:00 set 1; +1; optin; +1; 12:00 set 0; +1; 12:00 set 2; +1; 12:00 set 0; +1',
+    DAILY,
+    WEEKLY,
+    { ...DAILY, enabled: false, frequency: 'monthly' },
   ),
-  '[S11] to Tokyo at 18:00 and back, and New York’s date is missed': from(
-    'America/New_York',
-    world(DAILY, event, away(1, evening, 'Asia/Tokyo'), event, away(0, 0, 'America/New_York'), habit(2)),
+  '[S11] to Tokyo at 18:00 and back, without any activity': lived(
+    'New_York: +1; day 18:00 to Tokyo; to New_York; +1; habit 2',
   ),
-  '[S11] a hop each evening': from(
-    'America/New_York',
-    world(DAILY, habit(2), ...hop, ...hop, ...hop, habit(2)),
+  '[S11] to Tokyo at 18:00 and back, and Tokyo’s date counts': lived(
+    'New_York: +1; day 18:00 to Tokyo; +1; to New_York; +1; habit 2',
   ),
-  '[S11] a hop each evening, until skipped dates end on the third date after them': from(
-    'America/New_York',
-    world(DAILY, habit(2), ...hop, ...hop, ...hop, ...hop, ...hop, event),
+  '[S11] to Tokyo at 18:00 and back, and New York’s date is missed': lived(
+    'New_York: +1; day 18:00 to Tokyo; +1; to New_York; habit 2',
   ),
-  '[S7, S11] a freeze of a skipped date is earned when a later date counts': from(
-    'America/New_York',
-    world({ ...DAILY, freezes: most(3) }, event, away(0, evening, 'Asia/Tokyo'), event),
+  '[S11] a hop each evening': lived('New_York: habit 2; hop; hop; hop; habit 2'),
+  '[S11] a hop each evening, until skipped dates end on the third date after them': lived(
+    'New_York: habit 2; hop; hop; hop; hop; hop; +1',
   ),
-  '[S7, S11] a new interval earns nothing for a date that has begun': from(
-    'America/New_York',
-    world(
-      DAILY,
-      ...[away(2, evening, 'Asia/Tokyo'), set(0, { freezes: { ...most(3), interval: 3 } })],
-      ...[tomorrow, { ...tomorrow, days: 3 }],
-    ),
+  '[S7, S11] a freeze of a skipped date is earned when a later date counts': lived(
+    'New_York: +1; 18:00 to Tokyo; +1',
+    { ...DAILY, freezes: earned(0, 3, 1) },
   ),
-  '[S1, S11] a skipped date that ends while streaks are off need not be spared': from(
-    'America/New_York',
-    world(
-      DAILY,
-      ...[event, away(1, evening, 'Asia/Tokyo'), enable(false), { ...enable(true), ...noon }, event],
-      ...[away(1, late, 'Pacific/Kiritimati'), event],
-    ),
+  '[S7, S11] a new interval earns nothing for a date that has begun': lived(
+    'New_York: day2 18:00 to Tokyo; 12:00 set 1; day +1; day3 +1',
+    DAILY,
+    { ...DAILY, freezes: earned(0, 3, 3) },
   ),
-  '[S11] a hop each evening takes no freeze before the next midnight': from(
-    'America/New_York',
-    world(
-      { ...DAILY, freezes: { initial: 2, max: 3, interval: null, amount: 1 } },
-      // The first date counts. The second is spared, and the third takes a freeze.
-      ...[event, ...hop, ...hop, away(0, evening, 'Asia/Tokyo'), { ...soon, do: 'freeze' as const }],
-      ...[away(0, 0, 'America/New_York'), ...hop, ...hop, event, ...hop],
-    ),
+  '[S1, S11] a skipped date that ends while streaks are off need not be spared': lived(
+    'New_York: +1; day 18:00 to Tokyo; off; day on; +1; day 23:00 to Kiritimati; +1',
   ),
-  '[S11] a streak is not lost on the way': from(
-    'America/New_York',
-    world(
-      DAILY,
-      ...[
-        event,
-        ...hop,
-        ...hop,
-        away(0, evening, 'Asia/Tokyo'),
-        away(0, 0, 'America/New_York'),
-        event,
-        habit(1),
-      ],
-    ),
+  '[S11] a hop each evening takes no freeze before the next midnight': lived(
+    'New_York: +1; hop; hop; 18:00 to Tokyo; freeze; to New_York; hop; hop; +1; hop',
+    { ...DAILY, freezes: earned(2, 3) },
+  ),
+  '[S11] a streak is not lost on the way': lived(
+    'New_York: +1; hop; hop; 18:00 to Tokyo; to New_York; +1; habit 1',
   ),
   // In Kiritimati, the 1st and the 2nd are open. Back in Pago Pago, the 1st is missed. The last step changes
   // nothing, so the answer comes before the deadline runs.
-  '[S3, S11] a streak that would be lost on the way is lost at midnight at home': from(
-    'Pacific/Pago_Pago',
-    world(
-      DAILY,
-      ...[event, away(1, late, 'Pacific/Kiritimati'), away(0, 0, 'Pacific/Pago_Pago')],
-      away(1, 0, 'Pacific/Pago_Pago'),
-    ),
+  '[S3, S11] a streak that would be lost on the way is lost at midnight at home': lived(
+    'Pago_Pago: +1; day 23:00 to Kiritimati; to Pago_Pago; day 00:00 to Pago_Pago',
   ),
   // The first journey spares the 1st. The second one skips the 4th and the 5th.
-  '[S6, S11] two dates that are skipped on the way take no freeze at home': from(
-    'Pacific/Pago_Pago',
-    world(
-      { ...DAILY, freezes: ONE },
-      ...[event, away(1, late, 'Pacific/Kiritimati'), event, away(0, 60, 'Pacific/Pago_Pago'), event],
-      ...[away(2, late, 'Pacific/Kiritimati'), away(0, 0, 'Pacific/Pago_Pago')],
-    ),
+  '[S6, S11] two dates that are skipped on the way take no freeze at home': lived(
+    'Pago_Pago: +1; day 23:00 to Kiritimati; +1; 01:00 to Pago_Pago; +1; day2 23:00 to Kiritimati; to Pago_Pago',
+    { ...DAILY, freezes: earned(1, 1) },
   ),
-  '[S11] the sixth date after a spared one is not spared': from(
-    'America/New_York',
-    world(DAILY, event, ...hop, ...hop, event, habit(4), away(1, evening, 'Asia/Tokyo'), event),
+  '[S11] the sixth date after a spared one is not spared': lived(
+    'New_York: +1; hop; hop; +1; habit 4; day 18:00 to Tokyo; +1',
   ),
-  '[S11] the seventh date after a spared one is spared': from(
-    'America/New_York',
-    world(DAILY, event, ...hop, ...hop, event, habit(5), away(1, evening, 'Asia/Tokyo'), event),
+  '[S11] the seventh date after a spared one is spared': lived(
+    'New_York: +1; hop; hop; +1; habit 5; day 18:00 to Tokyo; +1',
   ),
-  '[S11] to Tokyo at 18:00 and back, and New York’s date is missed again and again': from(
-    'America/New_York',
-    world(
-      DAILY,
-      event,
-      ...[away(1, evening, 'Asia/Tokyo'), event, away(0, 0, 'America/New_York')],
-      ...[away(2, evening, 'Asia/Tokyo'), event, away(0, 0, 'America/New_York')],
-      ...[away(2, evening, 'Asia/Tokyo'), event, away(0, 0, 'America/New_York'), habit(2)],
-    ),
+  '[S11] to Tokyo at 18:00 and back, and New York’s date is missed again and again': lived(
+    'New_York: +1; day 18:00 to Tokyo; +1; to New_York; day2 18:00 to Tokyo; +1; to New_York; day2 18:00 to Tokyo; +1; to New_York; habit 2',
   ),
-  '[S11] no activity in Tokyo, and New York’s date is missed': from(
-    'America/New_York',
-    world(
-      DAILY,
-      ...[event, away(1, evening, 'Asia/Tokyo'), away(0, 0, 'America/New_York'), habit(1)],
-      ...[away(1, evening, 'Asia/Tokyo'), event],
-    ),
+  '[S11] no activity in Tokyo, and New York’s date is missed': lived(
+    'New_York: +1; day 18:00 to Tokyo; to New_York; habit 1; day 18:00 to Tokyo; +1',
   ),
-  '[S11] sums of a date to which its user comes back': from(
-    'America/New_York',
-    world(
-      FIVE,
-      worth(4),
-      away(0, evening, 'Asia/Tokyo'),
-      worth(5),
-      away(0, 0, 'America/New_York'),
-      worth(1),
-      habit(1),
-    ),
+  '[S11] sums of a date to which its user comes back': lived(
+    'New_York: +4; 18:00 to Tokyo; +5; to New_York; +1; habit 1',
+    FIVE,
   ),
-  '[S7, S11] a pause that is deleted on the way keeps the open date': from(
-    'America/New_York',
-    world(
-      DAILY,
-      ...[event, { ...soon, do: 'pause' as const, from: 1, length: 3 }, away(1, evening, 'Asia/Tokyo')],
-      ...[{ ...soon, do: 'unpause' as const, which: 0 }, away(0, 0, 'America/New_York')],
-      ...[away(1, 600, 'America/New_York'), event],
-    ),
+  '[S7, S11] a pause that is deleted on the way keeps the open date': lived(
+    'New_York: +1; pause 1 3; day 18:00 to Tokyo; unpause 0; to New_York; day 10:00 to New_York; +1',
   ),
-  '[S8, S11] a streak that is restored on the way stays restored': from(
-    'America/New_York',
-    world(
-      DAILY,
-      ...[
-        habit(4),
-        { ...noon, days: 3, do: 'event' as const, metric: 'm0', value: 1_000_000, zone: undefined },
-      ],
-      ...[
-        away(1, evening, 'Asia/Tokyo'),
-        { ...soon, do: 'restore' as const },
-        away(0, 0, 'America/New_York'),
-      ],
-      ...[event, habit(2)],
-    ),
+  '[S8, S11] a streak that is restored on the way stays restored': lived(
+    'New_York: habit 4; day3 +1; day 18:00 to Tokyo; restore; to New_York; +1; habit 2',
   ),
-  '[S1, S11] a date that is skipped while streaks are off need not be spared': from(
-    'America/New_York',
-    world(
-      DAILY,
-      ...[event, { ...soon, days: 1, minute: 17 * 60, do: 'enable' as const, enabled: false }],
-      ...[
-        away(0, evening, 'Asia/Tokyo'),
-        enable(true),
-        away(0, 14 * 60 + 30, 'America/New_York'),
-        ...hop,
-        event,
-      ],
-    ),
+  '[S1, S11] a date that is skipped while streaks are off need not be spared': lived(
+    'New_York: +1; day 17:00 off; 18:00 to Tokyo; on; 14:30 to New_York; hop; +1',
   ),
-  '[S9, S11] a change of the frequency on a journey, with freezes': from(
-    'America/New_York',
-    world(
-      { ...DAILY, freezes: TWO },
-      ...[
-        event,
-        ...hop,
-        ...hop,
-        away(0, evening, 'Asia/Tokyo'),
-        set(0, { frequency: 'weekly', freezes: TWO }),
-      ],
-      ...[set(0, { freezes: TWO }), away(0, 0, 'America/New_York'), event, habit(1)],
-    ),
+  '[S9, S11] a change of the frequency on a journey, with freezes': lived(
+    'New_York: +1; hop; hop; 18:00 to Tokyo; 12:00 set 1; 12:00 set 0; to New_York; +1; habit 1',
+    { ...DAILY, freezes: earned(2, 2) },
+    { ...DAILY, frequency: 'weekly', freezes: earned(2, 2) },
   ),
-  '[S11] two dates at once': from(
-    'Pacific/Pago_Pago',
-    world(
-      DAILY,
-      ...[event, away(1, 1_410, 'Pacific/Kiritimati'), event, away(0, 0, 'Asia/Tokyo'), event],
-      ...[away(0, 0, 'Pacific/Pago_Pago'), event, habit(2)],
-    ),
+  '[S11] two dates at once': lived(
+    'Pago_Pago: +1; day 23:30 to Kiritimati; +1; to Tokyo; +1; to Pago_Pago; +1; habit 2',
   ),
-  '[S4] a hop to the west and back opens no date that had ended': from(
-    'Pacific/Kiritimati',
-    world(
-      DAILY,
-      ...[away(0, 0, 'Pacific/Pago_Pago'), away(0, 0, 'Asia/Tokyo'), away(0, 0, 'Pacific/Kiritimati'), event],
-      ...[away(0, 0, 'Pacific/Pago_Pago'), event, set(0, { frequency: 'weekly' }), set(0, {}), habit(2)],
-    ),
+  '[S4] a hop to the west and back opens no date that had ended': lived(
+    'Kiritimati: to Pago_Pago; to Tokyo; to Kiritimati; +1; to Pago_Pago; +1; 12:00 set 1; 12:00 set 0; habit 2',
+    DAILY,
+    WEEKLY,
   ),
-  '[S4] a hop to the west and back opens no date that ends later': from(
-    'Pacific/Kiritimati',
-    world(
-      { ...DAILY, freezes: TWO },
-      ...[event, away(1, 120, 'Pacific/Pago_Pago'), away(0, 0, 'Pacific/Kiritimati')],
-      ...[away(1, 30, 'Pacific/Pago_Pago'), event, away(1, 0, 'Pacific/Pago_Pago'), event, habit(2)],
-    ),
+  '[S4] a hop to the west and back opens no date that ends later': lived(
+    'Kiritimati: +1; day 02:00 to Pago_Pago; to Kiritimati; day 00:30 to Pago_Pago; +1; day 00:00 to Pago_Pago; +1; habit 2',
+    { ...DAILY, freezes: earned(2, 2) },
   ),
-  '[S4, S11] dates before the first one of a streak count no more': from(
-    'Asia/Tokyo',
-    world(
-      DAILY,
-      ...[away(1, 19 * 60 + 30, 'Pacific/Kiritimati'), event],
-      ...[away(0, 0, 'Asia/Tokyo'), away(0, 0, 'Pacific/Pago_Pago'), event],
-      ...[away(0, 0, 'Asia/Tokyo'), event, set(0, { frequency: 'weekly' }), set(0, {}), habit(2)],
-    ),
+  '[S4, S11] dates before the first one of a streak count no more': lived(
+    'Tokyo: day 19:30 to Kiritimati; +1; to Tokyo; to Pago_Pago; +1; to Tokyo; +1; 12:00 set 1; 12:00 set 0; habit 2',
+    DAILY,
+    WEEKLY,
   ),
-  '[S4, S11] at length 0, a date that had ended counts, and later dates are open': from(
-    'Pacific/Kiritimati',
-    world(
-      DAILY,
-      ...[away(1, 30, 'Pacific/Pago_Pago'), event, away(0, 0, 'Pacific/Kiritimati')],
-      ...[away(0, 0, 'Pacific/Pago_Pago'), away(1, 0, 'Pacific/Pago_Pago'), event, habit(2)],
-    ),
+  '[S4, S11] at length 0, a date that had ended counts, and later dates are open': lived(
+    'Kiritimati: day 00:30 to Pago_Pago; +1; to Kiritimati; to Pago_Pago; day 00:00 to Pago_Pago; +1; habit 2',
   ),
-  '[S4, S8] a date that had ended is open if the streak is restored on it': from(
-    'Pacific/Kiritimati',
-    world(
-      DAILY,
-      ...[habit(2), away(4, 30, 'Pacific/Pago_Pago'), { ...soon, do: 'restore' as const }],
-      ...[away(0, 0, 'Pacific/Kiritimati'), away(0, 0, 'Pacific/Pago_Pago'), event, habit(2)],
-    ),
+  '[S4, S8] a date that had ended is open if the streak is restored on it': lived(
+    'Kiritimati: habit 2; day4 00:30 to Pago_Pago; restore; to Kiritimati; to Pago_Pago; +1; habit 2',
   ),
   // The date after the last event takes a freeze, and the next one is missed.
-  ...Object.fromEntries(
-    [1, 2].map((times) => [
-      `[S4, S6, S8] a streak of ${times} is restored on a date that took a freeze, and lost there`,
-      from(
-        'Pacific/Kiritimati',
-        world(
-          { ...DAILY, freezes: ONE },
-          ...[event, ...(times > 1 ? [tomorrow] : []), away(3, 30, 'Pacific/Pago_Pago')],
-          ...[{ ...soon, do: 'restore' as const }, away(1, 0, 'Pacific/Pago_Pago')],
-        ),
-      ),
-    ]),
+  '[S4, S6, S8] a streak of 1 is restored on a date that took a freeze, and lost there': lived(
+    'Kiritimati: +1; day3 00:30 to Pago_Pago; restore; day 00:00 to Pago_Pago',
+    { ...DAILY, freezes: earned(1, 1) },
   ),
-  '[S11] a user who comes back passes a midnight on the way': from(
-    'Pacific/Pago_Pago',
-    world(
-      DAILY,
-      event,
-      away(1, 1_350, 'Pacific/Kiritimati'),
-      event,
-      away(1, 20, 'Pacific/Pago_Pago'),
-      event,
-      habit(2),
-    ),
+  '[S4, S6, S8] a streak of 2 is restored on a date that took a freeze, and lost there': lived(
+    'Kiritimati: +1; day +1; day3 00:30 to Pago_Pago; restore; day 00:00 to Pago_Pago',
+    { ...DAILY, freezes: earned(1, 1) },
   ),
-  '[S11] a length of 0 begins on the later date': from(
-    'America/New_York',
-    world(DAILY, away(0, evening, 'Asia/Tokyo'), event, away(0, 0, 'America/New_York'), event, habit(2)),
+  '[S11] a user who comes back passes a midnight on the way': lived(
+    'Pago_Pago: +1; day 22:30 to Kiritimati; +1; day 00:20 to Pago_Pago; +1; habit 2',
   ),
-  '[S11] a user comes back to a week': from(
-    'America/New_York',
-    world(
-      { ...DAILY, frequency: 'weekly' },
-      ...[event, away(13, evening, 'Asia/Tokyo'), event, away(0, 0, 'America/New_York'), event],
-      ...[away(7, evening, 'Asia/Tokyo'), away(0, 0, 'America/New_York')],
-    ),
+  '[S11] a length of 0 begins on the later date': lived(
+    'New_York: 18:00 to Tokyo; +1; to New_York; +1; habit 2',
   ),
-  '[S11] pauses of an open date count': from(
-    'America/New_York',
-    world(
-      DAILY,
-      ...[
-        event,
-        { ...soon, do: 'pause' as const, from: 1, length: 0 },
-        away(1, evening, 'Asia/Tokyo'),
-        event,
-      ],
-      ...[away(0, 0, 'America/New_York'), away(1, 600, 'America/New_York'), event],
-    ),
+  '[S11] a user comes back to a week': lived(
+    'New_York: +1; day13 18:00 to Tokyo; +1; to New_York; +1; day7 18:00 to Tokyo; to New_York',
+    WEEKLY,
   ),
-  '[S8, S11] restored on a date to which its user comes back': from(
-    'America/New_York',
-    world(
-      DAILY,
-      ...[
-        habit(4),
-        { ...noon, days: 3, do: 'event' as const, metric: 'm0', value: 1_000_000, zone: undefined },
-      ],
-      ...[away(1, evening, 'Asia/Tokyo'), event, away(0, 0, 'America/New_York')],
-      ...[{ ...soon, do: 'restore' as const }, event, habit(2)],
-    ),
+  '[S11] pauses of an open date count': lived(
+    'New_York: +1; pause 1 0; day 18:00 to Tokyo; +1; to New_York; day 10:00 to New_York; +1',
   ),
-  '[S10, S11] the streak is switched off and on on a journey': from(
-    'America/New_York',
-    world(
-      DAILY,
-      ...[event, optOut(false), away(1, evening, 'Asia/Tokyo'), event, optOut(true), event],
-      ...[away(0, 0, 'America/New_York'), optOut(false), event, optOut(true), event, ...hop],
-    ),
+  '[S8, S11] restored on a date to which its user comes back': lived(
+    'New_York: habit 4; day3 +1; day 18:00 to Tokyo; +1; to New_York; restore; +1; habit 2',
   ),
-  '[S4, S8] restored on a date that comes again, when a later date counts': from(
-    'Europe/Berlin',
-    world(
-      DAILY,
-      ...[
-        habit(4),
-        { ...noon, days: 3, do: 'event' as const, metric: 'm0', value: 1_000_000, zone: undefined },
-      ],
-      ...[
-        { ...event, days: 1, minute: 1 },
-        away(0, 0, 'America/New_York'),
-        { ...soon, do: 'restore' as const },
-      ],
-      habit(3),
-    ),
+  '[S10, S11] the streak is switched off and on on a journey': lived(
+    'New_York: +1; optout; day 18:00 to Tokyo; +1; optin; +1; to New_York; optout; +1; optin; +1; hop',
   ),
-  '[S9, S11] a change of the frequency on a journey': from(
-    'America/New_York',
-    world(
-      DAILY,
-      ...[habit(3), away(1, evening, 'Asia/Tokyo'), event, set(0, { frequency: 'weekly' }), set(0, {})],
-      ...[away(0, 0, 'America/New_York'), event, set(0, { frequency: 'weekly' }), set(0, {}), habit(2)],
-    ),
+  '[S4, S8] restored on a date that comes again, when a later date counts': lived(
+    'habit 4; day3 +1; day 00:01 +1; to New_York; restore; habit 3',
   ),
-  '[S3, S7] a long streak with a pause and freezes, and lost': world(
-    { ...DAILY, freezes: most(2) },
-    ...[habit(22), { ...soon, do: 'pause', from: 1, length: 2 } as const],
-    ...[{ ...noon, days: 5, do: 'event', metric: 'm0', value: 1_000_000, zone: undefined } as const],
-    { ...noon, days: 9, do: 'freeze' },
-  ),
-  '[S4] changes of other profile fields': world(
+  '[S9, S11] a change of the frequency on a journey': lived(
+    'New_York: habit 3; day 18:00 to Tokyo; +1; 12:00 set 1; 12:00 set 0; to New_York; +1; 12:00 set 1; 12:00 set 0; habit 2',
     DAILY,
-    event,
-    ...PROFILE.flatMap((field): StreakStep[] => [{ ...soon, do: 'profile', field, nth: 1 }, event]),
+    WEEKLY,
   ),
-  ...Object.fromEntries(
-    // The first and the last date on which a streak of 4 can be restored to 5, its length 90 days ago.
-    [88, 89, 90, 91].map((days) => [
-      `[S8] after ${days} days`,
-      world(DAILY, habit(5), { ...noon, days, do: 'restore' }, { ...soon, do: 'restore' }, event),
-    ]),
+  '[S3, S7] a long streak with a pause and freezes, and lost': lived(
+    'habit 22; pause 1 2; day5 +1; day9 freeze',
+    { ...DAILY, freezes: earned(0, 2, 1) },
   ),
-  '[S9] freezes that would be earned in a recount save no period': world(
-    { ...DAILY, frequency: 'weekly', freezes: { initial: 0, max: 5, interval: 1, amount: 1 } },
-    event,
-    { ...noon, days: 3, do: 'event', metric: 'm0', value: 1_000_000, zone: undefined },
-    {
-      ...{ ...soon, do: 'settings' },
-      settings: { ...DAILY, freezes: { initial: 0, max: 5, interval: 1, amount: 1 } },
-    },
-    habit(3),
+  '[S4] changes of other profile fields': lived(
+    '+1; profile email; +1; profile name; +1; profile subscribeToEmails; +1; profile deviceTokens; +1; profile attributes; +1',
+  ),
+  // The first and the last date on which a streak of 4 can be restored to 5, its length 90 days ago.
+  '[S8] after 88 days': lived('habit 5; day88 restore; restore; +1'),
+  '[S8] after 89 days': lived('habit 5; day89 restore; restore; +1'),
+  '[S8] after 90 days': lived('habit 5; day90 restore; restore; +1'),
+  '[S8] after 91 days': lived('habit 5; day91 restore; restore; +1'),
+  '[S9] freezes that would be earned in a recount save no period': lived(
+    '+1; day3 +1; set 1; habit 3',
+    { ...DAILY, frequency: 'weekly', freezes: earned(0, 5, 1) },
+    { ...DAILY, freezes: earned(0, 5, 1) },
   ),
   // Off, another frequency, on: the length is 0 instead of 1.
-  offRecount: world(
+  offRecount: lived(
+    '+1; 12:00 set 1; 12:00 set 2; 12:00 set 3',
     DAILY,
-    event,
-    set(0, { enabled: false }),
-    set(0, { enabled: false, frequency: 'monthly' }),
-    set(0, { frequency: 'monthly' }),
+    OFF,
+    { ...DAILY, enabled: false, frequency: 'monthly' },
+    { ...DAILY, frequency: 'monthly' },
   ),
   // A user whose only event arrived while streaks were off is in no recount. A user with an earlier event is
   // recounted with it.
-  unknownRecount: world(DAILY, set(0, { enabled: false }), event, set(0, { frequency: 'weekly' })),
+  unknownRecount: lived('12:00 set 1; +1; 12:00 set 2', DAILY, OFF, WEEKLY),
   // Off since 2 February 12:00 UTC, which is the 3rd in Kiritimati: the 2nd is missed there.
-  offZone: world(DAILY, event, set(1, { enabled: false }), zoned(1, 'Pacific/Kiritimati'), set(1, {})),
+  offZone: lived('+1; day set 1; day to Kiritimati; day set 0', DAILY, OFF),
   // At the maximum of 1 for days. Then the maximum is 4, and there are 4.
-  forgone: world({ ...DAILY, freezes: most(1) }, set(8, { freezes: most(4) })),
+  forgone: lived(
+    'day8 set 1',
+    { ...DAILY, freezes: earned(0, 1, 1) },
+    { ...DAILY, freezes: earned(0, 4, 1) },
+  ),
   // Off for 3 days in which 3 would be earned, then on with another interval: none of them is earned.
-  offFreezes: world(
-    { ...DAILY, freezes: most(4) },
-    set(0, { enabled: false, freezes: most(4) }),
-    set(3, { freezes: { ...most(4), interval: 30 } }),
+  offFreezes: lived(
+    '12:00 set 1; day3 set 2',
+    { ...DAILY, freezes: earned(0, 4, 1) },
+    { ...DAILY, enabled: false, freezes: earned(0, 4, 1) },
+    { ...DAILY, freezes: earned(0, 4, 30) },
   ),
   // Paused on 2 February only. An event of the 3rd removes this pause from the count, so with months,
   // February is no longer paused.
-  pausesRecount: world(
-    DAILY,
-    { ...event, metric: 'm0', days: 0 },
-    { ...noon, days: 25, do: 'event', metric: 'm0', value: 1_000_000, zone: undefined },
-    { ...noon, days: 3, do: 'pause', from: 0, length: 0 },
-    zoned(1, 'Europe/Madrid'),
-    set(1, { frequency: 'monthly' }),
-  ),
+  pausesRecount: lived('+1; day25 +1; day3 pause 0 0; day to Madrid; day set 1', DAILY, {
+    ...DAILY,
+    frequency: 'monthly',
+  }),
 }
 
 const once = (...zones: string[]): Hop[] => [{ leaves: 0, stays: 0, zones }]
 
 /** Lives of twins with hops of all kinds: all cases above, and some with hops at certain moments. */
 export const TWIN_CASES: readonly TwinWorld[] = [
-  ...Object.values(STREAK_CASES).map((one) => ({ world: one, hops: HOPS })),
-  {
-    world: world(
-      { ...DAILY, frequency: 'monthly' },
-      event,
-      ...[25, 3, 9].map((days) => ({ ...tomorrow, days })),
-    ),
-    hops: HOPS,
-  },
+  ...Object.values(STREAK_CASES).map((world) => ({ world, hops: HOPS })),
+  { world: lived('+1; day25 +1; day3 +1; day9 +1', { ...DAILY, frequency: 'monthly' }), hops: HOPS },
   // At the moment at which a journey begins, there is a hop.
   {
-    world: from(
-      'Pacific/Pago_Pago',
-      world(DAILY, event, away(1, 1_410, 'Asia/Tokyo'), event, tomorrow, tomorrow),
-    ),
+    world: lived('Pago_Pago: +1; day 23:30 to Tokyo; +1; day +1; day +1'),
     hops: once('Pacific/Kiritimati'),
   },
   // From the 2nd to the 3rd, and from there to the 1st.
   {
-    world: from(
-      'Asia/Tokyo',
-      world(
-        DAILY,
-        ...[away(1, 19 * 60 + 30, 'Asia/Seoul'), event, away(0, 0, 'Pacific/Pago_Pago'), event, habit(2)],
-      ),
-    ),
+    world: lived('Tokyo: day 19:30 to Seoul; +1; to Pago_Pago; +1; habit 2'),
     hops: once('Pacific/Kiritimati', 'Pacific/Pago_Pago'),
   },
 ]

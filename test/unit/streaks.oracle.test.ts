@@ -169,7 +169,7 @@ const CASES: Record<string, Case> = {
       settings: { ...DAILY, freezes: { ...FREEZES, initial: 1 } },
       life: `
       2027-05-01 12:00 create Pacific/Pago_Pago; 12:00 +1
-      // 23:30 on the 1st; in Kiritimati it is 00:30 on the 3rd. The event there ends the 2nd.
+      // 23:30 optin the 1st; in Kiritimati it is 00:30 optin the 3rd. The event there ends the 2nd.
       2027-05-02 10:30 to Pacific/Kiritimati = 1 05-01..05-03 *1; 10:31 +1 = 2 05-01..05-04 *1
       // Back to the 1st. All dates up to the 3rd are over.
                  10:40 to Pacific/Pago_Pago; 10:41 +1 = 2 05-01..05-04 *1; 11:00 +1 = 2 05-01..05-04 *1
@@ -181,7 +181,7 @@ const CASES: Record<string, Case> = {
     settings: DAILY,
     life: `
       2027-05-01 12:00 create Pacific/Pago_Pago; 12:00 +1
-      // From 01:00 on the 2nd to 01:00 on the 3rd and back again.
+      // From 01:00 optin the 2nd to 01:00 optin the 3rd and back again.
       2027-05-02 12:00 to Pacific/Apia = 1 05-01..05-03; 12:05 past 1 1 1
                  12:10 to Pacific/Pago_Pago = 1 05-01..05-02; 12:20 +1 = 2 05-01..05-03`,
   },
@@ -289,7 +289,7 @@ const CASES: Record<string, Case> = {
   '[S4] a hop to the west and back opens no date before one that counted': {
     settings: DAILY,
     life: `
-      // 11:00 on the 2nd. In Pago Pago it is the 1st.
+      // 11:00 optin the 2nd. In Pago Pago it is the 1st.
       2027-06-01 21:00 create Pacific/Kiritimati; 21:00 to Pacific/Pago_Pago; 21:00 to Asia/Tokyo
                  21:00 to Pacific/Kiritimati; 21:00 +1 = 1 06-02..06-03
       2027-06-02 00:00 to Pacific/Pago_Pago = 1 06-02..06-03; 00:01 +1 = 1 06-02..06-03`,
@@ -325,7 +325,7 @@ const CASES: Record<string, Case> = {
     settings: DAILY,
     life: `
       2027-03-01 08:00 create Europe/Berlin; 08:00 +1; 23:30 +1
-      // From 00:30 on the 2nd to 18:30 on the 1st.
+      // From 00:30 optin the 2nd to 18:30 optin the 1st.
                  23:30 to America/New_York = 2 03-01..03-03; 23:40 +1 = 2 03-01..03-03
       2027-03-02 12:00 +1 = 2 03-01..03-03`,
     fired: { 1: 2 },
@@ -479,20 +479,20 @@ const CASES: Record<string, Case> = {
       settings: FIVE,
       life: `
       2027-03-01 00:00 create; 12:00 +5
-      2027-03-02 12:00 +4 = 1 03-01..03-02; 13:00 off = 0; 14:00 on = 1 03-01..03-02
-                 15:00 +1 = 2 03-01..03-03; 16:00 off = 0; 16:10 on; 16:20 +5; 17:00 off; 17:10 on
-                 17:20 +5; 18:00 off; 18:10 on; 18:20 +5; 19:00 off; 19:10 on; 19:20 +5; 20:00 off
-                 20:10 on; 20:20 +5 = 2 03-01..03-03
-      2027-03-03 10:00 +2; 11:00 off; 12:00 +3 = 0; 13:00 on = 3 03-01..03-04; 14:00 +5 = 3 03-01..03-04
+      2027-03-02 12:00 +4 = 1 03-01..03-02; 13:00 optout = 0; 14:00 optin = 1 03-01..03-02
+                 15:00 +1 = 2 03-01..03-03; 16:00 optout = 0; 16:10 optin; 16:20 +5; 17:00 optout; 17:10 optin
+                 17:20 +5; 18:00 optout; 18:10 optin; 18:20 +5; 19:00 optout; 19:10 optin; 19:20 +5; 20:00 optout
+                 20:10 optin; 20:20 +5 = 2 03-01..03-03
+      2027-03-03 10:00 +2; 11:00 optout; 12:00 +3 = 0; 13:00 optin = 3 03-01..03-04; 14:00 +5 = 3 03-01..03-04
       2027-03-04 10:00 +5 = 4 03-01..03-05 past 1 2 3 4`,
       fired: { 1: 3, 2: 2, 3: 0, 4: 1 },
     },
   '[S10] an unsatisfied period that ends while the user has streaks off is still missed': {
     settings: { ...DAILY, freezes: { ...FREEZES, initial: 1 } },
     life: `
-      2027-03-01 00:00 create; 12:00 +1; 2027-03-02 13:00 off
-      2027-03-03 13:00 on = 1 03-01..03-03 *0; 14:00 off
-      2027-03-04 01:00 on = 0 *0`,
+      2027-03-01 00:00 create; 12:00 +1; 2027-03-02 13:00 optout
+      2027-03-03 13:00 optin = 1 03-01..03-03 *0; 14:00 optout
+      2027-03-04 01:00 optin = 0 *0`,
   },
   '[U7] own metrics count only with personalisation': {
     settings: DAILY,
@@ -547,7 +547,7 @@ function inputOf(
   if (word === 'unpause') return { at, do: 'unpause', id: start }
   if (word === 'void') return { at, do: 'void', nth: Number(first) }
   if (word === 'unmetric') return { at, do: 'unmetric', metric: first }
-  if (word === 'on' || word === 'off') return { at, do: 'preferences', enabled: word === 'on' }
+  if (word === 'optin' || word === 'optout') return { at, do: 'preferences', enabled: word === 'optin' }
   if (word === 'freeze' || word === 'restore') return { at, do: word }
   if (word === 'set' && chosen !== undefined) return { at, do: 'settings', settings: chosen }
   if (word !== 'own') throw new Error(`not an input: ${word}`)
