@@ -20,58 +20,8 @@ type Tenantless<Module> = {
 /** The functions of a module that need no tenant, each with the reason. Null if all need one. */
 type Exceptions<Module> = [Tenantless<Module>] extends [never] ? null : Record<Tenantless<Module>, string>
 
-type Modules = {
-  'access/clock.sql': typeof import('../../src/access/clock.sql')
-  'access/keys.sql': typeof import('../../src/access/keys.sql')
-  'access/restores.sql': typeof import('../../src/access/restores.sql')
-  'access/tenants.sql': typeof import('../../src/access/tenants.sql')
-  'configuration/audit.sql': typeof import('../../src/configuration/audit.sql')
-  'configuration/configuration.sql': typeof import('../../src/configuration/configuration.sql')
-  'features/account/purge.sql': typeof import('../../src/features/account/purge.sql')
-  'features/account/status.routes': typeof import('../../src/features/account/status.routes')
-  'features/achievements/backdate': typeof import('../../src/features/achievements/backdate')
-  'features/analytics/count.sql': typeof import('../../src/features/analytics/count.sql')
-  'features/analytics/figures.sql': typeof import('../../src/features/analytics/figures.sql')
-  'features/analytics/counting': typeof import('../../src/features/analytics/counting')
-  'features/analytics/wrapped/distributions.sql': typeof import('../../src/features/analytics/wrapped/wrapped.sql.ts')
-  'features/analytics/wrapped/wrapped.sql': typeof import('../../src/features/analytics/wrapped/wrapped.sql.ts')
-  'features/databases/copies.sql': typeof import('../../src/features/databases/copies.sql')
-  'features/databases/databases.sql': typeof import('../../src/features/databases/databases.sql')
-  'features/events/batches/batches.sql': typeof import('../../src/features/events/batches/batches.sql')
-  'features/notifications/schedule.sql': typeof import('../../src/features/notifications/schedule.sql')
-  'features/notifications/unsubscribe.routes': typeof import('../../src/features/notifications/unsubscribe.routes')
-  'features/points/boosts.sql': typeof import('../../src/features/points/boosts.sql')
-  'features/points/summaries.sql': typeof import('../../src/features/points/summaries.sql')
-  'features/points/ticks': typeof import('../../src/features/points/ticks')
-  'features/streaks/rankings': typeof import('../../src/features/streaks/rankings')
-  'features/support/adjustments.routes': typeof import('../../src/features/support/adjustments.routes')
-  'features/support/award-explanation': typeof import('../../src/features/support/award-explanation')
-  'features/support/timeline.sql': typeof import('../../src/features/support/timeline.sql')
-  'features/support/voids.sql': typeof import('../../src/features/support/voids.sql')
-  'features/users/erasure.sql': typeof import('../../src/features/users/erasure.sql')
-  'features/users/export/export.sql': typeof import('../../src/features/users/export/export.sql')
-  'leaderboards/object/recount.sql': typeof import('../../src/leaderboards/object/recount.sql')
-  'platform/guard': typeof import('../../src/platform/guard')
-  'store/awards.sql': typeof import('../../src/store/awards.sql')
-  'store/day-sums/day-sums.sql': typeof import('../../src/store/day-sums/day-sums.sql')
-  'store/events.sql': typeof import('../../src/store/events.sql.ts')
-  'store/commit/recount': typeof import('../../src/store/commit/recount')
-  'store/users/streaks.sql': typeof import('../../src/store/users/streaks.sql.ts')
-  'store/ticks.sql': typeof import('../../src/store/ticks.sql')
-  'store/user-changes.sql': typeof import('../../src/store/events.sql.ts')
-  'store/user-data/user-data.sql': typeof import('../../src/store/user-data/user-data.sql')
-  'store/users/counters.sql': typeof import('../../src/store/users/counters.sql')
-  'store/users/devices.sql': typeof import('../../src/store/users/devices.sql')
-  'store/users/pages.sql': typeof import('../../src/store/users/pages.sql')
-  'store/users/portions.sql': typeof import('../../src/store/users/portions.sql')
-  'store/users/users.sql': typeof import('../../src/store/users/users.sql.ts')
-  'time/due-work.sql': typeof import('../../src/time/due-work.sql.ts')
-  'time/moved-work.sql': typeof import('../../src/time/moved-work.sql')
-  'time/timekeeper.sql': typeof import('../../src/time/timekeeper.sql')
-  'webhooks/outbox/outbox.sql': typeof import('../../src/webhooks/outbox/outbox.sql')
-  'webhooks/outbox/pending.sql': typeof import('../../src/webhooks/outbox/pending.sql')
-  'webhooks/outbox/points-changed.sql': typeof import('../../src/webhooks/outbox/points-changed.sql')
-}
+/** Names the exceptions of a module. */
+const of = <Module>(exceptions: Exceptions<Module>) => exceptions
 
 const ONE_CLOCK = 'there is one test clock for all tenants (C1)'
 const STATUS = 'the state of the service is that of all tenants (G12)'
@@ -81,9 +31,12 @@ const TENANTS = 'it concerns the list of tenants (T1, T2)'
 const DATABASES = 'it concerns the databases of the account (B3)'
 const MOVES = 'users move between two databases, so it names the tenant (B3)'
 
-const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
-  'access/clock.sql': { readTestClock: ONE_CLOCK, removeTestClock: ONE_CLOCK },
-  'access/keys.sql': {
+const exceptions = {
+  'access/clock.sql': of<typeof import('../../src/access/clock.sql')>({
+    readTestClock: ONE_CLOCK,
+    removeTestClock: ONE_CLOCK,
+  }),
+  'access/keys.sql': of<typeof import('../../src/access/keys.sql')>({
     findKeyRecord: 'a key names its tenant, so it is looked up before the tenant is known (K2)',
     insertKeys: 'admin keys belong to no tenant; each row has its owner (K4)',
     listKeys: 'an owner is a tenant by its database, or the account (K4)',
@@ -92,9 +45,12 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     replaceKey: 'admin keys belong to no tenant (K4)',
     keysWithIds: 'an owner is a tenant by its database, or the account (K4)',
     removeKeysByPrefix: RESTORE,
-  },
-  'access/restores.sql': { readRestored: RESTORE, advanceRedo: RESTORE },
-  'access/tenants.sql': {
+  }),
+  'access/restores.sql': of<typeof import('../../src/access/restores.sql')>({
+    readRestored: RESTORE,
+    advanceRedo: RESTORE,
+  }),
+  'access/tenants.sql': of<typeof import('../../src/access/tenants.sql')>({
     requestSnapshotStatement: TENANTS,
     findTenantId: TENANTS,
     findTenantIdOrArchived: TENANTS,
@@ -103,34 +59,36 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     insertTenants: TENANTS,
     updateTenants: TENANTS,
     archiveTenants: TENANTS,
-  },
-  'configuration/audit.sql': {
+  }),
+  'configuration/audit.sql': of<typeof import('../../src/configuration/audit.sql')>({
     auditEntries: 'the scope names its log, of a tenant or of the account (Z1)',
     auditEntriesIf: 'the scope names its log, of a tenant or of the account (Z1)',
     auditPage: 'the scope names its log, of a tenant or of the account (Z1)',
     deleteEntriesBefore: 'the cron trigger deletes the old entries of all logs (Z1)',
     deleteOutdatedEntries: 'the cron trigger deletes the old entries of all logs (Z1)',
-  },
-  'configuration/configuration.sql': null,
-  'features/account/purge.sql': null,
-  'features/account/status.routes': {
+  }),
+  'configuration/configuration.sql': of<typeof import('../../src/configuration/configuration.sql')>(null),
+  'features/account/purge.sql': of<typeof import('../../src/features/account/purge.sql')>(null),
+  'features/account/status.routes': of<typeof import('../../src/features/account/status.routes')>({
     inboxStatement: STATUS,
     outboxStatement: STATUS,
     destinationsStatement: STATUS,
     readSession: STATUS,
     readStatus: STATUS,
-  },
-  'features/achievements/backdate': null,
-  'features/analytics/count.sql': null,
-  'features/analytics/figures.sql': null,
-  'features/analytics/counting': {
+  }),
+  'features/achievements/backdate': of<typeof import('../../src/features/achievements/backdate')>(null),
+  'features/analytics/count.sql': of<typeof import('../../src/features/analytics/count.sql')>(null),
+  'features/analytics/figures.sql': of<typeof import('../../src/features/analytics/figures.sql')>(null),
+  'features/analytics/counting': of<typeof import('../../src/features/analytics/counting')>({
     requestPasses: ONE_CLOCK,
     requestNewPasses: ONE_CLOCK,
     restartPasses: ONE_CLOCK,
-  },
-  'features/analytics/wrapped/distributions.sql': null,
-  'features/analytics/wrapped/wrapped.sql': null,
-  'features/databases/copies.sql': {
+  }),
+  'features/analytics/wrapped/distributions.sql':
+    of<typeof import('../../src/features/analytics/wrapped/wrapped.sql.ts')>(null),
+  'features/analytics/wrapped/wrapped.sql':
+    of<typeof import('../../src/features/analytics/wrapped/wrapped.sql.ts')>(null),
+  'features/databases/copies.sql': of<typeof import('../../src/features/databases/copies.sql')>({
     seqsIn: MOVES,
     arrivingIn: MOVES,
     readLogs: MOVES,
@@ -142,8 +100,8 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     departedUsers: MOVES,
     forgetOthers: MOVES,
     takeLeftovers: MOVES,
-  },
-  'features/databases/databases.sql': {
+  }),
+  'features/databases/databases.sql': of<typeof import('../../src/features/databases/databases.sql')>({
     storeWeights: DATABASES,
     directories: DATABASES,
     unspread: DATABASES,
@@ -158,58 +116,73 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     countedEvents: MOVES,
     switchTo: MOVES,
     workIn: MOVES,
-  },
-  'features/events/batches/batches.sql': {
+  }),
+  'features/events/batches/batches.sql': of<typeof import('../../src/features/events/batches/batches.sql')>({
     deleteBatchesBefore: 'the cron trigger deletes the old batches of all tenants (E9)',
     deleteOutdatedBatches: 'the cron trigger deletes the old batches of all tenants (E9)',
-  },
-  'features/notifications/schedule.sql': null,
-  'features/notifications/unsubscribe.routes': {
+  }),
+  'features/notifications/schedule.sql':
+    of<typeof import('../../src/features/notifications/schedule.sql')>(null),
+  'features/notifications/unsubscribe.routes': of<
+    typeof import('../../src/features/notifications/unsubscribe.routes')
+  >({
     linkSecretOf: 'a link names its tenant',
     linkedBy: 'a link names its tenant',
     unsubscribe: 'a link names its tenant',
-  },
-  'features/points/boosts.sql': null,
-  'features/points/summaries.sql': null,
-  'features/points/ticks': {
+  }),
+  'features/points/boosts.sql': of<typeof import('../../src/features/points/boosts.sql')>(null),
+  'features/points/summaries.sql': of<typeof import('../../src/features/points/summaries.sql')>(null),
+  'features/points/ticks': of<typeof import('../../src/features/points/ticks')>({
     restartTicks: 'a clock that goes back affects all tenants (C1)',
     restartTicksElsewhere: 'a clock that goes back affects all tenants (C1)',
-  },
-  'features/streaks/rankings': null,
-  'features/support/adjustments.routes': null,
-  'features/support/award-explanation': null,
-  'features/support/timeline.sql': null,
-  'features/support/voids.sql': null,
-  'features/users/erasure.sql': { usersByIid: RESTORE },
-  'features/users/export/export.sql': null,
-  'leaderboards/object/recount.sql': null,
-  'platform/guard': null,
-  'store/awards.sql': null,
-  'store/day-sums/day-sums.sql': { forgetSums: ONE_CLOCK },
-  'store/events.sql': null,
-  'store/commit/recount': null,
-  'store/users/streaks.sql': null,
-  'store/ticks.sql': null,
-  'store/user-changes.sql': null,
-  'store/user-data/user-data.sql': null,
-  'store/users/counters.sql': null,
-  'store/users/devices.sql': null,
-  'store/users/pages.sql': null,
-  'store/users/portions.sql': null,
-  'store/users/users.sql': null,
-  'time/due-work.sql': { restartSweeps: 'a clock that goes back affects all tenants (C1)' },
-  'time/moved-work.sql': { scheduleForTenants: DATABASES },
-  'time/timekeeper.sql': {
+  }),
+  'features/streaks/rankings': of<typeof import('../../src/features/streaks/rankings')>(null),
+  'features/support/adjustments.routes':
+    of<typeof import('../../src/features/support/adjustments.routes')>(null),
+  'features/support/award-explanation':
+    of<typeof import('../../src/features/support/award-explanation')>(null),
+  'features/support/timeline.sql': of<typeof import('../../src/features/support/timeline.sql')>(null),
+  'features/support/voids.sql': of<typeof import('../../src/features/support/voids.sql')>(null),
+  'features/users/erasure.sql': of<typeof import('../../src/features/users/erasure.sql')>({
+    usersByIid: RESTORE,
+  }),
+  'features/users/export/export.sql': of<typeof import('../../src/features/users/export/export.sql')>(null),
+  'leaderboards/object/recount.sql': of<typeof import('../../src/leaderboards/object/recount.sql')>(null),
+  'platform/guard': of<typeof import('../../src/platform/guard')>(null),
+  'store/awards.sql': of<typeof import('../../src/store/awards.sql')>(null),
+  'store/day-sums/day-sums.sql': of<typeof import('../../src/store/day-sums/day-sums.sql')>({
+    forgetSums: ONE_CLOCK,
+  }),
+  'store/events.sql': of<typeof import('../../src/store/events.sql.ts')>(null),
+  'store/commit/recount': of<typeof import('../../src/store/commit/recount')>(null),
+  'store/users/streaks.sql': of<typeof import('../../src/store/users/streaks.sql.ts')>(null),
+  'store/ticks.sql': of<typeof import('../../src/store/ticks.sql')>(null),
+  'store/user-changes.sql': of<typeof import('../../src/store/events.sql.ts')>(null),
+  'store/user-data/user-data.sql': of<typeof import('../../src/store/user-data/user-data.sql')>(null),
+  'store/users/counters.sql': of<typeof import('../../src/store/users/counters.sql')>(null),
+  'store/users/devices.sql': of<typeof import('../../src/store/users/devices.sql')>(null),
+  'store/users/pages.sql': of<typeof import('../../src/store/users/pages.sql')>(null),
+  'store/users/portions.sql': of<typeof import('../../src/store/users/portions.sql')>(null),
+  'store/users/users.sql': of<typeof import('../../src/store/users/users.sql.ts')>(null),
+  'time/due-work.sql': of<typeof import('../../src/time/due-work.sql.ts')>({
+    restartSweeps: 'a clock that goes back affects all tenants (C1)',
+  }),
+  'time/moved-work.sql': of<typeof import('../../src/time/moved-work.sql')>({
+    scheduleForTenants: DATABASES,
+  }),
+  'time/timekeeper.sql': of<typeof import('../../src/time/timekeeper.sql')>({
     tenantsWithDueWork: 'finds the tenants whose Timekeepers need an alarm (C2)',
     dueWorkOfPart: STATUS,
     capDueTimes: 'a clock that goes back affects all tenants (C1)',
     scheduleAll: ONE_CLOCK,
     scheduleBegun: ONE_CLOCK,
     beginAllAgain: ONE_CLOCK,
-  },
-  'webhooks/outbox/outbox.sql': null,
-  'webhooks/outbox/pending.sql': null,
-  'webhooks/outbox/points-changed.sql': { shortenQuiet: 'the clock belongs to all tenants' },
+  }),
+  'webhooks/outbox/outbox.sql': of<typeof import('../../src/webhooks/outbox/outbox.sql')>(null),
+  'webhooks/outbox/pending.sql': of<typeof import('../../src/webhooks/outbox/pending.sql')>(null),
+  'webhooks/outbox/points-changed.sql': of<typeof import('../../src/webhooks/outbox/points-changed.sql')>({
+    shortenQuiet: 'the clock belongs to all tenants',
+  }),
 }
 
 test('[T3] no function that makes a statement is called without a tenant, except functions that concern all tenants', () => {
