@@ -91,6 +91,54 @@ export const behind = (fault: Fault): Record<string, D1Database> =>
     }),
   )
 
+/** A fault of one kind of calls: it gets each one with its number, from 0. */
+export type NumberedFault = (call: Call, nth: number) => Promise<D1Result[]>
+
+/** All databases behind a fault for calls of one kind, which `seen` counts. */
+export function only(kind: (call: Call) => boolean, fault: NumberedFault) {
+  const seen = { count: 0 }
+  const bindings = behind((call) => {
+    if (!kind(call)) return call.run()
+    seen.count += 1
+    return fault(call, seen.count - 1)
+  })
+  return { bindings, seen }
+}
+
+/** All databases behind a fault for writes. */
+export const onWrites = (fault: NumberedFault) => only(({ isWrite }) => isWrite, fault)
+
+/** Runs the batch and loses its answer. */
+export async function answerLost({ run }: Call): Promise<never> {
+  await run()
+  throw lost()
+}
+
+/** Loses the n-th call, before or after D1 has run it. */
+export const losing =
+  (nth: number, isStored: boolean): NumberedFault =>
+  (call, n) =>
+    n !== nth ? call.run() : isStored ? answerLost(call) : Promise.reject(lost())
+
+/** Does something else before the first call. */
+export const beforeFirst =
+  (act: () => unknown): NumberedFault =>
+  async ({ run }, n) => {
+    if (n === 0) await act()
+    return run()
+  }
+
+/** Loses the first call, which the test can run `late`. */
+export function delayed() {
+  let late: Call | undefined
+  const fault: NumberedFault = (call, n) => {
+    if (n > 0) return call.run()
+    late = call
+    return Promise.reject(lost())
+  }
+  return { fault, late: async () => late?.run() }
+}
+
 /** D1 that cannot be reached after this number of batches; each later batch fails with this error. */
 export function awayAfter(batches: number, failure: () => Error = lost, d1: D1Database = env.DB): D1Database {
   let done = 0

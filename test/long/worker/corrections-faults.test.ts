@@ -1,7 +1,7 @@
-import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { START } from '../../helpers/time'
-import { behind, faultyAll, lost } from '../../helpers/worker/faulty'
+import { boardsWith } from '../../helpers/worker/boards'
+import { beforeFirst, losing, lost, only, onWrites } from '../../helpers/worker/faulty'
 import { at, newApp, newTenant, rowsEverywhere, type TestTenant, until } from '../../helpers/worker/harness'
 
 /* Corrections with lost responses, failing reads and writes, and other changes of the user in between. */
@@ -61,31 +61,29 @@ const corrections = [
   { name: '[V1] an adjustment', act: adjust, after: ADJUSTED, status: 201 },
 ] as const
 
+const any = () => true
+
 describe.each(corrections)('$name', ({ act, after, status }) => {
   it('with a lost response of its write is stored once, and answers as usual', async () => {
     const id = await twelve()
-    const { bindings, seen } = faultyAll(async (run, write) => {
-      await run()
-      if (write === 0) throw lost()
-      return []
-    })
+    const { bindings, seen } = onWrites(losing(0, true))
     const answer = await act(tenant.through(newApp(bindings)), id)
-    expect([answer.status, seen.writes]).toEqual([status, 1])
+    expect([answer.status, seen.count]).toEqual([status, 1])
     expect(await state()).toEqual(after)
   })
 
   it('that was not stored is stored by the next attempt', async () => {
     const id = await twelve()
-    const { bindings, seen } = faultyAll((run, write) => (write === 0 ? Promise.reject(lost()) : run()))
+    const { bindings, seen } = onWrites(losing(0, false))
     const answer = await act(tenant.through(newApp(bindings)), id)
-    expect([answer.status, seen.writes]).toEqual([status, 2])
+    expect([answer.status, seen.count]).toEqual([status, 2])
     expect(await state()).toEqual(after)
   })
 
   it('stores nothing if the database stays away, and is done when it is sent again', async () => {
     const id = await twelve()
     const before = await state()
-    const { bindings } = faultyAll(() => Promise.reject(lost()))
+    const { bindings } = onWrites(() => Promise.reject(lost()))
     const through = tenant.through(newApp(bindings))
     expect((await act(through, id)).status).toBe(503)
     expect(await state()).toEqual(before)
@@ -94,12 +92,14 @@ describe.each(corrections)('$name', ({ act, after, status }) => {
   })
 
   it('whichever read or write fails: is stored once, or is an error and stored not at all', async () => {
-    const clean = await countedBatches((through) => act(through, 'none'))
+    const { bindings, seen } = only(any, ({ run }) => run())
+    await act(tenant.through(newApp(bindings)), 'none')
+    const clean = seen.count
     for (let nth = 0; nth < clean + 8; nth += 1) {
       for (const isAfter of [false, true]) {
         const id = await twelve()
         const before = await state()
-        const answer = await act(tenant.through(newApp(failing(nth, isAfter))), id)
+        const answer = await act(tenant.through(newApp(only(any, losing(nth, isAfter)).bindings)), id)
         const now = await state()
         const isStored = now.entries !== before.entries
         expect([nth, isAfter, isStored]).toEqual([nth, isAfter, answer.status < 300])
@@ -113,22 +113,16 @@ describe.each(corrections)('$name', ({ act, after, status }) => {
 
   it('tries again if another event of the user comes between its read and its write', async () => {
     const id = await twelve()
-    const { bindings, seen } = faultyAll(async (run, write) => {
-      if (write === 0) await tenant.event('words', 'ada', 1)
-      return run()
-    })
+    const { bindings, seen } = onWrites(beforeFirst(() => tenant.event('words', 'ada', 1)))
     const answer = await act(tenant.through(newApp(bindings)), id)
-    expect([answer.status, seen.writes]).toEqual([status, 2])
+    expect([answer.status, seen.count]).toEqual([status, 2])
     const { words, score } = after
     expect(await state()).toMatchObject({ ...after, words: words + 1, score: score + 1 })
   })
 
   it('[U8] changes nothing of a user who is erased between its read and its write', async () => {
     const id = await twelve()
-    const { bindings } = faultyAll(async (run, write) => {
-      if (write === 0) await tenant.admin('DELETE', '/users/ada')
-      return run()
-    })
+    const { bindings } = onWrites(beforeFirst(() => tenant.admin('DELETE', '/users/ada')))
     const answer = await act(tenant.through(newApp(bindings)), id)
     expect(answer.status === 404 || at(answer.body, 'issues', 0, 'severity') === 'error').toBe(true)
     expect((await tenant.app('GET', '/users/ada')).status).toBe(404)
@@ -136,7 +130,7 @@ describe.each(corrections)('$name', ({ act, after, status }) => {
 
   it('[E3] ends with 429 if other changes always come first', async () => {
     const id = await twelve()
-    const { bindings } = faultyAll(async (run) => {
+    const { bindings } = onWrites(async ({ run }) => {
       await rowsEverywhere('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1', tenant.id)
       return run()
     })
@@ -146,36 +140,12 @@ describe.each(corrections)('$name', ({ act, after, status }) => {
   })
 })
 
-/** The databases, of whose batches the n-th one fails, before or after it has taken effect. */
-function failing(nth: number, isAfter: boolean): Record<string, D1Database> {
-  let seen = 0
-  return behind(async ({ run }) => {
-    const isIt = seen === nth
-    seen += 1
-    if (isIt && !isAfter) throw lost()
-    const results = await run()
-    if (isIt) throw lost()
-    return results
-  })
-}
-
-/** The number of batches of a request. */
-async function countedBatches(act: (through: TestTenant) => Promise<unknown>): Promise<number> {
-  let count = 0
-  const bindings = behind(({ run }) => {
-    count += 1
-    return run()
-  })
-  await act(tenant.through(newApp(bindings)))
-  return count
-}
-
 describe('[V2] voids and other work at once', () => {
   it('[V2, E3] two voids of one event: one takes effect, and both answer the same', async () => {
     const id = await twelve()
-    let second: ReturnType<typeof voidIt> | null = null
-    const { bindings } = faultyAll(async (run, write) => {
-      if (write === 0) second = voidIt(tenant, id)
+    let second: ReturnType<typeof voidIt> | undefined
+    const { bindings } = onWrites(async ({ run }) => {
+      second ??= voidIt(tenant, id)
       await second
       return run()
     })
@@ -190,9 +160,9 @@ describe('[V2] voids and other work at once', () => {
   })
 
   it('[V2, E3] an event whose response was lost is not stored again after it was voided', async () => {
-    const { bindings, seen } = faultyAll(async (run, write) => {
+    const { bindings, seen } = onWrites(async ({ run }, n) => {
       await run()
-      if (write > 0) return []
+      if (n > 0) return []
       const [row] = await rowsEverywhere('SELECT hex(id) AS id FROM events WHERE value = 12345000')
       const hex = String(row?.id).toLowerCase()
       const id = hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
@@ -200,7 +170,7 @@ describe('[V2] voids and other work at once', () => {
       throw lost()
     })
     const answer = await tenant.through(newApp(bindings)).event('words', 'ada', 12.345)
-    expect([answer.status, seen.writes]).toEqual([201, 1])
+    expect([answer.status, seen.count]).toEqual([201, 1])
     expect(await state()).toMatchObject({ words: 0, points: 7, ledger: 7 })
   })
 
@@ -217,15 +187,14 @@ describe('[V2] voids and other work at once', () => {
       return { id: String(at(body, 'eventId')), added: at(body, 'points', 'xp', 'added') ?? 0 }
     }
     const { id } = await send(6)
-    const { bindings, seen } = faultyAll(async (run, write) => {
-      if (write === 0) {
+    const { bindings, seen } = onWrites(
+      beforeFirst(async () => {
         await change('song')
         await change('book')
-      }
-      return run()
-    })
+      }),
+    )
     expect((await voidIt(tenant.through(newApp(bindings)), id)).status).toBe(200)
-    expect(seen.writes).toBe(2)
+    expect(seen.count).toBe(2)
     // The counter began again at 0 with the new filters. 9 words are below 10.
     expect((await send(9)).added).toBe(0)
     expect((await send(1)).added).toBe(12)
@@ -233,12 +202,7 @@ describe('[V2] voids and other work at once', () => {
 
   it('[V2, L11, L12] a leaderboard that cannot be reached counts the user again later', async () => {
     const id = await twelve()
-    const LEADERBOARD = new Proxy(env.LEADERBOARD, {
-      get: (target, name) => {
-        if (name !== 'getByName') return Reflect.get(target, name, target)
-        return () => ({ deliver: () => Promise.reject(new Error('lost')) })
-      },
-    })
+    const LEADERBOARD = boardsWith(() => Promise.reject(lost()))
     expect((await voidIt(tenant.through(newApp({ LEADERBOARD })), id)).status).toBe(200)
     await until(async () => (await state()).score === 0)
     expect(await state()).toEqual(VOIDED)
@@ -285,13 +249,8 @@ describe('[V2] voids and other work at once', () => {
       metricId: ids.metric,
       maxParticipants: 10,
     }
-    await tenant.create('/leaderboards', {
-      ...board,
-      key: 'days',
-      name: 'Days',
-      runUnit: 'day',
-      runInterval: 1,
-    })
+    const runs = { key: 'days', name: 'Days', runUnit: 'day', runInterval: 1 }
+    await tenant.create('/leaderboards', { ...board, ...runs })
     const id = await twelve()
     const [, answer] = await Promise.all([
       tenant.clock('PUT', { now: new Date(now + 72 * 3_600_000).toISOString() }),

@@ -2,9 +2,18 @@ import { evictDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { failing } from '../../helpers/failing'
 import { readable } from '../../helpers/readable'
-import { behind, type Call } from '../../helpers/worker/faulty'
+import { gate } from '../../helpers/worker/boards'
+import {
+  answerLost,
+  beforeFirst,
+  type Call,
+  delayed,
+  losing,
+  lost,
+  type NumberedFault,
+  only,
+} from '../../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,
@@ -21,33 +30,8 @@ const writes = ({ texts }: Call) => texts.some((text) => text.includes('INSERT I
 /** True if it reads a user's state. */
 const reads = ({ texts }: Call) => texts.some((text) => text.includes('SELECT u.*'))
 
-/** Counts the batches that write. A fault decides the outcome by their number, from 0. */
-function onWrites(fault: (batch: Call, number: number) => Promise<D1Result[]>) {
-  const count = { writes: 0 }
-  const bindings = behind((batch) => {
-    if (!writes(batch)) return batch.run()
-    count.writes += 1
-    return fault(batch, count.writes - 1)
-  })
-  return { count, bindings }
-}
-
-const lost = failing('Network connection lost: secret-host-17.')
-
-/** Runs a batch, and loses the response. */
-async function answerLost({ run }: Call): Promise<never> {
-  await run()
-  throw lost()
-}
-
-/** A promise, `opened`, that `open` settles. */
-function gate() {
-  let open: () => void = () => undefined
-  const opened = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  return { open, opened }
-}
+/** The batches that write meet a fault. */
+const onWrites = (fault: NumberedFault) => only(writes, fault)
 
 /* Requests and stored data */
 
@@ -179,9 +163,9 @@ function isUnavailable({ status, body, requestId }: Sent): void {
 describe('[E2] a failed write', () => {
   it('every time: a 503 after one attempt in a group and three alone, and nothing is stored', async () => {
     const setup = await withPoints()
-    const { bindings, count } = onWrites(() => Promise.reject(lost()))
+    const { bindings, seen } = onWrites(() => Promise.reject(lost()))
     isUnavailable(await send(setup.tenant.through(newApp(bindings)), { key: 'once' }))
-    expect(count.writes).toBe(4)
+    expect(seen.count).toBe(4)
     expect(await stored(setup)).toEqual({ users: [], events: [], awards: [], keys: [] })
     const later = await send(setup.tenant, { key: 'once' })
     expect(later).toMatchObject({ status: 201, body: { total: 1, idempotentReplayed: false } })
@@ -197,10 +181,10 @@ describe('[E2] a failed write', () => {
 
   it('once: the request succeeds, and the event counts once', async () => {
     const setup = await withPoints()
-    const { bindings, count } = onWrites((batch, n) => (n === 0 ? Promise.reject(lost()) : batch.run()))
+    const { bindings, seen } = onWrites(losing(0, false))
     const answer = await send(setup.tenant.through(newApp(bindings)))
     expect(answer).toMatchObject({ status: 201, body: { total: 1, points: { xp: { total: 102 } } } })
-    expect(count.writes).toBe(2)
+    expect(seen.count).toBe(2)
     await holdsExactly(setup, [answer])
   })
 })
@@ -210,14 +194,14 @@ describe('[E2, E3] a write with a lost response', () => {
     'counts once, and returns its own result (%d responses lost)',
     async (lostAnswers) => {
       const setup = await withPoints()
-      const { bindings, count } = onWrites((batch, n) => (n < lostAnswers ? answerLost(batch) : batch.run()))
+      const { bindings, seen } = onWrites((batch, n) => (n < lostAnswers ? answerLost(batch) : batch.run()))
       const tenant = setup.tenant.through(newApp(bindings))
       const first = await send(tenant, { value: 3, key: 'once' })
       expect(first).toMatchObject({
         status: 201,
         body: { total: 3, idempotentReplayed: false, points: { xp: { total: 106, added: 106 } } },
       })
-      expect(count.writes).toBe(1)
+      expect(seen.count).toBe(1)
       await holdsExactly(setup, [first])
       const again = await send(tenant, { value: 3, key: 'once' })
       expect(again).toMatchObject({ status: 202, body: { eventId: at(first.body, 'eventId'), total: 3 } })
@@ -227,24 +211,20 @@ describe('[E2, E3] a write with a lost response', () => {
 
   it('in a group of ten: each counts once and returns its own total', async () => {
     const setup = await withPoints()
-    const { bindings, count } = onWrites(answerLost)
+    const { bindings, seen } = onWrites(answerLost)
     const responses = await sendSeveral(setup.tenant.through(newApp(bindings)), 10)
     expect(statuses(responses)).toEqual(Array(10).fill(201))
     expect(totals(responses)).toEqual(oneTo(10))
-    expect(count.writes).toBe(2)
+    expect(seen.count).toBe(2)
     await holdsExactly(setup, responses)
   })
 
   it('that arrives during the next attempt: counts once, and returns the stored result', async () => {
     const setup = await withPoints()
-    let late: Call | undefined
+    const { fault, late } = delayed()
     const { bindings } = onWrites(async (batch, n) => {
-      if (n === 0) {
-        late = batch
-        throw lost()
-      }
-      if (n === 1) await late?.run()
-      return batch.run()
+      if (n === 1) await late()
+      return fault(batch, n)
     })
     const responses = await sendSeveral(setup.tenant.through(newApp(bindings)), 5)
     expect(statuses(responses)).toEqual(Array(5).fill(201))
@@ -254,15 +234,11 @@ describe('[E2, E3] a write with a lost response', () => {
 
   it('that arrives after another attempt succeeded: is refused, and changes nothing', async () => {
     const setup = await withPoints()
-    let late: Call | undefined
-    const { bindings } = onWrites((batch, n) => {
-      if (n > 0) return batch.run()
-      late = batch
-      return Promise.reject(lost())
-    })
+    const { fault, late } = delayed()
+    const { bindings } = onWrites(fault)
     const answer = await send(setup.tenant.through(newApp(bindings)), { key: 'once' })
     expect(answer).toMatchObject({ status: 201, body: { total: 1 } })
-    await expect(late?.run()).rejects.toThrow('laurel-conflict')
+    await expect(late()).rejects.toThrow('laurel-conflict')
     await holdsExactly(setup, [answer])
   })
 
@@ -281,28 +257,18 @@ describe('[E2, E3] a write with a lost response', () => {
 describe('[E2] a failed read', () => {
   it('every time: a 503 after one attempt in a group and three alone, and nothing is stored', async () => {
     const setup = await withPoints()
-    let count = 0
-    const bindings = behind((batch) => {
-      if (!reads(batch)) return batch.run()
-      count += 1
-      return Promise.reject(lost())
-    })
+    const { bindings, seen } = only(reads, () => Promise.reject(lost()))
     isUnavailable(await send(setup.tenant.through(newApp(bindings))))
-    expect(count).toBe(4)
+    expect(seen.count).toBe(4)
     expect(await stored(setup)).toEqual({ users: [], events: [], awards: [], keys: [] })
   })
 
   it('once: the request succeeds', async () => {
     const setup = await withPoints()
-    let count = 0
-    const bindings = behind((batch) => {
-      if (!reads(batch)) return batch.run()
-      count += 1
-      return count === 1 ? Promise.reject(lost()) : batch.run()
-    })
+    const { bindings, seen } = only(reads, losing(0, false))
     const answer = await send(setup.tenant.through(newApp(bindings)))
     expect(answer.status).toBe(201)
-    expect(count).toBe(2)
+    expect(seen.count).toBe(2)
     await holdsExactly(setup, [answer])
   })
 })
@@ -409,12 +375,12 @@ describe('[E3] one bad event in a group', () => {
       'UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1',
       setup.tenant.id,
     )
-    const { bindings, count } = onWrites((batch) => batch.run())
+    const { bindings, seen } = onWrites((batch) => batch.run())
     const tenant = setup.tenant.through(newApp(bindings))
     const responses = await sendSeveral(tenant, 10, (n) => (n === 5 ? { kind: 'poison' } : {}))
     expect(statuses(responses)).toEqual([...Array(5).fill(201), 500, ...Array(4).fill(201)])
     for (const answer of responses) if (answer.status === 500) isOpaque(answer)
-    expect(count.writes).toBe(2)
+    expect(seen.count).toBe(2)
     await holdsExactly(setup, [made, ...responses])
   })
 
@@ -435,29 +401,24 @@ describe('[E3] one bad event in a group', () => {
 describe('[E4] a repeated key inside one group', () => {
   it('counts for the first event only, and the group needs one write', async () => {
     const setup = await withPoints()
-    const { bindings, count } = onWrites((batch) => batch.run())
+    const { bindings, seen } = onWrites((batch) => batch.run())
     const tenant = setup.tenant.through(newApp(bindings))
     // The first event is committed alone. The others wait for it, and are then committed together.
     const responses = await sendSeveral(tenant, 11, (n) => (n === 0 ? {} : { key: 'once' }))
     expect(statuses(responses)).toEqual([201, 201, ...Array(9).fill(202)])
     expect(new Set(responses.slice(1).map(({ body }) => at(body, 'eventId'))).size).toBe(1)
-    expect(count.writes).toBe(2)
+    expect(seen.count).toBe(2)
     await holdsExactly(setup, responses)
   })
 })
 
 /** Runs `act` before the first write. */
-function beforeFirstWrite(act: () => Promise<unknown>) {
-  return onWrites(async (batch, n) => {
-    if (n === 0) await act()
-    return batch.run()
-  })
-}
+const beforeFirstWrite = (act: () => unknown) => onWrites(beforeFirst(act))
 
 describe('[E2] a change between the read and the write', () => {
   it('of the configuration: the event is decided again with the new one', async () => {
     const setup = await withPoints()
-    const { bindings, count } = beforeFirstWrite(() =>
+    const { bindings, seen } = beforeFirstWrite(() =>
       setup.tenant.create(`/points/${setup.system}/triggers`, {
         type: 'metric',
         points: 1_000,
@@ -468,7 +429,7 @@ describe('[E2] a change between the read and the write', () => {
     )
     const answer = await send(setup.tenant.through(newApp(bindings)))
     expect(answer).toMatchObject({ status: 201, body: { points: { xp: { total: 1_102 } } } })
-    expect(count.writes).toBe(2)
+    expect(seen.count).toBe(2)
     expect((await stored(setup)).events).toHaveLength(1)
   })
 
@@ -509,14 +470,14 @@ describe('[E2] a change between the read and the write', () => {
     const setup = await withPoints()
     await send(setup.tenant, { value: 50 })
     const before = await stored(setup)
-    const { bindings, count } = beforeFirstWrite(async () => {
+    const { bindings, seen } = beforeFirstWrite(async () => {
       await erase(setup.tenant)
       await send(setup.tenant, { value: 4 })
       expect((await stored(setup)).users[0]?.seq).toBe(before.users[0]?.seq)
     })
     const answer = await send(setup.tenant.through(newApp(bindings)), { value: 3 })
     expect(answer).toMatchObject({ status: 201, body: { total: 7, points: { xp: { total: 114 } } } })
-    expect(count.writes).toBe(2)
+    expect(seen.count).toBe(2)
     const { events } = await stored(setup)
     expect(events.filter(({ user_iid }) => user_iid === before.users[0]?.iid)).toEqual(before.events)
   })
@@ -547,6 +508,11 @@ function laneWith(fault: (commit: () => Promise<string>, name: string) => Promis
 function contending(setup: Setup, lane: Parameters<typeof laneWith>[0]): TestTenant {
   const { bindings } = onWrites((batch) => disturbed(setup, batch))
   return setup.tenant.through(newApp({ ...bindings, USER_LANE: laneWith(lane) }))
+}
+
+async function evictedAfter(commit: () => Promise<string>): Promise<never> {
+  await commit()
+  throw new Error('The object was evicted.')
 }
 
 describe('[E3, E4] the lane', () => {
@@ -582,10 +548,7 @@ describe('[E3, E4] the lane', () => {
   it('fails after the commit: counts at most once without a key, exactly once with one', async () => {
     const setup = await withPoints()
     await send(setup.tenant)
-    const tenant = contending(setup, async (commit) => {
-      await commit()
-      throw new Error('The object was evicted.')
-    })
+    const tenant = contending(setup, evictedAfter)
     isOpaque(await send(tenant, { value: 2, key: 'once' }))
     const retry = await send(setup.tenant, { value: 2, key: 'once' })
     expect(retry).toMatchObject({ status: 202, body: { total: 3, idempotentReplayed: true } })
@@ -595,10 +558,7 @@ describe('[E3, E4] the lane', () => {
   it('fails after the commit of a group: each event counts at most once', async () => {
     const setup = await withPoints()
     await send(setup.tenant)
-    const tenant = contending(setup, async (commit) => {
-      await commit()
-      throw new Error('The object was evicted.')
-    })
+    const tenant = contending(setup, evictedAfter)
     const responses = await sendSeveral(tenant, 4, (n) => ({ value: 10 ** (n + 1) }))
     const values = (await stored(setup)).events.map(({ value }) => value / 1e6)
     expect(values.sort((a, b) => a - b)).toEqual([1, 10, 100, 1_000, 10_000])
@@ -608,15 +568,11 @@ describe('[E3, E4] the lane', () => {
   it('runs after a late write arrived: that write counts, and the event counts once', async () => {
     const setup = await withPoints()
     const made = await send(setup.tenant)
-    let late: Call | undefined
+    const { fault, late } = delayed()
     const { bindings } = onWrites(async (batch, n) => {
       if (n < 2) return disturbed(setup, batch)
-      if (n === 2) {
-        late = batch
-        throw lost()
-      }
-      if (n === 3) await late?.run()
-      return batch.run()
+      if (n === 3) await late()
+      return fault(batch, n - 2)
     })
     const answer = await send(setup.tenant.through(newApp(bindings)), { value: 10 })
     expect(answer).toMatchObject({ status: 201, body: { total: 11 } })

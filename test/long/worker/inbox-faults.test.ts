@@ -1,4 +1,3 @@
-import { evictDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
@@ -15,7 +14,7 @@ import { number, readable } from '../../helpers/readable'
 import { present } from '../../helpers/time'
 import { boardsWith, DAY, forgetTime, moveTo, NOON, queueWith } from '../../helpers/worker/boards'
 import { contextOf, contextWith, everyPlace, worksOf } from '../../helpers/worker/contexts'
-import { behind, type Call, lost } from '../../helpers/worker/faulty'
+import { beforeFirst, behind, type Call, delayed, losing, lost, only } from '../../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,
@@ -24,14 +23,10 @@ import {
   newTenantInLast,
   rowsEverywhere,
   type TestTenant,
-  toApp,
 } from '../../helpers/worker/harness'
 import { rowsOf } from '../../helpers/worker/inbox'
 
 /* Single steps of the inbox on the real database, with faults before, between and after its batches. */
-
-/** A fault gets each batch with its number, from 0. */
-type NumberedFault = (batch: Call, number: number) => Promise<D1Result[]>
 
 const has = ({ texts }: Call, part: string) => texts.some((text) => text.includes(part))
 /** The write of a step that stores the users' changes. */
@@ -49,23 +44,6 @@ const WRITES: [what: string, kind: (batch: Call) => boolean][] = isSeveral
       ['the write of the progress', isProgress],
     ]
   : [['the write', isStep]]
-
-/** All databases behind a fault for batches of one kind. It gets their number, and `seen` counts them. */
-function only(kind: (batch: Call) => boolean, fault: NumberedFault) {
-  const seen = { count: 0 }
-  const bindings = behind((batch) => {
-    if (!kind(batch)) return batch.run()
-    seen.count += 1
-    return fault(batch, seen.count - 1)
-  })
-  return { bindings, seen }
-}
-
-/** Runs the batch and loses its answer. */
-async function answerLost({ run }: Call): Promise<never> {
-  await run()
-  throw lost()
-}
 
 /* The input, and the outcome */
 
@@ -187,9 +165,7 @@ describe('accepting a batch, when D1’s answer is lost', () => {
     ['after the write', true],
   ])('%s: answers 202, and each event counts once', async (_when, stores) => {
     const { tenant } = await prepared()
-    const { bindings, seen } = only(isAccept, (batch, n) =>
-      n > 0 ? batch.run() : stores ? answerLost(batch) : Promise.reject(lost()),
-    )
+    const { bindings, seen } = only(isAccept, losing(0, stores))
     const answer = await muted(tenant, bindings).admin('POST', '/metrics/events', turns(300, 3))
     expect([answer.status, answer.body]).toEqual([202, { accepted: 300 }])
     expect(seen.count).toBe(stores ? 1 : 2)
@@ -200,14 +176,10 @@ describe('accepting a batch, when D1’s answer is lost', () => {
 
   it('and the write arrives late, after the retry: each event counts once', async () => {
     const { tenant } = await prepared()
-    let late: Call | undefined
+    const { fault, late } = delayed()
     const { bindings, seen } = only(isAccept, async (batch, n) => {
-      if (n === 0) {
-        late = batch
-        throw lost()
-      }
-      await late?.run()
-      return batch.run()
+      if (n > 0) await late()
+      return fault(batch, n)
     })
     const answer = await muted(tenant, bindings).admin('POST', '/metrics/events', turns(4, 2))
     expect([answer.status, seen.count]).toEqual([202, 2])
@@ -248,7 +220,7 @@ describe('a step, when D1’s answer is lost', () => {
         (batch, n) => {
           if (isStep(batch)) kinds[n] = 'users'
           if (isProgress(batch)) kinds[n] = 'progress'
-          return n !== number ? batch.run() : when === 'after' ? answerLost(batch) : Promise.reject(lost())
+          return losing(number, when === 'after')(batch, n)
         },
       )
       const changes = await step(tenant, bindings)
@@ -273,14 +245,9 @@ describe('a step, when D1’s answer is lost', () => {
     async (_what, kind) => {
       const { tenant } = await prepared()
       const id = await send(tenant, turns(300, 3))
-      let late: Call | undefined
-      const { bindings } = only(kind, async (batch, n) => {
-        if (n > 0) return batch.run()
-        late = batch
-        throw lost()
-      })
-      expect(await step(tenant, bindings)).toBe(250)
-      await expect(late?.run()).rejects.toThrow('laurel-conflict')
+      const { fault, late } = delayed()
+      expect(await step(tenant, only(kind, fault).bindings)).toBe(250)
+      await expect(late()).rejects.toThrow('laurel-conflict')
       await allSteps(tenant)
       expect(await counts(tenant, id)).toMatchObject(done(300))
       await holds(tenant, afterTurns(300, 3))
@@ -383,30 +350,10 @@ describe('concurrent steps', () => {
     expect(seen.count).toBe(2)
     expect(await counts(tenant, id)).toMatchObject(done(200, { processed: 0, dropped: 200 }))
   })
-
-  it('[C2] the Timekeeper is killed again and again: each event counts once', async () => {
-    const { tenant: quiet } = await prepared()
-    const tenant = quiet.through(toApp)
-    const stub = () => env.TIMEKEEPER.getByName(tenant.id)
-    const ids: string[] = []
-    for (let n = 0; n < 2; n += 1) {
-      const answer = await tenant.admin('POST', '/metrics/events', turns(1_000, 10))
-      ids.push(String(answer.headers.get('x-batch-id')))
-    }
-    let killed = 0
-    while ((await inboxWork(tenant)) !== undefined && killed < 100) {
-      void stub()
-        .wake(tenant.id, 2)
-        .catch(() => undefined)
-      await evictDurableObject(stub())
-      killed += 1
-    }
-    expect(killed).toBeGreaterThan(0)
-    for (const id of ids) expect(await counts(tenant, id)).toMatchObject(done(1_000))
-    const twice = Object.entries(afterTurns(1_000, 10)).map(([id, values]) => [id, [...values, ...values]])
-    await holds(tenant, Object.fromEntries(twice))
-  })
 })
+
+/** Does something else between a step's read and its first write, and counts the step's writes. */
+const between = (act: () => Promise<unknown>) => only(isStep, beforeFirst(act))
 
 describe('live events between a step’s read and its write', () => {
   it('[E9] the step halves its events at each conflict, and all events count once', async () => {
@@ -428,10 +375,7 @@ describe('live events between a step’s read and its write', () => {
   it('[E9] a live event creates a user who did not exist at the read: conflict, and all events count once', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, [event('u0', 2), event('u1', 3)])
-    const { bindings, seen } = only(isStep, async (batch, n) => {
-      if (n === 0) await live(tenant, 'u0', 1)
-      return batch.run()
-    })
+    const { bindings, seen } = between(() => live(tenant, 'u0', 1))
     expect(await step(tenant, bindings)).toBe(2)
     expect(seen.count).toBe(2)
     expect(await counts(tenant, id)).toMatchObject(done(2))
@@ -446,10 +390,7 @@ describe('live events between a step’s read and its write', () => {
   it('[E9, E4] a live event uses the idempotency key of an event in the step', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, [event('u0', 2, { idempotencyKey: 'k' }), event('u0', 3)])
-    const { bindings, seen } = only(isStep, async (batch, n) => {
-      if (n === 0) await muted(tenant).event('words', 'u0', 1, { idempotencyKey: 'k' })
-      return batch.run()
-    })
+    const { bindings, seen } = between(() => muted(tenant).event('words', 'u0', 1, { idempotencyKey: 'k' }))
     expect(await step(tenant, bindings)).toBe(1)
     expect(seen.count).toBe(2)
     expect(await counts(tenant, id)).toMatchObject(done(2, { processed: 1, dropped: 1 }))
@@ -479,40 +420,9 @@ describe('live events between a step’s read and its write', () => {
     await allSteps(tenant)
     await holds(tenant, { u0: [...Array<number>(12).fill(1), 1_000] })
   })
-
-  it('[E3, E9] two Workers send events while the Timekeeper runs: all events count once', async () => {
-    const { tenant } = await prepared()
-    const apps = [newApp(), newApp()].map((send) => tenant.through(send))
-    const answer = await tenant.through(toApp).admin('POST', '/metrics/events', turns(600, 4))
-    const id = String(answer.headers.get('x-batch-id'))
-    const responses: number[] = []
-    for (let n = 0; n < 6; n += 1) {
-      const burst = apps.flatMap((app) => [0, 1, 2, 3].map((user) => app.event('words', `u${user}`, 1_000)))
-      responses.push(...(await Promise.all(burst)).map(({ status }) => status))
-    }
-    await expect
-      .poll(async () => at(await counts(tenant, id), 'status'), { timeout: PATIENCE, interval: 20 })
-      .toBe('done')
-    expect(new Set(responses)).toEqual(new Set([201]))
-    expect(await counts(tenant, id)).toMatchObject(done(600))
-    const values = await valuesOf(tenant)
-    for (const [user, sent] of Object.entries(afterTurns(600, 4)))
-      expect(values[user]?.filter((value) => value !== 1_000)).toEqual(sent)
-    const liveOnes = Object.values(values)
-      .flat()
-      .filter((value) => value === 1_000)
-    expect(liveOnes).toHaveLength(responses.length)
-  })
 })
 
 describe('changes before an event is processed', () => {
-  /** Does something else between a step's read and its first write, and counts the step's writes. */
-  const between = (act: () => Promise<unknown>) =>
-    only(isStep, async (batch, n) => {
-      if (n === 0) await act()
-      return batch.run()
-    })
-
   it('[E9] to the configuration: the new configuration decides the events', async () => {
     const { tenant, system, metric } = await prepared()
     const id = await send(tenant, turns(4, 2))
@@ -678,10 +588,10 @@ describe('changes before an event is processed', () => {
     it('[C1] is moved while a batch is accepted: the batch gets the time at which it is stored', async () => {
       await moveTo(NOON)
       const { tenant } = await prepared()
-      const { bindings } = only(isAccept, async (batch) => {
-        await stealthily(NOON + DAY)
-        return batch.run()
-      })
+      const { bindings } = only(
+        isAccept,
+        beforeFirst(() => stealthily(NOON + DAY)),
+      )
       const answer = await muted(tenant, bindings).admin('POST', '/metrics/events', [event('u0', 1)])
       expect(answer.status).toBe(202)
       await allSteps(tenant)
@@ -870,10 +780,10 @@ describe('an event that cannot be processed', () => {
     const id = await blocked(tenant, metric, 4, 1)
     linesOf('error')
     const isParking = (batch: Call) => has(batch, 'INSERT INTO parked_events')
-    const { bindings, seen } = only(isParking, async (batch, n) => {
-      if (n === 0) await allSteps(tenant)
-      return batch.run()
-    })
+    const { bindings, seen } = only(
+      isParking,
+      beforeFirst(() => allSteps(tenant)),
+    )
     await allSteps(tenant, bindings)
     await unblock(metric)
     expect(seen.count).toBe(1)
@@ -886,10 +796,8 @@ describe('an event that cannot be processed', () => {
     const id = await blocked(tenant, metric, 4, 0)
     linesOf('error')
     const isParking = (batch: Call) => has(batch, 'INSERT INTO parked_events')
-    const { bindings, seen } = only(isParking, async (batch, n) => {
-      if (n === 0) expect(await step(tenant)).toBe(0)
-      return batch.run()
-    })
+    const other = async () => expect(await step(tenant)).toBe(0)
+    const { bindings, seen } = only(isParking, beforeFirst(other))
     expect(await step(tenant, bindings)).toBe(1)
     expect(seen.count).toBe(1)
     await allSteps(tenant)
@@ -939,7 +847,7 @@ describe('a leaderboard that cannot be reached during a step', () => {
     await tenant.create('/leaderboards', board)
     await withoutUpkeep(tenant)
     await send(tenant, turns(4, 2))
-    const { bindings } = only(isStep, (batch, n) => (n === 0 ? answerLost(batch) : batch.run()))
+    const { bindings } = only(isStep, losing(0, true))
     const to = instant(present() + 1_000)
     await workOff(JOBS, await everyPlace(tenant.id, bindings), {
       to,

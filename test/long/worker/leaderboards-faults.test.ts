@@ -3,7 +3,6 @@ import {
   createMessageBatch,
   evictDurableObject,
   getQueueResult,
-  runInDurableObject,
 } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -312,26 +311,5 @@ describe('an object that is evicted', () => {
     await evictDurableObject(object)
     expect(await events(setup.tenant, ['ada', 900])).toMatchObject([{ rank: 1, previousRank: 2 }])
     expect(await agrees(setup)).toEqual(['ada 907', 'bob 222'])
-  })
-
-  it('[L12] during calls, also calls that wait for D1', async () => {
-    const { setup, calls } = await withheld()
-    const object = env.LEADERBOARD.getByName(setup.board)
-    await arrive(calls[0])
-    const arriving = pick(calls, [4, 3, 5, 2]).map((message) => arrive(message))
-    await evictDurableObject(object)
-    await Promise.allSettled(arriving)
-    expect(await agrees(setup)).toEqual(['bob 222', 'ada 7'])
-  })
-
-  it('[L12] is aborted in the middle of calls: correct with the next change', async () => {
-    const { setup, calls } = await withheld()
-    const object = env.LEADERBOARD.getByName(setup.board)
-    await arrive(calls[0])
-    const arriving = Promise.allSettled(pick(calls, [4, 3, 5, 2]).map((message) => arrive(message)))
-    await runInDurableObject(object, (_, state) => state.abort('aborted')).catch(() => undefined)
-    await arriving
-    await events(setup.tenant, ['bob', 1], ['ada', 1])
-    expect(await agrees(setup)).toEqual(['bob 223', 'ada 8'])
   })
 })

@@ -9,7 +9,7 @@ import worker from '../../../src/worker'
 import { JOBS, SOURCES } from '../../../src/worker/jobs'
 import { START } from '../../helpers/time'
 import { contextOfUsers } from '../../helpers/worker/contexts'
-import { faultyLast, lost } from '../../helpers/worker/faulty'
+import { faultyLast, losing, lost, onWrites } from '../../helpers/worker/faulty'
 import {
   at,
   lastDatabase,
@@ -54,6 +54,29 @@ const silent = newApp({
   }),
 })
 
+/** The context with a delivery queue, or all of them, that cannot be reached. */
+function withoutQueue(context: ReturnType<typeof contextOfUsers>, suffix: string) {
+  const away = { accept: () => Promise.reject(lost()) }
+  const DELIVERY_QUEUE = new Proxy(env.DELIVERY_QUEUE, {
+    get: (target, name) =>
+      name === 'getByName'
+        ? (called: string) => (called.endsWith(suffix) ? away : target.getByName(called))
+        : Reflect.get(target, name),
+  })
+  return { ...context, env: { ...context.env, DELIVERY_QUEUE } }
+}
+
+/** Puts this number of rows into the outbox, each with these messages: SQL with its number `n`. */
+const fill = (rows: number, messages: string) =>
+  lastDatabase()
+    .d1.prepare(
+      `INSERT INTO outbox (tenant_id, at, seq, id, messages)
+       WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?2)
+       SELECT ?1, n, 0, 'p' || n, ${messages} FROM n`,
+    )
+    .bind(tenant.id, rows)
+    .run()
+
 beforeEach(async () => {
   tenant = (await newTenantInLast()).through(silent)
   const steps = await tenant.metric('steps')
@@ -96,11 +119,7 @@ describe('[W2] between the commit and the drain', () => {
 
   it('the write of an event has no answer: its messages are sent once, whether it was stored or not', async () => {
     for (const goesThrough of [true, false]) {
-      const { bindings } = faultyLast(async (run, write) => {
-        if (write > 0) return run()
-        if (goesThrough) await run()
-        throw lost()
-      })
+      const { bindings } = onWrites(losing(0, goesThrough))
       const { status } = await tenant.through(newApp(bindings)).event('steps', `user-${goesThrough}`, 1)
       expect(status).toBe(201)
     }
@@ -148,13 +167,7 @@ describe('[W2, W5] in the middle of a drain', () => {
   it('messages for an unreachable delivery queue stay in the outbox', async () => {
     await tenant.event('steps', 'ada', 1)
     const context = contextOfUsers(tenant.id)
-    const DELIVERY_QUEUE = new Proxy(env.DELIVERY_QUEUE, {
-      get: (target, name) =>
-        name === 'getByName' ? () => ({ accept: () => Promise.reject(lost()) }) : Reflect.get(target, name),
-    })
-    await expect(drain({ ...context, env: { ...context.env, DELIVERY_QUEUE } }, SOURCES)).rejects.toThrow(
-      'not reached',
-    )
+    await expect(drain(withoutQueue(context, ''), SOURCES)).rejects.toThrow('not reached')
     expect(await told()).toEqual([])
     await drain(context, SOURCES)
     expect(await told()).toHaveLength(2)
@@ -162,27 +175,10 @@ describe('[W2, W5] in the middle of a drain', () => {
 
   it('[W4] an unreachable delivery queue delays no other, and misses nothing', async () => {
     const other = await subscribe(tenant, '*')
-    const DELIVERY_QUEUE = new Proxy(env.DELIVERY_QUEUE, {
-      get: (target, name) =>
-        name === 'getByName'
-          ? (called: string) =>
-              called.endsWith(webhook) ? { accept: () => Promise.reject(lost()) } : target.getByName(called)
-          : Reflect.get(target, name),
-    })
-    await lastDatabase()
-      .d1.prepare(
-        `INSERT INTO outbox (tenant_id, at, seq, id, messages)
-       WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 450)
-       SELECT ?1, n, 0, 'p' || n, json_array(json_object('id', 'm' || n, 'type', 'streak.lost', 'body',
-         json('{}'))) FROM n`,
-      )
-      .bind(tenant.id)
-      .run()
+    await fill(450, "json_array(json_object('id', 'm' || n, 'type', 'streak.lost', 'body', json('{}')))")
     const context = contextOfUsers(tenant.id)
     for (let time = 0; time < 2; time += 1)
-      await expect(drain({ ...context, env: { ...context.env, DELIVERY_QUEUE } }, SOURCES)).rejects.toThrow(
-        'not reached',
-      )
+      await expect(drain(withoutQueue(context, webhook), SOURCES)).rejects.toThrow('not reached')
     expect([(await messagesOf(other)).length, await told(), await waiting()]).toEqual([450, [], 450])
     await drain(context, SOURCES)
     expect([(await messagesOf(other)).length, (await told()).length, await waiting()]).toEqual([450, 450, 0])
@@ -194,17 +190,14 @@ describe('[W2, W5] in the middle of a drain', () => {
     const ids = keys.slice(0, 20).map((_, n) => at(made, 'created', n, 'id'))
     const userAttributes = ids.map((attributeId) => ({ attributeId, attributeValue: '語'.repeat(1_000) }))
     const steps = z.array(z.object({ id: z.string() })).parse((await tenant.admin('GET', '/metrics')).body)
-    const achievements = Array.from({ length: 40 }, (_, n) => ({
-      ...{
-        key: `a${n}`,
-        name: `A${n}`,
-        trigger: 'metric',
-        metricId: steps[0]?.id,
-        metricValue: 1,
-        status: 'active',
-        userAttributes,
-      },
-    }))
+    const first = {
+      trigger: 'metric',
+      metricId: steps[0]?.id,
+      metricValue: 1,
+      status: 'active',
+      userAttributes,
+    }
+    const achievements = keys.map((_, n) => ({ key: `a${n}`, name: `A${n}`, ...first }))
     for (const from of [0, 15, 30]) {
       const { status } = await tenant.admin('POST', '/achievements', achievements.slice(from, from + 15))
       expect(status).toBe(201)
@@ -257,14 +250,7 @@ describe('[W2, W5] in the middle of a drain', () => {
   })
 
   it('rows beyond the limit of a drain are left to the next one, which the drain requests from the queue', async () => {
-    await lastDatabase()
-      .d1.prepare(
-        `INSERT INTO outbox (tenant_id, at, seq, id, messages)
-       WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 4300)
-       SELECT ?1, n, 0, 'p' || n, '[]' FROM n`,
-      )
-      .bind(tenant.id)
-      .run()
+    await fill(4_300, "'[]'")
     expect(await consume({ tenantId: tenant.id })).toEqual(['m0'])
     expect(await waiting()).toBe(300)
     await untilHeld(async () => expect(await waiting()).toBe(0))

@@ -21,7 +21,6 @@ import {
   HOUR,
   moveTo,
   NOON,
-  patch,
   ranking,
   type Setup,
   through,
@@ -144,21 +143,6 @@ describe('alarms', () => {
     await wasDoneOnce(setup)
   })
 
-  it('[C1, C2] the clock moves while alarms and the cron trigger run and the configuration changes', async () => {
-    const setup = await withTicks()
-    await Promise.all([
-      moveTo(NOON + HOURS * HOUR),
-      alarm(setup),
-      scheduled(),
-      patch(setup, { maxParticipants: 500 }),
-      scheduled(),
-      setup.tenant.metric('another'),
-      patch(setup, { description: 'Changed' }),
-    ])
-    await moveTo(NOON + HOURS * HOUR)
-    expect(await agrees(setup, { system: setup.system, ...today, max: 500 })).toEqual(RIGHT)
-  })
-
   it('[C2] for an unknown tenant, or with nothing due, nothing happens', async () => {
     const { id } = await newTenant()
     expect(await runDurableObjectAlarm(env.TIMEKEEPER.getByName(id))).toBe(false)
@@ -229,34 +213,6 @@ async function newClock(method: string, body?: unknown) {
 /* The clock moves while events arrive */
 
 describe('the test clock', () => {
-  it('[C1] is moved by several calls while events arrive: all events count, in the run of their date', async () => {
-    const setup = await withTicks()
-    const workers = [newApp(), newApp()].map((send) => setup.tenant.through(send))
-    const many = (from: number) =>
-      Array.from({ length: 30 }, (_, n) =>
-        (workers[n % 2] ?? setup.tenant).event('steps', `u${(from + n) % 10}`, 1 + (n % 4)),
-      )
-    const dates = [NOON, NOON + DAY]
-    for (let step = 1; step <= 5; step += 1) {
-      // The last move is to a morning, before the first run is final.
-      const to = NOON + step * 4 * HOUR
-      const moves = [0, 1].map(() => newClock('PUT', { now: new Date(to).toISOString() }))
-      const responses = await Promise.all([...many(step), ...moves, ...many(step + 5)])
-      expect(responses.map(({ status }) => status).filter((status) => ![200, 201].includes(status))).toEqual(
-        [],
-      )
-      for (const date of dates.map(dateAt)) {
-        await agrees(setup, { system: setup.system, from: date, to: date, query: { run: date } })
-      }
-    }
-    await moveTo(NOON + 3 * DAY)
-    for (const date of dates.map(dateAt)) {
-      expect(
-        await agrees(setup, { system: setup.system, from: date, to: date, query: { run: date } }),
-      ).toHaveLength(12)
-    }
-  })
-
   // The event is in the log and in no ranking: an event may be stored after its run is final.
   it('[C1, L8] an event in progress while the clock moves counts at the new time of the clock', async () => {
     const setup = await withBoard({ runUnit: 'day', runInterval: 1 })
