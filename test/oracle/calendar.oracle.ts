@@ -146,3 +146,11 @@ export function beginningOf(zone: string, date: string): number {
   }
   return since
 }
+
+/** The length of a daily streak on a date: the active days up to it, or to the day before (S2, S3). */
+export function streakOf(active: readonly string[], today: string): number {
+  let day = active.includes(today) ? today : plusDays(today, -1)
+  let length = 0
+  for (; active.includes(day); day = plusDays(day, -1)) length += 1
+  return length
+}

@@ -5,6 +5,9 @@
  * of metrics, and points.
  */
 
+import { plusDays, streakOf } from './calendar.oracle'
+import { boosted, totalAfter } from './points.oracle'
+
 /** A metric trigger as it was when an event was stored. */
 export type OracleTrigger = {
   id: string
@@ -111,34 +114,17 @@ function isCounted(event: LoggedEvent, trigger: OracleTrigger): boolean {
   return event.kind === trigger.kind && then?.active === true
 }
 
-/** A total after an amount, within floor and cap. A lowered cap takes nothing away (P6). */
-function within(total: number, amount: number, max: number | null): number {
-  if (amount > 0) return Math.max(total, Math.min(total + amount, max ?? Number.MAX_SAFE_INTEGER))
-  return Math.max(0, total + amount)
-}
-
-/** Days since 1970-01-01. */
-const dayOf = (date: string) => Date.parse(date) / 86_400_000
-
 /** The days on which the streak was extended: those with a positive event, voided or not (V2). */
-const activeDays = (past: readonly Entry[]): number[] =>
-  past.flatMap((one) => (one.is === 'event' && one.value > 0 ? [dayOf(one.day)] : []))
+const activeDays = (past: readonly Entry[]): string[] =>
+  past.flatMap((one) => (one.is === 'event' && one.value > 0 ? [one.day] : []))
 
-/** The length of a daily streak on the day of the last of some entries. */
-function streakAfter(past: readonly Entry[]): number {
-  const active = new Set(activeDays(past))
-  const today = Math.max(...past.map((one) => ('day' in one ? dayOf(one.day) : 0)))
-  let day = active.has(today) ? today : today - 1
-  const last = day
-  while (active.has(day)) day -= 1
-  return last - day
-}
+const lastDay = (past: readonly Entry[]) => past.findLast((one) => 'day' in one)?.day ?? ''
 
 /** True if the streak was lost between an entry and the one before it. */
 function wasLost(past: readonly Entry[]): boolean {
   const entry = past.at(-1)
-  const active = activeDays(past.slice(0, -1))
-  return entry !== undefined && 'day' in entry && dayOf(entry.day) - Math.max(...active) > 1
+  const last = activeDays(past.slice(0, -1)).sort().at(-1)
+  return entry !== undefined && 'day' in entry && (last === undefined || entry.day > plusDays(last, 1))
 }
 
 /** True if the condition of an achievement is true after the last of some entries (A2). */
@@ -158,7 +144,7 @@ function isTrue(
       )
     }
     case 'streak':
-      return streakAfter(past) >= completes.length
+      return streakOf(activeDays(past), lastDay(past)) >= completes.length
     case 'others':
       return completes.ids.every((id) => had.has(id))
     case 'call':
@@ -217,11 +203,24 @@ export function recount(entries: readonly Entry[], achievements: readonly Oracle
   ): void => {
     const own = systems.find(({ id }) => id === system)
     if (own === undefined) return
-    const boosted =
-      points > 0 && own.percent !== null ? Math.floor((points * (100 + own.percent)) / 100) : points
+    const boosts =
+      own.percent === null || points < 0
+        ? []
+        : [{ multiplier: `${100 + own.percent}e-2`, rounding: 'down' as const }]
     const total = totalOf(system)
-    const amount = within(total, boosted, own.max) - total
+    const amount = totalAfter(total, Number(boosted(BigInt(points), boosts)), own.max) - total
     if (amount !== 0) ledger.push({ system, is: 'award', day, hour, amount, ...more })
+  }
+  /** Reverses entries of the ledger, those of each system together. */
+  const reverse = (entries: readonly LedgerEntry[], systems: readonly OracleSystem[]): void => {
+    for (const { id, max } of systems) {
+      const own = entries.filter(({ system }) => system === id)
+      const [first] = own
+      if (first === undefined) continue
+      const total = totalOf(id)
+      const amount = totalAfter(total, -sum(own.map((one) => one.amount)), max) - total
+      if (amount !== 0) ledger.push({ system: id, is: 'reversal', day: first.day, hour: first.hour, amount })
+    }
   }
   const reward = (nth: number, completed: readonly string[], at: Parameters<typeof book>[1]): void => {
     for (const { id, system, points: amounts } of achievements) {
@@ -249,29 +248,17 @@ export function recount(entries: readonly Entry[], achievements: readonly Oracle
       had.delete(entry.achievement)
       takenAt.set(entry.achievement, nth)
       if (!entry.withPoints) for (const one of own) paid.add(one.trigger ?? '')
-      for (const { id, max } of entry.withPoints ? entry.systems : []) {
-        const [first, ...others] = own.filter(({ system }) => system === id)
-        if (first === undefined) continue
-        const total = totalOf(id)
-        const amount = within(total, -sum([first, ...others].map((one) => one.amount)), max) - total
-        if (amount !== 0)
-          ledger.push({ system: id, is: 'reversal', day: first.day, hour: first.hour, amount })
-      }
+      if (entry.withPoints) reverse(own, entry.systems)
     } else if (entry.is === 'adjustment') {
       const { system, day, hour } = entry
       const total = totalOf(system)
-      const amount = within(total, entry.amount, entry.max) - total
+      const amount = totalAfter(total, entry.amount, entry.max) - total
       if (amount !== 0) ledger.push({ system, is: 'adjustment', day, hour, amount })
     } else if (entry.is === 'void') {
-      for (const { id, max } of entry.systems) {
-        const own = ledger.filter((one) => one.event === entry.event && one.system === id)
-        const [first] = own
-        if (first === undefined) continue
-        const total = totalOf(id)
-        const amount = within(total, -sum(own.map((one) => one.amount)), max) - total
-        if (amount === 0) continue
-        ledger.push({ system: id, is: 'reversal', day: first.day, hour: first.hour, amount })
-      }
+      reverse(
+        ledger.filter((one) => one.event === entry.event),
+        entry.systems,
+      )
     } else {
       const log = logBefore(entries, nth)
       const fired = new Map<string, number>()

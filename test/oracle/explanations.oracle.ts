@@ -3,6 +3,9 @@
  * It plays the log of one user from the beginning, in whole millionths and exact fractions.
  */
 
+import { streakOf, utcDate } from './calendar.oracle'
+import { boosted, totalAfter } from './points.oracle'
+
 export type OracleTrigger = { id: string; points: number } & (
   | { on: 'metric'; metric: string; threshold: number; language: string | null }
   | { on: 'streak'; length: number }
@@ -57,8 +60,6 @@ export type Explained = {
   total: { before: number; after: number }
 }
 
-const DAY = 86_400_000
-
 /** The explanation of each award of the log, in order. */
 export function explained(log: readonly Logged[], systems: readonly OracleSystem[], goal: Goal): Explained[] {
   return log.reduce<Explained[]>((all, last, index) => {
@@ -74,12 +75,6 @@ const CORRECTION = { counter: null, firings: null, base: null, boosts: 0, event:
 const totalOf = (all: readonly Explained[], system: OracleSystem) =>
   all.filter((one) => one.system === system.id).reduce((sum, { awarded }) => sum + awarded, 0)
 
-/** P6: the total after a change of the total. A total above the cap stays. */
-function bounded(system: OracleSystem, before: number, amount: number): number {
-  const wanted = Math.max(0, before + amount)
-  return amount > 0 && system.max !== null ? Math.min(wanted, Math.max(before, system.max)) : wanted
-}
-
 const limitOf = (amount: number, awarded: number) =>
   amount === awarded ? null : amount > 0 ? ('cap' as const) : ('floor' as const)
 
@@ -92,7 +87,7 @@ function adjusted(
   return systems.reduce((some, system) => {
     if (system.id !== id) return some
     const before = totalOf(some, system)
-    const after = bounded(system, before, amount)
+    const after = totalAfter(before, amount, system.max)
     const awarded = after - before
     const entry: Explained = {
       ...{ ...CORRECTION, system: id, type: 'adjustment', reverses: null, at, afterBoosts: amount },
@@ -113,7 +108,7 @@ function reversed(all: Explained[], event: string, system: OracleSystem): Explai
   )
   const start = totalOf(all, system)
   const whole = own.reduce((sum, { awarded }) => sum - awarded, 0)
-  const allowed = bounded(system, start, whole) - start
+  const allowed = totalAfter(start, whole, system.max) - start
   const [down, up] = [own.filter(({ awarded }) => awarded > 0), own.filter(({ awarded }) => awarded < 0)]
   const sum = (list: readonly Explained[]) => list.reduce((total, { awarded }) => total + awarded, 0)
   // The part of the wanted change that is left out, on the side that goes too far.
@@ -157,27 +152,15 @@ function book(all: Explained[], { system, trigger, at, event, firings, counter }
   const before = totalOf(all, system)
   const base = trigger.points * firings
   const applying = base > 0 ? system.boosts : []
-  const afterBoosts = boosted(base, applying)
-  const wanted = before + afterBoosts
-  const isCapped = afterBoosts > 0 && system.max !== null && wanted > system.max
-  const isFloored = wanted < 0
-  const after = isCapped ? Math.max(before, system.max ?? 0) : isFloored ? 0 : wanted
+  const texts = applying.map(({ hundredths, rounding }) => ({ multiplier: `${hundredths}e-2`, rounding }))
+  const afterBoosts = Number(boosted(BigInt(base), texts))
+  const after = totalAfter(before, afterBoosts, system.max)
   if (after === before) return all
   return [
     ...all,
     {
-      ...{
-        system: system.id,
-        trigger: trigger.id,
-        type: null,
-        reverses: null,
-        at,
-        event,
-        counter,
-        firings,
-        base,
-      },
-      ...{ boosts: applying.length, afterBoosts, limit: isCapped ? 'cap' : isFloored ? 'floor' : null },
+      ...{ system: system.id, trigger: trigger.id, type: null, reverses: null, at, event, counter, firings },
+      ...{ base, boosts: applying.length, afterBoosts, limit: limitOf(afterBoosts, after - before) },
       ...{ awarded: after - before, total: { before, after } },
     },
   ]
@@ -253,24 +236,6 @@ function sums(log: readonly Logged[], metric: string, language: string | null): 
 
 /** S2, S3: the length of the daily streak after the log, as of a moment. Any positive event counts. */
 function lengthAfter(log: readonly Logged[], now = log.at(-1)?.at ?? 0): number {
-  const days = new Set(
-    log.flatMap((one) => (one.kind === 'event' && one.hundredths > 0 ? [Math.floor(one.at / DAY)] : [])),
-  )
-  const today = Math.floor(now / DAY)
-  let length = 0
-  for (let day = days.has(today) ? today : today - 1; days.has(day); day -= 1) length += 1
-  return length
-}
-
-/** P5: the product of all multipliers, rounded once: down, unless all agree on another rounding. */
-function boosted(points: number, boosts: readonly OracleBoost[]): number {
-  const [first] = boosts
-  if (first === undefined) return points
-  const rounding = boosts.every((one) => one.rounding === first.rounding) ? first.rounding : 'down'
-  const upper = boosts.reduce((product, { hundredths }) => product * BigInt(hundredths), BigInt(points))
-  const lower = 100n ** BigInt(boosts.length)
-  const down = upper / lower
-  const rest = upper % lower
-  const isUp = rounding === 'up' ? rest > 0n : rounding === 'nearest' && rest * 2n >= lower
-  return Number(isUp ? down + 1n : down)
+  const days = log.flatMap((one) => (one.kind === 'event' && one.hundredths > 0 ? [utcDate(one.at)] : []))
+  return streakOf(days, utcDate(now))
 }

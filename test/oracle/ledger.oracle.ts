@@ -1,6 +1,6 @@
 import { DAY, MINUTE, offsetAt } from './calendar.oracle'
 import type { ChangeInput, Status, View } from './leaderboards.oracle'
-import { millionths } from './points.oracle'
+import { bounded, FARTHEST, millionths } from './points.oracle'
 
 /** The passed attributes and zone of a user. Undefined keeps the zone, null removes it. */
 export type Passed = { attributes: Readonly<Record<string, string | null>>; tz: string | null | undefined }
@@ -33,10 +33,6 @@ type User = {
 }
 
 const HOUR = 60 * MINUTE
-const INT32 = 2_147_483_647n
-/** E1: |total| stays within 9,007,199,254, here in millionths. */
-const FARTHEST = 9_007_199_254_000_000n
-
 /** Keeps the log of a small world, awards included (E1, E8, P1, P4, P6, U2), from the rules alone. */
 export class Ledger {
   readonly log: ChangeInput[] = []
@@ -111,10 +107,7 @@ export class Ledger {
 
   /** P6: a rise stops at the cap, a fall stops at zero. A change of 0 is not an award. */
   private award(id: string, user: User, points: bigint, at: number): void {
-    const { max } = this.economy
-    const cap = max === null ? INT32 : BigInt(max)
-    const wanted = user.points + points
-    const total = wanted < 0n ? 0n : points > 0n && wanted > cap ? cap : wanted
+    const total = bounded(user.points, user.points + points, this.economy.max)
     if (total === user.points) return
     this.change(id, user, POINTS, (total - user.points) * 1_000_000n, at)
     user.points = total

@@ -1,8 +1,10 @@
 /**
  * An oracle for metric totals, points, levels and awards (E1, P1, P5–P9, U6), written from the rules alone.
  * Imports nothing from the service. It keeps no running state: for each entry, it counts everything that was
- * accepted before it again, in exact fractions. Local dates come from `Intl`.
+ * accepted before it again, in exact fractions.
  */
+
+import { localAt, offsetIn } from './calendar.oracle'
 
 /** Needs these attribute values, by key. */
 export type Wanted = readonly (readonly [key: string, value: string])[]
@@ -82,7 +84,7 @@ export type Expected =
 
 const INT32 = 2_147_483_647n
 /** E1: |total| stays within 9,007,199,254, here in millionths. */
-const FARTHEST = 9_007_199_254_000_000n
+export const FARTHEST = 9_007_199_254_000_000n
 
 /** A fraction of whole numbers; the lower one is positive. */
 type Fraction = { upper: bigint; lower: bigint }
@@ -119,33 +121,6 @@ export function millionths(value: string): bigint {
   return nearest(times(fraction(value), { upper: 1_000_000n, lower: 1n }))
 }
 
-const dateFormats = new Map<string, Intl.DateTimeFormat>()
-
-/** The local date of a zone at a moment, and its offset in minutes ahead of UTC. */
-function wall(zone: string, now: number): { date: string; offset: number } {
-  let format = dateFormats.get(zone)
-  if (format === undefined) {
-    format = new Intl.DateTimeFormat('en-US', {
-      timeZone: zone,
-      calendar: 'iso8601',
-      year: 'numeric',
-      month: '2-digit',
-      day: '2-digit',
-      timeZoneName: 'longOffset',
-    })
-    dateFormats.set(zone, format)
-  }
-  const parts = format.formatToParts(new Date(now))
-  const of = (type: string) => parts.find((part) => part.type === type)?.value ?? ''
-  // For example GMT-05:00, or only GMT.
-  const [, sign, hours, minutes] = /^GMT([+-])(\d\d):(\d\d)$/.exec(of('timeZoneName')) ?? []
-  const size = Number(hours ?? 0) * 60 + Number(minutes ?? 0)
-  return {
-    date: `${of('year').padStart(4, '0')}-${of('month')}-${of('day')}`,
-    offset: sign === '-' ? -size : size,
-  }
-}
-
 /** An accepted entry, with its awards. */
 type Accepted = { entry: Entry; awards: readonly ExpectedAward[] }
 
@@ -162,7 +137,8 @@ export function recount(entries: readonly Entry[]): Expected[] {
 function decide(earlier: readonly Accepted[], entry: Entry): Expected {
   const log = [...earlier.map((one) => one.entry), entry]
   const attributes = attributesAfter(log)
-  const { date, offset } = wall(zoneAfter(log), entry.now)
+  const offset = offsetIn(zoneAfter(log), entry.now)
+  const { date } = localAt(entry.now, offset)
   const total = entry.event === null ? null : sums(log, () => true, entry.event.metric).at(-1)
   if (total === undefined) throw new Error('an event without a sum')
   if (total !== null && (total > FARTHEST || total < -FARTHEST)) return { refused: true }
@@ -264,7 +240,10 @@ function pointsOf(earlier: readonly Accepted[], fresh: readonly ExpectedAward[],
 }
 
 /** P5: all multipliers together, then rounded once. */
-function boosted(points: bigint, boosts: readonly OracleBoost[]): bigint {
+export function boosted(
+  points: bigint,
+  boosts: readonly Pick<OracleBoost, 'multiplier' | 'rounding'>[],
+): bigint {
   const product = boosts.reduce((value, { multiplier }) => times(value, fraction(multiplier)), {
     upper: points,
     lower: 1n,
@@ -278,9 +257,13 @@ function boosted(points: bigint, boosts: readonly OracleBoost[]): bigint {
 /**
  * P6, G11: a rise stops at the cap, a fall stops at zero. A cap below the current points takes nothing away.
  */
-function bounded(before: bigint, after: bigint, max: number | null): bigint {
+export function bounded(before: bigint, after: bigint, max: number | null): bigint {
   if (after <= before) return after < 0n ? 0n : after
   const cap = max === null || BigInt(max) > INT32 ? INT32 : BigInt(max)
   if (before >= cap) return before
   return after > cap ? cap : after
 }
+
+/** The same for numbers: the total after an amount. */
+export const totalAfter = (total: number, amount: number, max: number | null): number =>
+  Number(bounded(BigInt(total), BigInt(total + amount), max))

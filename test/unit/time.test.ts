@@ -13,49 +13,22 @@ import {
   startOfDay,
   utcMidnight,
 } from '../../src/lib/zone'
+import { DAY, localAt, MINUTE, offsetAt } from '../oracle/calendar.oracle'
 
-const MINUTE = 60_000
 const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
 const ZONES = Intl.supportedValuesOf('timeZone')
 const [FROM, TO] = [Date.UTC(2024, 0, 1), Date.UTC(2028, 0, 1)]
-
-const formats = new Map<string, Intl.DateTimeFormat>()
-
-/** The local date and time of a zone, by `Intl` alone, as if it were UTC. In whole seconds. */
-function wallTime(zone: string, at: number): number {
-  let format = formats.get(zone)
-  if (format === undefined) {
-    format = new Intl.DateTimeFormat('en-US', {
-      timeZone: zone,
-      calendar: 'iso8601',
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-    })
-    formats.set(zone, format)
-  }
-  const of = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]))
-  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = of
-  return Date.UTC(year, month - 1, day, hour, minute, second)
-}
-
-const offsetByIntl = (zone: string, at: number) => (wallTime(zone, at) - at) / MINUTE
 
 /** The minutes at which a zone changes its offset from 2024 to 2027. */
 function changesOf(zone: string): number[] {
   const changes: number[] = []
   for (let day = FROM; day < TO; day += 28 * DAY) {
     let [low, high] = [day, day + 28 * DAY]
-    const before = offsetByIntl(zone, low)
-    if (before === offsetByIntl(zone, high)) continue
+    const before = offsetAt(zone, low)
+    if (before === offsetAt(zone, high)) continue
     while (high - low > MINUTE) {
       const middle = low + Math.floor((high - low) / MINUTE / 2) * MINUTE
-      if (offsetByIntl(zone, middle) === before) low = middle
+      if (offsetAt(zone, middle) === before) low = middle
       else high = middle
     }
     changes.push(high)
@@ -74,10 +47,9 @@ describe('[E8] offsets and local dates', () => {
         for (const distance of around) {
           const moment = instant(at + distance)
           const offset = offsetMinutes(zone, moment)
-          const wall = wallTime(zone, moment)
+          const wanted = offsetAt(zone, moment)
           const seen = [zone, iso(moment), offset, civilDateAt(moment, offset)]
-          const date = new Date(wall).toISOString().slice(0, 10)
-          expect(seen).toEqual([zone, iso(moment), (wall - moment) / MINUTE, date])
+          expect(seen).toEqual([zone, iso(moment), wanted, localAt(moment, wanted).date])
         }
       }
     }
@@ -133,7 +105,7 @@ describe('[U1] zones', () => {
     ]) {
       expect([zone, isZone(zone)]).toEqual([zone, true])
       const at = instant(Date.parse('2026-07-01T12:00:00Z'))
-      expect([zone, offsetMinutes(zone, at)]).toEqual([zone, offsetByIntl(zone, at)])
+      expect([zone, offsetMinutes(zone, at)]).toEqual([zone, offsetAt(zone, at)])
       expect(Number.isFinite(startOfDay(civilDate('2026-07-01'), zone))).toBe(true)
     }
   })
