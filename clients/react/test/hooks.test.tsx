@@ -326,20 +326,6 @@ test('[L6] a leaderboard with groups shows the own place in the own group only',
   expect(server.requests.filter((request) => request.includes('userAttributes')).length).toBe(2)
 })
 
-test('[P4] energy has the next gain, and reads again when it is due', async () => {
-  vi.useFakeTimers({ now: Date.parse('2026-11-23T12:00:00Z'), shouldAdvanceTime: true })
-  const trigger = { type: 'time', points: 1, timeUnit: 'hour', timeInterval: 1 }
-  const award = { date: '2026-11-23T11:30:00.000Z', awarded: 1, total: 2, trigger }
-  server.answers.set('GET users/ada/points/energy', { ...points(2), maxPoints: 5, awards: [award] })
-  server.answers.set('GET points/energy', { name: 'Energy', triggers: [trigger] })
-  const energy = hook(() => useEnergy('energy'))
-  await waitFor(() => expect(energy.current.data?.nextAt).toBe('2026-11-23T12:30:00.000Z'))
-  expect(energy.current.data).toMatchObject({ total: 2, maxPoints: 5, nextPoints: 1 })
-  server.answers.set('GET users/ada/points/energy', { ...points(3), maxPoints: 5, awards: [award] })
-  await act(async () => vi.advanceTimersByTimeAsync(31 * 60_000))
-  await waitFor(() => expect(energy.current.data?.total).toBe(3))
-})
-
 /** The answers to the requests for energy: a tick each `hours`, the last one at `date`. */
 function answerEnergy(date: string, hours: number, total = 2) {
   const trigger = { type: 'time', points: 1, timeUnit: 'hour', timeInterval: hours }
@@ -347,6 +333,17 @@ function answerEnergy(date: string, hours: number, total = 2) {
   server.answers.set('GET users/ada/points/energy', { ...points(total), maxPoints: 5, awards: [award] })
   server.answers.set('GET points/energy', { name: 'Energy', triggers: [trigger] })
 }
+
+test('[P4] energy has the next gain, and reads again when it is due', async () => {
+  vi.useFakeTimers({ now: Date.parse('2026-11-23T12:00:00Z'), shouldAdvanceTime: true })
+  answerEnergy('2026-11-23T11:30:00.000Z', 1)
+  const energy = hook(() => useEnergy('energy'))
+  await waitFor(() => expect(energy.current.data?.nextAt).toBe('2026-11-23T12:30:00.000Z'))
+  expect(energy.current.data).toMatchObject({ total: 2, maxPoints: 5, nextPoints: 1 })
+  answerEnergy('2026-11-23T11:30:00.000Z', 1, 3)
+  await act(async () => vi.advanceTimersByTimeAsync(31 * 60_000))
+  await waitFor(() => expect(energy.current.data?.total).toBe(3))
+})
 
 test('[P4] energy waits for a gain that is weeks away, and asks once when it is due', async () => {
   vi.useFakeTimers({ now: Date.parse('2026-11-23T12:00:00Z'), shouldAdvanceTime: true })

@@ -65,3 +65,43 @@ export async function errorOf(promise: PromiseLike<unknown>): Promise<unknown> {
   }
   throw new Error('It did not reject.')
 }
+
+const LESSON = { user: { id: 'ada' }, value: 1 }
+const circular: Record<string, string> = {}
+Object.assign(circular, { self: circular })
+
+/** Events of which no request can be made. */
+export const unsendable: [name: string, metric: string, event: object | undefined][] = [
+  ['nothing', 'lessons', undefined],
+  ['no user', 'lessons', { value: 1 }],
+  ['a user without an id', 'lessons', { user: {}, value: 1 }],
+  ['an id that is a number', 'lessons', { user: { id: 7 }, value: 1 }],
+  ['no metric', '', LESSON],
+  ['half a character in the metric', '\ud800', LESSON],
+  ['a line break in the key', 'lessons', { ...LESSON, idempotencyKey: 'a\nb' }],
+  ['a line break at the end of the key', 'lessons', { ...LESSON, idempotencyKey: 'a\n' }],
+  ['half a character in the key', 'lessons', { ...LESSON, idempotencyKey: '\ud800' }],
+  ['an empty key', 'lessons', { ...LESSON, idempotencyKey: '' }],
+  ['a key that is too long', 'lessons', { ...LESSON, idempotencyKey: 'a'.repeat(256) }],
+  ['a key that is a number', 'lessons', { ...LESSON, idempotencyKey: 7 }],
+  ['a big integer', 'lessons', { ...LESSON, value: 5n }],
+  ['a circle', 'lessons', { ...LESSON, attributes: circular }],
+]
+
+const ID = { 'x-request-id': 'r-1' }
+const SPRING = { timestamp: '2026-06-01T12:00:00Z', status: 404, error: 'Not Found', path: '/v1/users/ada' }
+
+/** Answers that do not come from Laurel. */
+export const foreign: [name: string, answer: () => Response][] = [
+  ['a page with the status 404', () => new Response('<html>', { status: 404 })],
+  ['another JSON with the status 403', () => json({ message: 'Forbidden' }, 403)],
+  ['an error of another form with the status 401', () => json({ error: { code: 401 } }, 401, ID)],
+  ['a text in quotes with the status 400', () => json('It failed.', 400, ID)],
+  ['a list with the status 400', () => json([{ error: 'It failed.' }], 400, ID)],
+  ['an error of a gateway with the status 422', () => json({ error: 'It failed.' }, 422)],
+  ['an error of Spring with the status 404', () => json(SPRING, 404)],
+  ['an error of Spring with an id', () => json(SPRING, 404, ID)],
+  ['an empty body with the status 413', () => new Response(null, { status: 413 })],
+  ['a page with the status 200', () => new Response('<html>', { status: 200 })],
+  ['a redirect', () => new Response(null, { status: 302, headers: { location: 'https://login.test' } })],
+]

@@ -1,7 +1,7 @@
 /** The errors of the client, and whose answers count as Laurel's (G2). */
 import { describe, expect, it } from 'vitest'
 import { Laurel, LaurelError } from '../../src/index.js'
-import { errorOf, failure, fake, json } from '../fake-fetch.js'
+import { errorOf, failure, fake, foreign, json } from '../fake-fetch.js'
 
 const LESSON = { user: { id: 'ada' }, value: 1 }
 const USER = { id: 'ada' }
@@ -58,22 +58,6 @@ describe('errors', () => {
       ],
     })
   })
-
-  const ID = { 'x-request-id': 'r-1' }
-  const SPRING = { timestamp: '2026-06-01T12:00:00Z', status: 404, error: 'Not Found', path: '/v1/users/ada' }
-  const foreign: [name: string, answer: () => Response][] = [
-    ['a page with the status 404', () => new Response('<html>', { status: 404 })],
-    ['another JSON with the status 403', () => json({ message: 'Forbidden' }, 403)],
-    ['an error of another form with the status 401', () => json({ error: { code: 401 } }, 401, ID)],
-    ['a text in quotes with the status 400', () => json('It failed.', 400, ID)],
-    ['a list with the status 400', () => json([{ error: 'It failed.' }], 400, ID)],
-    ['an error of a gateway with the status 422', () => json({ error: 'It failed.' }, 422)],
-    ['an error of Spring with the status 404', () => json(SPRING, 404)],
-    ['an error of Spring with an id', () => json(SPRING, 404, ID)],
-    ['an empty body with the status 413', () => new Response(null, { status: 413 })],
-    ['a page with the status 200', () => new Response('<html>', { status: 200 })],
-    ['a redirect', () => new Response(null, { status: 302, headers: { location: 'https://login.test' } })],
-  ]
 
   it.each(foreign)('%s is no answer of Laurel: it is tried again', async (_, answer) => {
     const { sent, options } = fake(answer, json(USER))

@@ -2,7 +2,16 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { untilHeld } from '../../../../test/helpers/until'
 import { Laurel, LaurelError } from '../../src/app.js'
 import { memoryStorage, type OfflineOptions, OfflineQueue } from '../../src/offline.js'
-import { errorOf, failure, fake, json, networkFailure, type Sent } from '../fake-fetch.js'
+import {
+  errorOf,
+  failure,
+  fake,
+  foreign,
+  json,
+  networkFailure,
+  type Sent,
+  unsendable,
+} from '../fake-fetch.js'
 
 const lesson = (id: string, value: number) => ({ user: { id }, value, idempotencyKey: `${id}-${value}` })
 const keysOf = (sent: Sent[]) => sent.map(({ headers }) => headers.get('idempotency-key'))
@@ -222,18 +231,6 @@ describe('an offline queue', () => {
     expect(await storage.list()).toHaveLength(1)
   })
 
-  const circular: Record<string, string> = {}
-  Object.assign(circular, { self: circular })
-  const unsendable: [name: string, metric: string, event: object | undefined][] = [
-    ['nothing', 'lessons', undefined],
-    ['no user', 'lessons', { value: 1 }],
-    ['no metric', '', { user: { id: 'ada' }, value: 1 }],
-    ['a line break in the key', 'lessons', { user: { id: 'ada' }, value: 1, idempotencyKey: 'a\nb' }],
-    ['a key that is a number', 'lessons', { user: { id: 'ada' }, value: 1, idempotencyKey: 7 }],
-    ['a big integer', 'lessons', { user: { id: 'ada' }, value: 5n }],
-    ['a circle', 'lessons', { user: { id: 'ada' }, value: 1, attributes: circular }],
-  ]
-
   it.each(unsendable)('refuses at once what no request can be made of: %s', async (_, metric, event) => {
     const { sent, storage, onError, queue } = queueOf(json({}, 201))
     const events = queue()
@@ -277,16 +274,6 @@ describe('an offline queue', () => {
     await events.flush()
     expect(sent.map(({ body }) => Object(body).user.id)).toEqual(['user-1', 'user-2', 'user-3'])
   })
-
-  const foreign: [name: string, answer: () => Response][] = [
-    ['a page with the status 404', () => new Response('<html>Not found', { status: 404 })],
-    ['a page with the status 413', () => new Response('<html>Too large', { status: 413 })],
-    ['JSON of a gateway', () => json({ message: 'no Route matched' }, 404)],
-    ['an error of another form', () => json({ error: { code: 'NOT_FOUND' } }, 404)],
-    ['an error of a gateway', () => json({ error: 'no route' }, 404)],
-    ['an error of Spring', () => json({ status: 404, error: 'Not Found', path: '/' }, 404)],
-    ['a page that asks to sign in', () => new Response('<html>Wi-Fi', { status: 200 })],
-  ]
 
   it.each(foreign)('keeps an event after an answer that is not one of Laurel: %s', async (_, answer) => {
     const { sent, storage, onSent, onDropped, onError, queue, pass } = queueOf(answer, json({}, 201))

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { untilHeld } from '../../../../test/helpers/until'
 import { Laurel, LaurelError } from '../../src/index.js'
-import { errorOf, failure, fake, json, networkFailure } from '../fake-fetch.js'
+import { errorOf, failure, fake, json, networkFailure, unsendable } from '../fake-fetch.js'
 
 const LESSON = { user: { id: 'ada' }, value: 1 }
 const USER = { id: 'ada' }
@@ -171,25 +171,6 @@ describe('events', () => {
     })
     expect(sent.map(({ headers }) => headers.get('idempotency-key'))).toEqual([null])
   })
-
-  const circular: Record<string, string> = {}
-  Object.assign(circular, { self: circular })
-  const unsendable: [name: string, metric: string, event: object | undefined][] = [
-    ['nothing', 'lessons', undefined],
-    ['no user', 'lessons', { value: 1 }],
-    ['a user without an id', 'lessons', { user: {}, value: 1 }],
-    ['an id that is a number', 'lessons', { user: { id: 7 }, value: 1 }],
-    ['no metric', '', LESSON],
-    ['half a character in the metric', '\ud800', LESSON],
-    ['a line break in the key', 'lessons', { ...LESSON, idempotencyKey: 'a\nb' }],
-    ['a line break at the end of the key', 'lessons', { ...LESSON, idempotencyKey: 'a\n' }],
-    ['half a character in the key', 'lessons', { ...LESSON, idempotencyKey: '\ud800' }],
-    ['an empty key', 'lessons', { ...LESSON, idempotencyKey: '' }],
-    ['a key that is too long', 'lessons', { ...LESSON, idempotencyKey: 'a'.repeat(256) }],
-    ['a key that is a number', 'lessons', { ...LESSON, idempotencyKey: 7 }],
-    ['a big integer', 'lessons', { ...LESSON, value: 5n }],
-    ['a circle', 'lessons', { ...LESSON, attributes: circular }],
-  ]
 
   it.each(unsendable)('of which no request can be made are refused: %s', async (_, metric, event) => {
     const { sent, options } = fake(json({}, 201))
