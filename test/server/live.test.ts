@@ -8,7 +8,7 @@ import { TrophyApiClient, TrophyApiError } from '@trophyso/node'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { firstEventOf } from '../helpers/conformance'
 import { testCrossOrigin } from '../helpers/server/cross-origin'
-import { newProject, type Server, startServer } from '../helpers/server/harness'
+import { type Answer, newProject, type Server, startServer } from '../helpers/server/harness'
 import { testReferencePage } from '../helpers/server/reference-page'
 import { SERVER_START } from '../helpers/time'
 import {
@@ -51,16 +51,11 @@ const ask: Ask = async (method, path, headers, body) => {
   return { status, headers: came, body: await (await firstEventOf(response)).json() }
 }
 
-type Reply = { status: number; body: Record<string, unknown> }
+type Reply = Pick<Answer, 'status' | 'body'>
 
-async function send(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Reply> {
-  const response = await fetch(`${server.url}${path}`, {
-    method,
-    headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    ...(signal && { signal }),
-  })
-  return { status: response.status, body: await response.json() }
+const send = async (method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Reply> => {
+  const answer = await server.ask(method, path, body, {}, signal)
+  return { status: answer.status, body: answer.body }
 }
 
 const event = (user: string, metric: string, signal?: AbortSignal) =>
@@ -258,17 +253,19 @@ describe('one service, in order', { shuffle: false }, () => {
     describe('on one day', () => {
       beforeAll(() => send('PUT', '/admin/v1/test-clock', { now: new Date(nextNoon()).toISOString() }))
 
-      it('creates and updates users, and reads them', async () => {
+      it('creates, changes and reads a user, with dates as dates, and one error for all failures', async () => {
         const { users } = client()
         const made = await users.create({ id: 'client', name: 'Client', tz: 'Asia/Kathmandu' })
-        expect(made).toMatchObject({ id: 'client', name: 'Client', tz: 'Asia/Kathmandu', control: false })
-        expect(await users.identify('client', { email: 'client@example.com' })).toMatchObject({
-          name: 'Client',
-          email: 'client@example.com',
-        })
+        expect(made).toMatchObject({ id: 'client', tz: 'Asia/Kathmandu', created: new Date(noon) })
+        const identified = await users.identify('client', { email: 'client@example.com' })
+        expect(identified).toMatchObject({ name: 'Client', email: 'client@example.com' })
         expect(await users.update('client', { name: 'Renamed' })).toMatchObject({ name: 'Renamed' })
         expect((await users.get('client')).created).toEqual(made.created)
         await expect(users.update('nobody', { name: 'x' })).rejects.toThrow(TrophyApiError)
+        const notifications = { streakReminder: ['push' as const], recap: [] }
+        const changed = await users.updatePreferences('client', { notifications })
+        expect(changed).toEqual({ notifications })
+        expect(await users.getPreferences('client')).toEqual(changed)
       })
 
       it('sends events with idempotency keys, and reads points, metrics and summaries', async () => {
@@ -278,14 +275,7 @@ describe('one service, in order', { shuffle: false }, () => {
         const first = await send()
         expect(first).toMatchObject({ total: 2, idempotentReplayed: false, idempotencyKey: 'lesson' })
         expect(first.points['demo-xp']).toMatchObject({ total: 20, added: 20 })
-        const again = await send()
-        expect(again).toMatchObject({
-          eventId: first.eventId,
-          total: 2,
-          idempotentReplayed: true,
-          points: {},
-        })
-
+        expect(await send()).toMatchObject({ eventId: first.eventId, total: 2, idempotentReplayed: true })
         expect(await users.points('client', 'demo-xp', { awards: 1 })).toMatchObject({ total: 20 })
         expect(await users.allMetrics('client')).toHaveLength(3)
         expect(await users.singleMetric('client', 'demo-lessons')).toMatchObject({ current: 2 })
@@ -293,29 +283,18 @@ describe('one service, in order', { shuffle: false }, () => {
         const range = { aggregation: 'daily', startDate: today, endDate: today } as const
         expect(await users.metricEventSummary('client', 'demo-lessons', range)).toHaveLength(1)
         expect(await users.pointsEventSummary('client', 'demo-xp', range)).toHaveLength(1)
-        expect((await points.summary('demo-xp')).reduce((sum, { users }) => sum + users, 0)).toBeGreaterThan(
-          0,
-        )
+        expect(await points.summary('demo-xp')).not.toEqual([])
         expect(await points.system('demo-xp')).toMatchObject({ name: 'XP' })
       })
 
-      it('sees leaderboards change, and reads them', async () => {
+      it('reads leaderboards, with nulls as undefined', async () => {
         const { metrics, users, leaderboards } = client()
-        const event = await metrics.event('demo-minutes', {
-          user: { id: 'racer', name: 'Racer' },
-          value: 1_000_000,
-        })
+        const user = { id: 'racer', name: 'Racer' }
+        const event = await metrics.event('demo-minutes', { user, value: 1_000_000 })
         expect(event.leaderboards['demo-weekly-xp']).toMatchObject({ rank: 1, previousRank: undefined })
-        expect((await leaderboards.all()).map(({ key }) => key)).toEqual([
-          'demo-weekly-xp',
-          'demo-all-time',
-          'demo-minutes-by-plan',
-        ])
+        expect(await leaderboards.all()).toHaveLength(3)
         const board = await leaderboards.get('demo-weekly-xp', { limit: 1 })
-        expect(board).toMatchObject({
-          status: 'active',
-          rankings: [{ userId: 'racer', userName: 'Racer', rank: 1 }],
-        })
+        expect(board.rankings).toMatchObject([{ userId: 'racer', userName: 'Racer', rank: 1 }])
         const place = await users.leaderboard('racer', 'demo-weekly-xp')
         expect(place).toMatchObject({ rank: 1, value: 500_000, history: [{ rank: 1, value: 500_000 }] })
         expect((await users.leaderboard('racer', 'demo-all-time')).rank).toBeUndefined()
@@ -363,91 +342,30 @@ describe('one service, in order', { shuffle: false }, () => {
         return move(0)
       })
 
-      it('sees streaks and achievements in responses to events', async () => {
-        const first = await lesson('steady')
-        expect(first.achievements).toMatchObject([
-          { key: 'demo-first-lesson', trigger: 'metric', metricName: 'Lessons completed', metricValue: 1 },
-        ])
-        expect(first.achievements[0]?.achievedAt).toEqual(at(0))
-        expect(first.currentStreak).toEqual({
-          extended: true,
-          length: 1,
-          frequency: 'daily',
-          started: date(0),
-          periodStart: date(0),
-          periodEnd: date(0),
-          expires: date(1),
-          freezes: 1,
-          maxFreezes: 2,
-          freezeAutoEarnInterval: 7,
-          freezeAutoEarnAmount: 1,
-        })
-        await move(1)
-        const second = await lesson('steady', 2)
-        expect(second.achievements).toEqual([])
-        expect(second.currentStreak).toMatchObject({ extended: true, length: 2, expires: date(2) })
-      })
-
-      it('completes achievements, and reads them', async () => {
+      it('sees streaks and achievements in responses to events, and reads achievements', async () => {
         const { achievements, users } = client()
-        const done = await achievements.complete('demo-profile', {
-          user: { id: 'steady', email: 's@example.com' },
-        })
-        expect(done.achievement).toMatchObject({
-          key: 'demo-profile',
-          name: 'Profile complete',
-          trigger: 'api',
-        })
-        expect(done.achievement.achievedAt).toEqual(at(1))
-        expect(done.points['demo-gems']).toMatchObject({ added: 10, total: 15 })
+        const first = await lesson('steady')
+        expect(first.achievements).toMatchObject([{ key: 'demo-first-lesson', achievedAt: at(0) }])
+        expect(first.currentStreak).toMatchObject({ extended: true, length: 1, expires: date(1) })
+        await move(1)
+        expect((await lesson('steady', 2)).currentStreak).toMatchObject({ length: 2, expires: date(2) })
+        const user = { id: 'steady', email: 's@example.com' }
+        const done = await achievements.complete('demo-profile', { user })
+        expect(done.achievement).toMatchObject({ key: 'demo-profile', trigger: 'api', achievedAt: at(1) })
         const again = await achievements.complete('demo-profile', { user: { id: 'steady' } })
         expect(again.completionId).toBe(done.completionId)
-        expect((await users.get('steady')).email).toBe('s@example.com')
-        await expect(achievements.complete('nope', { user: { id: 'steady' } })).rejects.toThrow(
-          TrophyApiError,
-        )
-
-        const all = await achievements.all()
-        expect(all.map(({ key }) => key)).toEqual(['demo-first-lesson', 'demo-on-fire', 'demo-profile'])
-        expect(all.map(({ completions }) => completions)).toEqual([expect.any(Number), 0, 1])
-        expect(all[2]?.rarity).toBeCloseTo((all[0]?.rarity ?? 0) / (all[0]?.completions ?? 1), 1)
+        await expect(achievements.complete('nope', { user })).rejects.toThrow(TrophyApiError)
+        expect(await achievements.all()).toMatchObject([{}, { completions: 0 }, { completions: 1 }])
         const had = await users.achievements('steady')
-        expect(had.map(({ key, achievedAt }) => [key, achievedAt])).toEqual([
-          ['demo-first-lesson', at(0)],
-          ['demo-profile', at(1)],
-        ])
+        expect(had.map(({ achievedAt }) => achievedAt)).toEqual([at(0), at(1)])
         const [, , onFire] = await users.achievements('steady', { includeIncomplete: 'true' })
-        expect(onFire).toMatchObject({
-          key: 'demo-on-fire',
-          trigger: 'streak',
-          streakLength: 7,
-          completions: 0,
-        })
-        expect(onFire?.achievedAt).toBeUndefined()
-        const [lessons] = await users.allMetrics('steady')
-        expect(lessons?.achievements.map(({ key }) => key)).toEqual(['demo-first-lesson'])
-      })
-
-      it('reads and changes preferences', async () => {
-        const { users } = client()
-        expect(await users.getPreferences('steady')).toEqual({ notifications: {} })
-        await users.updatePreferences('steady', {
-          notifications: { streakReminder: ['push'], recap: ['email'] },
-        })
-        const notifications = { streakReminder: ['push'], recap: [] }
-        const changed = await users.updatePreferences('steady', { notifications: { recap: [] } })
-        expect(changed).toEqual({ notifications })
-        expect(await users.getPreferences('steady')).toEqual(changed)
+        expect(onFire).toMatchObject({ key: 'demo-on-fire', streakLength: 7, achievedAt: undefined })
       })
 
       /** Issues about users: in the contract's words, and in the words of the client. */
-      const unknown = (userId: string) => {
-        const text = expect.stringContaining('no user')
-        return { userId, severity: 'error', level: 'error', message: text, reason: text }
-      }
-      const warning = (userId: string) => {
-        const text = expect.stringMatching(/None was granted|Nothing was restored/)
-        return { userId, severity: 'warning', level: 'warning', message: text, reason: text }
+      const issue = (userId: string, severity: 'error' | 'warning', pattern: RegExp) => {
+        const text = expect.stringMatching(pattern)
+        return { userId, severity, level: severity, message: text, reason: text }
       }
 
       it('sees a streak lost, restored and ranked, and grants a freeze', async () => {
@@ -455,58 +373,37 @@ describe('one service, in order', { shuffle: false }, () => {
         expect(await admin.streaks.freezes.create({ freezes: [{ userId: 'steady' }] })).toEqual({
           issues: [],
         })
-        expect(await users.streak('steady')).toMatchObject({ length: 2, freezes: 2 })
-        const ungranted = await admin.streaks.freezes.create({
-          freezes: [{ userId: 'ghost' }, { userId: 'steady' }],
+        const freezes = [{ userId: 'ghost' }, { userId: 'steady' }]
+        expect(await admin.streaks.freezes.create({ freezes })).toMatchObject({
+          issues: [issue('ghost', 'error', /no user/), issue('steady', 'warning', /None was granted/)],
         })
-        expect(ungranted).toMatchObject({ issues: [unknown('ghost'), warning('steady')] })
         await move(5)
         const { streakHistory, ...lost } = await users.streak('steady', { historyPeriods: 6 })
         expect(lost).toMatchObject({ length: 0, freezes: 0 })
-        expect(streakHistory?.[0]).toMatchObject({
-          periodStart: date(0),
-          periodEnd: date(0),
-          usedFreeze: false,
-        })
         expect(streakHistory?.map(({ length }) => length)).toEqual([1, 2, 2, 2, 0, 0])
         expect(streakHistory?.map(({ usedFreeze }) => usedFreeze).indexOf(true)).toBe(2)
-        expect(await streaks.rankings()).toEqual([])
-        expect(await admin.streaks.restore({ users: [{ id: 'steady' }] })).toEqual({
+        const asked = [{ id: 'ghost' }, { id: 'steady' }]
+        expect(await admin.streaks.restore({ users: asked })).toMatchObject({
           restoredUsers: ['steady'],
-          issues: [],
+          issues: [issue('ghost', 'error', /no user/)],
         })
-        expect(await users.streak('steady')).toMatchObject({ length: 2, started: date(3), expires: date(5) })
-        expect(await admin.streaks.restore({ users: [{ id: 'ghost' }, { id: 'steady' }] })).toMatchObject({
+        expect(await admin.streaks.restore({ users: asked })).toMatchObject({
           restoredUsers: [],
-          issues: [unknown('ghost'), warning('steady')],
+          issues: [issue('ghost', 'error', /no user/), issue('steady', 'warning', /Nothing was restored/)],
         })
-        await users.create({ id: 'idle' })
         await lesson('newcomer')
-        expect(await streaks.list({ userIds: ['idle', 'newcomer', 'nobody', 'steady'] })).toEqual([
+        expect(await streaks.list({ userIds: ['newcomer', 'nobody', 'steady'] })).toEqual([
           { userId: 'steady', streakLength: 2 },
           { userId: 'newcomer', streakLength: 1, extended: at(5).toISOString() },
-          { userId: 'idle', streakLength: 0 },
         ])
-        const ranked = [
-          { userId: 'steady', name: 'STEADY', streakLength: 2 },
-          { userId: 'newcomer', name: 'NEWCOMER', streakLength: 1 },
-        ]
-        expect(await streaks.rankings()).toEqual(ranked)
-        expect(await streaks.rankings({ type: 'longest', limit: 1 })).toEqual(ranked.slice(0, 1))
+        const first = { userId: 'steady', name: 'STEADY', streakLength: 2 }
+        expect(await streaks.rankings({ type: 'longest', limit: 1 })).toEqual([first])
       })
 
       it('reads the year', async () => {
         const { activity } = await client().users.wrapped('steady', { year: at(0).getUTCFullYear() })
         expect(activity).toMatchObject({ daysActive: 2, mostActiveDay: { date: date(0) } })
-        const { metrics, points, achievements, longestStreak } = activity.entireYear
-        expect(metrics['demo-lessons']).toMatchObject({
-          units: 'lessons',
-          currentTotal: 3,
-          percentChange: 100,
-        })
-        expect(points['demo-xp']).toMatchObject({ name: 'XP', currentTotal: 30 })
-        expect(achievements.map(({ key }) => key)).toEqual(['demo-first-lesson', 'demo-profile'])
-        expect(longestStreak).toMatchObject({ length: 2, started: date(0) })
+        expect(activity.entireYear.longestStreak).toMatchObject({ length: 2, started: date(0) })
         await expect(client().users.wrapped('nobody')).rejects.toThrow(TrophyApiError)
       })
     })
