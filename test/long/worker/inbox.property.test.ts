@@ -132,7 +132,14 @@ async function stateOf({ tenant }: { tenant: TestTenant }): Promise<unknown> {
   const byUser = (name: string) => (a: Record<string, unknown>, b: Record<string, unknown>) =>
     String(a[name]) < String(b[name]) ? -1 : String(a[name]) > String(b[name]) ? 1 : 0
   const found = await rowsOf(tenant, 'SELECT * FROM users WHERE tenant_id = ?1')
-  const users = found.map(({ bucket: _, ...user }) => user).sort(byUser('id'))
+  const users = found
+    .map(
+      ({ bucket: _, ...user }): Record<string, unknown> => ({
+        ...user,
+        streak: JSON.parse(String(user.streak)),
+      }),
+    )
+    .sort(byUser('id'))
   const of = async (table: string, order: string) => {
     const rows = await rowsOf(
       tenant,
