@@ -9,6 +9,7 @@ import {
   call,
   countedD1,
   everything,
+  NOBODY,
   newApp,
   newTenant,
   type TestTenant,
@@ -17,7 +18,6 @@ import {
 } from '../helpers/worker/harness'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-const NOBODY = '018f0000-0000-7000-8000-000000000000'
 
 /** Every path under which an operation is served. The ids in it need not exist. */
 function routesOf(spec: OperationSpec, user = 'nobody'): string[] {
@@ -110,26 +110,20 @@ describe('the walk over every route', () => {
     }
   })
 
-  it('[K3] 403 for an application key on another user, in every path that names one', async () => {
-    const about = APPLICATION.filter(({ spec }) => spec.path.startsWith('/users/{id}'))
+  it('[K3] 403 for an application key on another user, in every path that names one, and not on its own', async () => {
+    const about = applicationOperations.filter(({ path }) => path.startsWith('/users/{id}'))
     expect(about.length).toBeGreaterThan(8)
-    for (const { method, path, spec } of about) {
-      const answer = await call(toApp, method, path, {
-        ...(spec.body && { body: { tz: 'nowhere' } }),
-        headers: { 'x-api-key': key },
-      })
-      expect(`${method} ${path} ${answer.status}`).toBe(`${method} ${path} 403`)
-    }
-  })
-
-  it('[K3] with its own user, each of these paths is not 403', async () => {
-    for (const { spec } of APPLICATION.filter(({ spec }) => spec.path.startsWith('/users/{id}'))) {
-      for (const path of routesOf(spec, 'ada')) {
-        const answer = await call(toApp, spec.method.toUpperCase(), path, {
-          ...(spec.body && { body: { tz: 'nowhere' } }),
-          headers: { 'x-api-key': key },
-        })
-        expect([404, 422]).toContain(answer.status)
+    for (const [user, statuses] of [
+      ['nobody', [403]],
+      ['ada', [404, 422]],
+    ] as const) {
+      for (const spec of about) {
+        for (const path of routesOf(spec, user)) {
+          const body = spec.body && { body: { tz: 'nowhere' } }
+          const headers = { 'x-api-key': key }
+          const { status } = await call(toApp, spec.method.toUpperCase(), path, { ...body, headers })
+          expect([spec.method, path, statuses]).toEqual([spec.method, path, expect.arrayContaining([status])])
+        }
       }
     }
   })
@@ -165,14 +159,46 @@ describe('the walk over every route', () => {
 
 describe('[G2] the order of API errors', () => {
   const big = 'x'.repeat(1_048_577)
-  const eventPaths = ['/v1/metrics/none/event', '/api/metrics/none/event']
+  const broken = '{'
+  const event = (id: string) => JSON.stringify({ user: { id }, value: 1 })
+  const own = () => ({ 'x-api-key': key })
+  const wrongKey = () => ({ 'x-api-key': tampered(key) })
+  const admin = (tenant?: string) => () => ({
+    'x-api-key': ADMIN_KEY,
+    ...(tenant && { 'tenant-id': tenant }),
+  })
+  const inShared = () => ({ 'x-api-key': ADMIN_KEY, 'tenant-id': shared.id })
+  const EVENTS = ['POST /v1/metrics/none/event', 'POST /api/metrics/none/event']
+  const CREATES = [...EVENTS, 'POST /v1/users']
+  const WRITES = [...CREATES, 'POST /admin/v1/metrics']
+  const OF_BOB = [...CREATES, 'PUT /v1/users/bob', 'PUT /api/users/bob', 'PATCH /v1/users/bob']
+  const SEEN = ['/users/nobody/points/xp?awards=x', '/users/nobody/metrics/words/event-summary']
+  const READS = [...SEEN, '/points/none/summary?userAttributes=x'].map((path) => `GET /v1${path}`)
+  const nested = (method: string, query = '') =>
+    ['levels', 'triggers', 'boosts'].map((part) => `${method} /admin/v1/points/${NOBODY}/${part}${query}`)
 
-  it('[G2] 401 comes before 413, 400 and 422', async () => {
-    for (const path of [...eventPaths, '/v1/users', '/admin/v1/metrics']) {
-      for (const raw of [big, 'no JSON', '{}']) {
-        expect(
-          (await call(toApp, 'POST', path, { raw, headers: { 'x-api-key': tampered(key) } })).status,
-        ).toBe(401)
+  it.each([
+    ['401 before 413, 400 and 422', 401, wrongKey, WRITES, [big, 'no JSON', '{}']],
+    ['422 without a tenant before 413 and 400', 422, admin(), WRITES, [big, broken, '{}']],
+    ['404 of the tenant before 413 and 400', 404, admin('nobody'), WRITES, [big, broken, '{}']],
+    ['413 before 400, 403 and 404', 413, own, OF_BOB, [big]],
+    ['400 before 403 of another user and 404', 400, own, OF_BOB, [broken]],
+    ['400 before 404 of a points system', 400, inShared, nested('POST'), [broken]],
+    ['403 of another user before 404', 403, own, [...EVENTS, 'PATCH /v1/users/bob'], [event('bob')]],
+    ['403 of another user before 404', 403, own, ['GET /v1/users/bob/metrics/none'], [undefined]],
+    ['404 of the metric before 422', 404, inShared, EVENTS, ['{}', event('ada').replace('1', '"x"')]],
+    ['404 of the user before 422', 404, inShared, ['PATCH /v1/users/nobody'], ['{"tz":1,"email":"x"}']],
+    ['404 of what a read is about before 422', 404, inShared, READS, [undefined]],
+    ['404 of a points system before 422', 404, inShared, [...nested('POST'), ...nested('PATCH')], ['[]']],
+    ['404 of a points system before 422', 404, inShared, nested('GET', '?limit=x'), [undefined]],
+    ['404 of a points system before 422', 404, inShared, nested('DELETE'), [undefined]],
+  ] as const)('%s', async (_order, expected, headers, requests, bodies) => {
+    for (const request of requests) {
+      const [method = '', path = ''] = request.split(' ')
+      for (const raw of bodies) {
+        const answer = await call(toApp, method, path, { headers: headers(), ...(raw && { raw }) })
+        expect([request, raw?.slice(0, 20), answer.status]).toEqual([request, raw?.slice(0, 20), expected])
+        if (expected === 422) expect(at(answer.body, 'error')).toContain('Tenant-ID')
       }
     }
   })
@@ -188,100 +214,10 @@ describe('[G2] the order of API errors', () => {
     expect((await call(remembering, 'GET', '/v1/users/ada', { headers })).status).toBe(401)
     expect((await call(remembering, 'POST', '/v1/metrics/words/event', { body, headers })).status).toBe(401)
   })
-
-  it('[G2] the tenant’s errors come before 413 and 400', async () => {
-    for (const path of [...eventPaths, '/v1/users', '/admin/v1/metrics']) {
-      for (const raw of [big, 'no JSON', '{}']) {
-        const without = await call(toApp, 'POST', path, { raw, headers: { 'x-api-key': ADMIN_KEY } })
-        expect([without.status, at(without.body, 'error')]).toEqual([
-          422,
-          expect.stringContaining('Tenant-ID'),
-        ])
-        const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': 'nobody' }
-        expect((await call(toApp, 'POST', path, { raw, headers })).status).toBe(404)
-      }
-    }
-  })
-
-  it('[G2] 413 comes before 400, 403 and 404', async () => {
-    for (const path of [...eventPaths, '/v1/users', '/api/users/bob']) {
-      const method = path === '/api/users/bob' ? 'PUT' : 'POST'
-      const answer = await call(toApp, method, path, { raw: big, headers: { 'x-api-key': key } })
-      expect(answer.status).toBe(413)
-    }
-    expect(
-      (await call(toApp, 'PATCH', '/v1/users/bob', { raw: big, headers: { 'x-api-key': key } })).status,
-    ).toBe(413)
-  })
-
-  it('[G2] 400 comes before 403 of another user and before 404', async () => {
-    const headers = { 'x-api-key': key }
-    for (const path of [...eventPaths, '/v1/users']) {
-      expect((await call(toApp, 'POST', path, { raw: '{', headers })).status).toBe(400)
-    }
-    expect((await call(toApp, 'PUT', '/v1/users/bob', { raw: '{', headers })).status).toBe(400)
-    expect((await call(toApp, 'PATCH', '/v1/users/bob', { raw: '{', headers })).status).toBe(400)
-    const path = `/points/${NOBODY}/levels`
-    const asAdmin = { 'x-api-key': ADMIN_KEY, 'tenant-id': shared.id }
-    expect((await call(toApp, 'POST', `/admin/v1${path}`, { raw: '{', headers: asAdmin })).status).toBe(400)
-  })
-
-  it('[G2] 403 of another user comes before 404', async () => {
-    expect((await shared.as(key, 'GET', '/users/bob/metrics/none')).status).toBe(403)
-    expect((await shared.as(key, 'PATCH', '/users/bob', {})).status).toBe(403)
-    const event = { user: { id: 'bob' }, value: 1 }
-    expect((await shared.as(key, 'POST', '/metrics/none/event', event)).status).toBe(403)
-  })
-
-  it('[G2] 404 of a resource in the path comes before 422', async () => {
-    expect((await shared.app('PATCH', '/users/nobody', { tz: 1, email: 'x' })).status).toBe(404)
-    expect((await shared.app('GET', '/users/nobody/points/xp?awards=x')).status).toBe(404)
-    expect((await shared.app('GET', '/users/nobody/metrics/words/event-summary')).status).toBe(404)
-    expect((await shared.app('GET', '/points/none/summary?userAttributes=x')).status).toBe(404)
-    for (const body of [
-      {},
-      { user: { id: 'ada' }, value: 'x' },
-      { user: { id: 'ada' }, value: 1, attributes: { no: 'x' } },
-    ]) {
-      expect((await shared.app('POST', '/metrics/none/event', body)).status).toBe(404)
-    }
-    for (const [method, query] of [
-      ['GET', '?limit=x'],
-      ['POST', ''],
-      ['PATCH', ''],
-      ['DELETE', ''],
-    ] as const) {
-      for (const nested of ['levels', 'triggers', 'boosts']) {
-        const answer = await shared.admin(
-          method,
-          `/points/${NOBODY}/${nested}${query}`,
-          method === 'POST' || method === 'PATCH' ? [] : undefined,
-        )
-        expect(answer.status).toBe(404)
-      }
-    }
-  })
-
-  it('[G2] a 422 names the wrong field in one sentence', async () => {
-    const { status, body } = await shared.app('POST', '/metrics/words/event', {
-      user: { id: 'ada' },
-      value: 'x',
-    })
-    expect(status).toBe(422)
-    expect(String(at(body, 'error'))).toContain('value')
-  })
 })
 
 describe('headers of every response', () => {
-  const EXPOSED = [
-    'X-Request-Id',
-    'Date',
-    'Retry-After',
-    'Link',
-    'Allow',
-    'X-Laurel-Warning',
-    'X-Laurel-Ignored',
-  ]
+  const EXPOSED = 'X-Request-Id,Date,Retry-After,Link,Allow,X-Laurel-Warning,X-Laurel-Ignored'
 
   it('[G8] preflights on application routes allow the requested headers, without a key, for any origin', async () => {
     const asked = [
@@ -311,7 +247,7 @@ describe('headers of every response', () => {
     for (const { path, method } of APPLICATION) {
       const { headers } = await call(toApp, method, path, { headers: origin })
       expect(headers.get('access-control-allow-origin')).toBe('*')
-      expect(headers.get('access-control-expose-headers')?.split(',')).toEqual(EXPOSED)
+      expect(headers.get('access-control-expose-headers')).toBe(EXPOSED)
     }
     const cors = (headers: Headers) => [...headers.keys()].filter((name) => name.startsWith('access-control'))
     for (const { path, method } of ADMIN) {
@@ -354,7 +290,7 @@ describe('headers of every response', () => {
       ] as const) {
         expect([url, response.status]).toEqual([url, status])
         expect(response.headers.get('access-control-allow-origin')).toBe('*')
-        expect(response.headers.get('access-control-expose-headers')?.split(',')).toEqual(EXPOSED)
+        expect(response.headers.get('access-control-expose-headers')).toBe(EXPOSED)
       }
     }
   })
@@ -362,32 +298,13 @@ describe('headers of every response', () => {
   it('[G2] X-Request-Id and {error} on unknown paths and methods, on both interfaces and outside them', async () => {
     const seen = new Set<string | null>()
     const paths = [
-      '/nowhere',
-      '/v1',
-      '/v1/',
-      '/v1/nowhere',
-      '/v1/users/',
-      '/admin',
-      '/admin/v1/nowhere',
-      '/api/x',
-      '/v1/users/ada/',
-      '//v1/users',
-      '/v1//users/ada',
-      '/v1/users//points/xp',
+      ...['/nowhere', '/v1', '/v1/', '/v1/nowhere', '/v1/users/', '/admin', '/admin/v1/nowhere', '/api/x'],
+      ...['/v1/users/ada/', '//v1/users', '/v1//users/ada', '/v1/users//points/xp'],
       '/v1/users/ada//points/xp',
       // Only the value of a parameter may be percent-encoded.
-      '/%76%31/users/ada',
-      '/v1/%75sers/ada',
-      '/%61pi/users/ada',
-      '/v1/users/ada%2Fpoints/xp',
-      '/v1/users/ada/point%73/xp',
-      '/v1%2Fusers/ada',
-      '/v1/openapi%2Ejson',
-      '/%61dmin/v1/metrics',
-      '/admin%2Fv1/metrics',
-      '/admin/v1/metric%73',
-      '/%68ealth',
-      '/d%6Fcs',
+      ...['/%76%31/users/ada', '/v1/%75sers/ada', '/%61pi/users/ada', '/v1/users/ada%2Fpoints/xp'],
+      ...['/v1/users/ada/point%73/xp', '/v1%2Fusers/ada', '/v1/openapi%2Ejson', '/%61dmin/v1/metrics'],
+      ...['/admin%2Fv1/metrics', '/admin/v1/metric%73', '/%68ealth', '/d%6Fcs'],
     ]
     for (const path of paths) {
       for (const headers of [{}, { 'x-api-key': ADMIN_KEY, 'tenant-id': shared.id }]) {
@@ -625,17 +542,8 @@ describe('application keys', () => {
     expect(ids(await listed(`?userId=${encodeURIComponent("'; --")}`))).toEqual(["'; --"])
     expect(await listed('?userId=nobody')).toEqual([])
     expect(await listed('?skip=6')).toEqual([])
-    for (const query of [
-      '?limit=0',
-      '?limit=101',
-      '?limit=1.5',
-      '?skip=-1',
-      '?limit=1&limit=2',
-      '?userId=',
-      '?userId=a&userId=b',
-    ]) {
+    for (const query of ['?limit=0', '?limit=101', '?skip=-1', '?userId=', '?userId=a&userId=b'])
       expect((await tenant.admin('GET', `/application-api-keys${query}`)).status).toBe(422)
-    }
   })
 
   it('[G7] a deletion names ids that are unknown, of another tenant or of another kind', async () => {
@@ -663,21 +571,9 @@ describe('application keys', () => {
   it('[G3] a wrong item prevents the creation of all, and is named with all its field errors', async () => {
     const tenant = await newTenant()
     const before = await tenant.stored()
-    for (const body of [
-      {},
-      [],
-      null,
-      'x',
-      [{ userId: 'a' }, {}],
-      [{ userId: '' }],
-      [{ userId: '.' }],
-      [{ userId: 'x'.repeat(256) }],
-      [{ userId: 'a\u0000' }],
-      [{ userId: 5 }],
-      Array(101).fill({ userId: 'a' }),
-    ]) {
+    const wrong = ['', '.', 'x'.repeat(256), 'a\u0000', 5].map((userId) => [{ userId }])
+    for (const body of [...wrong, {}, [], null, 'x', [{ userId: 'a' }, {}], Array(101).fill({ userId: 'a' })])
       expect((await tenant.admin('POST', '/application-api-keys', body)).status).toBe(422)
-    }
     const { body } = await tenant.admin('POST', '/application-api-keys', [
       { userId: '' },
       { userId: 'a' },
@@ -768,9 +664,8 @@ describe('[K4] admin keys', () => {
       `${whole}s`,
       'undefined',
       '',
-    ]) {
+    ])
       expect([text, (await asKey(other, text)).status]).toEqual([text, 401])
-    }
     expect((await asKey(other, whole)).status).toBe(200)
   })
 
