@@ -224,13 +224,10 @@ describe('[G2] while the database cannot be reached', () => {
 
   it.each(
     [
-      'no such table: users: SQLITE_ERROR',
-      'CHECK constraint failed: x: SQLITE_CONSTRAINT',
+      ...['no such table: users: SQLITE_ERROR', 'CHECK constraint failed: x: SQLITE_CONSTRAINT'],
       'Wrong number of parameter bindings for SQL query.',
-      'A prepared SQL statement must contain only one statement.',
-      'Statement too long.',
-      'string or blob too big',
-      "D1_TYPE_ERROR: Type 'undefined' not supported for value 'undefined'",
+      ...['A prepared SQL statement must contain only one statement.', 'Statement too long.'],
+      ...['string or blob too big', "D1_TYPE_ERROR: Type 'undefined' not supported for value 'undefined'"],
     ].flatMap((text) => [`D1_ERROR: ${text}`, text]),
   )('an error that waiting does not cure is a 500: %s', async (message) => {
     const app = newApp({ DB: awayAfter(0, () => new Error(message)) })

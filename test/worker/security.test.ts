@@ -112,12 +112,7 @@ describe('key and tenant confusion', () => {
     const own = await tenant.key(composed)
     expect((await tenant.as(own, 'GET', '/users/%C3%A9')).body).toMatchObject({ id: composed })
     const others = [
-      'e%CC%81',
-      '%C3%89',
-      '%25C3%25A9',
-      '%C3%A9%20',
-      '%20%C3%A9',
-      '%C3%A9%2F..%2Fbob',
+      ...['e%CC%81', '%C3%89', '%25C3%25A9', '%C3%A9%20', '%20%C3%A9', '%C3%A9%2F..%2Fbob'],
       '%C3%A9/../bob',
     ]
     for (const id of [...others, '%C3%A9/%2e%2e/bob', '%C3%A9,bob', 'b%6Fb', '%C3%A9%E2%80%8B']) {
@@ -237,14 +232,8 @@ describe('header and host tricks', () => {
 
   it('[G1, G2] on the admin host every spelling of a path leads to the admin interface, or nowhere', async () => {
     for (const path of [
-      '/v1/attributes',
-      '/v1/./attributes',
-      '/x/../v1/attributes',
-      '/v1/x/%2e%2e/attributes',
-      '/admin/v1/attributes',
-      '/admin/../v1/attributes',
-      '/api/../v1/attributes',
-      '\\v1\\attributes',
+      ...['/v1/attributes', '/v1/./attributes', '/x/../v1/attributes', '/v1/x/%2e%2e/attributes'],
+      ...['/admin/v1/attributes', '/admin/../v1/attributes', '/api/../v1/attributes', '\\v1\\attributes'],
     ]) {
       const url = `http://ADMIN.laurel.test${path}`
       expect([path, await status(url, { 'x-api-key': key }, 'GET', onHost)]).toEqual([path, 403])
@@ -252,18 +241,9 @@ describe('header and host tricks', () => {
       expect([path, await status(url, asAdmin(tenant.id), 'GET', onHost)]).toEqual([path, 200])
     }
     for (const path of [
-      '//v1/attributes',
-      '/v1//attributes',
-      '/%761/attributes',
-      '/%61dmin/v1/attributes',
-      '/v1/%61ttributes',
-      '/v1%2fattributes',
-      '/V1/attributes',
-      '/v1/..%2fv1/attributes',
-      '/v1/attributes/',
-      '/v1/attributes%00',
-      '/v1;x/attributes',
-      '/v1/users/ada/streak',
+      ...['//v1/attributes', '/v1//attributes', '/%761/attributes', '/%61dmin/v1/attributes'],
+      ...['/v1/%61ttributes', '/v1%2fattributes', '/V1/attributes', '/v1/..%2fv1/attributes'],
+      ...['/v1/attributes/', '/v1/attributes%00', '/v1;x/attributes', '/v1/users/ada/streak'],
       '/./admin/admin/v1/attributes',
     ]) {
       const url = `http://admin.laurel.test${path}`
@@ -282,16 +262,11 @@ describe('CORS on admin', () => {
     }
     const preflight = (url: string) => onHost(new Request(url, { method: 'OPTIONS', headers }))
     for (const url of [
-      'http://admin.laurel.test/v1/metrics',
-      'http://admin.laurel.test/%761/metrics',
-      'http://admin.laurel.test/v1/nowhere',
-      'http://admin.laurel.test/v1/../v1/metrics',
-      'http://laurel.test/admin/v1/metrics',
-      'http://laurel.test/v1/../admin/v1/metrics',
-      'http://laurel.test/%61dmin/v1/metrics',
-      'http://laurel.test/admin/v1/nowhere',
-      'http://laurel.test/unsubscribe/x',
-      'http://laurel.test/docs',
+      ...['http://admin.laurel.test/v1/metrics', 'http://admin.laurel.test/%761/metrics'],
+      ...['http://admin.laurel.test/v1/nowhere', 'http://admin.laurel.test/v1/../v1/metrics'],
+      ...['http://laurel.test/admin/v1/metrics', 'http://laurel.test/v1/../admin/v1/metrics'],
+      ...['http://laurel.test/%61dmin/v1/metrics', 'http://laurel.test/admin/v1/nowhere'],
+      ...['http://laurel.test/unsubscribe/x', 'http://laurel.test/docs'],
     ]) {
       expect([url, corsOf(await preflight(url))]).toEqual([url, []])
       const answer = await onHost(new Request(url, { headers: { ...headers, 'x-api-key': key } }))
@@ -311,13 +286,9 @@ describe('SSRF by webhook targets', () => {
     // The spellings are in test/helpers/targets.ts. The production app has no test clock.
     const production = tenant.through(newApp({ TEST_CLOCK: 'off' }))
     for (const url of [
-      'https://169.254.169.254/latest/meta-data/',
-      'https://[fd00:ec2::254]/',
-      'https://metadata.google.internal/',
-      'https://localhost.:8787/admin/v1/metrics',
-      'http://127.0.0.1/',
-      'https://example.com@127.0.0.1/',
-      'https://0x7f.1/',
+      ...['https://169.254.169.254/latest/meta-data/', 'https://[fd00:ec2::254]/'],
+      ...['https://metadata.google.internal/', 'https://localhost.:8787/admin/v1/metrics'],
+      ...['http://127.0.0.1/', 'https://example.com@127.0.0.1/', 'https://0x7f.1/'],
     ]) {
       expect([url, (await production.admin('POST', '/webhooks', [good, { ...good, url }])).status]).toEqual([
         url,

@@ -3,31 +3,28 @@ import { describe, expect, it } from 'vitest'
 import { IMPLICIT_TENANT_ID } from '../../src/access/tenants.sql'
 import {
   ADMIN_KEY,
+  account,
   at,
   call,
   countedD1,
   databases,
+  list,
+  NOBODY,
   newApp,
   newTenant,
+  pick,
   type Send,
   toApp,
+  UUID,
 } from '../helpers/worker/harness'
 
-const NOBODY = '00000000-0000-4000-8000-000000000000'
-const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+const tenants = (method: string, path = '', body?: unknown, send: Send = toApp) =>
+  account(method, `/tenants${path}`, body, send)
 
-function tenants(
-  method: string,
-  path = '',
-  body?: unknown,
-  headers: Record<string, string> = {},
-  send: Send = toApp,
-) {
-  return call(send, method, `/admin/v1/tenants${path}`, {
-    body,
-    headers: { 'x-api-key': ADMIN_KEY, ...headers },
-  })
-}
+/** Asks in a tenant with the first admin key. */
+const inTenant = (reference: string, method: string, path: string, body?: unknown, send: Send = toApp) =>
+  call(send, method, path, { body, headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': reference } })
+const WORDS = [{ key: 'words', name: 'Words' }]
 
 const unused = () => `customer-${crypto.randomUUID()}`
 
@@ -36,8 +33,20 @@ async function make(customerId = unused(), name = 'Acme') {
   return { id: String(at(body, 'created', 0, 'id')), customerId }
 }
 
+/** A new application key of ada. */
+async function keyOf(reference: string, send: Send = toApp): Promise<string> {
+  const { body } = await inTenant(
+    reference,
+    'POST',
+    '/admin/v1/application-api-keys',
+    [{ userId: 'ada' }],
+    send,
+  )
+  return String(at(body, 'created', 0, 'key'))
+}
+
 const metrics = (reference: string, send: Send = toApp) =>
-  call(send, 'GET', '/admin/v1/metrics', { headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': reference } })
+  inTenant(reference, 'GET', '/admin/v1/metrics', undefined, send)
 
 describe('[T2] the management of tenants', () => {
   it('creates, shows, lists and updates', async () => {
@@ -50,12 +59,8 @@ describe('[T2] the management of tenants', () => {
     expect(answer).toMatchObject({ status: 201, body: { issues: [{ index: 1, ...unknown }] } })
     const first = at(answer.body, 'created', 0)
     expect(first).toEqual({
-      id: expect.stringMatching(UUID_V7),
-      customerId,
-      name: 'Acme',
-      status: 'active',
-      created: expect.stringMatching(/Z$/),
-      updated: at(first, 'created'),
+      ...{ id: UUID, customerId, name: 'Acme', status: 'active' },
+      ...{ created: expect.stringMatching(/Z$/), updated: at(first, 'created') },
     })
     const id = String(at(first, 'id'))
     expect((await tenants('GET', `/${id}`)).body).toEqual(first)
@@ -71,16 +76,13 @@ describe('[T2] the management of tenants', () => {
   it('lists the oldest first, page by page', async () => {
     const made = [await make(), await make(), await make()]
     const all: unknown[] = []
-    for (let skip = 0; ; skip += 100) {
-      const { body } = await tenants('GET', `?limit=100&skip=${skip}`)
-      const page = [body].flat()
-      all.push(...page)
-      if (page.length < 100) break
+    for (let skip = 0, page: unknown[] = Array(100); page.length === 100; skip += 100) {
+      page = list((await tenants('GET', `?limit=100&skip=${skip}`)).body)
+      all.push(...pick(page, 'id'))
     }
-    const ids = all.map((tenant) => at(tenant, 'id'))
-    expect(ids.slice(-3)).toEqual(made.map(({ id }) => id))
-    const { body } = await tenants('GET', `?limit=2&skip=${ids.length - 3}`)
-    expect([body].flat().map((tenant) => at(tenant, 'id'))).toEqual(ids.slice(-3, -1))
+    expect(all.slice(-3)).toEqual(made.map(({ id }) => id))
+    const { body } = await tenants('GET', `?limit=2&skip=${all.length - 3}`)
+    expect(pick(body, 'id')).toEqual(all.slice(-3, -1))
     for (const query of ['limit=0', 'limit=101', 'skip=-1', 'limit=x']) {
       expect((await tenants('GET', `?${query}`)).status).toBe(422)
     }
@@ -104,14 +106,9 @@ describe('[T2] the management of tenants', () => {
       { customerId: taken.id.toUpperCase(), name: 'E' },
     ])
     expect(answer.status).toBe(201)
-    expect([at(answer.body, 'created')].flat().map((one) => at(one, 'name'))).toEqual(['B'])
-    expect([at(answer.body, 'issues')].flat()).toEqual(
-      [0, 2, 3, 4].map((index) => ({
-        index,
-        severity: 'error',
-        message: expect.stringContaining('already'),
-      })),
-    )
+    expect(pick(at(answer.body, 'created'), 'name')).toEqual(['B'])
+    const issue = { severity: 'error', message: expect.stringContaining('already') }
+    expect(at(answer.body, 'issues')).toEqual([0, 2, 3, 4].map((index) => ({ index, ...issue })))
     const { id } = await make(other)
     const moved = await tenants('PATCH', '', [
       { id, customerId: taken.customerId, name: 'Not stored' },
@@ -129,26 +126,14 @@ describe('[T2] the management of tenants', () => {
   })
 
   it('a body of the wrong shape is 422, names every field error, and stores nothing', async () => {
-    const bad = [
+    const answer = await tenants('POST', '', [
       { customerId: '', name: '' },
       { customerId: 'x'.repeat(256), name: 'x'.repeat(256) },
       { customerId: 'a\nb', name: 3 },
       { customerId: ' padded' },
-    ]
-    const answer = await tenants('POST', '', bad)
-    expect(answer.status).toBe(422)
-    for (const path of [
-      '0.customerId',
-      '0.name',
-      '1.customerId',
-      '1.name',
-      '2.customerId',
-      '2.name',
-      '3.customerId',
-      '3.name',
-    ]) {
-      expect(at(answer.body, 'error')).toContain(`${path}:`)
-    }
+    ])
+    const paths = [0, 1, 2, 3].flatMap((index) => [`${index}.customerId`, `${index}.name`])
+    expect([answer.status, pick(at(answer.body, 'issues'), 'path')]).toEqual([422, paths])
     expect((await tenants('POST', '', [])).status).toBe(422)
     expect((await tenants('POST', '', {})).status).toBe(422)
     expect((await tenants('PATCH', '', [{ id: 'x', name: 'A' }])).status).toBe(422)
@@ -160,19 +145,14 @@ describe('[T2] the management of tenants', () => {
   it('needs an admin key, and no Tenant-ID', async () => {
     const tenant = await newTenant()
     const key = await tenant.key('ada')
-    expect((await call(toApp, 'GET', '/admin/v1/tenants', { headers: { 'x-api-key': key } })).status).toBe(
-      403,
-    )
-    expect((await call(toApp, 'GET', '/admin/v1/tenants')).status).toBe(401)
-    expect((await tenants('GET', '', undefined, { 'tenant-id': 'nobody' })).status).toBe(200)
-    const { body } = await call(toApp, 'POST', '/admin/v1/admin-api-keys', {
-      headers: { 'x-api-key': ADMIN_KEY },
-      body: [{ name: 'Other' }],
-    })
+    const ask = async (headers: Record<string, string>, path = '/tenants') =>
+      (await call(toApp, 'GET', `/admin/v1${path}`, { headers })).status
+    expect([await ask({ 'x-api-key': key }), await ask({})]).toEqual([403, 401])
+    expect(await ask({ 'x-api-key': ADMIN_KEY, 'tenant-id': 'nobody' })).toBe(200)
+    const { body } = await account('POST', '/admin-api-keys', [{ name: 'Other' }])
     const other = { 'x-api-key': String(at(body, 'created', 0, 'key')) }
-    expect((await call(toApp, 'GET', '/admin/v1/tenants', { headers: other })).status).toBe(200)
-    expect((await call(toApp, 'GET', '/admin/v1/admin-api-keys', { headers: other })).status).toBe(200)
-    expect((await call(toApp, 'GET', '/admin/v1/test-clock', { headers: other })).status).toBe(200)
+    for (const path of ['/tenants', '/admin-api-keys', '/test-clock'])
+      expect(await ask(other, path)).toBe(200)
   })
 
   it('a tenant is named by its UUID, in either case, or by its own identifier', async () => {
@@ -186,22 +166,14 @@ describe('[T2] the management of tenants', () => {
     expect((await metrics(renamed)).status).toBe(200)
     expect((await metrics(customerId)).status).toBe(404)
     const heir = await make(customerId)
-    await call(toApp, 'POST', '/admin/v1/metrics', {
-      headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': heir.id },
-      body: [{ key: 'of-heir', name: 'Of the heir' }],
-    })
+    await inTenant(heir.id, 'POST', '/admin/v1/metrics', [{ key: 'of-heir', name: 'Of the heir' }])
     expect((await metrics(customerId)).body).toMatchObject([{ key: 'of-heir' }])
     expect((await metrics(renamed)).body).toEqual([])
   })
 
   it('[T3] a deleted tenant is archived: it allows no access, can still be read, and its identifier is free', async () => {
     const { id, customerId } = await make()
-    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': id }
-    const { body } = await call(toApp, 'POST', '/admin/v1/application-api-keys', {
-      headers,
-      body: [{ userId: 'ada' }],
-    })
-    const key = { 'x-api-key': String(at(body, 'created', 0, 'key')) }
+    const key = { 'x-api-key': await keyOf(id) }
     expect((await call(toApp, 'GET', '/v1/achievements', { headers: key })).status).toBe(200)
     expect(await tenants('DELETE', `?ids=${id},${NOBODY}`)).toMatchObject({
       status: 200,
@@ -224,27 +196,19 @@ describe('[T2] the management of tenants', () => {
   })
 
   it('the implicit tenant is listed once it has data, and stays', async () => {
-    const asked = { 'x-api-key': ADMIN_KEY, 'tenant-id': IMPLICIT_TENANT_ID }
     const find = () => tenants('GET', `/${IMPLICIT_TENANT_ID}`)
     expect((await find()).status).toBe(404)
-    expect((await call(toApp, 'GET', '/admin/v1/metrics', { headers: asked })).status).toBe(404)
-    expect((await metrics('default')).status).toBe(404)
+    for (const name of [IMPLICIT_TENANT_ID, 'default']) expect((await metrics(name)).status).toBe(404)
     const single = newApp({ MULTI_TENANCY: 'off' })
-    const own = { headers: { 'x-api-key': ADMIN_KEY } }
-    const created = await call(single, 'POST', '/admin/v1/metrics', {
-      ...own,
-      body: [{ key: 'words', name: 'Words' }],
-    })
+    const created = await account('POST', '/metrics', WORDS, single)
     expect(created.status).toBe(201)
     expect(await find()).toMatchObject({ status: 200, body: { name: 'Default', status: 'active' } })
-    expect((await call(toApp, 'GET', '/admin/v1/metrics', { headers: asked })).body).toMatchObject([
-      { key: 'words' },
-    ])
+    expect((await metrics(IMPLICIT_TENANT_ID)).body).toMatchObject([{ key: 'words' }])
     expect(await tenants('DELETE', `?ids=${IMPLICIT_TENANT_ID}`)).toMatchObject({
       body: { deleted: [], issues: [{ id: IMPLICIT_TENANT_ID }] },
     })
     const id = at(created.body, 'created', 0, 'id')
-    await call(single, 'DELETE', `/admin/v1/metrics?ids=${id}`, own)
+    await account('DELETE', `/metrics?ids=${id}`, undefined, single)
   })
 
   it('[T1] without multi-tenancy there is nothing to manage, and a Tenant-ID is refused', async () => {
@@ -256,16 +220,14 @@ describe('[T2] the management of tenants', () => {
       ['DELETE', `?ids=${NOBODY}`, undefined],
       ['GET', `/${NOBODY}`, undefined],
     ] as const) {
-      const answer = await tenants(method, path, body, {}, single)
+      const answer = await tenants(method, path, body, single)
       expect([answer.status, at(answer.body, 'error')]).toEqual([
         422,
         expect.stringContaining('MULTI_TENANCY'),
       ])
     }
-    for (const path of ['/tenants', '/admin-api-keys', '/test-clock', '/metrics']) {
-      const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': 'a' }
-      expect((await call(single, 'GET', `/admin/v1${path}`, { headers })).status).toBe(422)
-    }
+    for (const path of ['/tenants', '/admin-api-keys', '/test-clock', '/metrics'])
+      expect((await inTenant('a', 'GET', `/admin/v1${path}`, undefined, single)).status).toBe(422)
   })
 
   it('parallel creates of one identifier make one tenant', async () => {
@@ -289,13 +251,9 @@ describe('[T2] the name of a tenant', () => {
       const { id, customerId } = await make()
       const { DB, count } = countedD1()
       const send = newApp({ DB })
-      const as = (reference: string) => ({ headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': reference } })
-      await call(toApp, 'POST', '/admin/v1/metrics', { ...as(id), body: [{ key: 'words', name: 'Words' }] })
+      await inTenant(id, 'POST', '/admin/v1/metrics', WORDS)
       const event = (reference: string) =>
-        call(send, 'POST', '/v1/metrics/words/event', {
-          ...as(reference),
-          body: { user: { id: 'ada' }, value: 1 },
-        })
+        inTenant(reference, 'POST', '/v1/metrics/words/event', { user: { id: 'ada' }, value: 1 }, send)
       for (const reference of [id, customerId]) {
         expect((await event(reference)).status).toBe(201)
         count.batches = 0
@@ -303,7 +261,7 @@ describe('[T2] the name of a tenant', () => {
         expect(count.batches).toBe(2)
       }
       count.batches = 0
-      expect((await call(send, 'GET', '/v1/achievements', as(unused()))).status).toBe(404)
+      expect((await inTenant(unused(), 'GET', '/v1/achievements', undefined, send)).status).toBe(404)
       expect(count.batches).toBe(2)
     },
   )
@@ -313,22 +271,11 @@ describe('[T2] the name of a tenant', () => {
     const as = (key = ADMIN_KEY) => ({ headers: { 'x-api-key': key, 'tenant-id': name } })
     const event = (key?: string) =>
       call(send, 'POST', '/v1/metrics/words/event', { ...as(key), body: { user: { id: 'ada' }, value: 1 } })
-    const metric = () =>
-      call(send, 'POST', '/admin/v1/metrics', { ...as(), body: [{ key: 'words', name: 'Words' }] })
-    const keyOf = async () =>
-      String(
-        at(
-          (await call(send, 'POST', '/admin/v1/application-api-keys', { ...as(), body: [{ userId: 'ada' }] }))
-            .body,
-          'created',
-          0,
-          'key',
-        ),
-      )
+    const metric = () => inTenant(name, 'POST', '/admin/v1/metrics', WORDS, send)
 
     const first = await make(name)
     await metric()
-    const old = await keyOf()
+    const old = await keyOf(name, send)
     expect(await event(old)).toMatchObject({ status: 201, body: { total: 1 } })
     await tenants('PATCH', '', [{ id: first.id, customerId: unused() }])
     expect((await event()).status).toBe(404)
