@@ -4,22 +4,25 @@ import { repeatDeletedKeys } from '../../src/access/deleted-keys'
 import { IMPLICIT_TENANT_ID } from '../../src/access/tenants.sql'
 import { newInstance } from '../../src/configuration/configuration'
 import { settleCopy } from '../../src/configuration/copies'
-import { bucketOf } from '../../src/lib/ids'
 import { newContext } from '../../src/platform/context'
 import { present, START } from '../helpers/time'
 import { DAY, dateAt } from '../helpers/worker/boards'
-import { faultyAll, intercepted, lost } from '../helpers/worker/faulty'
+import { behind, faultyAll, lost } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
+  account,
   at,
   call,
-  databases,
+  list,
   newApp,
   newTenant,
   nextPath,
+  pick,
   rowsEverywhere,
   spread,
   type TestTenant,
+  toApp,
+  userIn,
 } from '../helpers/worker/harness'
 
 /* Admin operations with users in three databases. */
@@ -27,34 +30,24 @@ import {
 const NAMES = ['DB', 'DB_2', 'DB_3'] as const
 type Name = (typeof NAMES)[number]
 
-/** A user in a database of a tenant that is evenly spread; another one for each `nth`. */
-function userIn(tenant: TestTenant, name: Name, nth = 0): string {
-  let left = nth
-  for (let n = 0; ; n += 1) {
-    const bucket = bucketOf(tenant.id, `user-${n}`)
-    const isThere = NAMES[[1365, 2730].filter((from) => bucket >= from).length] === name
-    if (isThere && left === 0) return `user-${n}`
-    if (isThere) left -= 1
-  }
-}
-
-/** A database that runs something before each batch, which may throw. */
-function watched(name: Name, before: (texts: string[]) => void) {
-  const d1 = databases().find((one) => one.name === name)?.d1 ?? env.DB
-  const proxy = intercepted(d1, async ({ texts, run }) => {
-    before(texts)
+/** The bindings, with something that runs before each batch of one database, and may throw. */
+const watched = (name: Name, before: (texts: string[]) => void) =>
+  behind(async ({ database, texts, run }) => {
+    if (database === name) before(texts)
     return run()
   })
-  return { [name]: proxy }
-}
 
 /** The bindings with which a database can't be reached. */
-const away = (name: Name) => ({
-  DB: env.DB,
-  ...watched(name, () => {
+const away = (name: Name) =>
+  watched(name, () => {
     throw lost()
-  }),
-})
+  })
+
+/** The bindings with which a database is lost as soon as it gets a statement with this text. */
+const lostAt = (name: Name, part: string) =>
+  watched(name, (texts) => {
+    if (texts.some((text) => text.includes(part))) throw lost()
+  })
 
 let tenant: TestTenant
 
@@ -68,10 +61,8 @@ beforeEach(async () => {
   for (const user of users) await tenant.app('PUT', `/users/${user}`, { tz: 'UTC' })
 })
 
-const ids = (body: unknown, list: string, field = 'userId') => {
-  const items = at(body, list)
-  return Array.isArray(items) ? items.map((item) => at(item, field)) : null
-}
+/** A field of the items of a list in an answer. */
+const ids = (body: unknown, list: string, field = 'userId') => pick(at(body, list), field)
 
 describe('[S7, S8, B1] several users in one request', () => {
   beforeEach(() => tenant.admin('PATCH', '/streaks/settings', { freezes: { initial: 0, max: 2 } }))
@@ -116,14 +107,7 @@ describe('[S7, S8, B1] several users in one request', () => {
   })
 
   test('a database that is lost after the others have stored their part is named by issues', async () => {
-    const through = tenant.through(
-      newApp({
-        DB: env.DB,
-        ...watched('DB_2', (texts) => {
-          if (texts.some((text) => text.includes('INTO audit_log'))) throw lost()
-        }),
-      }),
-    )
+    const through = tenant.through(newApp(lostAt('DB_2', 'INTO audit_log')))
     const freezes = users.map((userId) => ({ userId }))
     const { status, body } = await through.admin('POST', '/streaks/freezes', { freezes })
     expect([status, ids(body, 'issues')]).toEqual([201, [users[1]]])
@@ -146,7 +130,7 @@ describe('[K2, B4] deleted keys', () => {
   const read = (key: string, user: string, through = tenant) => through.as(key, 'GET', `/users/${user}`)
   const deleteKey = async (key: string, through = tenant) => {
     const { body } = await tenant.admin('GET', '/application-api-keys?limit=100')
-    const found = Array.isArray(body) ? body.find((one) => key.startsWith(String(at(one, 'prefix')))) : null
+    const found = list(body).find((one) => key.startsWith(String(at(one, 'prefix'))))
     return through.admin('DELETE', `/application-api-keys?ids=${at(found, 'id')}`)
   }
 
@@ -162,10 +146,7 @@ describe('[K2, B4] deleted keys', () => {
 
   test('a rotated admin key is refused in every database', async () => {
     const send = newApp()
-    const made = await call(send, 'POST', '/admin/v1/admin-api-keys', {
-      headers: { 'x-api-key': ADMIN_KEY },
-      body: [{ name: 'Robot' }],
-    })
+    const made = await account('POST', '/admin-api-keys', [{ name: 'Robot' }], send)
     const [id, key] = [String(at(made.body, 'created', 0, 'id')), String(at(made.body, 'created', 0, 'key'))]
     const headers = { 'x-api-key': key, 'tenant-id': tenant.id }
     const reads = () =>
@@ -175,19 +156,11 @@ describe('[K2, B4] deleted keys', () => {
     expect(await reads()).toEqual([200, 200, 200])
     // A change of a user is noted with the name of the key, in each database.
     const freezes = users.map((userId) => ({ userId }))
-    await tenant.admin('PATCH', '/streaks/settings', {
-      freezes: { initial: 0, max: 2 },
-    })
+    await tenant.admin('PATCH', '/streaks/settings', { freezes: { initial: 0, max: 2 } })
     await call(send, 'POST', '/admin/v1/streaks/freezes', { headers, body: { freezes } })
     const log = await tenant.admin('GET', '/audit-log?kind=streak_freezes')
-    expect(Array.isArray(log.body) ? log.body.map((one) => at(one, 'actor', 'name')) : null).toEqual([
-      'Robot',
-      'Robot',
-      'Robot',
-    ])
-    const rotated = await call(toAccount, 'POST', `/admin/v1/admin-api-keys/${id}/rotate`, {
-      headers: { 'x-api-key': ADMIN_KEY },
-    })
+    expect(pick(pick(log.body, 'actor'), 'name')).toEqual(Array(3).fill('Robot'))
+    const rotated = await account('POST', `/admin-api-keys/${id}/rotate`)
     expect(rotated.status).toBe(200)
     expect(await reads()).toEqual([401, 401, 401])
   })
@@ -309,20 +282,12 @@ describe('[K2, B4] deleted keys', () => {
   })
 })
 
-const toAccount = newApp()
-
 describe('[P5, B4] users’ own boosts', () => {
   const today = dateAt(START)
   const boostOf = (userId: string, more = {}) => ({
-    ...{
-      name: `Of ${userId}`,
-      start: dateAt(START - 2 * DAY),
-      end: null,
-      multiplier: 3,
-      rounding: 'down',
-    },
-    ...{ userId, ...more },
+    ...{ name: `Of ${userId}`, start: dateAt(START - 2 * DAY), multiplier: 3, userId, ...more },
   })
+  const boosts = () => users.map((user) => boostOf(user))
   let path: string
   beforeEach(async () => {
     const system = await tenant.create('/points', { key: 'xp', name: 'XP', maxPoints: null })
@@ -335,23 +300,19 @@ describe('[P5, B4] users’ own boosts', () => {
   const all = () => Promise.all(users.map(added))
 
   test('count from the answer on, in each database, and until they are deleted', async () => {
-    const made = await tenant.admin(
-      'POST',
-      path,
-      users.map((user) => boostOf(user)),
-    )
+    const made = await tenant.admin('POST', path, boosts())
     expect([made.status, at(made.body, 'issues')]).toEqual([201, []])
     expect(await all()).toEqual([30, 30, 30])
-    const boosts = ids(made.body, 'created', 'id') ?? []
+    const created = ids(made.body, 'created', 'id')
     await tenant.admin('PATCH', path, [
-      { id: boosts[1], multiplier: 2 },
-      { id: boosts[2], end: today, start: today, name: 'B' },
+      { id: created[1], multiplier: 2 },
+      { id: created[2], end: today, start: today, name: 'B' },
     ])
     expect(await all()).toEqual([30, 20, 30])
-    await tenant.admin('DELETE', `${path}?ids=${boosts.slice(0, 2).join()}`)
+    await tenant.admin('DELETE', `${path}?ids=${created.slice(0, 2).join()}`)
     expect(await all()).toEqual([10, 10, 30])
     const { body } = await tenant.admin('GET', path)
-    expect(Array.isArray(body) ? body.map((one) => at(one, 'id')) : null).toEqual([boosts[2]])
+    expect(pick(body, 'id')).toEqual([created[2]])
   })
 
   test('have keys that are unique in all databases, and may exchange them', async () => {
@@ -373,18 +334,14 @@ describe('[P5, B4] users’ own boosts', () => {
     ])
     expect([changed.status, at(changed.body, 'issues')]).toEqual([200, []])
     const { body } = await tenant.admin('GET', path)
-    expect(Array.isArray(body) ? body.map((one) => at(one, 'key')) : null).toEqual(['y', 'z', 'x'])
+    expect(pick(body, 'key')).toEqual(['y', 'z', 'x'])
     const keys = await rowsEverywhere('SELECT key FROM points_boosts WHERE id = ?1', second)
     expect(keys).toEqual([{ key: 'z' }, { key: 'z' }])
     expect(await Promise.all(users.map((user) => added(user)))).toEqual([90, 90, 30])
   })
 
   test('go with their points system', async () => {
-    await tenant.admin(
-      'POST',
-      path,
-      users.map((user) => boostOf(user)),
-    )
+    await tenant.admin('POST', path, boosts())
     await tenant.admin('DELETE', `/points?ids=${path.split('/')[2]}`)
     expect(
       await rowsEverywhere('SELECT 1 FROM points_boosts WHERE tenant_id = ?1 AND deleted IS NULL', tenant.id),
@@ -393,21 +350,13 @@ describe('[P5, B4] users’ own boosts', () => {
 
   test('are refused with 503 and take effect nowhere while a database is away', async () => {
     const through = tenant.through(newApp(away('DB_2')))
-    const asked = users.map((user) => boostOf(user))
-    expect((await through.admin('POST', path, asked)).status).toBe(503)
+    expect((await through.admin('POST', path, boosts())).status).toBe(503)
     expect((await tenant.admin('GET', path)).body).toEqual([])
     expect(await all()).toEqual([10, 10, 10])
   })
 
   test('that were stored count in a database that was lost before it had them', async () => {
-    const through = tenant.through(
-      newApp({
-        DB: env.DB,
-        ...watched('DB_2', (texts) => {
-          if (texts.some((text) => text.includes('INTO points_boosts'))) throw lost()
-        }),
-      }),
-    )
+    const through = tenant.through(newApp(lostAt('DB_2', 'INTO points_boosts')))
     expect((await through.admin('POST', path, [boostOf(users[1] ?? '')])).status).toBe(201)
     expect(await all()).toEqual([10, 30, 10])
   })
@@ -416,14 +365,13 @@ describe('[P5, B4] users’ own boosts', () => {
     const user = users[1] ?? ''
     let isErased = false
     const through = tenant.through(
-      newApp({
-        DB: env.DB,
-        ...watched('DB_2', (texts) => {
+      newApp(
+        watched('DB_2', (texts) => {
           if (isErased || !texts.some((text) => text.includes("json_object('change'"))) return
           isErased = true
           throw lost()
         }),
-      }),
+      ),
     )
     // The first attempt ends with 503, and the user is gone before the next one.
     expect((await through.admin('POST', path, [boostOf(user)])).status).toBe(503)
@@ -435,16 +383,14 @@ describe('[P5, B4] users’ own boosts', () => {
 
 describe('[Z1, B1] the audit log', () => {
   test('is merged from all databases, newest first, and paged without gaps', async () => {
-    await tenant.admin('PATCH', '/streaks/settings', {
-      freezes: { initial: 0, max: 20 },
-    })
+    await tenant.admin('PATCH', '/streaks/settings', { freezes: { initial: 0, max: 20 } })
     for (let n = 0; n < 4; n += 1) {
       for (const user of users)
         await tenant.admin('POST', '/streaks/freezes', { freezes: [{ userId: user }] })
       await tenant.metric(`m${n}`)
     }
     const whole = await tenant.admin('GET', '/audit-log?limit=100')
-    const entries = Array.isArray(whole.body) ? whole.body.map((one) => String(at(one, 'id'))) : []
+    const entries = pick(whole.body, 'id').map(String)
     expect(entries).toHaveLength(18)
     expect(entries).toEqual(entries.toSorted().toReversed())
     for (const query of ['limit=1', 'limit=4', 'limit=17', 'limit=3&kind=streak_freezes']) {
@@ -452,7 +398,7 @@ describe('[Z1, B1] the audit log', () => {
       let path: string | null = `/audit-log?${query}`
       while (path !== null) {
         const page = await tenant.admin('GET', path)
-        found.push(...(Array.isArray(page.body) ? page.body.map((one) => String(at(one, 'id'))) : []))
+        found.push(...pick(page.body, 'id').map(String))
         path = nextPath(page.headers)
       }
       const wanted = query.includes('kind') ? 12 : 18
@@ -466,8 +412,6 @@ describe('[Z1, B1] the audit log', () => {
 })
 
 describe('[B3] the databases', () => {
-  const ask = (method: string, path: string, through: ReturnType<typeof newApp>, body?: unknown) =>
-    call(through, method, `/admin/v1/databases${path}`, { headers: { 'x-api-key': ADMIN_KEY }, body })
   const known = { users: expect.any(Number), events: expect.any(Number), bytes: expect.any(Number) }
   const unknown = { users: null, events: null, bytes: null }
 
@@ -477,18 +421,19 @@ describe('[B3] the databases', () => {
       ...{ name: NAMES[nth], buckets: expect.any(Number), state: 'active' },
       ...sizes,
     }))
-    expect(await ask('GET', '', through)).toMatchObject({ status: 200, body: wanted })
-    const rebalanced = await ask('POST', '/rebalance', through, { weights: {} })
+    expect(await account('GET', '/databases', undefined, through)).toMatchObject({
+      status: 200,
+      body: wanted,
+    })
+    const rebalanced = await account('POST', '/databases/rebalance', { weights: {} }, through)
     expect(rebalanced).toMatchObject({ status: 202, body: { databases: wanted } })
-    expect((await ask('GET', '', newApp(away('DB')))).status).toBe(503)
+    expect((await account('GET', '/databases', undefined, newApp(away('DB')))).status).toBe(503)
   })
 })
 
 describe('[T2, T3, B4] a tenant', () => {
-  const account = (method: string, path: string, body?: unknown, through = toAccount) =>
-    call(through, method, `/admin/v1${path}`, { headers: { 'x-api-key': ADMIN_KEY }, body })
   const named = (name: string, user: string) =>
-    call(toAccount, 'GET', `/v1/users/${user}`, { headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': name } })
+    call(toApp, 'GET', `/v1/users/${user}`, { headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': name } })
 
   test('has its new name in every database when the change is answered', async () => {
     const customerId = `new-${tenant.id}`

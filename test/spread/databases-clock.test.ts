@@ -3,30 +3,27 @@ import { afterEach, describe, expect, test } from 'vitest'
 import * as clocks from '../../src/access/clock.sql'
 import { newInstance } from '../../src/configuration/configuration'
 import { settleCopy } from '../../src/configuration/copies'
-import { bucketOf } from '../../src/lib/ids'
 import { newContext } from '../../src/platform/context'
 import { START } from '../helpers/time'
 import { behind, lost } from '../helpers/worker/faulty'
 import {
-  ADMIN_KEY,
+  account,
   at,
-  call,
   databases,
   newApp,
   newTenant,
   rowsEverywhere,
   type Send,
-  type TestTenant,
   toApp,
   until,
+  userIn,
 } from '../helpers/worker/harness'
 
 /* The test clock with three databases. Each test returns to real time at its end. */
 
 const HOUR = 3_600_000
 
-const clock = (send: Send, method: string, body?: unknown) =>
-  call(send, method, '/admin/v1/test-clock', { headers: { 'x-api-key': ADMIN_KEY }, body })
+const clock = (send: Send, method: string, body?: unknown) => account(method, '/test-clock', body, send)
 
 const iso = (ms: number) => new Date(ms).toISOString()
 
@@ -34,14 +31,6 @@ const iso = (ms: number) => new Date(ms).toISOString()
 const all = () => rowsEverywhere('SELECT now, changing FROM test_clock')
 
 const inDatabase = (name: string) => databases().find((one) => one.name === name)?.d1 ?? expect.fail(name)
-
-/** A user in the second database of a tenant that is evenly spread. */
-function userOf(tenant: TestTenant): string {
-  for (let n = 0; ; n += 1) {
-    const bucket = bucketOf(tenant.id, `user-${n}`)
-    if (bucket >= 1365 && bucket < 2730) return `user-${n}`
-  }
-}
 
 const isOfClock = (text: string) => /^\s*(INSERT INTO|UPDATE|DELETE FROM) test_clock/.test(text)
 
@@ -101,7 +90,7 @@ describe('[C1, B4] a change of the test clock', () => {
   test('that was left under way does not stop a deployment without a test clock', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
-    const user = userOf(tenant)
+    const user = userIn(tenant, 'DB_2')
     expect((await tenant.event('words', user, 1)).status).toBe(201)
     await inDatabase('DB_2').prepare('INSERT INTO test_clock (id, now, changing) VALUES (1, 5, 0)').run()
     const context = newContext(newInstance(), { ...env, TEST_CLOCK: 'off' }, () => undefined)
@@ -114,7 +103,7 @@ describe('[C1, B4] a change of the test clock', () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     const system = await tenant.create('/points', { key: 'xp', name: 'XP', maxPoints: null })
-    const user = userOf(tenant)
+    const user = userIn(tenant, 'DB_2')
     await tenant.event('words', user, 1)
     const commit = Promise.withResolvers<void>()
     let [isHeld, isStored] = [false, false]

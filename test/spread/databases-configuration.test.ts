@@ -2,10 +2,7 @@ import { env } from 'cloudflare:workers'
 import { describe, expect, test } from 'vitest'
 import { newInstance } from '../../src/configuration/configuration'
 import { finishChanges } from '../../src/configuration/copies'
-import { backdateJob } from '../../src/features/achievements/backdate'
 import { newContext } from '../../src/platform/context'
-import { workOf } from '../../src/time/due-work.sql.ts'
-import { everyPlace, whenBy } from '../helpers/worker/contexts'
 import { intercepted, lost } from '../helpers/worker/faulty'
 import { at, databases, newApp, newTenant, spread, type TestTenant, userIn } from '../helpers/worker/harness'
 
@@ -78,62 +75,6 @@ async function copies(tenant: TestTenant) {
 
 /** A Timekeeper that cannot be reached. */
 const TIMEKEEPER = new Proxy(env.TIMEKEEPER, { get: () => () => ({ wake: () => Promise.reject(lost()) }) })
-
-describe('[B1, A4] an achievement that counts matching events', () => {
-  test('is given by the whole log, also if the configuration changes when the first database has ended', async () => {
-    const { tenant } = await furnished()
-    const kind = await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
-    const users = ['DB', 'DB_2', 'DB_3'].map((name) => userIn(tenant, name))
-    const attributes = { kind: 'long' }
-    for (const user of users) await tenant.event('words', user, 9, { attributes })
-    const lame = tenant.through(newApp({ TIMEKEEPER }))
-    await lame.create('/achievements', {
-      key: 'ten',
-      name: 'Ten',
-      trigger: 'metric',
-      metricKey: 'words',
-      metricValue: 10,
-      eventAttributes: [{ attributeId: kind, attributeValue: 'long' }],
-      status: 'active',
-    })
-    for (const { context, list } of (await everyPlace(tenant.id)).slice(0, 2)) {
-      const work = await workOf(context.db, 'backdate')
-      const job = list.find((one) => one.kind === 'backdate')
-      if (work !== undefined) await job?.run(context, work, whenBy())
-    }
-    await lame.metric('pages')
-    for (const user of users) await lame.event('words', user, 0.5, { attributes })
-    await env.TIMEKEEPER.getByName(tenant.id).wake(tenant.id, 20)
-    for (const user of users) {
-      const { body } = await lame.event('words', user, 0.5, { attributes })
-      expect([user, at(body, 'achievements', 0, 'key')]).toEqual([user, 'ten'])
-    }
-  })
-
-  test('changes no version of the configuration when it has ended, so no isolate counts by an older one', async () => {
-    const { tenant, system } = await furnished()
-    const kind = await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
-    const lame = tenant.through(newApp({ TIMEKEEPER }))
-    await lame.create('/achievements', {
-      key: 'ten',
-      name: 'Ten',
-      trigger: 'metric',
-      metricKey: 'words',
-      metricValue: 10,
-      eventAttributes: [{ attributeId: kind, attributeValue: 'long' }],
-      status: 'active',
-    })
-    const [last] = (await everyPlace(tenant.id)).slice(-1)
-    if (last === undefined) throw new Error('there is no place')
-    const work = await workOf(last.context.db, 'backdate')
-    if (work === undefined) throw new Error('nothing is due')
-    await backdateJob.run(last.context, work, whenBy())
-    // This isolate reads the configuration of the last database.
-    expect(await pointsOf(lame, 'DB_3')).toBe(0)
-    await tenant.admin('POST', `/points/${system}/triggers`, trigger(5))
-    expect(await pointsOf(lame, 'DB_3')).toBe(5)
-  })
-})
 
 describe('[U8] the work that a change begins', () => {
   test('is forgotten when all copies have begun it, since it may name users', async () => {

@@ -4,10 +4,20 @@ import type { OperationSpec } from '../../src/api/endpoint'
 import { variables } from '../../src/platform/env'
 import { adminOperations, applicationOperations } from '../../src/worker/operations'
 import { awayAfter } from '../helpers/worker/faulty'
-import { ADMIN_KEY, at, call, newApp, newTenant, type TestTenant, toApp } from '../helpers/worker/harness'
+import {
+  ADMIN_KEY,
+  at,
+  call,
+  NOBODY,
+  newApp,
+  newTenant,
+  type TestTenant,
+  toApp,
+} from '../helpers/worker/harness'
+import { KINDS } from '../helpers/worker/kinds'
+import { world } from '../helpers/worker/world'
 
 const MIB = 1_048_576
-const NOBODY = '018f0000-0000-7000-8000-000000000000'
 
 let tenant: TestTenant
 let system: string
@@ -59,6 +69,9 @@ const pathOf = ({ surface, path }: OperationSpec) =>
 
 const ALL = [...applicationOperations, ...adminOperations]
 const WRITES = ALL.filter(({ body }) => body !== undefined)
+
+const TIMED = { type: 'time', points: 1, timeUnit: 'days', timeInterval: 1 }
+const FIELDS = { email: 'a@b.c', name: 'x', tz: 'UTC', deviceTokens: ['t'], subscribeToEmails: true }
 
 /** Sends a raw body. Expects one of the statuses, and a body with only `error`. */
 async function refused(method: string, path: string, raw: BodyInit, statuses: number[], more = {}) {
@@ -224,103 +237,33 @@ describe('bodies', () => {
 
   it('[G3] every field of every write refuses each wrong type without a 5xx', async () => {
     const wrong: unknown[] = [null, -1, 1e308, '', '\ud800', 'x'.repeat(5_000), [], {}, { toString: 5 }]
-    const items: [string, string, boolean, Record<string, unknown>][] = [
-      [
-        'POST',
-        '/v1/users',
-        false,
-        {
-          id: 'abused',
-          email: 'a@b.c',
-          name: 'x',
-          tz: 'UTC',
-          deviceTokens: ['t'],
-          subscribeToEmails: true,
-          attributes: { plan: 'x' },
-        },
-      ],
-      [
-        'POST',
-        '/v1/metrics/words/event',
-        false,
-        { user: { id: 'abused' }, value: 1, attributes: { page: 'x' } },
-      ],
-      ['POST', '/admin/v1/metrics', true, { key: 'k', name: 'x', unitType: 'number', units: 'x' }],
-      ['POST', '/admin/v1/attributes', true, { key: 'k', name: 'x', type: 'user' }],
-      [
-        'POST',
-        '/admin/v1/points',
-        true,
-        {
-          key: 'k',
-          name: 'x',
-          description: 'x',
-          badge: { url: 'x' },
-          maxPoints: 5,
-          levels: [],
-          boosts: [],
-          triggers: [],
-        },
-      ],
-      [
-        'PATCH',
-        '/admin/v1/points',
-        true,
-        { id: system, name: 'x', description: 'x', badge: { url: 'x' }, maxPoints: 5 },
-      ],
-      [
-        'POST',
-        `/admin/v1/points/${system}/levels`,
-        true,
-        { key: 'k', name: 'x', points: 1, description: 'x', badge: { url: 'x' } },
-      ],
-      [
-        'POST',
-        `/admin/v1/points/${system}/boosts`,
-        true,
-        {
-          name: 'x',
-          start: '2026-01-01',
-          end: '2026-01-01',
-          multiplier: 2,
-          rounding: 'up',
-          userId: 'ada',
-          userAttributes: [],
-        },
-      ],
-      [
-        'POST',
-        `/admin/v1/points/${system}/triggers`,
-        true,
-        {
-          type: 'time',
-          points: 1,
-          timeUnit: 'days',
-          timeInterval: 1,
-          status: 'active',
-          userAttributes: [],
-          eventAttributes: [],
-          metricId: NOBODY,
-          metricThreshold: 1,
-          achievementId: NOBODY,
-          streakLength: 1,
-          blockIfOutOfPoints: false,
-        },
-      ],
-      ['PATCH', '/admin/v1/settings', false, { controlRatio: 5, recapFrequency: 'weekly' }],
-      ['POST', '/admin/v1/application-api-keys', true, { userId: 'x' }],
-      ['POST', '/admin/v1/admin-api-keys', true, { name: 'x' }],
+    const things = await world()
+    const items: [string, string, object][] = [
+      ...Object.values(KINDS).flatMap(({ path, least, change }): [string, string, object][] => [
+        ['POST', `/admin/v1${path}`, [{ ...least('k', things), ...change(things) }]],
+        ['PATCH', `/admin/v1${path}`, [{ id: NOBODY, ...change(things) }]],
+      ]),
+      ['POST', '/admin/v1/points/xp/triggers', [{ ...TIMED, achievementId: NOBODY, streakLength: 1 }]],
+      ['POST', '/admin/v1/points', [{ key: 'k', name: 'x', levels: [], boosts: [], triggers: [] }]],
+      ['POST', '/v1/users', { ...FIELDS, id: 'abused', attributes: { plan: 'x' } }],
+      ['POST', '/v1/metrics/words/event', { user: { id: 'abused' }, value: 1, attributes: { page: 'x' } }],
+      ['PATCH', '/admin/v1/settings', { controlRatio: 5, recapFrequency: 'weekly' }],
+      ['POST', '/admin/v1/application-api-keys', [{ userId: 'x' }]],
+      ['POST', '/admin/v1/admin-api-keys', [{ name: 'x' }]],
     ]
-    for (const [method, path, isList, item] of items) {
-      for (const field of Object.keys(item)) {
-        const responses = await Promise.all(
+    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': things.tenant.id }
+    for (const [method, path, given] of items) {
+      const [item] = [given].flat()
+      for (const field of Object.keys(Object(item))) {
+        const answers = await Promise.all(
           wrong.map((value) => {
             const one = { ...item, [field]: value }
-            return call(toApp, method, path, { body: isList ? [one] : one, headers: headers() })
+            return call(toApp, method, path, { body: Array.isArray(given) ? [one] : one, headers })
           }),
         )
-        expect([path, field, responses.filter(({ status }) => status >= 500)]).toEqual([path, field, []])
-        expect([path, field, responses.some(({ status }) => status === 422)]).toEqual([path, field, true])
+        const statuses = answers.map(({ status }) => status)
+        expect([method, path, field, Math.max(...statuses) < 500]).toEqual([method, path, field, true])
+        expect([method, path, field, statuses]).toEqual([method, path, field, expect.arrayContaining([422])])
       }
     }
     expect(errors).not.toHaveBeenCalled()

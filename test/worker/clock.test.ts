@@ -3,34 +3,31 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { present } from '../helpers/time'
 import { intercepted } from '../helpers/worker/faulty'
 import {
-  ADMIN_KEY,
+  account,
   at,
   call,
   countedD1,
   everything,
   expectBetween,
+  list,
   newApp,
   newTenant,
+  pick,
   type TestTenant,
   toApp,
   untilTheClockMoves,
 } from '../helpers/worker/harness'
+import { filter, world } from '../helpers/worker/world'
 
 /** The whole database has one test clock, so each test returns to real time at its end. */
-const headersOf = (tenant: TestTenant) => ({ 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id })
 const clock = (tenant: TestTenant, method: string, body?: unknown) =>
-  call(tenant.send, method, '/admin/v1/test-clock', { body, headers: headersOf(tenant) })
+  tenant.admin(method, '/test-clock', body)
 const move = async (tenant: TestTenant, now: string) => {
   const answer = await clock(tenant, 'PUT', { now })
   expect([answer.status, at(answer.body, 'now')]).toEqual([200, new Date(now).toISOString()])
 }
 
-afterEach(async () => {
-  await clock(await newTenant(), 'DELETE')
-})
-
-const list = (body: unknown): unknown[] => [body].flat()
-const pick = (rows: unknown, field: string) => list(rows).map((row) => at(row, field))
+afterEach(() => account('DELETE', '/test-clock'))
 
 const iso = (ms: number) => new Date(ms).toISOString()
 
@@ -44,34 +41,29 @@ function interposed(after: (sql: string) => Promise<void>): D1Database {
 }
 
 async function setup() {
-  const tenant = await newTenant()
-  const words = await tenant.metric('words')
-  const system = await tenant.create('/points', {
-    key: 'xp',
-    name: 'XP',
-    triggers: [{ type: 'metric', points: 10, status: 'active', metricId: words, metricThreshold: 1 }],
-  })
-  return { tenant, words, system, path: `/points/${system}` }
+  const { tenant, words, ...things } = await world()
+  const trigger = { type: 'metric', points: 10, status: 'active', metricId: words, metricThreshold: 1 }
+  await tenant.create('/points/xp/triggers', trigger)
+  return { ...things, tenant, words }
 }
 
-const summary = async (
+/** The summary of ada's or another user's events, by metric or points. */
+async function summary(
   tenant: TestTenant,
   user: string,
   kind: string,
   from: string,
   to: string,
-  aggregation = 'daily',
-) =>
-  list(
-    (
-      await tenant.app(
-        'GET',
-        `/users/${user}/${kind}/event-summary?aggregation=${aggregation}&startDate=${from}&endDate=${to}`,
-      )
-    ).body,
-  )
-    .filter((row) => at(row, 'change') !== 0)
-    .map((row) => [at(row, 'date'), at(row, 'change'), at(row, 'total')])
+  by = 'daily',
+) {
+  const query = `aggregation=${by}&startDate=${from}&endDate=${to}`
+  const { body } = await tenant.app('GET', `/users/${user}/${kind}/event-summary?${query}`)
+  return list(body).map((row) => [at(row, 'date'), at(row, 'change'), at(row, 'total')])
+}
+
+/** The same without the dates on which nothing happened. */
+const changes = async (...asked: Parameters<typeof summary>) =>
+  (await summary(...asked)).filter(([, change]) => change !== 0)
 
 /** Expects a time in a response to be the time of the request, by the machine's clock. */
 async function expectRealTime(ask: () => Promise<unknown>): Promise<void> {
@@ -85,8 +77,8 @@ describe('[C1] the test clock', () => {
     const tenant = await newTenant()
     const other = tenant.through(newApp())
     await expectRealTime(async () => at((await clock(tenant, 'GET')).body, 'now'))
-    await move(tenant, `2027-03-10T12:00:00Z`)
-    const now = `2027-03-10T12:00:00.000Z`
+    await move(tenant, '2027-03-10T12:00:00Z')
+    const now = '2027-03-10T12:00:00.000Z'
     const dateIn = async () => Date.parse((await tenant.app('GET', '/points')).headers.get('date') ?? '')
     // A request can take some seconds, if the machine is busy.
     expectBetween(Date.parse(now), await dateIn(), Date.parse(now) + 60_000)
@@ -100,15 +92,15 @@ describe('[C1] the test clock', () => {
     await untilTheClockMoves()
     expect((await clock(other, 'GET')).body).toEqual({ now })
     expect((await clock(other, 'PUT', { now })).body).toEqual({ now })
-    await move(other, `2027-03-10T14:00:00.001+02:00`)
-    expect((await clock(tenant, 'GET')).body).toEqual({ now: `2027-03-10T12:00:00.001Z` })
+    await move(other, '2027-03-10T14:00:00.001+02:00')
+    expect((await clock(tenant, 'GET')).body).toEqual({ now: '2027-03-10T12:00:00.001Z' })
     await expectRealTime(async () => at((await clock(tenant, 'DELETE')).body, 'now'))
     await expectRealTime(async () => at((await clock(other, 'GET')).body, 'now'))
   })
 
   it('[C1] the Date of an event is the time of the test clock, and an answer before the clock is read has none', async () => {
     const { tenant } = await setup()
-    const now = `2027-03-10T12:00:00.000Z`
+    const now = '2027-03-10T12:00:00.000Z'
     await move(tenant, now)
     const date = new Date(now).toUTCString()
     const event = { user: { id: 'ada' }, value: 1 }
@@ -133,17 +125,17 @@ describe('[C1] the test clock', () => {
 
   it('[C1] answers 422 to a move back, over 400 days ahead, or to no ISO timestamp with an offset, and moves nothing', async () => {
     const tenant = await newTenant()
-    await move(tenant, `2027-03-10T12:00:00Z`)
+    await move(tenant, '2027-03-10T12:00:00Z')
     const start = Date.UTC(2027, 2, 10, 12)
     for (const now of [
       iso(start - 1),
       iso(start + 400 * 86_400_000 + 1),
       '2000-01-01T00:00:00Z',
-      `2027-03-11`,
-      `2027-03-11T12:00:00`,
-      `2027-03-32T12:00:00Z`,
-      `2027-04-31T12:00:00Z`,
-      `2027-03-11T25:00:00Z`,
+      '2027-03-11',
+      '2027-03-11T12:00:00',
+      '2027-03-32T12:00:00Z',
+      '2027-04-31T12:00:00Z',
+      '2027-03-11T25:00:00Z',
       `Thu, 11 Mar 2027 12:00:00 Z`,
       'now',
       '',
@@ -163,18 +155,18 @@ describe('[C1] the test clock', () => {
   it('[C1] advances by an ISO 8601 duration, counted in UTC from the current time of the clock', async () => {
     const tenant = await newTenant()
     // 2028 is a leap year.
-    await move(tenant, `2027-01-31T12:00:00Z`)
+    await move(tenant, '2027-01-31T12:00:00Z')
     for (const [advance, now] of [
-      ['P1M', `2027-02-28T12:00:00.000Z`],
-      ['P1D', `2027-03-01T12:00:00.000Z`],
-      ['P1Y', `2028-03-01T12:00:00.000Z`],
-      ['P2W', `2028-03-15T12:00:00.000Z`],
-      ['PT36H', `2028-03-17T00:00:00.000Z`],
-      ['P1M2DT3H4M5S', `2028-04-19T03:04:05.000Z`],
-      ['PT1.5H', `2028-04-19T04:34:05.000Z`],
-      ['PT0,25S', `2028-04-19T04:34:05.250Z`],
-      ['PT0.0009S', `2028-04-19T04:34:05.250Z`],
-      ['PT0S', `2028-04-19T04:34:05.250Z`],
+      ['P1M', '2027-02-28T12:00:00.000Z'],
+      ['P1D', '2027-03-01T12:00:00.000Z'],
+      ['P1Y', '2028-03-01T12:00:00.000Z'],
+      ['P2W', '2028-03-15T12:00:00.000Z'],
+      ['PT36H', '2028-03-17T00:00:00.000Z'],
+      ['P1M2DT3H4M5S', '2028-04-19T03:04:05.000Z'],
+      ['PT1.5H', '2028-04-19T04:34:05.000Z'],
+      ['PT0,25S', '2028-04-19T04:34:05.250Z'],
+      ['PT0.0009S', '2028-04-19T04:34:05.250Z'],
+      ['PT0S', '2028-04-19T04:34:05.250Z'],
       ['P400D', new Date(Date.UTC(2028, 3, 19 + 400, 4, 34, 5, 250)).toISOString()],
     ]) {
       const { status, body } = await clock(tenant, 'PUT', { advance })
@@ -202,7 +194,7 @@ describe('[C1] the test clock', () => {
 
   it('[C1] a duration counts from the new time if another call has moved or removed the clock', async () => {
     const tenant = await newTenant()
-    await move(tenant, `2027-03-10T12:00:00Z`)
+    await move(tenant, '2027-03-10T12:00:00Z')
     // After each read of the clock, the statement of another call runs, at most `times` times.
     const meanwhile = (statement: string, times: number) => {
       let left = times
@@ -215,7 +207,7 @@ describe('[C1] the test clock', () => {
     }
     const moved = meanwhile('UPDATE test_clock SET now = now + 60000', 5)
     const { body } = await clock(moved, 'PUT', { advance: 'P1D' })
-    expect(body).toEqual({ now: `2027-03-11T12:05:00.000Z` })
+    expect(body).toEqual({ now: '2027-03-11T12:05:00.000Z' })
 
     const before = present()
     const removed = await clock(meanwhile('DELETE FROM test_clock', 1), 'PUT', { advance: 'P1D' })
@@ -237,8 +229,8 @@ describe('[C1] the test clock', () => {
 
   it('[C1] answers 422 to no duration, one that is negative or over 400 days, or both fields, and moves nothing', async () => {
     const tenant = await newTenant()
-    await move(tenant, `2027-03-10T12:00:00Z`)
-    const now = `2027-03-10T12:00:00.000Z`
+    await move(tenant, '2027-03-10T12:00:00Z')
+    const now = '2027-03-10T12:00:00.000Z'
     const shape = 'advance: must be an ISO 8601 duration, such as P1D or PT1H30M'
     const tooFar = 'advance: must be at most 400 days ahead'
     const tooLong = 'advance: must be at most 400 days. Move in smaller steps.'
@@ -276,12 +268,12 @@ describe('[C1] the test clock', () => {
 
   it('[C1] with TEST_CLOCK off, its paths are 404, and a clock that is still set has no effect', async () => {
     const { tenant } = await setup()
-    await move(tenant, `2027-03-10T12:00:00Z`)
+    await move(tenant, '2027-03-10T12:00:00Z')
     const off = tenant.through(newApp({ TEST_CLOCK: 'off' }))
     for (const [method, body] of [
       ['GET', undefined],
       ['DELETE', undefined],
-      ['PUT', { now: `2027-03-11T12:00:00Z` }],
+      ['PUT', { now: '2027-03-11T12:00:00Z' }],
       ['PUT', {}],
     ] as const) {
       expect([method, (await clock(off, method, body)).status]).toEqual([method, 404])
@@ -296,7 +288,7 @@ describe('[C1] the test clock', () => {
 
   it('uses 2 D1 batches for a warm event, also with a set clock', async () => {
     const { tenant } = await setup()
-    await move(tenant, `2027-03-10T12:00:00Z`)
+    await move(tenant, '2027-03-10T12:00:00Z')
     const key = await tenant.key('ada')
     const { DB, count } = countedD1()
     const where = tenant.through(newApp({ DB }))
@@ -308,8 +300,8 @@ describe('[C1] the test clock', () => {
   })
 
   it('[G7, P13] keeps the order of creation while the clock does not move', async () => {
-    const { tenant, path, words } = await setup()
-    await move(tenant, `2027-03-10T12:00:00Z`)
+    const { tenant, words } = await setup()
+    await move(tenant, '2027-03-10T12:00:00Z')
     const keys = Array.from({ length: 30 }, (_, n) => `k${n}`)
     await tenant.admin(
       'POST',
@@ -317,10 +309,10 @@ describe('[C1] the test clock', () => {
       keys.slice(0, 15).map((key) => ({ key, name: key })),
     )
     for (const key of keys.slice(15)) await tenant.metric(key)
-    expect(pick((await tenant.admin('GET', '/metrics?limit=100')).body, 'key')).toEqual(['words', ...keys])
+    expect(pick((await tenant.admin('GET', '/metrics?limit=100&skip=2')).body, 'key')).toEqual(keys)
     const { body } = await tenant.admin(
       'POST',
-      `${path}/triggers`,
+      '/points/xp/triggers',
       Array.from({ length: 20 }, (_, n) => ({
         type: 'metric',
         points: n + 1,
@@ -343,34 +335,34 @@ describe('[C1] the test clock', () => {
 describe("[E8] an event's local date", () => {
   it("[E8] does not change when the user's zone changes, for events and awards", async () => {
     const { tenant } = await setup()
-    await move(tenant, `2027-03-10T12:00:00Z`)
+    await move(tenant, '2027-03-10T12:00:00Z')
     await tenant.event('words', { id: 'ada', tz: 'Pacific/Kiritimati' }, 1)
     await tenant.event('words', { id: 'ada', tz: 'Etc/GMT+12' }, 2)
     await tenant.event('words', { id: 'ada', tz: null }, 4)
-    await move(tenant, `2027-03-10T23:00:00Z`)
+    await move(tenant, '2027-03-10T23:00:00Z')
     await tenant.event('words', 'ada', 8)
     await tenant.app('PUT', '/users/ada', { tz: 'Pacific/Kiritimati' })
     for (const [kind, by] of [
       ['metrics/words', 1],
       ['points/xp', 10],
     ] as const) {
-      expect(await summary(tenant, 'ada', kind, `2027-03-08`, `2027-03-12`)).toEqual([
+      expect(await changes(tenant, 'ada', kind, '2027-03-08', '2027-03-12')).toEqual([
         // 2 has 00:00 on the 10th at UTC−12, 1 has 02:00 on the 11th at UTC+14.
-        [`2027-03-10`, 14 * by, 14 * by],
-        [`2027-03-11`, 1 * by, 15 * by],
+        ['2027-03-10', 14 * by, 14 * by],
+        ['2027-03-11', 1 * by, 15 * by],
       ])
     }
     await tenant.event('words', 'ada', 16)
     await tenant.app('PUT', '/users/ada', { tz: 'UTC' })
-    expect(await summary(tenant, 'ada', 'metrics/words', `2027-03-08`, `2027-03-12`)).toEqual([
-      [`2027-03-10`, 14, 14],
-      [`2027-03-11`, 17, 31],
+    expect(await changes(tenant, 'ada', 'metrics/words', '2027-03-08', '2027-03-12')).toEqual([
+      ['2027-03-10', 14, 14],
+      ['2027-03-11', 17, 31],
     ])
   })
 
   it('[E8] is correct around midnight in zones with odd offsets', async () => {
     const { tenant } = await setup()
-    await move(tenant, `2027-03-10T12:00:00Z`)
+    await move(tenant, '2027-03-10T12:00:00Z')
     // Minutes ahead of UTC on 21 April.
     const offsets = {
       'Pacific/Kiritimati': 840,
@@ -383,7 +375,7 @@ describe("[E8] an event's local date", () => {
         [-1, 0].map((ms) => ({
           tz,
           at: Date.UTC(2027, 3, 21) - minutes * 60_000 + ms,
-          date: ms < 0 ? `2027-04-20` : `2027-04-21`,
+          date: ms < 0 ? '2027-04-20' : '2027-04-21',
         })),
       )
       .sort((a, b) => a.at - b.at)
@@ -393,14 +385,8 @@ describe("[E8] an event's local date", () => {
       const { body } = await tenant.event('words', { id, tz }, 1)
       expect(at(body, 'points', 'xp', 'awards', 0, 'date')).toBe(new Date(moment).toISOString())
       for (const kind of ['metrics/words', 'points/xp']) {
-        const rows = await summary(tenant, encodeURIComponent(id), kind, `2027-04-18`, `2027-04-23`)
-        expect([
-          tz,
-          pick(
-            rows.map(([first]) => ({ first })),
-            'first',
-          ),
-        ]).toEqual([tz, [date]])
+        const rows = await changes(tenant, encodeURIComponent(id), kind, '2027-04-18', '2027-04-23')
+        expect([tz, rows.map(([first]) => first)]).toEqual([tz, [date]])
       }
     }
   })
@@ -420,7 +406,7 @@ describe("[E8] an event's local date", () => {
     for (const [n, [moment, day]] of cases.entries()) {
       await move(tenant, new Date(moment).toISOString())
       await tenant.event('words', { id: `n${n}`, tz: 'America/New_York' }, 1)
-      const rows = await summary(tenant, `n${n}`, 'metrics/words', `2027-03-01`, `2027-03-20`)
+      const rows = await changes(tenant, `n${n}`, 'metrics/words', '2027-03-01', '2027-03-20')
       expect(rows).toEqual([[`2027-03-${String(day).padStart(2, '0')}`, 1, 1]])
     }
   })
@@ -443,15 +429,8 @@ describe('[P12] event summaries over time', () => {
       await move(tenant, `${iso(date)}T23:59:59.999Z`)
       await tenant.event('words', 'ada', value)
     }
-    const rows = async (aggregation: string, from: Date, to: Date) =>
-      list(
-        (
-          await tenant.app(
-            'GET',
-            `/users/ada/metrics/words/event-summary?aggregation=${aggregation}&startDate=${iso(from)}&endDate=${iso(to)}`,
-          )
-        ).body,
-      ).map((row) => [at(row, 'date'), at(row, 'change'), at(row, 'total')])
+    const rows = (by: string, from: Date, to: Date) =>
+      summary(tenant, 'ada', 'metrics/words', iso(from), iso(to), by)
     expect(await rows('weekly', day(monday + 3), day(monday + 25))).toEqual([
       [iso(day(monday)), 3.5, 3.5],
       [iso(day(monday + 7)), 4, 7.5],
@@ -459,7 +438,7 @@ describe('[P12] event summaries over time', () => {
       [iso(day(monday + 21)), -8, -0.5],
     ])
     const months = await rows('monthly', day(31), new Date(Date.UTC(2027, 5, 1)))
-    expect(months.map(([date]) => date)).toEqual([`2027-03-01`, `2027-04-01`, `2027-05-01`, `2027-06-01`])
+    expect(months.map(([date]) => date)).toEqual(['2027-03-01', '2027-04-01', '2027-05-01', '2027-06-01'])
     expect(months.map(([, , total]) => total).slice(2)).toEqual([15.5, 15.5])
     expect(months.map(([, change]) => Number(change)).reduce((a, b) => a + b, 0)).toBe(15.5)
     expect(await rows('daily', day(monday + 6), day(monday + 8))).toEqual([
@@ -473,11 +452,11 @@ describe('[P12] event summaries over time', () => {
 
 describe('[P5] the status of boosts', () => {
   it('[P5] is scheduled until the start begins in the first zone, and finished when the end is over in the last zone', async () => {
-    const { tenant, path } = await setup()
-    const boost = { name: 'B', start: `2027-03-10`, end: `2027-03-11`, multiplier: 2 }
-    const id = await tenant.create(`${path}/boosts`, boost)
+    const { tenant } = await setup()
+    const boost = { name: 'B', start: '2027-03-10', end: '2027-03-11', multiplier: 2 }
+    const id = await tenant.create('/points/xp/boosts', boost)
     const status = async () => {
-      const admin = at((await tenant.admin('GET', `${path}/boosts/${id}`)).body, 'status')
+      const admin = at((await tenant.admin('GET', `/points/xp/boosts/${id}`)).body, 'status')
       const [listed] = list((await tenant.app('GET', '/points/xp/boosts?includeFinished=true')).body)
       expect(at(listed, 'status')).toBe(admin)
       expect(list((await tenant.app('GET', '/points/xp/boosts')).body)).toHaveLength(
@@ -486,10 +465,10 @@ describe('[P5] the status of boosts', () => {
       return admin
     }
     for (const [now, expected] of [
-      [`2027-03-09T09:59:59.999Z`, 'scheduled'],
-      [`2027-03-09T10:00:00Z`, 'active'],
-      [`2027-03-12T11:59:59.999Z`, 'active'],
-      [`2027-03-12T12:00:00Z`, 'finished'],
+      ['2027-03-09T09:59:59.999Z', 'scheduled'],
+      ['2027-03-09T10:00:00Z', 'active'],
+      ['2027-03-12T11:59:59.999Z', 'active'],
+      ['2027-03-12T12:00:00Z', 'finished'],
     ] as const) {
       await move(tenant, now)
       expect([now, await status()]).toEqual([now, expected])
@@ -497,20 +476,20 @@ describe('[P5] the status of boosts', () => {
   })
 
   it("[P5] a boost of one user follows that user's midnights, in its status and in awards", async () => {
-    const { tenant, path } = await setup()
-    await move(tenant, `2027-03-09T00:00:00Z`)
+    const { tenant } = await setup()
+    await move(tenant, '2027-03-09T00:00:00Z')
     await tenant.app('PUT', '/users/ada', { tz: 'Asia/Kathmandu' })
-    const own = { name: 'B', start: `2027-03-10`, end: `2027-03-10`, multiplier: 2, userId: 'ada' }
-    const id = await tenant.create(`${path}/boosts`, own)
+    const own = { name: 'B', start: '2027-03-10', end: '2027-03-10', multiplier: 2, userId: 'ada' }
+    const id = await tenant.create('/points/xp/boosts', own)
     let total = 0
     for (const [now, status, added] of [
-      [`2027-03-09T18:14:59.999Z`, 'scheduled', 10],
-      [`2027-03-09T18:15:00Z`, 'active', 20],
-      [`2027-03-10T18:14:59.999Z`, 'active', 20],
-      [`2027-03-10T18:15:00Z`, 'finished', 10],
+      ['2027-03-09T18:14:59.999Z', 'scheduled', 10],
+      ['2027-03-09T18:15:00Z', 'active', 20],
+      ['2027-03-10T18:14:59.999Z', 'active', 20],
+      ['2027-03-10T18:15:00Z', 'finished', 10],
     ] as const) {
       await move(tenant, now)
-      expect([now, at((await tenant.admin('GET', `${path}/boosts/${id}`)).body, 'status')]).toEqual([
+      expect([now, at((await tenant.admin('GET', `/points/xp/boosts/${id}`)).body, 'status')]).toEqual([
         now,
         status,
       ])
@@ -525,26 +504,20 @@ describe('[P5] the status of boosts', () => {
     }
     // In a zone further west, it is that date again.
     await tenant.app('PUT', '/users/ada', { tz: 'Etc/GMT+12' })
-    expect(at((await tenant.admin('GET', `${path}/boosts/${id}`)).body, 'status')).toBe('active')
+    expect(at((await tenant.admin('GET', `/points/xp/boosts/${id}`)).body, 'status')).toBe('active')
     expect(at((await tenant.event('words', 'ada', 1)).body, 'points', 'xp', 'added')).toBe(20)
   })
 
   it('[G9] allows deleting an attribute of a boost after the boost is finished', async () => {
-    const { tenant, path } = await setup()
-    const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
-    await tenant.create(`${path}/boosts`, {
-      name: 'B',
-      start: `2027-03-10`,
-      end: `2027-03-10`,
-      multiplier: 2,
-      userAttributes: [{ attributeId: plan, attributeValue: 'x' }],
-    })
+    const { tenant, plan } = await setup()
+    const boost = { name: 'B', start: '2027-03-10', end: '2027-03-10', multiplier: 2 }
+    await tenant.create('/points/xp/boosts', { ...boost, userAttributes: filter(plan) })
     const remove = async () =>
       list(at((await tenant.admin('DELETE', `/attributes?ids=${plan}`)).body, 'deleted')).length
     expect(await remove()).toBe(0)
-    await move(tenant, `2027-03-11T11:59:59.999Z`)
+    await move(tenant, '2027-03-11T11:59:59.999Z')
     expect(await remove()).toBe(0)
-    await move(tenant, `2027-03-11T12:00:00Z`)
+    await move(tenant, '2027-03-11T12:00:00Z')
     expect(await remove()).toBe(1)
   })
 })
@@ -552,24 +525,24 @@ describe('[P5] the status of boosts', () => {
 describe('users and the clock', () => {
   it('[U3] `updated` is the time of the change by the clock, in responses of writes and reads', async () => {
     const { tenant } = await setup()
-    await move(tenant, `2027-03-10T12:00:00Z`)
-    await tenant.app('PUT', '/users/ada', { name: 'Ada' })
-    await move(tenant, `2027-03-11T12:00:00Z`)
-    await tenant.event('words', { id: 'ada', name: 'Ada' }, 1)
-    expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({
-      created: `2027-03-10T12:00:00.000Z`,
-      updated: `2027-03-10T12:00:00.000Z`,
+    await move(tenant, '2027-03-10T12:00:00Z')
+    await tenant.app('PUT', '/users/eve', { name: 'Ada' })
+    await move(tenant, '2027-03-11T12:00:00Z')
+    await tenant.event('words', { id: 'eve', name: 'Ada' }, 1)
+    expect((await tenant.app('GET', '/users/eve')).body).toMatchObject({
+      created: '2027-03-10T12:00:00.000Z',
+      updated: '2027-03-10T12:00:00.000Z',
     })
-    await tenant.event('words', { id: 'ada', name: 'A' }, 1)
-    expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({
-      created: `2027-03-10T12:00:00.000Z`,
-      updated: `2027-03-11T12:00:00.000Z`,
+    await tenant.event('words', { id: 'eve', name: 'A' }, 1)
+    expect((await tenant.app('GET', '/users/eve')).body).toMatchObject({
+      created: '2027-03-10T12:00:00.000Z',
+      updated: '2027-03-11T12:00:00.000Z',
     })
   })
 
   it('[C1] data from the future does no harm after the clock is removed', async () => {
     const { tenant } = await setup()
-    await move(tenant, `2027-03-10T12:00:00Z`)
+    await move(tenant, '2027-03-10T12:00:00Z')
     await tenant.event('words', 'ada', 1)
     await clock(tenant, 'DELETE')
     expect((await tenant.event('words', 'ada', 1)).body).toMatchObject({
@@ -590,7 +563,7 @@ describe('users and the clock', () => {
     const wake = () => env.TIMEKEEPER.getByName(tenant.id).wake(tenant.id, 20)
     // The next upkeep is that of the next full hour. The move does it.
     await wake()
-    await move(tenant, `2027-03-10T12:00:00Z`)
+    await move(tenant, '2027-03-10T12:00:00Z')
     await clock(tenant, 'DELETE')
     const returned = present()
     await wake()

@@ -5,6 +5,7 @@ import { unsubscribeToken } from '../../src/features/notifications/unsubscribe.r
 import { awayAfter } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
+  account,
   at,
   call,
   everything,
@@ -14,6 +15,8 @@ import {
   type TestTenant,
   toApp,
 } from '../helpers/worker/harness'
+import { KINDS } from '../helpers/worker/kinds'
+import { world } from '../helpers/worker/world'
 
 /**
  * Attempts of an attacker with bodies, templates and links, by topic. `security.test.ts` has keys, hosts and
@@ -163,23 +166,17 @@ describe('mass assignment', () => {
   })
 
   it('[G3] created configuration has ids, times, tenants and secrets that Laurel chose', async () => {
+    const things = await world()
     const items: [string, object][] = [
-      ['/metrics', { key: 'm', name: 'M' }],
-      ['/attributes', { key: 'a', name: 'A', type: 'user' }],
-      ['/achievements', { key: 'c', name: 'C', trigger: 'api' }],
-      ['/webhooks', { url: 'https://example.com/', events: ['*'] }],
-      ['/notifications/templates', { type: 'recap', channel: 'push', title: 'T', body: 'B' }],
+      ...Object.values(KINDS).map(({ path, least }, n): [string, object] => [path, least(`k${n}`, things)]),
       ['/application-api-keys', { userId: 'mass' }],
       ['/admin-api-keys', { name: 'K' }],
     ]
     const { metrics: _metrics, points: _points, ...more } = SECRET_FIELDS
     for (const [path, item] of items) {
-      const { status, body } = await tenant.admin('POST', path, [{ ...more, ...item }])
-      expect([path, status]).toEqual([path, 201])
-      expect([path, JSON.stringify(body)]).toEqual([
-        path,
-        expect.not.stringMatching(/forged|beef|evil|2000-01-01/),
-      ])
+      const { status, body } = await things.tenant.admin('POST', path, [{ ...more, ...item }])
+      const clean = expect.not.stringMatching(/forged|beef|evil|2000-01-01/)
+      expect([path, status, JSON.stringify(at(body, 'created'))]).toEqual([path, 201, clean])
     }
     const made = await tenant.admin('POST', '/application-api-keys', [
       { ...more, userId: 'mass', kind: 'admin' },
@@ -188,9 +185,8 @@ describe('mass assignment', () => {
     expect((await call(toApp, 'GET', '/admin/v1/metrics', { headers: { 'x-api-key': own } })).status).toBe(
       403,
     )
-    const headers = { 'x-api-key': ADMIN_KEY }
-    const body = [{ ...more, status: 'archived', customerId: `c-${tenant.id}`, name: 'T' }]
-    const answer = await call(toApp, 'POST', '/admin/v1/tenants', { body, headers })
+    const item = { ...more, status: 'archived', customerId: `c-${tenant.id}`, name: 'T' }
+    const answer = await account('POST', '/tenants', [item])
     expect(at(answer.body, 'created', 0)).toMatchObject({ status: 'active', customerId: `c-${tenant.id}` })
     expect(await forged()).toBeNull()
   })
@@ -393,8 +389,7 @@ describe('unsubscribe link forgery', () => {
     // A valid signature for another id than the user's own: the link is accepted, and does nothing.
     expect(await post(await unsubscribeToken(secret, { tenantId: mine.id, iid, userId: 'bob' }))).toBe(200)
     expect(await stored()).toEqual(before)
-    const headers = { 'x-api-key': ADMIN_KEY }
-    await call(toApp, 'DELETE', `/admin/v1/tenants?ids=${mine.id}`, { headers })
+    await account('DELETE', `/tenants?ids=${mine.id}`)
     expect(await post(signed)).toBe(404)
   })
 })
