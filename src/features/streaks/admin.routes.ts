@@ -90,34 +90,22 @@ const MOST_OFF = 20
 /** In all zones, midnight is at a quarter of an hour. */
 const QUARTER = 15 * MINUTE
 
-async function readStreakSettings(scope: Scope) {
-  const config = await configurationOf(scope)
-  return answer(config, config.streaks)
-}
-
 function answer(
   { metrics }: Pick<Configuration, 'metrics'>,
   settings: StreakSettings,
 ): z.infer<typeof StreakSettingsResponse> {
-  const { enabled, frequency, evaluationMode, personalisation } = settings
-  const { freezes } = settings
+  const { enabled, frequency, evaluationMode, personalisation, freezes } = settings
   return {
-    enabled,
-    frequency,
+    ...{ enabled, frequency, evaluationMode, personalisation },
     metrics: settings.metrics.flatMap(({ metricId, threshold }) => {
       const metric = metrics.find(({ id }) => id === metricId)
       return metric === undefined ? [] : [{ key: metric.key, threshold: fromMicros(micros(threshold)) }]
     }),
-    evaluationMode,
-    personalisation,
-    freezes: freezes && {
-      initial: freezes.initial,
-      max: freezes.max,
-      autoEarnInterval: freezes.autoEarnInterval,
-      autoEarnAmount: freezes.autoEarnAmount,
-    },
+    freezes: freezes && withoutSince(freezes),
   }
 }
+
+const withoutSince = ({ since: _since, ...freezes }: FreezeSettings) => freezes
 
 /**
  * Changes the passed settings (S1). A walk updates all users in the background: their deadlines, their
@@ -159,10 +147,7 @@ function changed(config: Configuration, change: Update, now: Instant): StreakSet
     const metric = metricByKey(config, key)
     return metric === undefined ? [] : [{ metricId: metric.id, threshold }]
   })
-  const enabled = change.enabled ?? before.enabled
-  const frequency = change.frequency ?? before.frequency
-  const freezes =
-    change.freezes === undefined ? before.freezes : freezesAfter(before.freezes, change.freezes, now)
+  const { enabled = before.enabled, frequency = before.frequency } = change
   const goal = {
     metrics: metrics ?? before.metrics,
     evaluationMode: change.evaluationMode ?? before.evaluationMode,
@@ -176,7 +161,7 @@ function changed(config: Configuration, change: Update, now: Instant): StreakSet
     epoch: before.epoch + (frequency === before.frequency ? 0 : 1),
     ...goal,
     goalSince: isSameGoal ? before.goalSince : now,
-    freezes,
+    freezes: freezesAfter(before.freezes, change.freezes, now),
   }
 }
 
@@ -204,27 +189,26 @@ function offAfter({ enabled: was, off }: StreakSettings, enabled: boolean, now: 
 const hasMidnight = ({ from, to }: StreakSettings['off'][number]) =>
   to === null || Math.floor(from / QUARTER) < Math.floor(to / QUARTER)
 
+/** Freezes are earned by these settings. */
+const EARNING = ['max', 'autoEarnInterval', 'autoEarnAmount'] as const
+
 /** The freeze settings after a change. Changed rules for earning apply from now on. */
 function freezesAfter(
   before: FreezeSettings | null,
-  change: Partial<NonNullable<Update['freezes']>> | null,
+  change: Partial<NonNullable<Update['freezes']>> | null | undefined,
   now: Instant,
 ): FreezeSettings | null {
-  if (change === null) return null
+  if (!change) return change === null ? null : before
   const present = before ?? { ...DEFAULT_FREEZES, since: now }
-  const { autoEarnInterval } = change
-  const interval = autoEarnInterval === undefined ? present.autoEarnInterval : autoEarnInterval
-  const max = change.max ?? present.max
-  const autoEarnAmount = change.autoEarnAmount ?? present.autoEarnAmount
-  const isSame =
-    interval === present.autoEarnInterval && max === present.max && autoEarnAmount === present.autoEarnAmount
-  return {
-    initial: change.initial ?? present.initial,
-    max,
-    autoEarnInterval: interval,
-    autoEarnAmount,
-    since: isSame ? present.since : now,
-  }
+  const {
+    initial = present.initial,
+    max = present.max,
+    autoEarnInterval = present.autoEarnInterval,
+    autoEarnAmount = present.autoEarnAmount,
+  } = change
+  const after = { initial, max, autoEarnInterval, autoEarnAmount, since: present.since }
+  const isSame = EARNING.every((field) => after[field] === present[field])
+  return isSame ? after : { ...after, since: now }
 }
 
 const NONE = 'Nothing was changed. The issues say why.'
@@ -243,7 +227,10 @@ export const streakAdminEndpoints = [
       summary: 'Get the streak settings',
       responses: { 200: { description: 'The settings.', body: StreakSettingsResponse } },
     },
-    async (scope) => ok(await readStreakSettings(scope)),
+    async (scope) => {
+      const config = await configurationOf(scope)
+      return ok(answer(config, config.streaks))
+    },
   ),
   endpoint(
     'PATCH /streaks/settings',

@@ -27,7 +27,7 @@ import {
   withoutPause,
   withPause,
 } from '../../rules/streaks/freezes-pauses-restores.rules'
-import type { Pause, StreakState } from '../../rules/streaks/streak-state.rules'
+import type { Pause } from '../../rules/streaks/streak-state.rules'
 import {
   deletePauses,
   findPauses,
@@ -121,53 +121,49 @@ export const userWarning = (idField: 'userId' | 'id') => (field: UnknownField, j
   }
 }
 
-/** All issues, in the order of the request, with those of the items that a lost database missed. */
-const allIssues = <I>(
-  issues: readonly UserIssue[],
-  missed: readonly Placed<I>[],
-  userIdOf: (item: I) => string,
-): UserIssue[] =>
-  [...issues, ...missed.map(({ index, item }) => issue(index, userIdOf(item), USER_MISSED))].toSorted(
-    (a, b) => (a.index ?? 0) - (b.index ?? 0),
-  )
-
 type At<T> = { index: number; value: T }
+type Answer<T> = { done: readonly At<T>[]; issues: readonly UserIssue[] }
 
-const inOrder = <T>(parts: readonly At<T>[]): T[] =>
-  parts.toSorted((a, b) => a.index - b.index).map(({ value }) => value)
+/** The answers of all databases in the order of the request, with issues of the items that a lost one missed. */
+function allAnswers<I, T>(
+  { done, missed }: { done: readonly Answer<T>[]; missed: readonly Placed<I>[] },
+  userIdOf: (item: I) => string,
+): { done: T[]; issues: UserIssue[] } {
+  const lost = missed.map(({ index, item }) => issue(index, userIdOf(item), USER_MISSED))
+  const all = [...done.flatMap(({ issues }) => issues), ...lost]
+  return {
+    done: inOrder(done.flatMap((answer) => answer.done)).map(({ value }) => value),
+    issues: inOrder(all),
+  }
+}
+
+const inOrder = <T extends { index?: number | undefined }>(parts: readonly T[]): T[] =>
+  parts.toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0))
+
+const userIdOf = ({ userId }: { userId: string }) => userId
 
 /** Grants one streak freeze for each item. At the maximum, grants none and warns (S7). */
 export async function grantFreezes(
   scope: Scope,
   { freezes }: z.output<typeof CreateStreakFreezesRequest>,
 ): Promise<{ granted: number; issues: UserIssue[] }> {
-  const idOf = ({ userId }: { userId: string }) => userId
-  const { done, missed } = await changeStreaks(scope, freezes, idOf, (found, items) => {
+  const changed = await changeStreaks(scope, freezes, userIdOf, (found, items) => {
     const had = new Map([...found].map(([id, { streak }]) => [id, streak.freezes]))
-    const issues: UserIssue[] = []
-    for (const {
+    const results = items.map(({ index, item: { userId } }) => ({
       index,
-      item: { userId },
-    } of items) {
-      const open = found.get(userId)
-      const problem =
-        open === undefined
-          ? issue(index, userId, UNKNOWN_USER)
-          : open.terms.freezes === null
-            ? issue(index, userId, 'Streak freezes are off. Switch them on in the streak settings first.')
-            : grant(open, index)
-      if (problem !== null) issues.push(problem)
+      value: userId,
+      problem: grant(found.get(userId), userId, index),
+    }))
+    return {
+      result: {
+        done: results.filter(({ problem }) => problem === null),
+        issues: results.flatMap(({ problem }) => problem ?? []),
+      },
+      audit: grantEntries(found, had),
     }
-    return { result: { granted: items.length - issues.length, issues }, audit: grantEntries(found, had) }
   })
-  return {
-    granted: done.reduce((sum, { granted }) => sum + granted, 0),
-    issues: allIssues(
-      done.flatMap(({ issues }) => issues),
-      missed,
-      idOf,
-    ),
-  }
+  const { done, issues } = allAnswers(changed, userIdOf)
+  return { granted: done.length, issues }
 }
 
 /** `had`: the freezes before, by the caller's id of the user. */
@@ -182,11 +178,15 @@ const grantEntries = (
       : userEntry('streak_freezes', 'grant', { iid }, { freezes: { before, after } })
   })
 
-function grant(open: OpenStreak, index: number): UserIssue | null {
+function grant(open: OpenStreak | undefined, userId: string, index: number): UserIssue | null {
+  if (open === undefined) return issue(index, userId, UNKNOWN_USER)
+  if (open.terms.freezes === null) {
+    return issue(index, userId, 'Streak freezes are off. Switch them on in the streak settings first.')
+  }
   const streak = withFreeze(open.streak, open.terms)
   if (streak === null) {
     const most = `The user has ${open.streak.freezes} streak freezes, which is the maximum. None was granted.`
-    return issue(index, open.user.id, most, 'warning')
+    return issue(index, userId, most, 'warning')
   }
   open.streak = streak
   const earned = { kind: 'freeze_earned', earned: 1, freezes: streak.freezes } as const
@@ -206,10 +206,7 @@ export async function listPauses(
 }
 
 const pauseResponse = (userId: string, { id, start, end }: Pause): z.infer<typeof AdminStreakPause> => ({
-  id,
-  userId,
-  start: dateOfDay(start),
-  end: dateOfDay(end),
+  ...{ id, userId, start: dateOfDay(start), end: dateOfDay(end) },
   status: 'active',
 })
 
@@ -218,15 +215,11 @@ export async function createPauses(
   scope: Scope,
   { pauses }: z.output<typeof CreateStreakPausesRequest>,
 ): Promise<{ created: z.infer<typeof AdminStreakPause>[]; issues: UserIssue[] }> {
-  const { now } = scope
-  const idOf = ({ userId }: { userId: string }) => userId
-  const { done, missed } = await changeStreaks(scope, pauses, idOf, (found, items, { db }) => {
+  const changed = await changeStreaks(scope, pauses, userIdOf, (found, items, { db, now }) => {
     const issues: UserIssue[] = []
     const made: At<OwnPause>[] = []
-    for (const {
-      index,
-      item: { userId, ...dates },
-    } of items) {
+    for (const { index, item } of items) {
+      const { userId, ...dates } = item
       const open = found.get(userId)
       const [start, end] = [dayOf(dates.start), dayOf(dates.end)]
       const why = open === undefined ? UNKNOWN_USER : pauseProblem(open, start, end)
@@ -239,22 +232,15 @@ export async function createPauses(
       open.streakEntries = [...open.streakEntries, { kind: 'paused', pause }]
       made.push({ index, value: { ...pause, userId, userIid: open.user.iid } })
     }
-    const created = made.map(({ index, value }) => ({ index, value: pauseResponse(value.userId, value) }))
     const own = made.map(({ value }) => value)
-    const statements = own.length === 0 ? [] : [keepPauses(db, own)]
-    const audit = own.map(({ id, userIid: iid, start, end }) =>
-      userEntry('streak_pause', 'create', { iid }, madeFields(pauseFields({ id, start, end }))),
+    const audit = own.map(({ userIid: iid, ...pause }) =>
+      userEntry('streak_pause', 'create', { iid }, madeFields(pauseFields(pause))),
     )
-    return { result: { created, issues }, statements, audit }
+    const statements = own.length === 0 ? [] : [keepPauses(db, own)]
+    return { result: { done: made, issues }, statements, audit }
   })
-  return {
-    created: inOrder(done.flatMap(({ created }) => created)),
-    issues: allIssues(
-      done.flatMap(({ issues }) => issues),
-      missed,
-      idOf,
-    ),
-  }
+  const { done, issues } = allAnswers(changed, userIdOf)
+  return { created: done.map((pause) => pauseResponse(pause.userId, pause)), issues }
 }
 
 const pauseFields = ({ id, start, end }: Pause) => ({ id, start: dateOfDay(start), end: dateOfDay(end) })
@@ -308,30 +294,23 @@ export async function removePauses(
   }
 }
 
-function restoreEntry({ user: { iid }, streak: was }: OpenStreak, is: StreakState): AuditEntry {
-  const length = { before: was.run?.length ?? 0, after: is.run?.length ?? 0 }
-  return userEntry('streak', 'restore', { iid }, { length })
-}
-
 /** Restores streaks to the longest recent length. Warns if there is no longer one (S8). */
 export async function restoreStreaks(
   scope: Scope,
   { users }: z.output<typeof RestoreStreaksRequest>,
 ): Promise<{ restoredUsers: string[]; issues: UserIssue[] }> {
   const idOf = ({ id }: { id: string }) => id
-  const { done, missed } = await changeStreaks(scope, users, idOf, async (found, items, { db }) => {
+  const changed = await changeStreaks(scope, users, idOf, async (found, items, { db }) => {
     const asked = [...found.values()].map(({ user, today, terms }) => ({
       iid: user.iid,
       since: periodStart(restorableSince(today, terms), terms.frequency),
     }))
     const past = await runsOfSeveral(db, asked)
     const issues: UserIssue[] = []
-    const restoredUsers: At<string>[] = []
+    const done: At<string>[] = []
     const audit: AuditEntry[] = []
-    for (const {
-      index,
-      item: { id },
-    } of items) {
+    for (const { index, item } of items) {
+      const { id } = item
       const open = found.get(id)
       if (open === undefined) {
         issues.push(issue(index, id, UNKNOWN_USER))
@@ -347,19 +326,14 @@ export async function restoreStreaks(
         issues.push(issue(index, id, why, 'warning'))
         continue
       }
-      audit.push(restoreEntry(open, streak))
+      const length = { before: open.streak.run?.length ?? 0, after: streak.run?.length ?? 0 }
+      audit.push(userEntry('streak', 'restore', { iid: open.user.iid }, { length }))
       open.streak = streak
-      open.streakEntries = [...open.streakEntries, { kind: 'restored', length: streak.run?.length ?? 0 }]
-      restoredUsers.push({ index, value: id })
+      open.streakEntries = [...open.streakEntries, { kind: 'restored', length: length.after }]
+      done.push({ index, value: id })
     }
-    return { result: { restoredUsers, issues }, audit }
+    return { result: { done, issues }, audit }
   })
-  return {
-    restoredUsers: inOrder(done.flatMap(({ restoredUsers }) => restoredUsers)),
-    issues: allIssues(
-      done.flatMap(({ issues }) => issues),
-      missed,
-      idOf,
-    ),
-  }
+  const { done: restoredUsers, issues } = allAnswers(changed, idOf)
+  return { restoredUsers, issues }
 }

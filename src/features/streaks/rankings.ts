@@ -31,18 +31,12 @@ type KeptRanking = {
 }
 
 /** At most 100, by tenant id and type. Each is used for a minute, only while D1 has its version. */
-class RankingCache extends BoundedMap<string, KeptRanking> {
-  constructor() {
-    super(100)
-  }
-}
-
-export const rankingsOf = perInstance(() => new RankingCache())
+export const rankingsOf = perInstance(() => new BoundedMap<string, KeptRanking>(100))
 
 const Ranked = z.object({ userId: z.string(), length: z.number() })
 export type Ranked = z.infer<typeof Ranked>
 
-const COUNTED = z.object({ count: z.number() })
+const Counted = z.array(z.object({ count: z.number() }))
 const COUNT = `SELECT count FROM tenant_counters WHERE tenant_id = ?1 AND name = '${USERS}'`
 
 /** The most users in a page, and pages. Users beyond them are skipped during a large midnight. */
@@ -77,10 +71,7 @@ const OverdueRow = z
 
 type Overdue = z.output<typeof OverdueRow> & { streak: StreakState }
 
-/**
- * Users with a streak whose deadline is past: it may be over although it has not been judged yet. Calls
- * `pause` before each statement.
- */
+/** Users with a streak that may be over, but is not judged yet. Calls `pause` before each statement. */
 export async function* overdueOf(
   db: TenantDatabase,
   now: Instant,
@@ -137,11 +128,7 @@ const LONGEST_PART = `
         ELSE 0 END AS length ${NEXT})
   ${BEST}`
 
-const BestRow = z.object({
-  users: z.number(),
-  last: z.string(),
-  best: json(z.array(Ranked)),
-})
+const BestRow = z.object({ users: z.number(), last: z.string(), best: json(z.array(Ranked)) })
 
 /** The longest streaks, longest first, and the tenant's number of users. */
 export type Best = { best: Ranked[]; users: number }
@@ -151,19 +138,17 @@ type Settings = Pick<StreakSettings, 'frequency' | 'epoch'>
 
 type Everywhere = { databases: Databases; tenantId: string }
 
-/**
- * The longest streaks with a deadline in the future. Their stored length is right. Calls `pause` before each
- * step.
- */
+/** The longest streaks with a deadline in the future: their stored length is right. */
 export async function bestLive(
-  { databases, tenantId }: Everywhere,
-  { frequency, epoch }: Settings,
+  at: Everywhere,
+  settings: Settings,
   now: Instant,
   limit: number,
   pause: Pause = NO_PAUSE,
 ): Promise<Best> {
   await pause()
-  const found = await databases.usersOf(tenantId).askAll(async (db) => {
+  const { frequency, epoch } = settings
+  const found = await at.databases.usersOf(at.tenantId).askAll(async (db) => {
     const { live, counted } = await db.batchOf({
       live: db.statement(LIVE, db.tenantId, frequency, epoch, limit, now, LIVE_AT_ONCE),
       counted: db.statement(COUNT, db.tenantId),
@@ -171,31 +156,12 @@ export async function bestLive(
     return { ...BestRow.parse(live.results[0]), counted: countOf(counted.results) }
   })
   const users = sum(found.map(({ counted }) => counted))
-  if (found.every(({ users: read }) => read < LIVE_AT_ONCE)) {
-    return { best: bestOf(found, limit), users }
-  }
-  const settings = { frequency, epoch }
-  return { best: await bestOfParts({ databases, tenantId }, LIVE_PART, settings, now, limit, pause), users }
+  if (found.every(({ users: read }) => read < LIVE_AT_ONCE)) return { best: bestOf(found, limit), users }
+  return { best: await bestOfParts(at, LIVE_PART, settings, now, limit, pause), users }
 }
 
-async function bestEver(
-  at: Everywhere,
-  settings: Settings,
-  limit: number,
-  pause: Pause = NO_PAUSE,
-): Promise<Best> {
-  await pause()
-  const users = await countUsers(at)
-  return { best: await bestOfParts(at, LONGEST_PART, settings, null, limit, pause), users }
-}
-
-const countOf = (rows: readonly unknown[]): number => z.array(COUNTED).parse(rows)[0]?.count ?? 0
+const countOf = (rows: readonly unknown[]): number => Counted.parse(rows)[0]?.count ?? 0
 const sum = (counts: readonly number[]): number => counts.reduce((all, count) => all + count, 0)
-
-async function countUsers({ databases, tenantId }: Everywhere): Promise<number> {
-  const ask = async (db: TenantDatabase) => countOf(await db.rows(db.statement(COUNT, db.tenantId)))
-  return sum(await databases.usersOf(tenantId).askAll(ask))
-}
 
 const bestOf = (lists: readonly { best: readonly Ranked[] }[], limit: number): Ranked[] =>
   lists
@@ -230,20 +196,18 @@ function compareRanked(a: Ranked, b: Ranked): number {
 const NAMES = `
   SELECT u.id, u.name FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
+const Names = z.array(z.object({ id: z.string(), name: z.string().nullable() }))
+
 /** The names of the users who exist. */
 export async function namesOf(
   { databases, tenantId }: Everywhere,
   userIds: readonly string[],
 ): Promise<ReadonlyMap<string, string | null>> {
-  const lists = await databases
-    .usersOf(tenantId)
-    .askAbout(userIds, async (db, ids) =>
-      Names.parse(await db.rows(db.statement(NAMES, db.tenantId, JSON.stringify(ids)))),
-    )
+  const ask = async (db: TenantDatabase, ids: readonly string[]) =>
+    Names.parse(await db.rows(db.statement(NAMES, db.tenantId, JSON.stringify(ids))))
+  const lists = await databases.usersOf(tenantId).askAbout(userIds, ask)
   return new Map(lists.flat().map(({ id, name }) => [id, name]))
 }
-
-const Names = z.array(z.object({ id: z.string(), name: z.string().nullable() }))
 
 type Asked = z.output<typeof StreakRankingsQuery>
 
@@ -257,10 +221,8 @@ export async function rankStreaks(
 ): Promise<z.infer<typeof StreakRankingsResponse>> {
   const first = (await rankingOf(scope, type)).slice(0, limit)
   if (first.length === 0) return []
-  const names = await namesOf(
-    everywhere(scope),
-    first.map(({ userId }) => userId),
-  )
+  const userIds = first.map(({ userId }) => userId)
+  const names = await namesOf(everywhere(scope), userIds)
   return first.flatMap(({ userId, length }) => {
     const name = names.get(userId)
     return name === undefined ? [] : [{ userId, name, streakLength: length }]
@@ -283,7 +245,7 @@ async function rankingOf(scope: Scope, type: Asked['type']): Promise<readonly Ra
       tenantId: tenant.id,
       name: `rankings ${type} ${config.version}`,
       read: async (pause) => {
-        const { best, users } = await rank(scope, config, type, pause)
+        const { best, users } = await (type === 'active' ? rankActive : rankEver)(scope, config, pause)
         const ranking = { version: config.version, computed: now, ranked: best }
         if (users > KEPT_ABOVE) rankings.set(key, ranking)
         return { ranking, users }
@@ -297,10 +259,16 @@ async function rankingOf(scope: Scope, type: Asked['type']): Promise<readonly Ra
 
 const everywhere = ({ databases, tenant }: Scope) => ({ databases, tenantId: tenant.id })
 
-const rank = (scope: Scope, config: Configuration, type: Asked['type'], pause: Pause): Promise<Best> =>
-  type === 'active'
-    ? rankActive(scope, config, pause)
-    : bestEver(everywhere(scope), config.streaks, MOST_RANKED_STREAKS, pause)
+/** The longest streaks that users ever had, including past ones. */
+async function rankEver(scope: Scope, { streaks }: Configuration, pause: Pause): Promise<Best> {
+  const at = everywhere(scope)
+  await pause()
+  const counts = await at.databases
+    .usersOf(at.tenantId)
+    .askAll(async (db) => countOf(await db.rows(db.statement(COUNT, db.tenantId))))
+  const best = await bestOfParts(at, LONGEST_PART, streaks, null, MOST_RANKED_STREAKS, pause)
+  return { best, users: sum(counts) }
+}
 
 /** Includes streaks that are past their deadline but not judged yet (S3). */
 async function rankActive(scope: Scope, config: Configuration, pause: Pause): Promise<Best> {

@@ -26,25 +26,19 @@ import { findUser } from '../../store/users/find-user'
 import { pausesOf, readStreaks, runsSince, type StreakPast } from '../../store/users/streaks.sql.ts'
 import { rankStreaks } from './rankings'
 
-const LAST_ZONE = 'Etc/GMT+12'
-
 async function recountOf({ db, now }: Scope, config: Configuration, user: UserState) {
   const [counted] = await recounted(db, config, [user], now)
   return counted ?? { streak: user.streak, runs: [] }
 }
 
 /**
- * The first day of the last `historyPeriods` periods, in any zone. `streakOfUser` needs no run that ended
+ * The first day of the last `historyPeriods` periods, in any zone: dates begin last in Etc/GMT+12. `streakOfUser` needs no run that ended
  * before it.
  */
-export function earliestHistory(config: Configuration, now: Instant, historyPeriods: number): number {
-  return historyBegins(config, LAST_ZONE, now, historyPeriods)
-}
+export const earliestHistory = (config: Configuration, now: Instant, historyPeriods: number): number =>
+  historyBegins(config, 'Etc/GMT+12', now, historyPeriods)
 
-/**
- * The same as `userStreak`, from data that was read before: past runs, pauses, and the sources of a recount
- * if the streak is stale.
- */
+/** The same as `userStreak`, from data that was read before. `sources` are those of a recount. */
 export async function streakOfUser(
   scope: Scope,
   user: UserState,
