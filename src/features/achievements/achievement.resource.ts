@@ -106,9 +106,8 @@ export const achievement = defineResource({
 /** Returns the reason as a text if the move from inactive to its status is illegal (A1). */
 function achievementFrom(asked: Achievement): Achievement | string {
   const achievement = ofItsTrigger(asked)
-  return (
-    moveProblem('inactive', achievement.status) ?? { ...achievement, counted: !countsItself(achievement) }
-  )
+  const counted = !countsItself(achievement)
+  return moveProblem('inactive', achievement.status) ?? { ...achievement, counted }
 }
 
 /**
@@ -142,19 +141,18 @@ const NONE = {
 
 function ofItsTrigger(achievement: Achievement): Achievement {
   const bare = { ...achievement, ...NONE }
-  switch (achievement.trigger) {
-    case 'metric': {
-      const { metricId, metricValue, eventAttributes } = achievement
+  const { trigger, metricId, metricValue, eventAttributes, streakLength, achievementIds } = achievement
+  switch (trigger) {
+    case 'metric':
       return { ...bare, metricId, metricValue, eventAttributes }
-    }
     case 'streak':
-      return { ...bare, streakLength: achievement.streakLength }
+      return { ...bare, streakLength }
     case 'achievement':
-      return { ...bare, achievementIds: achievement.achievementIds }
+      return { ...bare, achievementIds }
     case 'api':
       return bare
     default:
-      return unreachable(achievement.trigger)
+      return unreachable(trigger)
   }
 }
 
@@ -164,16 +162,11 @@ function countsTheSame(before: Achievement, after: Achievement): boolean {
 }
 
 function asksTheSame(before: Achievement, after: Achievement): boolean {
-  const condition = (one: Achievement) =>
-    JSON.stringify([
-      one.trigger,
-      one.metricId,
-      one.metricValue,
-      one.streakLength,
-      one.achievementIds,
-      one.userAttributes,
-      one.eventAttributes,
-    ])
+  const condition = ({ trigger, metricId, metricValue, streakLength, ...one }: Achievement) => {
+    const { achievementIds, userAttributes, eventAttributes } = one
+    const asked = [trigger, metricId, metricValue, streakLength, achievementIds]
+    return JSON.stringify([...asked, userAttributes, eventAttributes])
+  }
   return condition(before) === condition(after)
 }
 
@@ -200,25 +193,21 @@ function moveProblem(from: Achievement['status'], to: Achievement['status']): st
 
 /** Why an achievement can't be in the configuration, or null (G5, A1, A2). It may be there already. */
 function achievementProblem(config: Configuration, achievement: Achievement): string | null {
-  const before = config.achievements.find(({ id }) => id === achievement.id) ?? null
+  const { id, key, userAttributes, eventAttributes } = achievement
+  const before = config.achievements.find((one) => one.id === id) ?? null
+  const others = config.achievements.filter((one) => one !== before)
+  if (others.some((other) => other.key === key)) return keyTaken(key, 'achievement')
+  if (others.length >= MOST_RESOURCES) {
+    return `Limit of ${MOST_RESOURCES} achievements reached. Delete one first.`
+  }
   // If a change asks for nothing new, the achievement may refer to deleted things (G9), unless it becomes
   // active.
-  const isKnown = before !== null && asksTheSame(before, achievement) && !startsOver(before, achievement)
+  if (before !== null && asksTheSame(before, achievement) && !startsOver(before, achievement)) return null
   return (
-    roomProblem(config, before, achievement) ??
-    (isKnown ? null : (conditionProblem(config, achievement) ?? filtersProblem(config, achievement)))
+    conditionProblem(config, achievement) ??
+    filterProblem(config, 'user', userAttributes) ??
+    filterProblem(config, 'event', eventAttributes)
   )
-}
-
-function roomProblem(
-  { achievements }: Configuration,
-  before: Achievement | null,
-  { key }: Achievement,
-): string | null {
-  const others = achievements.filter((other) => other !== before)
-  if (others.some((other) => other.key === key)) return keyTaken(key, 'achievement')
-  if (others.length < MOST_RESOURCES) return null
-  return `Limit of ${MOST_RESOURCES} achievements reached. Delete one first.`
 }
 
 function conditionProblem(config: Configuration, achievement: Achievement): string | null {
@@ -251,9 +240,7 @@ function compositeProblem(
     return `achievementIds: no achievement has the id ${unknown}. Take the ids from GET /achievements.`
   }
   const again = achievementIds.find((id, index) => achievementIds.indexOf(id) !== index)
-  if (again !== undefined) {
-    return `achievementIds names ${again} more than once. Name each achievement once.`
-  }
+  if (again !== undefined) return `achievementIds names ${again} more than once. Name each achievement once.`
   const circular = achievementIds.find((id) => needs(present, id, self))
   if (circular === undefined) return null
   return `achievementIds: ${circular} itself needs this achievement, so no user could ever get either. Leave it out.`
@@ -272,9 +259,6 @@ function needs(achievements: ReadonlyMap<string, Achievement>, from: string, wan
   return false
 }
 
-const filtersProblem = (config: Configuration, { userAttributes, eventAttributes }: Achievement) =>
-  filterProblem(config, 'user', userAttributes) ?? filterProblem(config, 'event', eventAttributes)
-
 /** Why an achievement can't be deleted, or null (G9). */
 function removalProblem(
   { achievements, systems }: Pick<Configuration, 'achievements' | 'systems'>,
@@ -284,12 +268,10 @@ function removalProblem(
   const composite = achievements.find(
     ({ status, achievementIds }) => status !== 'inactive' && achievementIds.includes(id),
   )
-  if (composite !== undefined) {
-    return used(`the achievement ${composite.key}, which is ${composite.status}`)
-  }
+  if (composite) return used(`the achievement ${composite.key}, which is ${composite.status}`)
   for (const { key, triggers } of systems) {
     const trigger = triggers.find(({ status, achievementId }) => status === 'active' && achievementId === id)
-    if (trigger !== undefined) return used(`the active trigger ${trigger.id} of the points system ${key}`)
+    if (trigger) return used(`the active trigger ${trigger.id} of the points system ${key}`)
   }
   return null
 }

@@ -38,10 +38,7 @@ async function listActive(
     .map((one) => ({ ...achievementResponse(config, one), ...statsOf(one) }))
 }
 
-/**
- * The achievements that a user has completed. With `includeIncomplete`, also the ones that the user can still
- * complete (A6). Reads `tenant_counters` unless they are given.
- */
+/** With `includeIncomplete`, also the ones that the user can still complete (A6). */
 export async function listOfUser(
   scope: Scope,
   user: UserState,
@@ -56,10 +53,7 @@ export async function listOfUser(
   }))
 }
 
-/**
- * The achievements that a user sees: first the completed ones, then the active ones whose user filters the
- * user meets (A1, A6).
- */
+/** First the completed ones, then the active ones whose user filters the user meets (A1, A6). */
 export function visibleTo(config: Configuration, user: UserState): Achievement[] {
   const ahead = config.achievements.filter(
     (one) =>
@@ -90,28 +84,6 @@ function statsFrom(tenantCounters: TenantCounters) {
     const completions = tenantCounters.get(id) ?? 0
     return { completions, rarity: users === 0 ? 0 : Math.round((completions / users) * 10_000) / 100 }
   }
-}
-
-async function findCompletable(scope: Scope, key: string): Promise<Achievement> {
-  const achievement = achievementByKey(await configurationOf(scope), key)
-  if (achievement === undefined || achievement.status === 'inactive') {
-    throw errors.notFound(`The achievement ${JSON.stringify(key)}`)
-  }
-  return achievement
-}
-
-/**
- * Completes an achievement for a user, and returns the whole reply (A3, K7). Throws 422 if this call can't
- * complete it.
- */
-async function completeFor(
-  scope: Scope,
-  { key: achievementKey }: Achievement,
-  body: z.output<typeof AchievementCompletionRequest>,
-) {
-  // The API key was confirmed when the request entered.
-  const sender = ownSender(scope, body.user.id)
-  return completionReply(await completeAchievement(scope, sender, { achievementKey, body }))
 }
 
 const ReadableCompletion = readable({ user: ReadableUser })
@@ -152,7 +124,11 @@ export const achievementEndpoints = [
     },
     {
       subject: (json) => CompletionSubject.safeParse(json).data?.user.id,
-      find: (scope, param) => findCompletable(scope, param('key')),
+      find: async (scope, param): Promise<Achievement> => {
+        const achievement = achievementByKey(await configurationOf(scope), param('key'))
+        if (achievement !== undefined && achievement.status !== 'inactive') return achievement
+        throw errors.notFound(`The achievement ${JSON.stringify(param('key'))}`)
+      },
       check: async (scope, { json }, found) => {
         const { user } = ReadableCompletion.parse(json)
         const state =
@@ -160,7 +136,11 @@ export const achievementEndpoints = [
         return [...completionErrors(found, state), ...(await furtherUserErrors(scope, user, 'user.'))]
       },
     },
-    (scope, { body }, found) => completeFor(scope, found, body),
+    async (scope, { body }, { key: achievementKey }) => {
+      // The API key was confirmed when the request entered.
+      const sender = ownSender(scope, body.user.id)
+      return completionReply(await completeAchievement(scope, sender, { achievementKey, body }))
+    },
   ),
   endpoint(
     'GET /users/{id}/achievements',

@@ -39,13 +39,11 @@ export async function sumsOf(
   { metricId, eventAttributes }: Pick<Achievement, 'metricId' | 'eventAttributes'>,
   users: readonly { iid: string; seq: number }[],
 ): Promise<ReadonlyMap<string, Micros>> {
-  const filters = JSON.stringify(
-    eventAttributes.map(({ attributeId, attributeValue }) => [attributeId, attributeValue]),
-  )
+  const filters = eventAttributes.map(({ attributeId, attributeValue }) => [attributeId, attributeValue])
   const rows: z.output<typeof SumRows> = []
   for (const some of packsOf(users, MOST_READ, ({ seq }) => seq)) {
     const asked = JSON.stringify(some.map(({ iid, seq }) => [iid, seq]))
-    rows.push(...SumRows.parse(await db.rows(db.statement(SUMS, asked, metricId, filters))))
+    rows.push(...SumRows.parse(await db.rows(db.statement(SUMS, asked, metricId, JSON.stringify(filters)))))
   }
   return new Map(rows.map(({ iid, sum }) => [iid, micros(Math.max(-MOST_TOTAL, Math.min(sum, MOST_TOTAL)))]))
 }
@@ -84,9 +82,7 @@ export function backdateStep(context: TenantContext, work: Work<WalkProgress>): 
     work,
     async (config, users, now) => {
       const achievement = find(config)
-      if (achievement === undefined || achievement.status === 'inactive') {
-        return { changes: [], visited: users.length }
-      }
+      if (!achievement || achievement.status === 'inactive') return { changes: [], visited: users.length }
       // A streak of another frequency is recounted first. The next step visits its user (S9).
       const firstStale = users.findIndex(({ streak }) => isStale(streak, config.streaks))
       if (firstStale === 0)
@@ -107,10 +103,9 @@ export function backdateStep(context: TenantContext, work: Work<WalkProgress>): 
 }
 
 /**
- * At the end of the walk in one database: notes that all users' counters of an achievement include the log
- * (A2, A4). That is a change of the configuration. With several databases it is made in all of them, once no
- * other one has users to visit (B4). Until then each user who was visited has a counter, and each new user
- * begins with one. Returns the statements that belong to the end of the walk.
+ * At the end of the walk in one database: notes that all users' counters of an achievement include the log. With
+ * several databases this is noted in all of them, once no other one has users to visit (A4, B4). Until then each
+ * user who was visited has a counter, and each new user begins with one.
  */
 async function noteCounted(
   { databases, db }: TenantContext,
@@ -120,11 +115,8 @@ async function noteCounted(
   if (databases.others.length === 0) return [counted(db, achievement), raiseVersion(db)]
   const walks = await databases
     .usersOf(tenantId)
-    .askAll(
-      async (other, name) =>
-        name !== db.name && (await workOf(other, 'backdate', achievement.id)) !== undefined,
-    )
-  if (walks.includes(true)) return []
+    .askAll(async (other, name) => (name === db.name ? undefined : workOf(other, 'backdate', achievement.id)))
+  if (walks.some((walk) => walk !== undefined)) return []
   const home = databases.home(tenantId)
   await changeTenants(databases, [tenantId], ({ before, after }) =>
     home.batch([...before, counted(home, achievement), ...after]),
@@ -160,14 +152,8 @@ function backdated(
   user: UserState,
   now: Instant,
 ): BulkChange | null {
-  const change = applyChange(config, {
-    before,
-    user,
-    at: now,
-    id: newId(now),
-    event: null,
-    isTried: (one) => one.id === id && one.trigger !== 'api',
-  })
+  const isTried = (one: Achievement) => one.id === id && one.trigger !== 'api'
+  const change = applyChange(config, { before, user, at: now, id: newId(now), event: null, isTried })
   const isAsBefore = user === before && change.after.revoked === before.revoked
   return change.completed.length === 0 && isAsBefore ? null : { ...change, before, isBackdated: true }
 }

@@ -5,7 +5,7 @@ import { SummaryQuery } from '../../api/queries'
 import { userAchievementResponse } from '../../api/shapes/achievements'
 import { EventSummaryResponse, MetricResponse, MetricsResponse } from '../../api/shapes/events'
 import { configurationOf } from '../../configuration/configuration'
-import { type Achievement, type Configuration, type Metric, metricByKey } from '../../configuration/model'
+import { type Configuration, type Metric, metricByKey } from '../../configuration/model'
 import { fromMicros, MICROS_PER_UNIT } from '../../lib/decimal'
 import { errors } from '../../lib/errors'
 import type { Scope } from '../../platform/context'
@@ -15,53 +15,25 @@ import { readDaySums } from '../../store/day-sums/day-sums.sql.ts'
 import { findUser } from '../../store/users/find-user'
 import { visibleTo } from '../achievements/achievements.routes'
 
-type UserMetric = { user: UserState; metric: Metric }
-
-async function findUserMetric(scope: Scope, userId: string, key: string): Promise<UserMetric> {
-  const user = await findUser(scope, userId)
-  const metric = metricByKey(await configurationOf(scope), key)
-  if (metric === undefined) throw errors.notFound(`The metric ${JSON.stringify(key)}`)
-  return { user, metric }
-}
-
-/**
- * All metrics with a user's totals, in order of creation. The total is 0 if the user has no events of a
- * metric (A6).
- */
+/** All metrics with a user's totals, in order of creation. Without events, the total is 0 (A6). */
 export async function allUserMetrics(scope: Scope, user: UserState) {
   const config = await configurationOf(scope)
-  const achievements = visibleTo(config, user)
-  return config.metrics.map((metric) => answerOf(config, { user, metric }, achievements))
+  return config.metrics.map(responseFor(config, user))
 }
 
-async function userMetricResponse(scope: Scope, found: UserMetric) {
-  const config = await configurationOf(scope)
-  return answerOf(config, found, visibleTo(config, found.user))
-}
-
-function answerOf(
-  config: Configuration,
-  { user, metric }: UserMetric,
-  visible: readonly Achievement[],
-): z.infer<typeof MetricResponse> {
-  const { id, key, name } = metric
-  return {
-    id,
-    key,
-    name,
-    status: 'active',
-    current: fromMicros(totalOf({ user, metric })),
+/** Shows metrics with a user's totals, and the visible achievements that they trigger (A6). */
+function responseFor(config: Configuration, user: UserState) {
+  const visible = visibleTo(config, user)
+  return ({ id, key, name }: Metric): z.infer<typeof MetricResponse> => ({
+    ...{ id, key, name, status: 'active' },
+    current: fromMicros((user.metrics.get(id) ?? NEW_COUNTER).total),
     achievements: visible
       .filter(({ metricId }) => metricId === id)
       .map((one) => userAchievementResponse(config, one, user.achievements.get(one.id))),
-  }
+  })
 }
 
-async function metricSummary(
-  scope: Scope,
-  { user, metric }: UserMetric,
-  range: SummaryRange,
-): Promise<z.infer<typeof EventSummaryResponse>> {
+async function metricSummary(scope: Scope, user: UserState, metric: Metric, range: SummaryRange) {
   const sums = await readDaySums(scope, user, { log: 'events', id: metric.id }, range)
   // A change can reach from one bound of E1 to the other, which is beyond the range of Micros. Nothing is
   // added to it any more.
@@ -72,15 +44,17 @@ async function metricSummary(
   }))
 }
 
-const totalOf = ({ user, metric }: UserMetric) => (user.metrics.get(metric.id) ?? NEW_COUNTER).total
-
 const params = z.object({ id: UserId, key: z.string() })
 
 const endpoint = endpointsOf('application')
 
 const subject = (_json: unknown, param: (name: string) => string) => param('id')
-const find = (scope: Scope, param: (name: string) => string) =>
-  findUserMetric(scope, param('id'), param('key'))
+const find = async (scope: Scope, param: (name: string) => string) => {
+  const user = await findUser(scope, param('id'))
+  const metric = metricByKey(await configurationOf(scope), param('key'))
+  if (metric === undefined) throw errors.notFound(`The metric ${JSON.stringify(param('key'))}`)
+  return { user, metric }
+}
 
 /** The endpoints of the totals and the summaries of a user's metrics. */
 export const userMetricEndpoints = [
@@ -104,7 +78,7 @@ export const userMetricEndpoints = [
       responses: { 200: { description: 'The metric with the total of the user.', body: MetricResponse } },
     },
     { subject, find },
-    async (scope, _input, found) => ok(await userMetricResponse(scope, found)),
+    async (scope, _input, { user, metric }) => ok(responseFor(await configurationOf(scope), user)(metric)),
   ),
   endpoint(
     'GET /users/{id}/metrics/{key}/event-summary',
@@ -116,6 +90,6 @@ export const userMetricEndpoints = [
       responses: { 200: { description: 'The buckets, oldest first.', body: EventSummaryResponse } },
     },
     { subject, find },
-    async (scope, { query }, found) => ok(await metricSummary(scope, found, query)),
+    async (scope, { query }, { user, metric }) => ok(await metricSummary(scope, user, metric, query)),
   ),
 ]
