@@ -22,7 +22,7 @@ import { MOST_METRIC_TOTAL, MOST_PREREQUISITES, MOST_RESOURCES } from '../../lib
 import { newId } from '../../lib/new-id'
 import { countsItself } from '../../rules/achievements.rules'
 import { wakeTimekeeper } from '../../time/timekeeper'
-import { retitledByAchievement } from '../points/trigger.resource'
+import { retitledTriggers } from '../points/trigger.resource'
 import { beginBackdating } from './backdate'
 
 const LEAST_TOTAL = 1 / MICROS_PER_UNIT
@@ -95,7 +95,7 @@ export const achievement = defineResource({
     )
     return {
       statements: [
-        ...renamed.flatMap((one) => retitledByAchievement(scope, config, one)),
+        ...renamed.flatMap((one) => retitledTriggers(scope, config, 'achievementId', one)),
         ...(begun.length === 0 ? [] : beginBackdating(scope, begun)),
       ],
       after: begun.length === 0 ? undefined : () => wakeTimekeeper(scope),

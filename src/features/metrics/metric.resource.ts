@@ -51,7 +51,7 @@ export const metric = defineResource({
     const renamed = changed.filter(
       ({ id, name }) => !config.metrics.some((one) => one.id === id && one.name === name),
     )
-    const retitled = renamed.flatMap((one) => retitledTriggers(scope, config, one))
+    const retitled = renamed.flatMap((one) => retitledTriggers(scope, config, 'metricId', one))
     if (removed.length === 0) return { statements: retitled }
     const isOfRemoved = ({ metricId }: { metricId: string | null }) =>
       metricId !== null && removed.includes(metricId)

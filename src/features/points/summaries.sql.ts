@@ -138,9 +138,7 @@ const KEEP = `
 
 const FORGET = 'DELETE FROM points_summaries WHERE tenant_id = ?1 AND computed < ?2'
 
-const Found = z.object({
-  document: json(Rows),
-})
+const Found = z.object({ document: json(Rows) })
 
 /**
  * Returns a summary that is less than a minute old, or counts a new one. A new one is kept if there are so

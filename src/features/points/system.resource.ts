@@ -144,22 +144,18 @@ export const system = defineResource<typeof fields, 'systems', BoostFacts | unde
   effects: async ({ scope, config, draft, facts = NO_FACTS }) => {
     const { added, removed } = draft
     const gone = config.systems.filter(({ id }) => removed.includes(id))
-    const boards = config.leaderboards.filter(
-      ({ systemId }) => systemId !== null && removed.includes(systemId),
-    )
-    const upkeep = upkeepOf(
-      scope,
-      boards.map(({ id }) => id),
-    )
+    const goneTriggers = gone.flatMap((one) => one.triggers)
+    const boards = config.leaderboards.filter(({ systemId }) => removed.includes(systemId ?? ''))
+    const boardIds = boards.map(({ id }) => id)
+    const upkeep = upkeepOf(scope, boardIds)
     const within = { scope, config: { ...config, systems: [...config.systems, ...added] }, system: null }
+    const levels = drafted(added.flatMap((one) => one.levels))
+    const triggers = drafted(added.flatMap((one) => one.triggers))
+    const boosts = drafted(added.flatMap((one) => one.boosts))
     const parts = [
-      await level.decide({ ...within, draft: drafted(added.flatMap((one) => one.levels)), facts: undefined }),
-      await trigger.decide({
-        ...within,
-        draft: drafted(added.flatMap((one) => one.triggers)),
-        facts: undefined,
-      }),
-      await boost.decide({ ...within, draft: drafted(added.flatMap((one) => one.boosts)), facts }),
+      await level.decide({ ...within, draft: levels, facts: undefined }),
+      await trigger.decide({ ...within, draft: triggers, facts: undefined }),
+      await boost.decide({ ...within, draft: boosts, facts }),
     ]
     const showing = { now: scope.now, facts: undefined }
     return {
@@ -176,15 +172,12 @@ export const system = defineResource<typeof fields, 'systems', BoostFacts | unde
       audit: [
         ...parts.flatMap((part) => part.audit ?? []),
         ...level.entries(removals(gone.flatMap((one) => one.levels)), showing),
-        ...trigger.entries(removals(gone.flatMap((one) => one.triggers)), showing),
+        ...trigger.entries(removals(goneTriggers), showing),
         ...boost.entries(removals(gone.flatMap((one) => one.boosts)), { now: scope.now, facts }),
         ...leaderboard.entries(removals(boards), showing),
       ],
       users: parts.flatMap((part) => part.users ?? []),
-      guards: await settleTicks(
-        scope,
-        gone.flatMap((one) => one.triggers),
-      ),
+      guards: await settleTicks(scope, goneTriggers),
       after: async () => {
         for (const { after } of [...parts, upkeep]) await after?.()
       },

@@ -67,18 +67,16 @@ const RESTART_OTHERS = [
 const TenantsAhead = z.array(z.object({ tenant_id: z.string() }))
 
 /**
- * Statements that restart time triggers of all tenants whose ticks have run ahead of `now`, for when the
- * clock goes back (C1, P4). The next step finds out when they are due. `elsewhere` are the results of
- * `restartTicksElsewhere` in each other database.
+ * Restarts the time triggers of all tenants whose ticks have run ahead of `now`, when the clock goes back (C1, P4).
+ * `elsewhere` are the results of `restartTicksElsewhere` in each other database.
  */
 export function restartTicks(
   db: AccountDatabase,
   now: Instant,
   elsewhere: readonly (readonly D1Result[])[],
 ): Statement[] {
-  const ids = elsewhere.flatMap(([ahead]) =>
-    TenantsAhead.parse(ahead?.results ?? []).map((row) => row.tenant_id),
-  )
+  const ahead = elsewhere.flatMap(([first]) => TenantsAhead.parse(first?.results ?? []))
+  const ids = ahead.map((row) => row.tenant_id)
   const others = ids.length === 0 ? [] : RESTART_OTHERS
   return [
     ...RESTART.map((sql) => db.statement(sql, now, 'ticks')),
@@ -88,18 +86,16 @@ export function restartTicks(
 }
 
 /**
- * Statements for each database but the first one, when the clock goes back (C1, P4). They come first in its
- * batch. The first one reads the tenants whose ticks have run ahead of `now` there; the others restart their
- * ticks. Triggers are a part of the configuration, so only the first database restarts them (B4).
+ * The first statements of the batch in each other database (C1, P4). The first of them reads the tenants whose ticks
+ * have run ahead of `now` there. Triggers are a part of the configuration, so only the first database restarts
+ * them (B4).
  */
-export function restartTicksElsewhere(db: AccountDatabase, now: Instant): Statement[] {
-  return [db.statement(TENANTS_AHEAD, now, 'ticks'), ...restartSweeps(db, 'ticks', now)]
-}
+export const restartTicksElsewhere = (db: AccountDatabase, now: Instant): Statement[] => [
+  db.statement(TENANTS_AHEAD, now, 'ticks'),
+  ...restartSweeps(db, 'ticks', now),
+]
 
-/**
- * Statements that schedule the ticks of triggers with a new first tick. Part of the batch that stores the
- * triggers (P4).
- */
+/** Schedules the ticks of triggers with a new first tick, in the batch that stores the triggers (P4). */
 export function scheduleTicks({ db }: Scope, triggers: readonly Trigger[]): Statement[] {
   const first = earliest(triggers, 0)
   if (first === null) return []
@@ -129,10 +125,7 @@ export async function settleTicks(scope: Scope, triggers: readonly Trigger[]): P
   return [betweenSweeps(db, 'ticks'), stillAhead(db, 'ticks', instant(to + 1))]
 }
 
-/**
- * The result of a step: the row of due work after it, the users that it has changed, and the configuration
- * that it used.
- */
+/** The row of due work after a step, the users that it has changed, and the configuration that it used. */
 export type TickStep = State<Progress> & { changes: readonly TickChange[]; config: Configuration }
 
 const MOST_USERS = 1_000
@@ -185,18 +178,13 @@ function chunkOf(
 ): Chunk {
   const [first] = ticks
   if (sweep === null || first === undefined) {
-    const done = {
-      dueAt: nextDue(config, sweep?.to ?? through),
-      progress: sweep === null ? work.progress : { through: sweep.to, sweep: null },
-    }
+    const progress = sweep === null ? work.progress : { through: sweep.to, sweep: null }
+    const done = { dueAt: nextDue(config, sweep?.to ?? through), progress }
     return { changes: [], done, open: done }
   }
   const { changes, last } = granted(granting(config, ticks, newId), users, asked)
   const after = 'ids' in asked ? sweep.after : (last?.id ?? sweep.after)
-  const open = {
-    dueAt: first.due,
-    progress: { through, sweep: { to: sweep.to, after, skipped: [] } },
-  }
+  const open = { dueAt: first.due, progress: { through, sweep: { to: sweep.to, after, skipped: [] } } }
   const isEnd = 'limit' in asked && isAll && last === users.at(-1)
   if (!isEnd) return { changes, done: open, open }
   // If no tick is due any more, the next step finds that out and deletes the row.
@@ -232,20 +220,15 @@ async function write(
   const isAsItWas = ({ dueAt, progress }: State<Progress>) =>
     dueAt === work.dueAt && JSON.stringify(progress) === JSON.stringify(work.progress)
   if (changes.length === 0 && isAsItWas(done)) return { ...done, changes }
+  const rows = { done, open }
   try {
+    const outbox = changes.length === 0 ? [] : await outboxInsertsOfTicks(db, config, changes)
     const written = await db.batchOf({
       configuration: configurationUnchanged(db, config.version),
       progress: work.progressUnchanged(),
       ...(changes.length === 0
         ? { row: work.put(done) }
-        : writeTicks(
-            db,
-            'ticks',
-            changes,
-            to,
-            { done, open },
-            await outboxInsertsOfTicks(db, config, changes),
-          )),
+        : writeTicks(db, 'ticks', changes, to, rows, outbox)),
     })
     if (changes.length === 0) return { ...done, changes }
     const row = parseState(TickProgress, written.row)
@@ -273,13 +256,10 @@ export const ticksJob = defineJob({
   // `restartTicks` schedules ticks again when the clock goes back.
   keepsItsTime: true,
   isFirst: true,
-  step: (context, work, { by }) => grantTicks(context, work, by),
+  step: (context, work, { by }) =>
+    bulkStep(context, 'ticks', async () => {
+      const { changes, config } = await tickStep(context, work, by)
+      const last = changes.reduce((latest, { awards }) => Math.max(latest, ...awards.map(({ at }) => at)), 0)
+      return { changes, config, changedAt: instant(last) }
+    }),
 })
-
-async function grantTicks(context: TenantContext, work: Work<Progress>, until: Instant): Promise<void> {
-  await bulkStep(context, 'ticks', async () => {
-    const { changes, config } = await tickStep(context, work, until)
-    const last = changes.reduce((latest, { awards }) => Math.max(latest, ...awards.map(({ at }) => at)), 0)
-    return { changes, config, changedAt: instant(last) }
-  })
-}

@@ -109,6 +109,7 @@ export const trigger = defineResource({
    */
   effects: async ({ scope, config, draft: { changes } }) => {
     const stored = changes.flatMap(({ after }) => after ?? [])
+    const replaced = changes.flatMap(({ before }) => before ?? [])
     const ticking = changes.flatMap(({ before, after }) => {
       // To compare anchors is not enough. If the interval changes at the moment of the activation, the anchor
       // stays the same.
@@ -117,10 +118,7 @@ export const trigger = defineResource({
     })
     return {
       statements: [...rememberVersions(scope, config, stored), ...scheduleTicks(scope, ticking)],
-      guards: await settleTicks(
-        scope,
-        changes.flatMap(({ before }) => before ?? []),
-      ),
+      guards: await settleTicks(scope, replaced),
       after: stored.some(isTicking) ? () => wakeTimekeeper(scope) : undefined,
     }
   },
@@ -136,29 +134,19 @@ function rememberVersions({ db }: Scope, config: Configuration, triggers: readon
   return db.inserts(triggerVersions, rows)
 }
 
-/** Statements that give the triggers of a renamed metric their new form (P10). */
-export function retitledTriggers(scope: Scope, config: Configuration, renamed: Metric): Statement[] {
-  const metrics = config.metrics.map((metric) => (metric.id === renamed.id ? renamed : metric))
-  return retitled(scope, { ...config, metrics }, 'metricId', renamed.id)
-}
-
-/** Statements that give the triggers of a renamed achievement their new form (P10). */
-export function retitledByAchievement(
+/** Statements that give the triggers of a renamed metric or achievement their new form (P10). */
+export function retitledTriggers(
   scope: Scope,
-  config: Configuration,
-  renamed: Achievement,
-): Statement[] {
-  const achievements = config.achievements.map((one) => (one.id === renamed.id ? renamed : one))
-  return retitled(scope, { ...config, achievements }, 'achievementId', renamed.id)
-}
-
-function retitled(
-  scope: Scope,
-  config: Configuration,
+  before: Configuration,
   by: 'metricId' | 'achievementId',
-  id: string,
+  renamed: Metric | Achievement,
 ): Statement[] {
   const { db, tenant } = scope
+  const { id } = renamed
+  const withRenamed = <R extends Metric | Achievement>(all: readonly R[]) =>
+    all.map((one) => (one.id === id ? { ...one, name: renamed.name } : one))
+  const { metrics, achievements } = before
+  const config = { ...before, metrics: withRenamed(metrics), achievements: withRenamed(achievements) }
   const triggers = config.systems
     .flatMap((system) => system.triggers)
     .filter((trigger) => trigger[by] === id)
@@ -169,13 +157,9 @@ function retitled(
     eq(pointsTriggers[by], id),
     isNull(pointsTriggers.deleted),
   )
+  const version = sql`${pointsTriggers.version} + 1`
   return [
-    db.built(
-      db.orm
-        .update(pointsTriggers)
-        .set({ version: sql`${pointsTriggers.version} + 1` })
-        .where(its),
-    ),
+    db.built(db.orm.update(pointsTriggers).set({ version }).where(its)),
     ...rememberVersions(scope, config, triggers),
   ]
 }
