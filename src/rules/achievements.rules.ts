@@ -19,10 +19,7 @@ type AchievementInput = {
 export const countsItself = ({ trigger, eventAttributes }: Achievement): boolean =>
   trigger === 'metric' && eventAttributes.length > 0
 
-/**
- * The reasons why a call can't complete an achievement, for all users or for this one. `state` is null if the
- * user does not exist (A3).
- */
+/** Why a call can't complete an achievement (A3). `state` is null if the user does not exist. */
 export function completionErrors(
   { id, trigger, status }: Achievement,
   state: UserState | null,
@@ -40,10 +37,8 @@ export function completionErrors(
 type Counted = { metricId: string; value: Counter['total']; attributes: ReadonlyMap<string, string> }
 
 /**
- * The user with the counters after an event. Only achievements that count matching events by their own
- * counter have one.
- * Until the job that reads the log has filled the counters of all users (A4), a missing counter stays
- * missing. New users have no log, so their counters begin at once.
+ * The user with the counters of achievements after an event. Until the job that reads the log has filled the counters
+ * of all users (A4), a missing counter stays missing. New users have no log, so their counters begin at once.
  */
 export function countForAchievements(
   config: Configuration,
@@ -70,8 +65,8 @@ export function countForAchievements(
 const FIRST = ACHIEVEMENT_TRIGGERS.filter((trigger) => trigger !== 'achievement')
 
 /**
- * Completes the achievements that a user qualifies for: first the triggers metric, streak and api, then
- * composites until no more is added (E5, A2). Returns the ids of the completed achievements, in that order.
+ * Completes the achievements that a user qualifies for: first the triggers metric, streak and api, then composites
+ * until no more is added (E5, A2). `completed` has their ids in that order.
  */
 export function complete(
   config: Configuration,
@@ -111,10 +106,7 @@ export function complete(
 const hasAll = ({ achievementIds }: Achievement, had: ReadonlyMap<string, Completion>): boolean =>
   achievementIds.length > 0 && achievementIds.every((id) => had.has(id))
 
-/**
- * Whether a user's totals, streak and achievements are enough for an achievement. With the trigger `api`, the
- * call itself is enough (A2).
- */
+/** Whether a user has enough for an achievement (A2). With the trigger `api`, the call itself is enough. */
 export function qualifies(config: Configuration, user: UserState, achievement: Achievement): boolean {
   const { trigger, metricId, metricValue, streakLength } = achievement
   switch (trigger) {

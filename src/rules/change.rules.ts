@@ -40,9 +40,8 @@ export type ChangeInput = {
 }
 
 /**
- * Applies the consequences for a user in E5's order: streak, achievements, points. Computes the local day and
- * the UTC offset of the change once, from the user's zone after the change. They are stored with the event,
- * its awards and its completions (E8).
+ * Applies the consequences for a user in E5's order: streak, achievements, points. The local day and the UTC
+ * offset, which the event, its awards and its completions store, follow from the zone after the change (E8).
  */
 export function applyChange(
   config: Configuration,
@@ -63,21 +62,15 @@ export function applyChange(
   const rewarding = { local, id, created: isNew, event, extendedTo, isTried }
   const tried = { ...counted, revoked: keepRevoked(config, counted, streak) }
   const { after, awards, counterIds, completed } = rewarded(config, tried, rewarding)
-  const record =
-    event === null
-      ? null
-      : {
-          ...local,
-          id,
-          metricId: event.metricId,
-          seq: next.seq,
-          value: event.value,
-          attributes: event.attributes,
-          counterIds,
-        }
+  const record = event && recordOf(event, { ...local, id, seq: next.seq, counterIds })
   const change = { ...streak, before, event: record, awards, completed }
   return { ...change, after: touch(config, trimmed(config, after), change) }
 }
+
+const recordOf = (
+  { metricId, value, attributes }: NonNullable<TriggerInput['event']>,
+  rest: Omit<EventRecord, 'metricId' | 'value' | 'attributes'>,
+): EventRecord => ({ ...rest, metricId, value, attributes })
 
 /**
  * Completes achievements and then awards points, as in E5. If the streak was extended, whatever the cause,
@@ -100,23 +93,15 @@ export function rewarded(
 
 /** The user without counters that no trigger or achievement uses any more. */
 function trimmed(config: Configuration, user: UserState): UserState {
-  const { counters } = user
-  if (counters.size === 0) return user
-  const counting = [
-    ...config.systems.flatMap(({ triggers }) => triggers),
-    ...config.achievements.filter(countsItself),
-  ]
-  const kept = living(
-    counters,
-    counting.map(({ counterId }) => ({ id: counterId })),
-  )
-  return kept === counters ? user : { ...user, counters: kept }
+  if (user.counters.size === 0) return user
+  const triggers = config.systems.flatMap((system) => system.triggers)
+  const counting = [...triggers, ...config.achievements.filter(countsItself)]
+  const ids = counting.map(({ counterId: id }) => ({ id }))
+  const counters = living(user.counters, ids)
+  return counters === user.counters ? user : { ...user, counters }
 }
 
-/**
- * Notes in `lastSeqByInput` the totals that this change is about, so that readers who follow a total notice a
- * gap.
- */
+/** Notes the totals that a change is about, so that readers who follow a total notice a gap. */
 export function touch<U extends Pick<UserState, 'seq' | 'lastSeqByInput'>>(
   config: Configuration,
   user: U,
@@ -142,9 +127,8 @@ export function touch<U extends Pick<UserState, 'seq' | 'lastSeqByInput'>>(
 }
 
 /**
- * A change of one user among many at once, by due work or an admin. It has no event.
- * Each statement skips users whose `seq` has changed since the read. The last statements raise `seq`, so all
- * statements affect the same users.
+ * A change of one user among many at once, by due work or an admin. It has no event. Each statement skips users
+ * whose `seq` has changed since the read. The last ones raise `seq`, so all statements affect the same users.
  */
 export type BulkChange = Change & {
   before: NonNullable<Change['before']>
@@ -180,9 +164,8 @@ export function streakOnly(
   const local = { at: changed, utcOffset: offsetMinutes(user.profile.tz ?? 'UTC', changed) }
   const rewarding = { local, id, created: false, event: null, extendedTo, isTried: () => false }
   const isExtendedNow = extendedTo.length > 0
-  const { after, awards, completed } = isExtendedNow
-    ? rewarded(config, user, rewarding)
-    : { after: user, awards: [], completed: [] }
+  const nothing = { after: user, awards: [], completed: [] }
+  const { after, awards, completed } = isExtendedNow ? rewarded(config, user, rewarding) : nothing
   const change = { before, event: null, awards, completed, ...streakChange }
   return { ...change, after: touch(config, after, change), onlyStreak: !isExtendedNow }
 }
@@ -204,9 +187,7 @@ export function judged(
   const now = streakAsOf({ ...user, streak: open.streak }, terms, today, at)
   const streak = scheduled(user, now.streak, terms, today)
   if (streak === user.streak) return []
-  const [ended, streakEvents] = [
-    [...open.ended, ...now.ended],
-    [...open.streakEvents, ...now.streakEvents],
-  ]
+  const ended = [...open.ended, ...now.ended]
+  const streakEvents = [...open.streakEvents, ...now.streakEvents]
   return [streakOnly(config, user, streak, { ...open, ended, streakEvents }, { at, id: newId(at) })]
 }

@@ -18,16 +18,11 @@ import { added } from './streaks/streaks.rules'
 /** A change of an admin that puts right what a user has. It fires and completes nothing (V2). */
 export type CorrectionChange = Change & { before: UserState }
 
-/** The moment of a correction and its id, from which the ids of its entries in the ledger are made. */
+/** The ids of the entries in the ledger are made from `id`. */
 export type Occasion = { at: Instant; id: string; reason: string | null }
 
-type ReversedAward = LocalTime & {
-  id: string
-  systemId: string
-  awarded: number
-  triggerId: string
-  triggerVersion: number
-}
+type ReversedAward = LocalTime &
+  Pick<AwardRecord, 'id' | 'systemId' | 'awarded' | 'triggerVersion'> & { triggerId: string }
 
 /** A change of a user that has no event, completes nothing and leaves the length of the streak alone. */
 function changed(
@@ -50,10 +45,7 @@ const next = (user: UserState, at: Instant): UserState => ({
   changed: instant(Math.max(user.changed, at)),
 })
 
-/**
- * An adjustment of a user's points, within cap and floor and without boosts (V1). Null if it comes to 0.
- * `amount` is in points.
- */
+/** An adjustment of points, within cap and floor and without boosts (V1). Null if it comes to 0. */
 export function adjusted(
   config: Configuration,
   system: System,
@@ -138,17 +130,12 @@ function amountsOf(
   return amounts.toSorted((a, b) => Math.sign(b.amount) - Math.sign(a.amount))
 }
 
-/** The counters that count an event, and so have to be counted again without it (V2). */
-export type CountersOfEvent = {
-  /** Metric triggers that count on their own. */
-  triggers: readonly Trigger[]
-  /** Achievements that count on their own. They count the whole log (A2). */
-  achievements: readonly Achievement[]
-}
+/** What counts an event by a counter of its own, and so has to be counted again without it (V2). */
+export type CountersOfEvent = { triggers: readonly Trigger[]; achievements: readonly Achievement[] }
 
 /**
- * The triggers and achievements whose own counters count an event of a user. `isCountedBy` says whether the
- * counter of a trigger whose filters match has counted it: only while the trigger was active (P1).
+ * Achievements count the whole log (A2). `isCountedBy` says whether the counter of a trigger whose filters match has
+ * counted the event: only while the trigger was active (P1).
  */
 export function countersOf(
   config: Configuration,
@@ -180,8 +167,8 @@ type VoidInput = {
 }
 
 /**
- * Voids an event (V2): its metric and its counters are as without it (V3), and its points too, within cap and
- * floor. The length of the streak and completed achievements stay.
+ * Voids an event (V2): its metric, its counters (V3) and, within cap and floor, its points are as without it. The
+ * length of the streak and completed achievements stay.
  */
 export function voided(
   config: Configuration,

@@ -87,10 +87,8 @@ type EvaluationContext = {
 const SKEW = MINUTE
 
 /**
- * Decides the effect of a command on a user. Pure: it uses only the configuration, the user's state (null if
- * the user does not exist) and the moment.
- * The order is E5's: user, metric total, streak, achievements, then points in the order in which the triggers
- * were created.
+ * Decides the effect of a command on a user. `state` is null if the user does not exist. The order is E5's: user,
+ * metric total, streak, achievements, then points in the order in which the triggers were created.
  */
 export function evaluate(
   config: Configuration,
@@ -131,8 +129,18 @@ function evaluateUser(
   const at = momentOf(state, given)
   const user = applyProfile(config, state, command.user, { ...given, at })
   if (user === state) return { kind: 'unchanged', state }
-  const input = { before: state, user, at, id: given.newId(at), event: null, isTried: () => false }
-  return { kind: 'changed', change: applyChange(config, input), metric: null }
+  return changedWithoutEvent(config, state, user, at, given)
+}
+
+function changedWithoutEvent(
+  config: Configuration,
+  before: UserState | null,
+  user: UserState,
+  at: Instant,
+  { newId }: EvaluationContext,
+): Decision {
+  const change = applyChange(config, { before, user, at, id: newId(at), event: null, isTried: () => false })
+  return { kind: 'changed', change, metric: null }
 }
 
 function evaluateEvent(
@@ -221,8 +229,7 @@ function evaluatePreferences(
   const at = momentOf(state, given)
   const user = withPreferences(config, state, command.preferences)
   if (user === state) return { kind: 'unchanged', state }
-  const input = { before: state, user, at, id: given.newId(at), event: null, isTried: () => false }
-  return { kind: 'changed', change: applyChange(config, input), metric: null }
+  return changedWithoutEvent(config, state, user, at, given)
 }
 
 /** Fields that an event or completion may change. Others are left out, and the response says so (K7). */
@@ -233,9 +240,8 @@ const permitted = (
 ): ProfileChange => withoutForbidden(config, state, user, by)
 
 /**
- * The moment of a change (E8): the arrival of its command, but not before the user's last change.
- * Another isolate's clock may be a little ahead, or its change may have been faster. This way the log has the
- * same order by time and by `seq`.
+ * The arrival of the command, but not before the user's last change: another isolate's clock may be a little ahead,
+ * or its change may have been faster. So the log has the same order by time and by `seq` (E8).
  */
 function momentOf(state: UserState | null, { now }: EvaluationContext): Instant {
   return state !== null && state.changed > now && state.changed - now < SKEW ? state.changed : now

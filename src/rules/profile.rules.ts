@@ -24,10 +24,7 @@ export type ProfileChange = {
   attributes?: ReadonlyMap<string, string | null> | undefined
 }
 
-/**
- * The fields of a user that may be invalid although their shapes are right. The values of attributes do not
- * matter.
- */
+/** The fields of a user that may be invalid although their shapes are right. */
 export type ProfileCheck = Pick<ProfileChange, 'email' | 'subscribeToEmails'> & {
   attributes?: ReadonlyMap<string, unknown> | undefined
 }
@@ -48,9 +45,7 @@ export function resolveAttributes<V>(
   return resolved
 }
 
-/**
- * One field error that lists the keys without a configured attribute of that type (U4, E6), or an empty list.
- */
+/** One field error for all keys without a configured attribute of that type (U4, E6), or none. */
 export function unknownAttributes(
   config: Configuration,
   type: Attribute['type'],
@@ -62,19 +57,13 @@ export function unknownAttributes(
   return [{ path: '', message }]
 }
 
-/**
- * The field error for a subscription of a user without an email address (U4). `at` is the path of the profile
- * in the body, such as `user.`.
- */
+/** `at` is the path of the profile in the body, such as `user.` (U4). */
 export const subscriptionError = (at: string): FieldError => ({
   path: `${at}subscribeToEmails`,
   message: 'this user has no email address to subscribe. Pass email too, or leave this out',
 })
 
-/**
- * The field errors of a passed user that are not about shapes: unknown attributes, and a subscription without
- * an email address (U4). `state` is null if the user does not exist.
- */
+/** The field errors of a passed user that are not about shapes (U4). `state` is null if there is no user. */
 export function profileErrors(
   config: Configuration,
   state: UserState | null,
@@ -89,9 +78,8 @@ export function profileErrors(
 }
 
 /**
- * The keys of the passed user attributes that the actor may not change (K7). These are attributes that only
- * admins may set, with a value other than the stored one. Null is the value of an attribute that the user
- * does not have.
+ * The keys of the passed user attributes that the actor may not change (K7): those that only admins may set, with
+ * another value than the stored one. Null is the value of an attribute that the user does not have.
  */
 export function forbiddenAttributes(
   config: Configuration,
@@ -121,10 +109,7 @@ export function withoutForbidden(
   return { ...passed, attributes }
 }
 
-/**
- * The user with the passed fields, which must be valid. Creates the user if `state` is null (U6). Returns the
- * same object if nothing changes (U3).
- */
+/** The user with valid passed fields: a new one if `state` is null (U6), the same object if nothing changes (U3). */
 export function applyProfile(
   config: Configuration,
   state: UserState | null,
@@ -164,52 +149,35 @@ function merge(
   attributes: ReadonlyMap<string, string | null>,
   configured: Configuration['attributes'],
 ): Profile {
+  const merged = new Map(profile.attributes)
+  for (const [key, value] of attributes) {
+    if (value === null) merged.delete(key)
+    else merged.set(key, value)
+  }
   return {
     email: passed.email ?? profile.email,
     name: passed.name ?? profile.name,
     tz: passed.tz === undefined ? profile.tz : passed.tz,
     subscribeToEmails: passed.subscribeToEmails ?? profile.subscribeToEmails,
     deviceTokens: passed.deviceTokens === undefined ? profile.deviceTokens : passed.deviceTokens,
-    attributes:
-      attributes.size === 0
-        ? profile.attributes
-        : living(mergeAttributes(profile.attributes, attributes), configured),
+    attributes: attributes.size === 0 ? profile.attributes : living(merged, configured),
   }
 }
 
-function mergeAttributes(
-  present: ReadonlyMap<string, string>,
-  passed: ReadonlyMap<string, string | null>,
-): ReadonlyMap<string, string> {
-  const merged = new Map(present)
-  for (const [key, value] of passed) {
-    if (value === null) merged.delete(key)
-    else merged.set(key, value)
-  }
-  return merged
-}
+const PLAIN = ['email', 'name', 'tz', 'subscribeToEmails'] as const
 
 function sameProfile(a: Profile, b: Profile): boolean {
   return (
-    a.email === b.email &&
-    a.name === b.name &&
-    a.tz === b.tz &&
-    a.subscribeToEmails === b.subscribeToEmails &&
-    sameList(a.deviceTokens, b.deviceTokens) &&
+    PLAIN.every((field) => a[field] === b[field]) &&
+    JSON.stringify(a.deviceTokens) === JSON.stringify(b.deviceTokens) &&
     a.attributes.size === b.attributes.size &&
     [...a.attributes].every(([key, value]) => b.attributes.get(key) === value)
   )
 }
 
-function sameList(a: readonly string[] | null, b: readonly string[] | null): boolean {
-  if (a === null || b === null) return a === b
-  return a.length === b.length && a.every((item, index) => item === b[index])
-}
-
 /**
- * Whether a user belongs to the control group (U5): a stable hash of tenant and user, as a percentage, is
- * below the ratio.
- * The hash is FNV-1a with a final mix, so that similar ids get very different values.
+ * Whether a stable hash of tenant and user, as a percentage, is below the ratio (U5). It is FNV-1a with a final mix,
+ * so that similar ids get very different values.
  */
 export function isInControlGroup(tenantId: string, userId: string, ratio: number): boolean {
   let hash = 0x811c9dc5
@@ -220,10 +188,7 @@ export function isInControlGroup(tenantId: string, userId: string, ratio: number
   return (((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32) * 100 < ratio
 }
 
-/**
- * The preferences that a call sets. Absent fields stay. Each notification type and each field of the streak
- * is set separately (U7).
- */
+/** The preferences that a call sets (U7). Absent fields and absent notification types stay. */
 export type PreferencesChange = {
   notifications?: Preferences['notifications'] | undefined
   streak?:
@@ -254,10 +219,10 @@ export function withPreferences(
   return { ...user, preferences: next }
 }
 
-type StreakChange = NonNullable<PreferencesChange['streak']>
-
-function streakChange(config: Configuration, change: StreakChange): Partial<Preferences['streak']> {
-  const { enabled, evaluationMode, metrics } = change
+function streakChange(
+  config: Configuration,
+  { enabled, evaluationMode, metrics }: NonNullable<PreferencesChange['streak']>,
+): Partial<Preferences['streak']> {
   if (!config.streaks.personalisation && (evaluationMode !== undefined || metrics !== undefined)) {
     throw new ApiError(
       403,
@@ -276,10 +241,7 @@ function streakChange(config: Configuration, change: StreakChange): Partial<Pref
   }
 }
 
-/**
- * The field errors of metrics that do not count for streaks (U7). Metrics are given by key. An undefined key
- * could not be read and is skipped.
- */
+/** The field errors of metrics, by key, that do not count for streaks (U7). Skips undefined keys. */
 export function streakErrors(config: Configuration, metrics: readonly (string | undefined)[]): FieldError[] {
   const counting = new Set(config.streaks.metrics.map(({ metricId }) => metricId))
   const isAny = !config.metrics.some(({ id }) => counting.has(id))

@@ -5,10 +5,7 @@ import { dayBegins, dayOf, LAST_DAY, localDay, timeOfDay } from '../lib/zone'
 
 /** The number of months up to the year 9999. */
 const MOST_MONTHS = 120_000
-/**
- * One run of a leaderboard: its first and last local date, in days since 1970-01-01. `end` is null if it has
- * no end.
- */
+/** A run of a leaderboard: its first and last local date, in days since 1970-01-01. Null for no end. */
 export type Run = { start: number; end: number | null }
 
 /** The fields of a leaderboard that say when it runs. */
@@ -51,10 +48,7 @@ function runStart({ runUnit, runInterval }: Schedule, first: number, k: number):
 
 const plain = (day: number) => Temporal.PlainDate.from('1970-01-01').add({ days: day })
 
-/**
- * The run that contains a day. Before the first run it is the first one, after the last run the last one
- * (L2).
- */
+/** The run that contains a day: the first one before all, the last one after all (L2). */
 export function nearestRun(schedule: Schedule, day: number): Run {
   const last = Math.min(lastDayOf(schedule) ?? LAST_DAY, LAST_DAY)
   const nearest = Math.max(firstDayOf(schedule), Math.min(day, last))
@@ -63,10 +57,7 @@ export function nearestRun(schedule: Schedule, day: number): Run {
   return run
 }
 
-/**
- * The run that is served on a day, in days since 1970-01-01: the nearest one. After a leaderboard was
- * finished by hand, the run of that UTC day stays (L2, L7).
- */
+/** The nearest run on a day. After a leaderboard was finished by hand, the run of that UTC day stays (L2, L7). */
 export function servedRun(board: Schedule & Pick<Leaderboard, 'finished'>, day: number): Run {
   const lastDayPlayed = board.finished === null ? Number.POSITIVE_INFINITY : localDay(board.finished, 0)
   return nearestRun(board, Math.min(day, lastDayPlayed))
@@ -75,10 +66,7 @@ export function servedRun(board: Schedule & Pick<Leaderboard, 'finished'>, day: 
 /** The most runs that `latestRuns` returns. A leaderboard that has run for long has more. */
 const MOST_RUNS = 100
 
-/**
- * The runs that start up to the day `until` and after the day `after`, in order. Only the latest ones if
- * there are very many.
- */
+/** The latest runs that start up to the day `until` and after the day `after`, in order. */
 export function latestRuns(schedule: Schedule, until: number, after: number): Run[] {
   const runs: Run[] = []
   let run = runHolding(schedule, Math.min(until, lastDayOf(schedule) ?? LAST_DAY))

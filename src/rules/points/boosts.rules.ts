@@ -12,24 +12,14 @@ export type Boosted = { points: number; boosts: readonly AppliedBoost[] }
 
 type Boostable = Pick<UserState, 'boosts'> & { profile: Pick<Profile, 'attributes'> }
 
-function covers(boost: Boost, date: CivilDate): boolean {
-  return boost.start <= date && date <= boost.end
-}
-
-/**
- * The boosts of a system that apply to a user on a local date: boosts for all users that match, and the
- * user's own (P5).
- */
+/** The boosts that apply to a user on a local date: those for all users that match, and the user's own (P5). */
 export function boostsFor(system: System, user: Boostable, date: CivilDate): Boost[] {
   const forAll = system.boosts.filter((boost) => meets(boost.userAttributes, user.profile.attributes))
   const own = user.boosts.filter((boost) => boost.systemId === system.id)
-  return [...forAll, ...own].filter((boost) => covers(boost, date))
+  return [...forAll, ...own].filter(({ start, end }) => start <= date && date <= end)
 }
 
-/**
- * A positive award after all boosts that apply. The multipliers are multiplied together, and the result is
- * rounded once (P5).
- */
+/** A positive award after all boosts that apply: the product of all multipliers, rounded once (P5). */
 export function boost(
   system: System,
   user: Boostable,
@@ -69,10 +59,7 @@ export function boostStatus(boost: Boost, now: Instant, zone: string | null): Ap
   return ends !== null && now >= ends ? 'finished' : 'active'
 }
 
-/**
- * The moments at which a boost begins and ends (P5). `zone` is the user's zone for a user's own boost, else
- * null.
- */
+/** The moments at which a boost begins and ends (P5). `zone` is null for a boost for all users. */
 export function boostSpan(boost: Boost, zone: string | null): { begins: Instant; ends: Instant | null } {
   const start = civilDate(boost.start)
   const after = boost.end === OPEN_END ? null : addDays(civilDate(boost.end), 1)

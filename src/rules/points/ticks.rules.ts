@@ -22,10 +22,7 @@ export type TickUser = Pick<
   'id' | 'iid' | 'seq' | 'changed' | 'created' | 'points' | 'lastSeqByInput' | 'boosts'
 > & { profile: Pick<Profile, 'tz' | 'attributes'> }
 
-/**
- * The effect of ticks on one user. It is one change, however many ticks there are. It has the fields of
- * `Change` that ticks use.
- */
+/** The effect of ticks on one user: one change, however many ticks there are. */
 export type TickChange = {
   before: TickUser
   after: TickUser
@@ -47,27 +44,19 @@ export function nextTick(trigger: Trigger, after: number): Instant | null {
 }
 
 /** The next due time of all time triggers after a moment, or null for never (P4). */
-export function nextDue(config: Pick<Configuration, 'systems'>, after: number): Instant | null {
-  return earliest(
-    config.systems.flatMap(({ triggers }) => triggers),
+export const nextDue = ({ systems }: Pick<Configuration, 'systems'>, after: number): Instant | null =>
+  earliest(
+    systems.flatMap(({ triggers }) => triggers),
     after,
   )
-}
 
 /** The next due time of these triggers after a moment, or null for never (P4). */
 export function earliest(triggers: readonly Trigger[], after: number): Instant | null {
-  let first: Instant | null = null
-  for (const trigger of triggers) {
-    const due = nextTick(trigger, after)
-    if (due !== null && (first === null || due < first)) first = due
-  }
-  return first
+  const dues = triggers.flatMap((trigger) => nextTick(trigger, after) ?? [])
+  return dues.length === 0 ? null : instant(Math.min(...dues))
 }
 
-/**
- * All ticks after `after` and up to `to`, by due time, then in the order in which the triggers were created
- * (P4).
- */
+/** Ticks after `after` and up to `to`, by due time, then in the order in which triggers were created (P4). */
 export function ticksBetween(config: Pick<Configuration, 'systems'>, after: Instant, to: Instant): Tick[] {
   const ticks: Tick[] = []
   for (const system of config.systems) {
@@ -100,11 +89,9 @@ export function endOfSweep(
 }
 
 /**
- * Returns a function that applies ticks, in their order, to one user after the other (P4). It uses the boosts
- * on the local date of the due time, and the user's present attributes, points and cap. It skips ticks before
- * the user's creation.
- * An award has the local date and the offset of its tick's due time (E8).
- * The function returns null if nothing changes. `newId` makes an id from a moment.
+ * Returns a function that applies ticks, in their order, to one user after the other (P4). It uses the boosts on the
+ * local date of the due time, and the user's present attributes, points and cap. It skips ticks before the user's
+ * creation, and returns null if nothing changes. An award has the offset of its tick's due time (E8).
  */
 export function granting(
   config: Configuration,
@@ -151,16 +138,10 @@ function idsOf(newId: (at: Instant) => string): (due: Instant, position: number)
 function localTimes(): (zone: string, at: Instant) => LocalTime {
   const zones = new Map<string, Map<Instant, LocalTime>>()
   return (zone, at) => {
-    let known = zones.get(zone)
-    if (known === undefined) {
-      known = new Map()
-      zones.set(zone, known)
-    }
-    let local = known.get(at)
-    if (local === undefined) {
-      local = { at, utcOffset: offsetMinutes(zone, at) }
-      known.set(at, local)
-    }
+    const known = zones.get(zone) ?? new Map<Instant, LocalTime>()
+    zones.set(zone, known)
+    const local = known.get(at) ?? { at, utcOffset: offsetMinutes(zone, at) }
+    known.set(at, local)
     return local
   }
 }

@@ -52,16 +52,9 @@ export function changeStreak(
 ): { user: UserState; change: StreakChange } {
   const terms = termsOf(config, user.preferences)
   const today = localDay(at, utcOffset)
-  const known =
-    before === null
-      ? {
-          ...NO_STREAK,
-          frequency: terms.frequency,
-          epoch: terms.epoch,
-          born: today,
-          freezes: terms.freezes?.initial ?? 0,
-        }
-      : user.streak
+  const { frequency, epoch } = terms
+  const begun = { ...NO_STREAK, frequency, epoch, born: today, freezes: terms.freezes?.initial ?? 0 }
+  const known = before === null ? begun : user.streak
   if (isStale(known, terms)) return { user, change: STREAK_AS_IT_WAS }
   const ended: StreakRun[] = []
   const streakEvents: StreakEvent[] = []
@@ -116,7 +109,8 @@ export class Recount {
   constructor(config: Configuration, user: UserState, pauses: readonly Pause[]) {
     this.#config = config
     this.#user = user
-    this.#streak = { ...NO_STREAK, frequency: config.streaks.frequency, epoch: config.streaks.epoch, pauses }
+    const { frequency, epoch } = config.streaks
+    this.#streak = { ...NO_STREAK, frequency, epoch, pauses }
     this.#jumps = [...user.streak.jumps]
   }
 
