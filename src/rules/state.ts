@@ -34,19 +34,15 @@ export const MOST_TOTAL = micros(MOST_METRIC_TOTAL * MICROS_PER_UNIT)
 export const NEW_COUNTER: Counter = { total: ZERO, highest: ZERO }
 
 /**
- * The counter plus a value. It stays within E1's bounds.
- * A metric's total never gets there, because `addToMetric` throws before. A trigger's own counter can get
- * there although the metric's total does not, and then it stays at the bound.
+ * The counter plus a value, within E1's bounds. A metric's total never gets there, since such an event is refused. A
+ * trigger's own counter can, and then it stays at the bound.
  */
 export function count(counter: Counter, value: Micros): Counter {
   const total = micros(Math.max(-MOST_TOTAL, Math.min(counter.total + value, MOST_TOTAL)))
   return { total, highest: micros(Math.max(total, counter.highest)) }
 }
 
-/**
- * The counter of a metric after these values, in order. Null if its total would leave E1's bounds, now or at
- * an earlier moment.
- */
+/** The counter after these values, in order. Null if its total would leave E1's bounds at any moment. */
 export function totalOfLog(values: readonly Micros[]): Counter | null {
   let counter = NEW_COUNTER
   for (const value of values) {
@@ -97,10 +93,7 @@ export type UserState = {
   points: ReadonlyMap<string, number>
   /** By counter id, for triggers that count on their own (P1). */
   counters: ReadonlyMap<string, Counter>
-  /**
-   * The `seq` of the last change of a total, by metric id or points system id. The key `streak` is for the
-   * length of the streak.
-   */
+  /** The `seq` of the last change of a total, by metric id, points system id, or `STREAK`. */
   lastSeqByInput: ReadonlyMap<string, number>
   /** The streak as of the last change that settled it. `streakAsOf` returns the streak as of now (S3). */
   streak: StreakState
@@ -163,13 +156,10 @@ export type AwardRecord = LocalTime & {
   correction: Correction | null
 }
 
-/** A level as it was when a user reached or left it. `points` is where it begins. */
+/** A level as it was when a user reached or left it. */
 export type ReachedLevel = { id: string; key: string; name: string; points: number }
 
-/**
- * A ledger entry that no trigger made (V5). `amount` is in points, before cap and floor. `reverses` is the id
- * of an award, or null.
- */
+/** A ledger entry that no trigger made (V5). `amount` is before cap and floor, `reverses` the id of an award. */
 export type Correction = {
   type: CorrectionType
   amount: number

@@ -1,5 +1,4 @@
 import { NO_PREFERENCES, type Preferences } from '../configuration/model'
-import { unreachable } from '../lib/errors'
 import { jsonBytes, packsOf } from '../lib/packed'
 import type { Change } from './change.rules'
 import { NO_PROFILE, type Profile, type UserState } from './state'
@@ -29,11 +28,7 @@ function revokedFields(before: UserState | null, after: UserState): ChangedField
 /** The most bytes of the fields of one row, unless it is a single field. */
 const MOST_BYTES = 900_000
 
-/**
- * The rows that a change leaves in the user's history (X2). None if no field of the profile or the
- * preferences changed, no completion was taken back, and the log, the ledger and the past streaks have the
- * rest.
- */
+/** The rows that a change leaves in the user's history: what log, ledger and past streaks don't have (X2). */
 export function historyRowsOf(change: Change): HistoryRow[] {
   const { before, after } = change
   const fields = [
@@ -46,24 +41,9 @@ export function historyRowsOf(change: Change): HistoryRow[] {
   return packs.map((fields, index) => ({ fields, streak: index === 0 ? streak : [] }))
 }
 
-/**
- * The entries of a change about the streak, in order (X2). A loss is not among them, because the row of the
- * past streak has its moment.
- */
+/** The entries of a change about the streak (X2). A loss has its moment in the row of the past streak. */
 export function streakEntriesOf({ streakEvents, streakEntries = [] }: Change): StreakEntry[] {
-  const events = streakEvents.flatMap((event): StreakEntry[] => {
-    switch (event.kind) {
-      case 'lost':
-        return []
-      case 'started':
-      case 'extended':
-      case 'freeze_earned':
-      case 'freeze_consumed':
-        return [event]
-      default:
-        return unreachable(event)
-    }
-  })
+  const events = streakEvents.flatMap((event): StreakEntry[] => (event.kind === 'lost' ? [] : [event]))
   return [...events, ...streakEntries]
 }
 

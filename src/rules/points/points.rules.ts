@@ -7,7 +7,6 @@ import {
   type System,
   type Trigger,
 } from '../../configuration/model'
-import type { Instant } from '../../lib/clock'
 import { INT32_MAX, MICROS_PER_UNIT, type Micros } from '../../lib/decimal'
 import { counted, errors, unreachable } from '../../lib/errors'
 import { childId } from '../../lib/ids'
@@ -23,18 +22,12 @@ import {
 } from '../state'
 import { type Boosted, boost } from './boosts.rules'
 
-/**
- * An entry of the ledger. `type` is null for an award of a trigger. A reversal has the trigger of the award
- * that it reverses, and an adjustment has none.
- */
-export type StoredAward = {
-  id: string
-  at: Instant
-  awarded: number
-  total: number
+/** An entry of the ledger. `type` is null for an award of a trigger. */
+export type StoredAward = Pick<
+  AwardRecord,
+  'id' | 'at' | 'awarded' | 'total' | 'triggerId' | 'triggerVersion'
+> & {
   type: CorrectionType | null
-  triggerId: string | null
-  triggerVersion: number
   boosts: AwardRecord['boosts'] | null
 }
 
@@ -70,9 +63,9 @@ type Ledger = {
 }
 
 /**
- * Fires the active triggers of a change whose user filters match (P2, P3), in the order in which they were
- * created (E5), and books their awards. Returns the ids of the triggers' own counters that have counted the
- * event too. Throws 422 if a trigger blocks the event (P7).
+ * Fires the active triggers of a change whose user filters match (P2, P3), in the order in which they were created
+ * (E5), and books their awards. `counterIds` are those of triggers' own counters that have counted the event. Throws
+ * 422 if a trigger blocks the event (P7).
  */
 export function awardPoints(
   config: Configuration,
@@ -118,11 +111,10 @@ function countFirings(
   switch (trigger.type) {
     case 'user_creation':
       return once(created)
-    case 'streak':
-      return {
-        firings: input.extendedTo.filter((length) => length % (trigger.streakLength ?? 1) === 0).length,
-        counter: null,
-      }
+    case 'streak': {
+      const multiples = input.extendedTo.filter((length) => length % (trigger.streakLength ?? 1) === 0)
+      return { firings: multiples.length, counter: null }
+    }
     case 'achievement':
       return once(input.completed.includes(of) && !revoked.has(paidMark(of, trigger.id)))
     case 'metric':

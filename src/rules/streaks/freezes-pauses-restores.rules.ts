@@ -15,8 +15,8 @@ import type { LiveRun, Pause, StreakRun, StreakState, Terms } from './streak-sta
 const RESTORED_DAYS = 90
 
 /**
- * A settled streak with one freeze more, which an admin grants. Null if the user has the most freezes already
- * (S7). midnights.rules.ts has the freezes that are earned and used at midnights.
+ * A settled streak with one freeze more. Null if the user has the most freezes already (S7). midnights.rules.ts has
+ * the freezes that are earned and used at midnights.
  */
 export function withFreeze(streak: StreakState, { freezes }: Pick<Terms, 'freezes'>): StreakState | null {
   if (freezes === null || streak.freezes >= freezes.max) return null
@@ -41,10 +41,7 @@ export function withoutPause(streak: StreakState, id: string, last: number): Str
   return { ...streak, pauses }
 }
 
-/**
- * The last day on which a pause still counts that is deleted today: the last day of the periods that are over
- * (S7).
- */
+/** The last day on which a pause still counts that is deleted today: periods up to it are over (S7). */
 export const lastDayOver = (today: number, { frequency }: Pick<Terms, 'frequency'>): number =>
   periodStart(today, frequency) - 1
 
@@ -57,9 +54,9 @@ export function restorableSince(today: number, { frequency }: Pick<Terms, 'frequ
 }
 
 /**
- * A settled streak, restored at a moment to the longest recent length, or null if that is not more than the
- * present one (S8). The marks of earlier periods stay. If the streak was lost, the previous period counts as
- * satisfied. If it was not, earlier periods that have not ended are kept (S11).
+ * A settled streak, restored to the longest recent length, or null if that is not more than the present one (S8). If
+ * the streak was lost, the previous period counts as satisfied. If not, earlier periods that have not ended are
+ * kept (S11).
  */
 export function restored(
   streak: StreakState,
@@ -75,15 +72,13 @@ export function restored(
   if (gained <= 0) return null
   const current = periodStart(today, frequency)
   const previous = periodsBefore(current, 1, frequency)
+  const history =
+    run === null ? restoredBeforeLast('1e', gained - 1) : lengthened(run, gained, current, frequency)
   const alive: LiveRun = {
     started: periodsBefore(run?.started ?? current, gained, frequency),
     first: run?.first ?? previous,
     last: Math.max(run?.last ?? previous, previous),
-    history:
-      run === null ? restoredBeforeLast('1e', gained - 1) : lengthened(run, gained, current, frequency),
-    length: (run?.length ?? 0) + gained,
-    extended: run?.extended ?? null,
-    restored: at,
+    ...{ history, length: longest, extended: run?.extended ?? null, restored: at },
   }
   return { ...streak, frequency, epoch: terms.epoch, missed: null, run: alive }
 }

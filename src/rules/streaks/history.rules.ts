@@ -71,9 +71,9 @@ export function periodsOf(run: Pick<StreakRun, 'first' | 'history'>, frequency: 
 }
 
 /**
- * The periods of several streaks, the oldest streak first, with the first day of the streak as shown. From
- * its first period on, a streak replaces the earlier ones. An earlier one may have later periods if its user
- * came back to an earlier date and restored it (S4, S8).
+ * The periods of several streaks, the oldest first, with the first day of their streak as shown. From its first period
+ * on, a streak replaces earlier ones. One of these may have later periods if its user came back to an earlier date and
+ * restored it (S4, S8).
  */
 export function periodsOfAll(
   runs: readonly Pick<StreakRun, 'started' | 'first' | 'history'>[],
@@ -86,7 +86,7 @@ export function periodsOfAll(
   })
 }
 
-type HistoryPeriod = { start: number; end: number; length: number; kind: PeriodKind | null }
+type HistoryPeriod = Omit<Period, 'kind'> & { kind: PeriodKind | null }
 
 /**
  * The last `count` periods up to the one that contains today, oldest first, each with the length at its end
@@ -113,21 +113,14 @@ export function historyOf(
   return history
 }
 
-/**
- * The longest length at the end of any period that ended on a day or later, or 0 if there is none. `runs` are
- * oldest first.
- */
-export function longestSince(runs: readonly StreakRun[], day: number, frequency: Aggregation): number {
-  const lengths = periodsOfAll(runs, frequency)
-    .filter(({ end }) => end >= day)
-    .map(({ length }) => length)
-  return lengths.reduce((most, length) => Math.max(most, length), 0)
-}
+/** The longest length at the end of a period that ended on a day or later, or 0. `runs` are oldest first. */
+export const longestSince = (runs: readonly StreakRun[], day: number, frequency: Aggregation): number =>
+  periodsOfAll(runs, frequency).reduce(
+    (most, { end, length }) => (end < day ? most : Math.max(most, length)),
+    0,
+  )
 
-/**
- * The length of a user's streak on a day. It needs the present streak, and the newest past streak that began
- * by that day, with the local day on which it was lost, if that is known.
- */
+/** `past` is the newest past streak that began by the day, with the local day of its loss, if that is known. */
 export function lengthOn(
   { frequency, run, jumps }: StreakState,
   past: (StreakRun & { lostOn: number | null }) | null,

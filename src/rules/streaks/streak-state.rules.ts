@@ -3,25 +3,16 @@ import type { Configuration, FreezeSettings, Preferences, StreakSettings } from 
 import type { Instant } from '../../lib/clock'
 import type { Aggregation } from '../../lib/zone'
 
-/**
- * A streak from its first period to the last settled one. Days are days since 1970-01-01, in the user's zone
- * at that time.
- */
+/** A streak up to its last settled period. Days are days since 1970-01-01, in the user's zone at that time. */
 export type StreakRun = {
-  /**
-   * First day of the period in which the streak began, as shown. A restored streak begins before its first
-   * known period (S8).
-   */
+  /** First day of the streak as shown. A restored one begins before its first known period (S8). */
   started: number
   /** First days of the first and the last period in `history`. */
   first: number
   last: number
   /** The kinds of these periods (see history.rules.ts). */
   history: string
-  /**
-   * The greatest length that the streak had. It never falls while the streak lives. It includes a restored
-   * length, even if the streak was lost without another period.
-   */
+  /** The greatest length that the streak had, with a restored one. It never falls while the streak lives. */
   length: number
 }
 
@@ -38,31 +29,21 @@ export type Pause = { id: string; start: number; end: number }
 
 /** The part of a user's row that is about the streak. It is never changed in place. */
 export type StreakState = {
-  /**
-   * The frequency of its periods, or null if it has none. If it differs from the tenant's, the streak must be
-   * counted again from the log (S9).
-   */
+  /** Null without periods. If it differs from the tenant's, the streak is counted again from the log (S9). */
   frequency: StreakFrequency | 'unknown' | null
   /** The epoch of the settings by which it was counted. */
   epoch: number
   /** Null if the length is 0. */
   run: LiveRun | null
-  /** The number of freezes that the user has. */
   freezes: number
-  /**
-   * The local day of the user's creation, from which earned freezes are counted (S7). Null for users of older
-   * versions.
-   */
+  /** The local day of the user's creation (S7). Null for users of older versions. */
   born: number | null
   /**
    * The local day from which the next earned freeze is counted, in the user's zone then, and `since` of the
    * settings that applied. Null if none was earned.
    */
   earned: readonly [number, number] | null
-  /**
-   * The first day of the last missed period. Periods up to it stay closed, even if the user comes back to
-   * them (S4).
-   */
+  /** First day of the last missed period. Periods up to it stay closed, even if the user comes back (S4). */
   missed: number | null
   /** The last day that travel spared, or null (S11). */
   spared: number | null
@@ -86,10 +67,7 @@ export type StreakState = {
   /** When the streak next changes by itself. Null for never. */
   due: Instant | null
 }
-/**
- * A change of zone that moved a user to another date: its moment in milliseconds, and the local days before
- * and after.
- */
+/** A change of zone that moved a user to another date: its moment, and the local days before and after. */
 export type Jump = readonly [at: number, from: number, to: number]
 /** Stands for all metrics in the sums of a period. */
 export const ANY_METRIC = '*'
@@ -125,7 +103,6 @@ export type StreakEvent =
 export const extensionsOf = (streakEvents: readonly StreakEvent[]): number[] =>
   streakEvents.flatMap((one) => (one.kind === 'started' || one.kind === 'extended' ? [one.length] : []))
 
-/** No webhook events. */
 export const NO_STREAK_EVENTS: readonly StreakEvent[] = []
 
 /** The kinds of entries about the streak in a user's history, besides `lost` (X2). */
@@ -139,10 +116,7 @@ export const STREAK_ENTRY_KINDS = [
   'restored',
 ] as const
 
-/**
- * An entry about the streak in a user's history (X2). `length` is the length after it, and `freezes` is the
- * number of freezes after it.
- */
+/** An entry about the streak in a user's history (X2). `length` and `freezes` are those after it. */
 export type StreakEntry =
   | { kind: 'started' | 'extended' | 'restored'; length: number }
   | { kind: 'freeze_earned'; earned: number; freezes: number }

@@ -22,19 +22,13 @@ type StreakResult = {
   streakEvents: readonly StreakEvent[]
 }
 
-/**
- * Whether a streak has another frequency or epoch than the tenant's settings. Then it must be counted again
- * from the log (S9).
- */
+/** Whether a streak must be counted again from the log, since the tenant's settings changed (S9). */
 export const isStale = (
   { frequency, epoch }: StreakState,
   terms: Pick<Terms, 'frequency' | 'epoch'>,
 ): boolean => frequency !== null && (frequency !== terms.frequency || epoch !== terms.epoch)
 
-/**
- * The length of a streak as its user sees it: 0 while the user has switched it off (U7). Ignores the tenant's
- * switch.
- */
+/** The length of a streak: 0 while the user has switched it off (U7). Ignores the tenant's switch. */
 export const lengthOf = ({ streak, preferences }: Pick<UserState, 'streak' | 'preferences'>): number =>
   preferences.streak.enabled === false ? 0 : (streak.run?.length ?? 0)
 
@@ -85,20 +79,14 @@ function metPeriods({ streak, profile }: Streaker, terms: Terms, today: number):
 const isClosed = ({ run, missed }: StreakState, period: number): boolean =>
   period <= Math.max(run?.last ?? period - 1, missed ?? period - 1)
 
-/**
- * A settled streak with the day of the present zone from which freezes are earned. Used when the user leaves
- * that zone (S7).
- */
+/** A settled streak with the day from which freezes are earned, for when the user leaves the zone (S7). */
 export function anchored(user: Streaker, terms: Terms): StreakState {
   const { streak } = user
   if (terms.freezes === null || terms.freezes.autoEarnInterval === null) return streak
   return { ...streak, earned: [new Midnights(user, terms).anchor, terms.freezes.since] }
 }
 
-/**
- * The first day of the period at whose end the streak may be lost: the first one that is neither satisfied
- * nor paused (S5).
- */
+/** The first day of the first period that is neither satisfied nor paused: then the streak may be lost (S5). */
 export function endangered({ run, pauses }: StreakState, terms: Terms, today: number): number {
   const { frequency } = terms
   const current = periodStart(today, frequency)
@@ -111,10 +99,7 @@ export function endangered({ run, pauses }: StreakState, terms: Terms, today: nu
   return start
 }
 
-/**
- * A settled streak with `due`, the moment at which it next changes by itself: the end of a period, or an
- * earned freeze.
- */
+/** A settled streak with the moment at which it next changes by itself: a period ends, a freeze is earned. */
 export function scheduled(user: Streaker, streak: StreakState, terms: Terms, today: number): StreakState {
   const due = dueOf({ ...user, streak }, terms, today)
   return due === streak.due ? streak : { ...streak, due }
