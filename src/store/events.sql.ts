@@ -4,9 +4,8 @@ import { Json } from '../lib/packed'
 import { bytesOf, type ColumnValues, columnList, HexId, numberOf } from '../platform/columns'
 import type { Statement, TenantDatabase } from '../platform/database'
 import { onlyUnchanged, overUsers, type UnchangedUsers } from '../platform/guard'
-import type { Change } from '../rules/change.rules'
+import { type Change, historyRowsOf, streakEntriesOf } from '../rules/change.rules'
 import { STREAK_ENTRY_KINDS, type StreakEntry } from '../rules/streaks/streak-state.rules'
-import { historyRowsOf, streakEntriesOf } from '../rules/user-changes.rules'
 import { events, idempotencyKeys, userChanges } from './tables.sql.ts'
 
 /** An entry about the streak, as stored (X2). Days are days since 1970-01-01. */

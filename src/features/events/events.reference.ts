@@ -1,20 +1,6 @@
 import { type Chapter, day, demo, resource } from '../../api/reference/chapter'
 import { CHANGED_ID, FIXED_KEY, ID } from '../../api/reference/common.reference'
 
-const RANGE = {
-  aggregation: 'daily',
-  startDate: day(-6),
-  endDate: day(0),
-}
-
-const EVENT = {
-  user: 'The user of the event. A user with an unknown id is created. The fields that you pass are updated.',
-  value:
-    'The amount, from -1,000,000,000 to 1,000,000,000, rounded to six decimals. A negative value lowers the total.',
-  attributes:
-    'Attribute values of the event, by attribute key. A number or a boolean is stored as text. Send a string if the exact spelling matters. Each key must be configured.',
-}
-
 const WRITABLE_BY =
   "The keys that may set a user attribute: `admin` (only admin keys, the default) or `user` (also the user's own application key). Event attributes don't have this field."
 
@@ -47,7 +33,7 @@ export const events: Chapter = {
     users_metric_event_summary: {
       description:
         "How the user's total of a metric changed, by day, week or month, in the time zone of the user. Buckets without events are included. The first and the last bucket are complete, even if a date that you pass is in the middle of one.",
-      example: { query: RANGE },
+      example: { query: { aggregation: 'daily', startDate: day(-6), endDate: day(0) } },
     },
     admin_metrics_batch_events: {
       description:
@@ -99,7 +85,11 @@ export const events: Chapter = {
     {
       of: ['EventRequest', 'BatchMetricEvent'],
       fields: {
-        ...EVENT,
+        user: 'The user of the event. A user with an unknown id is created. The fields that you pass are updated.',
+        value:
+          'The amount, from -1,000,000,000 to 1,000,000,000, rounded to six decimals. A negative value lowers the total.',
+        attributes:
+          'Attribute values of the event, by attribute key. A number or a boolean is stored as text. Send a string if the exact spelling matters. Each key must be configured.',
         key: 'The key of the metric.',
         idempotencyKey: 'Makes the event count once. The key is for this user and this metric only.',
       },

@@ -23,22 +23,13 @@ type LeaderRules<Item, Result> = {
   mostWaiting: number
   /** The most groups of one queue that are in progress at the same time. */
   mostGroups: number
-  /**
-   * Whether a further group may begin beside one that is in progress, by the number of items that wait and
-   * the number in progress. If not, they wait until that group is done.
-   */
+  /** Whether a further group may begin beside one in progress, by the numbers of items. If not, they wait. */
   isEnough: (waiting: number, inProgress: number) => boolean
-  /**
-   * How long a leader waits at least for more items before its group begins, in ms, if a group of several
-   * items began or ended shortly before. 0: it never waits.
-   */
+  /** How long a leader waits at least for more items, in ms, shortly after a group of several. 0: never. */
   gathering: number
   /** How many of the waiting items, in their order, make the next group: at least 1. */
   sizeOf: (items: readonly Item[]) => number
-  /**
-   * True if two items must not wait in one queue. Then the later one is processed alone. Null if all items
-   * may.
-   */
+  /** True if two items must not wait in one queue: the later one is processed alone. Null if all may. */
   excludes: ((waiting: Item, item: Item) => boolean) | null
   /** True while its group must still process an item. */
   isWanted: (item: Item) => boolean
@@ -53,10 +44,7 @@ type LeaderRules<Item, Result> = {
 
 type Led<Item> = {
   items: readonly Item[]
-  /**
-   * The leader's sign of life. The leader must give it before each write. False if another request leads the
-   * group now.
-   */
+  /** The leader's sign of life, due before each write. False if another request leads the group now. */
   leads: () => boolean
   /** True while an item of the group has no end. */
   isOpen: (index: number) => boolean
@@ -195,13 +183,8 @@ export class LeaderScheduler<Item, Result> {
     const entries = open.slice(0, size)
     const first = leader ?? entries[0]
     if (first === undefined) return
-    const group: Group<Item, Result> = {
-      entries,
-      since: systemNow(),
-      isOpen: true,
-      isBegun: false,
-      isReplaced: false,
-    }
+    const state = { isOpen: true, isBegun: false, isReplaced: false }
+    const group: Group<Item, Result> = { entries, since: systemNow(), ...state }
     for (const entry of entries) entry.group = group
     line.groups.add(group)
     first.leads = group

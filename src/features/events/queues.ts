@@ -16,11 +16,9 @@ const COMMANDS_WAITING = 5_000
 export type CommitGroup = (jobs: readonly Job[], mayWrite: () => boolean) => Promise<CommandResult[]>
 
 /**
- * The queue of commands in one isolate. Commands of one user that arrive together are committed together, one
- * group at a time, so that they do not conflict with each other. If a leader stops, a waiting request takes
- * its group over. The guards and the log show what the leader had stored.
- *
- * Holds at most 5,000 commands a user, by tenant and user.
+ * The queue of commands in one isolate. Commands of one user that arrive together are committed together, one group at
+ * a time, so that they do not conflict with each other. If a leader stops, a waiting request takes its group over. The
+ * guards and the log show what the leader had stored.
  */
 export class UserQueues {
   readonly #scheduler = new LeaderScheduler<Job, CommandResult>({
@@ -110,18 +108,14 @@ const GATHERING = 2
 const USERS_WAITING = 1_000
 
 /**
- * Commits the batches of several users together. Resolves once the common work is done, with one promise for
- * each user, in the order of the batches. So no user has to wait for another user's result. Null for a user
- * who must be committed alone.
+ * Commits the batches of several users together. Resolves once the common work is done, with one promise for each user,
+ * so that no user waits for another's result. Null for a user who must be committed alone.
  */
 export type CommitBatches = (batches: readonly UserBatch[]) => Promise<(Promise<CommandResult[]> | null)[]>
 
 /**
- * Group commit in one isolate: users of a tenant whose commands arrive together share batches of D1. If a
- * leader stops, each of the other users is committed alone. The guards and the log show what the leader had
- * stored.
- *
- * Holds at most 1,000 users a tenant.
+ * Group commit in one isolate: users of a tenant whose commands arrive together share batches of D1. If a leader stops,
+ * each of the other users is committed alone. The guards and the log show what the leader had stored.
  */
 export class Groups {
   readonly #scheduler = new LeaderScheduler<UserBatch, CommandResult[]>({
