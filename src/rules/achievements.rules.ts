@@ -37,8 +37,9 @@ export function completionErrors(
 type Counted = { metricId: string; value: Counter['total']; attributes: ReadonlyMap<string, string> }
 
 /**
- * The user with the counters of achievements after an event. Until the job that reads the log has filled the counters
- * of all users (A4), a missing counter stays missing. New users have no log, so their counters begin at once.
+ * The user with the counters of achievements after an event. Until the job that reads the log has filled the
+ * counters of all users (A4), a missing counter stays missing. New users have no log, so their counters begin
+ * at once.
  */
 export function countForAchievements(
   config: Configuration,
@@ -65,8 +66,8 @@ export function countForAchievements(
 const FIRST = ACHIEVEMENT_TRIGGERS.filter((trigger) => trigger !== 'achievement')
 
 /**
- * Completes the achievements that a user qualifies for: first the triggers metric, streak and api, then composites
- * until no more is added (E5, A2). `completed` has their ids in that order.
+ * Completes the achievements that a user qualifies for: first the triggers metric, streak and api, then
+ * composites until no more is added (E5, A2). `completed` has their ids in that order.
  */
 export function complete(
   config: Configuration,

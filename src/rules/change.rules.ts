@@ -142,8 +142,9 @@ export function touch<U extends Pick<UserState, 'seq' | 'lastSeqByInput'>>(
 }
 
 /**
- * A change of one user among many at once, by due work or an admin. It has no event. Each statement skips users
- * whose `seq` has changed since the read. The last ones raise `seq`, so all statements affect the same users.
+ * A change of one user among many at once, by due work or an admin. It has no event. Each statement skips
+ * users whose `seq` has changed since the read. The last ones raise `seq`, so all statements affect the same
+ * users.
  */
 export type BulkChange = Change & {
   before: NonNullable<Change['before']>

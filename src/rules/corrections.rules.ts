@@ -134,8 +134,8 @@ function amountsOf(
 export type CountersOfEvent = { triggers: readonly Trigger[]; achievements: readonly Achievement[] }
 
 /**
- * Achievements count the whole log (A2). `isCountedBy` says whether the counter of a trigger whose filters match has
- * counted the event: only while the trigger was active (P1).
+ * Achievements count the whole log (A2). `isCountedBy` says whether the counter of a trigger whose filters
+ * match has counted the event: only while the trigger was active (P1).
  */
 export function countersOf(
   config: Configuration,
@@ -167,8 +167,8 @@ type VoidInput = {
 }
 
 /**
- * Voids an event (V2): its metric, its counters (V3) and, within cap and floor, its points are as without it. The
- * length of the streak and completed achievements stay.
+ * Voids an event (V2): its metric, its counters (V3) and, within cap and floor, its points are as without it.
+ * The length of the streak and completed achievements stay.
  */
 export function voided(
   config: Configuration,

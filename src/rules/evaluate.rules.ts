@@ -87,8 +87,8 @@ type EvaluationContext = {
 const SKEW = MINUTE
 
 /**
- * Decides the effect of a command on a user. `state` is null if the user does not exist. The order is E5's: user,
- * metric total, streak, achievements, then points in the order in which the triggers were created.
+ * Decides the effect of a command on a user. `state` is null if the user does not exist. The order is E5's:
+ * user, metric total, streak, achievements, then points in the order in which the triggers were created.
  */
 export function evaluate(
   config: Configuration,
@@ -240,8 +240,8 @@ const permitted = (
 ): ProfileChange => withoutForbidden(config, state, user, by)
 
 /**
- * The arrival of the command, but not before the user's last change: another isolate's clock may be a little ahead,
- * or its change may have been faster. So the log has the same order by time and by `seq` (E8).
+ * The arrival of the command, but not before the user's last change: another isolate's clock may be a little
+ * ahead, or its change may have been faster. So the log has the same order by time and by `seq` (E8).
  */
 function momentOf(state: UserState | null, { now }: EvaluationContext): Instant {
   return state !== null && state.changed > now && state.changed - now < SKEW ? state.changed : now

@@ -78,8 +78,8 @@ export function profileErrors(
 }
 
 /**
- * The keys of the passed user attributes that the actor may not change (K7): those that only admins may set, with
- * another value than the stored one. Null is the value of an attribute that the user does not have.
+ * The keys of the passed user attributes that the actor may not change (K7): those that only admins may set,
+ * with another value than the stored one. Null is the value of an attribute that the user does not have.
  */
 export function forbiddenAttributes(
   config: Configuration,
@@ -109,7 +109,7 @@ export function withoutForbidden(
   return { ...passed, attributes }
 }
 
-/** The user with valid passed fields: a new one if `state` is null (U6), the same object if nothing changes (U3). */
+/** The user with valid passed fields: new if `state` is null (U6), the same if nothing changes (U3). */
 export function applyProfile(
   config: Configuration,
   state: UserState | null,
@@ -176,8 +176,8 @@ function sameProfile(a: Profile, b: Profile): boolean {
 }
 
 /**
- * Whether a stable hash of tenant and user, as a percentage, is below the ratio (U5). It is FNV-1a with a final mix,
- * so that similar ids get very different values.
+ * Whether a stable hash of tenant and user, as a percentage, is below the ratio (U5). It is FNV-1a with a
+ * final mix, so that similar ids get very different values.
  */
 export function isInControlGroup(tenantId: string, userId: string, ratio: number): boolean {
   let hash = 0x811c9dc5

@@ -57,7 +57,7 @@ export function nearestRun(schedule: Schedule, day: number): Run {
   return run
 }
 
-/** The nearest run on a day. After a leaderboard was finished by hand, the run of that UTC day stays (L2, L7). */
+/** The nearest run. If a leaderboard was finished by hand, the run of that UTC day stays (L2, L7). */
 export function servedRun(board: Schedule & Pick<Leaderboard, 'finished'>, day: number): Run {
   const lastDayPlayed = board.finished === null ? Number.POSITIVE_INFINITY : localDay(board.finished, 0)
   return nearestRun(board, Math.min(day, lastDayPlayed))

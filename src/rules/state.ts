@@ -34,8 +34,8 @@ export const MOST_TOTAL = micros(MOST_METRIC_TOTAL * MICROS_PER_UNIT)
 export const NEW_COUNTER: Counter = { total: ZERO, highest: ZERO }
 
 /**
- * The counter plus a value, within E1's bounds. A metric's total never gets there, since such an event is refused. A
- * trigger's own counter can, and then it stays at the bound.
+ * The counter plus a value, within E1's bounds. A metric's total never gets there, since such an event is
+ * refused. A trigger's own counter can, and then it stays at the bound.
  */
 export function count(counter: Counter, value: Micros): Counter {
   const total = micros(Math.max(-MOST_TOTAL, Math.min(counter.total + value, MOST_TOTAL)))
@@ -159,7 +159,7 @@ export type AwardRecord = LocalTime & {
 /** A level as it was when a user reached or left it. */
 export type ReachedLevel = { id: string; key: string; name: string; points: number }
 
-/** A ledger entry that no trigger made (V5). `amount` is before cap and floor, `reverses` the id of an award. */
+/** An entry without a trigger (V5). `amount` is before cap and floor, `reverses` the id of an award. */
 export type Correction = {
   type: CorrectionType
   amount: number

@@ -50,18 +50,14 @@ export async function sumsOf(
 
 const COUNTED = 'UPDATE achievements SET counted = 1 WHERE tenant_id = ?1 AND id = ?2 AND counter_id = ?3'
 
-/**
- * Notes that all users' counters of an achievement include the log, in all databases. That is a change of the
- * configuration, so the same batch must raise its version (A4).
- */
+/** All counters include the log from now on. The same batch must raise the configuration version (A4). */
 export function counted(db: TenantDatabase, { id, counterId }: Achievement): Statement {
   return db.statement(COUNTED, db.tenantId, id, counterId)
 }
 
 /**
- * Statements that begin to complete achievements for all users who already qualify (A4). They are part of the
- * batch in which these achievements become active or ask for something else. The caller wakes the Timekeeper
- * after that batch.
+ * Begins to complete achievements for all users who already qualify (A4), in the batch in which these become
+ * active or ask for something else. The caller wakes the Timekeeper after that batch.
  */
 export function beginBackdating(
   { db, now }: Pick<Scope, 'db' | 'now'>,
@@ -70,10 +66,7 @@ export function beginBackdating(
   return achievementIds.map((id) => scheduleForUsers(db, 'backdate', { at: now, subject: id, on: 'again' }))
 }
 
-/**
- * Does one step of the walk over all users for an achievement. Users who qualify get it, with its points and
- * composites (A4).
- */
+/** One step of the walk over all users: those who qualify get it, with its points and composites (A4). */
 export function backdateStep(context: TenantContext, work: Work<WalkProgress>): Promise<WalkStep> {
   const { db } = context
   const find = ({ achievements }: Configuration) => achievements.find(({ id }) => id === work.subject)
@@ -103,9 +96,9 @@ export function backdateStep(context: TenantContext, work: Work<WalkProgress>): 
 }
 
 /**
- * At the end of the walk in one database: notes that all users' counters of an achievement include the log. With
- * several databases this is noted in all of them, once no other one has users to visit (A4, B4). Until then each
- * user who was visited has a counter, and each new user begins with one.
+ * At the end of the walk in one database: notes that all users' counters of an achievement include the log.
+ * With several databases this is noted in all of them, once no other one has users to visit (A4, B4). Until
+ * then each user who was visited has a counter, and each new user begins with one.
  */
 async function noteCounted(
   { databases, db }: TenantContext,

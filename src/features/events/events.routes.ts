@@ -151,9 +151,7 @@ const claimed: MiddlewareHandler<AppEnv> = async (c, next) => {
 const EventSubject = z.object({ user: z.object({ id: z.unknown() }) })
 const subject = (json: unknown) => EventSubject.safeParse(json).data?.user.id
 
-/**
- * The endpoint of events. It has stages of its own, since the read that an event makes anyway confirms the key.
- */
+/** It has stages of its own, since the read that an event makes anyway confirms the key. */
 export const eventEndpoint: Endpoint = {
   spec: metricsEvent,
   serve: (app) => {

@@ -86,17 +86,11 @@ type KeyedQueue<Item, Result> = {
 /**
  * Lets requests of one isolate do the same kind of work together if they arrive at the same time.
  *
- * - **Queue.** Items with the same key wait in one queue. Queues do not depend on each other.
- * - **Leader.** The first waiting items make a group. The request of one of them leads it, and does the input
- *   and output for all items. Only a leader does the input and output of other requests. No request depends
- *   on another one's survival.
- * - **Handover.** When a group is done, the next one is made. The request of its first item is woken to lead
- *   it.
- * - **Lease.** A leader gives signs of life. If it gives none for 5 seconds, its request was cancelled.
- *   Waiting requests check that once a second. `afterDeath` says what happens then.
- *
- * Holds at most `mostWaiting` items for each key, in addition to the items in progress. A queue is deleted
- * with its last item.
+ * - **Queue.** Items with the same key wait in one queue. - **Leader.** The first waiting items make a group.
+ * The request of one of them leads it, and does the input and output for all items. No request depends on
+ * another one's survival. - **Handover.** When a group is done, the next one is made. The request of its
+ * first item is woken to lead it. - **Lease.** A leader gives signs of life. If it gives none for 5 seconds,
+ * its request was cancelled. Waiting requests check that once a second. `afterDeath` says what happens then.
  */
 export class LeaderScheduler<Item, Result> {
   readonly #rules: LeaderRules<Item, Result>
@@ -116,10 +110,8 @@ export class LeaderScheduler<Item, Result> {
 
   /**
    * Processes an item together with others of its key. `lead` is called if this request must lead a group.
-   * `waitUntil` keeps the request alive if the caller disconnects, also while it waits: it may be woken to
-   * lead the next group. Returns null if the item must be processed alone: too many items wait, another one
-   * excludes it, its group has no leader any more, or its group says so. Throws the error that the item ended
-   * with.
+   * `waitUntil` keeps the request alive if the caller disconnects, since it may have to lead. Returns null if
+   * the item must be processed alone. Throws the error that the item ended with.
    */
   async submit(
     key: string,

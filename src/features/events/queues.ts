@@ -16,9 +16,9 @@ const COMMANDS_WAITING = 5_000
 export type CommitGroup = (jobs: readonly Job[], mayWrite: () => boolean) => Promise<CommandResult[]>
 
 /**
- * The queue of commands in one isolate. Commands of one user that arrive together are committed together, one group at
- * a time, so that they do not conflict with each other. If a leader stops, a waiting request takes its group over. The
- * guards and the log show what the leader had stored.
+ * The queue of commands in one isolate. Commands of one user that arrive together are committed together, one
+ * group at a time, so that they do not conflict with each other. If a leader stops, a waiting request takes
+ * its group over. The guards and the log show what the leader had stored.
  */
 export class UserQueues {
   readonly #scheduler = new LeaderScheduler<Job, CommandResult>({
@@ -33,10 +33,7 @@ export class UserQueues {
     isCertain: isRecorded,
   })
 
-  /**
-   * Commits one command of a user, together with others that wait. `waitUntil` keeps the commit alive if its
-   * caller disconnects. Throws the error of the commit.
-   */
+  /** `waitUntil` keeps the commit alive if its caller disconnects. Throws the error of the commit. */
   async submit(
     user: string,
     job: Job,
@@ -108,14 +105,15 @@ const GATHERING = 2
 const USERS_WAITING = 1_000
 
 /**
- * Commits the batches of several users together. Resolves once the common work is done, with one promise for each user,
- * so that no user waits for another's result. Null for a user who must be committed alone.
+ * Commits the batches of several users together. Resolves once the common work is done, with one promise for
+ * each user, so that no user waits for another's result. Null for a user who must be committed alone.
  */
 export type CommitBatches = (batches: readonly UserBatch[]) => Promise<(Promise<CommandResult[]> | null)[]>
 
 /**
- * Group commit in one isolate: users of a tenant whose commands arrive together share batches of D1. If a leader stops,
- * each of the other users is committed alone. The guards and the log show what the leader had stored.
+ * Group commit in one isolate: users of a tenant whose commands arrive together share batches of D1. If a
+ * leader stops, each of the other users is committed alone. The guards and the log show what the leader had
+ * stored.
  */
 export class Groups {
   readonly #scheduler = new LeaderScheduler<UserBatch, CommandResult[]>({
@@ -133,9 +131,8 @@ export class Groups {
   })
 
   /**
-   * Commits a user's batch together with others of its tenant. Returns null if the batch must be committed
-   * alone: its user was changed in the meantime, the group failed, too many users wait, or another batch of
-   * the same user waits. `waitUntil` keeps the work for others alive if the caller disconnects.
+   * Returns null if the batch must be committed alone: its user was changed in the meantime, the group
+   * failed, too many users wait, or another batch of the same user waits.
    */
   submit(
     tenantId: string,

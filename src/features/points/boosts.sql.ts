@@ -90,9 +90,9 @@ export async function boostPage(scope: Scope, systemId: string, page: ListedPage
 }
 
 /**
- * The boosts of a system with these ids or keys that are not deleted, and the users who own some of them. Those
- * in the first database are read at the same moment. A change of a boost of another user raises the version of
- * the configuration (B4).
+ * The boosts of a system with these ids or keys that are not deleted, and the users who own some of them.
+ * Those in the first database are read at the same moment. A change of a boost of another user raises the
+ * version of the configuration (B4).
  */
 export async function namedBoosts(
   scope: Scope,

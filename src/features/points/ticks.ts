@@ -67,8 +67,8 @@ const RESTART_OTHERS = [
 const TenantsAhead = z.array(z.object({ tenant_id: z.string() }))
 
 /**
- * Restarts the time triggers of all tenants whose ticks have run ahead of `now`, when the clock goes back (C1, P4).
- * `elsewhere` are the results of `restartTicksElsewhere` in each other database.
+ * Restarts the time triggers of all tenants whose ticks have run ahead of `now`, when the clock goes back
+ * (C1, P4). `elsewhere` are the results of `restartTicksElsewhere` in each other database.
  */
 export function restartTicks(
   db: AccountDatabase,
@@ -86,9 +86,9 @@ export function restartTicks(
 }
 
 /**
- * The first statements of the batch in each other database (C1, P4). The first of them reads the tenants whose ticks
- * have run ahead of `now` there. Triggers are a part of the configuration, so only the first database restarts
- * them (B4).
+ * The first statements of the batch in each other database (C1, P4). The first of them reads the tenants
+ * whose ticks have run ahead of `now` there. Triggers are a part of the configuration, so only the first
+ * database restarts them (B4).
  */
 export const restartTicksElsewhere = (db: AccountDatabase, now: Instant): Statement[] => [
   db.statement(TENANTS_AHEAD, now, 'ticks'),

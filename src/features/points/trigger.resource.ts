@@ -194,9 +194,9 @@ function anchorOf(
 }
 
 /**
- * The trigger after a change: the same object if nothing changes, else its next version (P10). `named` has the
- * fields that the change names. If it counts other events from now on, it counts from 0 under the new id (P1).
- * If it begins to tick, it has a new anchor (P4).
+ * The trigger after a change: the same object if nothing changes, else its next version (P10). `named` has
+ * the fields that the change names. If it counts other events from now on, it counts from 0 under the new id
+ * (P1). If it begins to tick, it has a new anchor (P4).
  */
 export function triggerPatched(
   trigger: Trigger,

@@ -124,7 +124,7 @@ export const userWarning = (idField: 'userId' | 'id') => (field: UnknownField, j
 type At<T> = { index: number; value: T }
 type Answer<T> = { done: readonly At<T>[]; issues: readonly UserIssue[] }
 
-/** The answers of all databases in the order of the request, with issues of the items that a lost one missed. */
+/** The answers of all databases, in the order of the request. Items of a lost database are issues. */
 function allAnswers<I, T>(
   { done, missed }: { done: readonly Answer<T>[]; missed: readonly Placed<I>[] },
   userIdOf: (item: I) => string,

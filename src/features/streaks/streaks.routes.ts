@@ -32,8 +32,8 @@ async function recountOf({ db, now }: Scope, config: Configuration, user: UserSt
 }
 
 /**
- * The first day of the last `historyPeriods` periods, in any zone: dates begin last in Etc/GMT+12. `streakOfUser` needs no run that ended
- * before it.
+ * The first day of the last `historyPeriods` periods, in any zone: dates begin last in Etc/GMT+12.
+ * `streakOfUser` needs no run that ended before it.
  */
 export const earliestHistory = (config: Configuration, now: Instant, historyPeriods: number): number =>
   historyBegins(config, 'Etc/GMT+12', now, historyPeriods)

@@ -12,7 +12,7 @@ export type Boosted = { points: number; boosts: readonly AppliedBoost[] }
 
 type Boostable = Pick<UserState, 'boosts'> & { profile: Pick<Profile, 'attributes'> }
 
-/** The boosts that apply to a user on a local date: those for all users that match, and the user's own (P5). */
+/** The boosts that apply on a local date: those for all users that match, and the user's own (P5). */
 export function boostsFor(system: System, user: Boostable, date: CivilDate): Boost[] {
   const forAll = system.boosts.filter((boost) => meets(boost.userAttributes, user.profile.attributes))
   const own = user.boosts.filter((boost) => boost.systemId === system.id)

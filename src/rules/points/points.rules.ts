@@ -63,9 +63,9 @@ type Ledger = {
 }
 
 /**
- * Fires the active triggers of a change whose user filters match (P2, P3), in the order in which they were created
- * (E5), and books their awards. `counterIds` are those of triggers' own counters that have counted the event. Throws
- * 422 if a trigger blocks the event (P7).
+ * Fires the active triggers of a change whose user filters match (P2, P3), in the order in which they were
+ * created (E5), and books their awards. `counterIds` are those of triggers' own counters that have counted
+ * the event. Throws 422 if a trigger blocks the event (P7).
  */
 export function awardPoints(
   config: Configuration,

@@ -89,9 +89,10 @@ export function endOfSweep(
 }
 
 /**
- * Returns a function that applies ticks, in their order, to one user after the other (P4). It uses the boosts on the
- * local date of the due time, and the user's present attributes, points and cap. It skips ticks before the user's
- * creation, and returns null if nothing changes. An award has the offset of its tick's due time (E8).
+ * Returns a function that applies ticks, in their order, to one user after the other (P4). It uses the boosts
+ * on the local date of the due time, and the user's present attributes, points and cap. It skips ticks before
+ * the user's creation, and returns null if nothing changes. An award has the offset of its tick's due time
+ * (E8).
  */
 export function granting(
   config: Configuration,

@@ -15,8 +15,8 @@ import type { LiveRun, Pause, StreakRun, StreakState, Terms } from './streak-sta
 const RESTORED_DAYS = 90
 
 /**
- * A settled streak with one freeze more. Null if the user has the most freezes already (S7). midnights.rules.ts has
- * the freezes that are earned and used at midnights.
+ * A settled streak with one freeze more. Null if the user has the most freezes already (S7).
+ * midnights.rules.ts has the freezes that are earned and used at midnights.
  */
 export function withFreeze(streak: StreakState, { freezes }: Pick<Terms, 'freezes'>): StreakState | null {
   if (freezes === null || streak.freezes >= freezes.max) return null
@@ -54,9 +54,9 @@ export function restorableSince(today: number, { frequency }: Pick<Terms, 'frequ
 }
 
 /**
- * A settled streak, restored to the longest recent length, or null if that is not more than the present one (S8). If
- * the streak was lost, the previous period counts as satisfied. If not, earlier periods that have not ended are
- * kept (S11).
+ * A settled streak, restored to the longest recent length, or null if that is not more than the present one
+ * (S8). If the streak was lost, the previous period counts as satisfied. If not, earlier periods that have
+ * not ended are kept (S11).
  */
 export function restored(
   streak: StreakState,

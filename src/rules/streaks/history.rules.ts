@@ -71,9 +71,9 @@ export function periodsOf(run: Pick<StreakRun, 'first' | 'history'>, frequency: 
 }
 
 /**
- * The periods of several streaks, the oldest first, with the first day of their streak as shown. From its first period
- * on, a streak replaces earlier ones. One of these may have later periods if its user came back to an earlier date and
- * restored it (S4, S8).
+ * The periods of several streaks, the oldest first, with the first day of their streak as shown. From its
+ * first period on, a streak replaces earlier ones. One of these may have later periods if its user came back
+ * to an earlier date and restored it (S4, S8).
  */
 export function periodsOfAll(
   runs: readonly Pick<StreakRun, 'started' | 'first' | 'history'>[],
@@ -120,7 +120,7 @@ export const longestSince = (runs: readonly StreakRun[], day: number, frequency:
     0,
   )
 
-/** `past` is the newest past streak that began by the day, with the local day of its loss, if that is known. */
+/** `past` is the newest past streak that began by the day, with the local day of its loss, if known. */
 export function lengthOn(
   { frequency, run, jumps }: StreakState,
   past: (StreakRun & { lostOn: number | null }) | null,

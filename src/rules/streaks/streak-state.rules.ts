@@ -3,7 +3,7 @@ import type { Configuration, FreezeSettings, Preferences, StreakSettings } from 
 import type { Instant } from '../../lib/clock'
 import type { Aggregation } from '../../lib/zone'
 
-/** A streak up to its last settled period. Days are days since 1970-01-01, in the user's zone at that time. */
+/** A streak up to its last settled period. Days are since 1970-01-01, in the user's zone at that time. */
 export type StreakRun = {
   /** First day of the streak as shown. A restored one begins before its first known period (S8). */
   started: number

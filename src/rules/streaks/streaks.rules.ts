@@ -86,7 +86,7 @@ export function anchored(user: Streaker, terms: Terms): StreakState {
   return { ...streak, earned: [new Midnights(user, terms).anchor, terms.freezes.since] }
 }
 
-/** The first day of the first period that is neither satisfied nor paused: then the streak may be lost (S5). */
+/** The first day of the next period that is neither satisfied nor paused: its end may end the streak (S5). */
 export function endangered({ run, pauses }: StreakState, terms: Terms, today: number): number {
   const { frequency } = terms
   const current = periodStart(today, frequency)

@@ -83,10 +83,7 @@ async function requireMetrics(scope: Scope, json: unknown): Promise<void> {
   if (unknown.length > 0) throw errors.noMetrics(unknown)
 }
 
-/**
- * Accepts a whole batch of events, to be processed in the background (E9). Returns its id and the number of
- * events. Throws 422 with every field error of every event.
- */
+/** Accepts a batch of events, to be processed in the background (E9). Throws 422 with all field errors. */
 export async function acceptBatch(scope: Scope, events: Events): Promise<{ id: string; accepted: number }> {
   const { db, now } = scope
   throwIfInvalid(await fieldErrorsOf(scope, events))

@@ -81,15 +81,14 @@ class PartFailed extends Error {
 }
 
 /**
- * Processes the next events of a tenant's inbox, for many users, with one write batch (E9). The batch stores
- * the changes together with the progress in the inbox. So no event is processed twice or lost, even if this
- * runs several times or stops halfway. The rest of the inbox is due at `again`. If a live event changes a
- * user in between, or D1 fails, the step takes fewer events. An event that the database rejects even alone is
- * parked. Returns null if the inbox is empty.
+ * Processes the next events of a tenant's inbox, for many users, with one write batch (E9). It stores the
+ * changes together with the progress in the inbox, so no event is processed twice or lost. The rest of the
+ * inbox is due at `again`. If a live event changes a user in between, or D1 fails, the step takes fewer
+ * events. An event that the database rejects even alone is parked. Returns null if the inbox is empty.
  *
- * If some of the users are in other databases than the first one, which has the inbox, the events are stored
- * in one batch in each database, and then the progress. If a step stops in between, the next one finds the stored events by
- * their ids in the users' logs, which move with the users. So they count once and in the order sent (B6).
+ * If some users are in other databases than the inbox, the events are stored in one batch in each database,
+ * and then the progress. If a step stops in between, the next one finds the stored events by their ids in the
+ * users' logs, which move with the users. So they count once and in the order sent (B6).
  */
 export async function inboxStep(
   context: TenantContext,

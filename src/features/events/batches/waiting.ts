@@ -30,21 +30,16 @@ import { userOf } from '../../../store/users/users.sql.ts'
 import { Commands } from '../sent'
 import { type InboxRow, inboxStatement, type Progress, parseInbox } from './batches.sql.ts'
 
-/**
- * A waiting event: its place, and its job. The job is null if the user was erased, and a text with the reason
- * if the event cannot be read.
- */
+/** A waiting event. */
 export type Item = {
   row: InboxRow
   /** Its place in the batch, from 0. */
   position: number
+  /** Null if the user was erased, a text with the reason if the event cannot be read. */
   job: Job | string | null
 }
 
-/**
- * An event of the inbox that has to be parked, because the database rejects it even alone: its row, its place
- * in the batch (from 0) and the reason (E9).
- */
+/** An event that has to be parked, because the database rejects it even alone (E9). */
 export type ParkedEvent = { no: number; position: number; reason: string }
 
 /** Whether an event is the one that has to be parked. */
@@ -84,10 +79,7 @@ const byUser = (items: readonly Item[]): ReadonlyMap<string, UserJob[]> =>
     ({ userId }) => userId,
   )
 
-/**
- * How an event of the inbox ended: recorded, left out or parked. `reason` is for the log; null if there is
- * nothing to log.
- */
+/** How an event ended: recorded, left out or parked. `reason` is for the log; null for nothing to log. */
 export type End = { kind: 'processed' } | { kind: 'dropped' | 'parked'; reason: string | null }
 
 /** How an item ends, by the outcome of its job. */
@@ -117,10 +109,7 @@ export function endOf({ job }: Item, outcome: Outcome | undefined): End {
   }
 }
 
-/**
- * The progress to store once these items have ended: rows that are done, the row that is done in part, the
- * counts of each batch, and the parked events with their reasons (E9).
- */
+/** The progress to store once these items have ended (E9). */
 export function progressOf(ends: ReadonlyMap<Item, End>): Progress {
   const done = new Map<InboxRow, number>()
   const counts = new Map<string, { processed: number; dropped: number; parked: number }>()
@@ -146,10 +135,7 @@ export function progressOf(ends: ReadonlyMap<Item, End>): Progress {
   }
 }
 
-/**
- * Reads the next events of the inbox and their users. Streaks of these users are first recounted with the
- * current settings.
- */
+/** Reads the next events and their users, whose streaks are first recounted with the current settings. */
 export async function readWaiting(
   context: TenantContext,
   work: { dueAt: Instant },
@@ -256,8 +242,8 @@ const soughtOf = (jobs: readonly UserJob[]) =>
   )
 
 /**
- * Reads the users of events, in their order and as many as there is room for, and the idempotency keys that they
- * have used. The other users are `unread`. Each database is asked about its own users, in one batch.
+ * Reads the users of events, in their order and as many as there is room for, and the idempotency keys that
+ * they have used. The other users are `unread`. Each database is asked about its own users, in one batch.
  */
 async function readUsers(
   everyone: Users,
