@@ -112,10 +112,7 @@ export async function limit(
   if (!(await isWithin(limiter, key))) throw errors.tooMany(RETRY_AFTER.rateLimit)
 }
 
-/**
- * Counts a test message to a user against a limit of the tenant: as many as requests of one address (N4).
- * Throws 429 if the limit is reached.
- */
+/** Counts a test message to a user against a limit of the tenant (N4). Throws 429 if it is reached. */
 export async function limitTestMessages({ env, variables }: Context, tenantId: string): Promise<void> {
   if (variables.RATE_LIMITS === 'off') return
   const isAllowed = await isWithin(env.ADDRESS_LIMIT, `test messages of ${tenantId}`)
@@ -132,17 +129,12 @@ async function isWithin(limiter: RateLimit, key: string): Promise<boolean> {
 }
 
 /** The access that a request's headers claim. D1 has not confirmed it yet (K2). */
-export type Claim = {
-  access: Access
-  /** The part of the key that D1 must confirm; null for the key from a variable (K4). */
-  credential: Credential | null
+export type Claim = Omit<Bearer, 'limitKey'> & {
   needs: KeyScope
   /** The id of the tenant, or the error if there is none. */
   tenantId: string | ApiError
   /** The tenant's name in the header `Tenant-ID`; null if there is no header. */
   tenantName: string | null
-  /** The tenant that the key or the token belongs to; null for an admin key. */
-  keyTenantId: string | null
   archived: boolean
   /** Is true if the request is for the whole account. It then has no tenant (T2). */
   isOfAccount: boolean
@@ -303,10 +295,7 @@ export async function byPresentName<T>(
   }
 }
 
-/**
- * Confirms a claim to the whole account. Only the key counts. With multi-tenancy off, it also throws if the
- * request names a tenant (T1).
- */
+/** Confirms a claim to the whole account. Without multi-tenancy, a request must not name a tenant (T1). */
 export async function enterAccount(ctx: Context, surface: Surface, claim: Claim): Promise<AccountScope> {
   const snapshot = await snapshotOf(ctx, claim)
   const now = snapshot.clock ?? systemNow()

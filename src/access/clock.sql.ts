@@ -199,10 +199,7 @@ export function moveTestClock(
   })
 }
 
-/**
- * Moves the test clock if it still shows `from` (null: it is not set). Returns whether it has moved (C1).
- * `before` are statements that belong to the change.
- */
+/** Moves the test clock if it still shows `from` (null: not set). Returns whether it has moved (C1). */
 export function moveTestClockFrom(
   databases: Databases,
   from: Instant | null,

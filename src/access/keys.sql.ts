@@ -5,10 +5,10 @@ import { BoundedMap } from '../lib/bounded'
 import { DAY, type Instant, SECOND } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
 import { Moment } from '../platform/columns'
-import { type Context, databasesOf, KEY_SCOPES, type KeyScope, perInstance } from '../platform/context'
+import { type Context, databasesOf, KEY_SCOPES, perInstance } from '../platform/context'
 import { type AccountDatabase, noCost, type Statement, type TenantDatabase } from '../platform/database'
 import { among, ofTenant } from '../platform/guard'
-import { SURFACES, type Surface } from './credentials'
+import { SURFACES } from './credentials'
 import { tenantActive } from './tenants.sql.ts'
 
 /** Application keys of one user, and admin keys of the account (K1). The body of a key is never stored. */
@@ -36,23 +36,6 @@ export const apiKeys = sqliteTable(
     index('api_keys_by_user').on(table.tenantId, table.userId),
   ],
 )
-
-/** A key's record: the data to check the key and to find its holder. It never changes (K2). */
-export type KeyRecord = {
-  id: string
-  kind: Surface
-  /** Null for an admin key. */
-  tenantId: string | null
-  userId: string | null
-  /** SHA-256 of the body, in hexadecimal (K1). */
-  hash: string
-  /** The things that an application key may do (K5). */
-  scope: KeyScope
-  /** The name of an admin key. */
-  name?: string | null | undefined
-  /** When an application key ends; null for never (K5). */
-  expires: Instant | null
-}
 
 /** How long an isolate remembers a record, in milliseconds: deleted keys are forgotten some time (K2). */
 const KEPT = DAY
@@ -88,20 +71,14 @@ const Stored = z.object({
   name: z.string().nullable().optional(),
 })
 
+/** A key's record: the data to check the key and to find its holder. It never changes (K2). */
+export type KeyRecord = z.output<typeof Stored>
+
 /** The record of a key. Only an admin key has a name. */
-export const recordOf = ({
-  id,
-  kind,
-  tenantId,
-  userId,
-  hash,
-  scope,
-  expires,
-  name,
-}: KeyRecord): KeyRecord => ({
-  ...{ id, kind, tenantId, userId, hash, scope, expires },
-  ...(kind === 'admin' && { name }),
-})
+export function recordOf(key: KeyRecord): KeyRecord {
+  const { name, ...record } = Stored.parse(key)
+  return key.kind === 'admin' ? { ...record, name } : record
+}
 
 /** Whether an admin's record has the name for the audit log, which only the first database knows. */
 const isWhole = ({ kind, name }: KeyRecord): boolean => kind !== 'admin' || name !== undefined
@@ -327,10 +304,7 @@ export async function prefixesOf(db: TenantDatabase, userId: string): Promise<st
   return rows.map(({ prefix }) => prefix)
 }
 
-/**
- * Gives an admin key with this id and prefix a new prefix and secret. Returns whether there was such a key
- * (K4). `before` are statements that belong to the change.
- */
+/** Gives the admin key with this id and prefix others. Returns whether there was one (K4). */
 export async function replaceKey(
   db: AccountDatabase,
   { id, prefix: present }: { id: string; prefix: string },

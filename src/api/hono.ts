@@ -82,10 +82,7 @@ export async function readAsset(env: Pick<Bindings, 'ASSETS'>, name: string): Pr
 export const findAsset = ({ ASSETS }: Pick<Bindings, 'ASSETS'>, name: string): Promise<Response> =>
   ASSETS.fetch(`http://assets/${name}`)
 
-/**
- * A request's log line, as JSON: its route, its status, and its cost. It never contains a key, a body or data
- * of a user: the path is the route's pattern.
- */
+/** A request's log line, as JSON. No key, body or data of a user is in it: its path is a pattern. */
 export function logLine(c: HonoContext<AppEnv>, milliseconds: number): string {
   const { requestId, cost, notes } = c.get('ctx')
   return JSON.stringify({

@@ -201,10 +201,7 @@ export function longListQuery<S extends z.ZodType, F extends z.ZodRawShape>(
 /** A page of a long list: its items, and the cursor of the page after it; null on the last one. */
 export type LongPage<Items, Cursor> = { items: Items; next: Cursor | null }
 
-/**
- * The reply with a page of a long list: the items, and the header `Link` while there is more (O3). The link
- * repeats the query, except `skip`.
- */
+/** The reply with a page of a long list, and a `Link` that repeats the query without `skip` (O3). */
 export function longPage<Items, Cursor>(
   at: { origin: string | null; path: string },
   query: Readonly<Record<string, unknown>>,

@@ -149,10 +149,7 @@ export class EventStream<Event = unknown> {
 
 type Pages<V> = V extends readonly (infer Item)[] ? AsyncIterable<readonly Item[]> : never
 
-/**
- * A body that is too long for memory: an object with some lists that come in pages. The complete body has the
- * shape that the operation documents.
- */
+/** A body that is too long for memory: an object of its documented shape, with lists that come in pages. */
 export class Streamed<Body> {
   constructor(readonly fields: { [Name in keyof Body]: Body[Name] | Pages<Body[Name]> }) {}
 }

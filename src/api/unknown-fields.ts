@@ -103,10 +103,7 @@ type Warned = {
   warning?: (field: UnknownField, json: unknown) => FieldWarning
 }
 
-/**
- * The warnings about the unknown fields of an admin write (O4). Empty for all other operations. If there are
- * very many, the last one only counts the rest.
- */
+/** The warnings about unknown fields of an admin write (O4). The last may count those beyond a limit. */
 export function fieldWarnings(
   { surface, body, warning = warningOf }: Warned,
   json: unknown,

@@ -173,17 +173,14 @@ export function userEntry(
   return { action, kind, resourceId: null, key: null, user, fields }
 }
 
+const eachField = (values: object, changeOf: (shown: unknown) => FieldChange): Record<string, FieldChange> =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, changeOf(shownValue(name, value))]))
+
 /** The fields of something of a user that was made, with its id. */
-export const madeFields = (after: Readonly<Record<string, unknown>>): Record<string, FieldChange> =>
-  Object.fromEntries(
-    Object.entries(after).map(([name, value]) => [name, { before: null, after: shownValue(name, value) }]),
-  )
+export const madeFields = (made: object) => eachField(made, (after) => ({ before: null, after }))
 
 /** The fields of something of a user that was deleted, with its id. */
-export const goneFields = (before: Readonly<Record<string, unknown>>): Record<string, FieldChange> =>
-  Object.fromEntries(
-    Object.entries(before).map(([name, value]) => [name, { before: shownValue(name, value), after: null }]),
-  )
+export const goneFields = (gone: object) => eachField(gone, (before) => ({ before, after: null }))
 
 /** The field of a secret that was replaced. No entry has a secret, so it has no values (Z1). */
 export const HIDDEN: FieldChange = { before: null, after: null }

@@ -234,10 +234,7 @@ export const pointsBoosts = sqliteTable(
   {
     ...resource(),
     systemId: text('system_id').notNull(),
-    /**
-     * The one user of the boost: the caller's id, and the internal id, which is no longer used after an
-     * erasure. Null if the boost is not for one user.
-     */
+    /** The one user of the boost, by the caller's id and the internal one; null for other boosts. */
     userId: text('user_id'),
     userIid: text('user_iid'),
     key: text('key').notNull(),
@@ -277,10 +274,7 @@ export const awards = sqliteTable(
   {
     userIid: blob('user_iid').notNull(),
     systemNo: integer('system_no').notNull(),
-    /**
-     * When it was made; for a time trigger, when it was due; for a reversal, the moment of the award that it
-     * reverses. Milliseconds.
-     */
+    /** Milliseconds. Of a time trigger: when it was due. Of a reversal: the moment of its award. */
     at: integer('at').notNull(),
     /** The `seq` of the user's change that the award is part of. */
     seq: integer('seq').notNull(),

@@ -7,10 +7,7 @@
 export const TRIGGER_TYPES = ['metric', 'achievement', 'streak', 'time', 'user_creation'] as const
 type TriggerType = (typeof TRIGGER_TYPES)[number]
 
-/**
- * The fields that a trigger of each type must have. Triggers of other types don't have them (P1–P4, U6). Each
- * is a column of `points_triggers`.
- */
+/** The columns of `points_triggers` that triggers of a type have, and others don't (P1–P4, U6). */
 export const TRIGGER_FIELDS = {
   metric: ['metricId', 'metricThreshold'],
   achievement: ['achievementId'],

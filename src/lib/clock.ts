@@ -15,10 +15,7 @@ export const DAY = 24 * HOUR
 /** The offset at which a date begins first, and with it runs and boosts for everyone (L7, L8, P5). */
 export const FIRST_OFFSET = 14 * 60
 
-/**
- * The offset at which a date ends last. It decides when runs are final, when boosts for everyone end, and
- * when days are over for travellers (L8, P5, S11).
- */
+/** The offset at which a date ends last, also for runs, boosts and travellers (L8, P5, S11). */
 export const LAST_OFFSET = -12 * 60
 
 /**

@@ -130,10 +130,7 @@ function kindOfIpv4(address: string): AddressKind | null {
   return kindOf(ipaddr.IPv4.parse(address))
 }
 
-/**
- * The kind of an IPv6 address in the form that `URL` writes, without brackets; null if it is public. An IPv4
- * address inside it decides.
- */
+/** The kind of an IPv6 address as `URL` writes it, or of an IPv4 one in it; null if it is public. */
 function kindOfIpv6(text: string): AddressKind | null {
   const address = ipaddr.IPv6.parse(text)
   // A mapped address leads to the same machine as the IPv4 address in it.

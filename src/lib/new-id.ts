@@ -7,10 +7,7 @@ export function newId(at: Instant): string {
   return v7({ msecs: at })
 }
 
-/**
- * Bits of the sequence in an ordered id: those of the real time in milliseconds, which repeats after 70
- * minutes, and those of the position.
- */
+/** Bits in an ordered id: of real milliseconds, which repeat after 70 minutes, and of the position. */
 const TIME_BITS = 22
 const POSITION_BITS = 10
 

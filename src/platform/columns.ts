@@ -47,10 +47,7 @@ export const json = <S extends z.ZodType>(schema: S) =>
     .transform((text): unknown => JSON.parse(text))
     .pipe(schema)
 
-/**
- * The value that a column gets from a row. `as` makes the SQL of the stored value from the SQL of this one;
- * without it, the value is stored unchanged.
- */
+/** A column's value from a row. `as` makes the SQL of the stored value, if that is another one. */
 type ColumnValue<R> = ((row: R) => unknown) | { of: (row: R) => unknown; as: (value: string) => string }
 
 /**
@@ -73,10 +70,7 @@ type ColumnList<R, Name extends string> = {
   columns: string
   /** The values of a row. */
   values: (row: R) => unknown[]
-  /**
-   * The list of the stored values, in SQL. `value` makes the SQL of the n-th value; without it, a row is a
-   * JSON list called `value`.
-   */
+  /** The list of the stored values, in SQL. `value` is the n-th one of a row that is no JSON list. */
   sql: (value?: (nth: number) => string) => string
   /** The SQL of the value of one column, before `as`, if a row is a JSON list called `value`. */
   value: (name: Name) => JsonValue

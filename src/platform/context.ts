@@ -23,10 +23,7 @@ export type Kept<T> = {
   put(instance: Instance, value: T): void
 }
 
-/**
- * Declares a value that each instance keeps once, such as a cache. It is made on first use. Its docstring
- * states its bound and its key.
- */
+/** Declares a value that each instance makes on first use. Its docstring states its bound and its key. */
 export function perInstance<T extends object>(create: (instance: Instance) => T): Kept<T> {
   const kept = new WeakMap<Instance, T>()
   const keptBy = (instance: Instance): T => {

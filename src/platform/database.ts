@@ -33,10 +33,7 @@ export type Statement = {
   readonly isPlaced?: true
 }
 
-/**
- * SQL: the time of the database itself, in milliseconds of real time. If a database decides until when
- * something may be stored, no other clock counts.
- */
+/** SQL: the database's time, in real milliseconds. It alone counts if a database decides on deadlines. */
 export const DATABASE_NOW = "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
 
 /**

@@ -18,10 +18,7 @@ const base = z
   .transform((url) => url.replace(/\/+$/, ''))
 
 const Variables = z.object({
-  /**
-   * The first admin key (K4), of `ADMIN_KEY_MIN` characters or more. Without it, and with no other admin key,
-   * the admin interface is closed.
-   */
+  /** The first admin key (K4). If it is too short or missing, other admin keys are needed. */
   ADMIN_API_KEY: z.string().optional(),
   /** Signs user tokens and live tickets (K6). Without it, none can be made. */
   TOKEN_SECRET: secret,
@@ -62,10 +59,7 @@ const Variables = z.object({
     .string()
     .regex(/^http:\/\/127\.0\.0\.1:\d{1,5}\/$/, 'is set by npm start alone. Remove it')
     .optional(),
-  /**
-   * The public address of the service, for links in notifications. Without it, links use the address through
-   * which the template was written.
-   */
+  /** The public address, for links in notifications; else that through which the template was written. */
   PUBLIC_URL: base.optional(),
   /** The sender of emails, such as `Ada <ada@example.com>`. Without it, no emails are sent. */
   EMAIL_FROM: some,
@@ -75,10 +69,7 @@ const Variables = z.object({
   /** Push by Expo is on if one of the two is set. */
   EXPO_ACCESS_TOKEN: some,
   EXPO_URL: base.optional(),
-  /**
-   * Push by APNs is on if all of these except the address are set. The key is the text of the .p8 file. The
-   * topic is the app's bundle id.
-   */
+  /** Push by APNs needs all of these but the address: the text of the .p8 file, the app's bundle id. */
   APNS_KEY: some,
   APNS_KEY_ID: some,
   APNS_TEAM_ID: some,
@@ -133,10 +124,7 @@ const NEEDED: Readonly<Record<Needed, true>> = {
   OUTBOX: true,
 }
 
-/**
- * The names of the bindings that the Worker needs and that this deployment does not have. `npm run deploy` asks
- * too.
- */
+/** The names of needed bindings that this deployment lacks. `npm run deploy` asks too. */
 export const missingBindings = (env: Bindings): string[] => {
   const present = new Set(Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [name])))
   return Object.keys(NEEDED).filter((name) => !present.has(name))

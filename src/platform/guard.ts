@@ -10,10 +10,7 @@ export function among(column: SQLiteColumn, values: readonly string[]): SQL {
   return sql`${column} IN (SELECT value FROM json_each(${JSON.stringify(values)}))`
 }
 
-/**
- * Whether the row belongs to the tenant. The plus keeps SQLite away from the tenant's index: a query by id
- * would read all rows of the tenant.
- */
+/** Whether the row is the tenant's. The plus keeps SQLite from reading all of the tenant by its index. */
 export function ofTenant(column: SQLiteColumn, tenantId: string): SQL {
   return sql`+${column} = ${tenantId}`
 }
@@ -56,10 +53,7 @@ export function usersUnchanged(
   return db.statement(USERS_UNCHANGED, db.tenantId, JSON.stringify(asked))
 }
 
-/**
- * The users of a group as they were read, as JSON; see `unchangedUsers`. Null if a guard raises a conflict
- * for the whole batch.
- */
+/** The JSON of `unchangedUsers`, as they were read. Null if a guard raises a conflict for all. */
 export type UnchangedUsers = string | null
 
 /**
@@ -130,10 +124,7 @@ export function mayBeStored(error: unknown): boolean {
   return error instanceof DatabaseError && error.outcome === 'unknown'
 }
 
-/**
- * Whether a batch failed because the database rejects its data, so that a retry would fail too. False for a
- * conflict, and for a lost connection.
- */
+/** Whether the database rejects the data of a batch, so that a retry fails too. False for a conflict. */
 export function isRefusedByDatabase(error: unknown): boolean {
   return error instanceof DatabaseError && /SQLITE_(TOOBIG|CONSTRAINT|MISMATCH|RANGE)/.test(error.message)
 }

@@ -22,10 +22,7 @@ export function logProblem(level: 'warn' | 'error', problem: Problem): void {
   console[level](JSON.stringify({ level, ...problem }))
 }
 
-/**
- * Writes the log line of background work, as JSON: these facts, which contain nothing about a user, and what
- * it has cost in D1 since `before`.
- */
+/** Logs background work as JSON: facts without users, and its cost in D1 since `before`. */
 export function logWork(
   facts: { work: string; tenant: string | null; [fact: string]: string | number | null },
   cost: Cost,

@@ -15,10 +15,7 @@ const MOST_RUNNING = 2
 const MOST_WAITING = 100
 /** How long a request waits for its turn, or for the scan of another request, in ms. */
 const PATIENCE = 10_000
-/**
- * How often a waiting request checks that the running one is still alive, in ms. The check also shows the run
- * time that the request is not stuck.
- */
+/** How often a request checks the running one, in ms. So the run time sees that it is not stuck. */
 const WATCH = 1_000
 /** A reading request without a sign of life for so long, in ms, counts as dead. A statement may be slow. */
 const LEASE = 10_000
@@ -285,10 +282,7 @@ export type List = {
   name: string
   /** The place before all others. */
   beginning: Place
-  /**
-   * Returns the place of the last of the next `rows` rows after a place; null if there are fewer. It reads
-   * the index entries of these rows.
-   */
+  /** The place of the last of the next `rows` rows, by their index entries; null if there are fewer. */
   skip: (after: Place, rows: number) => Promise<Place | null>
   /** The most rows that are read to find a page without a step; 20,000 if it is left out. */
   most?: number

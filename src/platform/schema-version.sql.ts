@@ -53,10 +53,7 @@ const APPLIED = 'SELECT name FROM d1_migrations WHERE unixepoch(applied_at) >= ?
 
 const Applied = z.object({ name: z.string() })
 
-/**
- * The name of the newest migration of a database if it was applied in the second of this moment or later;
- * null if not. Asks like `schemaProblem`.
- */
+/** The newest migration of a database if it was applied since then, or null. Asks like `schemaProblem`. */
 export const migrationSince = (databases: Databases, since: Instant): Promise<string | null> =>
   firstAnswer(databases, async (db) => {
     const { results } = await db.run(db.statement(APPLIED, Math.floor(since / SECOND)))

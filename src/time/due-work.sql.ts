@@ -32,10 +32,7 @@ export type WorkKind = {
  * constant (`FixedSql`). In that SQL, as in this file, the tenant is ?1.
  */
 
-/**
- * Due work. This table is the truth, and the Timekeepers' alarms only follow it. A row is written in the
- * batch that stores its reason. WITHOUT ROWID.
- */
+/** Due work. Alarms only follow this table. A row is stored in the batch of its reason. WITHOUT ROWID. */
 export const dueWork = sqliteTable(
   'due_work',
   {
@@ -217,10 +214,7 @@ const OF_KIND = `
   SELECT kind, subject, due_at AS dueAt, asked, progress FROM due_work
   WHERE tenant_id = ?1 AND kind = ?2 AND subject = coalesce(?3, subject) ORDER BY subject LIMIT 1`
 
-/**
- * The tenant's work of a kind on a subject, with any due time; undefined if there is none. Without `subject`
- * it is the first in order of subjects.
- */
+/** The tenant's work of a kind with any due time; without `subject`, the first in order of subjects. */
 export async function workOf(
   db: TenantDatabase,
   kind: DueKind,

@@ -84,10 +84,7 @@ export const firstDue = ([first]: readonly PlacedWork[]): Instant | null => firs
 const PAUSE = MINUTE
 const SOON = SECOND
 
-/**
- * Delays in milliseconds, so that late events have arrived: of jobs that others rely on (`first`), and before
- * runs become final (`finals`).
- */
+/** How long late events may take, in ms: before jobs that others rely on, and before final runs. */
 export type Grace = { first: number; finals: number }
 
 /**

@@ -6,10 +6,7 @@ import { type DueKind, DueRow, type DueWork, type WorkKind } from './due-work.sq
 
 /* What is due next, of one tenant and of all, and what a test clock does to due work. */
 
-/**
- * All pairs of a kind and a tenant's status in which it is done, as JSON. Each pair is one text. The pairs
- * are in the order of the kinds.
- */
+/** Pairs of a tenant's status and a kind that is done in it: texts, as JSON, in the order of kinds. */
 const turnsOf = (kinds: readonly WorkKind[]): string =>
   JSON.stringify(
     kinds.flatMap(({ kind, while: statuses = ['active'] }) => statuses.map((status) => `${status} ${kind}`)),

@@ -47,10 +47,7 @@ export function ensureAlarm(context: Pick<Context, 'env'>, tenantId: string): Pr
   return callTimekeeper(tenantId, timekeeperOf(context, tenantId).wake(tenantId, 0))
 }
 
-/**
- * Wakes the mover of a tenant's users (B3), if a request needs it: because it waits, or because the only
- * tenant of a deployment was never spread.
- */
+/** Wakes the mover of users (B3) for a request: it waits, or the only tenant was never spread. */
 export const wakeMoverOf =
   (env: Bindings, waitUntil: Context['waitUntil']): WakeMover =>
   (tenantId, why) => {

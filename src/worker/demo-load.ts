@@ -135,10 +135,7 @@ const SAMPLE_ID = '01900000-0000-7000-8000-000000000000'
 /** A placeholder in a document for an item of the demo, such as `"demo:metric:demo-lessons"`. */
 const NAME = /"demo:(\w+):([^"]*)"/g
 
-/**
- * Fills the examples in an OpenAPI document, given as JSON: ids by the named items of the demo, dates by
- * their distance from today in days.
- */
+/** Fills the examples of an OpenAPI document, as JSON: ids of the demo, and dates that begin today. */
 export async function filledExamples(ctx: Context, document: string): Promise<string> {
   const scope = hasDemo(ctx) ? await enterDemo(ctx) : null
   const lookups = scope && (await lookupsIn(scope))

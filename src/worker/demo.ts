@@ -87,10 +87,7 @@ export const achievementsFor = (idOf: IdOf) =>
 
 const byPlan = (idOf: IdOf) => [{ attributeId: idOf('demo-plan'), attributeValue: 'pro' }]
 
-/**
- * XP with levels. Energy, which users get by time and lose by lessons. Gems, for joining and for a complete
- * profile. Coins are unused.
- */
+/** XP with levels; energy, which time gives and lessons take; gems for joining; coins are unused. */
 export const systemsFor = (idOf: IdOf, today: CivilDate) =>
   system.Create.parse([
     {

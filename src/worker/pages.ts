@@ -32,10 +32,7 @@ export function systemRoutes(app: App): void {
 
 const STARTING = 'The service is starting. Try again in a few seconds.'
 
-/**
- * The reason why the service cannot serve: a missing binding, a missing migration, or a demo that is not
- * loaded yet. Null if it can.
- */
+/** Why the service cannot serve: a missing binding or migration, or a demo to be loaded. Null if it can. */
 async function problemOf(ctx: Context): Promise<string | null> {
   const missing = missingBindings(ctx.env)
   if (missing.length > 0)
@@ -191,10 +188,7 @@ ${links.map(({ name, path, about }) => `        <li><a href="${path}">${name}</a
 </html>
 `
 
-/**
- * `GET /`: says that Laurel runs, and where to go on. With `Accept: application/json` it answers the same as
- * JSON (G14). `GET /readme` answers the README.
- */
+/** `GET /`: whether Laurel runs, and where to go on, also as JSON (G14). `GET /readme`: the README. */
 export function frontPageRoutes(app: App): void {
   app.get('/', async (c) => {
     const problem = await problemOf(c.get('ctx'))

@@ -21,10 +21,7 @@ type Example = {
 
 /** Descriptions of fields for several schemas. A schema uses the descriptions of the fields that it has. */
 type FieldNotes = {
-  /**
-   * Names of components. An operation's own schema is named `<id> body` or `<id> <status>`. A webhook's
-   * schema is named `webhook <type>`.
-   */
+  /** Names of components. An operation's schema is `<id> body` or `<id> <status>`; also `webhook <type>`. */
   of: readonly (string | RegExp)[]
   /** Descriptions by path: names with dots between them. Lists, maps and alternatives add nothing. */
   fields: Readonly<Record<string, string>>
@@ -92,6 +89,11 @@ export function resource({ id, one, many, about, ...verbs }: Resource): Record<s
   }
 }
 
+const byIdOrKey = (what: string, kind: DemoKind, name: string) => ({
+  description: `The id or the key of the ${what}.`,
+  example: demo(kind, name),
+})
+
 /** Parameters in paths, by the segment before them, with their meaning and their value in examples. */
 const PATH_PARAMETERS: Readonly<Record<string, { description: string; example: string }>> = {
   'users/{id}': {
@@ -104,53 +106,35 @@ const PATH_PARAMETERS: Readonly<Record<string, { description: string; example: s
   'achievements/{key}': { description: 'The key of the achievement.', example: 'demo-profile' },
   'leaderboards/{key}': { description: 'The key of the leaderboard.', example: 'demo-weekly-xp' },
 
-  'attributes/{id}': {
-    description: 'The id or the key of the attribute.',
-    example: demo('attribute', 'demo-plan'),
-  },
-  'metrics/{id}': {
-    description: 'The id or the key of the metric.',
-    example: demo('metric', 'demo-lessons'),
-  },
+  'attributes/{id}': byIdOrKey('attribute', 'attribute', 'demo-plan'),
+  'metrics/{id}': byIdOrKey('metric', 'metric', 'demo-lessons'),
   'batches/{id}': {
     description: 'The id of the batch, from the header `X-Batch-Id`.',
     example: demo('batch', 'any'),
   },
   'events/{eventId}': { description: 'The id of the event.', example: demo('event', 'newest') },
-  'points/{id}': {
-    description: 'The id or the key of the points system.',
-    example: demo('system', 'demo-xp'),
-  },
-  'points/{systemId}': {
-    description: 'The id or the key of the points system.',
-    example: demo('system', 'demo-xp'),
-  },
-  'levels/{id}': { description: 'The id or the key of the level.', example: demo('level', 'demo-novice') },
-  'triggers/{id}': { description: 'The id or the key of the trigger.', example: demo('trigger', 'active') },
-  'boosts/{id}': { description: 'The id or the key of the boost.', example: demo('boost', 'Pro members') },
+  'points/{id}': byIdOrKey('points system', 'system', 'demo-xp'),
+  'points/{systemId}': byIdOrKey('points system', 'system', 'demo-xp'),
+  'levels/{id}': byIdOrKey('level', 'level', 'demo-novice'),
+  'triggers/{id}': byIdOrKey('trigger', 'trigger', 'active'),
+  'boosts/{id}': byIdOrKey('boost', 'boost', 'Pro members'),
   'awards/{awardId}': {
     description: 'The id of the award.',
     example: demo('award', 'newest'),
   },
-  'achievements/{id}': {
-    description: 'The id or the key of the achievement.',
-    example: demo('achievement', 'demo-first-lesson'),
-  },
-  'leaderboards/{id}': {
-    description: 'The id or the key of the leaderboard.',
-    example: demo('leaderboard', 'demo-weekly-xp'),
-  },
+  'achievements/{id}': byIdOrKey('achievement', 'achievement', 'demo-first-lesson'),
+  'leaderboards/{id}': byIdOrKey('leaderboard', 'leaderboard', 'demo-weekly-xp'),
   'tenants/{id}': {
     description: 'The UUID of the tenant.',
     // The tenant of all data while multi-tenancy is off: the only tenant with an id that is known in advance.
     example: '00000000-0000-7000-8000-000000000000',
   },
-  'webhooks/{id}': { description: 'The id or the key of the webhook.', example: demo('webhook', 'active') },
+  'webhooks/{id}': byIdOrKey('webhook', 'webhook', 'active'),
   'deliveries/{deliveryId}': {
     description: 'The id of the delivery, which is also its `webhook-id` header.',
     example: demo('delivery', 'any'),
   },
-  'templates/{id}': { description: 'The id or the key of the template.', example: demo('template', 'email') },
+  'templates/{id}': byIdOrKey('template', 'template', 'email'),
   'admin-api-keys/{id}': { description: 'The id of the admin key.', example: demo('adminKey', 'Demo') },
 }
 

@@ -84,7 +84,7 @@ export function resourceEndpoints(
 ): Endpoint[] {
   const { id, path, one, many, names, parents = z.object({}), account, create: body } = parts
   const { stage, list, create, update, remove, get } = verbs
-  const further = account ? { account: true } : {}
+  const common = { params: parents, ...(account && { account: true }) }
   const endpoint = endpointsOf('admin')
   return [
     endpoint(
@@ -92,9 +92,8 @@ export function resourceEndpoints(
       {
         id: `${id}_list`,
         summary: `List ${many}, oldest first`,
-        params: parents,
+        ...common,
         query: names.list,
-        ...further,
         responses: { 200: { description: PAGE, body: parts.list } },
       },
       stage,
@@ -105,10 +104,9 @@ export function resourceEndpoints(
       {
         id: `${id}_create`,
         summary: `Create ${many}`,
-        params: parents,
+        ...common,
         body,
         secret: parts.secret ?? false,
-        ...further,
         responses: {
           200: { description: 'None was created; the issues say why.', body: parts.created },
           201: { description: 'At least one was created.', body: parts.created },
@@ -122,9 +120,8 @@ export function resourceEndpoints(
       {
         id: `${id}_update`,
         summary: `Update ${many}`,
-        params: parents,
+        ...common,
         body: parts.update,
-        ...further,
         responses: { 200: { description: EACH, body: parts.updated } },
       },
       stage,
@@ -135,9 +132,8 @@ export function resourceEndpoints(
       {
         id: `${id}_delete`,
         summary: `Delete ${many}`,
-        params: parents,
+        ...common,
         query: names.delete,
-        ...further,
         responses: { 200: { description: EACH, body: parts.deleted } },
       },
       stage,
@@ -148,9 +144,9 @@ export function resourceEndpoints(
       {
         id: `${id}_get`,
         summary: `Get ${one}`,
+        ...common,
         params: parents.extend(names.get.shape),
         query: names.of,
-        ...further,
         responses: { 200: { description: 'The resource.', body: parts.item } },
       },
       { find: get },

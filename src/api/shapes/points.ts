@@ -235,10 +235,7 @@ export function pointsChanges(
   )
 }
 
-/**
- * An entry of the ledger: an award with its trigger as it was then (P10), or a correction with its type (V5).
- * `forms` is the result of `triggerForms`.
- */
+/** An entry of the ledger: an award with its trigger as it was then (P10), or a correction (V5). */
 export function storedAwardResponse(
   { id, at, awarded, total, type, triggerId, triggerVersion, boosts }: StoredAward,
   forms: ReadonlyMap<string, z.infer<typeof PointsTrigger>>,

@@ -58,10 +58,7 @@ export const StreakMetrics = z
     when: ({ value }) => Array.isArray(value) && value.every((item) => keyIn(item) !== undefined),
   })
 
-/**
- * The keys of a list of metrics with the wrong shape, each at its place, undefined if it can't be read.
- * Undefined if there is no list (G3).
- */
+/** The readable keys of a list of metrics, each at its place; undefined if there is no list (G3). */
 export const ReadableMetrics = z
   .unknown()
   .optional()

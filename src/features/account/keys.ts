@@ -199,32 +199,26 @@ function nobodyIfAway(error: unknown): People {
   throw error
 }
 
-function entryOfNew(row: KeyRow, people: People): AuditEntry[] {
-  const { id, userId, name, prefix } = row
-  return userId === null
-    ? entriesOf('admin_key', [{ before: null, after: { id, name, prefix } }], (key) => key)
-    : [
-        userEntry(
-          'application_key',
-          'create',
-          personOf(people, userId),
-          madeFields({ id, prefix, ...limitsOf(row) }),
-        ),
-      ]
-}
-
-function entryOfDeleted(row: FoundKey, people: People): AuditEntry[] {
-  const { id, user_id: userId, name, prefix } = row
-  return userId === null
-    ? entriesOf('admin_key', [{ before: { id, name, prefix }, after: null }], (key) => key)
-    : [
-        userEntry(
-          'application_key',
-          'delete',
-          personOf(people, userId),
-          goneFields({ id, prefix, ...limitsOf(row) }),
-        ),
-      ]
+/** The entry of the audit log about a key that was made or deleted, without its secret (Z1). */
+function entryOf(
+  {
+    id,
+    userId,
+    name,
+    prefix,
+    ...limits
+  }: Pick<KeyRow, 'id' | 'userId' | 'name' | 'prefix' | 'scope' | 'expires'>,
+  action: 'create' | 'delete',
+  people: People,
+): AuditEntry[] {
+  const isNew = action === 'create'
+  if (userId === null) {
+    const shown = { id, name, prefix }
+    const change = { before: isNew ? null : shown, after: isNew ? shown : null }
+    return entriesOf('admin_key', [change], (key) => key)
+  }
+  const fields = (isNew ? madeFields : goneFields)({ id, prefix, ...limitsOf(limits) })
+  return [userEntry('application_key', action, personOf(people, userId), fields)]
 }
 
 async function store(scope: AccountScope, owner: KeyOwner, made: readonly Made[]): Promise<void> {
@@ -237,7 +231,7 @@ async function store(scope: AccountScope, owner: KeyOwner, made: readonly Made[]
   try {
     const audit = auditEntries(
       scope,
-      rows.flatMap((row) => entryOfNew(row, people)),
+      rows.flatMap((row) => entryOf(row, 'create', people)),
     )
     await insertKeys(owner, rows, audit)
   } catch (error) {
@@ -277,10 +271,7 @@ export async function listApplicationKeys(
   })
 }
 
-/**
- * Creates application keys, each for one user. The user need not exist yet (K3). A key whose end is past is
- * not created, and is an issue (K5).
- */
+/** Creates application keys of users who may be unknown (K3). A key with a past end is an issue (K5). */
 export async function createApplicationKeys(
   scope: Scope,
   items: z.output<typeof CreateApplicationKeysRequest>,
@@ -369,10 +360,7 @@ export function deleteAdminKeys(scope: AccountScope, ids: readonly string[]) {
   return remove(scope, adminKeys(scope), ids, 'an admin key')
 }
 
-/**
- * Gives an admin key a new prefix and secret. The old ones are refused from the next request on. Throws 404
- * if no admin key has this id (K4).
- */
+/** Gives an admin key a new prefix and secret; the old ones end at once. Throws 404 for no key (K4). */
 export async function rotateAdminKey(
   scope: AccountScope,
   id: string,
@@ -421,7 +409,7 @@ async function remove(scope: AccountScope, owner: KeyOwner, ids: readonly string
     found.map((one) => one.user_id),
   )
   const entries = found.flatMap((one) =>
-    entryOfDeleted(one, people).map((entry) => ({ subject: one.id, entry })),
+    entryOf({ ...one, userId: one.user_id }, 'delete', people).map((entry) => ({ subject: one.id, entry })),
   )
   const also = [
     ...auditEntriesIf(scope, entries, KEY_EXISTS),

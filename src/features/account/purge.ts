@@ -205,10 +205,7 @@ const STAGES = Object.values(PORTIONS)
 /** The stage to return to if rows are left. */
 const AGAIN = STAGES.indexOf(erasures)
 
-/**
- * Does the next step of erasing a tenant. A repeated step finds nothing. Throws if a place can't be reached;
- * then the step is tried again.
- */
+/** Does the next step of erasing a tenant, which may be repeated. Throws if a place can't be reached. */
 async function purgeStep(context: TenantContext, work: Work<Progress>): Promise<void> {
   const { db, databases } = context
   const progress = work.progress ?? BEGINNING

@@ -5,7 +5,7 @@ import { Timestamp } from '../../api/fields'
 import { type Instant, instant, iso, MINUTE, SECOND } from '../../lib/clock'
 import { within } from '../../lib/system-clock'
 import type { AccountScope } from '../../platform/context'
-import type { AccountDatabase, Statement } from '../../platform/database'
+import type { AccountDatabase } from '../../platform/database'
 import { FIRST } from '../../platform/databases/directory'
 import { isDatabaseAway } from '../../platform/guard'
 import { logProblem } from '../../platform/log'
@@ -19,20 +19,16 @@ import { countMessages } from '../../webhooks/delivery/queue'
  */
 
 /** The most rows of a table that are counted. */
-export const MOST_COUNTED = 5_000
+const MOST_COUNTED = 5_000
 
 const ACTIVE = "JOIN tenants t ON t.id = read.tenant_id AND t.status = 'active'"
+// The events of batches that wait for their turn, in rows of at most 250 events each.
 const INBOX = `
   SELECT coalesce(sum(read.count - read.done), 0) AS found
   FROM (SELECT tenant_id, count, done FROM inbox ORDER BY no LIMIT ${MOST_COUNTED}) read ${ACTIVE}`
+// The changes whose messages wait to be handed over to delivery queues.
 const OUTBOX = `
   SELECT count(*) AS found FROM (SELECT tenant_id FROM outbox LIMIT ${MOST_COUNTED}) read ${ACTIVE}`
-
-/** The events of batches that wait for their turn, in the first 5,000 rows, of at most 250 events each. */
-export const inboxStatement = (db: AccountDatabase): Statement => db.statement(INBOX)
-
-/** The changes whose messages wait to be handed over to delivery queues; 5,000 at most. */
-export const outboxStatement = (db: AccountDatabase): Statement => db.statement(OUTBOX)
 
 const parseCount = ({ results }: D1Result): number => z.object({ found: z.number() }).parse(results[0]).found
 
@@ -44,19 +40,12 @@ const DESTINATIONS = `
     SELECT channel, tenant_id FROM notification_templates WHERE deleted IS NULL
     LIMIT ${MOST_COUNTED}) read ${ACTIVE}`
 
-/** The names of the delivery queues of active tenants. */
-export const destinationsStatement = (db: AccountDatabase): Statement => db.statement(DESTINATIONS)
-
-const parseDestinations = ({ results }: D1Result): string[] =>
-  z
-    .array(z.object({ name: z.string() }))
-    .parse(results)
-    .map(({ name }) => name)
+const Destinations = z.array(z.object({ name: z.string() }))
 
 const Count = z.int().min(0)
 
 /** The state of the whole service (G12). */
-export const StatusResponse = z
+const StatusResponse = z
   .object({
     version: z.string(),
     // The size is null if the database can't be reached.
@@ -70,7 +59,7 @@ export const StatusResponse = z
   .meta({ id: 'StatusResponse' })
 
 /** The features of the deployment, for the holder of an admin key (G13). */
-export const SessionResponse = z
+const SessionResponse = z
   .object({
     keyId: z.uuid().nullable(),
     version: z.string(),
@@ -92,7 +81,7 @@ type Status = z.infer<typeof StatusResponse>
 type Session = z.infer<typeof SessionResponse>
 
 /** The features that a console shows: whether there are tenants, and a test clock (G13). */
-export function readSession({ access, now, variables }: AccountScope): Session {
+function readSession({ access, now, variables }: AccountScope): Session {
   return {
     keyId: access.kind === 'admin' ? access.keyId : null,
     version,
@@ -107,7 +96,7 @@ export function readSession({ access, now, variables }: AccountScope): Session {
  * delivery queues. It asks all databases side by side, and says which of them can't be reached; without the
  * first one, it throws.
  */
-export async function readStatus(scope: AccountScope, jobs: Jobs): Promise<Status> {
+async function readStatus(scope: AccountScope, jobs: Jobs): Promise<Status> {
   const { databases } = scope
   const found = await statesOf(scope, jobs)
   const states = found.flatMap((state) => state ?? [])
@@ -147,9 +136,9 @@ async function statesOf({ databases, now }: AccountScope, { list }: Jobs): Promi
       const db = databases.named(name)
       const [{ inbox, outbox, destinations }, due] = await Promise.all([
         db.batchOf({
-          inbox: inboxStatement(db),
-          outbox: outboxStatement(db),
-          destinations: name === FIRST ? [destinationsStatement(db)] : [],
+          inbox: db.statement(INBOX),
+          outbox: db.statement(OUTBOX),
+          destinations: name === FIRST ? [db.statement(DESTINATIONS)] : [],
         }),
         dueWorkOf(db, list, now, Math.ceil(MOST_PARTS / databases.names.length)),
       ])
@@ -157,7 +146,9 @@ async function statesOf({ databases, now }: AccountScope, { list }: Jobs): Promi
         bytes: inbox.meta.size_after,
         inbox: parseCount(inbox),
         outbox: parseCount(outbox),
-        destinations: destinations.flatMap(parseDestinations),
+        destinations: destinations.flatMap(({ results }) =>
+          Destinations.parse(results).map(({ name }) => name),
+        ),
         due,
       }
     }),

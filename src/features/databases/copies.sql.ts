@@ -328,10 +328,7 @@ export const forgetSums = (tenantId: string, kinds: readonly string[]): Statemen
   forgetWork(tenantId, kinds),
 ]
 
-/**
- * Takes the next rows that belong to no user from a database that the tenant has left to another one. Returns
- * whether these were the last ones.
- */
+/** Takes the next rows of no user from a database that the tenant has left. Returns if they are the last. */
 export async function takeLeftovers(
   from: AccountDatabase,
   to: AccountDatabase,

@@ -170,10 +170,7 @@ const SWEEPS = ['ticks', 'boosts', 'schedule']
 /** Work on users that the first database has without users, too: it announces boosts for everyone (W6). */
 export const OF_FIRST = ['boosts']
 
-/**
- * Whether users may leave: no work is in the middle of visiting users in one of the two databases, and both
- * have done the same moments.
- */
+/** Whether users may leave: no work is in the middle of users, and both have done the same moments. */
 export async function mayLeave(
   { databases, tenantId, kinds }: Moving,
   state: State,
@@ -202,10 +199,7 @@ function isQuiet(work: MovedWork): boolean {
 /** Whether the next moment of one is later than all that the other one has done. */
 const isAhead = (a: MovedWork, b: MovedWork): boolean => a.dueAt > (repository.sweepOf(b)?.through ?? 0)
 
-/**
- * Brings departed users to the new database, and switches the directory. Each part may have been done before.
- * Waits for changes of the configuration.
- */
+/** Brings departed users to the new database, and switches the directory. Any part may be done already. */
 export async function arriveAndSwitch(moving: Moving, move: Move): Promise<void> {
   const until = systemNow() + PATIENCE
   for (;;) {

@@ -28,10 +28,7 @@ export type Settle = (
   name: string,
 ) => Promise<'settled' | 'changing' | 'absent'>
 
-/**
- * Wakes the mover of a tenant's users: because a batch was refused for a while, or because the tenant was
- * never spread. It does not wait, and never throws.
- */
+/** Wakes the mover of users: a batch was refused for a while, or the tenant never spread. Never throws. */
 export type WakeMover = (tenantId: string, why: 'refused' | 'unspread') => void
 
 /** D1 accepts so many batches of one request, queue message, alarm or run of the cron trigger. */

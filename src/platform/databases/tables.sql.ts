@@ -50,10 +50,7 @@ export const deletedKeys = sqliteTable(
     prefix: text('prefix').primaryKey(),
     /** When it was deleted, in milliseconds of real time. */
     at: integer('at').notNull(),
-    /**
-     * In the first database: when its record in KV was deleted for sure, in milliseconds of real time. Null
-     * before: then the key is not forgotten.
-     */
+    /** In the first database: real milliseconds of its sure deletion in KV. Null: not to be forgotten. */
     dropped: integer('dropped'),
   },
   (table) => [index('deleted_keys_by_time').on(table.dropped, table.at)],
