@@ -1,5 +1,5 @@
 import type { Instant } from '../lib/clock'
-import { ApiError, errors, RETRY_AFTER } from '../lib/errors'
+import { ApiError, errors } from '../lib/errors'
 import { networkOf, unrepeated } from '../lib/net'
 import { systemNow } from '../lib/system-clock'
 import type { Access, AccountScope, Context, KeyScope, Scope, Tenant } from '../platform/context'
@@ -109,14 +109,14 @@ export async function limit(
     bearer === null
       ? [env.ADDRESS_LIMIT, networkOf(headers.get('cf-connecting-ip') ?? '')]
       : [bearer.access.kind === 'admin' ? env.ADMIN_LIMIT : env.APPLICATION_LIMIT, bearer.limitKey]
-  if (!(await isWithin(limiter, key))) throw errors.tooMany(RETRY_AFTER.rateLimit)
+  if (!(await isWithin(limiter, key))) throw errors.tooMany()
 }
 
 /** Counts a test message to a user against a limit of the tenant (N4). Throws 429 if it is reached. */
 export async function limitTestMessages({ env, variables }: Context, tenantId: string): Promise<void> {
   if (variables.RATE_LIMITS === 'off') return
   const isAllowed = await isWithin(env.ADDRESS_LIMIT, `test messages of ${tenantId}`)
-  if (!isAllowed) throw errors.tooMany(RETRY_AFTER.rateLimit)
+  if (!isAllowed) throw errors.tooMany()
 }
 
 async function isWithin(limiter: RateLimit, key: string): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
 import type { Instant } from '../lib/clock'
-import { errors, RETRY_AFTER } from '../lib/errors'
+import { errors } from '../lib/errors'
 import { systemNow } from '../lib/system-clock'
 import { Moment } from '../platform/columns'
 import { type AccountDatabase, DATABASE_NOW, type Statement } from '../platform/database'
@@ -168,7 +168,7 @@ export async function changeClocks<T>(
     const store = () => change([{ sql: IN_TIME, params: [until] }], elsewhere)
     return { store, finish: copy, withdraw: copy }
   }
-  return changeEverywhere(begin, () => errors.unavailable(RETRY_AFTER.databaseAway))
+  return changeEverywhere(begin, () => errors.unavailable())
 }
 
 const MOVE = `

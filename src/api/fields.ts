@@ -351,3 +351,23 @@ export function filtersResponse(config: Configuration, filters: readonly Filter[
     return attribute === undefined ? [] : [{ key: attribute.key, value }]
   })
 }
+
+/** The filters of a trigger or achievement. The singular is the first of the plural (G10). */
+export const shownFilterFields = {
+  userAttributes: z.array(AttributeFilterResponse),
+  eventAttribute: AttributeFilterResponse.optional(),
+  eventAttributes: z.array(AttributeFilterResponse).optional(),
+}
+
+/** These filters as they are shown. */
+export function shownFilters(
+  config: Configuration,
+  filters: { userAttributes: readonly Filter[]; eventAttributes: readonly Filter[] },
+) {
+  const eventAttributes = filtersResponse(config, filters.eventAttributes)
+  const [eventAttribute] = eventAttributes
+  return {
+    userAttributes: filtersResponse(config, filters.userAttributes),
+    ...(eventAttribute !== undefined && { eventAttribute, eventAttributes }),
+  }
+}

@@ -55,6 +55,12 @@ export const counted = (count: number, unit: string): string => `${count} ${unit
 
 const spelled = ({ path, message }: FieldError) => `${path}: ${message}`
 
+const SAME_EVENT = 'with the same idempotency key if it is an event'
+
+/** An error that passes by itself, as its text says. */
+const passing = (status: 429 | 503, seconds: number, textWith: (wait: string) => string) =>
+  new ApiError(status, textWith(`in ${counted(seconds, 'second')}`), seconds)
+
 /** All API errors (G2). */
 export const errors = {
   keyMissing: () => new ApiError(401, 'No API key was given. Send yours in the X-API-KEY header.'),
@@ -160,29 +166,26 @@ export const errors = {
     return new ApiError(422, text, null, issues)
   },
   unprocessable: (sentence: string) => new ApiError(422, sentence),
-  tooMany: (seconds: number) =>
-    new ApiError(
+  tooMany: () =>
+    passing(429, RETRY_AFTER.rateLimit, (wait) => `Too many requests. Send fewer, and try again ${wait}.`),
+  busy: () =>
+    passing(
       429,
-      `Too many requests. Send fewer, and try again in ${counted(seconds, 'second')}.`,
-      seconds,
+      RETRY_AFTER.scans,
+      (wait) => `Too many requests are reading all users of this tenant. Try again ${wait}.`,
     ),
-  busy: (seconds: number) =>
-    new ApiError(
+  contended: () =>
+    passing(
       429,
-      `Too many requests are reading all users of this tenant. Try again in ${counted(seconds, 'second')}.`,
-      seconds,
+      RETRY_AFTER.contention,
+      (wait) =>
+        `Too many requests are changing this user at once, so this change was not stored. Try again ${wait}.`,
     ),
-  contended: (seconds: number) =>
-    new ApiError(
-      429,
-      `Too many requests are changing this user at once, so this change was not stored. Try again in ${counted(seconds, 'second')}.`,
-      seconds,
-    ),
-  unavailable: (seconds: number) =>
-    new ApiError(
+  unavailable: () =>
+    passing(
       503,
-      `The database cannot be reached at the moment. Try again in ${counted(seconds, 'second')}, with the same idempotency key if it is an event.`,
-      seconds,
+      RETRY_AFTER.databaseAway,
+      (wait) => `The database cannot be reached at the moment. Try again ${wait}, ${SAME_EVENT}.`,
     ),
   /** `name` is the name of a binding, such as `DB_3`. */
   databaseMissing: (name: string) =>
@@ -191,25 +194,22 @@ export const errors = {
       `The database ${name} holds users, but this deployment has no binding of that name. Bind it again, and deploy.`,
       RETRY_AFTER.databaseAway,
     ),
-  tooManyWatchers: (seconds: number) =>
-    new ApiError(
+  tooManyWatchers: () =>
+    passing(
       503,
-      `Too many clients watch this leaderboard. Read it with GET /leaderboards/{key}, or try again in ${counted(seconds, 'second')}.`,
-      seconds,
+      RETRY_AFTER.watchers,
+      (wait) =>
+        `Too many clients watch this leaderboard. Read it with GET /leaderboards/{key}, or try again ${wait}.`,
     ),
   /** `problem` is a sentence that names the migration. */
-  otherVersion: (problem: string, seconds: number) =>
-    new ApiError(
-      503,
-      `${problem} Then send the request again, with the same idempotency key if it is an event.`,
-      seconds,
-    ),
+  otherVersion: (problem: string) =>
+    new ApiError(503, `${problem} Then send the request again, ${SAME_EVENT}.`, RETRY_AFTER.databaseAway),
   /** `migration` is the name of the migration that was applied during the request. */
-  upgraded: (migration: string, seconds: number) =>
+  upgraded: (migration: string) =>
     new ApiError(
       503,
-      `The migration ${migration} was applied during the request. Send the request again, with the same idempotency key if it is an event.`,
-      seconds,
+      `The migration ${migration} was applied during the request. Send the request again, ${SAME_EVENT}.`,
+      RETRY_AFTER.databaseAway,
     ),
   internal: (requestId: string) =>
     new ApiError(

@@ -1,5 +1,5 @@
 import { type Instant, MINUTE } from '../lib/clock'
-import { errors, RETRY_AFTER } from '../lib/errors'
+import { errors } from '../lib/errors'
 import { systemNow, wait } from '../lib/system-clock'
 import { perInstance, type Scope } from './context'
 
@@ -83,7 +83,7 @@ export class ScanTurns {
     for (const line of this.#lines.values()) this.#advance(line)
     const line = this.#lines.get(tenantId) ?? { tenantId, turns: [] }
     if (line.turns.filter(({ state }) => state === 'waiting').length >= MOST_WAITING) {
-      throw errors.busy(RETRY_AFTER.scans)
+      throw errors.busy()
     }
     this.#lines.set(tenantId, line)
     const turn: Turn = { line, state: 'waiting', since: systemNow(), wakes: new Set(), forget }
@@ -249,7 +249,7 @@ export class SharedScans<T> {
   ): Promise<void> {
     while (!isSo()) {
       const left = deadline - systemNow()
-      if (left <= 0) throw errors.busy(RETRY_AFTER.scans)
+      if (left <= 0) throw errors.busy()
       const { promise: woken, resolve: wake } = Promise.withResolvers<void>()
       turn.wakes.add(wake)
       await Promise.race([woken, wait(Math.min(WATCH, left))])

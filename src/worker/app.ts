@@ -3,7 +3,7 @@ import { type App, logLine, newApp } from '../api/hono'
 import { isHostValid, routedPath, unserved } from '../api/paths'
 import { unsubscribeRoutes } from '../features/notifications/unsubscribe.routes'
 import { DAY, dateOf, SECOND } from '../lib/clock'
-import { ApiError, errors, RETRY_AFTER } from '../lib/errors'
+import { ApiError, errors } from '../lib/errors'
 import { systemNow } from '../lib/system-clock'
 import { type Context, type Instance, newContext } from '../platform/context'
 import { isDatabaseAway } from '../platform/guard'
@@ -85,16 +85,14 @@ export function createApp(instance: Instance): App {
 }
 
 async function failure(error: unknown, requestId: string, ctx: Context | undefined): Promise<ApiError> {
-  if (isDatabaseAway(error) || isObjectAway(error)) return errors.unavailable(RETRY_AFTER.databaseAway)
+  if (isDatabaseAway(error) || isObjectAway(error)) return errors.unavailable()
   if (ctx === undefined) return errors.internal(requestId)
   // During an upgrade, a statement or a row may not fit. That is not an error in Laurel.
   const problem = await schemaProblem(ctx.databases).catch(() => null)
-  if (problem !== null) return errors.otherVersion(problem, RETRY_AFTER.databaseAway)
+  if (problem !== null) return errors.otherVersion(problem)
   // The tables may have changed after the failure, and fit by now.
   const migration = await migrationSince(ctx.databases, ctx.began).catch(() => null)
-  return migration === null
-    ? errors.internal(requestId)
-    : errors.upgraded(migration, RETRY_AFTER.databaseAway)
+  return migration === null ? errors.internal(requestId) : errors.upgraded(migration)
 }
 
 /** Whether the platform says that an object restarts, is overloaded, or cannot be reached. */

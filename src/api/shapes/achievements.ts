@@ -3,7 +3,7 @@ import { ACHIEVEMENT_TRIGGERS } from '../../configuration/enumerations'
 import type { Achievement, Configuration } from '../../configuration/model'
 import { iso } from '../../lib/clock'
 import type { Completion } from '../../rules/state'
-import { AttributeFilterResponse, filtersResponse, Timestamp } from '../fields'
+import { shownFilterFields, shownFilters, Timestamp } from '../fields'
 import { UserAttributesQuery } from '../queries'
 import { MetricEventPointsResponse } from './points'
 import { UpsertedUser } from './users'
@@ -33,9 +33,7 @@ const AchievementResponse = z
     metricId: z.string().optional(),
     metricValue: z.number().optional(),
     metricName: z.string().optional(),
-    userAttributes: z.array(AttributeFilterResponse),
-    eventAttribute: AttributeFilterResponse.optional(),
-    eventAttributes: z.array(AttributeFilterResponse).optional(),
+    ...shownFilterFields,
   })
   .meta({ id: 'AchievementResponse' })
 
@@ -74,8 +72,6 @@ export function achievementResponse(
 ): z.infer<typeof AchievementResponse> {
   const { id, key, name, trigger, badgeUrl, metricId, metricValue, streakLength } = achievement
   const metric = config.metrics.find((one) => one.id === metricId)
-  const eventAttributes = filtersResponse(config, achievement.eventAttributes)
-  const [eventAttribute] = eventAttributes
   return {
     id,
     name,
@@ -88,8 +84,7 @@ export function achievementResponse(
     ...(metricId !== null && { metricId }),
     ...(metricValue !== null && { metricValue }),
     ...(metric !== undefined && { metricName: metric.name }),
-    userAttributes: filtersResponse(config, achievement.userAttributes),
-    ...(eventAttribute !== undefined && { eventAttribute, eventAttributes }),
+    ...shownFilters(config, achievement),
   }
 }
 

@@ -19,7 +19,7 @@ import { PAGES } from '../../lib/limits'
 import type { Change } from '../../rules/change.rules'
 import { levelOf, type StoredAward } from '../../rules/points/points.rules'
 import type { AwardRecord } from '../../rules/state'
-import { AttributeFilterResponse, filtersResponse, Timestamp, UuidResponse } from '../fields'
+import { shownFilterFields, shownFilters, Timestamp, UuidResponse } from '../fields'
 import { booleanQuery, integerQuery, UserAttributesQuery } from '../queries'
 
 /** How many of the newest awards to return. */
@@ -57,9 +57,7 @@ export const PointsTrigger = z
     points: z.int32(),
     status: z.enum([...SWITCH_STATUSES, 'archived']),
     ...typedFields,
-    userAttributes: z.array(AttributeFilterResponse),
-    eventAttribute: AttributeFilterResponse.optional(),
-    eventAttributes: z.array(AttributeFilterResponse).optional(),
+    ...shownFilterFields,
     created: Timestamp,
     updated: Timestamp,
   })
@@ -188,8 +186,6 @@ export function triggerResponse(config: Configuration, trigger: Trigger): z.infe
   const { streakLength, timeUnit, ...fields } = presentFields(trigger)
   const metric = config.metrics.find(({ id }) => id === fields.metricId)
   const achievement = config.achievements.find(({ id }) => id === fields.achievementId)
-  const eventAttributes = filtersResponse(config, trigger.eventAttributes)
-  const [eventAttribute] = eventAttributes
   return {
     id: trigger.id,
     type: trigger.type,
@@ -200,8 +196,7 @@ export function triggerResponse(config: Configuration, trigger: Trigger): z.infe
     ...(metric !== undefined && { metricName: metric.name }),
     ...(streakLength !== undefined && { streakLengthThreshold: streakLength }),
     ...(timeUnit !== undefined && { timeUnit: TIME_UNIT_SHOWN[timeUnit] }),
-    userAttributes: filtersResponse(config, trigger.userAttributes),
-    ...(eventAttribute !== undefined && { eventAttribute, eventAttributes }),
+    ...shownFilters(config, trigger),
     created: iso(instant(trigger.created)),
     updated: iso(instant(trigger.updated)),
   }

@@ -217,10 +217,9 @@ export async function arriveAndSwitch(moving: Moving, move: Move): Promise<void>
 async function tryToArrive(moving: Moving, move: Move): Promise<boolean> {
   const { databases, tenantId, kinds } = moving
   const state = await repository.readState(databases.first, tenantId)
-  const progress = state?.work?.progress
   // It was switched, but the answer was lost.
-  if (state === null || progress === undefined || progress.move === null) return true
-  const { directory } = state
+  if (state === null || state.progress.move === null) return true
+  const { directory, progress } = state
   const isEmptied = isEmptiedBy(state, move)
   const isHolder = directory.places.some(([, name]) => name === move.target)
   const stays = (kind: string) => STAYING.includes(kind) || (move.target === FIRST && OF_FIRST.includes(kind))

@@ -197,7 +197,7 @@ const Progress = z.object({
 })
 export type Progress = z.infer<typeof Progress>
 
-export const NOTHING_BEGUN: Progress = { no: 0, move: null, isNumbered: false, numbering: null, left: [] }
+const NOTHING_BEGUN: Progress = { no: 0, move: null, isNumbered: false, numbering: null, left: [] }
 
 const STATE = `
   SELECT t.status, t.config_version AS version,
@@ -228,7 +228,8 @@ export type State = {
   status: z.infer<typeof StateRow>['status']
   /** The version of the configuration. */
   version: number
-  work: { asked: number; progress: Progress } | null
+  work: { asked: number } | null
+  progress: Progress
   directory: Directory
   weights: ByName
   /** Since when each database but the first is bound, in milliseconds of real time. */
@@ -242,7 +243,8 @@ export async function readState(first: AccountDatabase, tenantId: string): Promi
   const { work, directory, ...rest } = StateRow.parse(row)
   return {
     ...rest,
-    work: work === null ? null : { asked: work[0], progress: work[1] ?? NOTHING_BEGUN },
+    work: work === null ? null : { asked: work[0] },
+    progress: work?.[1] ?? NOTHING_BEGUN,
     directory: directory ?? UNSPREAD,
   }
 }

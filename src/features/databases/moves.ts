@@ -87,7 +87,7 @@ export async function finishMove(
     }
     return
   }
-  const move = state?.work?.progress.move ?? null
+  const move = state?.progress.move ?? null
   if (state === null || move === null || move.version !== state.directory.version) return
   const moving = { databases, tenantId, kinds }
   if (isAllBound(databases, state.directory) && (await hasDeparted(moving, move)))
@@ -143,7 +143,7 @@ export const isAlone = ({ variables }: Pick<Context, 'variables'>, tenantId: str
 
 async function step(context: Context, moving: Moving, state: State, mayWork: boolean): Promise<Next> {
   const { databases, tenantId } = moving
-  const progress = state.work?.progress ?? repository.NOTHING_BEGUN
+  const { progress } = state
   const isEnding = state.status === 'purging'
   const wanted = isEnding
     ? null
@@ -171,7 +171,7 @@ const store = ({ databases, tenantId }: Moving, progress: Progress) =>
 /** Begins the next move. Returns a moment if it has to wait. `isOnly`: there is no other tenant. */
 async function begin(moving: Moving, state: State, range: Range, isOnly: boolean): Promise<Next> {
   const { databases, tenantId } = moving
-  const progress = state.work?.progress ?? repository.NOTHING_BEGUN
+  const { progress } = state
   const source = databases.named(range.source)
   const target = databases.named(range.target)
   const waiting = progress.left.find(({ name }) => name === range.target)
@@ -244,7 +244,7 @@ async function numberUsers(moving: Moving, progress: Progress, name: string): Pr
 /** Goes on with a move: one part of the copies, or the departure, the arrival and the switch. */
 async function goOn(moving: Moving, state: State, move: Move, wanted: ByName | null): Promise<Next> {
   const { databases, tenantId } = moving
-  const progress = state.work?.progress ?? repository.NOTHING_BEGUN
+  const { progress } = state
   const withCopies = { ...progress, move: null, left: withLeft(progress, move.target, systemNow()) }
   // The beginning of this move was stored late, when it had ended already.
   if (move.version !== state.directory.version) {
@@ -299,7 +299,7 @@ function isStillWanted(directory: Directory, { source, target, first, last }: Mo
 /** Deletes rows that users have left behind. Returns when that goes on. */
 async function clean(moving: Moving, state: State, isEnding: boolean): Promise<Next> {
   const { databases, tenantId, kinds } = moving
-  const progress = state.work?.progress ?? repository.NOTHING_BEGUN
+  const { progress } = state
   const now = systemNow()
   for (const { name, at } of progress.left) {
     if (!databases.names.includes(name)) continue

@@ -13,7 +13,7 @@ import { ListQuery } from '../../api/queries'
 import { type Issue, UNKNOWN_USER, USER_MISSED, unknownIssue } from '../../api/resources/drafts.rules'
 import { type UnknownField, unknownMessage } from '../../api/unknown-fields'
 import { type AuditEntry, goneFields, madeFields, userEntry } from '../../configuration/audit.rules'
-import { errors, RETRY_AFTER } from '../../lib/errors'
+import { errors } from '../../lib/errors'
 import { MOST_PAUSE_DAYS, MOST_PAUSES } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import { dateOfDay, dayOf, periodStart } from '../../lib/zone'
@@ -286,7 +286,7 @@ export async function removePauses(
     const statements = gone.length === 0 ? [] : [deletePauses(db, gone, now)]
     return { result: gone.map(({ id }) => id), statements, audit }
   })
-  if (missed.length > 0) throw errors.unavailable(RETRY_AFTER.databaseAway)
+  if (missed.length > 0) throw errors.unavailable()
   const gone = new Set(done.flat())
   return {
     deleted: ids.filter((id) => gone.has(id)).map((id) => ({ id })),

@@ -107,8 +107,6 @@ export class MetricLog {
 const TRIES = 3
 /** How long a correction waits for leaderboards, in milliseconds. Nothing depends on their response. */
 const PATIENCE = 3_000
-/** The seconds after which a client may send a correction again that was not stored because of conflicts. */
-const RETRY_AFTER = 1
 
 /** The basis of an attempt: the configuration, the test clock (null if not set), and the moment. */
 export type Basis = { config: Configuration; clock: Instant | null; now: Instant }
@@ -138,7 +136,7 @@ export async function untilStored<T>(attempt: () => Promise<T | null>): Promise<
         if (!isDatabaseAway(error) || failures >= TRIES) throw error
       }
     }
-    if (isOver(IN_LANE, { conflicts, ms: systemNow() - began })) throw errors.contended(RETRY_AFTER)
+    if (isOver(IN_LANE, { conflicts, ms: systemNow() - began })) throw errors.contended()
     await wait(pauseAfter(IN_LANE, conflicts, Math.random()))
   }
 }

@@ -11,7 +11,7 @@ import { userEntry } from '../../configuration/audit.rules'
 import { auditEntriesIf } from '../../configuration/audit.sql.ts'
 import { boardObject } from '../../leaderboards/updates'
 import { type Instant, instant } from '../../lib/clock'
-import { errors, RETRY_AFTER } from '../../lib/errors'
+import { errors } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
 import { wait, within } from '../../lib/system-clock'
 import type { Context, Scope, TenantContext } from '../../platform/context'
@@ -110,7 +110,7 @@ async function erase(
     } catch (error) {
       if (!isConflict(error)) throw error
       conflicts += 1
-      if (conflicts >= MOST_CONFLICTS) throw errors.contended(RETRY_AFTER.contention)
+      if (conflicts >= MOST_CONFLICTS) throw errors.contended()
       iid = await findIid(db, userId)
     }
   }

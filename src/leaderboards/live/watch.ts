@@ -7,7 +7,7 @@ import { EventStream, realTimers, type Timers } from '../../api/streams'
 import { configurationOf } from '../../configuration/configuration'
 import type { Leaderboard } from '../../configuration/model'
 import { type Instant, iso, SECOND } from '../../lib/clock'
-import { ApiError, errors, RETRY_AFTER, throwIfInvalid } from '../../lib/errors'
+import { ApiError, errors, throwIfInvalid } from '../../lib/errors'
 import { MOST_GROUP_CHARACTERS } from '../../lib/limits'
 import { within } from '../../lib/system-clock'
 import { localDay } from '../../lib/zone'
@@ -74,7 +74,7 @@ async function socketTo(
       })
       if (webSocket !== null) return webSocket
       if (status === WATCH_STATUS.gone) throw errors.notFound(`The leaderboard ${JSON.stringify(board.key)}`)
-      throw errors.tooManyWatchers(RETRY_AFTER.watchers)
+      throw errors.tooManyWatchers()
     } catch (error) {
       if (tries === TRIES || error instanceof ApiError) throw error
     }

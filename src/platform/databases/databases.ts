@@ -1,5 +1,5 @@
 import type { BoundedMap } from '../../lib/bounded'
-import { errors, RETRY_AFTER } from '../../lib/errors'
+import { errors } from '../../lib/errors'
 import { bucketOf } from '../../lib/ids'
 import { systemNow, wait } from '../../lib/system-clock'
 import { AccountDatabase, type Connection, type Cost, type Statement, TenantDatabase } from '../database'
@@ -171,7 +171,7 @@ export class Databases {
           return await this.#guarded(tenantId, name, directory, statements)
         } catch (error) {
           if (!hasMoved(error)) throw error
-          if (systemNow() > until) throw errors.unavailable(RETRY_AFTER.databaseAway)
+          if (systemNow() > until) throw errors.unavailable()
           await this.#refresh(tenantId, name, directory, looks)
         }
       }
@@ -190,7 +190,7 @@ export class Databases {
           return await this.#guarded(tenantId, name, directory, statements)
         } catch (error) {
           if (!hasMoved(error)) throw error
-          if (systemNow() > until) throw errors.unavailable(RETRY_AFTER.databaseAway)
+          if (systemNow() > until) throw errors.unavailable()
           known = await this.#refresh(tenantId, name, known, looks)
           if ((known.placements[name] ?? 0) !== (directory.placements[name] ?? 0)) throw error
         }

@@ -1,4 +1,4 @@
-import { errors, RETRY_AFTER } from '../../lib/errors'
+import { errors } from '../../lib/errors'
 import type { TenantDatabase } from '../database'
 import { hasMoved, isDatabaseAway } from '../guard'
 
@@ -150,7 +150,7 @@ export class Users {
       if (problem !== undefined || open.length === 0)
         return { done, missed: [...[...problems.values()].flat(), ...open] }
     }
-    throw errors.unavailable(RETRY_AFTER.databaseAway)
+    throw errors.unavailable()
   }
 }
 
@@ -170,7 +170,7 @@ async function answersOf<P, T>(
     const other = failures.find((reason) => !hasMoved(reason))
     if (other !== undefined) throw other
   }
-  throw errors.unavailable(RETRY_AFTER.databaseAway)
+  throw errors.unavailable()
 }
 
 async function problemsOf(works: readonly Promise<unknown>[]): Promise<unknown[]> {

@@ -2,7 +2,7 @@ import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/ten
 import { configurationAt, recentConfiguration } from '../../configuration/configuration.sql.ts'
 import { type Configuration, metricByKey } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
-import { ApiError, errors, RETRY_AFTER } from '../../lib/errors'
+import { ApiError, errors } from '../../lib/errors'
 import { systemNow, wait } from '../../lib/system-clock'
 import type { Instance } from '../../platform/context'
 import type { TenantDatabase } from '../../platform/database'
@@ -168,7 +168,7 @@ export async function giveUp(deps: CommitDeps, { userId, jobs }: UserBatch): Pro
   return jobs.map(
     (job): Outcome =>
       recoverOutcome(snapshot, job) ?? {
-        decision: { kind: 'refused', apiError: errors.contended(RETRY_AFTER.contention) },
+        decision: { kind: 'refused', apiError: errors.contended() },
         config: null,
       },
   )
