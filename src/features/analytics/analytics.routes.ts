@@ -27,7 +27,6 @@ import {
 import { readUpdated } from './counting'
 import { type Asked, type FigureRow, readFigures } from './figures.sql.ts'
 
-/** The resource in the path. */
 const AnalyticsParams = z.object({ key: IdOrKey })
 
 /** The local dates of the figures, from the first one to the last one (I1). */
@@ -62,26 +61,21 @@ const AnalyticsOverview = series('AnalyticsOverview', {
   })
   .meta({ id: 'AnalyticsOverview' })
 
-/** The figures of a metric (I2). */
 const MetricAnalytics = series('MetricAnalytics', { events: Count, total: Sum, activeUsers: Count })
 
-/** The figures of a points system (I2). */
 const PointsAnalytics = series('PointsAnalytics', {
   added: Sum,
   byTrigger: byKey(Sum),
   byLevel: byKey(Count),
 })
 
-/** The figures of a leaderboard (I2). */
 const LeaderboardAnalytics = series('LeaderboardAnalytics', { participants: Count })
 
-/** The figures of an achievement (I2). */
 const AchievementAnalytics = series('AchievementAnalytics', { completions: Count })
 
 /** The number of dates if `from` is left out. */
 const DEFAULT_DAYS = 30
 
-/** The dates of a request. */
 type Query = z.output<typeof AnalyticsQuery>
 
 /** Local days, from the first one to the last one. */
@@ -131,7 +125,6 @@ async function read(
   return { updated: isoOrNull(updated), rows, others: lists.slice(names.length) }
 }
 
-/** One row for each day. */
 function rowsOf<Row>({ first, last }: Range, row: (day: number) => Row): (Row & { date: CivilDate })[] {
   const days = Array.from({ length: last - first + 1 }, (_, nth) => first + nth)
   return days.map((day) => ({ date: civilDateOfDay(day), ...row(day) }))
@@ -202,19 +195,15 @@ function streakClasses(config: Configuration, rows: readonly FigureRow[]) {
   return STREAK_CLASSES.map(({ from, to }) => ({ from, to, users: users.get(from) ?? 0 }))
 }
 
-/** Finds a resource by the id or the key in a path (O1). */
-const find =
-  <R extends { id: string; key: string }>(list: (config: Configuration) => readonly R[], what: string) =>
-  async (scope: Scope, idOrKey: string): Promise<R> =>
-    byIdOrKey(list(await configurationOf(scope)), idOrKey, what)
+/** Finds the resource in the path, by its id or its key (O1). Throws 404 if there is none. */
+const found = <R extends { id: string; key: string }>(
+  list: (config: Configuration) => readonly R[],
+  what: string,
+) => ({
+  find: async (scope: Scope, param: (name: string) => string): Promise<R> =>
+    byIdOrKey(list(await configurationOf(scope)), param('key'), what),
+})
 
-/** Finds the resource of a path. Throws 404 if there is none. */
-const findMetric = find(({ metrics }) => metrics, 'This metric')
-const findSystem = find(({ systems }) => systems, 'This points system')
-const findLeaderboard = find(({ leaderboards }) => leaderboards, 'This leaderboard')
-const findAchievement = find(({ achievements }) => achievements, 'This achievement')
-
-/** The figures of a metric (I2). */
 async function metricAnalytics(
   scope: Scope,
   { id }: Metric,
@@ -237,7 +226,6 @@ async function metricAnalytics(
   }
 }
 
-/** The figures of a points system (I2). */
 async function pointsAnalytics(
   scope: Scope,
   { id, triggers, levels }: System,
@@ -296,7 +284,6 @@ async function leaderboardAnalytics(
   }
 }
 
-/** The figures of an achievement (I2). */
 async function achievementAnalytics(
   scope: Scope,
   { id }: Achievement,
@@ -312,7 +299,7 @@ const DESCRIPTION = 'A row for each local date, oldest first.'
 
 const endpoint = endpointsOf('admin')
 
-/** What the document says of the figures of one kind of resource. */
+/** What the document says of the figures of one kind of resource (I2). */
 const figuresOf = <const R extends string, S extends z.ZodType>(resource: R, one: string, body: S) => ({
   id: `admin_${resource}_analytics`,
   summary: `Get the figures of ${one} by day`,
@@ -336,25 +323,25 @@ export const analyticsEndpoints = [
   endpoint(
     'GET /metrics/{key}/analytics',
     figuresOf('metrics', 'a metric', MetricAnalytics),
-    { find: (scope, param) => findMetric(scope, param('key')) },
+    found(({ metrics }) => metrics, 'This metric'),
     async (scope, { query }, metric) => ok(await metricAnalytics(scope, metric, query)),
   ),
   endpoint(
     'GET /points/{key}/analytics',
     figuresOf('points', 'a points system', PointsAnalytics),
-    { find: (scope, param) => findSystem(scope, param('key')) },
+    found(({ systems }) => systems, 'This points system'),
     async (scope, { query }, system) => ok(await pointsAnalytics(scope, system, query)),
   ),
   endpoint(
     'GET /leaderboards/{key}/analytics',
     figuresOf('leaderboards', 'a leaderboard', LeaderboardAnalytics),
-    { find: (scope, param) => findLeaderboard(scope, param('key')) },
+    found(({ leaderboards }) => leaderboards, 'This leaderboard'),
     async (scope, { query }, board) => ok(await leaderboardAnalytics(scope, board, query)),
   ),
   endpoint(
     'GET /achievements/{key}/analytics',
     figuresOf('achievements', 'an achievement', AchievementAnalytics),
-    { find: (scope, param) => findAchievement(scope, param('key')) },
+    found(({ achievements }) => achievements, 'This achievement'),
     async (scope, { query }, achievement) => ok(await achievementAnalytics(scope, achievement, query)),
   ),
 ]

@@ -35,7 +35,6 @@ const MessagePlace = z.tuple([z.number(), z.number(), z.string()])
 /** The last message of each channel on a page and on the pages before it; null if there was none. */
 const LogCursor = z.object({ email: MessagePlace.nullable(), push: MessagePlace.nullable() })
 
-/** The page of the log. */
 const LogQuery = longListQuery(
   LogCursor,
   {},
@@ -45,7 +44,6 @@ const LogQuery = longListQuery(
 /** The state of a notification. Without a provider it is stored and not sent (N4). */
 const LogStatus = z.enum(['pending', 'sent', 'failed', 'unsent: no provider'])
 
-/** An entry of the log (N4). */
 const NotificationLogEntry = z
   .object({
     id: z.string(),

@@ -176,7 +176,6 @@ async function begin(
 
 type UnderWay = Progress & { sweep: NonNullable<Progress['sweep']> }
 
-/** Continues a sweep. */
 async function goOn(all: Step, progress: UnderWay): Promise<Statements> {
   const { context, timetable, most } = all
   const { at, after, size } = progress.sweep

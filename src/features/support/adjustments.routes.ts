@@ -11,8 +11,7 @@ import { MOST_ADJUSTMENT_POINTS, MOST_ID_CHARACTERS } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import { bytesOf, type ColumnValues, columnList, HexId, numberOf } from '../../platform/columns'
 import type { Scope } from '../../platform/context'
-import type { Statement, TenantDatabase } from '../../platform/database'
-import { onlyUnchanged, overUsers, type UnchangedUsers, unchangedUsers } from '../../platform/guard'
+import { onlyUnchanged, overUsers, unchangedUsers } from '../../platform/guard'
 import { adjusted, type CorrectionChange } from '../../rules/corrections.rules'
 import type { UserState } from '../../rules/state'
 import { writeUsers } from '../../store/commit/writer'
@@ -69,16 +68,6 @@ const UsedRows = z.array(
   z.object({ userIid: z.string(), key: z.string(), id: HexId, awarded: z.number(), total: z.number() }),
 )
 
-/** Finds which of these keys were used before in a system. A key is a pair of user iid and key. */
-async function usedAdjustmentKeys(
-  db: TenantDatabase,
-  systemId: string,
-  pairs: readonly (readonly [iid: string, key: string])[],
-): Promise<(Booked & { userIid: string; key: string })[]> {
-  if (pairs.length === 0) return []
-  return UsedRows.parse(await db.rows(db.statement(USED, systemId, JSON.stringify(pairs))))
-}
-
 type KeyRow = Booked & { userIid: string; systemId: string; key: string }
 const KEY_VALUES: ColumnValues<typeof adjustmentKeys, KeyRow> = {
   userIid: { of: ({ userIid }) => userIid, as: bytesOf },
@@ -92,11 +81,6 @@ const KEY_LIST = columnList(adjustmentKeys, KEY_VALUES)
 const USE = `
   INSERT INTO adjustment_keys (${KEY_LIST.columns})
   SELECT ${KEY_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(KEY_LIST.value('userIid'))}`
-
-/** Marks idempotency keys of adjustments as used. One row each. */
-function useAdjustmentKeys(db: TenantDatabase, rows: readonly KeyRow[], among: UnchangedUsers): Statement[] {
-  return overUsers(db, USE, rows.map(KEY_LIST.values), among)
-}
 
 const STORED = `
   SELECT hex(a.id) AS id FROM json_each(?2) asked CROSS JOIN awards a
@@ -115,26 +99,12 @@ const ENTRY_IS_STORED = `EXISTS (SELECT 1 FROM awards a
 
 type LedgerPlace = readonly [iid: string, at: number, seq: number, id: string]
 
-/** The ids of these entries that are in the ledger, after a write with a lost response. */
-async function storedEntries(
-  db: TenantDatabase,
-  systemId: string,
-  places: readonly LedgerPlace[],
-): Promise<Set<string>> {
-  const rows = await db.rows(db.statement(STORED, systemId, JSON.stringify(places)))
-  return new Set(
-    z
-      .array(z.object({ id: HexId }))
-      .parse(rows)
-      .map(({ id }) => id),
-  )
-}
+const StoredRows = z.array(z.object({ id: HexId }))
 
 type Item = z.output<typeof CreatePointsAdjustmentsRequest>[number]
 type Response = z.input<typeof CreatePointsAdjustmentsResponse>
 type Issue = Response['issues'][number]
 
-/** An entry that an attempt has tried to store, with its change. */
 type Tried = Booked & { place: LedgerPlace; change: CorrectionChange }
 
 /** A waiting item. `id` is the same in each attempt. `tried`: entries that attempts have tried to store. */
@@ -232,13 +202,12 @@ async function bookedBefore(
     const { idempotencyKey: key } = one.item
     return key === undefined ? [] : [[iidOf(one), key] as const]
   })
-  const used = await usedAdjustmentKeys(db, systemId, keyed)
+  const asked = db.statement(USED, systemId, JSON.stringify(keyed))
+  const used = keyed.length === 0 ? [] : UsedRows.parse(await db.rows(asked))
   const tried = items.flatMap((one) => one.tried)
-  const stored = await storedEntries(
-    db,
-    systemId,
-    tried.map(({ place }) => place),
-  )
+  const places = JSON.stringify(tried.map(({ place }) => place))
+  const found = StoredRows.parse(await db.rows(db.statement(STORED, systemId, places)))
+  const stored = new Set(found.map(({ id }) => id))
   const booked = new Map<Pending, Ended>()
   const late: CorrectionChange[] = []
   for (const one of items) {
@@ -328,7 +297,7 @@ async function write(
     changed.map(({ user }) => ({ iid: user.iid, id: user.id, was: user })),
   )
   const keys = changed.flatMap((one) => one.keys)
-  const further = useAdjustmentKeys(db, keys, among)
+  const further = overUsers(db, USE, keys.map(KEY_LIST.values), among)
   const audit = auditEntriesIf(scope, changed.flatMap(adjustmentEntries), ENTRY_IS_STORED)
   const stored = await store(scope, writing, further, audit)
   const done = changed.filter(({ user }) => stored.has(user.iid))

@@ -57,17 +57,13 @@ type ExplainedAward = {
   amount: number | null
 }
 
-/** The fields of the trigger as it was when it fired. */
 type FiredTrigger = Pick<Trigger, 'type' | 'points'> & { metricThreshold?: number | undefined }
 
 /** How the points of an award came about. Unknown parts are null. */
-type Arithmetic = {
-  firings: number | null
-  base: number | null
-  afterBoosts: number | null
-  limit: 'cap' | 'floor' | null
-  total: { before: number; after: number }
-}
+type Arithmetic = Pick<
+  z.input<typeof AwardExplanation>,
+  'firings' | 'base' | 'afterBoosts' | 'limit' | 'total'
+>
 
 /**
  * The steps from the points of the trigger to the points of the award (X1): firings (P1), boosts (P5), cap

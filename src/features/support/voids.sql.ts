@@ -248,19 +248,16 @@ const VOIDED_SINCE = `
   SELECT seq FROM voided_events WHERE user_iid = ${bytesOf('?1')} AND metric_no = ${numberOf('metrics', '?2')}
     AND voided_seq > ?3`
 
+const VoidedSince = z.array(z.object({ seq: z.number() }))
+
 /** The `seq` of the events of a metric that were voided after a change of the user. */
 export async function voidedSince(
   db: TenantDatabase,
   { iid, seq }: { iid: string; seq: number },
   metricId: string,
-): Promise<Set<number>> {
+): Promise<number[]> {
   const rows = await db.rows(db.statement(VOIDED_SINCE, iid, metricId, seq))
-  return new Set(
-    z
-      .array(z.object({ seq: z.number() }))
-      .parse(rows)
-      .map((row) => row.seq),
-  )
+  return VoidedSince.parse(rows).map((row) => row.seq)
 }
 
 const PLACE = `user_iid = ${bytesOf('?1')} AND metric_no = ${numberOf('metrics', '?2')} AND at = ?3 AND seq = ?4`

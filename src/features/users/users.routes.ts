@@ -66,11 +66,6 @@ export async function identifyUser(scope: Scope, id: string, change: ProfileChan
   return userReply(await changeUser(scope, ownSender(scope, id), { kind: 'upsert', change }))
 }
 
-/** Updates the passed fields of a user. Throws 404 if there is none (U2). */
-async function updateUser(scope: Scope, id: string, change: ProfileChange): Promise<UserResponse> {
-  return userReply(await changeUser(scope, ownSender(scope, id), { kind: 'update', change }))
-}
-
 const params = z.object({ id: UserId })
 
 type Param = (name: string) => string
@@ -136,7 +131,10 @@ export const userEndpoints = [
       responses: { 200: { description: 'The user.', body: User } },
     },
     { ...found, check },
-    async (scope, { params, body }) => ok(await updateUser(scope, params.id, body)),
+    async (scope, { params, body }) => {
+      const sender = ownSender(scope, params.id)
+      return ok(userReply(await changeUser(scope, sender, { kind: 'update', change: body })))
+    },
   ),
 ]
 

@@ -69,7 +69,6 @@ async function distributionStep(context: TenantContext, work: Work<Progress>): P
   }
 }
 
-/** Adds the changes of some users to the counts so far. */
 async function counted(
   { db, databases }: TenantContext,
   year: number,
@@ -92,7 +91,6 @@ async function counted(
 
 const keyOf = ({ period, subject }: Counts) => `${period} ${subject}`
 
-/** Replaces the published distributions with the new ones. */
 async function served(db: TenantDatabase, year: number, now: Instant): Promise<Statement[]> {
   const counts = await readCounts(db, year)
   const active = new Map(

@@ -121,7 +121,6 @@ const WrappedResponse = z
   })
   .meta({ id: 'WrappedResponse' })
 
-/** All data of a user's year. */
 type Story = {
   config: Configuration
   user: UserState

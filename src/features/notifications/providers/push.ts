@@ -156,7 +156,6 @@ function expoResult(ticket: z.infer<typeof Ticket>): PushResult {
   return { kind: code === 'MessageRateExceeded' ? 'failed' : 'refused', status, error }
 }
 
-/** A provider's access token, and when it expires. */
 type AccessToken = { token: string; until: Instant }
 
 /**
@@ -230,7 +229,6 @@ function sendToEach(
 /** Real time in seconds since 1970, the unit of JWTs, plus `later` seconds. */
 const seconds = (later = 0): number => Math.floor(systemNow() / SECOND) + later
 
-/** The moment `count` seconds from now. */
 const inSeconds = (count: number): Instant => instant(systemNow() + Math.floor(count) * SECOND)
 
 export const accessTokensOf = perInstance(() => new AccessTokenCache())

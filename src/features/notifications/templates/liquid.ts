@@ -183,7 +183,6 @@ const STEP = 50
 const OVERDRAWN = 'memory alloc limit exceeded'
 /** Tags that read other files. There are none. */
 const PARTIALS = ['include', 'render', 'layout', 'block']
-/** The most characters of an error that a message repeats. */
 const MOST_ERROR_CHARACTERS = 300
 
 /** Thrown if a text can't be rendered. The message says why, and how to fix it. */
@@ -243,7 +242,6 @@ function engine(form: Form): Liquid {
   return liquid
 }
 
-/** The output of a text, or of a captured part of it. */
 class Page implements Emitter {
   buffer = ''
   readonly #context: Context
@@ -263,7 +261,6 @@ class Page implements Emitter {
   }
 }
 
-/** A value as Liquid writes it. */
 function plain(value: unknown): string {
   if (typeof value === 'string') return value
   if (Array.isArray(value)) return value.map(plain).join('')

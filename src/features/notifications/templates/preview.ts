@@ -211,7 +211,6 @@ function resultOf(attempt: Attempt, message: Notification): Result {
   }
 }
 
-/** The variables that a deployment must set to send a message. */
 function missing(message: Notification): string {
   if (message.channel === 'email')
     return 'No provider of emails is configured. Set EMAIL_FROM and RESEND_API_KEY, or the binding EMAIL.'

@@ -83,7 +83,6 @@ const MOST_SUBJECT_CHARACTERS = 250
 const PUSH_TITLE_BYTES = 512
 const PUSH_BODY_BYTES = 2_800
 
-/** The input of a notification. */
 type Ingredients = {
   config: Configuration
   template: Template
@@ -92,7 +91,6 @@ type Ingredients = {
   now: Instant
 }
 
-/** Builds a tenant's notifications, ready for the delivery queue. */
 type Compose = (ingredients: Ingredients) => Promise<Notification>
 
 /**
