@@ -34,10 +34,7 @@ export type Change = StreakChange & {
   completed: readonly string[]
 }
 
-/**
- * Awards of a change make their ids with numbers from 0, completions with numbers from this one (see
- * childId).
- */
+/** Awards make their ids with numbers from 0, completions with numbers from this one (see childId). */
 const FIRST_COMPLETION = 2_500
 
 const MOST_LEFT = 10

@@ -11,7 +11,7 @@ export type Run = { start: number; end: number | null }
 /** The fields of a leaderboard that say when it runs. */
 export type Schedule = Pick<Leaderboard, 'start' | 'end' | 'runUnit' | 'runInterval'>
 
-/** The last local day of a leaderboard, in days since 1970-01-01, or null if it has no end. */
+/** In days since 1970-01-01. Null if the leaderboard has no end. */
 export const lastDayOf = ({ end }: Pick<Schedule, 'end'>) => (end === null ? null : dayOf(end))
 /** The first local day of a leaderboard, in days since 1970-01-01. */
 export const firstDayOf = ({ start }: Pick<Schedule, 'start'>) => dayOf(start)

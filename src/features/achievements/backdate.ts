@@ -30,10 +30,7 @@ const SUMS = `
 
 const SumRows = z.array(z.object({ iid: z.string(), sum: z.number() }))
 
-/**
- * Sums of the events that an achievement counts, in millionths, by iid. Counts only events up to the `seq`
- * that was read of each user (A2).
- */
+/** Sums of the events that an achievement counts, by iid, up to the `seq` that was read of each user (A2). */
 export async function sumsOf(
   db: TenantDatabase,
   { metricId, eventAttributes }: Pick<Achievement, 'metricId' | 'eventAttributes'>,

@@ -88,10 +88,7 @@ const CHUNK = 1_000
 /** A written boost. `before` is null if it is new. `zone` is the user's for a user's own boost, else null. */
 type BoostWrite = { before: Boost | null; after: Boost; zone: string | null }
 
-/**
- * Statements that a write of boosts stores with them, so that webhooks learn when they start and finish. If
- * that moment is past, the outbox entry is stored at once (W6).
- */
+/** A write of boosts stores these with them. If a moment is past, its outbox entry is stored at once (W6). */
 export function boostEventStatements(
   { databases, now, tenant }: Pick<Scope, 'databases' | 'now' | 'tenant'>,
   config: Configuration,
@@ -223,9 +220,8 @@ declare module '../../time/due-work.sql.ts' {
 }
 
 /**
- * Starts and finishes of boosts, of which webhooks are notified (W6): users' own ones in the database of the
- * user, all others in the first one. Outbox entries, notes and progress are stored in one guarded batch. If
- * another run did the step, or a boost or the configuration changed, nothing is stored.
+ * Notifies webhooks of starts and finishes of boosts (W6): of users' own ones in the database of the user, of
+ * all others in the first one. If a boost or the configuration changed meanwhile, nothing is stored.
  */
 export const boostsJob = defineJob({
   kind: 'boosts',

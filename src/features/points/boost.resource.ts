@@ -72,10 +72,7 @@ const fields = {
   userAttributes: filters(Filters, FiltersResponse.optional()),
 }
 
-/**
- * Boosts of a points system (G7, P5): for all users, for one user, or for users with certain attributes. The
- * configuration does not have users' own boosts, so they are read.
- */
+/** Boosts (G7, P5). The configuration does not have users' own boosts, so they are read. */
 export const boost = defineResource<typeof fields, 'boosts', BoostFacts>({
   kind: 'points_boost',
   id: 'admin_points_boosts',

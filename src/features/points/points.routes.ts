@@ -71,10 +71,7 @@ function pointsResponse(
 
 const MOST_AWARDS = 1_000
 
-/**
- * Which awards a response about all systems has: the requested number for each system, or fewer if there are
- * too many systems for that.
- */
+/** The awards in a response about all systems: fewer for each than asked for, if there are many systems. */
 export function awardsOfAll({ systems }: Pick<Configuration, 'systems'>, asked: number) {
   const room = Math.floor(MOST_AWARDS / Math.max(1, systems.length))
   return { systemIds: systems.map(({ id }) => id), limit: Math.max(1, Math.min(asked, room)) }

@@ -53,7 +53,6 @@ const LEVELS = `
   FROM totals GROUP BY place`
 
 const PartRows = z.array(z.object({ place: z.number().nullable(), users: z.number(), last: z.string() }))
-
 const Rows = z.array(z.object({ place: z.number().nullable(), users: z.number(), width: z.number() }))
 
 /** The number of users in each place of a summary. */

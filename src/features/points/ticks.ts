@@ -140,9 +140,8 @@ type Chunk = { changes: readonly TickChange[]; done: State<Progress>; open: Stat
 
 /**
  * Does one step of granting a tenant's ticks that are due by `to` (P4). A chunk of users gets all ticks of a
- * sweep, in one guarded batch. Call it again with the row that it returns, until nothing is due by `to`. If
- * another run did the step, or the configuration changed, nothing is stored. Throws the error of D1 if
- * nothing was stored because of it.
+ * sweep in one guarded batch. Call it again with the row that it returns, until nothing is due by `to`.
+ * Throws the error of D1 if nothing was stored because of it.
  */
 export async function tickStep(context: TenantContext, work: Work<Progress>, to: Instant): Promise<TickStep> {
   const { db } = context

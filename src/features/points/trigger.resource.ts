@@ -167,10 +167,7 @@ export function retitledTriggers(
 type Timed = Pick<Trigger, 'timeUnit' | 'timeInterval'>
 type Asked = Omit<Trigger, 'key' | 'counterId' | 'version' | 'anchor'> & { key?: string | undefined }
 
-/**
- * The trigger that an item asks for, at version 1. If the item has no key, it gets a derived one that is not
- * `taken` (O2).
- */
+/** The trigger that an item asks for. Without a key, it gets a derived one that is not `taken` (O2). */
 export function triggerFrom(
   asked: Asked,
   now: Instant,

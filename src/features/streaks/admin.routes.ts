@@ -130,10 +130,7 @@ export async function updateStreakSettings(scope: Scope, change: Update) {
   return result
 }
 
-/**
- * Statements that store settings, and begin the walk over all users. The caller wakes the Timekeeper after
- * them.
- */
+/** Stores settings, and begins the walk over all users. The caller wakes the Timekeeper after that. */
 export function storeSettings({ db, tenant, now }: Scope, settings: StreakSettings): Statement[] {
   const streaks = JSON.stringify(settings)
   const update = db.orm.update(tenants).set({ streaks }).where(eq(tenants.id, tenant.id))

@@ -59,7 +59,7 @@ type Outcome<T> = {
 
 /**
  * Changes users' streaks for an admin's request, once for the items of each database: see `Users.each`.
- * `decide` puts the changed streaks into the users that were found. It is called again if another change was
+ * `decide` puts the changed streaks into the users that were found, and is called again if another change was
  * stored first. Its scope has the database of these users. Leaderboards by streak are updated afterwards
  * (S8).
  */

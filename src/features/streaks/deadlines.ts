@@ -19,17 +19,14 @@ import { listens } from '../../webhooks/outbox/outbox'
 
 const CHUNK = 1_000
 
-/**
- * The result of a step: the changed users, and the deadline of the step, which is the time of the changes.
- */
+/** The deadline of a step is the time of its changes. */
 type DeadlineStep = { changes: readonly BulkChange[]; config: Configuration; changedAt: Instant }
 
 /**
  * Judges streaks whose deadline is the tenant's earliest and is due at `by` (S3, S7): at most 1,000 users in
- * one guarded batch. Skips users who changed in between. If their deadline still applies, the next step finds
- * them, so steps are idempotent. Call it until it returns null: nothing was due. `isWhole`: whether users are
- * read with all data for webhook events. The cached configuration says whether that is needed. If the current
- * configuration says otherwise, the step reads the users again.
+ * one guarded batch. Skips users who changed in between: the next step finds them. Call it until it returns
+ * null. `isWhole`: whether users are read with all data for webhook events. The cached configuration says
+ * whether that is needed. If the current one says otherwise, the step reads the users again.
  */
 export async function judgeStreaks(
   context: TenantContext,

@@ -211,10 +211,7 @@ export async function namesOf(
 
 type Asked = z.output<typeof StreakRankingsQuery>
 
-/**
- * The users with the longest streaks, now or ever, for older client libraries. After a change of the
- * frequency, a user is missing until the streak is recounted (S9).
- */
+/** For older client libraries. After a change of the frequency, a user is missing until the recount (S9). */
 export async function rankStreaks(
   scope: Scope,
   { type, limit }: Asked,

@@ -54,10 +54,7 @@ export async function streakOfUser(
   return wholeStreakResponse(config, present, scope.now, { historyPeriods, past: counted.runs, pauses })
 }
 
-/**
- * A user's streak, with its last `historyPeriods` periods, and the pauses that touch them or are in the
- * future (S5, S6).
- */
+/** A streak with its last periods, and the pauses that touch them or are in the future (S5, S6). */
 export async function userStreak(
   scope: Scope,
   found: UserState,

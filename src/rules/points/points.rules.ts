@@ -145,10 +145,7 @@ function crossings({ highest: before }: Counter, { highest: after }: Counter, th
   return { firings, counter: { before, after } }
 }
 
-/**
- * The input of an award in addition to its points. Costly values are functions, called only if they are
- * needed.
- */
+/** Costly values are functions, called only if they are needed. */
 type AwardInput = {
   /** The moment at which it counts, and the user's offset. */
   local: LocalTime

@@ -31,10 +31,7 @@ export type TickChange = {
   growth: number
 }
 
-/**
- * The next due time of a trigger after a moment, in milliseconds: anchor + k × interval, with k from 1 (P4).
- * Null for never.
- */
+/** Anchor + k × interval, with k from 1: the first after a moment. Null for never (P4). */
 export function nextTick(trigger: Trigger, after: number): Instant | null {
   if (!isTicking(trigger) || trigger.anchor === null || trigger.timeInterval === null) return null
   const interval = trigger.timeInterval * (trigger.timeUnit === 'hours' ? HOUR : DAY)

@@ -94,10 +94,7 @@ const RECEIVE = `
 const PUT = `
   INSERT INTO inbox (tenant_id, batch_id, count, "offset", events) VALUES (?1, ?2, ?3, ?4, ?5)`
 
-/**
- * Puts the events of a batch, each as JSON, into the inbox, and makes their processing due (E9). Raises a
- * conflict unless the tenant is active.
- */
+/** Puts a batch into the inbox, and makes it due (E9). Raises a conflict unless the tenant is active. */
 export function receive(
   db: TenantDatabase,
   batchId: string,
