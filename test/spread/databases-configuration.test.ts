@@ -3,21 +3,19 @@ import { describe, expect, test } from 'vitest'
 import { newInstance } from '../../src/configuration/configuration'
 import { finishChanges } from '../../src/configuration/copies'
 import { newContext } from '../../src/platform/context'
-import { intercepted, lost } from '../helpers/worker/faulty'
+import { behind, lost } from '../helpers/worker/faulty'
 import { at, databases, newApp, newTenant, spread, type TestTenant, userIn } from '../helpers/worker/harness'
 
 /* [B4] Changes of the configuration with three databases, and with faults in each of them. */
 
 /**
- * A database with faults. `fault` gets the texts of each batch, and sends it or throws.
+ * The bindings, with faults in one database. `fault` gets the texts of each of its batches, and sends it or
+ * throws.
  */
-function withFault(
+const withFault = (
   name: string,
   fault: (texts: string[], send: () => Promise<D1Result[]>) => Promise<D1Result[]>,
-) {
-  const d1 = databases().find((one) => one.name === name)?.d1 ?? env.DB
-  return { [name]: intercepted(d1, ({ texts, run }) => fault(texts, run)) }
-}
+) => behind(({ database, texts, run }) => (database === name ? fault(texts, run) : run()))
 
 /** A database that can't be reached any more once a change was prepared in it. */
 function lostOncePrepared(name: string) {
@@ -42,6 +40,8 @@ async function inDatabase(name: string, sql: string, ...params: unknown[]): Prom
 
 const away = (name: string) => withFault(name, () => Promise.reject(lost()))
 
+const NAMES = ['DB', 'DB_2', 'DB_3']
+
 const trigger = (points: number) => [
   { type: 'metric', metricKey: 'words', metricThreshold: 1, points, status: 'active' },
 ]
@@ -51,7 +51,7 @@ async function furnished() {
   const tenant = await newTenant()
   await tenant.metric('words')
   const system = await tenant.create('/points', { key: 'xp', name: 'XP', maxPoints: null })
-  for (const name of ['DB', 'DB_2', 'DB_3']) await tenant.event('words', userIn(tenant, name), 1)
+  for (const name of NAMES) await tenant.event('words', userIn(tenant, name), 1)
   return { tenant, system }
 }
 
@@ -123,29 +123,29 @@ describe('[B4] a change of the configuration', () => {
     const [first, ...others] = await copies(tenant)
     expect(first?.changing).toBe(0)
     for (const copy of others) expect(copy).toEqual(first)
-    for (const name of ['DB', 'DB_2', 'DB_3']) expect(await pointsOf(tenant, name)).toBe(5)
+    for (const name of NAMES) expect(await pointsOf(tenant, name)).toBe(5)
   })
 
   test.each(['DB_2', 'DB_3'])('is 503 and takes effect nowhere while %s is away', async (name) => {
     const { tenant, system } = await furnished()
     const before = await copies(tenant)
     const { status, headers } = await tenant
-      .through(newApp({ DB: env.DB, ...away(name) }))
+      .through(newApp(away(name)))
       .admin('POST', `/points/${system}/triggers`, trigger(5))
     expect(status).toBe(503)
     expect(headers.get('retry-after')).not.toBeNull()
-    for (const one of ['DB', 'DB_2', 'DB_3']) expect(await pointsOf(tenant, one)).toBe(0)
+    for (const one of NAMES) expect(await pointsOf(tenant, one)).toBe(0)
     expect(await copies(tenant)).toEqual(before)
     // Users of the other databases go on meanwhile.
-    const others = ['DB', 'DB_2', 'DB_3'].filter((one) => one !== name)
-    const app = tenant.through(newApp({ DB: env.DB, ...away(name) }))
+    const others = NAMES.filter((one) => one !== name)
+    const app = tenant.through(newApp(away(name)))
     for (const one of others) expect((await app.event('words', userIn(tenant, one), 1)).status).toBe(201)
     expect((await app.event('words', userIn(tenant, name), 1)).status).toBe(503)
   })
 
   test('that was stored counts in a database that was lost right after it was prepared', async () => {
     const { tenant, system } = await furnished()
-    const app = newApp({ DB: env.DB, ...lostOncePrepared('DB_2') })
+    const app = newApp(lostOncePrepared('DB_2'))
     const { status } = await tenant.through(app).admin('POST', `/points/${system}/triggers`, trigger(7))
     expect(status).toBe(201)
     expect((await copies(tenant))[1]?.changing).toBe(1)
@@ -171,7 +171,7 @@ describe('[B4] a change of the configuration', () => {
       )
       const { status } = await tenant.through(app).admin('POST', `/points/${system}/triggers`, trigger(9))
       expect([failed, status]).toEqual([true, 503])
-      for (const name of ['DB', 'DB_2', 'DB_3']) expect(await pointsOf(tenant, name)).toBe(isStored ? 9 : 0)
+      for (const name of NAMES) expect(await pointsOf(tenant, name)).toBe(isStored ? 9 : 0)
       const [first, ...others] = await copies(tenant)
       for (const copy of others) expect(copy).toEqual(first)
     }
@@ -193,7 +193,7 @@ describe('[B4] a change of the configuration', () => {
       const { status } = await tenant.through(app).admin('POST', `/points/${system}/triggers`, trigger(6))
       expect([status, commit]).toEqual([503, expect.any(Function)])
       await Reflect.apply(commit ?? expect.fail(), null, [])
-      for (const name of ['DB', 'DB_2', 'DB_3']) expect(await pointsOf(tenant, name)).toBe(6)
+      for (const name of NAMES) expect(await pointsOf(tenant, name)).toBe(6)
     },
   )
 
@@ -213,7 +213,7 @@ describe('[B4] a change of the configuration', () => {
         if (status !== 201 || (wasAnswered && added !== 3)) wrong.push([name, status, added])
       }
     }
-    const clients = ['DB', 'DB_2', 'DB_3'].map(client)
+    const clients = NAMES.map(client)
     const { status } = await tenant.admin('POST', `/points/${system}/triggers`, trigger(3))
     answered = true
     await Promise.all(clients)
@@ -228,12 +228,12 @@ describe('[B4] a change of the configuration', () => {
     const system = await old.create('/points', { key: 'xp', name: 'XP' })
     // Meanwhile another isolate spreads the tenant, and uses the copies.
     await spread(tenant.id)
-    for (const name of ['DB', 'DB_2', 'DB_3']) {
+    for (const name of NAMES) {
       expect((await tenant.event('words', userIn(tenant, name), 1)).status).toBe(201)
     }
     const { status, body } = await old.admin('POST', `/points/${system}/triggers`, trigger(4))
     expect([status, at(body, 'issues')]).toEqual([201, []])
-    for (const name of ['DB', 'DB_2', 'DB_3']) expect(await pointsOf(tenant, name)).toBe(4)
+    for (const name of NAMES) expect(await pointsOf(tenant, name)).toBe(4)
   })
 
   test('parallel changes are all stored, in all databases', async () => {
@@ -244,7 +244,7 @@ describe('[B4] a change of the configuration', () => {
     )
     expect(answers.map(({ status }) => status)).toEqual(keys.map(() => 201))
     for (const key of keys) {
-      for (const name of ['DB', 'DB_2', 'DB_3']) {
+      for (const name of NAMES) {
         expect((await tenant.event(key, userIn(tenant, name), 1)).status).toBe(201)
       }
     }
@@ -252,13 +252,13 @@ describe('[B4] a change of the configuration', () => {
 
   test('[S9, A4] begins its work on users in every database', async () => {
     const { tenant } = await furnished()
-    for (const name of ['DB', 'DB_2', 'DB_3']) await tenant.event('words', userIn(tenant, name), 10)
+    for (const name of NAMES) await tenant.event('words', userIn(tenant, name), 10)
     const made = await tenant.admin('POST', '/achievements', [
       { key: 'ten', name: 'Ten', trigger: 'metric', metricKey: 'words', metricValue: 10, status: 'active' },
     ])
     expect([made.status, at(made.body, 'issues')]).toEqual([201, []])
     await env.TIMEKEEPER.getByName(tenant.id).wake(tenant.id, 40)
-    for (const name of ['DB', 'DB_2', 'DB_3']) {
+    for (const name of NAMES) {
       const { body } = await tenant.app('GET', `/users/${userIn(tenant, name)}/achievements`)
       expect(at(body, 0, 'key')).toBe('ten')
     }

@@ -11,7 +11,16 @@ import type { Bindings } from '../../../src/platform/env'
 import { JOBS } from '../../../src/worker/jobs'
 import { readableTable } from '../readable'
 import { behind } from './faulty'
-import { ADMIN_KEY, call, databases, newTenant, type Send, type TestTenant, toApp, until } from './harness'
+import {
+  account,
+  databases,
+  newTenant,
+  rowsEverywhere,
+  type Send,
+  type TestTenant,
+  toApp,
+  until,
+} from './harness'
 
 export const NAMES = databases().map(({ name }) => name)
 export const LAST = NAMES.at(-1) ?? ''
@@ -45,14 +54,10 @@ export const usersByDatabase = ({ id }: TestTenant) =>
   countEach('SELECT count(*) AS n FROM users WHERE tenant_id = ?1', id)
 
 /** The internal ids of all users of a tenant. */
-export async function iidsOf({ id }: TestTenant): Promise<string[]> {
-  const all = await Promise.all(
-    databases().map(({ d1 }) =>
-      d1.prepare('SELECT iid FROM users WHERE tenant_id = ?1').bind(id).all<{ iid: string }>(),
-    ),
+export const iidsOf = async ({ id }: TestTenant): Promise<string[]> =>
+  (await rowsEverywhere<{ iid: string }>('SELECT iid FROM users WHERE tenant_id = ?1', id)).map(
+    ({ iid }) => iid,
   )
-  return all.flatMap(({ results }) => results.map(({ iid }) => iid))
-}
 
 /** The rows of users in all tables whose rows move, and in which databases they are. */
 export async function rowsOf(
@@ -72,13 +77,10 @@ export async function rowsOf(
         .all()
       for (const { no: _, ...row } of results) {
         // The first database also has all own boosts of users in other ones.
-        if (table === 'points_boosts' && rows[table]?.includes(JSON.stringify(row))) continue
-        if (table === 'points_boosts') {
-          rows[table] = [...(rows[table] ?? []), JSON.stringify(row)]
-          continue
-        }
+        const isBoost = table === 'points_boosts'
+        if (isBoost && rows[table]?.includes(JSON.stringify(row))) continue
         rows[table] = [...(rows[table] ?? []), JSON.stringify(row)]
-        places[name] = (places[name] ?? 0) + 1
+        if (!isBoost) places[name] = (places[name] ?? 0) + 1
       }
     }
   }
@@ -113,29 +115,18 @@ export async function settle(tenant: TestTenant): Promise<void> {
 }
 
 export const rebalance = (weights?: Record<string, number>, send: Send = toApp) =>
-  call(send, 'POST', '/admin/v1/databases/rebalance', {
-    headers: { 'x-api-key': ADMIN_KEY },
-    body: weights === undefined ? {} : { weights },
-  })
-export const listed = () => call(toApp, 'GET', '/admin/v1/databases', { headers: { 'x-api-key': ADMIN_KEY } })
+  account('POST', '/databases/rebalance', weights === undefined ? {} : { weights }, send)
+export const listed = () => account('GET', '/databases')
 
 /** A tenant with a configuration that leaves rows in all tables. */
 export async function newWorld(): Promise<TestTenant> {
   const tenant = await newTenant()
   await tenant.metric('words')
-  await tenant.create('/points', {
-    key: 'xp',
-    name: 'XP',
-    triggers: [{ type: 'metric', metricKey: 'words', metricThreshold: 10, points: 3, status: 'active' }],
-  })
-  await tenant.create('/achievements', {
-    key: 'hundred',
-    name: 'Hundred',
-    trigger: 'metric',
-    metricKey: 'words',
-    metricValue: 100,
-    status: 'active',
-  })
+  const words = { metricKey: 'words', status: 'active' }
+  const triggers = [{ type: 'metric', metricThreshold: 10, points: 3, ...words }]
+  await tenant.create('/points', { key: 'xp', name: 'XP', triggers })
+  const hundred = { key: 'hundred', name: 'Hundred', trigger: 'metric', metricValue: 100 }
+  await tenant.create('/achievements', { ...hundred, ...words })
   return tenant
 }
 
@@ -237,15 +228,8 @@ export async function expectTotals(tenant: TestTenant, totals: ReadonlyMap<strin
 
 /** The internal ids of some users. */
 export async function iidsOfUsers({ id }: TestTenant, ids: readonly string[]): Promise<string[]> {
-  const found = await Promise.all(
-    databases().map(({ d1 }) =>
-      d1
-        .prepare('SELECT iid FROM users WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))')
-        .bind(id, JSON.stringify(ids))
-        .all<{ iid: string }>(),
-    ),
-  )
-  return found.flatMap(({ results }) => results.map(({ iid }) => iid))
+  const sql = 'SELECT iid FROM users WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))'
+  return (await rowsEverywhere<{ iid: string }>(sql, id, JSON.stringify(ids))).map(({ iid }) => iid)
 }
 
 export const Listed = z.object({
@@ -257,8 +241,7 @@ export const Listed = z.object({
 })
 export const states = (body: unknown) =>
   Object.fromEntries(
-    z
-      .array(Listed)
+    Listed.array()
       .parse(body)
       .map(({ name, state }) => [name, state]),
   )
