@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { BOOST_LIST, BoostRow } from '../configuration/configuration.sql.ts'
+import { BOOST_LIST, BoostRow } from '../configuration/configuration'
 import type { Configuration } from '../configuration/model'
 import { awards } from '../configuration/tables.sql.ts'
 import { DAY, type Instant, instant, SECOND } from '../lib/clock'

@@ -67,7 +67,6 @@ const exceptions = {
     deleteEntriesBefore: 'the cron trigger deletes the old entries of all logs (Z1)',
     deleteOutdatedEntries: 'the cron trigger deletes the old entries of all logs (Z1)',
   }),
-  'configuration/configuration.sql': of<typeof import('../../src/configuration/configuration.sql')>(null),
   'features/account/purge.sql': of<typeof import('../../src/features/account/purge.sql')>(null),
   'features/account/status.routes': of<typeof import('../../src/features/account/status.routes')>(null),
   'features/achievements/backdate': of<typeof import('../../src/features/achievements/backdate')>(null),

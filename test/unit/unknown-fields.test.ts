@@ -3,7 +3,7 @@ import { describe, expect, it, test } from 'vitest'
 import * as z from 'zod'
 import { AttributeMap, defaulted, optional } from '../../src/api/fields'
 import { EventRequest } from '../../src/api/shapes/events'
-import { UpdateUserPreferencesRequest } from '../../src/api/shapes/preferences'
+import { UpdateUserPreferencesRequest } from '../../src/api/shapes/users'
 import {
   fieldWarnings,
   ignoredHeader,

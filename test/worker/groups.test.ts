@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
-import { loadConfiguration } from '../../src/configuration/configuration.sql'
+import { loadConfiguration } from '../../src/configuration/configuration'
 import { instant } from '../../src/lib/clock'
 import { systemNow } from '../../src/lib/system-clock'
 import { unchangedUsers } from '../../src/platform/guard'

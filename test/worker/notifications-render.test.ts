@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { loadConfiguration } from '../../src/configuration/configuration.sql'
+import { loadConfiguration } from '../../src/configuration/configuration'
 import type { Configuration, Template } from '../../src/configuration/model'
 import type { NotificationReason } from '../../src/features/notifications/notification'
 import { parseLiquid, RenderError, renderLiquid } from '../../src/features/notifications/templates/liquid'

@@ -7,7 +7,7 @@ import {
 } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { loadConfiguration } from '../../src/configuration/configuration.sql'
+import { loadConfiguration } from '../../src/configuration/configuration'
 import { definitionOf } from '../../src/leaderboards/board'
 import { instant } from '../../src/lib/clock'
 import worker from '../../src/worker'

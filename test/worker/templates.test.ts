@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { loadConfiguration } from '../../src/configuration/configuration.sql'
+import { loadConfiguration } from '../../src/configuration/configuration'
 import { templateFor, templatesFor } from '../../src/features/notifications/notification'
 import { systemNow } from '../../src/lib/system-clock'
 import { parseUser, userStatement } from '../../src/store/users/users.sql.ts'

@@ -1,7 +1,19 @@
 import * as z from 'zod'
-import type { Configuration } from '../../configuration/model'
+import {
+  EVALUATION_MODE_SPELLINGS,
+  NOTIFICATION_CHANNELS,
+  NOTIFICATION_TYPES,
+} from '../../configuration/enumerations'
+import { type Configuration, Preferences } from '../../configuration/model'
 import { iso } from '../../lib/clock'
-import { MOST_DEVICE_TOKEN_CHARACTERS, MOST_DEVICE_TOKENS, MOST_NAME_CHARACTERS } from '../../lib/limits'
+import { fromMicros, micros, toMicros } from '../../lib/decimal'
+import {
+  MOST_DEVICE_TOKEN_CHARACTERS,
+  MOST_DEVICE_TOKENS,
+  MOST_NAME_CHARACTERS,
+  MOST_STREAK_METRICS,
+  MOST_THRESHOLD,
+} from '../../lib/limits'
 import type { UserState } from '../../rules/state'
 import {
   Email,
@@ -84,5 +96,133 @@ export function userResponse(config: Configuration, user: UserState): z.infer<ty
     control,
     created: iso(created),
     updated: iso(updated),
+  }
+}
+
+const NotificationChannel = z.enum(NOTIFICATION_CHANNELS).meta({ id: 'NotificationChannel' })
+
+const Channels = z.array(NotificationChannel).transform((channels) => [...new Set(channels)])
+
+/** Channels by type. An empty list disables a type (U7). An unknown type is a validation error. */
+const NotificationPreferences = z
+  .strictObject(
+    {
+      achievement_completed: optional(Channels),
+      recap: optional(Channels),
+      reactivation: optional(Channels),
+      streak_reminder: optional(Channels),
+    },
+    { error: (issue) => (issue.code === 'unrecognized_keys' ? unknownTypes(issue.keys) : undefined) },
+  )
+  .transform((given) => Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)))
+
+const unknownTypes = (keys: readonly string[]) =>
+  `must contain only ${NOTIFICATION_TYPES.join(', ')}, but contains ${keys.join(', ')}`
+
+/** A threshold, in millionths (E1). */
+const Threshold = z
+  .number()
+  .gt(0)
+  .max(MOST_THRESHOLD)
+  .transform((value, context) => {
+    const threshold = toMicros(value)
+    if (threshold > 0) return threshold
+    context.addIssue('must be at least 0.000001')
+    return z.NEVER
+  })
+
+const Keyed = z.object({ key: z.string() })
+
+function keyIn(item: unknown): string | undefined {
+  const { success, data } = Keyed.safeParse(item)
+  return success ? data.key : undefined
+}
+
+/** The metrics that count for streaks, each once, with the threshold for a period. */
+export const StreakMetrics = z
+  .array(z.object({ key: z.string(), threshold: Threshold }))
+  .max(MOST_STREAK_METRICS)
+  .refine((list) => new Set(list.map(keyIn)).size === list.length, {
+    error: 'must name each metric once',
+    // Checked even if a metric has another field error (G3).
+    when: ({ value }) => Array.isArray(value) && value.every((item) => keyIn(item) !== undefined),
+  })
+
+/** The readable keys of a list of metrics, each at its place; undefined if there is no list (G3). */
+export const ReadableMetrics = z
+  .unknown()
+  .optional()
+  .transform((given) => {
+    if (given === undefined || given === null) return undefined
+    return Array.isArray(given) && given.length <= MOST_STREAK_METRICS ? given.map(keyIn) : []
+  })
+
+const StreakPreferences = z.object({
+  enabled: optional(z.boolean()),
+  /** AND and ALL are the same (U7). */
+  evaluationMode: optional(z.enum(EVALUATION_MODE_SPELLINGS)),
+  metrics: optional(StreakMetrics),
+})
+
+/** A change of a user's preferences. Absent fields stay (U7). */
+export const UpdateUserPreferencesRequest = z
+  .object({ notifications: optional(NotificationPreferences), streak: optional(StreakPreferences) })
+  .meta({ id: 'UpdateUserPreferencesRequest' })
+
+/** What can be read of a change of a wrong shape, to name more errors in one 422 (G3). Never stored. */
+export const ReadablePreferences = readable({
+  streak: readable({ metrics: ReadableMetrics }),
+})
+
+const ChannelsResponse = z.array(NotificationChannel).optional()
+
+/** A user's preferences. A type without an entry was never set. */
+export const UserPreferencesResponse = z
+  .object({
+    notifications: z.object({
+      achievement_completed: ChannelsResponse,
+      recap: ChannelsResponse,
+      reactivation: ChannelsResponse,
+      streak_reminder: ChannelsResponse,
+    }),
+    streak: z
+      .object({
+        enabled: z.boolean().optional(),
+        evaluationMode: z.enum(EVALUATION_MODE_SPELLINGS).optional(),
+        metrics: z.array(z.object({ key: z.string(), threshold: z.number() })).optional(),
+      })
+      .optional(),
+  })
+  .meta({ id: 'UserPreferencesResponse' })
+
+/** A change as isolates send it to each other. */
+export const PreferencesChangeMessage = z.object({
+  notifications: Preferences.shape.notifications.optional(),
+  streak: Preferences.shape.streak
+    .extend({
+      metrics: z.array(z.object({ key: z.string(), threshold: z.number().transform(micros) })).optional(),
+    })
+    .optional(),
+})
+
+/** A user's preferences. Without personalisation, the streak fields that need it are left out (U7). */
+export function preferencesResponse(
+  config: Configuration,
+  { notifications, streak }: Preferences,
+): z.infer<typeof UserPreferencesResponse> {
+  const { personalisation } = config.streaks
+  const metrics = streak.metrics?.flatMap(({ metricId, threshold }) => {
+    const metric = config.metrics.find(({ id }) => id === metricId)
+    return metric === undefined ? [] : [{ key: metric.key, threshold: fromMicros(micros(threshold)) }]
+  })
+  const own = {
+    ...(streak.enabled !== undefined && { enabled: streak.enabled }),
+    ...(personalisation && streak.evaluationMode !== undefined && { evaluationMode: streak.evaluationMode }),
+    ...(personalisation && metrics !== undefined && { metrics }),
+  }
+  const entries = Object.entries(notifications).map(([type, channels]) => [type, [...channels]])
+  return {
+    notifications: Object.fromEntries(entries),
+    ...(Object.keys(own).length > 0 && { streak: own }),
   }
 }

@@ -2,8 +2,13 @@ import * as z from 'zod'
 import type { Credential } from '../../access/credentials'
 import { AchievementCompletionResponse } from '../../api/shapes/achievements'
 import { EventRequest, EventResponse } from '../../api/shapes/events'
-import { PreferencesChangeMessage, UserPreferencesResponse } from '../../api/shapes/preferences'
-import { UpdatedUser, UpsertedUser, User } from '../../api/shapes/users'
+import {
+  PreferencesChangeMessage,
+  UpdatedUser,
+  UpsertedUser,
+  User,
+  UserPreferencesResponse,
+} from '../../api/shapes/users'
 import { fromMicros, toMicros } from '../../lib/decimal'
 import { ERROR_STATUSES, unreachable } from '../../lib/errors'
 import { Moment } from '../../platform/columns'

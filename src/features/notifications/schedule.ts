@@ -1,6 +1,5 @@
 import { readTestClock } from '../../access/clock.sql.ts'
-import { guardedStep } from '../../configuration/configuration'
-import { loadConfiguration, recentConfiguration } from '../../configuration/configuration.sql.ts'
+import { guardedStep, loadConfiguration, recentConfiguration } from '../../configuration/configuration'
 import type { Configuration } from '../../configuration/model'
 import { DAY, type Instant, instant } from '../../lib/clock'
 import { MOST_AT_ONCE } from '../../lib/packed'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { keysIn, type ListedPage, type Names } from '../../api/resources/drafts.rules'
-import { BOOST_COLUMNS, BoostRow } from '../../configuration/configuration.sql.ts'
+import { BOOST_COLUMNS, BoostRow } from '../../configuration/configuration'
 import { BOOST_MOMENTS, type BoostMoment } from '../../configuration/enumerations'
 import type { Boost } from '../../configuration/model'
 import { type Instant, SECOND } from '../../lib/clock'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { configurationAt, recentConfiguration } from '../../configuration/configuration.sql.ts'
+import { configurationAt, recentConfiguration } from '../../configuration/configuration'
 import type { Configuration, Trigger } from '../../configuration/model'
 import { bulkStep } from '../../leaderboards/updates'
 import { type Instant, instant } from '../../lib/clock'

@@ -1,7 +1,7 @@
 import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/tenants.sql.ts'
 import type { AuditEntry } from '../../configuration/audit.rules'
 import { auditEntries } from '../../configuration/audit.sql.ts'
-import { configurationAt } from '../../configuration/configuration.sql.ts'
+import { configurationAt } from '../../configuration/configuration'
 import type { Configuration } from '../../configuration/model'
 import { deliver } from '../../leaderboards/updates'
 import type { Instant } from '../../lib/clock'

@@ -1,5 +1,5 @@
 import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/tenants.sql.ts'
-import { configurationAt, rememberedConfiguration } from '../../configuration/configuration.sql.ts'
+import { configurationAt, rememberedConfiguration } from '../../configuration/configuration'
 import { EVENT_TYPES } from '../../configuration/enumerations'
 import type { Configuration } from '../../configuration/model'
 import { bulkStep } from '../../leaderboards/updates'

@@ -1,6 +1,6 @@
 import { parseRequestSnapshot } from '../../access/tenants.sql.ts'
 import { optional, text } from '../../api/fields'
-import { configurationAt } from '../../configuration/configuration.sql.ts'
+import { configurationAt } from '../../configuration/configuration'
 import type { Configuration } from '../../configuration/model'
 import { type BoardContext, deliver, type InputChange } from '../../leaderboards/updates'
 import { HOUR, type Instant } from '../../lib/clock'

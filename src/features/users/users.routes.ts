@@ -6,14 +6,18 @@ import { UserAchievementsResponse } from '../../api/shapes/achievements'
 import { MetricsResponse } from '../../api/shapes/events'
 import { UserLeaderboardsResponse } from '../../api/shapes/leaderboards'
 import { AllUserPointsResponse } from '../../api/shapes/points'
+import { StreakResponse } from '../../api/shapes/streaks'
 import {
   preferencesResponse,
   ReadablePreferences,
+  ReadableUser,
+  UpdatedUser,
   UpdateUserPreferencesRequest,
+  UpsertedUser,
+  User,
   UserPreferencesResponse,
-} from '../../api/shapes/preferences'
-import { StreakResponse } from '../../api/shapes/streaks'
-import { ReadableUser, UpdatedUser, UpsertedUser, User, userResponse } from '../../api/shapes/users'
+  userResponse,
+} from '../../api/shapes/users'
 import { listed } from '../../api/streams'
 import { configurationOf } from '../../configuration/configuration'
 import type { Configuration } from '../../configuration/model'

@@ -1,5 +1,5 @@
 import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/tenants.sql.ts'
-import { configurationAt, recentConfiguration } from '../../configuration/configuration.sql.ts'
+import { configurationAt, recentConfiguration } from '../../configuration/configuration'
 import { type Configuration, metricByKey } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
 import { ApiError, errors } from '../../lib/errors'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/tenants.sql.ts'
-import { configurationAt } from '../../configuration/configuration.sql.ts'
+import { configurationAt } from '../../configuration/configuration'
 import type { Configuration } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
 import { micros } from '../../lib/decimal'

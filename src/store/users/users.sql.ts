@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { BOOST_LIST, BoostRow } from '../../configuration/configuration.sql.ts'
+import { BOOST_LIST, BoostRow } from '../../configuration/configuration'
 import { STREAK_FREQUENCIES } from '../../configuration/enumerations'
 import { NO_PREFERENCES, Preferences } from '../../configuration/model'
 import { DAY, type Instant, instant, SECOND } from '../../lib/clock'

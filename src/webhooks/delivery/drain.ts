@@ -1,5 +1,5 @@
 import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/tenants.sql.ts'
-import { configurationAt } from '../../configuration/configuration.sql.ts'
+import { configurationAt } from '../../configuration/configuration'
 import type { Configuration } from '../../configuration/model'
 import { BoundedMap } from '../../lib/bounded'
 import type { Instant } from '../../lib/clock'

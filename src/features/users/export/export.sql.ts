@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { PointsBoost } from '../../../api/shapes/points'
-import { BOOST_COLUMNS, BoostRow } from '../../../configuration/configuration.sql.ts'
+import { BOOST_COLUMNS, BoostRow } from '../../../configuration/configuration'
 import { type Instant, instant } from '../../../lib/clock'
 import { micros } from '../../../lib/decimal'
 import { MOST_AT_ONCE, packsOf } from '../../../lib/packed'

@@ -1,9 +1,8 @@
 import * as z from 'zod'
 import { DateResponse, Timestamp, UuidResponse } from '../../../api/fields'
 import { LevelThen, PointsBoost } from '../../../api/shapes/points'
-import { UserPreferencesResponse } from '../../../api/shapes/preferences'
 import { StreakResponse } from '../../../api/shapes/streaks'
-import { User } from '../../../api/shapes/users'
+import { User, UserPreferencesResponse } from '../../../api/shapes/users'
 import {
   CORRECTION_TYPES,
   EVALUATION_MODE_SPELLINGS,
