@@ -4,13 +4,12 @@
  * not stop the Worker.
  */
 import { buildAssets } from './lib/assets.mjs'
-import { project, report } from './lib/project.mjs'
+import { project, runCommand } from './lib/project.mjs'
 
-buildAssets(project, {
-  console: !process.argv.includes('--no-console'),
-  // Wrangler says which of its commands builds.
-  mayFail: process.env.WRANGLER_COMMAND === 'dev',
-}).catch((error) => {
-  report(error)
-  process.exitCode = 1
-})
+runCommand(() =>
+  buildAssets(project, {
+    console: !process.argv.includes('--no-console'),
+    // Wrangler says which of its commands builds.
+    mayFail: process.env.WRANGLER_COMMAND === 'dev',
+  }),
+)

@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { bindingOf, MOST_DATABASES } from './lib/databases.mjs'
-import { Complaint, inProject, report } from './lib/project.mjs'
+import { Complaint, inProject, runCommand } from './lib/project.mjs'
 import { applyMigrations } from './lib/remote-databases.mjs'
 import { outputOfWrangler } from './lib/wrangler.mjs'
 import {
@@ -90,14 +90,8 @@ function readOptions(/** @type {string[]} */ args) {
       },
     })
     if (positionals.join(' ') !== 'add') return undefined
-    const { location, jurisdiction } = values
-    return {
-      isDry: values['dry-run'] ?? false,
-      place: [
-        ...(location === undefined ? [] : ['--location', location]),
-        ...(jurisdiction === undefined ? [] : ['--jurisdiction', jurisdiction]),
-      ],
-    }
+    const { 'dry-run': isDry = false, ...place } = values
+    return { isDry, place: Object.entries(place).flatMap(([name, value]) => [`--${name}`, value]) }
   } catch {
     return undefined
   }
@@ -111,7 +105,4 @@ async function main(/** @type {string[]} */ args) {
   if (args.length > 0) process.exitCode = MISUSED
 }
 
-main(process.argv.slice(2)).catch((error) => {
-  report(error)
-  process.exitCode = 1
-})
+runCommand(() => main(process.argv.slice(2)))

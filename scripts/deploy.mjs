@@ -9,9 +9,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { demandDeployable, listed } from './lib/databases.mjs'
 import { newTokenSecret } from './lib/dev-vars.mjs'
-import { Complaint, inProject, project, report } from './lib/project.mjs'
+import { APPLIED_QUESTION } from './lib/migrations.mjs'
+import { Complaint, inProject, project, report, runCommand } from './lib/project.mjs'
 import {
-  APPLIED_QUESTION,
   applyMigrations,
   askDatabase,
   askInUse,
@@ -328,7 +328,4 @@ function readOptions() {
   }
 }
 
-deploy().catch((error) => {
-  report(error)
-  process.exitCode = 1
-})
+runCommand(deploy)

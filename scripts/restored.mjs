@@ -8,10 +8,16 @@ import { demandAlone } from './lib/alone.mjs'
 import { bindingOf, listed, missingOf, parseDatabases } from './lib/databases.mjs'
 import { parseVariables } from './lib/dev-vars.mjs'
 import { LocalDatabases } from './lib/local-databases.mjs'
-import { differingMoments, labelOf } from './lib/moments.mjs'
-import { Complaint, inProject, report } from './lib/project.mjs'
+import { Complaint, inProject, runCommand } from './lib/project.mjs'
 import { applyMigrations, askDatabase, askInUse, executionOf } from './lib/remote-databases.mjs'
-import { nextEpoch, restoredStatements, restoredStatementsOfOthers, stateQuestion } from './lib/restored.mjs'
+import {
+  differingMoments,
+  labelOf,
+  nextEpoch,
+  restoredStatements,
+  restoredStatementsOfOthers,
+  stateQuestion,
+} from './lib/restored.mjs'
 import { readSettings, runWrangler } from './lib/wrangler.mjs'
 import { databasesOf } from './lib/wrangler-toml.mjs'
 
@@ -118,7 +124,7 @@ function demandNoneMissing(/** @type {string[]} */ used, /** @type {number} */ c
  * Throws a Complaint if the databases were not all brought back to one moment.
  *
  * @param {Databases} databases
- * @param {import('./lib/moments.mjs').Restored[]} states
+ * @param {import('./lib/restored.mjs').Restored[]} states
  * @param {string[]} used
  */
 function demandOneMoment(databases, states, used) {
@@ -153,7 +159,4 @@ async function main(/** @type {string[]} */ args) {
   process.stdout.write('Laurel knows of the restore.\n')
 }
 
-main(process.argv.slice(2)).catch((error) => {
-  report(error)
-  process.exitCode = 1
-})
+runCommand(() => main(process.argv.slice(2)))

@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { demandBound, parseDatabases } from './lib/databases.mjs'
 import { OVERRIDABLE } from './lib/dev-vars.mjs'
-import { onceNpmEnded } from './lib/npm.mjs'
+import { onEnding } from './lib/ending.mjs'
 import { demandFree, parsePort } from './lib/port.mjs'
 import { Complaint, report, toolScript } from './lib/project.mjs'
 import { backup, removeSnapshot, restore, snapshot } from './serve/backup.mjs'
@@ -388,8 +388,6 @@ async function main(/** @type {string[]} */ [command = 'serve', file, later, ...
   throw new Complaint(USAGE)
 }
 
-for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
-  process.on(signal, () => stop(signal))
+onEnding('serve', stop)
 process.on('uncaughtException', fail)
-onceNpmEnded('serve', () => stop('npm has ended'))
 main(process.argv.slice(2)).catch(fail)

@@ -18,8 +18,8 @@ import {
   formatVariables,
   isDemoWanted,
 } from './lib/dev-vars.mjs'
+import { onEnding } from './lib/ending.mjs'
 import { LocalDatabases } from './lib/local-databases.mjs'
-import { onceNpmEnded } from './lib/npm.mjs'
 import { Output } from './lib/output.mjs'
 import { demandFree, parsePort } from './lib/port.mjs'
 import { endMarked, marked } from './lib/processes.mjs'
@@ -158,13 +158,11 @@ async function greet(
   )
 }
 
-for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
-  process.on(signal, () => end(0, signal))
+onEnding('start', (reason) => end(0, reason))
 process.on('uncaughtException', fail)
 process.on('beforeExit', () =>
   fail(new Error('The start script has nothing left to wait for, but was not asked to end.')),
 )
 // The reader of the output has gone, as after `npm start | head`.
 process.stdout.on('error', () => end(0, 'its output was closed'))
-onceNpmEnded('start', () => end(0, 'npm has ended'))
 start().catch(fail)

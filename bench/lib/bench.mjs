@@ -7,6 +7,7 @@ import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { newAdminKey } from '../../scripts/lib/dev-vars.mjs'
+import { onEnding } from '../../scripts/lib/ending.mjs'
 import { Complaint, inProject, report } from '../../scripts/lib/project.mjs'
 
 const OLDEST_NODE = 22
@@ -54,8 +55,7 @@ async function end(/** @type {number} */ code) {
  *   those of the command line, with their defaults. `beforeFailing` prints the results so far
  */
 export function runBench({ script, minutes, options = {}, run, beforeFailing = () => undefined }) {
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
-    process.on(signal, () => end(130))
+  onEnding(script, () => end(130))
   const fail = (/** @type {unknown} */ error) => {
     // Failures after the end has begun are expected.
     if (isEnding) return undefined
@@ -65,9 +65,6 @@ export function runBench({ script, minutes, options = {}, run, beforeFailing = (
   }
   const late = new Complaint(`The bench has not ended after ${minutes} minutes, so it is stopped.`)
   setTimeout(() => fail(late), minutes * 60_000).unref()
-  const parent = process.ppid
-  // Under npm, this process ends when npm ends.
-  setInterval(() => process.ppid === parent || end(130), 500).unref()
   const checked = async () => {
     if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE)
       throw new Complaint(

@@ -6,32 +6,17 @@ import { importSource } from './sources.mjs'
 
 /** The variables of the Worker. The environment sets them, over `.dev.vars`. */
 export const OVERRIDABLE = [
-  'ADMIN_API_KEY',
-  'TOKEN_SECRET',
-  'TOKEN_SECRET_PREVIOUS',
-  'ADMIN_HOST',
-  'MULTI_TENANCY',
-  'TEST_CLOCK',
-  'RATE_LIMITS',
-  'BODY_TIMEOUT',
-  'WEBHOOK_TIMEOUT',
-  'WEBHOOK_ALLOW',
-  'DELIVERY_LOG_DAYS',
-  'BATCH_LOG_DAYS',
-  'DEMO',
-  'PUBLIC_URL',
-  'EMAIL_FROM',
-  'RESEND_API_KEY',
-  'RESEND_URL',
-  'EXPO_ACCESS_TOKEN',
-  'EXPO_URL',
-  'APNS_KEY',
-  'APNS_KEY_ID',
-  'APNS_TEAM_ID',
-  'APNS_TOPIC',
-  'APNS_URL',
-  'FCM_SERVICE_ACCOUNT',
-  'FCM_URL',
+  ...['ADMIN_API_KEY', 'TOKEN_SECRET', 'TOKEN_SECRET_PREVIOUS', 'ADMIN_HOST', 'MULTI_TENANCY', 'TEST_CLOCK'],
+  ...[
+    'RATE_LIMITS',
+    'BODY_TIMEOUT',
+    'WEBHOOK_TIMEOUT',
+    'WEBHOOK_ALLOW',
+    'DELIVERY_LOG_DAYS',
+    'BATCH_LOG_DAYS',
+  ],
+  ...['DEMO', 'PUBLIC_URL', 'EMAIL_FROM', 'RESEND_API_KEY', 'RESEND_URL', 'EXPO_ACCESS_TOKEN', 'EXPO_URL'],
+  ...['APNS_KEY', 'APNS_KEY_ID', 'APNS_TEAM_ID', 'APNS_TOPIC', 'APNS_URL', 'FCM_SERVICE_ACCOUNT', 'FCM_URL'],
 ]
 
 /** One entry, in the grammar of dotenv, with which wrangler reads `.dev.vars`. */

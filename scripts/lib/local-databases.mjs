@@ -1,20 +1,15 @@
 /** The databases of `npm start`, while no Worker runs: applies migrations to them, and asks them. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { stripVTControlCharacters } from 'node:util'
 import { bindingOf, demandBound, numbersTo } from './databases.mjs'
 import { DIRECTORY_EXISTS, DIRECTORY_ROWS, databasesInUse } from './directory.mjs'
+import { APPLIED_QUESTION, readMigrations } from './migrations.mjs'
 import { marked } from './processes.mjs'
 import { Complaint, inProject, nodeExecutable } from './project.mjs'
 import { LOCAL, STATE } from './wrangler.mjs'
 import { localBlocks, wranglerToml } from './wrangler-toml.mjs'
-
-/** The table is wrangler's. */
-const APPLIED = `CREATE TABLE IF NOT EXISTS d1_migrations (
-  id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE,
-  applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL);
-SELECT name FROM d1_migrations`
 
 /** @typedef {Record<string, unknown>} Row */
 
@@ -102,11 +97,7 @@ export class LocalDatabases {
     return /** @type {Promise<Row[][]>} */ (answer)
   }
 
-  /**
-   * The databases that are in use.
-   *
-   * @returns {Promise<import('./directory.mjs').InUse>}
-   */
+  /** The databases that are in use. */
   async inUse() {
     const [exists] = await this.run(1, DIRECTORY_EXISTS)
     if (exists?.length === 0) return { used: [], left: [] }
@@ -114,26 +105,14 @@ export class LocalDatabases {
     return databasesInUse(rows)
   }
 
-  /**
-   * Refuses to leave out databases that are in use.
-   *
-   * @throws {Complaint}
-   */
+  /** Throws a Complaint if databases that are in use would be left out. */
   async demandBound() {
     demandBound(await this.inUse(), this.#count)
   }
 
-  /**
-   * Applies the migrations that each database lacks, each in a transaction of its own.
-   *
-   * @throws {Complaint} with the migration that failed
-   */
+  /** Applies what each database lacks, each migration in a transaction. Throws a Complaint with one that failed. */
   async migrate() {
-    const folder = inProject('migrations')
-    const names = readdirSync(folder).filter((name) => name.endsWith('.sql'))
-    const migrations = names
-      .sort()
-      .map((name) => ({ name, sql: readFileSync(inProject('migrations', name), 'utf8') }))
+    const migrations = readMigrations()
     await Promise.all(this.numbers.map((number) => this.#migrateOne(number, migrations)))
   }
 
@@ -141,7 +120,7 @@ export class LocalDatabases {
     /** @type {number} */ number,
     /** @type {readonly { name: string; sql: string }[]} */ migrations,
   ) {
-    const [, rows = []] = await this.run(number, APPLIED)
+    const [, rows = []] = await this.run(number, APPLIED_QUESTION)
     const applied = new Set(rows.map(({ name }) => name))
     for (const { name, sql } of migrations) {
       if (applied.has(name)) continue

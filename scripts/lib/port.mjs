@@ -1,6 +1,7 @@
 /**
  * The port to listen on.
  */
+import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Complaint } from './project.mjs'
@@ -42,29 +43,39 @@ export async function demandFree(/** @type {number} */ port, command = 'npm star
 
 /** The code of the error that prevents listening. */
 async function problemOf(/** @type {number} */ port, /** @type {string} */ listensOn) {
-  const answers = await Promise.all(['127.0.0.1', '::1'].map((host) => isAnswered(host, port)))
+  const answers = await Promise.all(
+    ['127.0.0.1', '::1'].map((host) => isAnswered({ host, port, timeout: 1000 })),
+  )
   return answers.includes(true) ? 'EADDRINUSE' : listenProblem(listensOn, port)
 }
 
-/** @returns {Promise<boolean>} whether a process accepts connections there */
-function isAnswered(/** @type {string} */ host, /** @type {number} */ port) {
-  return new Promise((resolve) => {
-    const socket = connect({ host, port, timeout: 1000 })
-    const end = (/** @type {boolean} */ answered) => {
-      socket.destroy()
-      resolve(answered)
-    }
-    socket.once('connect', () => end(true))
-    socket.once('error', () => end(false))
-    socket.once('timeout', () => end(false))
-  })
+/**
+ * Is true if a process accepts connections there, for example on a Unix socket.
+ *
+ * @param {import('node:net').NetConnectOpts} address
+ */
+export async function isAnswered(address) {
+  const socket = connect(address)
+  socket.once('timeout', () => socket.destroy(new Error('no answer')))
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
 }
 
-/** @returns {Promise<string | undefined>} the code of the error on listening there */
-function listenProblem(/** @type {string} */ host, /** @type {number} */ port) {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.once('error', (/** @type {NodeJS.ErrnoException} */ error) => resolve(error.code ?? error.message))
-    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)))
-  })
+/** The code of the error on listening there. */
+async function listenProblem(/** @type {string} */ host, /** @type {number} */ port) {
+  const server = createServer().listen({ host, port, exclusive: true })
+  try {
+    await once(server, 'listening')
+  } catch (error) {
+    const { code, message } = Object(error)
+    return code ?? message
+  }
+  server.close()
+  await once(server, 'close')
 }

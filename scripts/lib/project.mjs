@@ -56,3 +56,10 @@ export function report(/** @type {unknown} */ error) {
     error instanceof Complaint ? error.message : error instanceof Error ? error.stack : String(error)
   process.stderr.write(`${text}\n`)
 }
+
+/** Runs a command. If it fails, its error is printed, and the exit code is 1. */
+export const runCommand = (/** @type {() => Promise<unknown>} */ command) =>
+  command().catch((error) => {
+    report(error)
+    process.exitCode = 1
+  })

@@ -1,20 +1,27 @@
 /** Asks and migrates the databases of the deployment, by their names in Cloudflare. */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { DIRECTORY_EXISTS, DIRECTORY_ROWS, databasesInUse } from './directory.mjs'
+import { APPLIED_QUESTION, readMigrations } from './migrations.mjs'
 import { Complaint, inProject } from './project.mjs'
 import { outputOfWrangler, runWrangler } from './wrangler.mjs'
 
-/** The arguments of wrangler that run SQL in a database. */
-export const executionOf = (/** @type {string} */ name, /** @type {string} */ sql) => [
-  ...['d1', 'execute', name, '--remote', '--yes'],
-  ...['--command', sql],
+/** The arguments of wrangler that run something in a database. */
+const executionIn = (/** @type {string} */ name, /** @type {string[]} */ ...what) => [
+  'd1',
+  'execute',
+  name,
+  '--remote',
+  '--yes',
+  ...what,
 ]
 
+/** The arguments of wrangler that run SQL in a database. */
+export const executionOf = (/** @type {string} */ name, /** @type {string} */ sql) =>
+  executionIn(name, '--command', sql)
+
 /** The arguments of wrangler that ask a database for rows. */
-export const questionOf = (/** @type {string} */ name, /** @type {string} */ sql) => [
-  ...executionOf(name, sql),
-  '--json',
-]
+export const questionOf = (/** @type {string} */ name, /** @type {string} */ sql) =>
+  executionIn(name, '--command', sql, '--json')
 
 /**
  * Asks a database. Returns the rows of the last statement. `failure` is the message if it fails.
@@ -41,26 +48,12 @@ export async function askInUse(/** @type {string} */ first, /** @type {string} *
   return databasesInUse(await askDatabase(first, DIRECTORY_ROWS, failure))
 }
 
-/** The table in which wrangler notes the migrations of a database. */
-const APPLIED_TABLE =
-  'CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)'
-
-/** Asks which migrations a database has. A new database gets the table for them. */
-export const APPLIED_QUESTION = `${APPLIED_TABLE}; SELECT name FROM d1_migrations`
-
 /** The folder, in the project, for the migrations that are sent. */
 const SENT = '.wrangler/migrations'
 
 /** The arguments of wrangler that send a migration to a database. */
-export const importOf = (/** @type {string} */ name, /** @type {string} */ file) => [
-  'd1',
-  'execute',
-  name,
-  '--remote',
-  '--yes',
-  '--file',
-  `${SENT}/${file}`,
-]
+export const importOf = (/** @type {string} */ name, /** @type {string} */ file) =>
+  executionIn(name, '--file', `${SENT}/${file}`)
 
 /**
  * Applies the migrations that a database lacks, in their order, each with its row of `d1_migrations`.
@@ -71,11 +64,11 @@ export const importOf = (/** @type {string} */ name, /** @type {string} */ file)
 export async function applyMigrations(/** @type {string} */ name, /** @type {string} */ failure) {
   const rows = await askDatabase(name, APPLIED_QUESTION, failure)
   const applied = new Set(rows.map((row) => row.name))
-  const files = readdirSync(inProject('migrations')).filter((file) => /^\d+_\w+\.sql$/.test(file))
   mkdirSync(inProject(SENT), { recursive: true })
-  for (const file of files.toSorted().filter((one) => !applied.has(one))) {
-    const sql = readFileSync(inProject('migrations', file), 'utf8').trimEnd()
-    writeFileSync(inProject(SENT, file), `${sql}\nINSERT INTO d1_migrations (name) VALUES ('${file}');\n`)
+  for (const { name: file, sql } of readMigrations()) {
+    if (applied.has(file) || !/^\d+_\w+\.sql$/.test(file)) continue
+    const row = `INSERT INTO d1_migrations (name) VALUES ('${file}')`
+    writeFileSync(inProject(SENT, file), `${sql.trimEnd()}\n${row};\n`)
     await runWrangler(importOf(name, file), failure)
   }
 }

@@ -1,6 +1,7 @@
 /** Runs tests for a command of npm. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { SIGNALS } from './ending.mjs'
 import { nodeExecutable, project, toolScript } from './project.mjs'
 
 /**
@@ -16,8 +17,7 @@ export async function runVitest(args, variables) {
     stdio: ['ignore', 'inherit', 'inherit'],
     env: { ...process.env, ...variables },
   })
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
-    process.on(signal, () => child.kill(signal))
+  for (const signal of SIGNALS) process.on(signal, () => child.kill(signal))
   const [code] = await once(child, 'exit')
   return code ?? 1
 }

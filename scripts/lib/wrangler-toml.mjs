@@ -18,7 +18,7 @@ const BINDING = /^\s*binding\s*=\s*["']([^"']*)["']/m
 export const wranglerToml = () => readFileSync(inProject('wrangler.toml'), 'utf8')
 
 /**
- * The blocks of databases.
+ * The blocks of databases, also of those that are not Laurel's.
  *
  * @returns {Block[]}
  */
@@ -38,6 +38,11 @@ function ownLines(/** @type {string} */ text) {
 /** Is true for a binding of Laurel's databases. An operator may have bound others. */
 const isOurs = (/** @type {string} */ binding) => /^DB(_\d+)?$/.test(binding)
 
+const ourBlocks = (/** @type {string} */ toml) =>
+  databaseBlocks(toml).filter(({ binding }) => isOurs(binding))
+const isFirst = (/** @type {Block} */ { binding }) => binding === bindingOf(1)
+const NO_FIRST = 'wrangler.toml has no [[d1_databases]] with the binding DB.'
+
 /**
  * The names of Laurel's databases in Cloudflare, the first one first, from all that wrangler.toml binds.
  * Throws a Complaint if one is missing between them.
@@ -52,9 +57,9 @@ export function databasesOf(/** @type {{ binding: string; name: string }[]} */ d
 
 /** How many databases are bound: `DB`, `DB_2`, … Throws a Complaint if there is none, or a gap. */
 export function boundDatabases(/** @type {string} */ toml) {
-  const bindings = databaseBlocks(toml).flatMap(({ binding }) => (isOurs(binding) ? [binding] : []))
-  demandWithoutGaps(bindings)
-  return bindings.length
+  const blocks = ourBlocks(toml)
+  demandWithoutGaps(blocks.map(({ binding }) => binding))
+  return blocks.length
 }
 
 /** Throws a Complaint if the bindings are not `DB`, `DB_2`, … without gaps. */
@@ -73,7 +78,7 @@ function demandWithoutGaps(/** @type {readonly string[]} */ bindings) {
  * account have different names.
  */
 export function nextName(/** @type {string} */ toml, /** @type {number} */ number) {
-  const first = databaseBlocks(toml).find(({ binding }) => binding === bindingOf(1))
+  const first = databaseBlocks(toml).find(isFirst)
   const [, name] = /^\s*database_name\s*=\s*["']([^"']+)["']/m.exec(first?.text ?? '') ?? []
   return name === undefined ? nameOf(number) : `${name}-${number}`
 }
@@ -100,8 +105,8 @@ const localId = (/** @type {number} */ number) =>
 
 /** The blocks of so many local databases. The first one is that of the file, so that its state stays. */
 export function localBlocks(/** @type {string} */ toml, /** @type {number} */ count) {
-  const first = databaseBlocks(toml).find(({ binding }) => binding === bindingOf(1))
-  if (first === undefined) throw new Complaint('wrangler.toml has no [[d1_databases]] with the binding DB.')
+  const first = databaseBlocks(toml).find(isFirst)
+  if (first === undefined) throw new Complaint(NO_FIRST)
   const others = numbersTo(count).slice(1)
   return [
     `${ownLines(first.text)}\n`,
@@ -111,8 +116,7 @@ export function localBlocks(/** @type {string} */ toml, /** @type {number} */ co
 
 /** The configuration with so many local databases. All else stays. */
 export function withLocalDatabases(/** @type {string} */ toml, /** @type {number} */ count) {
-  const ours = databaseBlocks(toml).filter(({ binding }) => isOurs(binding))
-  const rest = ours.reduceRight(
+  const rest = ourBlocks(toml).reduceRight(
     (text, { start, text: block }) => text.slice(0, start) + text.slice(start + block.length),
     toml,
   )
@@ -126,10 +130,8 @@ export function withLocalDatabases(/** @type {string} */ toml, /** @type {number
  * @param {{ number: number; id: string }} database
  */
 export function withDatabase(toml, database) {
-  const last = databaseBlocks(toml)
-    .filter(({ binding }) => isOurs(binding))
-    .at(-1)
-  if (last === undefined) throw new Complaint('wrangler.toml has no [[d1_databases]] with the binding DB.')
+  const last = ourBlocks(toml).at(-1)
+  if (last === undefined) throw new Complaint(NO_FIRST)
   const newline = toml.includes('\r\n') ? '\r\n' : '\n'
   const end = last.start + ownLines(last.text).length
   const before = toml.slice(0, end).trimEnd()

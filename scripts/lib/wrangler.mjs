@@ -52,8 +52,14 @@ export const LOCAL = {
   CLOUDFLARE_DEV_REGISTRY_PATH: inProject('.wrangler', 'registry'),
 }
 
-/** @returns {string[]} the command that runs wrangler, without arguments */
-const command = () => [nodeExecutable(), toolScript('wrangler', 'bin', 'wrangler.js')]
+/** The script of wrangler, which {@link nodeExecutable} runs. */
+const script = () => toolScript('wrangler', 'bin', 'wrangler.js')
+
+/** Starts wrangler as `npm run deploy` does. */
+const spawnWrangler = (
+  /** @type {string[]} */ args,
+  /** @type {import('node:child_process').StdioOptions} */ stdio,
+) => spawn(nodeExecutable(), [script(), ...args], { cwd: project, stdio, env: { ...process.env, ...QUIET } })
 
 /**
  * Starts the Worker with the variables of a file. It sends the message `DEV_SERVER_READY` when it listens.
@@ -61,7 +67,6 @@ const command = () => [nodeExecutable(), toolScript('wrangler', 'bin', 'wrangler
  * @param {{ port: number; variables: string; databases?: number }} options
  */
 export function startDev({ port, variables, databases = 1 }) {
-  const [node = '', script = ''] = command()
   const tether = pathToFileURL(inProject('scripts', 'lib', 'tether.mjs')).href
   const args = ['dev', '--local', '--ip', '127.0.0.1', '--port', String(port), '--inspector-port', '0']
   // Locally the Worker is on localhost, even if wrangler.toml names a domain.
@@ -74,7 +79,7 @@ export function startDev({ port, variables, databases = 1 }) {
     writeFileSync(configuration, withLocalDatabases(toml, databases))
     args.push('--config', configuration)
   }
-  const child = spawn(node, ['--import', tether, script, ...args], {
+  const child = spawn(nodeExecutable(), ['--import', tether, script(), ...args], {
     cwd: project,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: marked({ ...process.env, ...LOCAL }),
@@ -85,13 +90,7 @@ export function startDev({ port, variables, databases = 1 }) {
 
 /** Runs wrangler in the foreground, as `npm run deploy` does. `failure` is the message if it fails. */
 export async function runWrangler(/** @type {string[]} */ args, /** @type {string} */ failure) {
-  const [node = '', script = ''] = command()
-  const child = spawn(node, [script, ...args], {
-    cwd: project,
-    stdio: 'inherit',
-    env: { ...process.env, ...QUIET },
-  })
-  const [code] = await once(child, 'exit')
+  const [code] = await once(spawnWrangler(args, 'inherit'), 'exit')
   if (code !== 0) throw new Complaint(failure)
 }
 
@@ -104,12 +103,7 @@ export async function runWrangler(/** @type {string[]} */ args, /** @type {strin
  * @param {string} [input]
  */
 export async function outputOfWrangler(args, failure, input) {
-  const [node = '', script = ''] = command()
-  const child = spawn(node, [script, ...args], {
-    cwd: project,
-    stdio: [input === undefined ? 'inherit' : 'pipe', 'pipe', 'inherit'],
-    env: { ...process.env, ...QUIET },
-  })
+  const child = spawnWrangler(args, [input === undefined ? 'inherit' : 'pipe', 'pipe', 'inherit'])
   child.stdin?.end(input)
   let output = ''
   child.stdout?.on('data', (part) => (output += part))
@@ -126,11 +120,9 @@ export async function outputOfWrangler(args, failure, input) {
  */
 export async function readSettings() {
   try {
-    const { stdout } = await promisify(execFile)(
-      nodeExecutable(),
-      [inProject('scripts', 'serve', 'settings.mjs')],
-      { env: { ...process.env, ...QUIET } },
-    )
+    const settings = inProject('scripts', 'serve', 'settings.mjs')
+    const env = { ...process.env, ...QUIET }
+    const { stdout } = await promisify(execFile)(nodeExecutable(), [settings], { env })
     return JSON.parse(stdout)
   } catch (error) {
     throw new Complaint(`wrangler.toml could not be read: ${error instanceof Error ? error.message : error}`)
@@ -142,12 +134,10 @@ export async function readSettings() {
  * wrangler.
  */
 export async function buildWorker(/** @type {string} */ folder, options = []) {
-  const [node = '', script = ''] = command()
+  const args = [script(), 'deploy', ...options, '--dry-run', '--outdir', folder]
   try {
-    await promisify(execFile)(node, [script, 'deploy', ...options, '--dry-run', '--outdir', folder], {
-      cwd: project,
-      env: { ...process.env, ...LOCAL, CI: '1' },
-    })
+    const env = { ...process.env, ...LOCAL, CI: '1' }
+    await promisify(execFile)(nodeExecutable(), args, { cwd: project, env })
   } catch (error) {
     const { stdout = '', stderr = '' } = Object(error)
     throw new Complaint(`${stripVTControlCharacters(stdout + stderr).trim()}\n\nThe build failed.`)

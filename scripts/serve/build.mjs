@@ -2,8 +2,9 @@
  * Builds what `npm run serve` runs, in one folder that needs nothing but Node and workerd: the Worker as it
  * is deployed, its assets, the migrations, and the settings for the configuration of workerd.
  */
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readMigrations } from '../lib/migrations.mjs'
 import { inProject, project } from '../lib/project.mjs'
 import { bundleSource } from '../lib/sources.mjs'
 import { buildWorker, readSettings } from '../lib/wrangler.mjs'
@@ -31,13 +32,6 @@ export async function build() {
     cpSync(inProject('scripts', 'lib', name), join(BUILT, name))
   const write = (/** @type {string} */ name, /** @type {string} */ content) =>
     writeFileSync(join(BUILT, name), content)
-  write('migrations.json', JSON.stringify(migrations()))
+  write('migrations.json', JSON.stringify(readMigrations()))
   write('settings.json', JSON.stringify(settings))
-}
-
-/** The migrations in their order, under the names that wrangler gives them. */
-function migrations() {
-  const folder = inProject('migrations')
-  const names = readdirSync(folder).filter((name) => name.endsWith('.sql'))
-  return names.sort().map((name) => ({ name, sql: readFileSync(join(folder, name), 'utf8') }))
 }

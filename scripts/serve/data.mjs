@@ -14,10 +14,11 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createServer, request } from 'node:http'
-import { connect } from 'node:net'
 import { resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newTokenSecret } from '../lib/dev-vars.mjs'
+import { isAnswered } from '../lib/port.mjs'
 import { Complaint } from '../lib/project.mjs'
 
 /** The data itself: the folder that workerd keeps its files in. */
@@ -84,18 +85,8 @@ export function demandWhole(/** @type {string} */ folder) {
 export const isEmpty = () =>
   readdirSync('.').every((name) => [SERVER, CONTROL, CONFIGURATION, 'lost+found'].includes(name))
 
-/** Returns whether a process listens on a Unix socket of the folder. */
-function isAnswered(/** @type {string} */ path) {
-  return new Promise((resolve) => {
-    const socket = connect(path)
-    const end = (/** @type {boolean} */ answered) => {
-      socket.destroy()
-      resolve(answered)
-    }
-    socket.once('connect', () => end(true))
-    socket.once('error', () => end(false))
-  })
-}
+/** Is true if a process listens on a Unix socket of the folder. */
+const isHeld = (/** @type {string} */ path) => isAnswered({ path })
 
 /**
  * Locks the folder for this process, until it ends, however it ends. `answer` takes the calls of `backup`.
@@ -119,14 +110,14 @@ export async function lockData(folder, answer) {
       if (Object(error).code !== 'EADDRINUSE')
         throw new Complaint(`LAUREL_DATA can't be used: ${Object(error).message}`)
     }
-    if (!(await isAnswered(SERVER))) await removeStale()
+    if (!(await isHeld(SERVER))) await removeStale()
     else if (performance.now() > deadline) throw used
     else await sleep(100)
   }
   isLocked = true
   chmodSync(SERVER, 0o600)
   // The Worker of a server that was killed ends a moment later.
-  while (await isAnswered(CONTROL)) {
+  while (await isHeld(CONTROL)) {
     if (performance.now() > deadline) throw used
     await sleep(50)
   }
@@ -154,7 +145,7 @@ async function removeStale() {
     // Another one has.
     return
   }
-  if (await isAnswered(aside)) renameSync(aside, SERVER)
+  if (await isHeld(aside)) renameSync(aside, SERVER)
   else rmSync(aside, { force: true })
 }
 
@@ -163,14 +154,14 @@ export async function isServedIn(/** @type {string} */ other) {
   const own = process.cwd()
   process.chdir(other)
   try {
-    return (await isAnswered(SERVER)) || (await isAnswered(CONTROL))
+    return (await isHeld(SERVER)) || (await isHeld(CONTROL))
   } finally {
     process.chdir(own)
   }
 }
 
 /** Is true if a server uses the folder. */
-export const isServed = () => isAnswered(SERVER)
+export const isServed = () => isHeld(SERVER)
 
 /**
  * Asks the server that uses the folder. Answers the status and the first part of the text. The connection is
@@ -180,44 +171,25 @@ export async function askServer(/** @type {string} */ path, /** @type {AbortSign
   const answer = await send(SERVER, path, signal)
   // If the server ends meanwhile, the connection does too.
   answer.on('error', () => undefined)
-  const [text = ''] = await once(answer.setEncoding('utf8'), 'data')
-  return { status: answer.statusCode ?? 0, text: String(text), close: () => answer.destroy() }
+  const [first = ''] = await once(answer.setEncoding('utf8'), 'data')
+  return { status: answer.statusCode ?? 0, text: String(first), close: () => answer.destroy() }
 }
 
-/** Calls the Worker. */
-export const callWorker = (
-  /** @type {string} */ path,
-  /** @type {AbortSignal | undefined} */ signal = undefined,
-) => call(CONTROL, path, signal)
+/** Calls the Worker. `retryAfter` is the header of that name. */
+export async function callWorker(/** @type {string} */ path, /** @type {AbortSignal} */ signal) {
+  const answer = await send(CONTROL, path, signal)
+  const { statusCode: status = 0, headers } = answer
+  return { status, text: await text(answer), retryAfter: headers['retry-after'] }
+}
 
 /**
- * @returns {Promise<{ status: number; text: string; retryAfter: string | undefined }>} `retryAfter` is the
- *   header of that name
+ * @param {string} socketPath
+ * @param {string} path
+ * @param {AbortSignal | undefined} signal
+ * @returns {Promise<import('node:http').IncomingMessage>}
  */
-async function call(
-  /** @type {string} */ socketPath,
-  /** @type {string} */ path,
-  /** @type {AbortSignal | undefined} */ signal = undefined,
-) {
-  const answer = await send(socketPath, path, signal)
-  let text = ''
-  for await (const part of answer.setEncoding('utf8')) text += part
-  return { status: answer.statusCode ?? 0, text, retryAfter: answer.headers['retry-after'] }
-}
-
-/** @returns {Promise<import('node:http').IncomingMessage>} */
-async function send(
-  /** @type {string} */ socketPath,
-  /** @type {string} */ path,
-  /** @type {AbortSignal | undefined} */ signal = undefined,
-) {
-  const call = request({
-    socketPath,
-    path,
-    method: 'POST',
-    headers: { Host: 'laurel' },
-    ...(signal && { signal }),
-  })
+async function send(socketPath, path, signal) {
+  const call = request({ socketPath, path, method: 'POST', headers: { Host: 'laurel' }, signal })
   call.end()
   const [answer] = await once(call, 'response')
   return answer

@@ -33,7 +33,7 @@ export class Courier extends DeliveryQueue {
 }
 
 /** Answers each open request with 503, without the Worker. One server runs one isolate. */
-const underWay = /** @type {Set<() => void>} */ (new Set())
+const underWay = /** @type {Set<(answer?: undefined) => void>} */ (new Set())
 /** Set once the migrations are applied and the Worker can serve. */
 let isReady = false
 let isEnding = false
@@ -87,10 +87,7 @@ export default {
       return unavailable()
     }
     if (!isReady) return unavailable()
-    let giveUp = () => {}
-    const tooLate = new Promise((resolve) => {
-      giveUp = () => resolve(undefined)
-    })
+    const { promise: tooLate, resolve: giveUp } = Promise.withResolvers()
     underWay.add(giveUp)
     try {
       const answer = laurel.fetch(arrived(request, env.TRUST_PROXY), env, ctx)
@@ -107,8 +104,7 @@ const run = (/** @type {any} */ database, /** @type {string[]} */ statements) =>
 
 /** The calls of the server itself. They come by a Unix socket that only its user can open. */
 export class Control extends WorkerEntrypoint {
-  /** @param {Request} request */
-  async fetch(request) {
+  async fetch(/** @type {Request} */ request) {
     const { pathname, searchParams } = new URL(request.url)
     switch (pathname) {
       case '/migrate':

@@ -14,20 +14,14 @@ const READ = /^\s*SELECT\b/i
 
 /** A database. Every batch is one transaction, as in D1. The binding is `database.mjs`. */
 export class Database extends DurableObject {
-  #sql
-  constructor(/** @type {DurableObjectState} */ state, /** @type {unknown} */ env) {
-    super(state, env)
-    this.#sql = state.storage.sql
-  }
+  #sql = this.ctx.storage.sql
 
   /**
-   * Runs the statements of a batch.
-   *
-   * @param {string} asked JSON: of each statement its SQL and its parameters
-   * @returns {string} JSON: `results` in the same order and the `size` of the database in bytes, or the
-   *   `error` of the statement that failed; then nothing is changed
+   * Runs the statements of a batch, as JSON: of each one its SQL and its parameters. Returns JSON: `results` in
+   * the same order and the `size` of the database in bytes, or the `error` of the statement that failed; then
+   * nothing is changed.
    */
-  run(asked) {
+  run(/** @type {string} */ asked) {
     try {
       const statements = /** @type {[string, unknown[]][]} */ (JSON.parse(asked))
       // The object runs nothing else meanwhile, so reads see one moment without a transaction, which would
@@ -41,20 +35,15 @@ export class Database extends DurableObject {
     }
   }
 
-  /**
-   * The databases that are in use, by the directory of this one.
-   *
-   * @returns {import('../lib/directory.mjs').InUse}
-   */
+  /** The databases that are in use, by the directory of this one. */
   inUse() {
     if ([...this.#sql.exec(DIRECTORY_EXISTS)].length === 0) return { used: [], left: [] }
     return databasesInUse([...this.#sql.exec(DIRECTORY_ROWS)])
   }
 
   /**
-   * Applies the migrations that are missing, each in a transaction of its own. The table is wrangler's.
-   *
-   * @returns {string} the error, with the name of the migration that failed; empty if there was none
+   * Applies the migrations that are missing, each in a transaction of its own. The table is wrangler's. Returns
+   * the error with the name of the migration that failed; empty if there was none.
    */
   migrate() {
     this.#sql.exec(`CREATE TABLE IF NOT EXISTS d1_migrations (
@@ -111,17 +100,15 @@ const asNumbers = (/** @type {SqlStorageValue} */ value) =>
 
 /** A KV namespace: values by key, without expiry, lists and metadata, which Laurel does not use. */
 export class KeyValues extends DurableObject {
-  #sql
+  #sql = this.ctx.storage.sql
   constructor(/** @type {DurableObjectState} */ state, /** @type {unknown} */ env) {
     super(state, env)
-    this.#sql = state.storage.sql
     this.#sql.exec(
       'CREATE TABLE IF NOT EXISTS entries (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID',
     )
   }
 
-  /** @param {string} key */
-  read(key) {
+  read(/** @type {string} */ key) {
     const [row] = this.#sql.exec('SELECT value FROM entries WHERE key = ?', key)
     return row === undefined ? null : row.value
   }
@@ -130,16 +117,14 @@ export class KeyValues extends DurableObject {
     this.#sql.exec('INSERT OR REPLACE INTO entries VALUES (?, ?)', key, value)
   }
 
-  /** @param {string} key */
-  remove(key) {
+  remove(/** @type {string} */ key) {
     this.#sql.exec('DELETE FROM entries WHERE key = ?', key)
   }
 }
 
 /** Where KV's binding sends its requests: `/key`, by GET, PUT or DELETE. */
 export class KeyValuesEntry extends WorkerEntrypoint {
-  /** @param {Request} request */
-  async fetch(request) {
+  async fetch(/** @type {Request} */ request) {
     const { pathname } = new URL(request.url)
     const namespace = this.env.KEY_VALUES.getByName(this.ctx.props.namespace)
     const key = decodeURIComponent(pathname.slice(1))
@@ -170,10 +155,9 @@ const DEFAULTS = { max_batch_size: 10, max_batch_timeout: 5, max_retries: 3, ret
  * failure, more often.
  */
 export class MessageQueue extends DurableObject {
-  #sql
+  #sql = this.ctx.storage.sql
   constructor(/** @type {DurableObjectState} */ state, /** @type {unknown} */ env) {
     super(state, env)
-    this.#sql = state.storage.sql
     this.#sql.exec(`CREATE TABLE IF NOT EXISTS messages (
       id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL, sent INTEGER NOT NULL, due INTEGER NOT NULL,
       attempts INTEGER NOT NULL)`)
@@ -270,8 +254,7 @@ export class MessageQueue extends DurableObject {
 
 /** Where a queue's binding sends its requests. */
 export class QueueEntry extends WorkerEntrypoint {
-  /** @param {Request} request */
-  async fetch(request) {
+  async fetch(/** @type {Request} */ request) {
     const { pathname } = new URL(request.url)
     const format = request.headers.get('X-Msg-Fmt')
     if (pathname !== '/message' || (format !== null && format !== 'json'))

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { demandBound, demandDeployable, parseDatabases } from '../../scripts/lib/databases.mjs'
 import { databasesInUse } from '../../scripts/lib/directory.mjs'
-import { differingMoments } from '../../scripts/lib/moments.mjs'
-import { nextEpoch } from '../../scripts/lib/restored.mjs'
+import { differingMoments, nextEpoch } from '../../scripts/lib/restored.mjs'
 import { boundDatabases, withDatabase, withLocalDatabases } from '../../scripts/lib/wrangler-toml.mjs'
 
 const toml = readFileSync(join(import.meta.dirname, '..', '..', 'wrangler.toml'), 'utf8')

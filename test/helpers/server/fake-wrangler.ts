@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { DIRECTORY_EXISTS, DIRECTORY_ROWS } from '../../../scripts/lib/directory.mjs'
-import { APPLIED_QUESTION } from '../../../scripts/lib/remote-databases.mjs'
+import { APPLIED_QUESTION } from '../../../scripts/lib/migrations.mjs'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 

@@ -1,0 +1,14 @@
+/** The migrations of the project, and the table in which wrangler notes those that a database has. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { inProject } from './project.mjs'
+
+/** The migrations in their order, under the names that wrangler gives them. */
+export const readMigrations = () =>
+  readdirSync(inProject('migrations'))
+    .filter((name) => name.endsWith('.sql'))
+    .sort()
+    .map((name) => ({ name, sql: readFileSync(inProject('migrations', name), 'utf8') }))
+
+/** Asks which migrations a database has. A new database gets the table for them. */
+export const APPLIED_QUESTION =
+  'CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL); SELECT name FROM d1_migrations'
