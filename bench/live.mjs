@@ -22,7 +22,7 @@ import {
   wholeOf,
 } from './lib/bench.mjs'
 import { laurelServed } from './lib/laurel.mjs'
-import { configure, create, eventPath, userId } from './lib/scene.mjs'
+import { anyUserOf, configure, create, sendEvent } from './lib/scene.mjs'
 
 /** Events a second, seconds of a turn, and users who get events. */
 const PACE = 50
@@ -49,8 +49,7 @@ async function takeTurn(/** @type {Server} */ server) {
     const began = performance.now()
     const send = async () => {
       const sent = performance.now()
-      const user = { id: userId(Math.floor(Math.random() * USERS)) }
-      const answer = await server.ask('POST', eventPath(1), { body: { user, value: 1 } })
+      const answer = await sendEvent(server, anyUserOf(USERS), { key: null })
       waits.push(performance.now() - sent)
       return answer
     }
@@ -130,11 +129,9 @@ runBench({
     const [without, withThem] = [figuresOf(alone), figuresOf(watched)]
     const ratio = median(watched.map(({ p95 }, nth) => p95 / (alone[nth]?.p95 ?? 0)))
     const cpu = (withThem.cpu - without.cpu) / rankings
-    const line = (/** @type {string} */ what, /** @type {'median' | 'p95' | 'rows'} */ name, digits = 1) => [
-      what,
-      fixed(without[name], digits),
-      fixed(withThem[name], digits),
-    ]
+    /** @type {(what: string, name: 'median' | 'p95' | 'rows', digits?: number) => string[]} */
+    const line = (what, name, digits = 1) =>
+      [what].concat([without, withThem].map((one) => fixed(one[name], digits)))
     const table = [
       ['figure', 'without watchers', `with ${many} watchers`],
       line(`an event at ${PACE} a second: median, ms`, 'median'),

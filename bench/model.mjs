@@ -10,10 +10,7 @@ import { laurel } from './lib/laurel.mjs'
 
 /** The timeout of a case, in milliseconds. */
 const PATIENCE = 280_000
-/**
- * The model, in milliseconds: a round trip, a batch that reads, and a batch that writes; and the longest
- * pause of a client between an answer and its next event.
- */
+/** The model, in milliseconds, and the longest pause of a client between an answer and its next event. */
 const MODEL = { roundTrip: 20, read: 10, write: 20 }
 const PAUSE = 10
 /** Events a second that a database commits one by one. */
@@ -69,14 +66,7 @@ function print() {
     ...[isolates, databases, clients].map(String),
     fixed(perSecond),
     fixed(ratio, 2),
-    fixed(
-      events /
-        Math.max(
-          1,
-          sumOf(uses, ({ writes }) => writes),
-        ),
-      1,
-    ),
+    fixed(events / sumOf(uses, ({ writes }) => writes), 1),
     `${fixed((sumOf(uses, ({ busy }) => busy) / uses.length) * 100)} %`,
     fixed(wait),
   ])

@@ -5,7 +5,7 @@
 import { fixed, median, quantile, runBench, save, tell, wholeOf } from './lib/bench.mjs'
 import { laurel, laurelServed } from './lib/laurel.mjs'
 import { takeTurns } from './lib/load.mjs'
-import { addBoards, configure, eventPath, userId } from './lib/scene.mjs'
+import { anyUserOf, eventPath, startWithBoards } from './lib/scene.mjs'
 import { checkDays, DAYS } from './peers/days.mjs'
 import { checkExact } from './peers/exact.mjs'
 import { redisPeer, redisVersion } from './peers/redis.mjs'
@@ -40,10 +40,7 @@ async function measure(/** @type {number} */ turns) {
   rows.push(['', 'Laurel, `npm start`', 'Laurel, `npm run serve`', `Node, Fastify, Redis ${redis}`, 'ahead'])
   tell('Copying and starting…')
   const ours = [await laurel('laurel'), await laurelServed()]
-  for (const server of ours) {
-    await server.start()
-    await addBoards(server, await configure(server))
-  }
+  for (const server of ours) await startWithBoards(server)
   const peers = [await redisPeer('everysec', 'a-key'), await redisPeer('always', 'a-key')]
   for (const peer of peers) await peer.start()
   const sides = [...ours, ...peers.slice(0, 1)]
@@ -57,11 +54,8 @@ async function measure(/** @type {number} */ turns) {
   tell('Parallel events, negative values, fractions…')
   const exact = await each(checkExact)
   tell('Events a second…')
-  const user = () => userId(Math.floor(Math.random() * USERS))
-  const kinds = [...ours, ...peers].map(({ name, port, key }) => [
-    name,
-    { port, key, path: eventPath(1), user },
-  ])
+  const to = { path: eventPath(1), user: () => anyUserOf(USERS) }
+  const kinds = [...ours, ...peers].map(({ name, port, key }) => [name, { port, key, ...to }])
   const rounds = Object.values(await takeTurns(Object.fromEntries(kinds), { turns, milliseconds: TURN }))
   await peers[1]?.stop()
   const memory = sides.map((side) => side.memory())
@@ -76,9 +70,8 @@ async function measure(/** @type {number} */ turns) {
   const speed = (/** @type {number[]} */ all) =>
     `${fixed(median(all))} (${fixed(Math.min(...all))}–${fixed(Math.max(...all))})`
   const slowness = (/** @type {number[]} */ all) => -median(all)
-  note('events/s, 32 clients', [first ?? [], second ?? [], everysec ?? []], speed, slowness)
-  const synced = [first ?? [], second ?? [], always ?? []]
-  note('the same, against a Redis with `appendfsync always`', synced, speed, slowness)
+  note('events/s, 32 clients', [first, second, everysec], speed, slowness)
+  note('the same, against a Redis with `appendfsync always`', [first, second, always], speed, slowness)
   note(
     'an event takes, median and 99 in 100',
     paces.slice(0, 3).map(({ waits }) => waits),
@@ -86,13 +79,9 @@ async function measure(/** @type {number} */ turns) {
     median,
   )
   note('memory of all processes after that', memory, (mib) => `${fixed(mib)} MiB`, Number)
+  const faultsOf = (/** @type {number} */ index) => exact.map((all) => all[index]?.faults.length ?? 0)
   for (const [index, { what }] of (exact[0] ?? []).entries())
-    note(
-      what,
-      exact.map((all) => all[index]?.faults.length ?? 0),
-      (faults) => (faults === 0 ? 'exact' : `${faults} faults`),
-      Number,
-    )
+    note(what, faultsOf(index), (faults) => (faults === 0 ? 'exact' : `${faults} faults`), Number)
   for (const what of days[0]?.keys() ?? [])
     note(
       what,

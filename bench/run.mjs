@@ -25,15 +25,13 @@ import {
 import { baseline, laurel, laurelAt, scriptOf } from './lib/laurel.mjs'
 import { takeTurns } from './lib/load.mjs'
 import {
-  AWARD,
-  addBoards,
-  BOARD,
+  anyUserOf,
   BOARDS,
-  configure,
+  BURST,
   costOfEvents,
   eventPath,
-  METRIC,
-  SYSTEM,
+  sendBurst,
+  startWithBoards,
   userId,
 } from './lib/scene.mjs'
 import { measureWebhooks } from './lib/webhooks.mjs'
@@ -42,7 +40,6 @@ const USERS = 2000
 /** Milliseconds of a turn. */
 const TURN = 4000
 const BURSTS = 3
-const BURST = 200
 /** Events of a user with a long history. */
 const HISTORY = 10_000
 
@@ -51,17 +48,12 @@ const HISTORY = 10_000
 
 const rows = /** @type {{ what: string; figure: string; must: Limit | null; aim: Limit | null }[]} */ ([])
 
-/** Adds a row to the table. The second limit is what is desired. */
-function note(
-  /** @type {string} */ what,
-  /** @type {string} */ figure,
-  /** @type {Limit | null} */ must = null,
-  /** @type {Limit | null} */ aim = must,
-) {
-  rows.push({ what, figure, must, aim })
-}
-
-const anyOf = (/** @type {number} */ users) => () => userId(Math.floor(Math.random() * users))
+/**
+ * Adds a row to the table. The second limit is what is desired.
+ *
+ * @type {(what: string, figure: string, must?: Limit | null, aim?: Limit | null) => void}
+ */
+const note = (what, figure, must = null, aim = must) => rows.push({ what, figure, must, aim })
 
 async function noteCosts(/** @type {Server} */ server) {
   const few = await costOfEvents(server, numbersTo(5).map(userId))
@@ -90,17 +82,17 @@ const isAtMost = (/** @type {number[]} */ figures, /** @type {number} */ most) =
 async function noteSpeed(/** @type {Server} */ ours, /** @type {number} */ turns) {
   const bare = await baseline()
   await bare.start()
-  const to = (/** @type {Server} */ { port, key }, /** @type {string} */ path) => ({
-    ...{ port, key, path, user: anyOf(USERS) },
-  })
+  const user = () => anyUserOf(USERS)
+  /** @type {(server: Server, path: string) => import('./lib/load.mjs').To} */
+  const to = ({ port, key }, path) => ({ port, key, path, user })
   const [none, one, some, many] = BOARDS.map(eventPath)
   const kinds = {
-    none: to(ours, `${none}`),
-    'bare, no object': to(bare, `${none}`),
-    one: to(ours, `${one}`),
+    none: to(ours, none),
+    'bare, no object': to(bare, none),
+    one: to(ours, one),
     bare: to(bare, `/ranked${one}`),
-    five: to(ours, `${some}`),
-    twenty: to(ours, `${many}`),
+    five: to(ours, some),
+    twenty: to(ours, many),
   }
   const rounds = await takeTurns(kinds, { turns, milliseconds: TURN })
   await bare.stop()
@@ -120,11 +112,10 @@ async function noteSpeed(/** @type {Server} */ ours, /** @type {number} */ turns
   return median((rounds.one ?? []).map(({ perSecond }) => perSecond))
 }
 
-/** The ratio of the medians; as text with the least and the most of a turn, and the medians. */
-function ratioOf(
-  /** @type {readonly { perSecond: number }[]} */ ours,
-  /** @type {readonly { perSecond: number }[]} */ others,
-) {
+/** @typedef {readonly import('./lib/load.mjs').Round[]} Rounds */
+
+/** The ratio of the medians; as text with that of each turn, and the medians. */
+function ratioOf(/** @type {Rounds} */ ours, /** @type {Rounds} */ others) {
   const [a, b] = [ours, others].map((all) => median(all.map(({ perSecond }) => perSecond)))
   const ratio = (a ?? 0) / (b ?? 0)
   const each = ours.map(({ perSecond }, turn) => fixed(perSecond / (others[turn]?.perSecond ?? 0), 2))
@@ -139,24 +130,12 @@ async function noteBurst(/** @type {Server} */ server) {
   const batches = []
   let isExact = true
   for (let burst = 0; burst < BURSTS; burst += 1) {
-    const id = `burst-${burst}`
-    const { answers, lines } = await server.logged(() =>
-      Promise.all(
-        numbersTo(BURST).map(() => server.ask('POST', eventPath(1), { body: { user: { id }, value: 1 } })),
-      ),
-    )
+    const { lines } = await server.logged(async () => {
+      const { answers, found } = await sendBurst(server, `burst-${burst}`, null)
+      if (found.some(([is, wanted]) => JSON.stringify(is) !== JSON.stringify(wanted))) isExact = false
+      return answers
+    })
     batches.push(Math.ceil(sumOf(lines, ({ d1 }) => d1.roundTrips) / 2))
-    const read = async (/** @type {string} */ path) =>
-      (await server.ask('GET', `/v1/users/${id}${path}`)).body
-    const found = [
-      [...answers.map(({ body }) => body.total)].sort((a, b) => a - b),
-      answers.map(({ body }) => body.points[SYSTEM]?.total).sort((a, b) => a - b),
-      [(await read(`/metrics/${METRIC}`)).current, (await read(`/points/${SYSTEM}`)).total],
-      (await read(`/leaderboards/${BOARD}`)).value,
-    ]
-    const totals = numbersTo(BURST).map((number) => number + 1)
-    const wanted = [totals, totals.map((total) => total * AWARD), [BURST, BURST * AWARD], BURST]
-    if (JSON.stringify(found) !== JSON.stringify(wanted)) isExact = false
   }
   note(
     `${BURST} parallel events of one user: D1 write batches, of ${BURSTS} times`,
@@ -213,9 +192,8 @@ async function noteAgainst(/** @type {string} */ commit, /** @type {number} */ t
   const sides = { now: await laurel('now'), before: await laurelAt(commit) }
   const kinds = /** @type {Record<string, import('./lib/load.mjs').To>} */ ({})
   for (const [name, server] of Object.entries(sides)) {
-    await server.start()
-    await addBoards(server, await configure(server))
-    kinds[name] = { port: server.port, key: server.key, path: eventPath(1), user: anyOf(USERS) }
+    await startWithBoards(server)
+    kinds[name] = { port: server.port, key: server.key, path: eventPath(1), user: () => anyUserOf(USERS) }
     const cost = await costOfEvents(server, numbersTo(5).map(userId))
     note(
       `round trips, rows read, written in D1 and in the object: ${name}`,
@@ -231,8 +209,7 @@ async function measureBudget(/** @type {number} */ turns) {
   tell('Copying and building…')
   const ours = await laurel('laurel')
   await noteSize(ours)
-  await ours.start()
-  await addBoards(ours, await configure(ours))
+  await startWithBoards(ours)
   tell('Costs of an event…')
   await noteCosts(ours)
   tell('Events a second…')

@@ -14,6 +14,7 @@ import {
   sumOf,
   tell,
   tellMore,
+  timeOf,
   wholeOf,
 } from './lib/bench.mjs'
 import { round } from './lib/load.mjs'
@@ -37,6 +38,7 @@ const READ_EACH = 5
 const LOAD = 5000
 
 /** @typedef {import('./scale/scene.mjs').Scene} Scene */
+/** @typedef {Awaited<ReturnType<typeof open>>} Opened */
 /** @typedef {Awaited<ReturnType<typeof finish>>} Found */
 
 /** The results so far, by size. They are printed even if the run ends early. */
@@ -75,41 +77,32 @@ async function open(/** @type {number} */ users, databases = 1) {
 /**
  * Events one after another of users without an event today, and reads of the whole leaderboard; in turns with
  * the smallest size, so that a busy machine affects both. Returns medians of milliseconds.
- *
- * @param {Awaited<ReturnType<typeof open>>} own
- * @param {Awaited<ReturnType<typeof open>>} smallest
  */
-async function compare(own, smallest) {
+async function compare(/** @type {Opened} */ own, /** @type {Opened} */ smallest) {
   const sides = [own, smallest].map((side) => ({ ...side, events: [0].slice(1), pages: [0].slice(1) }))
-  const timed = async (/** @type {() => Promise<unknown>} */ work) => {
-    const began = performance.now()
-    await work()
-    return performance.now() - began
-  }
   for (let turn = -WARMING; turn < TURNS; turn += 1) {
     // The order changes each turn, because the second side waits for work that the first one has left.
     for (const { scene, fresh, events, pages } of turn % 2 === 0 ? sides : sides.toReversed()) {
       const user = fresh()
-      const event = await timed(() => sendEvent(scene.server, user))
+      const event = await timeOf(() => sendEvent(scene.server, user))
       if (turn >= 0) events.push(event)
       if (turn < 0 || turn % READ_EACH > 0) continue
       const path = `/v1/leaderboards/${BOARD}?limit=${PLACES}`
-      pages.push(await timed(() => scene.server.ask('GET', path)))
+      pages.push(await timeOf(() => scene.server.ask('GET', path)))
     }
   }
   const [event, least] = sides.map(({ events }) => median(events))
   const [page, leastPage] = sides.map(({ pages }) => median(pages))
-  return {
-    ...{ event: event ?? 0, eventRatio: (event ?? 0) / (least ?? 0) },
-    ...{ page: page ?? 0, pageRatio: (page ?? 0) / (leastPage ?? 0) },
-  }
+  return { event, eventRatio: event / least, page, pageRatio: page / leastPage }
 }
 
-/** Measures the rest of a scene, and closes it. */
-async function finish(
-  /** @type {Awaited<ReturnType<typeof open>>} */ { scene, cost },
-  /** @type {Awaited<ReturnType<typeof compare>>} */ times,
-) {
+/**
+ * Measures the rest of a scene, and closes it.
+ *
+ * @param {Opened} opened
+ * @param {Awaited<ReturnType<typeof compare>>} times
+ */
+async function finish({ scene, cost }, times) {
   const { server, users, databases, seconds } = scene
   const to = { port: server.port, key: server.key, path: eventPath(1), user: () => anyUser(users) }
   await round(to, LOAD / 5)

@@ -13,17 +13,15 @@ const PATIENCE = 60_000
 const USERS = 100
 
 /** @typedef {import('./server.mjs').Server} Server */
+/** @typedef {Pick<Awaited<ReturnType<Server['logged']>>, 'lines' | 'steps'> & { seconds: number }} Processed */
 /** An event of a number. @typedef {(number: number) => { user: object; value?: number }} EventOf */
 
 /**
- * Sends events with idempotency keys in batches of 1,000, and waits until the log says that all of them are
- * processed.
+ * Sends events with idempotency keys in batches of 1,000, and waits until all of them are processed.
+ *
+ * @type {(server: Server, count: number, eventOf: EventOf) => Promise<Processed>}
  */
-export async function sendBatches(
-  /** @type {Server} */ server,
-  /** @type {number} */ count,
-  /** @type {EventOf} */ eventOf,
-) {
+export async function sendBatches(server, count, eventOf) {
   const began = performance.now()
   let seconds = 0
   const { lines, steps } = await server.logged(async (found) => {
@@ -55,10 +53,7 @@ export async function sendBatches(
   return { lines, steps: steps.filter(({ work }) => work === 'inbox'), seconds }
 }
 
-/**
- * The cost of an event of a batch of 1,000 of 100 users, each with an award, a leaderboard and an idempotency
- * key; and events a second of five such batches.
- */
+/** The costs of an event of a batch: 100 users, an award, a leaderboard and an idempotency key each. */
 export async function measureBatch(/** @type {Server} */ server) {
   const eventOf = (/** @type {number} */ number) => ({ user: { id: userId(number % USERS) } })
   await sendBatches(server, BATCH, eventOf)

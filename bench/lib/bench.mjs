@@ -1,7 +1,4 @@
-/**
- * The frame of all benches: a run in a temporary folder, with a time limit, and a table of figures. It leaves
- * nothing behind, however it ends.
- */
+/** The frame of all benches: a time limit, a folder that is left by no run, and a table of figures. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -85,11 +82,10 @@ export function wholeOf(/** @type {string | undefined} */ text, least = 1, most 
 }
 
 /**
- * Prints a table as Markdown, and writes the figures as JSON to a file, whose path it prints.
+ * Prints a table as Markdown (its head and its lines), and writes the figures of the bench as JSON to a file,
+ * whose path it prints.
  *
- * @param {string} name of the bench
- * @param {readonly (readonly string[])[]} cells the head of the table, and its lines
- * @param {Record<string, unknown>} figures
+ * @type {(name: string, cells: readonly (readonly string[])[], figures: Record<string, unknown>) => void}
  */
 export function save(name, cells, figures) {
   const widths = (cells[0] ?? []).map((_, column) =>
@@ -111,6 +107,13 @@ export function save(name, cells, figures) {
   tell(`It took ${seconds} s, with a load of ${load.join(', ')}. The figures are in ${file}`)
 }
 
+/** How long some work takes, in milliseconds. */
+export async function timeOf(/** @type {() => Promise<unknown>} */ work) {
+  const start = performance.now()
+  await work()
+  return performance.now() - start
+}
+
 /** The figure below which this part of the figures lies. With 0.5, it is the median. */
 export function quantile(/** @type {readonly number[]} */ figures, /** @type {number} */ part) {
   const sorted = figures.toSorted((a, b) => a - b)
@@ -119,11 +122,12 @@ export function quantile(/** @type {readonly number[]} */ figures, /** @type {nu
 
 export const median = (/** @type {readonly number[]} */ figures) => quantile(figures, 0.5)
 
-/** Adds up a figure of each thing. @template T */
-export const sumOf = (
-  /** @type {readonly T[]} */ things,
-  /** @type {(thing: T) => number} */ figure = Number,
-) => things.reduce((sum, thing) => sum + figure(thing), 0)
+/**
+ * Adds up a figure of each thing.
+ *
+ * @type {<T>(things: readonly T[], figure?: (thing: T) => number) => number}
+ */
+export const sumOf = (things, figure = Number) => things.reduce((sum, thing) => sum + figure(thing), 0)
 
 /** The first whole numbers from 0 on. */
 export const numbersTo = (/** @type {number} */ count) => Array.from({ length: count }, (_, index) => index)

@@ -2,15 +2,15 @@
  * Copies of Laurel, and of the bare Worker that it is compared with. Each has a folder and a state of its own,
  * so that a run neither sees nor leaves anything in the repository, and edits meanwhile change nothing.
  */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { builtConsole } from '../../scripts/lib/console.mjs'
-import { Complaint, inProject, nodeExecutable } from '../../scripts/lib/project.mjs'
+import { Complaint, inProject } from '../../scripts/lib/project.mjs'
 import { folder, VARIABLES } from './bench.mjs'
-import { freePort, Server } from './server.mjs'
+import { freePort, Server, spawnNode } from './server.mjs'
 
 const OURS = [
   ...['package.json', 'wrangler.toml', 'tsconfig.json', 'scripts'],
@@ -18,11 +18,7 @@ const OURS = [
 ]
 
 /** Makes the folder of a server, with copies of files and the packages of the project. */
-function newFolder(
-  /** @type {string} */ name,
-  /** @type {readonly string[]} */ files,
-  /** @type {string} */ from = inProject(),
-) {
+function newFolder(/** @type {string} */ name, /** @type {readonly string[]} */ files, from = inProject()) {
   const at = join(folder, name)
   mkdirSync(at)
   for (const file of files) cpSync(join(from, file), join(at, file), { recursive: true })
@@ -83,11 +79,8 @@ export async function laurelAt(/** @type {string} */ commit) {
 
 /** The bare Worker, under `wrangler dev`. */
 export async function baseline() {
-  const at = newFolder(
-    'baseline',
-    ['wrangler.toml', 'index.ts', 'migrations'],
-    inProject('bench', 'baseline'),
-  )
+  const files = ['wrangler.toml', 'index.ts', 'migrations']
+  const at = newFolder('baseline', files, inProject('bench', 'baseline'))
   cpSync(inProject('scripts'), join(at, 'scripts'), { recursive: true })
   return underDev({ name: 'The baseline', at, variables: {} })
 }
@@ -98,16 +91,9 @@ export async function laurelServed(/** @type {Record<string, string>} */ variabl
   const port = await freePort()
   const marks = await scriptOf(at, 'processes.mjs')
   const own = { PORT: String(port), HOST: '127.0.0.1', LAUREL_DATA: join(at, 'data') }
+  const env = marks.marked({ ...process.env, ...VARIABLES, ...variables, ...own })
   const run = (/** @type {string} */ command) =>
-    spawn(
-      nodeExecutable(),
-      ['--import', inProject('scripts', 'lib', 'tether.mjs'), join(at, 'scripts', 'serve.mjs'), command],
-      {
-        cwd: at,
-        stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-        env: marks.marked({ ...process.env, ...VARIABLES, ...variables, ...own }),
-      },
-    )
+    spawnNode([join(at, 'scripts', 'serve.mjs'), command], at, env)
   const building = run('build')
   building.stdout?.resume()
   building.stderr?.resume()

@@ -13,13 +13,11 @@ const CLIENTS = 32
 /** Timeout of a response, in milliseconds. */
 const PATIENCE = 20_000
 
-/** Events a second, and the time of each response in milliseconds. */
-/** @typedef {{ perSecond: number; waits: number[] }} Round */
-
 /**
- * Where events are sent, with which API key. `user` chooses the user of the next event.
+ * Where events are sent, and by whom the next one is; then events a second, and milliseconds of each response.
  *
  * @typedef {{ port: number; path: string; key: string; user: () => string }} To
+ * @typedef {{ perSecond: number; waits: number[] }} Round
  */
 
 /** Sends events with idempotency keys from 32 clients at once. */
@@ -39,11 +37,7 @@ export async function round(/** @type {To} */ to, /** @type {number} */ millisec
 }
 
 /** Sends one event after another until the deadline. Rejects for a response that is not 201. */
-function drive(
-  /** @type {import('node:net').Socket} */ socket,
-  /** @type {To} */ to,
-  /** @type {number} */ deadline,
-) {
+function drive(/** @type {import('node:net').Socket} */ socket, /** @type {To} */ to, deadline) {
   return new Promise((resolve, reject) => {
     let sent = 0
     const waits = /** @type {number[]} */ ([])

@@ -1,9 +1,6 @@
-/**
- * The setup of the benches: a metric for each number of leaderboards, and one points system in which each
- * event earns one award.
- */
+/** The setup of the benches: metrics by their number of leaderboards, and one award for each event. */
 import { randomUUID } from 'node:crypto'
-import { adminKey, numbersTo } from './bench.mjs'
+import { adminKey, numbersTo, timeOf } from './bench.mjs'
 
 /** The numbers of leaderboards that an event updates. Each has a metric. */
 export const BOARDS = /** @type {const} */ ([0, 1, 5, 20])
@@ -18,6 +15,8 @@ export const SYSTEM = 'bench-xp'
 /** Points that each event of value 1 earns. */
 export const AWARD = 10
 
+/** The events of one user at once. */
+export const BURST = 200
 /** Timeout of work over all users, in milliseconds. */
 const LONG = 20 * 60_000
 /** Events that are sent first and not counted, so that caches are warm; then the counted events. */
@@ -25,17 +24,17 @@ const WARMING = 2
 const COUNTED = 5
 
 /** @typedef {import('./server.mjs').Server} Server */
+/** @typedef {import('./server.mjs').StepLine} StepLine */
 /** @typedef {{ metricId: string; systemId: string; triggerId: string; metricIds: string[] }} Scene */
 
 /** The id of the user of that number. */
 export const userId = (/** @type {number} */ number) => `user-${number}`
 
+/** Any of the first users. */
+export const anyUserOf = (/** @type {number} */ users) => userId(Math.floor(Math.random() * users))
+
 /** Creates items through the admin interface. Waits until all users are considered. */
-export async function create(
-  /** @type {Server} */ server,
-  /** @type {string} */ path,
-  /** @type {unknown[]} */ ...items
-) {
+export async function create(/** @type {Server} */ server, /** @type {string} */ path, ...items) {
   const { body } = await server.ask('POST', `/admin/v1${path}`, { body: items, patience: LONG })
   if (body.created.length === items.length) return body.created
   throw new Error(`POST ${path} has not created all: ${JSON.stringify(body)}`)
@@ -63,8 +62,10 @@ export async function configure(/** @type {Server} */ server) {
   return { metricId: metricIds[one], systemId: system.id, triggerId: system.triggers[one].id, metricIds }
 }
 
-/** Creates all leaderboards. They count the users' events so far. */
-export async function addBoards(/** @type {Server} */ server, /** @type {Scene} */ { metricIds }) {
+/** Starts and configures Laurel, and creates all leaderboards. */
+export async function startWithBoards(/** @type {Server} */ server) {
+  await server.start()
+  const { metricIds } = await configure(server)
   for (const [index, boards] of BOARDS.entries()) {
     if (boards === 0) continue
     const all = { status: 'active', rankBy: 'metric', metricId: metricIds[index], start: '2026-01-01' }
@@ -73,23 +74,17 @@ export async function addBoards(/** @type {Server} */ server, /** @type {Scene} 
   }
 }
 
-/**
- * Moves the test clock to a time in milliseconds. Returns the seconds until all work that is due by then is
- * done.
- */
+/** Moves the test clock. Returns the seconds until all work that is due by then is done. */
 export async function moveClock(/** @type {Server} */ server, /** @type {number} */ to) {
-  const began = performance.now()
   const body = { now: new Date(to).toISOString() }
-  await server.ask('PUT', '/admin/v1/test-clock', { body, patience: LONG })
-  return (performance.now() - began) / 1000
+  const move = () => server.ask('PUT', '/admin/v1/test-clock', { body, patience: LONG })
+  return (await timeOf(move)) / 1000
 }
 
 /**
- * Moves the test clock, and returns the seconds until the response and the steps of one kind of work.
+ * Moves the test clock likewise. Returns the seconds, and the steps of one kind of work.
  *
- * @param {Server} server
- * @param {number} to
- * @param {string} kind
+ * @type {(server: Server, to: number, kind: string) => Promise<{ seconds: number; steps: StepLine[] }>}
  */
 export async function stepsUntil(server, to, kind) {
   let seconds = 0
@@ -102,18 +97,42 @@ export async function stepsUntil(server, to, kind) {
 }
 
 /**
- * Sends an event with an idempotency key.
+ * Sends an event.
  *
  * @param {Server} server
  * @param {string} id of the user
- * @param {{ boards?: number; value?: number; key?: string; tz?: string }} [event] `boards` is the number of
- *   leaderboards of its metric, `tz` the user's zone
+ * @param {{ boards?: number; value?: number; key?: string | null; tz?: string }} [event] `boards` is the number
+ *   of leaderboards of its metric, `key` the idempotency key, `tz` the user's zone
  */
 export const sendEvent = (server, id, { boards = 1, value = 1, key = randomUUID(), tz } = {}) =>
   server.ask('POST', eventPath(boards), {
     body: { user: { id, ...(tz && { tz }) }, value },
-    headers: { 'idempotency-key': key },
+    ...(key !== null && { headers: { 'idempotency-key': key } }),
   })
+
+/** Total, points and score of a user, as read by the API; the score is null without a place. */
+export async function standing(/** @type {Server} */ server, /** @type {string} */ user) {
+  const read = async (/** @type {string} */ what) =>
+    (await server.ask('GET', `/v1/users/${user}/${what}`)).body
+  const [metric, points] = [await read(`metrics/${METRIC}`), await read(`points/${SYSTEM}`)]
+  return [metric.current, points.total, (await read(`leaderboards/${BOARD}`)).value]
+}
+
+/**
+ * Sends many events of a new user at once. Each response must show another total, and none may be missing.
+ * Returns pairs of what was found and what is right, and the responses.
+ */
+export async function sendBurst(/** @type {Server} */ server, /** @type {string} */ user, key) {
+  const right = numbersTo(BURST).map((number) => number + 1)
+  const answers = await Promise.all(right.map(() => sendEvent(server, user, { key })))
+  const sorted = (/** @type {number[]} */ figures) => figures.sort((a, b) => a - b)
+  const found = [
+    [sorted(answers.map(({ body }) => body.total)), right],
+    [sorted(answers.map(({ body }) => body.points?.[SYSTEM]?.total)), right.map((total) => total * AWARD)],
+    [await standing(server, user), [BURST, BURST * AWARD, BURST]],
+  ]
+  return { answers, found }
+}
 
 /**
  * Sends the reference event (one metric, one award, an idempotency key) several times for each user, and

@@ -1,11 +1,13 @@
 /** A server that is measured: starts its processes, ends them, sends requests, and reads its log. */
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { createServer } from 'node:net'
+import { text as textOf } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
-import { Complaint } from '../../scripts/lib/project.mjs'
+import { Complaint, inProject, nodeExecutable } from '../../scripts/lib/project.mjs'
 import { atEnd, demandRunning, sumOf } from './bench.mjs'
 
 /** Timeouts in milliseconds: to become ready, to end by itself, to be killed, to find a log line. */
@@ -15,34 +17,26 @@ const KILL = 1000
 const LOG = 5000
 /** The default timeout of a response, in milliseconds. */
 const PATIENCE = 30_000
+const TETHER = inProject('scripts', 'lib', 'tether.mjs')
+const PIPES = /** @type {('ignore' | 'pipe' | 'ipc')[]} */ (['ignore', 'pipe', 'pipe', 'ipc'])
 /** How much output is stored for a failure, in characters. */
 const KEPT = 8000
 /** Ticks of the clock in a second, for `/proc`. Linux always reports 100. */
 const TICKS = 100
 
 /** @typedef {import('node:child_process').ChildProcess} ChildProcess */
+/** @typedef {{ status: number; body: any; requestId: string }} Answer */
+/** @typedef {{ roundTrips: number; rowsRead: number; rowsWritten: number }} D1Cost */
 
 /**
- * The cost of an operation in D1. @typedef {{ roundTrips: number; rowsRead: number; rowsWritten: number }}
- * D1Cost
- */
-
-/**
- * A line of the Worker's log for a request. The figures of leaderboards' objects are absent if none was
- * called.
+ * The Worker's log: a line for a request, and one for a step of due work, such as `ticks` of time triggers. The
+ * figures of leaderboards' objects are absent if none was called.
  *
  * @typedef {{ requestId: string; d1: D1Cost; objectWaves?: number; objectRows?: number; queued?: number }}
  *   LogLine
- */
-
-/**
- * A line of the Worker's log for a step of due work, such as `ticks` of time triggers.
- *
  * @typedef {{ work: string; milliseconds: number; users: number; awards: number; messages?: number; d1:
  *   D1Cost; objectRows: number }} StepLine
  */
-
-/** A response to a request. @typedef {{ status: number; body: any; requestId: string }} Answer */
 
 /** A port that is free. */
 export async function freePort() {
@@ -53,6 +47,10 @@ export async function freePort() {
   await once(probe, 'close')
   return port
 }
+
+/** Starts a script of Node, which ends with this process. */
+export const spawnNode = (/** @type {string[]} */ command, /** @type {string} */ cwd, env = process.env) =>
+  spawn(nodeExecutable(), ['--import', TETHER, ...command], { cwd, env, stdio: PIPES })
 
 /** Processes in a folder that serve on a port. They can be started again on the same state. */
 export class Server {
@@ -69,9 +67,10 @@ export class Server {
   #steps = /** @type {StepLine[] | undefined} */ (undefined)
 
   /**
+   * `launch` starts its processes. `marks` finds them, by a mark that no other server has.
+   *
    * @param {{ name: string; folder: string; port: number; marks: typeof
-   *   import('../../scripts/lib/processes.mjs'); launch: () => ChildProcess[] }} how `marks` finds its
-   *   processes, by a mark that no other server has. `launch` starts them
+   *   import('../../scripts/lib/processes.mjs'); launch: () => ChildProcess[] }} how
    */
   constructor({ name, folder, port, marks, launch }) {
     this.name = name
@@ -166,10 +165,7 @@ export class Server {
       timeout: patience,
       headers: {
         'x-api-key': key,
-        ...(body !== undefined && {
-          'content-type': 'application/json',
-          'content-length': String(Buffer.byteLength(text)),
-        }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
         ...this.headers,
         ...headers,
       },
@@ -179,18 +175,17 @@ export class Server {
     sent.on('error', () => undefined)
     sent.end(text)
     const [response] = await once(sent, 'response')
-    let said = ''
-    for await (const part of response.setEncoding('utf8')) said += part
+    const said = await textOf(response)
     const requestId = response.headers['x-request-id'] ?? ''
     return { status: response.statusCode, body: said === '' ? null : JSON.parse(said), requestId }
   }
 
-  /** Sends a request as JSON; see `send`. Throws unless the response is a success. */
-  async ask(
-    /** @type {string} */ method,
-    /** @type {string} */ path,
-    /** @type {Parameters<Server['send']>[2]} */ what = {},
-  ) {
+  /**
+   * Sends a request as JSON; see `send`. Throws unless the response is a success.
+   *
+   * @type {Server['send']}
+   */
+  async ask(method, path, what = {}) {
     const answer = await this.send(method, path, what)
     if (Math.floor(answer.status / 100) === 2) return answer
     const said = JSON.stringify(answer.body).slice(0, 500)
@@ -236,9 +231,8 @@ export class Server {
   }
 }
 
-/** @returns {LogLine | StepLine | null} null if the line is not of a request or a step */
+/** The line of a request or a step; null for other lines. */
 function parseLine(/** @type {string} */ line) {
-  if (!line.startsWith('{')) return null
   try {
     const parsed = JSON.parse(line)
     const isKnown = typeof parsed.requestId === 'string' || typeof parsed.work === 'string'

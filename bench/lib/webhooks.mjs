@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sumOf } from './bench.mjs'
-import { create, eventPath } from './scene.mjs'
+import { numbersTo, sumOf } from './bench.mjs'
+import { create, sendEvent } from './scene.mjs'
 
 const USERS = 50
 /** The webhooks, and the messages to each of them for a user's first event. */
@@ -14,20 +14,14 @@ const MESSAGES = 2
 const OPERATIONS_A_MESSAGE = 3
 /** The most time for deliveries, in milliseconds. */
 const PATIENCE = 60_000
-/**
- * The time after which all consequences of an event are done and logged, in milliseconds. The queue holds a
- * message for a second.
- */
+/** After so many milliseconds all consequences are logged: the queue holds a message for a second. */
 const SETTLING = 3_000
 
 /** @typedef {import('./server.mjs').Server} Server */
 
-/**
- * The first events of new users, their next ones within 15 minutes, and those after that: without a webhook
- * and with two. The events have no leaderboard.
- */
+/** The costs of first events, next ones within 15 minutes, and later ones, with no webhook and with two. */
 export async function measureWebhooks(/** @type {Server} */ server) {
-  const without = await measure(server, 'untold', 0)
+  const without = await measure(server, 'untold')
   const receiver = createServer((request, response) => {
     request.resume().on('end', () => response.writeHead(204).end())
   })
@@ -46,31 +40,24 @@ export async function measureWebhooks(/** @type {Server} */ server) {
   }
 }
 
-async function measure(
-  /** @type {Server} */ server,
-  /** @type {string} */ name,
-  /** @type {number} */ webhooks,
-) {
+/** An event without a leaderboard and an idempotency key. */
+const EVENT = { boards: 0, key: null }
+
+/** The three kinds of events of new users whose ids begin with `name`. */
+async function measure(/** @type {Server} */ server, /** @type {string} */ name, webhooks = 0) {
   // This event makes the Worker read the configuration, so that it does not count.
-  await server.ask('POST', eventPath(0), { body: { user: { id: `${name}-before` }, value: 1 } })
+  await sendEvent(server, `${name}-before`, EVENT)
   await sleep(SETTLING)
   const first = await costs(server, name, USERS * MESSAGES * webhooks)
-  const next = await costs(server, name, 0)
-  return { first, next, later: await costs(server, name, 0) }
+  const next = await costs(server, name)
+  return { first, next, later: await costs(server, name) }
 }
 
 /** The cost of an event of each user: `withEvent` are the rows of D1 that are written with it. */
-async function costs(
-  /** @type {Server} */ server,
-  /** @type {string} */ name,
-  /** @type {number} */ deliveries,
-) {
+async function costs(/** @type {Server} */ server, /** @type {string} */ name, deliveries = 0) {
   const { lines, steps } = await server.logged(async (found) => {
     const answers = []
-    for (let user = 0; user < USERS; user += 1)
-      answers.push(
-        await server.ask('POST', eventPath(0), { body: { user: { id: `${name}-${user}` }, value: 1 } }),
-      )
+    for (const user of numbersTo(USERS)) answers.push(await sendEvent(server, `${name}-${user}`, EVENT))
     const arrived = () => sumOf(found, ({ work, messages = 0 }) => (work === 'delivery' ? messages : 0))
     for (const deadline = performance.now() + PATIENCE; arrived() < deliveries; await sleep(20))
       if (performance.now() > deadline) throw new Error(`only ${arrived()} deliveries have arrived`)

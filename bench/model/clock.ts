@@ -1,6 +1,9 @@
 /** How often the runtime must have nothing to do before the clock goes on. */
 const TURNS = 3
 
+const setScheduler = (value: Pick<Scheduler, 'wait'>) =>
+  Object.defineProperty(globalThis, 'scheduler', { value, configurable: true, writable: true })
+
 /** A promise that waits for a moment, and its place among those of the same moment. */
 type Waiting = { moment: number; resolve: () => void }
 
@@ -43,10 +46,7 @@ export class ModelClock {
     }
   }
 
-  /**
-   * Runs work by this clock: `Date.now` and `scheduler.wait` are the model's until it ends. Work of others in
-   * this process sees the same clock meanwhile.
-   */
+  /** Runs work by this clock. `Date.now` and `scheduler.wait` are the model's for all of this process. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     const realNow = Date.now
     const realScheduler = scheduler
@@ -54,7 +54,7 @@ export class ModelClock {
     const turn = () => new Promise((resolve) => setTimeout(resolve, 0))
     const wait = (ms: number) => this.until(this.#now + ms)
     Date.now = () => this.#now
-    Object.defineProperty(globalThis, 'scheduler', { value: { wait }, configurable: true, writable: true })
+    setScheduler({ wait })
     let isDone = false
     const done = work().finally(() => {
       isDone = true
@@ -73,11 +73,7 @@ export class ModelClock {
       return await done
     } finally {
       Date.now = realNow
-      Object.defineProperty(globalThis, 'scheduler', {
-        value: realScheduler,
-        configurable: true,
-        writable: true,
-      })
+      setScheduler(realScheduler)
     }
   }
 

@@ -1,6 +1,4 @@
-/**
- * Streaks of users who do something every day by their own clock, over the weeks in which that clock changes.
- */
+/** Streaks of users who do something every day by their own clock, over weeks in which it changes. */
 import { numbersTo } from '../lib/bench.mjs'
 import { moveClock, sendEvent } from '../lib/scene.mjs'
 
@@ -13,14 +11,12 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
+const atAnyTime = (/** @type {number} */ day) => 18 * 60 + ((day * 97) % 241)
+
 /** The users: a description, the zone, and the minute of the local day by the number of the day. */
 const PEOPLE = /** @type {const} */ ([
   ['New York, every evening at 19:30', 'America/New_York', () => 19 * 60 + 30],
-  [
-    'New York, every evening between 18:00 and 22:00',
-    'America/New_York',
-    (/** @type {number} */ day) => 18 * 60 + ((day * 97) % 241),
-  ],
+  ['New York, every evening between 18:00 and 22:00', 'America/New_York', atAnyTime],
   ['Berlin, every night at 01:30', 'Europe/Berlin', () => 90],
   ['London, every day at noon', 'Europe/London', () => 12 * 60],
 ])

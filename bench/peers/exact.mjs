@@ -1,27 +1,19 @@
-/**
- * Checks that totals are exact: with parallel events, with parallel events of the same idempotency key, with
- * negative values, and with fractions.
- */
+/** Checks totals: of parallel events, repeated ones, and with negative values and fractions. */
 import { randomUUID } from 'node:crypto'
 import { numbersTo } from '../lib/bench.mjs'
-import { AWARD, BOARD, METRIC, SYSTEM, sendEvent } from '../lib/scene.mjs'
+import { AWARD, BURST, sendBurst, sendEvent, standing } from '../lib/scene.mjs'
 
-/** Parallel events of one user, parallel copies of one event, and repetitions. */
-const EVENTS = 200
+/** Parallel copies of one event, and repetitions. */
 const COPIES = 50
 const TIMES = 3
 
 /** @typedef {import('../lib/server.mjs').Server} Server */
 
-/**
- * What a check found: each value of a side, and beside it the right value.
- *
- * @typedef {[found: unknown, wanted: unknown][]} Found
- */
+/** The values of a side, and beside each the right one. @typedef {[found: unknown, wanted: unknown][]} Found */
 
 /** The checks, by their names in the table. */
 const CHECKS = /** @type {Record<string, (side: Server) => Promise<Found>>} */ ({
-  [`${EVENTS * TIMES} parallel events of ${TIMES} users`]: checkParallel,
+  [`${BURST * TIMES} parallel events of ${TIMES} users`]: checkParallel,
   [`${COPIES * TIMES} parallel events with ${TIMES} idempotency keys`]: checkCopies,
   'events with negative values': checkNegative,
   '0.1 ten times, 999.95 a hundred times': checkFractions,
@@ -40,24 +32,10 @@ export async function checkExact(/** @type {Server} */ side) {
   return found
 }
 
-/** Total, points and score of a user, as read by the API; the score is null without a place. */
-async function standing(/** @type {Server} */ side, /** @type {string} */ user) {
-  const read = async (/** @type {string} */ what) => (await side.ask('GET', `/v1/users/${user}/${what}`)).body
-  const [metric, points] = [await read(`metrics/${METRIC}`), await read(`points/${SYSTEM}`)]
-  return [metric.current, points.total, (await read(`leaderboards/${BOARD}`)).value]
-}
-
-/** Many events of one user at once. Each response must show another total, and none may be missing. */
+/** Many events of one user at once. */
 async function checkParallel(/** @type {Server} */ side) {
   const found = /** @type {Found} */ ([])
-  const right = numbersTo(EVENTS).map((number) => number + 1)
-  for (const user of numbersTo(TIMES).map((time) => `parallel-${time}`)) {
-    const answers = await Promise.all(right.map(() => sendEvent(side, user)))
-    const totals = answers.map(({ body }) => body.total).sort((a, b) => a - b)
-    const points = answers.map(({ body }) => body.points?.[SYSTEM]?.total).sort((a, b) => a - b)
-    found.push([totals, right], [points, right.map((total) => total * AWARD)])
-    found.push([await standing(side, user), [EVENTS, EVENTS * AWARD, EVENTS]])
-  }
+  for (const time of numbersTo(TIMES)) found.push(...(await sendBurst(side, `parallel-${time}`)).found)
   return found
 }
 

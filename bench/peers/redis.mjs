@@ -2,9 +2,9 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { Complaint, inProject, nodeExecutable } from '../../scripts/lib/project.mjs'
+import { Complaint, inProject } from '../../scripts/lib/project.mjs'
 import { folder } from '../lib/bench.mjs'
-import { freePort, Server } from '../lib/server.mjs'
+import { freePort, Server, spawnNode } from '../lib/server.mjs'
 
 /** The version of the installed Redis. */
 export function redisVersion() {
@@ -17,10 +17,7 @@ export function redisVersion() {
   return /v=(\S+)/.exec(stdout)?.[1] ?? 'unknown'
 }
 
-/**
- * One peer, not started yet. With `everysec`, which is its default, Redis syncs its writes to the disk each
- * second; with `always` at every write.
- */
+/** One peer, not started yet. Redis syncs its writes each second (`everysec`, its default) or always. */
 export async function redisPeer(/** @type {'everysec' | 'always'} */ sync, /** @type {string} */ key) {
   const at = join(folder, `redis-${sync}`)
   mkdirSync(at)
@@ -37,12 +34,10 @@ export async function redisPeer(/** @type {'everysec' | 'always'} */ sync, /** @
   const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])
   const variables = { PORT: String(port), REDIS_PORT: String(redisPort), API_KEY: key, TEST_CLOCK: 'on' }
   const env = marks.marked({ ...process.env, ...variables, NODE_ENV: 'production' })
-  const stdio = /** @type {('ignore' | 'pipe' | 'ipc')[]} */ (['ignore', 'pipe', 'pipe', 'ipc'])
-  const tether = inProject('scripts', 'lib', 'tether.mjs')
   const script = inProject('bench', 'peers', 'redis', 'server.mjs')
   const launch = () => [
     spawn('redis-server', options, { cwd: at, stdio: ['ignore', 'pipe', 'pipe'], env }),
-    spawn(nodeExecutable(), ['--import', tether, script], { cwd: at, stdio, env }),
+    spawnNode([script], at, env),
   ]
   const server = new Server({ name: `Redis, ${sync}`, folder: at, port, marks, launch })
   server.key = key

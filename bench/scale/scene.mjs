@@ -35,9 +35,7 @@ export const livingOf = (/** @type {number} */ users) => Math.ceil(users / ONE_O
 export const withPlan = (/** @type {number} */ users) => Math.floor((users + ONE_OF - 2) / ONE_OF)
 
 /**
- * Opens a scene whose Worker runs.
- *
- * `day` is the present day in days since 1970-01-01, and `now` the present moment in milliseconds. `seconds`
+ * Opens a scene whose Worker runs. `day` is the present day in days since 1970-01-01, and `now` the present moment in milliseconds. `seconds`
  * are the times for filling the database and the leaderboard. `close` stops the Worker, deletes its folder
  * and returns its sizes in bytes.
  *
@@ -103,10 +101,7 @@ async function spread(/** @type {Server} */ server) {
   }
 }
 
-/**
- * The bytes of all databases, of the largest one, of each of their tables, and of the leaderboards' objects.
- * No Worker may run.
- */
+/** Bytes of all databases, the largest, each table, and the boards' objects. No Worker may run. */
 async function sizesOf(/** @type {Server} */ { folder }) {
   // Imported here, because an old Node has no `node:sqlite`. The bench then prints its own error.
   const { DatabaseSync } = await import('node:sqlite')

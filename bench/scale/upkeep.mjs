@@ -4,7 +4,7 @@
  * to the moment before, and then, measured, to the moment.
  */
 import { sendBatches } from '../lib/batch.mjs'
-import { median, numbersTo, sumOf, tellMore } from '../lib/bench.mjs'
+import { median, numbersTo, sumOf, tellMore, timeOf } from '../lib/bench.mjs'
 import { create, METRIC, moveClock, SYSTEM, stepsUntil, userId } from '../lib/scene.mjs'
 import { DAY, EVENTS, HOUR, livingOf, PLAN, withPlan } from './scene.mjs'
 
@@ -15,11 +15,12 @@ const MOST_CHANGED = 100_000
 const READS = 20
 
 /** @typedef {import('../lib/server.mjs').Server} Server */
+/** @typedef {import('./scene.mjs').Scene} Scene */
 
-export async function measureUpkeep(/** @type {import('./scene.mjs').Scene} */ scene) {
+export async function measureUpkeep(/** @type {Scene} */ scene) {
   const { server, day, users } = scene
-  const summary = await timeOf(server, `/v1/points/${SYSTEM}/summary`)
-  const streaks = await timeOf(server, '/v1/streaks/rankings?type=longest')
+  const summary = await readTimeOf(server, `/v1/points/${SYSTEM}/summary`)
+  const streaks = await readTimeOf(server, '/v1/streaks/rankings?type=longest')
   // The first pass of the analytics visits all users.
   await moveClock(server, scene.now + 1000)
   const sweep = await moveClock(server, day * DAY + 11 * HOUR)
@@ -40,10 +41,7 @@ export async function measureUpkeep(/** @type {import('./scene.mjs').Scene} */ s
 }
 
 /** A pass of the analytics over a day with five events of each of many users, and reading 400 days. */
-async function measureAnalytics(
-  /** @type {import('./scene.mjs').Scene} */ { server, users },
-  /** @type {number} */ now,
-) {
+async function measureAnalytics(/** @type {Scene} */ { server, users }, /** @type {number} */ now) {
   const changed = Math.min(users, MOST_CHANGED)
   await sendBatches(server, EVENTS * changed, (number) => ({ user: { id: userId(number % changed) } }))
   const pass = await measureSteps(server, now + HOUR, 'analytics', changed)
@@ -52,18 +50,15 @@ async function measureAnalytics(
   for (const of of ['analytics/overview', `metrics/${METRIC}/analytics`, `points/${SYSTEM}/analytics`]) {
     const times = []
     for (const _ of numbersTo(READS))
-      times.push(await timeOf(server, `/admin/v1/${of}?from=${date(399)}&to=${date(0)}`))
+      times.push(await readTimeOf(server, `/admin/v1/${of}?from=${date(399)}&to=${date(0)}`))
     reads.push(median(times))
   }
   return { ...pass, reads }
 }
 
 /** Milliseconds of a read of all users. */
-async function timeOf(/** @type {Server} */ server, /** @type {string} */ path) {
-  const began = performance.now()
-  await server.ask('GET', path, { patience: PATIENCE })
-  return performance.now() - began
-}
+const readTimeOf = (/** @type {Server} */ server, /** @type {string} */ path) =>
+  timeOf(() => server.ask('GET', path, { patience: PATIENCE }))
 
 /**
  * Moves the clock to a moment, and sums the steps of one kind. They must change so many users.

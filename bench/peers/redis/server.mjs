@@ -150,11 +150,6 @@ app.get(`/v1/users/:id/points/${SYSTEM}`, async (request) => {
   return { key: SYSTEM, total: Number(points ?? 0) }
 })
 
-app.get('/v1/users/:id/streak', async (request) => {
-  const [streak, last] = await read(request, 'streak', 'last')
-  return { length: Number(last ?? -2) < dayOf(request) - 1 ? 0 : Number(streak), frequency: 'daily' }
-})
-
 app.get(`/v1/users/:id/leaderboards/${BOARD}`, async (request) => {
   const { id: member } = /** @type {{ id: string }} */ (request.params)
   const [found, score] = await Promise.all([redis.zrevrank(boardKey, member), redis.zscore(boardKey, member)])
