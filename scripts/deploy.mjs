@@ -31,10 +31,7 @@ npm run deploy -- --wait SECONDS  waits this long for /health (120)`
 /** An id of zeros in quotes: the placeholder in wrangler.toml for a resource that does not exist yet. */
 const PLACEHOLDER = /^[^#]*["'][0-]{16,}["']/
 
-/**
- * How many answers of `/health` in a row must be 200, a second apart. The version before may still answer the
- * first ones.
- */
+/** So many answers of `/health`, a second apart, must be 200: the first ones may be the old version's. */
 const HEALTHY_ANSWERS = 3
 const PAUSE = 1000
 /** How long one answer of `/health` may take, in milliseconds. */
@@ -43,10 +40,7 @@ const ANSWER_PATIENCE = 5000
 /** The moment before each deployment, one line each. */
 const LOG = ['.wrangler', 'deployments.log']
 
-/**
- * Asks a database for its time, as `--timestamp` takes it. The clock of this machine may differ from those of
- * Cloudflare.
- */
+/** The time of a database, as `--timestamp` takes it. The clock of this machine may differ. */
 const TIME = "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now') AS now"
 
 /** A hint for a database that does not answer. */
@@ -64,12 +58,7 @@ const PUT_SECRET = ['secret', 'put', 'TOKEN_SECRET']
 
 /** @typedef {import('./serve/config.mjs').Settings} Settings */
 
-/**
- * How to bring the databases back: their names, and the option of `time-travel restore` that names the
- * moment.
- *
- * @typedef {{ names: string[]; option: string }} WayBack
- */
+/** Names, and the option of `time-travel restore`. @typedef {{ names: string[]; option: string }} WayBack */
 
 /** Throws if wrangler.toml still has the placeholder of a resource. */
 function demandResources() {
@@ -83,10 +72,7 @@ function demandResources() {
   )
 }
 
-/**
- * Throws if wrangler.toml lacks a binding that the Worker needs, a consumer for one of its queues, or the
- * cron trigger.
- */
+/** Throws if wrangler.toml lacks a binding, a consumer for one of its queues, or the cron trigger. */
 async function demandBindings(/** @type {Settings} */ settings) {
   const { missingBindings } = await importSource(project, 'src/platform/env.ts')
   const names = [
@@ -203,10 +189,7 @@ async function completeSecrets(/** @type {Settings} */ { hasTokenSecret }) {
 const restoring = (/** @type {WayBack} */ { names, option }) =>
   `${names.map((name) => `  npx wrangler d1 time-travel restore ${name} ${option}\n`).join('')}Then check out the version before, which serves, and tell it of the restore. This applies the migrations of the checkout:\n  npm run restored`
 
-/**
- * Waits until `/health` answers 200 several times in a row. If it does not in time, returns its last answer,
- * else null.
- */
+/** Waits for healthy answers in a row. Returns the last answer if they do not come in time, else null. */
 async function healthProblem(/** @type {string} */ address, /** @type {number} */ seconds) {
   const deadline = performance.now() + seconds * 1000
   for (let inRow = 0; ; await sleep(PAUSE)) {
@@ -217,7 +200,7 @@ async function healthProblem(/** @type {string} */ address, /** @type {number} *
   }
 }
 
-/** @returns {Promise<string | null>} the answer; null if the Worker is healthy */
+/** The answer; null if the Worker is healthy. */
 async function askHealth(/** @type {string} */ address) {
   try {
     const signal = AbortSignal.timeout(ANSWER_PATIENCE)
@@ -236,12 +219,12 @@ const shown = (/** @type {string} */ arg) => (arg.includes(' ') ? `"${arg}"` : a
 
 const title = (/** @type {string} */ text) => process.stdout.write(`\n${text}\n`)
 
-/** Waits until the deployed Worker is healthy. Throws with the way back if it is not. */
-async function demandHealth(
-  /** @type {string} */ address,
-  /** @type {number} */ seconds,
-  /** @type {WayBack} */ wayBack,
-) {
+/**
+ * Waits until the deployed Worker is healthy. Throws with the way back if it is not.
+ *
+ * @type {(address: string, seconds: number, wayBack: WayBack) => Promise<void>}
+ */
+async function demandHealth(address, seconds, wayBack) {
   title(`Asking ${address}/health, for ${seconds} seconds at most…`)
   const problem = await healthProblem(address, seconds)
   if (problem === null) return
@@ -314,7 +297,6 @@ async function deploy() {
   process.stdout.write('\nLaurel is deployed, and healthy.\n')
 }
 
-/** @returns {{ isDry: boolean; url: string | undefined; seconds: number }} */
 function readOptions() {
   try {
     const { values } = parseArgs({

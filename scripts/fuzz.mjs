@@ -11,18 +11,17 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { Complaint, report } from './lib/project.mjs'
-import { runVitest } from './lib/vitest.mjs'
+import { Complaint, runCommand } from './lib/project.mjs'
+import { runVitest, text, wholeNumber } from './lib/vitest.mjs'
 
-const string = /** @type {const} */ ({ type: 'string' })
-const options = { requests: string, seed: string, clients: string, tenants: string }
+const options = { requests: text, seed: text, clients: text, tenants: text }
 
 /** The test's environment variables. */
 function environment() {
   const { values } = parseArgs({ options })
   const { requests = '20000', seed = '1', clients = '8', tenants = 'on' } = values
   for (const [name, value] of Object.entries({ requests, seed, clients }))
-    if (!/^[1-9]\d{0,8}$/.test(value)) throw new Complaint(`--${name} must be a whole number above 0.`)
+    wholeNumber(name, value, 999_999_999)
   if (!['on', 'off'].includes(tenants)) throw new Complaint('--tenants must be on or off.')
   return { FUZZ_REQUESTS: requests, FUZZ_SEED: seed, FUZZ_CLIENTS: clients, FUZZ_TENANTS: tenants }
 }
@@ -43,10 +42,4 @@ async function run() {
   }
 }
 
-run().then(
-  (code) => process.exit(code),
-  (error) => {
-    report(error)
-    process.exit(1)
-  },
-)
+runCommand(async () => process.exit(await run()))

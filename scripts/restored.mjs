@@ -43,7 +43,7 @@ const UNCHANGED = 'Nothing was changed but the migrations. Run this again.'
 /** The section of the manual about restores of several databases. */
 const SEVERAL = 'docs/operations.md#restore-several-databases'
 
-/** @returns {Databases} those of the deployment, by their names in Cloudflare */
+/** Those of the deployment, by their names in Cloudflare. @returns {Databases} */
 function remoteDatabases(/** @type {string[]} */ names) {
   const nameOf = (/** @type {number} */ number) => names[number - 1] ?? ''
   const failureOf = (/** @type {number} */ number) => `${nameOf(number)} could not be asked. ${UNCHANGED}`
@@ -123,9 +123,7 @@ function demandNoneMissing(/** @type {string[]} */ used, /** @type {number} */ c
 /**
  * Throws a Complaint if the databases were not all brought back to one moment.
  *
- * @param {Databases} databases
- * @param {import('./lib/restored.mjs').Restored[]} states
- * @param {string[]} used
+ * @type {(databases: Databases, states: import('./lib/restored.mjs').Restored[], used: string[]) => void}
  */
 function demandOneMoment(databases, states, used) {
   const moments = differingMoments(states, used)

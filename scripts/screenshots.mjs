@@ -25,21 +25,13 @@ const SIZES = {
 }
 const THEMES = /** @type {const} */ (['light', 'dark'])
 /** So that the same dates look the same on every machine. */
-const VIEWER = {
-  locale: 'en-US',
-  timezoneId: 'Europe/Berlin',
-  reducedMotion: /** @type {const} */ ('reduce'),
-}
+const VIEWER = { locale: 'en-US', timezoneId: 'Europe/Berlin', reducedMotion: 'reduce' }
 
-/** The pictures of the documentation: a page and a theme, on a desktop. */
-const IN_DOCS = [
-  ['overview', 'light'],
-  ['user', 'light'],
-  ['user-timeline', 'dark'],
-  ['leaderboard', 'dark'],
-  ['trigger-new', 'light'],
-  ['template', 'light'],
-]
+/** The pictures of the documentation, by their theme, on a desktop. */
+const IN_DOCS = {
+  light: ['overview', 'user', 'trigger-new', 'template'],
+  dark: ['user-timeline', 'leaderboard'],
+}
 
 /** The files of the project that a server needs. */
 const NEEDED = ['package.json', 'wrangler.toml', 'tsconfig.json', 'src', 'migrations', 'scripts', 'console']
@@ -106,17 +98,15 @@ async function run() {
   })
   const { MAIN_PAGES, OTHER_PAGES } = await importSource(project, 'test/helpers/console/pages.ts')
   const pages = [...MAIN_PAGES, ...OTHER_PAGES]
-  const isWanted = (
-    /** @type {string} */ picture,
-    /** @type {string} */ theme,
-    /** @type {string} */ size,
-  ) =>
+  /** @type {(picture: string, theme: string, size: string) => boolean} */
+  const isWanted = (picture, theme, size) =>
     values.docs
-      ? size === 'desktop' && IN_DOCS.some(([name, one]) => name === picture && one === theme)
+      ? size === 'desktop' && IN_DOCS[theme].includes(picture)
       : positionals.length === 0 || positionals.includes(picture)
   const folder = values.docs ? inProject('docs', 'pictures') : FOLDER
   mkdirSync(folder, { recursive: true })
-  const pathOf = (/** @type {string} */ picture, /** @type {string} */ theme, /** @type {string} */ size) =>
+  /** @type {(picture: string, theme: string, size: string) => string} */
+  const pathOf = (picture, theme, size) =>
     join(folder, values.docs ? `${picture}.png` : `${picture}-${theme}-${size}.png`)
   const { url, key, stop } = await serve()
   const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'

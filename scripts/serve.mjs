@@ -42,10 +42,7 @@ npm run serve -- restore FILE LATER
                                  the same, and does the deletions again that LATER lists: the folder with the
                                  data from before the restore, or a later backup`
 
-/**
- * How long, at the end, requests under way may take, workerd after that, and its death, in milliseconds:
- * under five seconds.
- */
+/** Milliseconds, at the end, for requests under way, then workerd, then its death: under five seconds. */
 const ANSWER_PATIENCE = 2500
 const DRAIN_PATIENCE = 1500
 const KILL_PATIENCE = 500
@@ -91,10 +88,7 @@ function stop(/** @type {string} */ reason) {
   interruption.abort(interrupted)
 }
 
-/**
- * Ends workerd, then this process. Requests under way are answered first, or with 503. A second call changes
- * nothing.
- */
+/** Ends workerd, then this process. Requests under way are answered first, or with 503. */
 async function end(/** @type {number} */ code, /** @type {string} */ reason) {
   if (isEnding) return
   isEnding = true
@@ -146,11 +140,7 @@ async function workerVariables() {
  * Starts workerd, which ends with this process however that ends. It has a process group of its own: a
  * terminal sends its signals to a whole group, and workerd would end before requests under way are answered.
  */
-function startWorkerd(
-  /** @type {string} */ address,
-  /** @type {Record<string, string>} */ variables,
-  /** @type {number} */ databases,
-) {
+function startWorkerd(/** @type {string} */ address, /** @type {NodeJS.ProcessEnv} */ variables, databases) {
   const isPrivateAllowed = variables.TEST_CLOCK === 'on' || TARGETS.some((name) => variables[name] !== '')
   const options = { variables: OVERRIDABLE, isPrivateAllowed, databases }
   writeFileSync(CONFIGURATION, configuration(settingsOfBuild(), options), { mode: 0o600 })
@@ -232,10 +222,7 @@ async function deletionsDone() {
   }
 }
 
-/**
- * Calls the `scheduled` handler, now and at each fifth minute of the clock. A failure is a line on standard
- * error, and comes again sooner.
- */
+/** Calls the `scheduled` handler now, at each fifth minute, and sooner after a failure, which it prints. */
 async function keepSchedule(/** @type {string[]} */ crons) {
   for (;;) {
     const succeeded = await Promise.all(crons.map(callScheduled))
@@ -247,10 +234,8 @@ async function keepSchedule(/** @type {string[]} */ crons) {
 /** Returns whether it succeeded. */
 async function callScheduled(/** @type {string} */ cron) {
   try {
-    const { status } = await callWorker(
-      `/scheduled?cron=${encodeURIComponent(cron)}`,
-      AbortSignal.timeout(MINUTE),
-    )
+    const path = `/scheduled?cron=${encodeURIComponent(cron)}`
+    const { status } = await callWorker(path, AbortSignal.timeout(MINUTE))
     if (status === 200) return true
     process.stderr.write(`The scheduled handler answered ${status}.\n`)
   } catch (error) {
@@ -259,9 +244,7 @@ async function callScheduled(/** @type {string} */ cron) {
   return false
 }
 
-/**
- * Asks `/health`. Throws a Complaint if the Worker can't serve. An answer while it starts has `Retry-After`.
- */
+/** Asks `/health`. Throws a Complaint if the Worker can't serve: then there is no `Retry-After`. */
 async function health() {
   const { status, text, retryAfter } = await callWorker('/health')
   if (status === 503 && retryAfter === undefined)

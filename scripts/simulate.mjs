@@ -9,31 +9,21 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Complaint, project, report } from './lib/project.mjs'
-import { runVitest } from './lib/vitest.mjs'
+import { flag, runVitest, text, wholeNumber } from './lib/vitest.mjs'
 
 const USAGE =
   'usage: npm run simulate -- [--seeds COUNT] [--from SEED | --seed SEED] [--small] [--databases COUNT]'
-const string = /** @type {const} */ ({ type: 'string' })
-const flag = /** @type {const} */ ({ type: 'boolean', default: false })
-
-/** A whole number from 1 on, as text. */
-function whole(/** @type {string} */ name, text = '1', most = 1_000_000) {
-  if (!/^[1-9]\d*$/.test(text) || Number(text) > most)
-    throw new Complaint(`--${name} must be a whole number from 1 to ${most}`)
-  return text
-}
-
 /** What the command line asks for, as environment variables of the simulation. */
 function environment() {
-  const options = { seeds: string, from: string, seed: string, small: flag, full: flag, databases: string }
+  const options = { seeds: text, from: text, seed: text, small: flag, full: flag, databases: text }
   const { seeds, from, seed, small, full, databases } = parseArgs({ options }).values
   if (seed !== undefined && (seeds !== undefined || from !== undefined))
     throw new Complaint('Use --seed without --seeds and --from')
   if (small && full) throw new Complaint('Use either --small or --full')
   return {
-    SIMULATE_FROM: whole('from', seed ?? from),
-    SIMULATE_SEEDS: whole('seeds', seeds),
-    SIMULATE_DATABASES: whole('databases', databases, 8),
+    SIMULATE_FROM: wholeNumber('from', seed ?? from),
+    SIMULATE_SEEDS: wholeNumber('seeds', seeds),
+    SIMULATE_DATABASES: wholeNumber('databases', databases, 8),
     SIMULATE_SIZE: small ? 'small' : 'full',
   }
 }

@@ -29,10 +29,7 @@ import { offerSignIn } from './lib/sign-in.mjs'
 import { hasDemoMetric, welcome } from './lib/welcome.mjs'
 import { startDev } from './lib/wrangler.mjs'
 
-/**
- * How long wrangler may take to end by itself, and how long killing the rest may take, in milliseconds:
- * together under five seconds.
- */
+/** How long wrangler may take to end, and killing the rest, in milliseconds: under five seconds together. */
 const GRACE = 3000
 const KILL_PATIENCE = 1000
 
@@ -57,10 +54,7 @@ async function end(/** @type {number} */ code, /** @type {string} */ reason) {
   process.exit(code)
 }
 
-/**
- * Ends with an error. If the process is ending already, the error is a consequence of that and is not
- * reported.
- */
+/** Ends with an error. One that comes while the process ends is a consequence, and is not reported. */
 function fail(/** @type {unknown} */ error) {
   if (!ending.signal.aborted) report(error)
   return end(1, 'an error')
@@ -108,7 +102,7 @@ async function start() {
   child = wrangler
   output.follow(wrangler)
   const ended = unexpectedEnd(wrangler)
-  await Promise.race([ended, listening(wrangler).then(() => greet(port, variables, signIn.code))])
+  await Promise.race([ended, listening(wrangler).then(() => greet(url, variables, signIn.code))])
   await ended
 }
 
@@ -121,10 +115,7 @@ async function prepareDatabases(/** @type {number} */ count) {
   await databases.close()
 }
 
-/**
- * Builds the console if it is stale. Wrangler would do it too, but without a word. The interfaces work
- * without it, so a failure does not stop the start.
- */
+/** Builds the console, which wrangler does without a word. The interfaces work without it. */
 async function prepareConsole() {
   try {
     await builtConsole(project, marked(process.env))
@@ -136,26 +127,15 @@ async function prepareConsole() {
 }
 
 /** Waits until the Worker is ready, and prints the welcome text. */
-async function greet(
-  /** @type {number} */ port,
-  /** @type {Record<string, string>} */ variables,
-  /** @type {string} */ code,
-) {
-  const local = `http://127.0.0.1:${port}`
+async function greet(/** @type {string} */ url, /** @type {NodeJS.ProcessEnv} */ variables, code) {
+  const local = url.replace('localhost', '127.0.0.1')
   keepSchedule(local, ending.signal).catch(fail)
   await waitForHealth(local, ending.signal, output.fetch)
   const adminKey = variables.ADMIN_API_KEY ?? ''
   const hasDemo = isDemoWanted(variables) && (await hasDemoMetric(local, adminKey, output.fetch))
   output.pass()
-  process.stdout.write(
-    welcome({
-      url: `http://localhost:${port}`,
-      adminKey,
-      code,
-      hasDemo,
-      hasTenants: variables.MULTI_TENANCY === 'on',
-    }),
-  )
+  const hasTenants = variables.MULTI_TENANCY === 'on'
+  process.stdout.write(welcome({ url, adminKey, code, hasDemo, hasTenants }))
 }
 
 onEnding('start', (reason) => end(0, reason))

@@ -26,20 +26,12 @@ function chances(/** @type {number} */ seed) {
  * Moves the clock day by day. New users arrive each day; some stay, most become rarer. Takes some minutes.
  *
  * @param {{ url: string; key: string }} server it has the demo, and a test clock
- * @param {number} days how many days are played
- * @throws {Error} if the server refuses a request
  */
 export async function playBusyWeeks({ url, key }, days = 35) {
-  const send = async (
-    /** @type {string} */ method,
-    /** @type {string} */ path,
-    /** @type {unknown} */ body,
-  ) => {
-    const answer = await fetch(url + path, {
-      method,
-      headers: { 'X-API-KEY': key, 'Content-Type': 'application/json' },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
+  /** @type {(method: string, path: string, body?: object) => Promise<any>} */
+  const send = async (method, path, body) => {
+    const headers = { 'X-API-KEY': key, 'Content-Type': 'application/json' }
+    const answer = await fetch(url + path, { method, headers, body: JSON.stringify(body) })
     if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${await answer.text()}`)
     return answer.json()
   }
@@ -63,20 +55,13 @@ export async function playBusyWeeks({ url, key }, days = 35) {
     const isWeekend = [0, 6].includes(new Date(time).getUTCDay())
     const arrivals = day === 0 ? 12 : 2 + Math.floor(chance() * 4) + Math.floor(day / 10)
     for (let n = 0; n < arrivals; n++) {
-      const number = users.length
-      const round = Math.floor(number / NAMES.length)
-      const name = NAMES[number % NAMES.length] ?? ''
+      const round = Math.floor(users.length / NAMES.length)
+      const first = NAMES[users.length % NAMES.length] ?? ''
       const tz = pick(ZONES)
       const attributes = { 'demo-plan': pick(PLANS) }
-      const id = `learner-${String(number + 1).padStart(3, '0')}`
-      users.push({
-        id,
-        name: round === 0 ? name : `${name} ${round + 1}`,
-        tz,
-        attributes,
-        day,
-        zeal: chance(),
-      })
+      const id = `learner-${String(users.length + 1).padStart(3, '0')}`
+      const name = round === 0 ? first : `${first} ${round + 1}`
+      users.push({ id, name, tz, attributes, day, zeal: chance() })
     }
     const active = users.filter(({ day: first, zeal }) => {
       const age = day - first

@@ -64,10 +64,8 @@ export async function builtConsole(folder, environment = process.env) {
   const draft = join(builds, `draft-${process.pid}`)
   const args = [toolScript('vite', 'bin', 'vite.js'), 'build', '--outDir', draft, '--emptyOutDir']
   try {
-    await promisify(execFile)(nodeExecutable(), args, {
-      cwd: join(folder, 'console'),
-      env: environment,
-    })
+    const cwd = join(folder, 'console')
+    await promisify(execFile)(nodeExecutable(), args, { cwd, env: environment })
   } catch (error) {
     rmSync(draft, { recursive: true, force: true })
     const { stdout = '', stderr = '' } = Object(error)
@@ -111,10 +109,7 @@ const NOT_BUILT = `<!doctype html>
 </html>
 `
 
-/**
- * Puts a page that says so among the assets of a project if there is no console yet. A console that was built
- * before stays.
- */
+/** Puts a page that says so among the assets, unless there is a console that was built before. */
 export function placeNotice(/** @type {string} */ folder, /** @type {string} */ assets) {
   const page = join(assets, 'console', 'page')
   if (existsSync(page)) return
@@ -147,11 +142,7 @@ export async function placeConsole(/** @type {string} */ folder, /** @type {stri
  * Writes a file by a rename, so that a reader gets the old file or the new one, never a part of it. Does not
  * touch a file that is up to date, so that a running server does not restart.
  */
-export function place(
-  /** @type {Buffer} */ content,
-  /** @type {string} */ path,
-  /** @type {string} */ folder,
-) {
+export function place(/** @type {Buffer} */ content, /** @type {string} */ path, folder) {
   if (existsSync(path) && readFileSync(path).equals(content)) return
   const draft = join(folder, '.wrangler', `console-${process.pid}`)
   writeFileSync(draft, content)

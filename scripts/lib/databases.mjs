@@ -44,10 +44,7 @@ function emptying(/** @type {readonly string[]} */ names) {
 const leftIn = (/** @type {readonly string[]} */ names) =>
   `Rows of users who have left ${listed(names)} are still being deleted there.`
 
-/**
- * For `npm start` and `npm run serve`: throws a Complaint if a database that is in use would be left out with
- * so many databases. It says what to do.
- */
+/** For `npm start` and `npm run serve`: throws a Complaint if a database that is in use would be left out. */
 export function demandBound(/** @type {InUse} */ { used, left }, /** @type {number} */ count) {
   const [holders, rests] = [missingOf(used, count), missingOf(left, count)]
   const missing = holders.length > 0 ? holders : rests
@@ -67,10 +64,7 @@ ${emptying(holders)} Then start with fewer.`,
   )
 }
 
-/**
- * For `npm run deploy`: throws a Complaint if wrangler.toml, which binds so many databases, lacks one that is
- * in use.
- */
+/** For `npm run deploy`: throws a Complaint if a database that is in use is not among those bound. */
 export function demandDeployable(/** @type {InUse} */ { used, left }, /** @type {number} */ count) {
   const [holders, rests] = [missingOf(used, count), missingOf(left, count)]
   if (holders.length > 0) {

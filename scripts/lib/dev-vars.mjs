@@ -7,16 +7,10 @@ import { importSource } from './sources.mjs'
 /** The variables of the Worker. The environment sets them, over `.dev.vars`. */
 export const OVERRIDABLE = [
   ...['ADMIN_API_KEY', 'TOKEN_SECRET', 'TOKEN_SECRET_PREVIOUS', 'ADMIN_HOST', 'MULTI_TENANCY', 'TEST_CLOCK'],
-  ...[
-    'RATE_LIMITS',
-    'BODY_TIMEOUT',
-    'WEBHOOK_TIMEOUT',
-    'WEBHOOK_ALLOW',
-    'DELIVERY_LOG_DAYS',
-    'BATCH_LOG_DAYS',
-  ],
-  ...['DEMO', 'PUBLIC_URL', 'EMAIL_FROM', 'RESEND_API_KEY', 'RESEND_URL', 'EXPO_ACCESS_TOKEN', 'EXPO_URL'],
-  ...['APNS_KEY', 'APNS_KEY_ID', 'APNS_TEAM_ID', 'APNS_TOPIC', 'APNS_URL', 'FCM_SERVICE_ACCOUNT', 'FCM_URL'],
+  ...['RATE_LIMITS', 'BODY_TIMEOUT', 'WEBHOOK_TIMEOUT', 'WEBHOOK_ALLOW', 'DELIVERY_LOG_DAYS'],
+  ...['BATCH_LOG_DAYS', 'DEMO', 'PUBLIC_URL', 'EMAIL_FROM', 'RESEND_API_KEY', 'RESEND_URL'],
+  ...['EXPO_ACCESS_TOKEN', 'EXPO_URL', 'APNS_KEY', 'APNS_KEY_ID', 'APNS_TEAM_ID', 'APNS_TOPIC', 'APNS_URL'],
+  ...['FCM_SERVICE_ACCOUNT', 'FCM_URL'],
 ]
 
 /** One entry, in the grammar of dotenv, with which wrangler reads `.dev.vars`. */
@@ -34,9 +28,7 @@ export function parseVariables(/** @type {string} */ text) {
   return found
 }
 
-/**
- * A new admin key, `adm_<public>.<secret>`: 12 alphanumeric characters that identify it, and 256 random bits.
- */
+/** A new admin key, `adm_<public>.<secret>`: 12 alphanumeric characters and 256 random bits. */
 export function newAdminKey() {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
   const name = Array.from({ length: 12 }, () => alphabet[randomInt(alphabet.length)]).join('')
@@ -87,9 +79,7 @@ export function effectiveVariables(fromFile, environment, url) {
   return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== ''))
 }
 
-/**
- * Throws a Complaint with every problem if the Worker would reject the variables, by the Worker's own checks.
- */
+/** Throws a Complaint with every problem that the Worker itself would find in the variables. */
 export async function demandValid(/** @type {Record<string, string>} */ variables) {
   const { variableErrors } = await importSource(project, 'src/platform/env.ts')
   const faults = variableErrors(variables)

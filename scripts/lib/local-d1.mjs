@@ -1,18 +1,14 @@
 /**
- * Opens local databases for another process, which sends what to run: `{ id, binding, sql }`. Answers
- * `{ id, results }` or `{ id, error }`. Ends after `close`. Needs the Node of wrangler. Its arguments are the
+ * Opens local databases for another process, which sends what to run, one after another: `{ binding, sql }`.
+ * Answers `{ results }` or `{ error }`. Ends after `close`. Needs the Node of wrangler. Its arguments are the
  * configuration, with nothing but databases, and the folder of the state.
  */
 import { getPlatformProxy, unstable_splitSqlQuery as splitSqlQuery } from 'wrangler'
 
 const [configPath = '', path = ''] = process.argv.slice(2)
 
-const { env, dispose } = await getPlatformProxy({
-  configPath,
-  persist: { path },
-  envFiles: [],
-  remoteBindings: false,
-})
+const options = { configPath, persist: { path }, envFiles: [], remoteBindings: false }
+const { env, dispose } = await getPlatformProxy(options)
 const end = async () => {
   await dispose()
   process.exit(0)
@@ -20,13 +16,13 @@ const end = async () => {
 process.on('disconnect', end)
 process.on('message', async (message) => {
   if (message === 'close') return end()
-  const { id, binding, sql } = /** @type {{ id: number; binding: string; sql: string }} */ (message)
+  const { binding, sql } = /** @type {{ binding: string; sql: string }} */ (message)
   try {
     const database = /** @type {import('@cloudflare/workers-types').D1Database} */ (env[binding])
     const found = await database.batch(splitSqlQuery(sql).map((one) => database.prepare(one)))
-    process.send?.({ id, results: found.map(({ results }) => results) })
+    process.send?.({ results: found.map(({ results }) => results) })
   } catch (error) {
-    process.send?.({ id, error: error instanceof Error ? error.message : String(error) })
+    process.send?.({ error: error instanceof Error ? error.message : String(error) })
   }
 })
 process.send?.('open')

@@ -18,12 +18,11 @@ export class LocalDatabases {
   #count
   #child
   #said = ''
-  #asked = 0
   #isOpen = false
-  /** @type {Promise<void>} */
   #opened
-  /** @type {Map<number, { resolve: (results: Row[][]) => void; reject: (error: Error) => void }>} */
-  #waiting = new Map()
+  #ended
+  /** The answer to the last question: the process is asked one after another. */
+  #last = /** @type {Promise<unknown>} */ (Promise.resolve())
 
   /** Opens them. The state may be that of fewer or more databases. */
   constructor(/** @type {number} */ count) {
@@ -33,23 +32,20 @@ export class LocalDatabases {
     const date = /^compatibility_date\s*=.*$/m.exec(toml)?.[0] ?? ''
     mkdirSync(inProject('.wrangler'), { recursive: true })
     writeFileSync(config, `name = "databases"\n${date}\n\n${localBlocks(toml, count)}`)
-    this.#child = spawn(
-      nodeExecutable(),
-      [inProject('scripts', 'lib', 'local-d1.mjs'), config, inProject(STATE, 'v3')],
-      {
-        cwd: inProject('.wrangler'),
-        stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-        env: marked({ ...process.env, ...LOCAL, CI: '1' }),
-      },
-    )
+    const args = [inProject('scripts', 'lib', 'local-d1.mjs'), config, inProject(STATE, 'v3')]
+    this.#child = spawn(nodeExecutable(), args, {
+      cwd: inProject('.wrangler'),
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      env: marked({ ...process.env, ...LOCAL, CI: '1' }),
+    })
     this.#child.stdout?.on('data', (part) => (this.#said += part))
     this.#child.stderr?.on('data', (part) => (this.#said += part))
-    this.#child.on('message', (message) => this.#hear(message))
-    this.#opened = Promise.race([once(this.#child, 'message'), this.#ended()]).then(() => {
+    this.#ended = this.#end()
+    this.#opened = Promise.race([once(this.#child, 'message'), this.#ended]).then(() => {
       this.#isOpen = true
     })
-    // Each question reports it.
-    this.#opened.catch(() => undefined)
+    // Each question reports them.
+    for (const promise of [this.#ended, this.#opened]) promise.catch(() => undefined)
   }
 
   /** The process that has them open. */
@@ -63,22 +59,10 @@ export class LocalDatabases {
   }
 
   /** Rejects when the process ends, with its output. */
-  async #ended() {
+  async #end() {
     await once(this.#child, 'close')
-    const error = new Complaint(
-      `${stripVTControlCharacters(this.#said).trim()}\n\nThe local databases could not be opened.`,
-    )
-    for (const { reject } of this.#waiting.values()) reject(error)
-    throw error
-  }
-
-  #hear(/** @type {any} */ message) {
-    if (message === 'open') return
-    const { id, results, error } = message
-    const waiting = this.#waiting.get(id)
-    this.#waiting.delete(id)
-    if (error === undefined) waiting?.resolve(results)
-    else waiting?.reject(new Error(error))
+    const said = stripVTControlCharacters(this.#said).trim()
+    throw new Complaint(`${said}\n\nThe local databases could not be opened.`)
   }
 
   /**
@@ -89,12 +73,19 @@ export class LocalDatabases {
    * @returns {Promise<Row[][]>} the rows of each statement
    */
   async run(number, sql) {
+    const answer = this.#last.then(() => this.#ask({ binding: bindingOf(number), sql }))
+    this.#last = answer.catch(() => undefined)
+    return answer
+  }
+
+  async #ask(/** @type {{ binding: string; sql: string }} */ question) {
     await this.#opened
     if (!this.#child.connected) throw new Complaint('The local databases are closed.')
-    const id = ++this.#asked
-    const answer = new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }))
-    this.#child.send({ id, binding: bindingOf(number), sql })
-    return /** @type {Promise<Row[][]>} */ (answer)
+    const answered = once(this.#child, 'message')
+    this.#child.send(question)
+    const [{ results, error }] = await Promise.race([answered, this.#ended])
+    if (error !== undefined) throw new Error(error)
+    return results
   }
 
   /** The databases that are in use. */
@@ -110,25 +101,21 @@ export class LocalDatabases {
     demandBound(await this.inUse(), this.#count)
   }
 
-  /** Applies what each database lacks, each migration in a transaction. Throws a Complaint with one that failed. */
+  /** Applies what each database lacks, a migration at a time. Throws a Complaint with one that failed. */
   async migrate() {
     const migrations = readMigrations()
     await Promise.all(this.numbers.map((number) => this.#migrateOne(number, migrations)))
   }
 
-  async #migrateOne(
-    /** @type {number} */ number,
-    /** @type {readonly { name: string; sql: string }[]} */ migrations,
-  ) {
+  /** @type {(number: number, migrations: ReturnType<typeof readMigrations>) => Promise<void>} */
+  async #migrateOne(number, migrations) {
     const [, rows = []] = await this.run(number, APPLIED_QUESTION)
     const applied = new Set(rows.map(({ name }) => name))
     for (const { name, sql } of migrations) {
       if (applied.has(name)) continue
       try {
-        await this.run(
-          number,
-          `${sql.trim().replace(/;?$/, ';')}\nINSERT INTO d1_migrations (name) VALUES ('${name.replaceAll("'", "''")}')`,
-        )
+        const row = `INSERT INTO d1_migrations (name) VALUES ('${name.replaceAll("'", "''")}')`
+        await this.run(number, `${sql.trim().replace(/;?$/, ';')}\n${row}`)
       } catch (error) {
         const { message } = Object(error)
         throw new Complaint(`The migrations failed: ${name} in ${bindingOf(number)}: ${message}`)

@@ -1,6 +1,4 @@
-/**
- * The port to listen on.
- */
+/** The port to listen on. */
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'

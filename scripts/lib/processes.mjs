@@ -46,17 +46,13 @@ function environmentOf(/** @type {string} */ id) {
 export async function endMarked(/** @type {number} */ patience) {
   const deadline = performance.now() + patience
   for (let left = markedProcesses(); left.length > 0; left = markedProcesses()) {
-    for (const id of left) kill(id)
+    for (const id of left)
+      try {
+        process.kill(id, 'SIGKILL')
+      } catch {
+        // It has already ended.
+      }
     if (performance.now() > deadline) return
     await sleep(50)
-  }
-}
-
-/** Kills a process that may have ended already. */
-function kill(/** @type {number} */ id) {
-  try {
-    process.kill(id, 'SIGKILL')
-  } catch {
-    // It has already ended.
   }
 }

@@ -12,10 +12,7 @@ export const inProject = (/** @type {string[]} */ ...parts) => join(project, ...
 /** The oldest Node that wrangler runs on. */
 const OLDEST_NODE = 22
 
-/**
- * The paths of the project's own Node: optional dependencies in package.json, by platform. npm installs the
- * matching one.
- */
+/** Where npm puts the project's own Node: optional dependencies in package.json, by platform. */
 const ownNodes = () => {
   const isWindows = process.platform === 'win32'
   const platform = `${isWindows ? 'win' : process.platform}-${process.arch}`

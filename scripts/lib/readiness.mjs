@@ -10,9 +10,7 @@ const MINUTE = 60_000
 /**
  * Waits until `GET /health` responds with 200. Throws a Complaint if it does not in time.
  *
- * @param {string} url
- * @param {AbortSignal} signal
- * @param {typeof fetch} send
+ * @type {(url: string, signal: AbortSignal, send: typeof fetch) => Promise<void>}
  */
 export async function waitForHealth(url, signal, send) {
   const deadline = performance.now() + PATIENCE
@@ -25,9 +23,8 @@ export async function waitForHealth(url, signal, send) {
       )
     }
     try {
-      const answer = await send(`${url}/health`, {
-        signal: AbortSignal.any([signal, AbortSignal.timeout(5000)]),
-      })
+      const either = AbortSignal.any([signal, AbortSignal.timeout(5000)])
+      const answer = await send(`${url}/health`, { signal: either })
       if (answer.status === 200) return
       last = `${answer.status} ${(await answer.text()).slice(0, 300)}`
     } catch (error) {

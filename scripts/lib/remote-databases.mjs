@@ -6,14 +6,8 @@ import { Complaint, inProject } from './project.mjs'
 import { outputOfWrangler, runWrangler } from './wrangler.mjs'
 
 /** The arguments of wrangler that run something in a database. */
-const executionIn = (/** @type {string} */ name, /** @type {string[]} */ ...what) => [
-  'd1',
-  'execute',
-  name,
-  '--remote',
-  '--yes',
-  ...what,
-]
+const executionIn = (/** @type {string} */ name, /** @type {string[]} */ ...what) =>
+  ['d1', 'execute', name, '--remote', '--yes'].concat(what)
 
 /** The arguments of wrangler that run SQL in a database. */
 export const executionOf = (/** @type {string} */ name, /** @type {string} */ sql) =>
@@ -26,9 +20,7 @@ export const questionOf = (/** @type {string} */ name, /** @type {string} */ sql
 /**
  * Asks a database. Returns the rows of the last statement. `failure` is the message if it fails.
  *
- * @param {string} name
- * @param {string} sql
- * @param {string} failure
+ * @type {(name: string, sql: string, failure: string) => Promise<Record<string, unknown>[]>}
  */
 export async function askDatabase(name, sql, failure) {
   const output = await outputOfWrangler(questionOf(name, sql), failure)

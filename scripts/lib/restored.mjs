@@ -33,10 +33,7 @@ WHERE config_version > 0`,
   ...(undelete ? ['UPDATE restores SET redone = epoch'] : []),
 ]
 
-/**
- * The statements of each other database. Work that is due, and the list of deletions, are matters of the
- * first one.
- */
+/** The statements of each other database. Due work and the list of deletions are in the first one. */
 export const restoredStatementsOfOthers = (/** @type {number} */ epoch) => [
   `UPDATE restores SET epoch = ${epoch}, redone = ${epoch}, progress = NULL WHERE id = 1`,
   // Each copy of a configuration is compared with the original before it is used.
@@ -56,9 +53,7 @@ coalesce((SELECT max(config_version) FROM tenants), 0) AS version,
 (SELECT moment FROM restores WHERE id = 1) AS moment, EXISTS (SELECT 1 FROM users) AS hasUsers
 FROM restores r WHERE r.id = 1`
 
-/**
- * The epoch for all databases, and the version of each configuration in all of them. None was used before.
- */
+/** The epoch of all databases, and the version of all configurations in them. None was used before. */
 export const nextEpoch = (/** @type {readonly State[]} */ states, /** @type {number} */ now) =>
   Math.max(now, ...states.map(({ epoch, version }) => Math.max(epoch, version) + 1))
 

@@ -31,9 +31,7 @@ export async function importSource(/** @type {string} */ folder, /** @type {stri
 /**
  * Writes a module of a project's sources, bundled with all that it imports, to a file.
  *
- * @param {string} folder
- * @param {string} path
- * @param {string} bundle
+ * @type {(folder: string, path: string, bundle: string) => Promise<void>}
  */
 export async function bundleSource(folder, path, bundle) {
   toolScript('esbuild', 'lib', 'main.js')

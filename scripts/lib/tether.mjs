@@ -1,7 +1,4 @@
-/**
- * Loaded into wrangler (`node --import`). If the process that started wrangler dies without stopping it,
- * wrangler ends too.
- */
+/** Loaded into wrangler (`node --import`), so that it ends if the process that started it dies. */
 const parent = process.ppid
 
 if (process.channel) {

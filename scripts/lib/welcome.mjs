@@ -2,10 +2,7 @@
 
 const DEMO_METRIC = 'demo-lessons'
 
-/**
- * The last user of the demo's leaderboards. An event of this user does not change the ranks that the
- * examples of the README show.
- */
+/** The last user of the demo's leaderboards: an event does not change the ranks that the README shows. */
 const DEMO_USER = 'demo-alan'
 
 /** Quotes any text as one word of a shell command. */
@@ -56,9 +53,7 @@ ${command}
  * True if the demo's metric exists, or if the request fails. A database that was configured before the demo
  * was loaded does not have it.
  *
- * @param {string} url
- * @param {string} adminKey
- * @param {typeof fetch} send
+ * @type {(url: string, adminKey: string, send: typeof fetch) => Promise<boolean>}
  */
 export async function hasDemoMetric(url, adminKey, send) {
   try {

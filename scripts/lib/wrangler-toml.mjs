@@ -23,11 +23,9 @@ export const wranglerToml = () => readFileSync(inProject('wrangler.toml'), 'utf8
  * @returns {Block[]}
  */
 export const databaseBlocks = (/** @type {string} */ toml) =>
-  [...toml.matchAll(BLOCK)].map((match) => ({
-    binding: BINDING.exec(match[0])?.[1] ?? '',
-    text: match[0],
-    start: match.index,
-  }))
+  [...toml.matchAll(BLOCK)].map(({ 0: text, index: start }) => {
+    return { binding: BINDING.exec(text)?.[1] ?? '', text, start }
+  })
 
 /** A block without the comments at its end, which belong to what follows. */
 function ownLines(/** @type {string} */ text) {
@@ -73,10 +71,7 @@ function demandWithoutGaps(/** @type {readonly string[]} */ bindings) {
     )
 }
 
-/**
- * The name of a further database in Cloudflare: that of the first one, with a number. So deployments in one
- * account have different names.
- */
+/** The name of a further database in Cloudflare, after the first one: each deployment has its own names. */
 export function nextName(/** @type {string} */ toml, /** @type {number} */ number) {
   const first = databaseBlocks(toml).find(isFirst)
   const [, name] = /^\s*database_name\s*=\s*["']([^"']+)["']/m.exec(first?.text ?? '') ?? []

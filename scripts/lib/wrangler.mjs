@@ -1,7 +1,4 @@
-/**
- * Runs wrangler with the project's Node, without network access, and separate from other projects that run at
- * the same time.
- */
+/** Runs wrangler with the project's Node, without a network, and apart from other projects. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
@@ -10,6 +7,8 @@ import { promisify, stripVTControlCharacters } from 'node:util'
 import { marked } from './processes.mjs'
 import { Complaint, inProject, nodeExecutable, project, toolScript } from './project.mjs'
 import { databaseBlocks, withLocalDatabases, wranglerToml } from './wrangler-toml.mjs'
+
+/** @typedef {import('node:child_process').StdioOptions} StdioOptions */
 
 /** The folder with the state of D1, KV and the objects between starts. */
 export const STATE = '.wrangler/state'
@@ -25,10 +24,7 @@ export const QUIET = {
   WRANGLER_NO_SKILLS_UPDATE_PROMPTS: 'true',
 }
 
-/**
- * The configuration of a Worker with several local databases, while it runs. It is beside `wrangler.toml`, so
- * that the paths in it stay right.
- */
+/** The configuration with several local databases, beside `wrangler.toml` so that its paths stay right. */
 const LOCAL_CONFIGURATION = 'wrangler.databases.toml'
 
 /** More environment variables of a wrangler that works only on this machine. */
@@ -56,10 +52,8 @@ export const LOCAL = {
 const script = () => toolScript('wrangler', 'bin', 'wrangler.js')
 
 /** Starts wrangler as `npm run deploy` does. */
-const spawnWrangler = (
-  /** @type {string[]} */ args,
-  /** @type {import('node:child_process').StdioOptions} */ stdio,
-) => spawn(nodeExecutable(), [script(), ...args], { cwd: project, stdio, env: { ...process.env, ...QUIET } })
+const spawnWrangler = (/** @type {string[]} */ args, /** @type {StdioOptions} */ stdio) =>
+  spawn(nodeExecutable(), [script(), ...args], { cwd: project, stdio, env: { ...process.env, ...QUIET } })
 
 /**
  * Starts the Worker with the variables of a file. It sends the message `DEV_SERVER_READY` when it listens.
@@ -98,9 +92,7 @@ export async function runWrangler(/** @type {string[]} */ args, /** @type {strin
  * Runs wrangler, shows only its errors, and returns its standard output. `failure` is the message if it
  * fails. Without an `input`, its standard input is that of this process.
  *
- * @param {string[]} args
- * @param {string} failure
- * @param {string} [input]
+ * @type {(args: string[], failure: string, input?: string) => Promise<string>}
  */
 export async function outputOfWrangler(args, failure, input) {
   const child = spawnWrangler(args, [input === undefined ? 'inherit' : 'pipe', 'pipe', 'inherit'])
@@ -129,10 +121,7 @@ export async function readSettings() {
   }
 }
 
-/**
- * Builds the Worker without a network: `index.js` in the folder. Throws a Complaint with the output of
- * wrangler.
- */
+/** Builds `index.js` in the folder, without a network. Throws a Complaint with the output of wrangler. */
 export async function buildWorker(/** @type {string} */ folder, options = []) {
   const args = [script(), 'deploy', ...options, '--dry-run', '--outdir', folder]
   try {

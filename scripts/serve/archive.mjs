@@ -1,6 +1,4 @@
-/**
- * One file of many: a tar archive, compressed with gzip. `tar -xzf` reads it too.
- */
+/** One file of many: a tar archive, compressed with gzip. `tar -xzf` reads it too. */
 import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
@@ -25,17 +23,12 @@ import { isSystemError, renameAndSync, sync } from './files.mjs'
 export async function pack(folder, { name, content }, target, signal) {
   const draft = `${target}.${process.pid}.part`
   try {
-    const paths = await filesIn(folder)
-    const archive = packTar([
-      { type: 'content', content, target: name, mode: 0o600 },
-      ...paths.map((path) => ({
-        type: /** @type {const} */ ('file'),
-        source: join(folder, path),
-        target: path,
-        mode: 0o600,
-      })),
-    ])
-    const output = createWriteStream(draft, { flags: 'wx', mode: 0o600 })
+    const mode = 0o600
+    const files = (await filesIn(folder)).map((path) => ({
+      ...{ type: /** @type {const} */ ('file'), source: join(folder, path), target: path, mode },
+    }))
+    const archive = packTar([{ type: 'content', content, target: name, mode }, ...files])
+    const output = createWriteStream(draft, { flags: 'wx', mode })
     await pipeline(archive, createGzip({ level: 1 }), output, { signal })
     await sync(draft)
     await renameAndSync(draft, target)
@@ -92,21 +85,15 @@ export async function unpack(source, describe, folder, signal) {
 const entriesOf = (/** @type {AsyncIterable<Buffer>} */ bytes) =>
   Readable.toWeb(Readable.from(bytes)).pipeThrough(createTarDecoder({ strict: true }))
 
-/**
- * The path of an entry, below the folder. Throws if it may lead out of the folder, or the entry is no file
- * but a link, for example.
- */
+/** The path of an entry. Throws if it may lead out of the folder, or is not that of a file. */
 function safePath(/** @type {import('modern-tar').TarHeader} */ { name, type }) {
   if (type !== 'file' || name.startsWith('/') || name.split('/').includes('..'))
     throw new Error(`it has a ${type} ${name}`)
   return name
 }
 
-async function writeTo(
-  /** @type {string} */ path,
-  /** @type {AsyncIterable<Uint8Array>} */ content,
-  /** @type {AbortSignal} */ signal,
-) {
+/** @type {(path: string, content: AsyncIterable<Uint8Array>, signal: AbortSignal) => Promise<void>} */
+async function writeTo(path, content, signal) {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const file = await open(path, 'wx', 0o600)
   try {

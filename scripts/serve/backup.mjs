@@ -111,13 +111,8 @@ export async function backup(folder, target, signal) {
   const copy = await currentSnapshot(folder, signal)
   try {
     const { version } = JSON.parse(readFileSync(inProject('package.json'), 'utf8'))
-    const description = { format: FORMAT, version, at: copy.at }
-    await pack(
-      copy.folder,
-      { name: DESCRIPTION, content: `${JSON.stringify(description)}\n` },
-      target,
-      signal,
-    )
+    const content = `${JSON.stringify({ format: FORMAT, version, at: copy.at })}\n`
+    await pack(copy.folder, { name: DESCRIPTION, content }, target, signal)
   } finally {
     copy.remove()
   }

@@ -12,10 +12,7 @@ import { buildWorker, readSettings } from '../lib/wrangler.mjs'
 /** The path of the folder with the build. */
 export const BUILT = inProject('dist', 'serve')
 
-/**
- * Writes over the last build: a server that runs it has read everything but the assets, which it reads when
- * they are asked for.
- */
+/** Writes over the last build. A server that runs it reads nothing of it again but the assets. */
 export async function build() {
   mkdirSync(BUILT, { recursive: true })
   const [settings] = await Promise.all([

@@ -1,6 +1,4 @@
-/**
- * The folder with the data of `npm run serve`: what is in it, and that one server at a time uses it.
- */
+/** The folder with the data of `npm run serve`: what is in it, and that one server at a time uses it. */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import {
@@ -31,10 +29,7 @@ export const RESTORED = 'restored'
 export const SNAPSHOT = 'snapshot-'
 /** The file with the secret of tokens, if the variable TOKEN_SECRET is not set. No backup has it. */
 const TOKEN_SECRET = 'token-secret'
-/**
- * The Unix socket on which the server takes the calls of `backup`. It locks the folder, because it exists as
- * long as the server runs.
- */
+/** The Unix socket for the calls of `backup`. It locks the folder: it is there while the server runs. */
 const SERVER = 'serve.sock'
 /** The Unix socket on which the Worker takes the calls of the server. */
 export const CONTROL = 'control.sock'
@@ -44,10 +39,7 @@ export const CONFIGURATION = 'workerd.capnp'
 /** How long a server that is ending may still use the folder, in milliseconds. */
 const PATIENCE = 2000
 
-/**
- * Makes the folder that LAUREL_DATA names the current one, since the path of a socket may be no longer than a
- * hundred characters. Returns its path.
- */
+/** Makes the folder the current one: the path of a socket has at most about a hundred characters. */
 export function enterData(/** @type {string | undefined} */ name) {
   const folder = resolve(name || 'data')
   // For workerd too: what it writes is for its user only, whatever the mode of the folder.
@@ -134,9 +126,7 @@ export function unlockData() {
   for (const name of [SERVER, CONTROL, CONFIGURATION]) rmSync(name, { force: true })
 }
 
-/**
- * Removes the socket of a server that was killed, and not that of another one that starts at the same time.
- */
+/** Removes the socket of a server that was killed, but not that of one that starts at the same time. */
 async function removeStale() {
   const aside = `${SERVER}.${randomUUID().slice(0, 8)}`
   try {
@@ -163,10 +153,7 @@ export async function isServedIn(/** @type {string} */ other) {
 /** Is true if a server uses the folder. */
 export const isServed = () => isHeld(SERVER)
 
-/**
- * Asks the server that uses the folder. Answers the status and the first part of the text. The connection is
- * open until `close`.
- */
+/** Answers the status and the first part of the text. The connection is open until `close`. */
 export async function askServer(/** @type {string} */ path, /** @type {AbortSignal} */ signal) {
   const answer = await send(SERVER, path, signal)
   // If the server ends meanwhile, the connection does too.
@@ -182,12 +169,7 @@ export async function callWorker(/** @type {string} */ path, /** @type {AbortSig
   return { status, text: await text(answer), retryAfter: headers['retry-after'] }
 }
 
-/**
- * @param {string} socketPath
- * @param {string} path
- * @param {AbortSignal | undefined} signal
- * @returns {Promise<import('node:http').IncomingMessage>}
- */
+/** Sends a call to a Unix socket, and waits for the head of the answer. */
 async function send(socketPath, path, signal) {
   const call = request({ socketPath, path, method: 'POST', headers: { Host: 'laurel' }, signal })
   call.end()

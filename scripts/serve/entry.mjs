@@ -169,10 +169,7 @@ export class Control extends WorkerEntrypoint {
     await run(first, restoredStatements({ undelete: false, epoch }))
   }
 
-  /**
-   * Takes no more requests, and answers when none is under way: after so many milliseconds each of them is
-   * answered 503.
-   */
+  /** Takes no more requests. Answers when all are answered: after `patience` milliseconds with 503. */
   async #end(/** @type {number} */ patience) {
     isEnding = true
     for (const deadline = Date.now() + patience; underWay.size > 0 && Date.now() < deadline; )

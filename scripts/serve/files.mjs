@@ -24,10 +24,7 @@ export async function syncAll(/** @type {string} */ folder) {
   await sync(folder)
 }
 
-/**
- * Renames a file or a folder, and waits until the new name is on the disk. If that is not certain, throws,
- * and it has its old name again.
- */
+/** Renames, and waits until the name is on the disk. If that is not certain, throws, and undoes it. */
 export async function renameAndSync(/** @type {string} */ from, /** @type {string} */ to) {
   await rename(from, to)
   try {

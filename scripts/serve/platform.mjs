@@ -17,9 +17,9 @@ export class Database extends DurableObject {
   #sql = this.ctx.storage.sql
 
   /**
-   * Runs the statements of a batch, as JSON: of each one its SQL and its parameters. Returns JSON: `results` in
-   * the same order and the `size` of the database in bytes, or the `error` of the statement that failed; then
-   * nothing is changed.
+   * Runs the statements of a batch, as JSON: of each one its SQL and its parameters. Returns JSON: `results`
+   * in the same order and the `size` of the database in bytes, or the `error` of the statement that failed;
+   * then nothing is changed.
    */
   run(/** @type {string} */ asked) {
     try {
@@ -42,8 +42,8 @@ export class Database extends DurableObject {
   }
 
   /**
-   * Applies the migrations that are missing, each in a transaction of its own. The table is wrangler's. Returns
-   * the error with the name of the migration that failed; empty if there was none.
+   * Applies the migrations that are missing, each in a transaction of its own. The table is wrangler's.
+   * Returns the error with the name of the migration that failed; empty if there was none.
    */
   migrate() {
     this.#sql.exec(`CREATE TABLE IF NOT EXISTS d1_migrations (
@@ -150,10 +150,7 @@ export class KeyValuesEntry extends WorkerEntrypoint {
 /** Cloudflare's own defaults. */
 const DEFAULTS = { max_batch_size: 10, max_batch_timeout: 5, max_retries: 3, retry_delay: 0 }
 
-/**
- * A queue, whose messages are stored until the consumer has taken them. A message comes once or, after a
- * failure, more often.
- */
+/** A queue. Its messages are stored until they are taken: once or, after a failure, more often. */
 export class MessageQueue extends DurableObject {
   #sql = this.ctx.storage.sql
   constructor(/** @type {DurableObjectState} */ state, /** @type {unknown} */ env) {
@@ -206,14 +203,8 @@ export class MessageQueue extends DurableObject {
     if (due !== null) await this.#wake(Number(due) + wait * 1000)
   }
 
-  /**
-   * Hands messages to the consumer. Those that fail come again, or go to the dead letters after the last
-   * attempt.
-   */
-  async #deliver(
-    /** @type {Record<string, SqlStorageValue>[]} */ messages,
-    /** @type {typeof DEFAULTS & { dead_letter_queue?: string }} */ settings,
-  ) {
+  /** Hands messages to the consumer. Those that fail come again; after the last attempt they are given up. */
+  async #deliver(/** @type {Record<string, SqlStorageValue>[]} */ messages, settings) {
     const { max_retries: retries, retry_delay: delay, dead_letter_queue: deadLetters } = settings
     const again = await this.#take(messages)
     for (const { id, body, attempts } of messages) {

@@ -1,7 +1,4 @@
-/**
- * A rate limit of the Worker, for `npm run serve`: it counts in memory, in windows by the clock. One server
- * runs one isolate, so each limit has one count.
- */
+/** A rate limit, for `npm run serve`. It counts in memory, since a server runs one isolate. */
 
 /** How many keys a window counts at most. After that the one that came first is forgotten. */
 const MOST_KEYS = 100_000

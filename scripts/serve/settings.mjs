@@ -1,7 +1,4 @@
-/**
- * Writes the settings of the Worker, as wrangler reads them from `wrangler.toml`, to standard output. It
- * needs the Node of wrangler.
- */
+/** Prints the settings of the Worker, as wrangler reads `wrangler.toml`. Needs the Node of wrangler. */
 import { unstable_readConfig } from 'wrangler'
 import { inProject } from '../lib/project.mjs'
 
@@ -11,10 +8,7 @@ const config = unstable_readConfig({ config: inProject('wrangler.toml') })
 const settings = {
   compatibilityDate: config.compatibility_date ?? '',
   compatibilityFlags: config.compatibility_flags,
-  databases: config.d1_databases.map(({ binding, database_name: name }) => ({
-    binding,
-    name: name ?? binding,
-  })),
+  databases: config.d1_databases.map(({ binding, database_name: name = binding }) => ({ binding, name })),
   namespaces: config.kv_namespaces.map(({ binding }) => binding),
   assets: config.assets?.binding ?? '',
   objects: config.durable_objects.bindings.map(({ name, class_name: className }) => ({ name, className })),
