@@ -101,8 +101,8 @@ export async function stepsUntil(server, to, kind) {
  *
  * @param {Server} server
  * @param {string} id of the user
- * @param {{ boards?: number; value?: number; key?: string | null; tz?: string }} [event] `boards` is the number
- *   of leaderboards of its metric, `key` the idempotency key, `tz` the user's zone
+ * @param {{ boards?: number; value?: number; key?: string | null; tz?: string }} [event] `boards` is the
+ *   number of leaderboards of its metric, `key` the idempotency key, `tz` the user's zone
  */
 export const sendEvent = (server, id, { boards = 1, value = 1, key = randomUUID(), tz } = {}) =>
   server.ask('POST', eventPath(boards), {

@@ -29,8 +29,8 @@ const TICKS = 100
 /** @typedef {{ roundTrips: number; rowsRead: number; rowsWritten: number }} D1Cost */
 
 /**
- * The Worker's log: a line for a request, and one for a step of due work, such as `ticks` of time triggers. The
- * figures of leaderboards' objects are absent if none was called.
+ * The Worker's log: a line for a request, and one for a step of due work, such as `ticks` of time triggers.
+ * The figures of leaderboards' objects are absent if none was called.
  *
  * @typedef {{ requestId: string; d1: D1Cost; objectWaves?: number; objectRows?: number; queued?: number }}
  *   LogLine

@@ -35,9 +35,9 @@ export const livingOf = (/** @type {number} */ users) => Math.ceil(users / ONE_O
 export const withPlan = (/** @type {number} */ users) => Math.floor((users + ONE_OF - 2) / ONE_OF)
 
 /**
- * Opens a scene whose Worker runs. `day` is the present day in days since 1970-01-01, and `now` the present moment in milliseconds. `seconds`
- * are the times for filling the database and the leaderboard. `close` stops the Worker, deletes its folder
- * and returns its sizes in bytes.
+ * Opens a scene whose Worker runs. `day` is the present day in days since 1970-01-01, and `now` the present
+ * moment in milliseconds. `seconds` are the times for filling the database and the leaderboard. `close`
+ * stops the Worker, deletes its folder and returns its sizes in bytes.
  *
  * @param {{ users: number; databases?: number }} size
  */

@@ -1,6 +1,6 @@
 /**
- * After databases were brought back to an earlier moment (M1): whether it is one moment, and the SQL that tells
- * them. `npm run serve` has this file inside the Worker, so it imports nothing.
+ * After databases were brought back to an earlier moment (M1): whether it is one moment, and the SQL that
+ * tells them. `npm run serve` has this file inside the Worker, so it imports nothing.
  */
 
 /** When work is due now: by the test clock if it is set. */

@@ -163,7 +163,7 @@ export async function askServer(/** @type {string} */ path, /** @type {AbortSign
 }
 
 /** Calls the Worker. `retryAfter` is the header of that name. */
-export async function callWorker(/** @type {string} */ path, /** @type {AbortSignal} */ signal) {
+export async function callWorker(/** @type {string} */ path, /** @type {AbortSignal | undefined} */ signal) {
   const answer = await send(CONTROL, path, signal)
   const { statusCode: status = 0, headers } = answer
   return { status, text: await text(answer), retryAfter: headers['retry-after'] }
