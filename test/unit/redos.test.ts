@@ -86,12 +86,15 @@ const literals = globSync('**/*.ts', { cwd: SOURCE, exclude: TRUSTED }).flatMap(
   return [...code.matchAll(LITERAL)].map(([, source = '', flags = '']) => ({ file, source, flags }))
 })
 
+/** The checker counts steps and measures no time, so that a busy machine finds the same. */
+const BY_STEPS = { timeout: null, attackTimeout: null, incubationTimeout: null, seedingTimeout: null }
+
 describe('[G2] regular expressions', () => {
   it('finds the expressions of the source', () => expect(literals.length).toBeGreaterThan(20))
 
   it.each(literals)('$file: /$source/$flags takes time in proportion to the text', ({ source, flags }) => {
-    expect(checkSync(source, flags, { timeout: null }).status).toBe('safe')
+    expect(checkSync(source, flags, BY_STEPS).status).toBe('safe')
   })
 
-  it('detects an expression that does not', () => expect(checkSync('\\s+$', '').status).toBe('vulnerable'))
+  it('detects an expression that does not', () => expect(checkSync('\\s+$', '', BY_STEPS).status).toBe('vulnerable'))
 })
