@@ -1,11 +1,11 @@
 import { getTableColumns, getTableName } from 'drizzle-orm'
-import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
 import { parseRequestSnapshot, RECAP_FREQUENCIES, requestSnapshotStatement } from '../access/tenants.sql.ts'
 import { BoundedMap } from '../lib/bounded'
 import type { Instant } from '../lib/clock'
 import { errors } from '../lib/errors'
-import { HIDDEN_COLUMNS, type Living } from '../platform/columns'
+import { HIDDEN_COLUMNS, type Living, schemaOf } from '../platform/columns'
 import { Instance, perInstance, type Scope, type TenantContext } from '../platform/context'
 import type { Statement, TenantDatabase } from '../platform/database'
 import { FIRST } from '../platform/databases/directory'
@@ -32,19 +32,6 @@ import {
 
 /** Configurations by tenant id, at most 100; each is used only after D1 has confirmed its version. */
 const configurationsOf = perInstance(() => new BoundedMap<string, Configuration>(100))
-
-function schemaOf(column: SQLiteColumn): z.ZodType {
-  const { name, dataType, enumValues, notNull } = column
-  const present = () => {
-    if (enumValues !== undefined) return z.enum(enumValues)
-    if (dataType === 'string') return z.string()
-    if (dataType === 'number') return z.number()
-    if (dataType === 'boolean') return z.number().transform((n) => n === 1)
-    if (dataType === 'custom') return z.unknown().transform((stored) => column.mapFromDriverValue(stored))
-    throw new Error(`the column ${name} has a type that is not read yet`)
-  }
-  return notNull ? present() : present().nullable()
-}
 
 /** How the resources of a table that are not deleted are read. */
 type Reading<R> = {

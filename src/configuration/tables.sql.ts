@@ -13,7 +13,7 @@ import {
 import * as z from 'zod'
 import { ROUNDINGS } from '../lib/decimal'
 import { type CivilDate, civilDate } from '../lib/zone'
-import { jsonColumn, living, resource } from '../platform/columns'
+import { jsonColumn, living, momentColumn, resource } from '../platform/columns'
 import {
   ACHIEVEMENT_STATUSES,
   ACHIEVEMENT_TRIGGERS,
@@ -363,7 +363,7 @@ export const pendingNotifications = sqliteTable(
   'pending_notifications',
   {
     tenantId: text('tenant_id').notNull(),
-    dueAt: integer('due_at').notNull(),
+    dueAt: momentColumn('due_at').notNull(),
     /** The completion's id, or the id of the change of zone. */
     id: text('id').notNull(),
     userId: text('user_id').notNull(),

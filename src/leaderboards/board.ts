@@ -6,7 +6,7 @@ import { unreachable } from '../lib/errors'
 import { civilDate } from '../lib/zone'
 import { firstDayOf } from '../rules/runs.rules'
 import { type Placement, STREAK } from '../rules/state'
-import { type BoardEventRow, Listened, listenedOf } from './notify/facts'
+import { type BoardEventRow, Listened, listenedOf } from './notify/board-events.sql.ts'
 import type { Score } from './score.rules'
 
 /** The values by which a user is ranked (L4). */
@@ -40,19 +40,13 @@ export type UserCursor = {
   group: string | null
 }
 
-/**
- * The same with the sums of the log: `[local day, sum, moment of the last change that altered it]`. If the
- * board has only one run: one sum, under the first day.
- */
+/** The same with sums of the log: `[local day, sum, last change that altered it]`. Without runs: one sum. */
 export type Recounted = UserCursor & { days: [number, Score, number | null][] }
 
 const date = z.string().transform(civilDate)
 export const moment = z.number().transform(instant)
 
-/**
- * The data about a leaderboard that its object needs. Each call contains it, so the object is never outdated
- * for long.
- */
+/** What a leaderboard's object needs to know. Each call contains it, so the object is never outdated long. */
 export const Definition = z.object({
   id: z.string(),
   tenantId: z.string(),
@@ -62,16 +56,10 @@ export const Definition = z.object({
   epoch: z.number().default(0),
   status: z.enum(LEADERBOARD_STATUSES),
   rankBy: z.enum(RANK_BY),
-  /**
-   * The id of the metric or points system that is counted, or `streak`. In users' rows, `last_seq_by_input`
-   * has the last change under this name.
-   */
+  /** The counted metric or points system, or `streak`: the key in `last_seq_by_input` of users' rows. */
   input: z.string().nullable(),
   maxParticipants: z.number(),
-  /**
-   * Whether it ranks no users at present, although it keeps its scores: it ranks by streak, and the tenant's
-   * streaks are off (S10).
-   */
+  /** Whether it ranks no users at present: it ranks by streak, and the tenant's streaks are off (S10). */
   isHidden: z.boolean().default(false),
   start: date,
   end: date.nullable(),
@@ -130,10 +118,7 @@ export function inputOf({
   }
 }
 
-/**
- * The group of a user with these values of the breakdown attributes, as JSON; null if a value is missing
- * (L6).
- */
+/** The group with these values of the breakdown attributes, as JSON; null if a value is missing (L6). */
 export const groupOf = (values: readonly (string | null | undefined)[]): string | null =>
   values.every((value) => typeof value === 'string') ? JSON.stringify(values) : null
 
@@ -143,10 +128,7 @@ export const Progress = z.object({
   openFrom: z.number(),
   /** The UTC day on which ranks last moved; null if they never did. */
   day: z.number().nullable(),
-  /**
-   * A comparison with D1 in progress: `since` when users must have changed (0: all users), when it began, and
-   * the last user id that it has compared.
-   */
+  /** A comparison in progress: `since` when users have changed (0: all), its begin, and the last user id. */
   comparison: z.object({ since: z.number(), began: z.number(), after: z.string() }).nullable(),
   /** Whether all users must be compared before anything else. */
   mustCompareAll: z.boolean(),
@@ -156,10 +138,7 @@ export const Progress = z.object({
   epoch: z.number(),
   /** Whether all scores are being read again from D1, which was brought back to an earlier moment (M2). */
   isRefilling: z.boolean(),
-  /**
-   * D1 has noted a comparison of this moment or a later one; 0 if that is unknown. An earlier note means a
-   * restore (M2).
-   */
+  /** D1 has noted a comparison of this moment or a later one; 0: unknown. An earlier note: a restore (M2). */
   noted: z.number(),
 })
 export type Progress = z.infer<typeof Progress>
@@ -183,17 +162,10 @@ export type Amount = [at: number, offset: number, amount: Score]
 export type ScoreChange = {
   userId: string
   iid: string
-  /** The user's `seq` of the change. */
   seq: number
-  /**
-   * The user's group after that change (L6): JSON of the values in the breakdown's order; null if a value is
-   * missing.
-   */
+  /** The user's group after it (L6): JSON of the values in the breakdown's order; null if one is missing. */
   group: string | null
-  /**
-   * The counted amounts, and the `seq` of the previous change of the same input. Null if only the group has
-   * changed.
-   */
+  /** The amounts, and the `seq` of the change of this input before it. Null: only the group has changed. */
   input: { previous: number | null; amounts: Amount[] } | null
 }
 
@@ -241,10 +213,7 @@ export type PageAsked = {
 }
 export type Page = { userId: string; iid: string; rank: number; value: number }[]
 
-/**
- * A page of the groups of one run, by its first day. `after` is the last group of the page before, with its
- * number of users.
- */
+/** A page of the groups of a run, by its first day, after the last group of the page before. */
 export type GroupsAsked = { run: number; after: { users: number; group: string } | null; limit: number }
 /** Groups as JSON of the values of the breakdown attributes, with the number of ranked users in each. */
 export type GroupsPage = { groups: { group: string; users: number }[]; hasMore: boolean }

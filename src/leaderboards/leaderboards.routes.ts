@@ -17,7 +17,7 @@ import {
   UserLeaderboardsQuery,
   UserLeaderboardsResponse,
 } from '../api/shapes/leaderboards'
-import { findUser } from '../store/users/find-user'
+import { findUser } from '../store/users/users.sql.ts'
 import {
   findLeaderboard,
   furtherLiveErrors,

@@ -11,10 +11,7 @@ type Status = Leaderboard['status']
 /** Today's date in UTC. It decides whether a start or an end is in the past or the future (L7). */
 export const today = (now: Instant) => civilDateAt(now, 0)
 
-/**
- * The status that a change asks for (L7): the one that it names. If it names none and sets a start in the
- * future on an inactive leaderboard, `scheduled`. Otherwise the present status.
- */
+/** The status that is asked for (L7). A start in the future makes an inactive leaderboard `scheduled`. */
 function statusWanted(
   from: Status,
   { status, start }: { status?: Status | undefined; start?: string | undefined },
@@ -35,7 +32,6 @@ function moved(board: Leaderboard, from: Status, to: Status, now: Instant): Lead
   return { ...board, status: to, finished: to === 'finished' ? now : null }
 }
 
-/** Why a leaderboard can't move from one status to another, or null (L7). */
 function moveProblem(board: Leaderboard, from: Status, to: Status, now: Instant): string | null {
   if (from === 'finished') {
     return `The leaderboard is finished for good and can't become ${to}. Create another one instead.`
@@ -81,10 +77,7 @@ function finishingProblem({ end }: Leaderboard, now: Instant): string | null {
 /** The parts of an item that ask for a move to another status (L7). */
 type Asked = { status?: Leaderboard['status'] | undefined; start?: CivilDate | undefined }
 
-/**
- * A new leaderboard: created inactive, and then moved to its status. Returns the reason as a text if that move
- * is illegal (L2, L7).
- */
+/** A new leaderboard, moved from inactive to its status. A text if that move is illegal (L2, L7). */
 export function leaderboardFrom(asked: Leaderboard, item: Asked, now: Instant): Leaderboard | string {
   return moved(ofItsKind(asked), 'inactive', statusWanted('inactive', item, now), now)
 }
@@ -105,7 +98,8 @@ export function leaderboardPatched(
   const next = ofItsKind(named)
   const after = moved(next, from, to, now)
   if (typeof after === 'string') return after
-  return freezeProblem(board, next, from, to) ?? endProblem(board, next, from, to, now) ?? after
+  if (from === 'inactive' || to === 'inactive') return after
+  return freezeProblem(board, next, from) ?? endProblem(board, next, now) ?? after
 }
 
 /** Drops the fields of other kinds of ranking. A `runUnit` without an interval gets the interval 1. */
@@ -140,12 +134,8 @@ const FROZEN = [
 ] as const
 const FROZEN_AT_LAST = [...FROZEN, ['end', 'end'], ['maxParticipants', 'maxParticipants']] as const
 
-/**
- * Why a change is illegal, or null: it changes frozen fields of a leaderboard that is not inactive and does
- * not become inactive (L7).
- */
-function freezeProblem(before: Leaderboard, after: Leaderboard, from: Status, to: Status): string | null {
-  if (from === 'inactive' || to === 'inactive') return null
+/** Why a leaderboard that is not inactive, and does not become it, can't change like this, or null (L7). */
+function freezeProblem(before: Leaderboard, after: Leaderboard, from: Status): string | null {
   const frozen = from === 'finished' ? FROZEN_AT_LAST : FROZEN
   const changed = frozen.filter(([field]) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
   if (changed.length === 0) return null
@@ -155,18 +145,9 @@ function freezeProblem(before: Leaderboard, after: Leaderboard, from: Status, to
   return `The leaderboard is ${from}, so these fields can't change: ${names}. ${how}`
 }
 
-/**
- * Why the end of a leaderboard that is not inactive can't move like this, or null. A final run stays as it is
- * (L8).
- */
-function endProblem(
-  before: Leaderboard,
-  after: Leaderboard,
-  from: Status,
-  to: Status,
-  now: Instant,
-): string | null {
-  if (from === 'inactive' || to === 'inactive' || after.end === null || after.end === before.end) return null
+/** Why the end of such a leaderboard can't move like this, or null. A final run stays as it is (L8). */
+function endProblem(before: Leaderboard, after: Leaderboard, now: Instant): string | null {
+  if (after.end === null || after.end === before.end) return null
   const final = finalUntil(before, now)
   if (final === null || dayOf(civilDate(after.end)) >= final) return null
   return `The run until ${dateOfDay(final)} is final, so the leaderboard can't end before that day. Choose a later end, or make the leaderboard inactive first.`

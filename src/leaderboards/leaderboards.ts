@@ -35,10 +35,7 @@ import { boardObject } from './updates'
 /** The most leaderboards that one request calls: the platform limits calls. All active ones fit. */
 const MOST_ASKED = MOST_RUNNING_LEADERBOARDS
 
-/**
- * The leaderboards that a request about all of them calls, in order of creation: all active ones and, if
- * there is room, the newest finished ones.
- */
+/** Those that a request about all calls, in order of creation: all active ones, then the newest finished. */
 export function askedAtOnce<B extends Schedule & Pick<Leaderboard, 'status'>>(
   boards: readonly B[],
   now: Instant,
@@ -64,26 +61,24 @@ export async function listLeaderboards(
 ): Promise<z.infer<typeof LeaderboardsResponse>> {
   const config = await configurationOf(scope)
   return config.leaderboards.flatMap((board) => {
-    const status = statusOf(board, scope.now)
-    const isShown = status === 'active' || (status === 'finished' && includeFinished)
-    return isShown ? [leaderboardFields(config, board, scope.now)] : []
+    const isListed = statusOf(board, scope.now) === 'active' || (includeFinished && isShown(board, scope.now))
+    return isListed ? [leaderboardFields(config, board, scope.now)] : []
   })
 }
+
+/** Whether users see a leaderboard: it is active or finished (L9). */
+export const isShown = (board: Leaderboard, now: Instant): boolean =>
+  ['active', 'finished'].includes(statusOf(board, now))
 
 /** The leaderboard with this key. Throws 404 if there is none, or if it is inactive or scheduled (L9). */
 export async function findLeaderboard(scope: Scope, key: string): Promise<Leaderboard> {
   const board = leaderboardByKey(await configurationOf(scope), key)
-  const status = board && statusOf(board, scope.now)
-  if (board === undefined || (status !== 'active' && status !== 'finished')) {
+  if (board === undefined || !isShown(board, scope.now))
     throw errors.notFound(`The leaderboard ${JSON.stringify(key)}`)
-  }
   return board
 }
 
-/**
- * A page of the ranking of a run (L2, L6, L9). Throws 404 if the date is in no run, and 422 if the group or
- * the page is not possible.
- */
+/** A page of a ranking (L2, L6, L9). Throws 404 for a date in no run, 422 for an impossible group or page. */
 export async function readLeaderboard(
   scope: Scope,
   board: Leaderboard,
@@ -140,21 +135,19 @@ export async function furtherPageErrors(
   query: unknown,
 ): Promise<FieldError[]> {
   const { limit, userAttributes } = ReadableLeaderboardQuery.parse(query)
-  if (userAttributes === null) return limitErrors(board, limit)
-  const { fieldErrors } = groupAsked(await configurationOf(scope), board, userAttributes)
-  return [...limitErrors(board, limit), ...fieldErrors]
+  return [...limitErrors(board, limit), ...(await groupErrors(scope, board, userAttributes))]
 }
 
 /** The same for the query of a live leaderboard (Y1). */
-export async function furtherLiveErrors(
-  scope: Scope,
-  board: Leaderboard,
-  query: unknown,
-): Promise<FieldError[]> {
-  const { userAttributes } = ReadableLiveQuery.parse(query)
-  if (userAttributes === null) return []
-  return groupAsked(await configurationOf(scope), board, userAttributes).fieldErrors
-}
+export const furtherLiveErrors = (scope: Scope, board: Leaderboard, query: unknown): Promise<FieldError[]> =>
+  groupErrors(scope, board, ReadableLiveQuery.parse(query).userAttributes)
+
+/** The field errors of a group; none if it cannot be read (null). */
+const groupErrors = async (scope: Scope, board: Leaderboard, asked: GroupAsked | null) =>
+  asked === null ? [] : groupAsked(await configurationOf(scope), board, asked).fieldErrors
+
+/** Values by attribute key, of the group that a request asks for. */
+type GroupAsked = ReadonlyMap<string, string> | undefined
 
 /**
  * A page of the groups of a run that have ranked users, and the link to the next page, which is null on the
@@ -202,10 +195,7 @@ function valuesOf(config: Configuration, { breakdown }: Leaderboard, group: stri
   )
 }
 
-/**
- * A user's place on each leaderboard, in the run of the user's local date (L10). A leaderboard that can't be
- * reached in time is left out.
- */
+/** A user's places in the runs of the local date (L10), without leaderboards that are not reached in time. */
 export async function readUserPlaces(
   scope: Scope,
   user: UserState,
@@ -267,14 +257,11 @@ function runAsked(board: Leaderboard, date: CivilDate | undefined, today: number
   return run
 }
 
-/**
- * The values that the group must have, in the order of the breakdown, and the field errors (L6). Any value
- * matches a null.
- */
+/** The values of the group in the breakdown's order (null: any), and the field errors (L6). */
 export function groupAsked(
   config: Configuration,
   board: Leaderboard,
-  filters: ReadonlyMap<string, string> | undefined,
+  filters: GroupAsked,
 ): { group: (string | null)[]; fieldErrors: FieldError[] } {
   // Attributes of a finished leaderboard may be deleted. Nobody can ask by such an attribute any more, so any
   // value matches.
@@ -297,10 +284,7 @@ export function groupAsked(
   )
 }
 
-/**
- * Calls the object of a leaderboard, and again on a new stub if it can't be reached, up to `TRIES` times.
- * Throws 404 if the leaderboard was deleted meanwhile.
- */
+/** Calls a leaderboard's object, on a new stub if it can't be reached. Throws 404 if it was deleted. */
 export async function asked<T>(
   scope: Scope,
   board: Leaderboard,

@@ -16,7 +16,7 @@ import { schedule, type Work } from '../time/due-work.sql.ts'
 import { defineJob, type When } from '../time/job'
 import { wakeTimekeeper } from '../time/timekeeper'
 import { type Amount, definitionOf, groupOf, inputOf, type ScoreChange } from './board'
-import { BoardEventRow } from './notify/facts'
+import { BoardEventRow } from './notify/board-events.sql.ts'
 import { sendBoardEvents } from './notify/send'
 import type { LeaderboardObject } from './object/board.object'
 import { scoreOf, scoreOfMetric } from './score.rules'
@@ -42,18 +42,13 @@ export type InputChange = {
   awards: readonly AwardRecord[]
   /** By how much the length of the streak has changed. */
   growth: number
-  /**
-   * Whether the streak was extended. Its length may be the same as before, if it was lost first or recounted.
-   */
+  /** Whether the streak was extended. It may be as long as before, if it was lost first or recounted. */
   isExtended?: boolean
   /** Whether the streak was recounted, so that it does not continue the streak that was known before (S9). */
   replacesRuns?: boolean
 }
 
-/**
- * The part of a context that is needed to send changes to leaderboards. Objects that act for many users have
- * it too.
- */
+/** What is needed to send changes to leaderboards. Objects that act for many users have it too. */
 export type BoardContext = Pick<Context, 'env' | 'notes' | 'waitUntil'>
 
 /** The object of a leaderboard. */
@@ -66,24 +61,10 @@ export function boardObject(
 
 /**
  * Notifies leaderboards of changes that are in D1, all at once, with one call for each leaderboard that the
- * changes concern. The last of the changes happened at `changedAt`. Returns the placement of each change by
- * leaderboard. A leaderboard that does not respond in time is left out, and is notified later through the
- * queue (L11).
- */
-export async function deliver(
-  context: BoardContext,
-  config: Configuration,
-  changes: readonly InputChange[],
-  changedAt: Instant,
-  /** How long to wait for a leaderboard, in milliseconds, and whether the placements are wanted. */
-  { patience, wanted } = { patience: PATIENCE, wanted: true },
-): Promise<Placements[]> {
-  return Promise.all(deliverEach(context, config, changes, changedAt, { patience, wanted }))
-}
-
-/**
- * Like `deliver`, with one promise for each change. It resolves as soon as the leaderboards that the change
- * concerns have responded.
+ * changes concern. The last of the changes happened at `changedAt`. Returns a promise for each change: it
+ * resolves to the placements by leaderboard, as soon as the leaderboards that it concerns have responded.
+ * Waits `patience` ms for each leaderboard. One that does not respond in time is left out, and is notified
+ * later through the queue (L11). `wanted`: whether placements are wanted.
  */
 export function deliverEach(
   context: BoardContext,
@@ -118,7 +99,10 @@ export function deliverEach(
   return placements.map((places, index) => Promise.all(waits[index] ?? []).then(() => places))
 }
 
-/** Adds to a figure of the log line. */
+/** The same for all changes together. */
+export const deliver = (...changes: Parameters<typeof deliverEach>): Promise<Placements[]> =>
+  Promise.all(deliverEach(...changes))
+
 function count(
   { notes }: BoardContext,
   name: 'objectWaves' | 'objectCalls' | 'objectRows',
@@ -238,10 +222,7 @@ function amountsOf(
   }
 }
 
-/**
- * Makes a leaderboard that could not be reached recount the users with missed changes. Repeating this is
- * harmless. If the queue gives up, the hourly comparison does it (L11, L12).
- */
+/** Recounts users after missed changes, once or more. The hourly comparison does the rest (L11, L12). */
 export async function repair(context: Context, message: Message): Promise<void> {
   try {
     const { tenantId, leaderboardId, userIds } = Repair.parse(message.body)
@@ -259,10 +240,7 @@ export async function repair(context: Context, message: Message): Promise<void> 
   }
 }
 
-/**
- * What a change of the configuration that concerns the scores of leaderboards causes: their upkeep becomes due
- * in the same batch. It begins as soon as the batch is stored (L3, L7).
- */
+/** Makes the upkeep of leaderboards due in the batch of a change, and begins it after that (L3, L7). */
 export const upkeepOf = (scope: Scope, ids: readonly string[]) => ({
   statements: ids.map((id) => schedule(scope.db, 'leaderboard', { at: scope.now, subject: id })),
   after: ids.length === 0 ? undefined : () => wakeTimekeeper(scope),
@@ -307,7 +285,6 @@ export async function bulkStep(
     milliseconds: systemNow() - began,
     users: changes.length,
     awards: changes.reduce((sum, { awards }) => sum + awards.length, 0),
-    /** Rows that leaderboards have written. */
     objectRows: (notes.objectRows ?? 0) - rowsBefore,
   }
   logWork(facts, cost, before)
@@ -319,10 +296,7 @@ declare module '../time/due-work.sql.ts' {
   }
 }
 
-/**
- * The upkeep of a leaderboard: begins and ends of runs, walks over users, comparisons (L7). The subject of
- * the work is the leaderboard's id.
- */
+/** The upkeep of a leaderboard, the subject of the work: begins and ends of runs, comparisons (L7). */
 export const boardJob = defineJob({
   kind: 'leaderboard',
   of: 'tenant',

@@ -1,7 +1,8 @@
 import { getTableColumns, sql } from 'drizzle-orm'
 import { customType, integer, type SQLiteColumn, type SQLiteTable, text } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
-import { DAY, instant, MINUTE } from '../lib/clock'
+import { DAY, type Instant, instant, MINUTE } from '../lib/clock'
+import { Json } from '../lib/packed'
 
 /**
  * The columns of every configured resource. `no` increases, so it gives the order of creation. Ids do not
@@ -37,6 +38,47 @@ export const quoted = (columns: readonly SQLiteColumn[]) => columns.map(({ name 
 export const updates = (columns: readonly SQLiteColumn[]) =>
   columns.map(({ name }) => `"${name}" = excluded."${name}"`).join(', ')
 
+/** A column with a moment, in milliseconds. */
+export const momentColumn = customType<{ data: Instant; driverData: number }>({
+  dataType: () => 'integer',
+  fromDriver: instant,
+})
+
+/** The schema of a column as D1 returns it, made from its type in Drizzle. */
+export function schemaOf(column: SQLiteColumn): z.ZodType {
+  const { name, dataType, enumValues, notNull } = column
+  const present = () => {
+    if (enumValues !== undefined) return z.enum(enumValues)
+    if (dataType === 'string') return z.string()
+    if (dataType === 'number') return z.number()
+    if (dataType === 'boolean') return z.number().transform((n) => n === 1)
+    if (dataType === 'custom') return z.unknown().transform((stored) => column.mapFromDriverValue(stored))
+    throw new Error(`the column ${name} has a type that is not read yet`)
+  }
+  return notNull ? present() : present().nullable()
+}
+
+/** How some columns of a table are read. */
+type Reading<R> = {
+  /** The list of the columns in a SELECT, named as in `row`. `called` is the name of the table there. */
+  columns: (called: string) => string
+  row: z.ZodObject<{ [Name in keyof R]: z.ZodType<R[Name]> }>
+}
+
+/** Reads these columns of a table. Their schemas are made from the table. */
+export function readingOf<T extends SQLiteTable, Name extends keyof T['$inferSelect']>(
+  table: T,
+  names: readonly Name[],
+): Reading<Pick<T['$inferSelect'], Name>>
+export function readingOf(table: SQLiteTable, names: readonly string[]): Reading<Record<string, unknown>> {
+  const columns = Object.entries(getTableColumns(table)).filter(([name]) => names.includes(name))
+  return {
+    columns: (called) =>
+      columns.map(([name, { name: column }]) => `${called}."${column}" AS "${name}"`).join(', '),
+    row: z.object(Object.fromEntries(columns.map(([name, column]) => [name, schemaOf(column)]))),
+  }
+}
+
 /** Parses a column, or another value, that is a moment in milliseconds. */
 export const Moment = z.number().transform(instant)
 
@@ -56,6 +98,47 @@ type ColumnValue<R> = ((row: R) => unknown) | { of: (row: R) => unknown; as: (va
  */
 export type ColumnValues<T extends SQLiteTable, R, Given extends keyof T['$inferInsert'] = never> = {
   readonly [Name in Exclude<keyof T['$inferInsert'], Given>]-?: ColumnValue<R>
+}
+
+/** The names of the columns of a table in its rows, except the columns `but`. */
+export function columnNames<T extends SQLiteTable, But extends keyof T['$inferSelect']>(
+  table: T,
+  but: readonly But[],
+): (Exclude<keyof T['$inferSelect'], But> & string)[]
+export function columnNames(table: SQLiteTable, but: readonly string[]): string[] {
+  return Object.keys(getTableColumns(table)).filter((name) => !but.includes(name))
+}
+
+/** The values of some columns from a row that has them under their own names. */
+type Fields<T extends SQLiteTable, Name extends keyof T['$inferSelect']> = {
+  [Each in Name]: (row: Pick<T['$inferSelect'], Name>) => unknown
+}
+
+/** The values of all columns of a table, except the columns `but`, from such a row. */
+export function fieldsOf<T extends SQLiteTable, But extends keyof T['$inferSelect'] = never>(
+  table: T,
+  but?: readonly But[],
+): Fields<T, Exclude<keyof T['$inferSelect'], But>>
+export function fieldsOf(table: SQLiteTable, but: readonly string[] = []) {
+  return stored(table, columnNames<SQLiteTable, string>(table, but), (value) => value)
+}
+
+/** The values of columns with JSON from such a row, for rows that are JSON lists (`jsonRow`). */
+export function jsonFieldsOf<T extends SQLiteTable, Name extends keyof T['$inferSelect']>(
+  table: T,
+  names: readonly Name[],
+): Fields<T, Name>
+export function jsonFieldsOf(table: SQLiteTable, names: readonly string[]) {
+  return stored(table, names, (text) => new Json(String(text)))
+}
+
+function stored(table: SQLiteTable, names: readonly string[], make: (value: unknown) => unknown) {
+  const columns = getTableColumns(table)
+  const fieldOf = (name: string) => (row: Record<string, unknown>) => {
+    const value = row[name] ?? null
+    return value === null ? null : make(columns[name]?.mapToDriverValue(value))
+  }
+  return Object.fromEntries(names.map((name) => [name, fieldOf(name)]))
 }
 
 /** The names that the columns of a table have in SQL. */
@@ -131,11 +214,15 @@ export const localDayOf = (row?: string): string => `${local(row)} / ${DAY}`
 /** Milliseconds from local midnight to a row's moment. */
 export const timeOfDayOf = (row?: string): string => `${local(row)} % ${DAY}`
 
-/** A column that has its value as JSON text. */
-export const jsonColumn = <V>(name: string, schema: z.ZodType<V>) =>
+/** A column that has its value as JSON text. `asJson` makes the value of which `schema` is the way back. */
+export const jsonColumn = <V>(
+  name: string,
+  schema: z.ZodType<V>,
+  asJson: (value: V) => unknown = (value) => value,
+) =>
   customType<{ data: V; driverData: string }>({
     dataType: () => 'text',
-    toDriver: (value) => JSON.stringify(value),
+    toDriver: (value) => JSON.stringify(asJson(value)),
     fromDriver: (text) => json(schema).parse(text),
   })(name)
 

@@ -1,3 +1,7 @@
+import { DurableObject } from 'cloudflare:workers'
+import { systemNow } from '../lib/system-clock'
+import type { Bindings } from './env'
+
 /** The part of an object's storage that its tables need. */
 export type TableStorage = Pick<DurableObjectStorage, 'sql' | 'transactionSync'>
 
@@ -50,6 +54,10 @@ export function migrate(storage: TableStorage, steps: Steps): number {
 
 type Value = string | number | null
 
+const NOTE = 'SELECT value FROM notes WHERE name = ?1'
+const SET_NOTE = 'INSERT INTO notes (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2'
+const DROP_NOTE = 'DELETE FROM notes WHERE name = ?1'
+
 /** Synchronous statements on an object's SQLite. Without an await between, they are one transaction. */
 export class Sql {
   readonly #storage: TableStorage
@@ -79,7 +87,96 @@ export class Sql {
     return rows
   }
 
-  run(statement: string, ...values: Value[]): void {
+  /** The rows of a statement, each read only when it is asked for. */
+  each<T extends Record<string, Value>>(statement: string, ...values: Value[]): Iterable<T> {
+    return this.#isClosed ? [] : this.#storage.sql.exec<T>(statement, ...values)
+  }
+
+  /** Runs a statement without a result. Returns the number of rows that it wrote. */
+  run(statement: string, ...values: Value[]): number {
+    const before = this.rowsWritten
     this.rows(statement, ...values)
+    return this.rowsWritten - before
+  }
+
+  /** A note, parsed as JSON; null if there is none. */
+  note(name: string): unknown {
+    const [row] = this.rows<{ value: string }>(NOTE, name)
+    return row === undefined ? null : JSON.parse(row.value)
+  }
+
+  setNote(name: string, value: unknown): void {
+    this.run(SET_NOTE, name, JSON.stringify(value))
+  }
+
+  dropNote(name: string): void {
+    this.run(DROP_NOTE, name)
+  }
+}
+
+/**
+ * An object with data of one resource in tables of its own. The tables are made when they are first needed.
+ * The note `deleted` says when the resource was deleted, so that late messages leave nothing behind.
+ */
+export abstract class StoringObject<Store extends { readonly sql: Sql }> extends DurableObject<Bindings> {
+  #opened: Store | null = null
+  #isPurged = false
+
+  /** Makes the store, and its tables if there are none. */
+  protected abstract openStore(): Store
+
+  /** Ends everything in memory that is about the stored data. */
+  protected abstract stop(): void
+
+  protected get store(): Store {
+    this.#opened ??= this.openStore()
+    return this.#opened
+  }
+
+  /** Whether its tenant was erased while this object was in use. */
+  protected get isPurged(): boolean {
+    return this.#isPurged
+  }
+
+  /** Whether it stores anything. Asking creates no tables. */
+  protected get isUsed(): boolean {
+    return !this.#isPurged && (this.#opened !== null || hasTables(this.ctx.storage.sql))
+  }
+
+  protected get isDeleted(): boolean {
+    return this.isUsed && this.store.sql.note('deleted') !== null
+  }
+
+  /** Takes back a deletion if D1 was brought back since then to a moment before it (M2). Returns if it did. */
+  protected revive(epoch: number): boolean {
+    const deleted = this.isUsed ? this.store.sql.note('deleted') : null
+    if (deleted === null || epoch <= Number(deleted)) return false
+    this.store.sql.dropNote('deleted')
+    return true
+  }
+
+  /** Deletes everything, and notes that the resource was deleted. */
+  async forget(): Promise<void> {
+    if (this.#isPurged) return
+    this.stop()
+    await this.#deleteAll()
+    this.#opened = null
+    this.store.sql.setNote('deleted', systemNow())
+  }
+
+  /**
+   * Deletes everything for good, since the tenant is erased. Work in progress stores nothing more. Later
+   * calls find that the tenant does not exist.
+   */
+  async purge(): Promise<void> {
+    this.#isPurged = true
+    this.stop()
+    this.#opened?.sql.close()
+    await this.#deleteAll()
+  }
+
+  async #deleteAll(): Promise<void> {
+    await this.ctx.storage.deleteAlarm()
+    await this.ctx.storage.deleteAll()
   }
 }

@@ -315,3 +315,27 @@ export async function startOfPage(
   const asked = { tenantId: tenant.id, name: JSON.stringify([name, limit, skip]), read }
   return pageStartsOf(instance).run({ ...asked, mayBeOlder: () => false }, waitUntil)
 }
+
+/**
+ * Rows with the long ones read whole. A read of many rows gets short rows completely, and of long ones only
+ * the length. Of these, the caller takes as many as an isolate has room for (`firstPack`), and `whole` reads
+ * the long ones. `id` is the column by which they are found. Those that were deleted meanwhile are left out.
+ */
+export async function withLongRows<
+  Id extends string,
+  R extends Record<Id, string>,
+  W extends Record<Id, string>,
+>(
+  rows: readonly R[],
+  id: Id,
+  isLong: (row: R) => boolean,
+  whole: (long: readonly R[]) => Promise<readonly W[]>,
+): Promise<(R | W)[]> {
+  const long = rows.filter(isLong)
+  const found = new Map<string, W>()
+  for (const row of long.length === 0 ? [] : await whole(long)) found.set(row[id], row)
+  return rows.flatMap((row): (R | W)[] => {
+    const own = isLong(row) ? found.get(row[id]) : row
+    return own === undefined ? [] : [own]
+  })
+}

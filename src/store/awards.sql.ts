@@ -51,10 +51,7 @@ const BOOK = `
   SELECT ${bytesOf('value ->> 0')}, ${AWARD_LIST.sql()}
   FROM json_each(?1) WHERE ${onlyUnchanged('value ->> 0')}`
 
-/**
- * Books the awards of changes in the ledger, one row each (P8). One statement, unless many boosts make the
- * awards very long.
- */
+/** Books the awards of changes in the ledger, one row each (P8), by one statement if they are not long. */
 export function bookAwards(
   db: TenantDatabase,
   changes: readonly Change[],
@@ -171,18 +168,13 @@ const FORMS_OF_EACH = `${NEWEST_OF_EACH}
     FROM newest) n
   CROSS JOIN trigger_versions v ON v.trigger_id = n.triggerId AND v.version = n.triggerVersion`
 
-/**
- * A user's newest awards by system, the newest first, and their triggers as they were then, by `id version`.
- */
+/** A user's newest awards by system, the newest first, and their triggers of then, by `id version`. */
 export type AwardsOfEach = {
   awards: ReadonlyMap<string, readonly StoredAward[]>
   forms: ReadonlyMap<string, z.infer<typeof PointsTrigger>>
 }
 
-/**
- * Reads a user's `limit` newest awards in each of these systems, with their triggers (P10). Parsed by
- * `parseAwardsOfEach`.
- */
+/** Reads a user's newest awards in each system, with triggers (P10). Parsed by `parseAwardsOfEach`. */
 export function awardsOfEachStatements(
   db: TenantDatabase,
   userId: string,

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type Instant, instant } from '../lib/clock'
 import { Json } from '../lib/packed'
-import { bytesOf, type ColumnValues, columnList, HexId, numberOf } from '../platform/columns'
+import { bytesOf, type ColumnValues, columnList, fieldsOf, HexId, numberOf } from '../platform/columns'
 import type { Statement, TenantDatabase } from '../platform/database'
 import { onlyUnchanged, overUsers, type UnchangedUsers } from '../platform/guard'
 import { type Change, historyRowsOf, streakEntriesOf } from '../rules/change.rules'
@@ -27,9 +27,7 @@ type Row = { userIid: string; at: number; seq: number; position: number; entries
 
 const ROW_VALUES: ColumnValues<typeof userChanges, Row> = {
   userIid: { of: ({ userIid }) => userIid, as: bytesOf },
-  at: ({ at }) => at,
-  seq: ({ seq }) => seq,
-  position: ({ position }) => position,
+  ...fieldsOf(userChanges, ['userIid', 'entries']),
   entries: ({ entries }) => entries,
 }
 const ROW_LIST = columnList(userChanges, ROW_VALUES)
@@ -65,10 +63,7 @@ const USED_KEYS = `
     CROSS JOIN idempotency_keys i ON i.user_iid = ${bytesOf('u.iid')}
     AND i.metric_no = ${numberOf('metrics', 'asked.value ->> 1')} AND i.key = asked.value ->> 2`
 
-/**
- * Finds which of these keys were used before. A key is a triple of user id, metric id and key. Parsed by
- * `parseUsedKeys`.
- */
+/** Finds used keys among these: [user id, metric id, key]. Parsed by `parseUsedKeys`. */
 export function usedKeysStatement(
   db: TenantDatabase,
   triples: readonly (readonly [string, string, string])[],
@@ -87,12 +82,12 @@ export function parseUsedKeys(result: D1Result): (UsedKey & { userId: string })[
 
 // A recorded event may have been voided since (V2).
 const RECORDED = `
-  SELECT asked.value ->> 3 AS id, e.at, e.seq FROM json_each(?2) asked
+  SELECT hex(e.id) AS id, e.at, e.seq FROM json_each(?2) asked
     CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value ->> 0
     CROSS JOIN events e ON e.user_iid = ${bytesOf('u.iid')}
     AND e.metric_no = ${numberOf('metrics', 'asked.value ->> 1')} AND e.at >= asked.value ->> 2
     AND e.id = ${bytesOf('asked.value ->> 3')}
-  UNION ALL SELECT asked.value ->> 3 AS id, v.at, v.seq FROM json_each(?2) asked
+  UNION ALL SELECT hex(v.id) AS id, v.at, v.seq FROM json_each(?2) asked
     CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value ->> 0
     CROSS JOIN voided_events v ON v.user_iid = ${bytesOf('u.iid')} AND v.id = ${bytesOf('asked.value ->> 3')}`
 
@@ -108,7 +103,7 @@ export function recordedStatement(db: TenantDatabase, sought: readonly EventLook
   return db.statement(RECORDED, db.tenantId, JSON.stringify(asked))
 }
 
-const RecordedRows = z.array(z.object({ id: z.string(), at: z.number(), seq: z.number() }))
+const RecordedRows = z.array(z.object({ id: HexId, at: z.number(), seq: z.number() }))
 
 export function parseRecorded(result: D1Result): Map<string, Recorded> {
   return new Map(RecordedRows.parse(result.results).map(({ id, ...place }) => [id, place]))
@@ -130,10 +125,7 @@ const AMONG = `
     CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = s.value ->> 0
     CROSS JOIN voided_events v ON v.user_iid = ${bytesOf('u.iid')} AND v.id = ${bytesOf('s.value ->> 1')}`
 
-/**
- * The same for events whose metric may have been deleted since the attempt: finds those of one batch. Parsed
- * by `parseRecordedAmong`.
- */
+/** The same for events of one batch whose metric may be gone since. Parsed by `parseRecorded`. */
 export function recordedAmongStatement(
   db: TenantDatabase,
   sought: readonly Omit<EventLookup, 'metricId'>[],
@@ -143,12 +135,6 @@ export function recordedAmongStatement(
     since.set(one.userId, instant(Math.min(one.since, since.get(one.userId) ?? one.since)))
   const events = sought.map(({ userId, id }) => [userId, id])
   return db.statement(AMONG, db.tenantId, JSON.stringify([...since]), JSON.stringify(events))
-}
-
-const AmongRows = z.array(z.object({ id: HexId, at: z.number(), seq: z.number() }))
-
-export function parseRecordedAmong(result: D1Result): Map<string, Recorded> {
-  return new Map(AmongRows.parse(result.results).map(({ id, ...place }) => [id, place]))
 }
 
 /** An event with its user's internal id, and its effects on the streak. */

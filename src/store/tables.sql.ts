@@ -1,5 +1,40 @@
 import { sql } from 'drizzle-orm'
 import { blob, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import * as z from 'zod'
+import { Preferences } from '../configuration/model'
+import { micros } from '../lib/decimal'
+import { jsonColumn, Moment, momentColumn } from '../platform/columns'
+import type { Completion, Counter, UserState } from '../rules/state'
+
+const byId = <V>(name: string, value: z.ZodType<V>) => {
+  const schema: z.ZodType<ReadonlyMap<string, V>> = z
+    .record(z.string(), value)
+    .transform((values) => new Map(Object.entries(values)))
+  return jsonColumn(name, schema, (values) => Object.fromEntries(values))
+}
+
+const Counters: z.ZodType<ReadonlyMap<string, Counter>> = z
+  .array(z.tuple([z.string(), z.number().transform(micros), z.number().transform(micros)]))
+  .transform((list) => new Map(list.map(([id, total, highest]) => [id, { total, highest }])))
+
+/** A column with counters: `[[id, total, highest total]]`, in millionths. */
+const countersColumn = (name: string) =>
+  jsonColumn(name, Counters, (counters) =>
+    [...counters].map(([id, { total, highest }]) => [id, total, highest]),
+  )
+
+const Completions: z.ZodType<ReadonlyMap<string, Completion>> = z
+  .array(z.tuple([z.string(), z.string(), Moment, z.number()]))
+  .transform((list) => new Map(list.map(([of, id, at, utcOffset]) => [of, { id, at, utcOffset }])))
+
+/** A column with completions: `[[achievement id, completion id, moment, minutes ahead of UTC]]`. */
+const completionsColumn = (name: string) =>
+  jsonColumn(name, Completions, (completions) =>
+    [...completions].map(([of, { id, at, utcOffset }]) => [of, id, at, utcOffset]),
+  )
+
+const Texts: z.ZodType<readonly string[]> = z.array(z.string())
+const Zones: z.ZodType<UserState['leftZones']> = z.array(z.tuple([Moment, z.string()]))
 
 /**
  * Users: their profiles and their state. A user is the unit of consistency, and every change raises `seq` in
@@ -13,10 +48,7 @@ export const users = sqliteTable(
     tenantId: text('tenant_id').notNull(),
     /** The identifier that the caller chose. */
     id: text('id').notNull(),
-    /**
-     * The internal id, new at each creation. It is the key of all data of a user, so a user who is erased and
-     * comes back is a new one.
-     */
+    /** The internal id, new at each creation: a user who was erased and comes back is a new one. */
     iid: text('iid').notNull(),
     /** The number of changes of the user. */
     seq: integer('seq').notNull(),
@@ -26,58 +58,45 @@ export const users = sqliteTable(
      */
     counted: integer('counted').notNull().default(0),
     /** When the last change happened, in milliseconds. */
-    changed: integer('changed').notNull(),
+    changed: momentColumn('changed').notNull(),
     email: text('email'),
     name: text('name'),
     tz: text('tz'),
-    subscribeToEmails: integer('subscribe_to_emails').notNull(),
-    /** JSON: an array of tokens, or null. */
-    deviceTokens: text('device_tokens'),
-    /** JSON: attribute id → value. */
-    attributes: text('attributes').notNull(),
+    subscribeToEmails: integer('subscribe_to_emails', { mode: 'boolean' }).notNull(),
+    deviceTokens: jsonColumn('device_tokens', Texts),
+    /** Values by attribute id. */
+    attributes: byId('attributes', z.string()).notNull(),
     /** Whether the user is in the control group, fixed at creation (U5). */
-    control: integer('control').notNull(),
-    created: integer('created').notNull(),
+    control: integer('control', { mode: 'boolean' }).notNull(),
+    created: momentColumn('created').notNull(),
     /** When a field of the user last changed (U3). */
-    updated: integer('updated').notNull(),
-    /** JSON: `[[metric id, total, highest total]]`, in millionths. */
-    metrics: text('metrics').notNull(),
-    /** JSON: points system id → total. */
-    points: text('points').notNull(),
-    /**
-     * JSON: `[[counter id, total, highest total]]` for triggers and achievements with a counter of their own
-     * (P1), in millionths.
-     */
-    counters: text('counters').notNull(),
-    /**
-     * JSON: metric or points system id → `seq` of the last change of that total. The key `streak` is for the
-     * streak's length.
-     */
-    lastSeqByInput: text('last_seq_by_input').notNull().default('{}'),
+    updated: momentColumn('updated').notNull(),
+    /** Counters by metric id. */
+    metrics: countersColumn('metrics').notNull(),
+    /** Totals by points system id. */
+    points: byId('points', z.number()).notNull(),
+    /** The counters of triggers and achievements that have one of their own (P1). */
+    counters: countersColumn('counters').notNull(),
+    /** The `seq` of the last change of a total, by metric or system id; under `streak`, of the streak. */
+    lastSeqByInput: byId('last_seq_by_input', z.number()).notNull().default(sql`'{}'`),
     /** JSON: the streak, see streak-state.rules.ts. Null if there is no data about it. */
     streak: text('streak'),
+    /** When the streak next changes by itself; null for never. Written only if it changes. */
+    streakDue: momentColumn('streak_due'),
+    achievements: completionsColumn('achievements').notNull().default(sql`'[]'`),
     /**
-     * When the streak next changes by itself, in milliseconds. Null for never. Written only if it changes.
-     */
-    streakDue: integer('streak_due'),
-    /** JSON: `[[achievement id, completion id, moment, minutes ahead of UTC]]`. */
-    achievements: text('achievements').notNull().default('[]'),
-    /**
-     * JSON: ids of achievements that were taken back from the user and whose conditions have been true since,
+     * Ids of achievements that were taken back from the user and whose conditions have been true since,
      * and marks of triggers that gave points for one, `<achievement id> <trigger id>` (V4). Null if there are
      * none.
      */
-    revoked: text('revoked'),
-    /** JSON: which notifications the user wants, and how the streak is counted (U7). Null if never set. */
-    preferences: text('preferences'),
+    revoked: jsonColumn('revoked', Texts),
+    /** Which notifications the user wants, and how the streak is counted (U7). Null if never set. */
+    preferences: jsonColumn('preferences', Preferences),
     /** The local date of the last event that counts, in days since 1970-01-01. Null for none (N2, V2). */
     activeDay: integer('active_day'),
-    /** JSON: `[[moment, zone]]`, the zones that the user left last (N2). Null if the zone never changed. */
-    leftZones: text('left_zones'),
-    /**
-     * The user's bucket (B2). Null as long as the account has had only one database, so that a new user costs
-     * no index entry.
-     */
+    /** The zones that the user left last (N2). Null if the zone never changed. */
+    leftZones: jsonColumn('left_zones', Zones),
+    /** The user's bucket (B2). Null in an account with one database, so that a user costs no index entry. */
     bucket: integer('bucket'),
   },
   (table) => [
@@ -88,10 +107,7 @@ export const users = sqliteTable(
   ],
 )
 
-/**
- * Since when users have their device tokens, in milliseconds of real time: the last one who has sent a token
- * keeps it (U2). WITHOUT ROWID.
- */
+/** Since when users have device tokens, in real ms: the last sender of one keeps it (U2). WITHOUT ROWID. */
 export const devices = sqliteTable(
   'devices',
   {
@@ -107,39 +123,34 @@ export const devices = sqliteTable(
   ],
 )
 
+/** The columns of an event. For ids, see platform/columns.ts. */
+const loggedEvent = () => ({
+  userIid: blob('user_iid').notNull(),
+  metricNo: integer('metric_no').notNull(),
+  /** When the event happened, in milliseconds. */
+  at: integer('at').notNull(),
+  /** The user's `seq` after this change. */
+  seq: integer('seq').notNull(),
+  id: blob('id').notNull(),
+  /** In millionths (E1). */
+  value: integer('value').notNull(),
+  /** Minutes ahead of UTC in the user's zone at that moment. Never changes (E8). */
+  utcOffset: integer('utc_offset').notNull(),
+  /** JSON: attribute id → value. Null if there are none. */
+  attributes: text('attributes'),
+  /** JSON: the triggers' counters that counted the event (P1, V2). Null if a version did not note them. */
+  counterIds: text('counter_ids'),
+  /** JSON: the effects on the streak (`StreakEntry[]`), without a loss. Null if there are none (X2). */
+  streak: text('streak'),
+})
+
 /**
  * The log: one row for each event that counts, never changed. A user's total in a metric is the sum of the
  * values. A void moves the row to `voided_events` (V2). For ids, see platform/columns.ts. WITHOUT ROWID.
  */
-export const events = sqliteTable(
-  'events',
-  {
-    userIid: blob('user_iid').notNull(),
-    metricNo: integer('metric_no').notNull(),
-    /** When the event happened, in milliseconds. */
-    at: integer('at').notNull(),
-    /** The user's `seq` after this change. */
-    seq: integer('seq').notNull(),
-    id: blob('id').notNull(),
-    /** In millionths (E1). */
-    value: integer('value').notNull(),
-    /** Minutes ahead of UTC in the user's zone at that moment. Never changes (E8). */
-    utcOffset: integer('utc_offset').notNull(),
-    /** JSON: attribute id → value. Null if there are none. */
-    attributes: text('attributes'),
-    /**
-     * JSON: the ids of the triggers' own counters that counted the event (P1, V2). Null for events of
-     * versions that did not note them.
-     */
-    counterIds: text('counter_ids'),
-    /**
-     * JSON: the effects of the event on the streak (`StreakEntry[]`), without a loss. Null if there are none
-     * (X2).
-     */
-    streak: text('streak'),
-  },
-  (table) => [primaryKey({ columns: [table.userIid, table.metricNo, table.at, table.seq] })],
-)
+export const events = sqliteTable('events', loggedEvent(), (table) => [
+  primaryKey({ columns: [table.userIid, table.metricNo, table.at, table.seq] }),
+])
 
 /**
  * Events that were voided: their rows of the log, and the void (V2). No code that counts the log reads them.
@@ -148,16 +159,7 @@ export const events = sqliteTable(
 export const voidedEvents = sqliteTable(
   'voided_events',
   {
-    userIid: blob('user_iid').notNull(),
-    id: blob('id').notNull(),
-    metricNo: integer('metric_no').notNull(),
-    at: integer('at').notNull(),
-    seq: integer('seq').notNull(),
-    value: integer('value').notNull(),
-    utcOffset: integer('utc_offset').notNull(),
-    attributes: text('attributes'),
-    counterIds: text('counter_ids'),
-    streak: text('streak'),
+    ...loggedEvent(),
     /** When it was voided, in milliseconds. */
     voidedAt: integer('voided_at').notNull(),
     /** The user's `seq` after the void. The reversals in the ledger have the same. */
@@ -186,10 +188,7 @@ export const idempotencyKeys = sqliteTable(
   (table) => [primaryKey({ columns: [table.userIid, table.metricNo, table.key] })],
 )
 
-/**
- * Idempotency keys of adjustments, kept for ever, each with its entry of the ledger (V1). For ids, see
- * platform/columns.ts. WITHOUT ROWID.
- */
+/** Keys of adjustments, kept for ever, with their entries (V1). Ids: platform/columns.ts. WITHOUT ROWID. */
 export const adjustmentKeys = sqliteTable(
   'adjustment_keys',
   {
@@ -204,10 +203,7 @@ export const adjustmentKeys = sqliteTable(
   (table) => [primaryKey({ columns: [table.userIid, table.systemNo, table.key] })],
 )
 
-/**
- * Past streaks, one row each. The present one is in the user's row. Days are days since 1970-01-01. WITHOUT
- * ROWID.
- */
+/** Past streaks; the present one is in the user's row. Days since 1970-01-01. WITHOUT ROWID. */
 export const streakRuns = sqliteTable(
   'streak_runs',
   {
@@ -222,11 +218,8 @@ export const streakRuns = sqliteTable(
     history: text('history').notNull(),
     /** The length when it was lost. This is the greatest length that it ever had. */
     length: integer('length').notNull(),
-    /**
-     * When it was lost, in milliseconds (X2). Null if that is not known: it was counted again from the log,
-     * or it was lost before this was stored.
-     */
-    lost: integer('lost'),
+    /** When it was lost, in ms (X2). Null if unknown: it was counted again, or lost in an old version. */
+    lost: momentColumn('lost'),
   },
   (table) => [primaryKey({ columns: [table.userIid, table.first] })],
 )
@@ -240,10 +233,7 @@ export const streakPauses = sqliteTable(
     /** The caller's id of the user, and the internal id. */
     userId: text('user_id').notNull(),
     userIid: text('user_iid').notNull(),
-    /**
-     * First and last day, in days since 1970-01-01. A deleted pause ends with the last period that was over
-     * then (S7).
-     */
+    /** First and last day, since 1970-01-01. A deleted pause ends with the last period that was over (S7). */
     start: integer('start').notNull(),
     end: integer('end').notNull(),
     /** When it was deleted, in milliseconds. Null while it counts. */

@@ -4,8 +4,7 @@ import type { Configuration } from '../configuration/model'
 import { awards } from '../configuration/tables.sql.ts'
 import { DAY, type Instant, instant, SECOND } from '../lib/clock'
 import { packed } from '../lib/packed'
-import { systemNow } from '../lib/system-clock'
-import { bytesOf, columnList, json, Moment } from '../platform/columns'
+import { bytesOf, columnList, json, readingOf } from '../platform/columns'
 import type { Statement, TenantDatabase } from '../platform/database'
 import type { TickChange, TickUser } from '../rules/points/ticks.rules'
 import type { AwardRecord } from '../rules/state'
@@ -15,7 +14,8 @@ import { insertOutboxEntries } from '../webhooks/outbox/outbox.sql.ts'
 import { notePoints } from '../webhooks/outbox/points-changed.sql.ts'
 import { AWARD_VALUES } from './awards.sql.ts'
 import { asRead } from './commit/writer'
-import { portionOf, shortAmong, shortOnly } from './users/portions.sql.ts'
+import { users } from './tables.sql.ts'
+import { portionOf, shortAmong, shortColumns } from './users/portions.sql.ts'
 import { userOf, usersStatement } from './users/users.sql.ts'
 
 /**
@@ -51,45 +51,39 @@ function lastOf({ before, awards }: TickChange): Instant {
 async function usersOf(db: TenantDatabase, changes: readonly TickChange[]) {
   if (changes.length === 0) return []
   const ids = changes.map(({ before }) => before.id)
-  const result = await db.run(usersStatement(db, { ids }, systemNow()))
+  const result = await db.run(usersStatement(db, ids))
   return result.results.map(userOf)
 }
 
-const columnsOf = (columns: string) => `u.id, u.iid, u.seq, u.changed, u.tz, u.created, ${columns},
+const READ = [
+  'id',
+  'iid',
+  'seq',
+  'changed',
+  'tz',
+  'created',
+  'attributes',
+  'points',
+  'lastSeqByInput',
+] as const
+const USER = readingOf(users, READ)
+const OWN_BOOSTS = `
     (SELECT ${BOOST_LIST} FROM points_boosts b
      WHERE b.user_iid = u.iid AND b."end" >= date(?3 / ${SECOND} - ${(2 * DAY) / SECOND}, 'unixepoch')
        AND b.deleted IS NULL) AS boosts`
 
 const VERSION = 'SELECT config_version AS version FROM tenants WHERE id = ?1'
 const CHUNK = `
-  SELECT ${columnsOf(shortOnly(['attributes', 'points', 'last_seq_by_input'], '?5'))}
+  SELECT ${shortColumns('?5', { names: READ })}, ${OWN_BOOSTS}
   FROM users u WHERE u.tenant_id = ?1 AND u.id > ?2 ORDER BY u.id LIMIT ?4`
 const NAMED = `
-  SELECT ${columnsOf('u.attributes, u.points, u.last_seq_by_input')} FROM json_each(?2) asked CROSS
-    JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
+  SELECT ${USER.columns('u')}, ${OWN_BOOSTS}
+  FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
 const Version = z.object({ version: z.number() })
-const UserRow = z
-  .object({
-    id: z.string(),
-    iid: z.string(),
-    seq: z.number(),
-    changed: Moment,
-    tz: z.string().nullable(),
-    created: Moment,
-    attributes: json(z.record(z.string(), z.string())),
-    points: json(z.record(z.string(), z.number())),
-    last_seq_by_input: json(z.record(z.string(), z.number())),
-    boosts: json(z.array(BoostRow)),
-  })
-  .transform(
-    ({ tz, attributes, points, last_seq_by_input: seqs, ...user }): TickUser => ({
-      ...user,
-      points: new Map(Object.entries(points)),
-      lastSeqByInput: new Map(Object.entries(seqs)),
-      profile: { tz, attributes: new Map(Object.entries(attributes)) },
-    }),
-  )
+const UserRow = USER.row
+  .extend({ boosts: json(z.array(BoostRow)) })
+  .transform(({ tz, attributes, ...user }): TickUser => ({ ...user, profile: { tz, attributes } }))
 
 /** The users to read: the next ones in order of their ids, or users with these ids. */
 export type Asked = { after: string | null; limit: number } | { ids: readonly string[] }

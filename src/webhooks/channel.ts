@@ -9,7 +9,6 @@ import { logProblem } from '../platform/log'
 import type { Attempt, ChannelAdapter } from './delivery/messages'
 import { MOST_REST } from './delivery/retries.rules'
 
-/** The prefix of secrets in the Standard Webhooks specification. */
 const SECRET_PREFIX = 'whsec_'
 
 const SECRET_BYTES = 32
@@ -20,9 +19,7 @@ export function newSecret(): string {
   return SECRET_PREFIX + btoa(String.fromCharCode(...bytes))
 }
 
-/**
- * A delivery to sign: its id, which is the same on every retry, the time of this attempt, and the exact body.
- */
+/** A delivery to sign: its id, the same on every retry, the time of this attempt, and the exact body. */
 export type Message = { id: string; at: Instant; body: string }
 
 /**

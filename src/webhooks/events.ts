@@ -14,12 +14,10 @@ import { DAY, type Instant, instant, iso } from '../lib/clock'
 import { ROUNDINGS } from '../lib/decimal'
 import { addDays, type CivilDate, civilDateAt } from '../lib/zone'
 
-/** The moment of a sample, and its local date in UTC. */
 type When = { now: Instant; today: CivilDate }
 
 type Fields = z.core.$ZodShape
 
-/** Makes data of no real user. */
 type Sample<F extends Fields> = (when: When) => z.infer<z.ZodObject<F>>
 
 /** A type of webhook event (W2): the fields of its body without `type`, and a sample of them. */
@@ -53,7 +51,6 @@ const sampleUser = ({ now }: When): z.infer<typeof User> => ({
   updated: iso(now),
 })
 
-/** An achievement that the user has just completed. */
 const sampleAchievement = ({ now }: When) => ({
   id: `${SAMPLE_ID}1`,
   name: 'Sample achievement',
@@ -65,7 +62,6 @@ const sampleAchievement = ({ now }: When) => ({
   achievedAt: iso(now),
 })
 
-/** A daily streak that was extended today. */
 const sampleStreak = ({ today }: When, length: number) => ({
   length,
   frequency: 'daily' as const,
@@ -168,23 +164,19 @@ const sampleBoard = ({ today }: When): z.infer<typeof LeaderboardResponse> => ({
 
 const SAMPLE_RANKINGS = [{ userId: 'sample-user', userName: 'Sample user', rank: 1, value: 110 }]
 
-/** An email to a user is due (W6, N5). */
 const dueEvent = eventsWith({ timestamp: Timestamp, user: User }, (when) => ({
   timestamp: iso(when.now),
   user: sampleUser(when),
 }))
 
-/** Every type of webhook event (W2). */
+/** Every type of webhook event (W2, W5, W6). */
 const EVENTS = {
-  /** A user completed an achievement (W6). */
   'achievement.completed': userEvent({ achievement: UserAchievementResponse }, (when) => ({
     achievement: sampleAchievement(when),
   })),
-  /** About a completed achievement. */
   'emails.achievement_due': dueEvent({ achievement: UserAchievementResponse }, (when) => ({
     achievement: sampleAchievement(when),
   })),
-  /** To a user who has been away. */
   'emails.reactivation_due': dueEvent(
     { reactivation: z.object({ messageNumber: z.int32(), daysSinceLastActive: z.int32() }) },
     () => ({ reactivation: { messageNumber: 1, daysSinceLastActive: 3 } }),
@@ -194,7 +186,6 @@ const EVENTS = {
     { recap: z.object({ periodStart: DateResponse, periodEnd: DateResponse }) },
     ({ today }) => ({ recap: { periodStart: addDays(today, -7), periodEnd: addDays(today, -1) } }),
   ),
-  /** A reminder of the streak. */
   'emails.streak_reminder_due': dueEvent({ streak: StreakResponse }, (when) => ({
     streak: {
       ...sampleStreak(when, 2),
@@ -208,11 +199,9 @@ const EVENTS = {
   'leaderboard.started': webhookEvent({ leaderboard: LeaderboardResponseWithRankings }, (when) => ({
     leaderboard: { ...sampleBoard(when), rankings: [] },
   })),
-  /** The first places of a group changed (W5, W6). */
   'leaderboard.changed': webhookEvent({ leaderboard: WebhookLeaderboardResponse }, (when) => ({
     leaderboard: { ...sampleBoard(when), rankings: SAMPLE_RANKINGS },
   })),
-  /** The rank of a user changed (W5, W6). */
   'leaderboard.rank_changed': userEvent({ leaderboard: WebhookUserLeaderboardResponse }, (when) => ({
     leaderboard: { ...sampleBoard(when), rank: 1, value: 110, previousRank: 2, previousValue: 100 },
   })),
@@ -225,7 +214,6 @@ const EVENTS = {
       rankings: SAMPLE_RANKINGS,
     },
   })),
-  /** The points of a user changed (W5, W6). */
   'points.changed': userEvent({ points: MetricEventPointsResponse }, ({ now }) => ({
     points: {
       ...SAMPLE_SYSTEM,
@@ -264,9 +252,7 @@ const EVENTS = {
       newLevel: sampleLevel('two', 100, `${SAMPLE_ID}4`),
     }),
   ),
-  /** A boost began (W6). */
   'points.boost_started': boostEvent('active'),
-  /** A boost ended (W6). */
   'points.boost_finished': boostEvent('finished'),
   /** A streak began: its length went from 0 to 1 (W6). */
   'streak.started': grown(1),

@@ -19,7 +19,7 @@ import { logProblem } from '../platform/log'
 import { schedule } from '../time/due-work.sql.ts'
 import { newSecret } from './channel'
 import { nameOf } from './delivery/messages'
-import { clearDeliveryQueues, refreshDeliveryQueues } from './delivery/queue'
+import { notifyDeliveryQueues } from './delivery/queue'
 
 const MOST_GIVEN = 100
 /** The most characters of a wrong name that a message repeats. */
@@ -42,7 +42,6 @@ const Status = z.enum(SWITCH_STATUSES)
 const GivenItems = z.array(z.unknown()).max(MOST_ITEMS).catch([])
 const GivenUrl = z.object({ url: z.string().max(MOST_URL_CHARACTERS) })
 
-/** The target of a URL. Loopback targets are for development (W1). */
 const targetIn = ({ variables }: Scope, url: string) => targetOf(url, targetRules(variables))
 
 /** Every target that is not allowed, in the body of a create or update request of any shape (G3, W1). */
@@ -146,8 +145,8 @@ export const webhookResource = (listeners: ListenerStatements) =>
       return {
         beside: [...listeners(db, config, { ...config, webhooks: list }, now), ...calls],
         after: async () => {
-          if (ids.length > 0) await refreshDeliveryQueues(scope, destinationsOf(scope, ids))
-          if (removed.length > 0) await clearDeliveryQueues(scope, destinationsOf(scope, removed))
+          if (ids.length > 0) await notifyDeliveryQueues(scope, 'refresh', destinationsOf(scope, ids))
+          if (removed.length > 0) await notifyDeliveryQueues(scope, 'forget', destinationsOf(scope, removed))
         },
       }
     },
@@ -155,10 +154,7 @@ export const webhookResource = (listeners: ListenerStatements) =>
 
 export type WebhookResource = ReturnType<typeof webhookResource>
 
-/**
- * Gives a webhook a new secret, and shows it. The one before signs too for a day, unless it ends at once. One
- * that was replaced earlier ends now (W1).
- */
+/** Gives a webhook a new secret. The one before signs for a day, unless it ends at once (W1). */
 export async function rotateSecret(
   resource: WebhookResource,
   scope: Scope,
@@ -207,5 +203,5 @@ export async function switchOff(
     return true
   })
   if (isChanged) logProblem('warn', { tenant, queue: `webhook:${id}`, error: 'switched off after a 410' })
-  else await refreshDeliveryQueues(scope, destinationsOf(scope, [id]))
+  else await notifyDeliveryQueues(scope, 'refresh', destinationsOf(scope, [id]))
 }

@@ -57,7 +57,6 @@ type Answer = z.infer<typeof WebhookDelivery>
 
 const Known = WebhookDelivery.pick({ event: true, status: true })
 
-/** A delivery in a response. */
 function deliveryResponse({ created, nextAttempt, event, status, ...rest }: Delivery): Answer {
   return {
     ...rest,
@@ -88,8 +87,6 @@ export async function listDeliveries(
   }
 }
 
-const Body = WholeWebhookDelivery.shape.body
-
 const findWebhook = async (scope: Scope, idOrKey: string) =>
   byIdOrKey((await configurationOf(scope)).webhooks, idOrKey, 'This webhook')
 
@@ -103,7 +100,7 @@ export async function wholeDelivery(
   const found = await deliveryQueue(scope, webhook.id).whole(id.toLowerCase())
   if (found === null) throw errors.notFound('This delivery')
   const { body, ...delivery } = found
-  return { ...deliveryResponse(delivery), body: Body.parse(JSON.parse(body)) }
+  return { ...deliveryResponse(delivery), body: WholeWebhookDelivery.shape.body.parse(JSON.parse(body)) }
 }
 
 type Destination = { id: string; key: string }
@@ -121,10 +118,7 @@ export async function findDelivery(
   }
 }
 
-/**
- * Makes a delivery pending again with all its retries, whatever its status. Its id stays. Throws 404 if it is
- * gone (W4).
- */
+/** Makes a delivery pending again with all its retries and the same id. Throws 404 if it is gone (W4). */
 export async function redeliver(
   scope: Scope,
   { webhook, id }: { webhook: Destination; id: string },
@@ -163,10 +157,7 @@ export const sampleErrors = ({ status }: { status: string }): FieldError[] =>
     ? []
     : [{ path: '', message: 'The webhook is inactive, so nothing is sent to it. Activate it first' }]
 
-/**
- * Sends a webhook a sample of an event type, even if it does not listen to that type. Throws 422 if the
- * webhook is inactive.
- */
+/** Sends a webhook a sample, even of a type that it does not listen to. Throws 422 if it is inactive. */
 export async function sendSample(scope: Scope, webhookId: string, type: EventType): Promise<Answer> {
   const { db, now } = scope
   const { epoch } = await configurationOf(scope)

@@ -11,7 +11,7 @@ import {
   rowsOf,
   sentListOf,
   without,
-} from '../../src/leaderboards/notify/facts'
+} from '../../src/leaderboards/notify/board-events.sql.ts'
 import { instant } from '../../src/lib/clock'
 import { civilDate, dayOf } from '../../src/lib/zone'
 import { latestRuns } from '../../src/rules/runs.rules'

@@ -31,9 +31,9 @@ it('[U8] removes an erased user from the rankings in messages, and keeps the oth
     const [first] = messages
     if (first === undefined) throw new Error('There is no message.')
     store.settle(first, { status: 'delivered', nextAt: null, lastStatus: 200, lastError: null }, 1)
-    const before = store.rowsWritten
+    const before = store.sql.rowsWritten
     store.erase({ iid: 'of nobody', userId: 'dan' })
-    expect(store.rowsWritten - before).toBe(0)
+    expect(store.sql.rowsWritten - before).toBe(0)
   })
   await tenant.metric('m')
   expect((await tenant.event('m', { id: GONE }, 1)).status).toBe(201)

@@ -66,15 +66,15 @@ it('[U8] a named message writes one more row when it arrives and none when it re
   const setup = await withHook({ status: 'inactive' })
   await runInDurableObject(setup.deliveryQueue, (_, { storage }) => {
     const store = new DeliveryQueueStore(storage)
-    const start = store.rowsWritten
+    const start = store.sql.rowsWritten
     const [first, second, third, ada] = ['a', 'b', 'c', 'd'].map((id, n) =>
       message(NOON + n, id === 'd' ? 'ada' : null, { id, isNamed: true }),
     )
     if (!first || !second || !third || !ada) throw new Error('There are no messages.')
     store.add([first], instant(NOON))
-    expect(store.rowsWritten - start).toBe(3)
+    expect(store.sql.rowsWritten - start).toBe(3)
     store.add([{ ...first, at: NOON + HOUR, seq: 5 }], instant(NOON))
-    expect(store.rowsWritten - start).toBe(3)
+    expect(store.sql.rowsWritten - start).toBe(3)
     store.add([second, third, ada], instant(NOON))
     const outcome = { status: 'delivered', nextAt: null, lastStatus: 200, lastError: null }
     for (const one of [first, second]) store.settle(one, outcome, 1)

@@ -305,8 +305,8 @@ describe('the object', () => {
     await until(async () => (await log(setup))[0]?.status === 'delivered')
     await runInDurableObject(setup.deliveryQueue, async (_, { storage }) => {
       const store = new DeliveryQueueStore(storage)
-      const start = store.rowsWritten
-      const spent = () => store.rowsWritten - start
+      const start = store.sql.rowsWritten
+      const spent = () => store.sql.rowsWritten - start
       const one = message(NOON + 1, 'ada')
       store.add([one], instant(NOON + 1))
       expect(spent()).toBe(2)

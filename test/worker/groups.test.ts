@@ -2,7 +2,6 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
 import { loadConfiguration } from '../../src/configuration/configuration'
 import { instant } from '../../src/lib/clock'
-import { systemNow } from '../../src/lib/system-clock'
 import { unchangedUsers } from '../../src/platform/guard'
 import { ERASURES } from '../../src/store/users/counters.sql'
 import { keepRuns } from '../../src/store/users/streaks.sql.ts'
@@ -269,7 +268,7 @@ describe('the writes of a group', () => {
     const tenant = await withAll()
     for (const name of ['still', 'moved']) await send(tenant, name, 'before')
     const { db } = contextOfUsers(tenant.id)
-    const [read] = await db.batch([usersStatement(db, { ids: ['still', 'moved'] }, systemNow())])
+    const [read] = await db.batch([usersStatement(db, ['still', 'moved'])])
     const users = (read?.results ?? []).map(userOf)
     const { instance } = contextOfUsers(tenant.id)
     const { version } = await loadConfiguration({ db, instance })

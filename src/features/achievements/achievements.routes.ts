@@ -20,7 +20,7 @@ import { completionErrors } from '../../rules/achievements.rules'
 import { resolveAttributes, unknownAttributes } from '../../rules/profile.rules'
 import type { UserState } from '../../rules/state'
 import { readTenantCounters, type TenantCounters, USERS } from '../../store/users/counters.sql.ts'
-import { findUser, furtherUserErrors, stateOf } from '../../store/users/find-user'
+import { findUser, furtherUserErrors, stateOf } from '../../store/users/users.sql.ts'
 import { completeAchievement, ownSender } from '../events/commands'
 import { completionReply, WARNING_HEADER } from '../events/events.routes'
 

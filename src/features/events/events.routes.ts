@@ -19,7 +19,7 @@ import { instant } from '../../lib/clock'
 import { ApiError, errors, type FieldError, listed, unreachable } from '../../lib/errors'
 import type { Scope } from '../../platform/context'
 import { unknownAttributes } from '../../rules/profile.rules'
-import { furtherUserErrors } from '../../store/users/find-user'
+import { furtherUserErrors } from '../../store/users/users.sql.ts'
 import { recordEvent, senderOf } from './commands'
 import type { CommandResult } from './sent'
 

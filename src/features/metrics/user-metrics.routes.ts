@@ -12,7 +12,7 @@ import type { Scope } from '../../platform/context'
 import { NEW_COUNTER, type UserState } from '../../rules/state'
 import { type SummaryRange, summarise } from '../../store/day-sums/day-sums.rules'
 import { readDaySums } from '../../store/day-sums/day-sums.sql.ts'
-import { findUser } from '../../store/users/find-user'
+import { findUser } from '../../store/users/users.sql.ts'
 import { visibleTo } from '../achievements/achievements.routes'
 
 /** All metrics with a user's totals, in order of creation. Without events, the total is 0 (A6). */

@@ -6,7 +6,7 @@ import { bytesOf, LOGS, type Log, localDayOf, Moment, numberOf } from '../../pla
 import type { Statement, TenantDatabase } from '../../platform/database'
 import type { UserState } from '../../rules/state'
 import type { Pause, StreakRun } from '../../rules/streaks/streak-state.rules'
-import { coveredBy, portionOf, shortAmong, userColumns } from '../../store/users/portions.sql.ts'
+import { coveredBy, portionOf, shortAmong, shortColumns } from '../../store/users/portions.sql.ts'
 import { pausesOfSeveral, runsOfSeveral } from '../../store/users/streaks.sql.ts'
 import { userOf } from '../../store/users/users.sql.ts'
 import { scheduleForUsers } from '../../time/due-work.sql.ts'
@@ -135,7 +135,7 @@ export async function candidatesAfter(
 }
 
 const USERS = `
-  SELECT ${userColumns('?3')}, '[]' AS boosts FROM json_each(?2) asked
+  SELECT ${shortColumns('?3')}, '[]' AS boosts FROM json_each(?2) asked
   CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
 /**

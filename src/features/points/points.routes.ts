@@ -49,8 +49,7 @@ import {
 } from '../../store/awards.sql.ts'
 import { summarise } from '../../store/day-sums/day-sums.rules'
 import { readDaySums } from '../../store/day-sums/day-sums.sql.ts'
-import { findUser } from '../../store/users/find-user'
-import { parseUser, userStatement } from '../../store/users/users.sql.ts'
+import { findUser, parseUser, userStatement } from '../../store/users/users.sql.ts'
 import { countLevels, countRanges } from './summaries.sql.ts'
 
 function pointsResponse(

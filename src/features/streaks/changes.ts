@@ -7,7 +7,6 @@ import { deliver } from '../../leaderboards/updates'
 import type { Instant } from '../../lib/clock'
 import { errors } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
-import { systemNow } from '../../lib/system-clock'
 import { dayIn } from '../../lib/zone'
 import type { Scope } from '../../platform/context'
 import type { Statement } from '../../platform/database'
@@ -89,7 +88,7 @@ async function changeTogether<T>(
   for (let tries = 0; tries < TRIES; tries += 1) {
     const { snapshot, rows } = await db.batchOf({
       snapshot: requestSnapshotStatement(db, tenant.id, []),
-      rows: usersStatement(db, { ids: [...new Set(userIds)] }, systemNow()),
+      rows: usersStatement(db, [...new Set(userIds)]),
     })
     const present = parseRequestSnapshot(snapshot).tenant
     if (present === null) throw errors.tenantUnknown()
@@ -145,7 +144,7 @@ async function updateBoards(
 /** If the response to the write was lost: whether the users are exactly as written. */
 async function isStored({ db }: Scope, changes: readonly BulkChange[]): Promise<boolean> {
   const ids = changes.map(({ after }) => after.id)
-  const result = await db.run(usersStatement(db, { ids }, systemNow()))
+  const result = await db.run(usersStatement(db, ids))
   const present = new Map(result.results.map(userOf).map((user) => [user.id, user]))
   return changes.every(({ after }) => {
     const user = present.get(after.id)

@@ -22,8 +22,8 @@ import type { UserState } from '../../rules/state'
 import { termsOf } from '../../rules/streaks/streak-state.rules'
 import { isStale, streakAsOf } from '../../rules/streaks/streaks.rules'
 import { recounted, recountedFrom, type StreakSources } from '../../store/commit/recount'
-import { findUser } from '../../store/users/find-user'
 import { pausesOf, readStreaks, runsSince, type StreakPast } from '../../store/users/streaks.sql.ts'
+import { findUser } from '../../store/users/users.sql.ts'
 import { rankStreaks } from './rankings'
 
 async function recountOf({ db, now }: Scope, config: Configuration, user: UserState) {

@@ -14,7 +14,7 @@ import type { TenantDatabase } from '../../platform/database'
 import { agreedRounding } from '../../rules/points/boosts.rules'
 import type { AppliedBoost } from '../../rules/state'
 import { LEDGER_COLUMNS, LedgerRow, triggerForms } from '../../store/awards.sql.ts'
-import { findUser } from '../../store/users/find-user'
+import { findUser } from '../../store/users/users.sql.ts'
 import { eventResponse, LoggedEvent, moment, momentOf } from './timeline-entries'
 
 export const AwardExplanationParams = z.object({

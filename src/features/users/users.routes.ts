@@ -43,7 +43,6 @@ import {
   type TenantCounters,
   tenantCountersStatement,
 } from '../../store/users/counters.sql.ts'
-import { findUser, furtherUserErrors } from '../../store/users/find-user'
 import {
   pageOfUsers,
   searchForUsers,
@@ -52,7 +51,7 @@ import {
   usersInOrder,
 } from '../../store/users/pages.sql.ts'
 import { parsePast, pastStatements, type StreakPast } from '../../store/users/streaks.sql.ts'
-import { parseUser, userStatement } from '../../store/users/users.sql.ts'
+import { findUser, furtherUserErrors, parseUser, userStatement } from '../../store/users/users.sql.ts'
 import { listOfUser } from '../achievements/achievements.routes'
 import { changePreferences, changeUser, ownSender } from '../events/commands'
 import { preferencesReply, userReply } from '../events/events.routes'

@@ -43,10 +43,7 @@ export const SEEN_EVERY = 10
 /** The most events that the object sends without that message. Then it drops the stream (Y4). */
 export const MOST_UNSEEN = 40
 
-/**
- * The note of the object at a socket, so that it may sleep while nothing changes: the visible part, and the
- * last state that was sent.
- */
+/** The note at a socket, so that the object may sleep: the visible part, and the last state that was sent. */
 export const WatcherNote = ViewRequest.extend({
   /** A hash of the last ranking; null before the first one. */
   shown: z.string().nullable(),

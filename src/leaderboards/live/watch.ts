@@ -12,13 +12,10 @@ import { MOST_GROUP_CHARACTERS } from '../../lib/limits'
 import { within } from '../../lib/system-clock'
 import { localDay } from '../../lib/zone'
 import { perInstance, type Scope } from '../../platform/context'
-import { statusOf } from '../../rules/runs.rules'
 import { type Definition, definitionOf } from '../board'
-import { groupAsked } from '../leaderboards'
-import { boardObject } from '../updates'
+import { asked, groupAsked, isShown } from '../leaderboards'
 import { SEEN_EVERY, type ViewRequest, WATCH_HEADER, WATCH_STATUS, type WatcherMessage } from './view'
 
-const TRIES = 3
 /** How long one confirmation of a stream may take, and the pause after one that failed. */
 const CONFIRM_PATIENCE = 8 * SECOND
 const CONFIRM_PAUSE = 5 * SECOND
@@ -28,10 +25,7 @@ const UNCONFIRMED = 50 * SECOND
 /** Real time, as the streams of an isolate see it. Tests replace it. */
 export const streamTimers = perInstance<Timers>(() => realTimers)
 
-/**
- * Opens a stream of a leaderboard's visible part (Y1). Throws 422 if the group is not possible, 404 if the
- * leaderboard was deleted, and 503 if it has too many watchers (Y3).
- */
+/** Opens a stream (Y1). Throws 422 for an impossible group, 404 if it was deleted, 503 if it is full (Y3). */
 export async function watchLeaderboard(
   scope: Scope,
   board: Leaderboard,
@@ -58,27 +52,19 @@ export async function ticketFor(
   return { ticket: token, expires: iso(expires) }
 }
 
-/** Opens a WebSocket to the object of a leaderboard, and tries again on a new stub if it can't be reached. */
 async function socketTo(
   scope: Scope,
   board: Leaderboard,
   definition: Definition,
   view: ViewRequest,
 ): Promise<WebSocket> {
-  const asked = JSON.stringify({ ...view, definition, now: scope.now })
-  const headers = { upgrade: 'websocket', [WATCH_HEADER]: encodeURIComponent(asked) }
-  for (let tries = 1; ; tries += 1) {
-    try {
-      const { status, webSocket } = await boardObject(scope, board.id).fetch('https://leaderboard/live', {
-        headers,
-      })
-      if (webSocket !== null) return webSocket
-      if (status === WATCH_STATUS.gone) throw errors.notFound(`The leaderboard ${JSON.stringify(board.key)}`)
-      throw errors.tooManyWatchers()
-    } catch (error) {
-      if (tries === TRIES || error instanceof ApiError) throw error
-    }
-  }
+  const asking = JSON.stringify({ ...view, definition, now: scope.now })
+  const headers = { upgrade: 'websocket', [WATCH_HEADER]: encodeURIComponent(asking) }
+  return asked(scope, board, async (object) => {
+    const { status, webSocket } = await object.fetch('https://leaderboard/live', { headers })
+    if (webSocket !== null || status === WATCH_STATUS.gone) return webSocket
+    throw errors.tooManyWatchers()
+  })
 }
 
 /** One stream: the events of a leaderboard's object, as long as the key, the tenant and the board exist. */
@@ -147,16 +133,12 @@ class LiveStream {
     }
   }
 
-  /**
-   * Confirms the claim and the board. If the configuration has changed, or another day has begun, tells the
-   * object. Returns when the claim held.
-   */
+  /** Confirms the claim and the board. Tells the object of another day or version. Returns when it held. */
   async #look(): Promise<Instant> {
     const { scope, at } = await confirmAgain(this.#scope, 'application', this.#claim, this.#timers.now)
     const config = await configurationOf(scope)
     const board = config.leaderboards.find(({ id }) => id === this.#board.id)
-    const status = board && statusOf(board, scope.now)
-    if (board === undefined || (status !== 'active' && status !== 'finished'))
+    if (board === undefined || !isShown(board, scope.now))
       throw errors.notFound(`The leaderboard ${JSON.stringify(this.#board.key)}`)
     const known = knownOf(config.version, scope.now)
     if (known !== this.#known && !this.#isOver)

@@ -36,7 +36,6 @@ const PAUSE_AFTER_SENDS = 10
 
 type Sockets = Pick<DurableObjectState, 'acceptWebSocket' | 'getWebSockets'>
 
-/** The data that the watchers need from outside. */
 type WatchSource = {
   /** The board; null if it was deleted. */
   board: () => WatchedBoard | null
@@ -75,7 +74,6 @@ export class Watchers {
   readonly #changedUsers = new Set<string>()
   readonly #changedGroups = new Set<string | null>()
   #isAny = true
-  /** The run and the status as last read. */
   #served: string | null = null
   /** The last version, in milliseconds. */
   #version = 0
@@ -166,7 +164,6 @@ export class Watchers {
     }
   }
 
-  /** Whether some watchers may not have seen the present ranking. */
   get #isBehind(): boolean {
     for (const { isOutdated } of this.#views.values()) if (isOutdated) return true
     for (const { shown, view } of this.#open.values()) if (shown !== view.hash) return true
@@ -182,13 +179,11 @@ export class Watchers {
     )
   }
 
-  /** Notes that a stream receives its events. */
   seen(socket: WebSocket): void {
     const watcher = this.#open.get(socket)
     if (watcher !== undefined) watcher.unseen = Math.max(0, watcher.unseen - SEEN_EVERY)
   }
 
-  /** Forgets a stream that has ended. */
   left(socket: WebSocket): void {
     const watcher = this.#open.get(socket)
     if (watcher === undefined) return
@@ -386,10 +381,7 @@ export class Watchers {
     return { version, hash, text: eventText(name, shown, `{"version":${shown},${content.slice(1)}`) }
   }
 
-  /**
-   * The next version, in milliseconds: the present time, and always more than the last one. So versions also
-   * grow when the object is started again, and no row is needed (Y4).
-   */
+  /** The present time, but later than the last one: versions grow without a row, also after a start (Y4). */
   #nextVersion(): number {
     this.#version = Math.max(systemNow(), this.#version + 1)
     return this.#version

@@ -1,19 +1,195 @@
 import * as z from 'zod'
-import type { Instant } from '../../lib/clock'
+import type { Configuration } from '../../configuration/model'
+import { type Instant, instant } from '../../lib/clock'
 import { newId } from '../../lib/new-id'
+import { jsonBytes, packsOf } from '../../lib/packed'
 import { Moment } from '../../platform/columns'
 import type { Sql } from '../../platform/objects'
-import { BoardEventRow, type Fact, rowsOf, type SentList, without } from './facts'
+import { isSubscribed } from '../../webhooks/outbox/outbox'
+import { QUIET } from '../../webhooks/outbox/points-changed.sql.ts'
+
+const BOARD_EVENT_TYPES = [
+  'leaderboard.started',
+  'leaderboard.changed',
+  'leaderboard.finished',
+  'leaderboard.rank_changed',
+] as const
+
+const BoardEventType = z.enum(BOARD_EVENT_TYPES)
+export type BoardEventType = z.infer<typeof BoardEventType>
+
+/** The types that webhooks listen to, each with the earliest last update (ms) of its webhooks. */
+export const Listened = z.array(z.tuple([BoardEventType, z.number()]))
+export type Listened = z.infer<typeof Listened>
+
+/** The types of leaderboard events that active webhooks listen to at present. */
+export function listenedOf({ webhooks }: Pick<Configuration, 'webhooks'>): Listened {
+  return BOARD_EVENT_TYPES.flatMap((type): Listened => {
+    const sent = webhooks.filter((webhook) => isSubscribed(webhook, type))
+    return sent.length === 0 ? [] : [[type, Math.min(...sent.map(({ updated }) => updated))]]
+  })
+}
+
+const Rank = z.number().nullable()
+/** First and last day of a run, as days since 1970-01-01. The last is null if the run has no end. */
+const Span = z.object({ start: z.number(), end: z.number().nullable() })
+/** One of the first places: the caller's id of the user, the iid, the rank, and the value as served. */
+export const Place = z.tuple([z.string(), z.string(), z.number(), z.number()])
+export type Place = z.infer<typeof Place>
+
+/**
+ * The group of a fact: the ids of the breakdown attributes and their values, in the breakdown's order (L6).
+ * Empty on a board without breakdown, and for a run without ranked users.
+ */
+const Group = z.array(z.tuple([z.string(), z.string()]))
+
+/**
+ * The series of runs to which a beginning or an end of a run belongs: how often the runs were replaced by
+ * others, or a test clock went back, before it. None in facts about changes.
+ */
+const Series = z.number().optional()
+
+/** The data of one webhook event. It has only the ids of users; `sendBoardEvents` reads the users. */
+export const Fact = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('leaderboard.started'), run: Span, series: Series }),
+  z.object({
+    type: z.enum(['leaderboard.changed', 'leaderboard.finished']),
+    run: Span,
+    group: Group,
+    top: z.array(Place),
+    series: Series,
+  }),
+  z.object({
+    type: z.literal('leaderboard.rank_changed'),
+    run: Span,
+    group: Group,
+    userId: z.string(),
+    iid: z.string(),
+    rank: Rank,
+    value: Rank,
+    previousRank: Rank,
+    previousValue: Rank,
+  }),
+])
+export type Fact = z.infer<typeof Fact>
+
+/**
+ * The facts of one moment. `id` is a UUID v7 of that moment. The id of each fact is made from it and the
+ * fact's place in the list, unless the fact has a series: then the id is made from the run. A fact is null if
+ * it was about a user who is erased (U8).
+ */
+export const BoardEventRow = z.object({
+  no: z.number(),
+  id: z.string(),
+  at: Moment,
+  facts: z.array(Fact.nullable()),
+})
+export type BoardEventRow = z.output<typeof BoardEventRow>
+
+/** How many first places of a group an event lists (W6). */
+export const TOP = 10
+/** The limits of an outbox row. A single fact may have more bytes; then it has a row of its own. */
+const MOST_BYTES = 100_000
+const MOST_FACTS = 250
+
+/**
+ * When to send a change that happens now: at once if the last flush is longer ago than the quiet time, else
+ * when the quiet time ends (W5). `flushed` is the moment of the last flush, in milliseconds.
+ */
+export const flushAt = (now: Instant, flushed: number): Instant => instant(Math.max(now, flushed + QUIET))
+
+/** The place of a score in its group, and its value as served; null if it is not ranked. */
+export type BoardPosition = { rank: number; group: string | null; value: number } | null
+
+/** Whether a user's move may cause an event that is listened to (W6): of ranks, or of first places. */
+export function causesEvent(
+  listened: readonly string[],
+  before: BoardPosition,
+  after: BoardPosition,
+): boolean {
+  const hasMoved = before?.rank !== after?.rank || before?.group !== after?.group
+  if (hasMoved && listens(listened, 'leaderboard.rank_changed')) return true
+  const best = Math.min(before?.rank ?? Number.POSITIVE_INFINITY, after?.rank ?? Number.POSITIVE_INFINITY)
+  const isOther = hasMoved || before?.value !== after?.value
+  return listens(listened, 'leaderboard.changed') && isOther && best <= TOP
+}
+
+/** Whether a webhook listens to this type. */
+export const listens = (listened: readonly string[], type: BoardEventType): boolean => listened.includes(type)
+
+/** A group as webhooks last received it: one entry for each rank. An erased user's entry is null (U8). */
+export type SentList = ([userId: string, iid: string, value: number] | null)[]
+
+/** How a user's last sent rank and the present one differ, in one group. A rank of null means not ranked. */
+export type Move = Omit<Extract<Fact, { type: 'leaderboard.rank_changed' }>, 'type' | 'run'>
+
+/**
+ * Compares the last sent list of a group with the present places. Returns a move for each user whose rank
+ * differs, and the list to store as sent (W5). A user with the same rank keeps the value that was last sent.
+ */
+export function compared(
+  sent: SentList,
+  present: readonly Place[],
+): { moves: Omit<Move, 'group'>[]; list: SentList } {
+  const known = new Map(
+    sent.flatMap((one, index) => (one === null ? [] : [[one[1], { rank: index + 1, value: one[2], one }]])),
+  )
+  const moves: Omit<Move, 'group'>[] = []
+  const list = present.map(([userId, iid, rank, value]): SentList[number] => {
+    const was = known.get(iid)
+    known.delete(iid)
+    if (was?.rank === rank) return was.one
+    const previous = { previousRank: was?.rank ?? null, previousValue: was?.value ?? null }
+    moves.push({ userId, iid, rank, value, ...previous })
+    return [userId, iid, value]
+  })
+  for (const [iid, { rank, value, one }] of known) {
+    moves.push({ userId: one[0], iid, rank: null, value: null, previousRank: rank, previousValue: value })
+  }
+  return { moves, list }
+}
+
+/**
+ * Joins the moves of all groups of a run, so that there is one for each user (W5). A user who went to another
+ * group has two moves: out of the old group and into the new one. They become one, with the previous rank
+ * from the old group and the rank from the new one. These ranks may be the same.
+ */
+export function joined(moves: readonly Move[]): Move[] {
+  const byUser = new Map<string, Move>()
+  for (const move of moves) {
+    const other = byUser.get(move.iid)
+    const [left, came] = move.rank === null ? [move, other ?? move] : [other ?? move, move]
+    const { previousRank, previousValue } = left
+    byUser.set(move.iid, { ...came, previousRank, previousValue })
+  }
+  return [...byUser.values()]
+}
+
+/** Whether the present first places were sent: the same users in the same places with the same values. */
+export const isSame = (sent: SentList, top: readonly Place[]): boolean =>
+  sent.length === top.length &&
+  top.every(([, iid, , value], index) => sent[index]?.[1] === iid && sent[index]?.[2] === value)
+
+/** The sent list after these places were sent. */
+export const sentListOf = (places: readonly Place[]): SentList =>
+  places.map(([userId, iid, , value]) => [userId, iid, value])
+
+/** Packs facts into few rows: of limited bytes, and with as many facts as can get ids (`childId`). */
+export const rowsOf = (facts: readonly Fact[]): Fact[][] =>
+  packsOf(facts, MOST_BYTES, (fact) => Math.max(jsonBytes(fact), MOST_BYTES / MOST_FACTS))
+
+/** A fact without an erased user; null if nothing is left of it (U8). */
+export function without(fact: Fact, iid: string): Fact | null {
+  if ('top' in fact) return { ...fact, top: fact.top.filter(([, one]) => one !== iid) }
+  return 'iid' in fact && fact.iid === iid ? null : fact
+}
 
 /** The state of a board's webhook events. */
 export const BoardEventState = z.object({
   /** The version of the configuration from which `listened` was read: the types that webhooks listen to. */
   version: z.number(),
   listened: z.array(z.string()),
-  /**
-   * The first day of a run: started events are sent, or not needed, up to this run. Null if there is no such
-   * run.
-   */
+  /** The first day of a run: started events are sent, or not needed, up to it. Null: there is no such run. */
   begun: z.number().nullable(),
   /** For runs that start before this day, the finished events are sent, or not needed. */
   ended: z.number(),
@@ -26,7 +202,6 @@ export const BoardEventState = z.object({
 })
 export type BoardEventState = z.output<typeof BoardEventState>
 
-/** One place of a sent list, and the list. */
 const StoredSentPlace: z.ZodType<SentList[number]> = z.tuple([z.string(), z.string(), z.number()]).nullable()
 const StoredSentList: z.ZodType<SentList> = z.array(StoredSentPlace)
 
@@ -70,13 +245,11 @@ export class BoardEventStore {
     this.#sql = sql
   }
 
-  /** The last sent list of a group in a run. */
   list(run: number, what: Noted, group: string): SentList {
     const [row] = this.#sql.rows<{ list: string }>(SQL.sent, run, keyOf(what, group))
     return row === undefined ? [] : StoredSentList.parse(JSON.parse(row.list))
   }
 
-  /** The groups of a run with a sent list. */
   groups(run: number, what: Noted): string[] {
     const keys = this.#sql.rows<{ key: string }>(SQL.keys, run).map(({ key }) => key)
     return what === 'tops'
@@ -89,13 +262,11 @@ export class BoardEventStore {
     return this.#sql.rows<{ run: number }>(SQL.runs, from).map(({ run }) => run)
   }
 
-  /** Stores the sent list of a group in a run. */
   setSent(run: number, what: Noted, group: string, list: SentList): void {
     if (list.length === 0) this.#sql.run(SQL.forgetSent, run, keyOf(what, group))
     else this.#sql.run(SQL.setSent, run, keyOf(what, group), JSON.stringify(list))
   }
 
-  /** Deletes the sent lists of the runs before this one. */
   forgetBefore(run: number): void {
     this.#sql.run(SQL.dropBefore, run)
   }
@@ -116,7 +287,6 @@ export class BoardEventStore {
     return { rows: rows.slice(0, PAGE).map(read), hasMore: rows.length > PAGE }
   }
 
-  /** Deletes rows that the delivery queues have received. */
   remove(rows: readonly (readonly [no: number, id: string])[]): void {
     this.#sql.run(SQL.remove, JSON.stringify(rows))
   }

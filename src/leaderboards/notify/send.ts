@@ -15,7 +15,7 @@ import { namesOf, userOf } from '../../store/users/users.sql.ts'
 import { handOver } from '../../webhooks/delivery/queue'
 import { draftOf, type EventDraft } from '../../webhooks/events'
 import type { OutboxEntry } from '../../webhooks/outbox/outbox'
-import type { BoardEventRow, Fact, Place } from './facts'
+import type { BoardEventRow, Fact, Place } from './board-events.sql.ts'
 
 /** A fact of the leaderboard's outbox, with its own id. Null if it was about a user who is erased. */
 type PendingFact = { id: string; at: Instant; fact: Fact | null }

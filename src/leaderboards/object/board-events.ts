@@ -3,9 +3,10 @@ import { FIRST_OFFSET, type Instant, instant } from '../../lib/clock'
 import { localDay } from '../../lib/zone'
 import { beginsAt, latestRuns, type Run } from '../../rules/runs.rules'
 import type { Definition, Progress, Row } from '../board'
-import { BoardEventState, type BoardEventStore } from '../notify/board-events.sql.ts'
 import {
   type BoardEventRow,
+  BoardEventState,
+  type BoardEventStore,
   type BoardEventType,
   type BoardPosition,
   causesEvent,
@@ -19,7 +20,7 @@ import {
   type SentList,
   sentListOf,
   TOP,
-} from '../notify/facts'
+} from '../notify/board-events.sql.ts'
 import type { Score } from '../score.rules'
 import type { BoardStore } from './board.sql.ts'
 import type { Rankings } from './ranking'
@@ -38,11 +39,12 @@ export type BoardView = {
 
 /** Code that follows the changes of a board. */
 export type BoardListener = {
-  /** A score has moved. */
   moved(before: Row | null, after: Row): void
   /** Anything may have changed, or time has passed. */
   look(): void
 }
+
+const Values = z.array(z.string())
 
 /** The first places of a group in a run, in the order of L4 (W6). */
 function topOf(board: BoardView, run: number, group: string): Place[] {
@@ -56,13 +58,9 @@ function placesOf({ rankings, served }: BoardView, run: number, group: string, l
     .map(({ userId, iid, score }, index) => [userId, iid, index + 1, served(score)])
 }
 
-const Values = z.array(z.string())
-
-/** A group as a fact names it, from its values as JSON. */
 const named = ({ definition: { breakdown } }: BoardView, group: string): [string, string][] =>
   Values.parse(JSON.parse(group)).map((value, index) => [breakdown[index] ?? '', value])
 
-/** The present place of a score in its group; null if it is not ranked. */
 function positionOf({ rankings, served }: BoardView, row: Row | null): BoardPosition {
   const rank = rankings.rankOf(row)
   return row === null || rank === null ? null : { rank, group: row.group, value: served(row.score) }
@@ -110,9 +108,7 @@ function rankChanges(board: BoardView, sent: BoardEventStore, run: Run): Fact[] 
   return joined(moves).map((move) => ({ type: 'leaderboard.rank_changed', run, ...move }))
 }
 
-/**
- * The finished events of a run: one fact for each group with ranks, or one for the run if it has none (W6).
- */
+/** The finished events of a run: a fact for each group with ranks, or one if it has none (W6). */
 function endOf(board: BoardView, run: Run, series: number): Fact[] {
   const groups = board.store
     .groups(run.start)
@@ -122,10 +118,7 @@ function endOf(board: BoardView, run: Run, series: number): Fact[] {
   return ends.map((end) => ({ type: 'leaderboard.finished', run, ...end, series }))
 }
 
-/**
- * If webhooks begin to listen to a type, the present state counts as sent. If none listens any more, the sent
- * lists are deleted.
- */
+/** For a type that webhooks begin to listen to, the present state counts as sent. Others' lists go. */
 function rebase(
   board: BoardView,
   sent: BoardEventStore,
@@ -167,7 +160,7 @@ export class BoardEvents {
 
   /** Reads the stored state again. After a failed write, memory may have changes that storage lacks. */
   reload(): void {
-    const state = this.#board.store.note('events')
+    const state = this.#board.store.sql.note('events')
     this.#state = state === null ? null : BoardEventState.parse(state)
   }
 
@@ -176,7 +169,7 @@ export class BoardEvents {
     const next = { ...this.#state, ...change }
     if (JSON.stringify(next) === JSON.stringify(this.#state)) return
     this.#state = next
-    this.#board.store.setNote('events', next)
+    this.#board.store.sql.setNote('events', next)
   }
 
   get #listened(): readonly string[] {
@@ -217,7 +210,7 @@ export class BoardEvents {
     }
     const kept = this.#state === null || before.length === 0 ? fresh : this.#state
     this.#state = { ...kept, version, listened: after }
-    this.#board.store.setNote('events', this.#state)
+    this.#board.store.sql.setNote('events', this.#state)
     rebase(this.#board, this.#store, { before, after })
   }
 
@@ -242,10 +235,7 @@ export class BoardEvents {
     this.scheduleFlush()
   }
 
-  /**
-   * Goes back with a test clock that went back. Runs that begin or end after this moment are reported again
-   * (C1).
-   */
+  /** Goes back with a test clock. Runs that begin or end after this moment are reported again (C1). */
   rewind(openFrom: number): void {
     if (this.#state === null) return
     const { begun, ended, series } = this.#state
@@ -292,10 +282,7 @@ export class BoardEvents {
     this.#set({ due: flushAt(this.now, this.#state.flushed) })
   }
 
-  /**
-   * The time of the next flush if D1 does not have it yet, else null. The caller stores it in D1: from this
-   * call on, D1 counts as having it.
-   */
+  /** The time of the next flush if D1 does not have it; from now on, D1 counts as having it. Else null. */
   takeDueChange(): Instant | null {
     const due = this.#due
     if (due === null || due === this.#scheduledAt) return null
@@ -318,10 +305,7 @@ export class BoardEvents {
     return next && beginsAt(next)
   }
 
-  /**
-   * Adds the events that are due by a moment to the outbox: runs that have begun, and the differences if a
-   * flush is due. From then on they count as sent.
-   */
+  /** Adds the events that are due by a moment to the outbox. From then on they count as sent. */
   queueDueEvents(by: Instant): void {
     if (this.#state === null || this.#listened.length === 0) return
     const facts = this.#begin(by)
@@ -358,10 +342,7 @@ export class BoardEvents {
       : []
   }
 
-  /**
-   * The runs that have begun somewhere on Earth by a moment, in order; only those that start after the day
-   * `after`. No run begins after the board was finished (L7).
-   */
+  /** Runs that have begun somewhere by a moment, and start after `after`. None begins after a finish (L7). */
   #begunBy(by: Instant, after: number | null): Run[] {
     const { definition } = this.#board
     const day = localDay(Math.min(by, definition.finished ?? by), FIRST_OFFSET)
@@ -379,7 +360,6 @@ export class BoardEvents {
     return { events: rows, hasMore }
   }
 
-  /** Deletes rows that the delivery queues have received. */
   handed(rows: readonly (readonly [no: number, id: string])[]): void {
     this.#store.remove(rows)
   }

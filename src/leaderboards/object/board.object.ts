@@ -1,4 +1,3 @@
-import { DurableObject } from 'cloudflare:workers'
 import { readTestClock } from '../../access/clock.sql.ts'
 import { isActive } from '../../access/tenants.sql.ts'
 import { newInstance } from '../../configuration/configuration'
@@ -7,8 +6,7 @@ import { systemNow, within } from '../../lib/system-clock'
 import { utcDay } from '../../lib/zone'
 import { databasesOf } from '../../platform/context'
 import { noCost } from '../../platform/database'
-import type { Bindings } from '../../platform/env'
-import { hasTables, Sql } from '../../platform/objects'
+import { Sql, StoringObject } from '../../platform/objects'
 import { namesOf } from '../../store/users/users.sql.ts'
 import { schedule } from '../../time/due-work.sql.ts'
 import { ensureAlarm } from '../../time/timekeeper'
@@ -36,7 +34,7 @@ import { Watchers } from '../live/watchers'
 import { Board } from './board'
 import { BoardStore } from './board.sql.ts'
 import { readBest, readGroups, readHeld, readPage, readParticipants, readPlace } from './reads'
-import { noteUpkeep, readUpkeep, recountUsers, type Source, userCursorsAfter } from './recount.sql.ts'
+import { sourceOf } from './recount.sql.ts'
 import { checkNote, refill, runDue } from './upkeep'
 
 declare module '../../platform/env' {
@@ -57,18 +55,13 @@ const GONE = 'the leaderboard was deleted'
 /** How long a call waits until the scores were read again from D1, in milliseconds. */
 const REFILL_PATIENCE = 5 * SECOND
 
-/** Thrown if a call has waited for that long. */
 class Late extends Error {}
 
 /**
  * One object for each leaderboard, named by its id. It puts the changes of its scores in one order. `Board`
  * does the work. All its data can be rebuilt from D1, except the history of days and the final rankings.
  */
-export class LeaderboardObject extends DurableObject<Bindings> {
-  /** The store; null until it is needed. */
-  #opened: BoardStore | null = null
-  /** Whether its tenant was erased while this object was in use. */
-  #isPurged = false
+export class LeaderboardObject extends StoringObject<BoardStore> {
   readonly #databases = databasesOf(newInstance(), this.env, noCost())
   readonly #db = this.#databases.first
   #board: Board | null = null
@@ -77,35 +70,32 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     now: async () => (await readTestClock(this.#db)) ?? systemNow(),
     namesOf: ({ definition }, userIds) => namesOf(this.#databases, definition.tenantId, userIds),
   })
-  /** The upkeep in progress: one at a time. */
   #upkeep: Promise<unknown> = Promise.resolve()
   /** The call that reads all scores again from D1; null if there is none. */
   #refill: Promise<void> | null = null
 
-  get #store(): BoardStore {
-    this.#opened ??= new BoardStore(new Sql(this.ctx.storage))
-    return this.#opened
+  protected override openStore(): BoardStore {
+    return new BoardStore(new Sql(this.ctx.storage))
   }
 
-  /** Whether it stores anything. Asking creates no tables. */
-  get #isUsed(): boolean {
-    return !this.#isPurged && (this.#opened !== null || hasTables(this.ctx.storage.sql))
+  protected override stop(): void {
+    this.#watchers.endAll()
+    this.#board?.close()
+    this.#board = null
   }
 
   /** Whether the leaderboard exists. One that stores nothing yet may belong to a tenant that was erased. */
   async #isThere(given: Definition): Promise<boolean> {
     const { tenantId } = given
     this.#revive(given)
-    const isThere = this.#isUsed || (await isActive(this.#db.of(tenantId)))
-    return isThere && !this.#isPurged && !this.#isDeleted
+    const isThere = this.isUsed || (await isActive(this.#db.of(tenantId)))
+    return isThere && !this.isPurged && !this.isDeleted
   }
 
-  /** Takes back a deletion if D1 was brought back to a moment before it. The scores are read from D1 (M2). */
+  /** After a deletion was taken back, the scores are read from D1 (M2). */
   #revive(given: Definition): void {
-    const deleted = this.#isUsed ? this.#store.note('deleted') : null
-    if (deleted === null || given.epoch <= Number(deleted)) return
-    this.#store.dropNote('deleted')
-    this.#store.setNote('progress', { ...newProgress(this.#known(given)), epoch: 0 })
+    if (this.revive(given.epoch))
+      this.store.sql.setNote('progress', { ...newProgress(this.#known(given)), epoch: 0 })
   }
 
   #known(given: Definition): Definition {
@@ -113,7 +103,6 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     return known !== undefined && known.version === given.version ? known : Definition.parse(given)
   }
 
-  /** The board, with the definition that the caller knows. */
   #at(given: Definition, now: Instant): Board {
     const definition = this.#known(given)
     this.#board ??= this.#open(definition)
@@ -147,23 +136,10 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     return turn
   }
 
-  get #isDeleted(): boolean {
-    return this.#isUsed && this.#store.note('deleted') !== null
-  }
-
   #open(definition: Definition): Board {
-    if (this.#isPurged || this.#isDeleted) throw new Error(GONE)
+    if (this.isPurged || this.isDeleted) throw new Error(GONE)
     const { tenantId } = definition
-    const databases = this.#databases
-    const db = databases.home(tenantId)
-    const source: Source = {
-      recount: (board, userIds, extent) => recountUsers(databases, tenantId, board, userIds, extent),
-      userCursorsAfter: (board, after, since, limit) =>
-        userCursorsAfter(databases, tenantId, board, { after, since, limit }),
-      readNote: ({ id }) => readUpkeep(db, id),
-      writeNote: ({ id }, notes) => noteUpkeep(db, id, notes),
-    }
-    return new Board(this.#store, source, definition, this.#watchers)
+    return new Board(this.store, sourceOf(this.#databases, tenantId), definition, this.#watchers)
   }
 
   /** Runs work on memory and store. If it throws, memory is read again, for all work in progress. */
@@ -176,10 +152,9 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     }
   }
 
-  /** Applies changes of users (L11). */
   async deliver({ definition, at: changedAt, changes, wanted }: Delivery): Promise<DeliveryReply> {
     if (!(await this.#isThere(definition))) throw new Error(GONE)
-    const before = this.#store.sql.rowsWritten
+    const before = this.store.sql.rowsWritten
     const placements = await this.#changing(async () => {
       const board = await this.#filledAt(definition, changedAt)
       return board.apply({
@@ -190,7 +165,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
         isLate: systemNow() - changedAt > LATE,
       })
     })
-    const rowsWritten = this.#store.sql.rowsWritten - before
+    const rowsWritten = this.store.sql.rowsWritten - before
     await this.#scheduleUpkeep()
     return { placements, rowsWritten }
   }
@@ -210,10 +185,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     return this.#read(request, (board) => readGroups(board, request))
   }
 
-  /**
-   * The number of ranked users at the end of each day from one day to another, as days since 1970-01-01 (I2);
-   * null if the leaderboard was deleted.
-   */
+  /** The ranked users at the end of each of these days (I2); null if the leaderboard was deleted. */
   participants(request: Call & { first: number; last: number }): Promise<number[] | null> {
     return this.#read(request, (board) => readParticipants(board, request))
   }
@@ -239,7 +211,6 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     return new Response(null, { status: WATCH_STATUS.open, webSocket: opened })
   }
 
-  /** Hears a stream (Y). */
   override async webSocketMessage(socket: WebSocket, text: string | ArrayBuffer): Promise<void> {
     const message = WatcherMessage.parse(JSON.parse(String(text)))
     if (message.type === 'seen') return this.#watchers.seen(socket)
@@ -257,7 +228,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
 
   /** The board as the store has it. Null if it never stored anything, or the leaderboard was deleted. */
   get #kept(): Board | null {
-    const definition = this.#isUsed ? this.#store.note('board') : null
+    const definition = this.isUsed ? this.store.sql.note('board') : null
     if (definition === null) return null
     this.#board ??= this.#open(Definition.parse(definition))
     return this.#board
@@ -304,7 +275,6 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     await this.#scheduleUpkeep()
   }
 
-  /** Deletes outbox rows that the delivery queues have received. */
   handed({ rows }: { rows: [no: number, id: string][] }): void {
     this.#kept?.events.handed(rows)
   }
@@ -319,32 +289,6 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     this.ctx.waitUntil(noted.then(() => ensureAlarm({ env: this.env }, tenantId)))
     // A move of the test clock that comes next must find it in D1 (C1).
     if (this.#db.testClock) await noted
-  }
-
-  /**
-   * Deletes everything, and notes that the leaderboard was deleted. So late messages leave nothing behind.
-   */
-  async forget(): Promise<void> {
-    if (this.#isPurged) return
-    this.#watchers.endAll()
-    this.#board?.close()
-    this.#board = null
-    await this.ctx.storage.deleteAll()
-    this.#opened = new BoardStore(new Sql(this.ctx.storage))
-    this.#store.setNote('deleted', systemNow())
-  }
-
-  /**
-   * Deletes everything for good, since the tenant is erased. Work in progress stores nothing more. Later
-   * calls find that the tenant does not exist.
-   */
-  async purge(): Promise<void> {
-    this.#isPurged = true
-    this.#watchers.endAll()
-    this.#board?.close()
-    this.#board = null
-    this.#opened?.sql.close()
-    await this.ctx.storage.deleteAll()
   }
 }
 

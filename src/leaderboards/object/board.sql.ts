@@ -26,17 +26,13 @@ const STEPS: Steps = [
   ],
 ]
 
-/**
- * A place in a final ranking. It is without a user if that user was erased, so that the others keep their
- * places (U8).
- */
+/** A place in a final ranking, without a user if that one was erased: the others keep their places (U8). */
 type FinalEntry = Pick<Entry, 'score' | 'reached'> & {
   rank: number
   userId: string | null
   iid: string | null
 }
 
-/** A user's place when it was last recorded. */
 type Standing = { rank: number; score: Score }
 
 /** A user's place at the end of a UTC day on which it had changed (L10). */
@@ -158,12 +154,8 @@ const SQL = {
   eraseStandings: 'DELETE FROM standings WHERE iid = ?1',
   eraseHistory: 'DELETE FROM history WHERE iid = ?1',
   eraseFinals: 'UPDATE finals SET user_id = NULL, iid = NULL WHERE iid = ?1',
-  note: 'SELECT value FROM notes WHERE name = ?1',
-  setNote: 'INSERT INTO notes (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2',
-  dropNote: 'DELETE FROM notes WHERE name = ?1',
 } as const
 
-/** A row as SQLite has it: its score is a plain number. */
 type Stored<T extends { score: Score }> = Omit<T, 'score'> & { score: number }
 type StoredHistory = Omit<HistoryEntry, 'score' | 'previousScore'> &
   Record<'score' | 'previousScore', number | null>
@@ -175,8 +167,6 @@ const scoredHistory = <T extends StoredHistory>(row: T) => ({
   score: scoreOrNull(row.score),
   previousScore: scoreOrNull(row.previousScore),
 })
-
-type NoteName = 'board' | 'progress' | 'events' | 'deleted'
 
 /** The tables of one leaderboard's object. `BoardEventStore` uses the tables of webhook events. */
 export class BoardStore {
@@ -201,10 +191,7 @@ export class BoardStore {
     return this.sql.rows<Stored<Entry>>(SQL.best, run, group, limit).map(scored)
   }
 
-  /**
-   * The best entries of all groups that match, in the order of L4. `group` has values by place in the
-   * breakdown, null for any value (L6).
-   */
+  /** The best entries of all matching groups, by L4. `group`: values by place, null for any value (L6). */
   bestMatching(run: number, group: readonly (string | null)[], limit: number): Entry[] {
     return this.sql.rows<Stored<Entry>>(SQL.bestMatching, run, JSON.stringify(group), limit).map(scored)
   }
@@ -229,15 +216,11 @@ export class BoardStore {
     return this.sql.rows<Stored<FinalEntry & Pick<Row, 'group'>>>(SQL.finalOf, run, iid).map(scored)[0]
   }
 
-  /** The groups of a run with ranked users. */
   groups(run: number): string[] {
     return this.sql.rows<{ group: string }>(SQL.groups, run).map(({ group }) => group)
   }
 
-  /**
-   * The groups of a run, each with its number of ranked users, at most `max`: the largest first, then in
-   * order of their values.
-   */
+  /** The groups of a run with their ranked users, at most `max`: the largest first, then by their values. */
   groupSizes(run: number, max: number, isFinal: boolean): Counted {
     const rows = this.sql.rows<GroupSize & { read: number }>(isFinal ? SQL.finalSizes : SQL.sizes, run, max)
     return { sizes: rows.map(({ group, users }) => ({ group, users })), read: rows[0]?.read ?? 0 }
@@ -264,10 +247,7 @@ export class BoardStore {
     return this.sql.rows<{ run: number }>(SQL.openRuns, from).map(({ run }) => run)
   }
 
-  /**
-   * Records the users whose place differs from the last recorded day (L10), and the number of ranked users
-   * (I2). `served` turns a score into its served value.
-   */
+  /** Records users whose served place differs from the last day (L10), and the count of ranked users (I2). */
   snapshot(run: number, day: number, max: number, served: (score: Score) => number): void {
     const before = new Map(
       this.sql
@@ -318,7 +298,6 @@ export class BoardStore {
       .map(scoredHistory)
   }
 
-  /** A user's score in a run. */
   ofUserIn(userId: string, iid: string, run: number): Row | undefined {
     return this.sql.rows<Stored<Row>>(SQL.ofUserIn, userId, iid, run).map(scored)[0]
   }
@@ -338,7 +317,6 @@ export class BoardStore {
     this.sql.run(SQL.distrust)
   }
 
-  /** The groups of the final runs from this one on. */
   finalGroups(from: number): { run: number; group: string }[] {
     return this.sql.rows(SQL.finalGroups, from)
   }
@@ -360,7 +338,6 @@ export class BoardStore {
       this.sql.run(statement, run)
   }
 
-  /** Deletes the final rankings of the runs from this one on. */
   forgetFinals(run: number): void {
     this.sql.run(SQL.dropFinals, run)
   }
@@ -370,18 +347,5 @@ export class BoardStore {
     this.sql.run(SQL.eraseScores, userId, iid)
     for (const statement of [SQL.eraseStandings, SQL.eraseHistory, SQL.eraseFinals])
       this.sql.run(statement, iid)
-  }
-
-  note(name: NoteName): unknown {
-    const [row] = this.sql.rows<{ value: string }>(SQL.note, name)
-    return row === undefined ? null : JSON.parse(row.value)
-  }
-
-  setNote(name: NoteName, value: unknown): void {
-    this.sql.run(SQL.setNote, name, JSON.stringify(value))
-  }
-
-  dropNote(name: NoteName): void {
-    this.sql.run(SQL.dropNote, name)
   }
 }

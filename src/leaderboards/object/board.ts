@@ -61,19 +61,16 @@ export class Board implements BoardView {
     this.#source = source
     this.#definition = definition
     this.#progress = newProgress(definition)
-    if (store.note('board') === null) store.setNote('board', definition)
+    if (store.sql.note('board') === null) store.sql.setNote('board', definition)
     this.reload()
   }
 
-  /**
-   * Reads the stored state again, after memory may have got ahead of it. Work that waits for D1 continues
-   * with this same board.
-   */
+  /** Reads the stored state again: memory may be ahead of it. Waiting work continues with this board. */
   reload(): void {
     this.#forgetRankings()
     this.#lastRun = null
-    const progress = this.store.note('progress')
-    this.#definition = Definition.parse(this.store.note('board'))
+    const progress = this.store.sql.note('progress')
+    this.#definition = Definition.parse(this.store.sql.note('board'))
     this.#progress = progress === null ? newProgress(this.#definition) : Progress.parse(progress)
     this.events.reload()
   }
@@ -104,7 +101,7 @@ export class Board implements BoardView {
 
   set progress(progress: Progress) {
     this.#progress = progress
-    this.store.setNote('progress', progress)
+    this.store.sql.setNote('progress', progress)
   }
 
   /** A score as it is served: rounded down, within 32 bits (L3, G11). */
@@ -152,7 +149,7 @@ export class Board implements BoardView {
     } else if (differs('end', 'finished')) this.store.unsettle()
     const mustCompareAll = this.#progress.mustCompareAll || next.status !== 'inactive'
     this.progress = { ...this.#progress, comparison: null, mustCompareAll }
-    this.store.setNote('board', next)
+    this.store.sql.setNote('board', next)
     this.events.adopt(before, now)
   }
 
@@ -171,10 +168,7 @@ export class Board implements BoardView {
     return this.#source.readNote(this.#definition)
   }
 
-  /**
-   * Notes in D1 how far the upkeep has got; `before` is the note that D1 has. While scores are being read
-   * again, nothing is noted (M2).
-   */
+  /** Notes in D1, which has `before`, how far the upkeep is; nothing while scores are read again (M2). */
   async writeNote(before: UpkeepNote | null): Promise<void> {
     const { openFrom, day, compared, isRefilling } = this.#progress
     if (isRefilling) return
@@ -303,7 +297,6 @@ export class Board implements BoardView {
     }
   }
 
-  /** Applies one change that follows the user's last known one. */
   #applyOne(change: ScoreChange, rows: readonly Row[]): Placement | null {
     const sums = sumsOf(this, change)
     const after = applied(this, rows, change, sums)
@@ -341,7 +334,6 @@ export class Board implements BoardView {
     }
   }
 
-  /** Stores a user's scores that differ from before. */
   #putAll(before: readonly Row[], after: readonly Row[]): void {
     for (const row of after) this.#put(before.find(({ run }) => run === row.run) ?? null, row)
   }

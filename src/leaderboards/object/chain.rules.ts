@@ -3,7 +3,6 @@ import { firstDayOf, isInside, type Run, windowOf } from '../../rules/runs.rules
 import type { Definition, Recounted, Row, ScoreChange } from '../board'
 import { plus, type Score, ZERO } from '../score.rules'
 
-/** The facts that decide in which runs a change counts. */
 type Frame = {
   readonly definition: Definition
   /** Whether the run that starts on this day is final. */
@@ -35,10 +34,7 @@ export function follows({ seq, input }: ScoreChange, rows: readonly Row[]): bool
   return known === null ? input.previous === null : seq <= known || input.previous === known
 }
 
-/**
- * The amounts that a change adds to the score of each open run (L3), by first day. Amounts outside the daily
- * window add 0 (L1).
- */
+/** The amounts that a change adds to each open run (L3), by first day; 0 outside the daily window (L1). */
 export function sumsOf({ definition, isFinal, runHolding }: Frame, { input }: ScoreChange): Map<number, Sum> {
   const sums = new Map<number, Sum>()
   const window = windowOf(definition)
@@ -66,9 +62,7 @@ function add(sums: Map<number, Sum>, run: number, { amount, reached }: Sum): voi
   sums.set(run, { amount: plus(sum.amount, amount), reached: Math.max(sum.reached, reached) })
 }
 
-/**
- * The rows of a user that a change alters, after the change. The change must follow the last one in the rows.
- */
+/** The rows of a user that a change alters, after it. The change must follow the last one in the rows. */
 export function applied(
   frame: Frame,
   rows: readonly Row[],
@@ -97,10 +91,7 @@ export function applied(
   return isNew && after.length === 0 && newest !== undefined ? [{ ...newest, cursor: seq }] : after
 }
 
-/**
- * A user's rows of open runs, as the log has them (L12). Empty if the rows contain a later change than the
- * log did.
- */
+/** A user's rows of open runs by the log (L12). Empty if they contain a later change than the log did. */
 export function settled(frame: Frame, rows: readonly Row[], truth: Recounted): Row[] {
   const { userId, iid, seq, cursor, days } = truth
   if ((cursor ?? 0) < (cursorOf(rows) ?? -1)) return []

@@ -29,7 +29,6 @@ export class Ranking {
     this.#max = max
   }
 
-  /** The ranked entries, best first. */
   get entries(): readonly Entry[] {
     return this.#entries
   }
@@ -70,7 +69,6 @@ export class Ranking {
     } else if (rank !== null && wasFull) this.#isStale = true
   }
 
-  /** The place of an entry, or the place where it would be. */
   #indexOf(entry: Entry): number {
     let [low, high] = [0, this.#entries.length]
     while (low < high) {
@@ -117,25 +115,18 @@ export class GroupSizes {
 /** The most rankings in memory, of at most 1,000 entries each. The least recently used one goes first. */
 const MOST_RANKINGS = 200
 
-/**
- * The rankings of the runs that are not final, by run and group. Used ones are in memory. The others are read
- * from the store when needed.
- */
+/** The rankings of runs that are not final, by run and group. Those in memory are copies of the store. */
 export class Rankings {
   readonly #best: (run: number, group: string, max: number) => Entry[]
   readonly #max: () => number
   readonly #held = new BoundedMap<string, Ranking>(MOST_RANKINGS)
 
-  /**
-   * `best` reads the best `max` entries of a group, in order. `max` returns how many users may be ranked in a
-   * group at present (L5).
-   */
+  /** `best` reads the best entries of a group. `max` is how many users may be ranked in one now (L5). */
   constructor(best: (run: number, group: string, max: number) => Entry[], max: () => number) {
     this.#best = best
     this.#max = max
   }
 
-  /** The ranking of a group in a run. */
   of(run: number, group: string): Ranking {
     const key = keyOf(run, group)
     const held = this.#held.get(key)
@@ -162,7 +153,6 @@ export class Rankings {
     }
   }
 
-  /** Drops all rankings from memory. */
   clear(): void {
     this.#held.clear()
   }

@@ -46,7 +46,6 @@ export function readParticipants(
   return numbers
 }
 
-/** Counts the ranked users of a run at the end of a day. */
 function counterFor(board: Board, run: Run): (day: number) => number {
   const { progress, store } = board
   const sizes = store.sizesOf(run.start)
@@ -58,7 +57,6 @@ function counterFor(board: Board, run: Run): (day: number) => number {
   }
 }
 
-/** The number of users who are ranked in a run that is not final. */
 function rankedIn({ definition, rankings, groupSizes, store, places }: Board, { start }: Run): number {
   const whole = definition.breakdown.length === 0 ? groupOf([]) : null
   if (whole !== null) return rankings.of(start, whole).entries.length
@@ -178,10 +176,7 @@ export function readPage(board: Board, request: PageAsked): Page {
   }))
 }
 
-/**
- * A page of the groups of one run: groups with the most ranked users first, then in order of their values.
- * Empty while the board is hidden (S10).
- */
+/** A page of the groups of a run, the largest first, then by their values. Empty while hidden (S10). */
 export function readGroups(board: Board, { run, after, limit }: GroupsAsked): GroupsPage {
   const { store, places, groupSizes } = board
   const isFinal = board.isFinal(run)

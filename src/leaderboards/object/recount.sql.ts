@@ -7,6 +7,7 @@ import { dayBegins, dayIn, LAST_DAY } from '../../lib/zone'
 import { bytesOf, json, localDayOf, numberOf, timeOfDayOf } from '../../platform/columns'
 import type { TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
+import { withLongRows } from '../../platform/scans'
 import { lastDayOf, windowOf } from '../../rules/runs.rules'
 import { lengthOn } from '../../rules/streaks/history.rules'
 import type { StreakState } from '../../rules/streaks/streak-state.rules'
@@ -35,10 +36,7 @@ const GROUP = `(SELECT json_group_array(u.attributes ->> ('$."' || b.value || '"
 const IDS = `u.id AS userId, u.iid, u.seq, u.last_seq_by_input ->> ('$."' || ?3 || '"') AS cursor`
 const CURSOR = `${IDS}, ${GROUP} AS "group"`
 
-/**
- * The most users that one query finds. And the most bytes of a group that is read in the same query: a group
- * may have ten long values.
- */
+/** The most users that one query finds, and the most bytes of a group that is read with them. */
 const MOST_FOUND = 1_000
 const SHORT = Math.floor(MOST_AT_ONCE / MOST_FOUND)
 
@@ -55,6 +53,7 @@ const CURSORS = `
 const NAMED = `
   SELECT ${CURSOR} FROM json_each(?4) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
+const Named = z.array(z.looseObject({ userId: z.string() }))
 const Found = z.array(z.looseObject({ userId: z.string(), bytes: z.number(), group: z.string().nullable() }))
 
 /** Users as D1 has them. The page is complete up to the id `last`; null at the end. */
@@ -69,7 +68,7 @@ type Asked = { after: string; since: number; limit: number }
  * next users of all of them, side by side, up to the first end of these pages. So a comparison goes on after
  * an id, and meets each user once, also if buckets are moved meanwhile (B3, B5).
  */
-export async function userCursorsAfter(
+async function userCursorsAfter(
   databases: Databases,
   tenantId: string,
   definition: Definition,
@@ -106,19 +105,13 @@ async function userCursorsIn(
   const { last } = z.object({ last: z.string().nullable() }).parse(walked.results[0])
   const found = Found.parse(changed.results)
   const some = firstPack(found, MOST_AT_ONCE / share, ({ bytes }) => bytes)
-  const long = some.flatMap(({ userId, group }) => (group === null ? [userId] : []))
-  const named = () => db.rows(db.statement(NAMED, db.tenantId, groups, input, JSON.stringify(long)))
-  const whole = new Map(
-    UserCursors.parse(long.length === 0 ? [] : await named()).map((userCursor) => [
-      userCursor.userId,
-      userCursor,
-    ]),
-  )
-  const userCursors = some.flatMap((row) =>
-    row.group === null ? (whole.get(row.userId) ?? []) : UserCursorRow.parse(row),
-  )
+  const isLong = ({ group }: (typeof some)[number]) => group === null
+  const rows = await withLongRows(some, 'userId', isLong, async (long) => {
+    const ids = JSON.stringify(long.map(({ userId }) => userId))
+    return Named.parse(await db.rows(db.statement(NAMED, db.tenantId, groups, input, ids)))
+  })
   const isCut = some.length < found.length || found.length === most
-  return { last: isCut ? (some.at(-1)?.userId ?? last) : last, userCursors }
+  return { last: isCut ? (some.at(-1)?.userId ?? last) : last, userCursors: UserCursors.parse(rows) }
 }
 
 /** The counted changes of the user, a row each, with local day and seconds since local midnight. */
@@ -230,23 +223,6 @@ type RecountScope = {
   byDay: boolean
 }
 
-/** The queries of a board to D1. `recountable` packs users for them. */
-export type Source = {
-  recount: (definition: Definition, userIds: readonly string[], extent: RecountScope) => Promise<Recounted[]>
-  userCursorsAfter: (
-    definition: Definition,
-    after: string,
-    since: number,
-    limit: number,
-  ) => Promise<UserCursorPage>
-  readNote: (definition: Definition) => Promise<UpkeepNote | null>
-  /** Notes how far the upkeep has got. Returns whether D1 has the note. */
-  writeNote: (
-    definition: Definition,
-    notes: { before: UpkeepNote | null; after: UpkeepNote },
-  ) => Promise<boolean>
-}
-
 /** The part of the log that counts for runs of a board that start on this day or later. */
 export function recountScopeOf(definition: Definition, from: number): RecountScope {
   const { end, finished, runUnit } = definition
@@ -266,10 +242,7 @@ const [VALUE, USER, DAY_SUM] = [6_010, 1_500, 45]
 /** A user to recount. `seq` is the most changes that the user can have, if known. */
 export type Countable = { userId: string; seq?: number }
 
-/**
- * Packs users so that one query has room to count each pack, even if each user has the maximum. `days` is the
- * number of days to sum up.
- */
+/** Packs users so that a query has room to count each pack at the worst. `days` is how many it sums up. */
 export function recountable(
   { breakdown, runUnit }: Definition,
   users: readonly Countable[],
@@ -289,11 +262,8 @@ const RECOUNT = { metric: RECOUNT_EVENTS, points: RECOUNT_AWARDS } as const sati
   string
 >
 
-/**
- * Counts users' scores from the log, in the databases that hold them, each user's as of one moment (L12).
- * Erased users are not in the result.
- */
-export async function recountUsers(
+/** Counts users' scores from the log, each user's as of one moment (L12). Erased users are left out. */
+async function recountUsers(
   databases: Databases,
   tenantId: string,
   definition: Definition,
@@ -358,7 +328,7 @@ const Row = z.object({ upkeep: json(UpkeepNote) })
 const READ = 'SELECT upkeep FROM leaderboards WHERE id = ?2 AND tenant_id = ?1'
 
 /** The note of D1 about the upkeep of a leaderboard. Null if the leaderboard does not exist. */
-export async function readUpkeep(db: TenantDatabase, boardId: string): Promise<UpkeepNote | null> {
+async function readUpkeep(db: TenantDatabase, boardId: string): Promise<UpkeepNote | null> {
   const [row] = await db.rows(db.statement(READ, db.tenantId, boardId))
   return row === undefined ? null : Row.parse(row).upkeep
 }
@@ -371,7 +341,7 @@ const WRITE = `
  * was brought back to an earlier moment meanwhile (M2). Writes no row if nothing has changed. Returns whether
  * D1 has the note.
  */
-export async function noteUpkeep(
+async function noteUpkeep(
   db: TenantDatabase,
   boardId: string,
   { before, after }: { before: UpkeepNote | null; after: UpkeepNote },
@@ -381,3 +351,15 @@ export async function noteUpkeep(
   const { meta } = await db.run(db.statement(WRITE, db.tenantId, boardId, ...notes))
   return meta.changes > 0
 }
+
+/** The queries of a tenant's boards to D1. `recountable` packs users for them. */
+export const sourceOf = (databases: Databases, tenantId: string) => ({
+  recount: (board: Definition, userIds: readonly string[], extent: RecountScope) =>
+    recountUsers(databases, tenantId, board, userIds, extent),
+  userCursorsAfter: (board: Definition, after: string, since: number, limit: number) =>
+    userCursorsAfter(databases, tenantId, board, { after, since, limit }),
+  readNote: ({ id }: Definition) => readUpkeep(databases.home(tenantId), id),
+  writeNote: ({ id }: Definition, notes: { before: UpkeepNote | null; after: UpkeepNote }) =>
+    noteUpkeep(databases.home(tenantId), id, notes),
+})
+export type Source = ReturnType<typeof sourceOf>

@@ -9,7 +9,6 @@ import type { Board } from './board'
 import { cursorOf } from './chain.rules'
 import type { UpkeepNote } from './recount.sql.ts'
 
-/** The moments up to which a board does its due work. */
 type Moments = DueAsked & {
   now: Instant
   /** Whether time may go back. It can only if a test clock can be removed (C1). */
@@ -20,10 +19,7 @@ type Moments = DueAsked & {
 const CHUNK = 1_000
 const WALK = 20_000
 const CHUNKS = 10
-/**
- * By how much clocks and the ends of changes may differ. Users who changed this long before a comparison are
- * also in the next one.
- */
+/** By how much clocks may differ. Users who changed this long before a comparison are in the next one too. */
 const MARGIN = 10 * MINUTE
 
 /**
@@ -74,10 +70,7 @@ export async function refill(board: Board, now: Instant): Promise<void> {
   }
 }
 
-/**
- * Notices that D1 was brought back to an earlier moment without `npm run restored`: then it has forgotten a
- * comparison that it had noted (M2). Returns the note that D1 has.
- */
+/** Notices that D1 was brought back: it forgot a comparison that it had noted (M2). Returns its note. */
 export async function checkNote(board: Board): Promise<UpkeepNote | null> {
   const note = await board.readNote()
   const { noted, compared, epoch } = board.progress
@@ -105,7 +98,6 @@ function nextDue(board: Board, until: Instant, grace: number): Instant | null {
   return instant(Math.min(hour, nextFinal(board, grace) ?? hour, board.events.dueAt ?? hour))
 }
 
-/** Whether all runs are final. */
 function isOver({ definition, progress }: Board): boolean {
   return runHolding(definition, progress.openFrom) === null
 }
@@ -150,7 +142,6 @@ async function compareChunk(board: Board, finishing: Finishing): Promise<void> {
   else board.progress = { ...board.progress, comparison: { ...comparison, after: last } }
 }
 
-/** Compares a range of users. Returns its last id, or null at the end. */
 async function compareRange(
   board: Board,
   after: string,
@@ -240,10 +231,7 @@ function endComparison(
   }
 }
 
-/**
- * The first day of the oldest run that is not final at a moment. If all are final, the day after the last
- * one.
- */
+/** The first day of the oldest run that is not final at a moment; after the last run if all are. */
 function firstOpen({ definition, progress }: Board, at: number): number {
   const last = definition.finished === null ? finalUntil(definition, instant(at)) : LAST_DAY
   return last === null ? progress.openFrom : Math.max(progress.openFrom, last + 1)

@@ -68,33 +68,20 @@ export const pauseAfter = ({ pause }: ConflictLimits, nth: number, random: numbe
 /** The user of commands, and the tenant. */
 export type UserRef = { tenantId: string; userId: string }
 
-/**
- * Dependencies of a commit: the database, the isolate's memory, and the functions that it calls after it has
- * stored something.
- */
+/** What a commit needs: the database, the isolate's memory, and what it calls after it has stored. */
 export type CommitDeps = {
   db: TenantDatabase
   instance: Instance
-  /**
-   * Called if something may be due earlier than the tenant's other work. Then the Timekeeper's alarm may be
-   * too late.
-   */
+  /** Called if something may be due before all other work, so the Timekeeper's alarm may be too late. */
   ensureAlarm: () => void
-  /** Called if the outbox has new entries. */
   scheduleDrain: () => void
 }
 
-/**
- * One user's commands that are committed together, in their order. A group commit stores or leaves out all of
- * them.
- */
+/** One user's commands, in their order. A group commit stores or leaves out all of them. */
 export type UserBatch = {
   userId: string
   jobs: readonly Job[]
-  /**
-   * Whether they may still be written. False once another request has taken them over. Asked after each
-   * response of D1.
-   */
+  /** Asked after each response of D1: false once another request has taken the commands over. */
   mayWrite: () => boolean
 }
 
@@ -102,7 +89,6 @@ export type UserBatch = {
 type Persistence = {
   /** Called at each conflict with another isolate. */
   conflicted: () => void
-  /** When the commit gives up. */
   limits: ConflictLimits
 }
 
@@ -110,7 +96,6 @@ type Persistence = {
 const TOO_BIG =
   'The user would take more than the 2 MB that the database holds. Shorten or remove attributes or device tokens.'
 
-/** Failures of D1 itself after which a commit gives up. */
 const MOST_FAILURES = 3
 
 /** Thrown if a commit gave up after too many conflicts. */
@@ -241,7 +226,7 @@ async function read(deps: CommitDeps, batches: readonly UserBatch[]): Promise<Gr
     const sought = eventLookups(config, batches)
     const found = await db.batchOf({
       snapshot: requestSnapshotStatement(db, db.tenantId, credentials),
-      users: usersStatement(db, { ids }, systemNow()),
+      users: usersStatement(db, ids),
       usedKeys: keys.length === 0 ? [] : [usedKeysStatement(db, keys)],
       recorded: sought.length === 0 ? [] : [recordedStatement(db, sought)],
     })
@@ -274,30 +259,24 @@ async function read(deps: CommitDeps, batches: readonly UserBatch[]): Promise<Gr
 }
 
 /** The idempotency keys of commands, each with its user and metric: [user id, metric id, key]. */
-function keyLookups(config: Configuration, batches: readonly UserBatch[]): [string, string, string][] {
-  const keys: [string, string, string][] = []
-  for (const { userId, jobs } of batches) {
-    for (const { command } of jobs) {
-      if (command.kind !== 'event' || command.idempotencyKey === null) continue
+const keyLookups = (config: Configuration, batches: readonly UserBatch[]) =>
+  batches.flatMap(({ userId, jobs }) =>
+    jobs.flatMap(({ command }): [string, string, string][] => {
+      if (command.kind !== 'event' || command.idempotencyKey === null) return []
       const metric = metricByKey(config, command.metricKey)
-      if (metric !== undefined) keys.push([userId, metric.id, command.idempotencyKey])
-    }
-  }
-  return keys
-}
+      return metric === undefined ? [] : [[userId, metric.id, command.idempotencyKey]]
+    }),
+  )
 
 /** For each event that was attempted before: its place in the log if it was stored. */
-function eventLookups(config: Configuration, batches: readonly UserBatch[]): EventLookup[] {
-  const sought: EventLookup[] = []
-  for (const { userId, jobs } of batches) {
-    for (const { command, attempt } of jobs) {
-      if (command.kind !== 'event' || attempt === null) continue
+const eventLookups = (config: Configuration, batches: readonly UserBatch[]) =>
+  batches.flatMap(({ userId, jobs }) =>
+    jobs.flatMap(({ command, attempt }): EventLookup[] => {
+      if (command.kind !== 'event' || attempt === null) return []
       const metricId = eventOf(attempt.outcome)?.metricId ?? metricByKey(config, command.metricKey)?.id
-      if (metricId !== undefined) sought.push({ userId, metricId, since: attempt.since, id: command.eventId })
-    }
-  }
-  return sought
-}
+      return metricId === undefined ? [] : [{ userId, metricId, since: attempt.since, id: command.eventId }]
+    }),
+  )
 
 /**
  * Stores the users' last states, the outbox entries, and all events, awards and keys in one batch. For a

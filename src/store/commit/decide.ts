@@ -26,10 +26,7 @@ export type CommitSnapshot = {
   recorded: ReadonlyMap<string, Recorded>
 }
 
-/**
- * The outcome of a command: the engine's decision, with the configuration that it was made under, or the
- * reason why there is none.
- */
+/** The outcome of a command: its decision, with the configuration of then, or why there is none. */
 export type Outcome =
   | { decision: Exclude<Decision, { kind: 'refused' }>; config: Configuration }
   /** The event is in the log, at this place. Only a request that has ended knew the change that it made. */
@@ -49,10 +46,7 @@ export type Outcome =
   /** The decision failed because of an error in Laurel. Other commands are not affected. */
   | { decision: { kind: 'failed'; error: unknown }; config: null }
 
-/**
- * A command on its way through an isolate or the lane, with the facts that D1 must still confirm, and its
- * last attempt.
- */
+/** A command on its way, with the facts that D1 must still confirm, and its last attempt. */
 export type Job = {
   command: Command
   /** The credential that must be valid when the command is stored (K2); null if that is confirmed. */
@@ -73,10 +67,7 @@ export type Attempt = {
   outcome: Outcome | null
 }
 
-/**
- * The outcome of an earlier attempt whose result was lost. Null if it has stored nothing, or there was no
- * earlier attempt.
- */
+/** The outcome of an earlier attempt whose result was lost. Null if nothing of it is stored. */
 export function recoverOutcome(snapshot: CommitSnapshot, job: Job): Outcome | null {
   return outcomeFromLog(snapshot, job) ?? outcomeOfCompletion(job, snapshot.state)
 }
@@ -117,12 +108,8 @@ export function eventOf(outcome: Outcome | null) {
 /** How much earlier than its commit an event may be, in ms: well below the grace of ticks and final runs. */
 const MOST_LATE = 5_000
 
-/**
- * The decisions for one user's commands on a snapshot: the outcomes in the order of the commands, and the
- * data to store.
- */
+/** The decisions for one user's commands: the outcomes in their order, and the data to store. */
 export type BatchDecision = {
-  /** The user as read. */
   was: UserState | null
   outcomes: Outcome[]
   changes: readonly Change[]

@@ -70,12 +70,7 @@ export async function walkStep(
   const users = rows.map(userOf)
   const { changes, visited } = await visit(config, users, now)
   try {
-    const { stores } = await db.batchOf({
-      configuration: configurationUnchanged(db, config.version),
-      ...writeBulk(db, config, changes),
-      deadline: scheduleEarliestDeadline(db, changes),
-    })
-    const done = storedBy(changes, stores)
+    const done = await storeBulk(db, config, changes)
     const skipped = users.findIndex(
       ({ id }) => changes.some(({ before }) => before.id === id) && !done.has(id),
     )
@@ -88,6 +83,16 @@ export async function walkStep(
     if (isConflict(error)) return { changes: [], config, changedAt: now }
     throw error
   }
+}
+
+/** Stores changes of users who are still as read, and returns their ids. Guards the configuration. */
+async function storeBulk(db: TenantDatabase, config: Configuration, changes: readonly BulkChange[]) {
+  const { stores } = await db.batchOf({
+    configuration: configurationUnchanged(db, config.version),
+    ...writeBulk(db, config, changes),
+    deadline: scheduleEarliestDeadline(db, changes),
+  })
+  return storedBy(changes, stores)
 }
 
 const LOG = `
@@ -108,14 +113,13 @@ type LoggedEvent = z.output<typeof LoggedRow>
 
 const byTime = (a: LoggedEvent, b: LoggedEvent) => a.at - b.at || a.seq - b.seq
 
-/** The most events of one page of a user's log. */
 const PAGE = 20_000
 
 /** The events of a user as read, in order of time. Events with a later `seq` are left out. */
 export async function* logOf(
   db: TenantDatabase,
   { iid, seq }: { iid: string; seq: number },
-): AsyncGenerator<z.output<typeof LoggedRows>[number]> {
+): AsyncGenerator<LoggedEvent> {
   let after = { at: -1, seq: -1 }
   for (;;) {
     const rows = LoggedRows.parse(await db.rows(db.statement(LOG, iid, seq, after.at, after.seq, PAGE)))
@@ -126,7 +130,6 @@ export async function* logOf(
   }
 }
 
-/** The most events that one read takes from the logs of several users. */
 const LOGS_PAGE = 30_000
 
 // CROSS JOIN reads one user after the other, so the read stops at its limit. A sort would read all events
@@ -138,28 +141,24 @@ const LOGS = `
     AND e.seq <= asked.value ->> 1
   LIMIT ?2`
 
-/**
- * The whole logs of the first of these users, by internal id and in order of time, as many as one bounded
- * read takes.
- */
+/** The whole logs of the first of these users, by iid and in order of time, as many as one read takes. */
 async function logsOf(
   db: TenantDatabase,
   users: readonly { iid: string; seq: number }[],
-): Promise<{ complete: ReadonlyMap<string, readonly z.output<typeof LoggedRow>[]> }> {
+): Promise<ReadonlyMap<string, readonly LoggedEvent[]>> {
   const asked = JSON.stringify(users.map(({ iid, seq }) => [iid, seq]))
   const rows = z
     .array(LoggedRow.extend({ userIid: z.string() }))
     .parse(await db.rows(db.statement(LOGS, asked, LOGS_PAGE)))
   const logs = Map.groupBy(rows, ({ userIid }) => userIid)
-  const complete = new Map<string, readonly z.output<typeof LoggedRow>[]>()
+  const complete = new Map<string, readonly LoggedEvent[]>()
   // The log of the last user of a full read may be longer.
   const last = rows.length < LOGS_PAGE ? undefined : rows.at(-1)?.userIid
   for (const { iid } of users) {
     if (iid === last) break
-    const log = logs.get(iid) ?? []
-    complete.set(iid, log.toSorted(byTime))
+    complete.set(iid, (logs.get(iid) ?? []).toSorted(byTime))
   }
-  return { complete }
+  return complete
 }
 
 const STALE_IID = `(SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2
@@ -172,10 +171,7 @@ const STALE_PAUSES = `
   SELECT id, start, "end" FROM streak_pauses WHERE user_iid = ${STALE_IID} AND "end" >= start
     ORDER BY start, id`
 
-/**
- * The data from which a streak is counted: the log in order of time, and all pauses that count or did count.
- * The log is null if it is longer than one read.
- */
+/** A streak's sources: the log by time (null if it is too long), and all pauses that ever counted. */
 export type StreakSources = { log: readonly LoggedEvent[] | null; pauses: readonly Pause[] }
 
 /**
@@ -205,10 +201,7 @@ export function parseSources([log, pauses]: readonly (D1Result | undefined)[]): 
 /** A streak as counted from the log, and all streaks that ended before it. */
 type Counted = { streak: StreakState; runs: readonly StreakRun[] }
 
-/**
- * Counts users' streaks from the log by the present settings (S9). It counts the first users, at least one,
- * with logs that fit into one bounded read. Stores nothing.
- */
+/** Counts streaks by the present settings (S9): of the first users, at least one, whose logs fit one read. */
 export async function recounted(
   db: TenantDatabase,
   config: Configuration,
@@ -224,7 +217,7 @@ export async function recounted(
   ])
   const counted: Counted[] = []
   for (const [index, user] of users.entries()) {
-    const known = logs.complete.get(user.iid)
+    const known = logs.get(user.iid)
     if (known === undefined && index > 0) break
     const recount = new Recount(config, user, pauses.get(user.iid) ?? [])
     // A log that is longer than one read is read page by page.
@@ -235,9 +228,7 @@ export async function recounted(
   return counted
 }
 
-/**
- * Counts a user's streak from the log by the present settings (S9). Null if the log is longer than one read.
- */
+/** Counts a user's streak by the present settings (S9). Null if the log is longer than one read. */
 export function recountedFrom(
   config: Configuration,
   user: UserState,
@@ -292,12 +283,7 @@ export async function recountStreaks(
 ): Promise<BulkChange[]> {
   const changes = await recountChanges(db, config, users, now)
   try {
-    const { stores } = await db.batchOf({
-      configuration: configurationUnchanged(db, config.version),
-      ...writeBulk(db, config, changes),
-      deadline: scheduleEarliestDeadline(db, changes),
-    })
-    const done = storedBy(changes, stores)
+    const done = await storeBulk(db, config, changes)
     return changes.filter(({ before }) => done.has(before.id))
   } catch (error) {
     if (isConflict(error)) return []

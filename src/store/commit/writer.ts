@@ -19,10 +19,8 @@ import { parseStored, storeStreaks, storeUser, storeUsers } from '../users/users
  * messages, and the next deadline.
  */
 
-/** The characters that one batch stores at most, unless a single change has more. */
 const MOST_IN_A_BATCH = 2 * MOST_AT_ONCE
 
-/** The characters in the parameters of statements. */
 const lengthOf = (statements: readonly Statement[]): number =>
   statements
     .flatMap(({ params }) => params)
@@ -52,9 +50,7 @@ export type Writing = {
   statements: Parts<Statement>
   /** Whether this is too much for one batch. The caller then stores fewer changes at once. */
   isMuch: boolean
-  /** Reads the results of these statements. */
   outcome(results: Parts<D1Result>): {
-    /** The internal ids of the stored users. */
     stored: ReadonlySet<string>
     /** Whether there are messages to send. */
     hasOutboxEntries: boolean
@@ -63,10 +59,7 @@ export type Writing = {
   }
 }
 
-/**
- * The statements that store the changes of events and other commands, all in one batch (E2). Each kind of row
- * takes one statement, or several if it is too long.
- */
+/** The statements that store the changes of events and other commands, all in one batch (E2). */
 export function writeUsers(
   db: TenantDatabase,
   config: Configuration,
@@ -117,10 +110,7 @@ export function writeUsers(
   }
 }
 
-/**
- * The statements that store the rows of the log, the ledger, past streaks, history, counters and idempotency
- * keys.
- */
+/** The rows of the log, the ledger, past streaks, history, counters and idempotency keys. */
 function recordsOf(db: TenantDatabase, users: readonly UserWrite[], among: UnchangedUsers): Statement[] {
   const changes = users.flatMap((user) => user.changes)
   const names = changes.flatMap(({ before, after, completed }) =>
@@ -140,10 +130,7 @@ function recordsOf(db: TenantDatabase, users: readonly UserWrite[], among: Uncha
   ]
 }
 
-/**
- * Selects the users of changes who are still as read. Ignores the test clock. The batch needs a guard of the
- * configuration.
- */
+/** Selects users who are still as read, at any test clock. The batch needs a guard of the configuration. */
 export const asRead = (
   db: TenantDatabase,
   { version }: Pick<Configuration, 'version'>,

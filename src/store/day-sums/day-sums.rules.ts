@@ -13,10 +13,7 @@ import {
 /** The range of a summary: all whole buckets that overlap the dates from `startDate` to `endDate` (P12). */
 export type SummaryRange = { aggregation: Aggregation; startDate: CivilDate; endDate: CivilDate }
 
-/**
- * A bucket, named by its first day: the change in it, and the running total at its end. The unit is that of
- * the summed values.
- */
+/** A bucket, named by its first day, with its change and the total at its end, in the values' unit. */
 type Bucket = { date: CivilDate; total: number; change: number }
 
 /**
@@ -64,7 +61,6 @@ function bucketDays({ aggregation, startDate, endDate }: SummaryRange): number[]
   return starts
 }
 
-/** The day after the last bucket. */
 function bucketEnd({ aggregation, endDate }: SummaryRange): number {
   return nextPeriod(periodStart(dayOf(endDate), aggregation), aggregation)
 }
@@ -93,10 +89,7 @@ export function lastClosedDay(now: Instant, late: Instant | null): number {
   return localDay(until, -FURTHEST_OFFSET) - 1
 }
 
-/**
- * The first moment that belongs to a later local day than `day` in any time zone. No row from before this
- * moment belongs to a later day.
- */
+/** The first moment that belongs to a later local day in any time zone. No earlier row is of a later day. */
 export const firstMomentAfter = (day: number): number => dayBegins(day + 1, FURTHEST_OFFSET)
 
 /** The sum of all changes. */

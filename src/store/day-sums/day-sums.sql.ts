@@ -34,9 +34,7 @@ export const daySums = sqliteTable(
     no: integer('no').notNull(),
     /** The last day that is summed up, in days since 1970-01-01. */
     through: integer('through').notNull(),
-    /**
-     * JSON: `[[day, change]]`, ascending, for days that have rows. In millionths of a metric, or in points.
-     */
+    /** JSON: `[[day, change]]`, ascending, of days with rows. In millionths of a metric, or in points. */
     days: text('days').notNull(),
     /**
      * The user's `seq` as of which the sums are right. A correction raises it and empties the sums, so that
@@ -74,10 +72,7 @@ const eachLog = <T>(make: (log: (typeof READ)[keyof typeof READ]) => T) => ({
   awards: make(READ.awards),
 })
 
-/**
- * Work that logs rows with a past time: ticks (P4), and events of a batch under a test clock (E9). That time
- * is not before the time at which the work is due.
- */
+/** Work that logs rows with a past time, not before it is due: ticks (P4), batches on a test clock (E9). */
 const LATE: readonly [DueKind, DueKind] = ['ticks', 'inbox']
 
 const LOG_STATE = eachLog(
@@ -116,15 +111,13 @@ const FIRST_PAGE = eachLog(
     ],
 )
 
-const Days = z.array(z.tuple([z.number(), z.number()]))
-
 const LogStateRow = z
   .object({
     seq: z.number(),
     total: z.number(),
     late: Moment.nullable(),
     through: z.number().nullable(),
-    days: json(Days).nullable(),
+    days: json(z.array(z.tuple([z.number(), z.number()]))).nullable(),
   })
   .transform(({ through, days, ...rest }) => ({
     ...rest,
@@ -147,10 +140,7 @@ const PageRows = z.array(
   z.object({ day: z.number(), change: z.number(), count: z.number(), last: z.string() }),
 )
 
-/**
- * A part of a log: its changes by local day, the number of its rows, and its last place (null if it is
- * empty).
- */
+/** A part of a log: its changes by local day, how many rows it has, and its last place, if there are any. */
 type LogPage = { days: DayChange[]; count: number; last: LogPlace | null }
 
 function parsePage(results: unknown): LogPage {
@@ -170,10 +160,7 @@ function parsePage(results: unknown): LogPage {
 /** The place before all rows at a moment or later. */
 export const placeBefore = (moment: number): LogPlace => [moment, -1, -1]
 
-/**
- * The state of a user's log, and its first rows from a moment on, without the kept days. All is as of one
- * moment. Null if the user is erased.
- */
+/** A user's log state and its first rows from a moment on, without kept days. Null if the user is erased. */
 export async function readLogState(
   db: TenantDatabase,
   user: UserKey,
@@ -259,13 +246,9 @@ export function forgetSums(db: AccountDatabase): Statement {
 
 const daySumsOf = sharedScans<DaySums>()
 
-/** A user's changes by local day, and the total after them. */
 type DaySums = { days: readonly DayChange[]; total: number }
 
-/**
- * The number of rows of a log that any request reads at once, and, if there are more, the number of rows in
- * the first parts of a scan.
- */
+/** The rows of a log that any request reads at once, and those in the first parts of a scan. */
 export type Limits = { atOnce: number; part: number }
 const LIMITS: Limits = { atOnce: 1_000, part: 5_000 }
 

@@ -13,10 +13,7 @@ type OfUsers = {
    * prefixes of the user's keys.
    */
   by: 'id' | 'iid' | 'bytes' | 'event' | 'prefix'
-  /**
-   * The parts of an erasure that erase it: the first batch (`at once`), or a later stage. `last` is the last
-   * stage. Empty if it disappears by itself.
-   */
+  /** When an erasure erases it: in the first batch (`at once`), or later. Empty if it disappears by itself. */
   erased: readonly ('at once' | 'rows' | 'keys' | 'boards' | 'deliveryQueues' | 'last')[]
   /** The fields of a user's export that have it, or the reason why there is none. */
   exported: readonly string[] | { not: string }
@@ -40,23 +37,26 @@ type Purged = readonly (
 type Entry = { users: OfUsers | OfNobody; purged: Purged }
 
 type Table = Entry & {
-  /** The columns of the primary key. */
   key: readonly string[]
   /** A row may have one or two megabytes, so fewer rows are deleted at once. */
   isLong?: true
-  /**
-   * The reason why special statements delete it with its tenant. Without one, the stage deletes it like the
-   * others.
-   */
+  /** Why special statements delete it with its tenant. Without a reason, the stage does. */
   apart?: string
 }
 
+/** A table with rows of users, which a stage of its own deletes for a user and for a tenant. */
+const rowsOfUsers = <const By extends OfUsers['by'], const Exported extends OfUsers['exported']>(
+  by: By,
+  key: readonly string[],
+  exported: Exported,
+) => ({ key, users: { by, erased: ['rows'], exported }, purged: ['erasures', 'users'] }) as const
+
+/** A table without data of users. */
+const ofNobody = <const Stages extends Purged>(nothing: string, key: readonly string[], purged: Stages) =>
+  ({ key, users: { nothing }, purged }) as const
+
 /** A table of configuration, with a row for each resource, deleted ones included. */
-const CONFIGURATION = {
-  key: ['no'],
-  users: { nothing: 'configuration' },
-  purged: ['configuration'],
-} as const satisfies Table
+const CONFIGURATION = ofNobody('configuration', ['no'], ['configuration'])
 
 /**
  * The tables of D1. The stage `configuration` deletes their rows in this order: tables to which others refer
@@ -83,40 +83,14 @@ export const TABLES = {
     purged: ['users'],
     apart: 'users are deleted last, because their rows are found through them',
   },
-  events: {
-    key: ['user_iid', 'metric_no', 'at', 'seq'],
-    users: { by: 'bytes', erased: ['rows'], exported: ['events'] },
-    purged: ['erasures', 'users'],
-  },
-  awards: {
-    key: ['user_iid', 'system_no', 'at', 'seq', 'position'],
-    users: { by: 'bytes', erased: ['rows'], exported: ['awards'] },
-    purged: ['erasures', 'users'],
-  },
-  idempotency_keys: {
-    key: ['user_iid', 'metric_no', 'key'],
-    users: { by: 'bytes', erased: ['rows'], exported: ['idempotencyKeys'] },
-    purged: ['erasures', 'users'],
-  },
-  voided_events: {
-    key: ['user_iid', 'id'],
-    users: { by: 'bytes', erased: ['rows'], exported: ['voidedEvents'] },
-    purged: ['erasures', 'users'],
-  },
-  adjustment_keys: {
-    key: ['user_iid', 'system_no', 'key'],
-    users: { by: 'bytes', erased: ['rows'], exported: ['adjustmentKeys'] },
-    purged: ['erasures', 'users'],
-  },
-  day_sums: {
-    key: ['user_iid', 'log', 'no'],
-    users: {
-      by: 'bytes',
-      erased: ['rows'],
-      exported: { not: 'sums of events and awards, which are exported themselves' },
-    },
-    purged: ['erasures', 'users'],
-  },
+  events: rowsOfUsers('bytes', ['user_iid', 'metric_no', 'at', 'seq'], ['events']),
+  awards: rowsOfUsers('bytes', ['user_iid', 'system_no', 'at', 'seq', 'position'], ['awards']),
+  idempotency_keys: rowsOfUsers('bytes', ['user_iid', 'metric_no', 'key'], ['idempotencyKeys']),
+  voided_events: rowsOfUsers('bytes', ['user_iid', 'id'], ['voidedEvents']),
+  adjustment_keys: rowsOfUsers('bytes', ['user_iid', 'system_no', 'key'], ['adjustmentKeys']),
+  day_sums: rowsOfUsers('bytes', ['user_iid', 'log', 'no'], {
+    not: 'sums of events and awards, which are exported themselves',
+  }),
   counted_users: {
     key: ['user_iid'],
     users: {
@@ -126,30 +100,12 @@ export const TABLES = {
     },
     purged: ['erasures', 'users'],
   },
-  user_changes: {
-    key: ['user_iid', 'at', 'seq', 'position'],
-    users: { by: 'bytes', erased: ['rows'], exported: ['changes'] },
-    purged: ['erasures', 'users'],
-  },
-  streak_runs: {
-    key: ['user_iid', 'first'],
-    users: { by: 'iid', erased: ['rows'], exported: ['streak'] },
-    purged: ['erasures', 'users'],
-  },
-  streak_pauses: {
-    key: ['id'],
-    users: { by: 'iid', erased: ['rows'], exported: ['streak'] },
-    purged: ['erasures', 'users'],
-  },
-  devices: {
-    key: ['user_iid', 'token'],
-    users: {
-      by: 'iid',
-      erased: ['rows'],
-      exported: { not: 'when the device tokens came, which are exported themselves' },
-    },
-    purged: ['erasures', 'users'],
-  },
+  user_changes: rowsOfUsers('bytes', ['user_iid', 'at', 'seq', 'position'], ['changes']),
+  streak_runs: rowsOfUsers('iid', ['user_iid', 'first'], ['streak']),
+  streak_pauses: rowsOfUsers('iid', ['id'], ['streak']),
+  devices: rowsOfUsers('iid', ['user_iid', 'token'], {
+    not: 'when the device tokens came, which are exported themselves',
+  }),
   points_notifications: {
     key: ['user_iid', 'system_id'],
     users: {
@@ -216,29 +172,18 @@ export const TABLES = {
     purged: ['erasures', 'rows', 'tenant'],
     apart: 'it contains the erasure itself, and only the jobs know it',
   },
-  event_batches: {
-    key: ['tenant_id', 'id'],
-    users: { nothing: 'the number of processed events of a batch' },
-    purged: ['rows'],
-  },
-  tenant_counters: {
-    key: ['tenant_id', 'name'],
-    users: {
-      nothing:
-        'the number of users, and of users who have completed an achievement, without erased users; and the number of erasures',
-    },
-    purged: ['rows'],
-  },
-  analytics_figures: {
-    key: ['tenant_id', 'figure', 'subject_no', 'day', 'part'],
-    users: { nothing: 'numbers about all users together' },
-    purged: ['rows'],
-  },
-  analytics_passes: {
-    key: ['tenant_id'],
-    users: { nothing: 'when all users were counted' },
-    purged: ['rows'],
-  },
+  event_batches: ofNobody('the number of processed events of a batch', ['tenant_id', 'id'], ['rows']),
+  tenant_counters: ofNobody(
+    'the number of users, and of users who have completed an achievement, without erased users; and the number of erasures',
+    ['tenant_id', 'name'],
+    ['rows'],
+  ),
+  analytics_figures: ofNobody(
+    'numbers about all users together',
+    ['tenant_id', 'figure', 'subject_no', 'day', 'part'],
+    ['rows'],
+  ),
+  analytics_passes: ofNobody('when all users were counted', ['tenant_id'], ['rows']),
   change_distributions: {
     key: ['tenant_id', 'period', 'subject'],
     isLong: true,
@@ -294,17 +239,13 @@ export const TABLES = {
     },
     purged: ['rows'],
   },
-  held_databases: { key: ['name'], users: { nothing: 'which databases hold users' }, purged: [] },
-  database_weights: { key: ['name'], users: { nothing: 'weights of databases' }, purged: [] },
-  known_databases: { key: ['name'], users: { nothing: 'since when databases are bound' }, purged: [] },
-  deleted_keys: {
-    key: ['prefix'],
-    users: { nothing: 'prefixes of deleted keys, which belong to nobody any more' },
-    purged: [],
-  },
-  schema_version: { key: ['id'], users: { nothing: 'the version of the tables' }, purged: [] },
-  restores: { key: ['id'], users: { nothing: 'when the database was last brought back' }, purged: [] },
-  test_clock: { key: ['id'], users: { nothing: 'one time, for all tenants' }, purged: [] },
+  held_databases: ofNobody('which databases hold users', ['name'], []),
+  database_weights: ofNobody('weights of databases', ['name'], []),
+  known_databases: ofNobody('since when databases are bound', ['name'], []),
+  deleted_keys: ofNobody('prefixes of deleted keys, which belong to nobody any more', ['prefix'], []),
+  schema_version: ofNobody('the version of the tables', ['id'], []),
+  restores: ofNobody('when the database was last brought back', ['id'], []),
+  test_clock: ofNobody('one time, for all tenants', ['id'], []),
 } as const satisfies Record<string, Table>
 
 /** The classes of objects. */
@@ -395,10 +336,7 @@ export type PurgedApart = {
 
 const tables: readonly (readonly [name: string, Table])[] = Object.entries(TABLES)
 
-/**
- * The tables with rows of a user that the stage `rows` deletes, with the primary key and the key of the
- * user's data.
- */
+/** The tables that the stage `rows` deletes: the primary key, and the key of the user's data. */
 export const tablesOfUsers = (): { name: string; key: readonly string[]; by: OfUsers['by'] }[] =>
   tables.flatMap(([name, { key, users }]) =>
     'erased' in users && users.erased.includes('rows') ? [{ name, key, by: users.by }] : [],

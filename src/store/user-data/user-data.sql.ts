@@ -4,7 +4,6 @@ import type { Statement, TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
 import { tablesOfUsers } from './register'
 
-/** The most rows of a table that are deleted at once. */
 const ROWS = 5_000
 
 /** The statements that delete some rows of users from each table with the user in its key, by primary key. */
@@ -17,28 +16,32 @@ const REMOVE = tablesOfUsers().map(({ name, key, by }) => ({
       LIMIT ${ROWS})`,
 }))
 
-/**
- * Deletes the next rows of users, given by internal id, from all tables. Returns whether these were the last
- * ones.
- */
-export async function removeRows(db: TenantDatabase, iids: readonly string[]): Promise<boolean> {
-  const asked = JSON.stringify(iids)
-  const results = await db.batch(REMOVE.map(({ sql }) => db.statement(sql, asked)))
-  return results.every(({ meta }) => meta.changes < ROWS)
-}
+/** Deletes the next rows of users, by iid, from all tables. Returns whether these were the last ones. */
+export const removeRows = (db: TenantDatabase, iids: readonly string[]): Promise<boolean> =>
+  removeFrom(db, REMOVE, iids, [])
 
 /**
  * The same for users who live in another database. The first database keeps their own boosts: it has the
  * boosts of all users (B4). `guard` raises a conflict if users have arrived here meanwhile.
  */
-export async function removeMovedRows(
+export const removeMovedRows = (
   db: TenantDatabase,
   iids: readonly string[],
   { isFirst, guard }: { isFirst: boolean; guard: Statement },
+): Promise<boolean> =>
+  removeFrom(db, isFirst ? REMOVE.filter(({ name }) => name !== 'points_boosts') : REMOVE, iids, [guard])
+
+async function removeFrom(
+  db: TenantDatabase,
+  tables: typeof REMOVE,
+  iids: readonly string[],
+  guards: readonly Statement[],
 ): Promise<boolean> {
   const asked = JSON.stringify(iids)
-  const some = REMOVE.filter(({ name }) => !isFirst || name !== 'points_boosts')
-  const [, ...results] = await db.batch([guard, ...some.map(({ sql }) => db.statement(sql, asked))])
+  const { results } = await db.batchOf({
+    guards: [...guards],
+    results: tables.map(({ sql }) => db.statement(sql, asked)),
+  })
   return results.every(({ meta }) => meta.changes < ROWS)
 }
 

@@ -11,10 +11,7 @@ const COUNT = `
   WHERE ${onlyUnchanged('value ->> 0')} GROUP BY value ->> 1
   ON CONFLICT DO UPDATE SET count = count + excluded.count`
 
-/**
- * Adds one to the counter of each name, one written row for each name. `iid` is the user of the change. Part
- * of the batch that stores the change (A5).
- */
+/** Adds one to each named counter, a written row each, in the batch that stores the change (A5). */
 export function changeTenantCounters(
   db: TenantDatabase,
   names: readonly (readonly [iid: string, name: string])[],
@@ -23,10 +20,7 @@ export function changeTenantCounters(
   return overUsers(db, COUNT, names, among)
 }
 
-/**
- * The name of the counter of erasures in a database with users. It only ever changes, so that a step of the
- * inbox notices an erasure of a user who did not exist (U8, B6).
- */
+/** Counts erasures. It only changes, so that the inbox notices one of a user who did not exist (U8, B6). */
 export const ERASURES = 'erasures'
 
 const COUNT_ERASURE = `
@@ -68,11 +62,10 @@ export function tenantCountersStatement(db: TenantDatabase): Statement {
   return db.statement(ALL, db.tenantId)
 }
 
-const Rows = z.array(z.object({ name: z.string(), count: z.number() }))
-
 /** Parses the result of `tenantCountersStatement` (A5). */
 export function parseTenantCounters(result: D1Result): TenantCounters {
-  return new Map(Rows.parse(result.results).map(({ name, count }) => [name, count]))
+  const rows = z.array(z.object({ name: z.string(), count: z.number() })).parse(result.results)
+  return new Map(rows.map(({ name, count }) => [name, count]))
 }
 
 /** Reads the counters of a tenant: the sums over its databases (A5, B5). */

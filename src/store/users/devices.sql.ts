@@ -58,10 +58,7 @@ const CLAIM = `
 const removals = (db: TenantDatabase, sql: readonly string[], tokens: string): Statement[] =>
   sql.map((one) => db.statement(one, db.tenantId, tokens, systemNow(), db.testClock ? 1 : 0))
 
-/**
- * Removes device tokens from a user's present list (N6), even if the user changes at the same time. A user
- * who was erased and has returned keeps the tokens.
- */
+/** Removes tokens from a user's present list (N6), not from that of a user who was erased and is back. */
 export async function removeDeviceTokens(
   db: TenantDatabase,
   { userId, iid }: { userId: string; iid: string },

@@ -6,7 +6,7 @@ import type { TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
 import { LARGEST_PART, type Pause, type Place, sizeOfPart, startOfPage } from '../../platform/scans'
 import type { UserState } from '../../rules/state'
-import { portionsOfAll, userColumns } from './portions.sql.ts'
+import { portionsOfAll, shortColumns } from './portions.sql.ts'
 import { userOf } from './users.sql.ts'
 
 /** After all ids: no id is longer than 255 characters. */
@@ -15,19 +15,16 @@ const LAST_ID = '\u{10FFFF}'.repeat(256)
 /** Users in order of their ids: after one id, and up to another one. Of these, the first `limit`. */
 type UserRange = { after: string; until: string; limit: number }
 
-/** How many users a part has read, and the last id of them. */
 type Part = { users: number; last: string }
 
-/** For a range that must be read completely. */
 const NO_LIMIT = 2 ** 31 - 1
 
 const NTH_USER = 'SELECT id FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT 1 OFFSET ?3 - 1'
-const NthRow = z.object({ id: z.string() })
 
 /** The last id of the next `users` users after an id; null if there are fewer. */
 async function nthId(db: TenantDatabase, after: string, users: number): Promise<string | null> {
   const [row] = await db.rows(db.statement(NTH_USER, db.tenantId, after, users))
-  return row === undefined ? null : NthRow.parse(row).id
+  return row === undefined ? null : z.object({ id: z.string() }).parse(row).id
 }
 
 /** The first of these ids; null if there is none. A null is after all ids. */
@@ -101,7 +98,6 @@ const NTH = `
 
 const PAGE = `SELECT created, id FROM (${NEXT}) ORDER BY created, id LIMIT ?5 OFFSET ?6`
 
-/** The bytes that a row of a search takes beside its texts, about. */
 const ROW_BYTES = 100
 
 // The users of a part who may fit, in order. Then the place of the last user of the part, and whether no user
@@ -199,14 +195,12 @@ export async function pageOfUsers(scope: Scope, page: Page): Promise<UserPlace[]
   return (await nextPlaces(databases, tenant.id, after, start.skip + page.limit)).slice(start.skip)
 }
 
-/** The most places that are read from each database at once. */
 const MOST_MERGED = 1_000
 
 // The next users after the place ?2, ?3, and up to the place ?4, ?5.
 const UP_TO = `
   SELECT count(*) AS users FROM users
   WHERE tenant_id = ?1 AND (created, id) > (?2, ?3) AND (created, id) <= (?4, ?5)`
-const UsersRow = z.object({ users: z.number() })
 
 /**
  * The place of the last of the next `rows` users of all databases together; null if there are fewer. Each
@@ -234,7 +228,7 @@ async function nthPlaceOfAll(
     if (first === undefined) return null
     const counts = await databases.usersOf(tenantId).askAll(async (db) => {
       const [row] = await db.rows(db.statement(UP_TO, db.tenantId, ...from, ...first))
-      return UsersRow.parse(row).users
+      return z.object({ users: z.number() }).parse(row).users
     })
     left -= counts.reduce((sum, users) => sum + users, 0)
     if (left <= 0) return first
@@ -242,7 +236,6 @@ async function nthPlaceOfAll(
   }
 }
 
-/** The places of the next users of all databases together, `limit` at most. */
 async function nextPlaces(
   databases: Databases,
   tenantId: string,
@@ -314,13 +307,10 @@ async function searchPart(
 }
 
 const USERS = `
-  SELECT ${userColumns('?3')}, '[]' AS boosts
+  SELECT ${shortColumns('?3')}, '[]' AS boosts
   FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value ORDER BY asked.key`
 
-/**
- * These users in this order, without their own boosts. Each part has as many users as there is room for.
- * Deleted users are left out.
- */
+/** These users in order, without own boosts, in parts for which there is room. Skips deleted ones. */
 export async function* usersInOrder(
   { databases, tenant }: Pick<Scope, 'databases' | 'tenant'>,
   ids: readonly string[],

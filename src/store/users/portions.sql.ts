@@ -1,12 +1,11 @@
-import { getTableColumns } from 'drizzle-orm'
 import * as z from 'zod'
 import { firstPack, MOST_AT_ONCE } from '../../lib/packed'
 import { systemNow } from '../../lib/system-clock'
-import type { ColumnNames } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
+import { withLongRows } from '../../platform/scans'
 import { users } from '../tables.sql.ts'
-import { OWN_BOOSTS, type Several, usersStatement } from './users.sql.ts'
+import { JSON_COLUMNS, OWN_BOOSTS, USER_COLUMNS, usersStatement } from './users.sql.ts'
 
 /*
  * A user may take almost two megabytes, but most take two thousand bytes. So a read of many users gets the
@@ -14,58 +13,33 @@ import { OWN_BOOSTS, type Several, usersStatement } from './users.sql.ts'
  * room for. The next step reads the rest.
  */
 
-/** The columns of a user that may be long. */
-const LONG = [
-  'device_tokens',
-  'attributes',
-  'metrics',
-  'points',
-  'counters',
-  'last_seq_by_input',
-  'streak',
-  'achievements',
-  'revoked',
-  'preferences',
-] as const satisfies readonly ColumnNames<typeof users>[]
-type Long = (typeof LONG)[number]
+type Column = keyof typeof users.$inferSelect
 
-/** The columns of a user that `userOf` reads, from the table. */
-const ALL = Object.values(getTableColumns(users))
-  .map(({ name }) => name)
-  .filter((name) => name !== users.tenantId.name)
+const LONG: readonly Column[] = JSON_COLUMNS
 
 /** SQL: the bytes of the long columns of a user `u`. SQLite knows them without reading the columns. */
-const BYTES = LONG.map((name) => `coalesce(octet_length(u.${name}), 0)`).join(' + ')
+const BYTES = LONG.map((name) => `coalesce(octet_length(u.${users[name].name}), 0)`).join(' + ')
 
-const longColumn = (name: string, short: string) =>
-  `CASE WHEN ${BYTES} <= ${short} THEN u.${name} END AS ${name}`
-
-/**
- * SQL: long columns of a user `u`, and the bytes of all long columns as `bytes`. The columns are null if the
- * user has more bytes than `short`, the SQL of a number.
- */
-export const shortOnly = (names: readonly Long[], short: string): string =>
-  [`${BYTES} AS bytes`, ...names.map((name) => longColumn(name, short))].join(', ')
-
-/** The SQL of the values that columns of a user get instead of their own, by column. */
-export type Instead = Readonly<Partial<Record<ColumnNames<typeof users>, string>>>
+/** The SQL of the values that columns of a user get instead of their own. */
+export type Instead = Readonly<Partial<Record<Column, string>>>
 
 /**
- * SQL: all columns of a user `u` except the own boosts. Long ones are as in `shortOnly`, or whole if `short`
- * is null. Columns in `instead` are not read.
+ * SQL: columns of a user `u`, and the bytes of all long columns as `bytes`. Long columns are null if the user
+ * has more bytes than `short`, the SQL of a number. Columns in `instead` are not read.
  */
-export function userColumns(short: string | null, instead: Instead = {}): string {
-  const values: Readonly<Record<string, string | undefined>> = instead
-  const isLong = (name: string) => LONG.some((long) => long === name)
-  const columns = ALL.map((name) => {
-    const value = values[name]
-    if (value !== undefined) return `${value} AS ${name}`
-    return short !== null && isLong(name) ? longColumn(name, short) : `u.${name}`
+export function shortColumns(
+  short: string,
+  { names = USER_COLUMNS, instead = {} }: { names?: readonly Column[]; instead?: Instead } = {},
+): string {
+  const columns = names.map((name) => {
+    const own = `u.${users[name].name}`
+    const value = LONG.includes(name) ? `CASE WHEN ${BYTES} <= ${short} THEN ${own} END` : own
+    return `${instead[name] ?? value} AS "${name}"`
   })
-  return [...(short === null ? [] : [`${BYTES} AS bytes`]), ...columns].join(', ')
+  return [`${BYTES} AS bytes`, ...columns].join(', ')
 }
 
-const COLUMNS = `${userColumns('?5')}, ${OWN_BOOSTS}`
+const COLUMNS = `${shortColumns('?5')}, ${OWN_BOOSTS}`
 
 const SEVERAL = `
   SELECT ${COLUMNS} FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
@@ -75,10 +49,10 @@ const NEXT = `
 /** The most bytes of a user who is read completely together with `users` others. */
 export const shortAmong = (users: number): number => Math.floor(MOST_AT_ONCE / Math.max(users, 1))
 
-/**
- * Finds several users, like `usersStatement`. Read by `portionOf`. `short` is the most bytes of a user who is
- * read completely.
- */
+/** The users to read: users with these ids, or the next `limit` ones in order of their ids. */
+type Several = { ids: readonly string[] } | { after: string; limit: number }
+
+/** Finds several users, for `portionOf`. `short` is the most bytes of a user who is read completely. */
 export function portionStatement(
   db: TenantDatabase,
   several: Several,
@@ -97,29 +71,22 @@ const Found = z.array(z.looseObject({ id: z.string(), bytes: z.number() }))
 export type Portion = {
   /** Their rows for `userOf`. Users who were erased meanwhile are left out. */
   rows: unknown[]
-  /**
-   * The number of found users that this portion covers, erased ones included, and the id of the last of them.
-   * The id is null if no user was found.
-   */
+  /** How many found users it covers, erased ones included, and the id of the last one; null for none. */
   taken: number
   last: string | null
   /** Whether more users were found. */
   isCut: boolean
-  /** The bytes of the rows. */
   bytes: number
 }
 
-/**
- * Reads the first of the users that a statement has found. The long columns of users with more than `short`
- * bytes are read here.
- */
+/** Reads the first of the users that a statement has found, and those with more than `short` bytes whole. */
 export async function portionOf(
   db: TenantDatabase,
   found: readonly unknown[] | undefined,
   {
     short,
     room = MOST_AT_ONCE,
-    whole = (ids) => usersStatement(db, { ids }, systemNow()),
+    whole = (ids) => usersStatement(db, ids),
   }: {
     short: number
     /** The most bytes to read. The first user is read even if there is less room. */
@@ -139,10 +106,10 @@ async function portionBy(
 ): Promise<Portion> {
   const all = Found.parse(found ?? [])
   const first = firstPack(all, room, ({ bytes }) => bytes)
-  const ids = first.filter(({ bytes }) => bytes > short).map(({ id }) => id)
-  const long = WithId.parse(ids.length === 0 ? [] : await whole(ids))
-  const byId = new Map(long.map((row) => [row.id, row]))
-  const rows = first.flatMap((row) => (row.bytes > short ? (byId.get(row.id) ?? []) : [row]))
+  const isLong = ({ bytes }: { bytes: number }) => bytes > short
+  const rows = await withLongRows(first, 'id', isLong, async (long) =>
+    WithId.parse(await whole(long.map(({ id }) => id))),
+  )
   return {
     rows,
     taken: first.length,
@@ -173,18 +140,14 @@ export async function* portionsOfAll(
   const found = Found.parse(await asked(ids, (db, own) => find(db, own, short)))
   found.sort((a, b) => nthOf(a) - nthOf(b))
   for (let left = found; left.length > 0; ) {
-    const whole = (some: readonly string[]) =>
-      asked(some, (db, own) => usersStatement(db, { ids: own }, systemNow()))
+    const whole = (some: readonly string[]) => asked(some, (db, own) => usersStatement(db, own))
     const portion = await portionBy(left, { short, room: MOST_AT_ONCE }, whole)
     yield portion
     left = left.slice(portion.taken)
   }
 }
 
-/**
- * Reads the first of these users, as many as there is room for. `covered` is the number of ids, from the
- * first on, that were read.
- */
+/** Reads the first of these users, as many as there is room for. `covered` says how many ids that were. */
 export async function readPortion(
   db: TenantDatabase,
   ids: readonly string[],

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type Instant, instant } from '../../lib/clock'
 import { systemNow } from '../../lib/system-clock'
-import { type ColumnNames, type ColumnValues, columnList, Moment } from '../../platform/columns'
+import { columnList, fieldsOf, Moment, readingOf } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import { onlyUnchanged, overUsers, type UnchangedUsers } from '../../platform/guard'
 import type { BulkChange, Change } from '../../rules/change.rules'
@@ -9,18 +9,18 @@ import type { UserState } from '../../rules/state'
 import type { Pause, StreakRun } from '../../rules/streaks/streak-state.rules'
 import { followEarliest, scheduleEarliest } from '../../time/due-work.sql.ts'
 import { streakPauses, streakRuns } from '../tables.sql.ts'
-import { type Instead, portionOf, shortAmong, userColumns } from './portions.sql.ts'
+import { type Instead, portionOf, shortAmong, shortColumns } from './portions.sql.ts'
 import { OWN_BOOSTS, userOf } from './users.sql.ts'
 
+const PAUSE = readingOf(streakPauses, ['id', 'start', 'end'])
 /** Parses rows of pauses. */
-export const PauseRows = z.array(z.object({ id: z.string(), start: z.number(), end: z.number() }))
+export const PauseRows = z.array(PAUSE.row)
 
 /** SQL: the internal id of the user ?2, the caller's id. */
 export const IID = '(SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2)'
 const OWN_PAUSES = `
-  SELECT id, start, "end" FROM streak_pauses
+  SELECT ${PAUSE.columns('p')} FROM streak_pauses p
   WHERE user_iid = ${IID} AND "end" >= start AND deleted IS NULL`
-/** SQL: the pauses of the user ?2 that are not deleted, oldest first. */
 const ALL_PAUSES = `${OWN_PAUSES} ORDER BY start, id`
 
 // In order of creation. Ids of the same millisecond are in no special order.
@@ -36,14 +36,11 @@ export async function pausesPage(
 }
 
 const PAUSES_OF_SEVERAL = `
-  SELECT p.user_iid AS userIid, p.id, p.start, p."end" FROM json_each(?1) asked
+  SELECT p.user_iid AS userIid, ${PAUSE.columns('p')} FROM json_each(?1) asked
   CROSS JOIN streak_pauses p ON p.user_iid = asked.value
   WHERE p."end" >= p.start AND (?2 OR p.deleted IS NULL) ORDER BY p.start, p.id`
 
-/**
- * The pauses of users that count (`living`) or did count, by internal id, oldest first. A deleted pause has
- * the days on which it counted.
- */
+/** Pauses that count (`living`) or ever did, by iid, oldest first. A deleted one has the days it counted. */
 export async function pausesOfSeveral(
   db: TenantDatabase,
   userIids: readonly string[],
@@ -51,57 +48,38 @@ export async function pausesOfSeveral(
 ): Promise<ReadonlyMap<string, Pause[]>> {
   const asked = [JSON.stringify(userIids), which === 'all' ? 1 : 0] as const
   const rows = z
-    .array(z.object({ userIid: z.string(), id: z.string(), start: z.number(), end: z.number() }))
+    .array(PAUSE.row.extend({ userIid: z.string() }))
     .parse(await db.rows(db.statement(PAUSES_OF_SEVERAL, ...asked)))
   return Map.groupBy(rows, ({ userIid }) => userIid)
 }
 
-const PAUSES = `
-  SELECT id, start, "end" FROM streak_pauses WHERE user_iid = ?1 AND "end" >= start AND deleted IS NULL
-    ORDER BY start, id`
-
 /** The pauses of a user that are not deleted, oldest first. */
-export async function pausesOf(db: TenantDatabase, userIid: string): Promise<Pause[]> {
-  return PauseRows.parse(await db.rows(db.statement(PAUSES, userIid)))
-}
+export const pausesOf = async (db: TenantDatabase, userIid: string): Promise<Pause[]> =>
+  (await pausesOfSeveral(db, [userIid], 'living')).get(userIid) ?? []
 
+const OWN_PAUSE = readingOf(streakPauses, ['id', 'start', 'end', 'userId', 'userIid'])
 /** A pause with its user. */
-export type OwnPause = Pause & { userId: string; userIid: string }
+export type OwnPause = z.output<typeof OWN_PAUSE.row>
 
-const PAUSE_VALUES: ColumnValues<typeof streakPauses, OwnPause, 'tenantId' | 'deleted'> = {
-  id: ({ id }) => id,
-  userId: ({ userId }) => userId,
-  userIid: ({ userIid }) => userIid,
-  start: ({ start }) => start,
-  end: ({ end }) => end,
-}
-const PAUSE_LIST = columnList(streakPauses, PAUSE_VALUES)
+const PAUSE_LIST = columnList(streakPauses, fieldsOf(streakPauses, ['tenantId', 'deleted']))
 
-const PAUSE = `
+const KEEP_PAUSES = `
   INSERT INTO streak_pauses (tenant_id, ${PAUSE_LIST.columns}) SELECT ?1, ${PAUSE_LIST.sql()}
     FROM json_each(?2)`
 
 /** Stores new pauses. */
 export function keepPauses(db: TenantDatabase, pauses: readonly OwnPause[]): Statement {
-  return db.statement(PAUSE, db.tenantId, JSON.stringify(pauses.map(PAUSE_LIST.values)))
+  return db.statement(KEEP_PAUSES, db.tenantId, JSON.stringify(pauses.map(PAUSE_LIST.values)))
 }
 
 const FIND_PAUSES = `
-  SELECT p.id, p.user_id AS userId, p.user_iid AS userIid, p.start, p."end" FROM json_each(?2) asked
+  SELECT ${OWN_PAUSE.columns('p')} FROM json_each(?2) asked
   CROSS JOIN streak_pauses p ON p.id = asked.value AND +p.tenant_id = ?1 AND p.deleted IS NULL`
 
 /** The pauses of a tenant with these ids. Unknown ids are left out. */
 export async function findPauses(db: TenantDatabase, ids: readonly string[]): Promise<OwnPause[]> {
-  const Rows = z.array(
-    z.object({
-      id: z.string(),
-      userId: z.string(),
-      userIid: z.string(),
-      start: z.number(),
-      end: z.number(),
-    }),
-  )
-  return Rows.parse(await db.rows(db.statement(FIND_PAUSES, db.tenantId, JSON.stringify(ids))))
+  const rows = await db.rows(db.statement(FIND_PAUSES, db.tenantId, JSON.stringify(ids)))
+  return z.array(OWN_PAUSE.row).parse(rows)
 }
 
 const DELETE_PAUSES = `
@@ -119,26 +97,14 @@ export function deletePauses(
   return db.statement(DELETE_PAUSES, db.tenantId, rows, now)
 }
 
-const RUN_VALUES: ColumnValues<typeof streakRuns, StreakRun & { userIid: string; lost: Instant | null }> = {
-  userIid: ({ userIid }) => userIid,
-  first: ({ first }) => first,
-  last: ({ last }) => last,
-  started: ({ started }) => started,
-  history: ({ history }) => history,
-  length: ({ length }) => length,
-  lost: ({ lost }) => lost,
-}
-const RUN_LIST = columnList(streakRuns, RUN_VALUES)
+const RUN_LIST = columnList(streakRuns, fieldsOf(streakRuns))
 
 const END = `
   INSERT INTO streak_runs (${RUN_LIST.columns})
   SELECT ${RUN_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(RUN_LIST.value('userIid'))}
   ON CONFLICT DO UPDATE SET ${RUN_LIST.update(['userIid', 'first'])}`
 
-/**
- * Stores the streaks that changes have ended, one row each, with the moment. A recount does not know the
- * moments (S9).
- */
+/** Stores the streaks that changes have ended, one row each. A recount does not know the moments (S9). */
 export function keepRuns(
   db: TenantDatabase,
   changes: readonly (Pick<Change, 'after' | 'ended'> & Pick<BulkChange, 'replacesRuns'>)[],
@@ -165,22 +131,14 @@ export function forgetRuns(db: TenantDatabase, iids: readonly string[], among: U
   )
 }
 
-/** A past streak, as in its row, without the moment at which it was lost. */
-export const StreakRunRow = z.object({
-  first: z.number(),
-  last: z.number(),
-  started: z.number(),
-  history: z.string(),
-  length: z.number(),
-} satisfies Record<Exclude<ColumnNames<typeof streakRuns>, 'user_iid' | 'lost'>, z.ZodType>)
+const RUN = readingOf(streakRuns, ['first', 'last', 'started', 'history', 'length'])
+const RunRows = z.array(RUN.row)
 
 /** A past streak with the moment at which it was lost. The moment is null after a recount (S9). */
-export const LostRunRow = StreakRunRow.extend({ lost: Moment.nullable() })
+export const LostRunRow = readingOf(streakRuns, ['first', 'last', 'started', 'history', 'length', 'lost']).row
 
-const RUN_NAMES = Object.keys(StreakRunRow.shape)
-
-/** SQL: the columns of a past streak `r` that `StreakRunRow` parses. */
-export const RUN_COLUMNS = RUN_NAMES.map((name) => `r.${name}`).join(', ')
+/** SQL: the columns of a past streak `r`, without the moment at which it was lost. */
+export const RUN_COLUMNS = RUN.columns('r')
 
 /** SQL: the columns that `LostRunRow` parses, as a JSON object. */
 export const RUN_OBJECT = `json_object(${Object.keys(LostRunRow.shape)
@@ -192,16 +150,13 @@ const RUNS = `
 
 /** The past streaks of a user with a last period that begins on a day or later, oldest first. */
 export async function runsSince(db: TenantDatabase, userIid: string, day: number): Promise<StreakRun[]> {
-  return z.array(StreakRunRow).parse(await db.rows(db.statement(RUNS, userIid, day)))
+  return RunRows.parse(await db.rows(db.statement(RUNS, userIid, day)))
 }
 
 const PAST_RUNS = `
   SELECT ${RUN_COLUMNS} FROM streak_runs r WHERE r.user_iid = ${IID} AND r.last >= ?3 ORDER BY r.first`
 
-/**
- * The past streaks of a user with a last period that begins on a day or later, and the pauses that are not
- * deleted, both oldest first.
- */
+/** A user's past streaks whose last period begins on a day or later, and living pauses, oldest first. */
 export type StreakPast = { runs: StreakRun[]; pauses: Pause[] }
 
 /** Reads a user's past streaks and pauses, by the caller's id of the user. Parsed by `parsePast`. */
@@ -218,45 +173,31 @@ export function pastStatements(
 
 /** Parses the results of `pastStatements`. */
 export function parsePast({ runs, pauses }: Record<'runs' | 'pauses', D1Result>): StreakPast {
-  return {
-    runs: z.array(StreakRunRow).parse(runs.results),
-    pauses: PauseRows.parse(pauses.results),
-  }
+  return { runs: RunRows.parse(runs.results), pauses: PauseRows.parse(pauses.results) }
 }
 
 const EARLIEST = '(SELECT min(streak_due) FROM users WHERE tenant_id = ?1 AND streak_due IS NOT NULL)'
-
-/**
- * Schedules the Timekeeper for a streak's deadline. Writes a row only if it is earlier than all others of the
- * tenant. Part of the batch that stores the deadline.
- */
-function scheduleStreakDeadline(db: TenantDatabase, due: Instant): Statement {
-  return scheduleEarliest(db, 'streaks', '?3', due)
-}
 
 /** Sets the row of due work to the earliest deadline, or deletes it if there is none. */
 export function nextDeadline(db: TenantDatabase): Statement[] {
   return followEarliest(db, 'streaks', EARLIEST)
 }
 
-/** Schedules the Timekeeper for the earliest deadline of these changes, if they have one. */
+/** Schedules the Timekeeper for the earliest deadline of these changes, if it is the tenant's earliest. */
 export function scheduleEarliestDeadline(
   db: TenantDatabase,
   changes: readonly { after: { streak: { due: Instant | null } } }[],
 ): Statement[] {
   const dues = changes.flatMap(({ after }) => after.streak.due ?? [])
-  return dues.length === 0 ? [] : [scheduleStreakDeadline(db, instant(Math.min(...dues)))]
+  return dues.length === 0 ? [] : [scheduleEarliest(db, 'streaks', '?3', instant(Math.min(...dues)))]
 }
 
-/**
- * Columns that do not decide about a streak, and the empty values that users get instead. Changes of such
- * users must be `onlyStreak`.
- */
+/** Columns that do not decide about a streak. Changes of users without them must be `onlyStreak`. */
 const EMPTY = {
   email: 'NULL',
   name: 'NULL',
-  subscribe_to_emails: '0',
-  device_tokens: 'NULL',
+  subscribeToEmails: '0',
+  deviceTokens: 'NULL',
   metrics: "'[]'",
   points: "'{}'",
   counters: "'[]'",
@@ -268,8 +209,8 @@ const dueOf = (columns: string) => `
     AND u.streak_due = (SELECT min(streak_due) FROM users WHERE tenant_id = ?1 AND streak_due <= ?2)
   LIMIT ?6`
 
-const DUE = dueOf(`${userColumns('?5', EMPTY)}, '[]' AS boosts`)
-const DUE_WHOLE = dueOf(`${userColumns('?5')}, ${OWN_BOOSTS}`)
+const DUE = dueOf(`${shortColumns('?5', { instead: EMPTY })}, '[]' AS boosts`)
+const DUE_WHOLE = dueOf(`${shortColumns('?5')}, ${OWN_BOOSTS}`)
 
 /**
  * Finds up to `limit` users with the earliest deadline of the tenant, if it is due by a moment. Reads only
@@ -285,12 +226,7 @@ export function dueStatement(
   return db.statement(isWhole ? DUE_WHOLE : DUE, db.tenantId, ...given)
 }
 
-const Deadline = z.object({ streak_due: Moment })
-
-/**
- * The users that `dueStatement` has found, as many as there is room for, and their deadline. Null if no user
- * was found.
- */
+/** The first users that `dueStatement` has found, and their deadline. Null if no user was found. */
 export async function dueUsers(
   db: TenantDatabase,
   result: D1Result,
@@ -298,14 +234,15 @@ export async function dueUsers(
 ): Promise<{ deadline: Instant; users: UserState[] } | null> {
   const [first] = result.results
   if (first === undefined) return null
-  const deadline = Deadline.parse(first).streak_due
+  const { streakDue: deadline } = z.object({ streakDue: Moment }).parse(first)
   const { rows } = await portionOf(db, result.results, { short: shortAmong(limit) })
   // A long row is read later, and its deadline may have changed meanwhile.
   return { deadline, users: rows.map(userOf).filter(({ streak }) => streak.due === deadline) }
 }
 
+const FEW = { ...EMPTY, attributes: "'{}'", lastSeqByInput: "'{}'" } satisfies Instead
 const STREAKS = `
-  SELECT ${userColumns(null, { ...EMPTY, attributes: "'{}'", last_seq_by_input: "'{}'" })}, '[]' AS boosts
+  SELECT ${shortColumns(String(Number.MAX_SAFE_INTEGER), { instead: FEW })}, '[]' AS boosts
   FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
 /** Users by the caller's ids, with only the data that their streaks depend on. Unknown ids are left out. */
@@ -324,7 +261,7 @@ export async function runsOfSeveral(
 ): Promise<ReadonlyMap<string, StreakRun[]>> {
   const pairs = JSON.stringify(asked.map(({ iid, since }) => [iid, since]))
   const rows = z
-    .array(StreakRunRow.extend({ userIid: z.string() }))
+    .array(RUN.row.extend({ userIid: z.string() }))
     .parse(await db.rows(db.statement(RUNS_OF_SEVERAL, pairs)))
   return Map.groupBy(rows, ({ userIid }) => userIid)
 }

@@ -1,16 +1,29 @@
 import * as z from 'zod'
-import { BOOST_LIST, BoostRow } from '../../configuration/configuration'
+import type { ReadableUser } from '../../api/shapes/users'
+import { BOOST_LIST, BoostRow, configurationOf } from '../../configuration/configuration'
 import { STREAK_FREQUENCIES } from '../../configuration/enumerations'
-import { NO_PREFERENCES, Preferences } from '../../configuration/model'
+import { NO_PREFERENCES } from '../../configuration/model'
 import { DAY, type Instant, instant, SECOND } from '../../lib/clock'
-import { micros } from '../../lib/decimal'
+import { errors, type FieldError } from '../../lib/errors'
 import { Json, jsonRow, packed } from '../../lib/packed'
-import { type ColumnNames, type ColumnValues, columnList, json, Moment } from '../../platform/columns'
+import { systemNow } from '../../lib/system-clock'
+import {
+  type ColumnValues,
+  columnList,
+  columnNames,
+  fieldsOf,
+  json,
+  jsonFieldsOf,
+  Moment,
+  readingOf,
+} from '../../platform/columns'
+import type { Scope } from '../../platform/context'
 import { PLACEMENT, type Statement, type TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
 import { stillPlaced } from '../../platform/databases/directory'
 import { CONFLICT, onlyUnchanged, overUsers, type UnchangedUsers } from '../../platform/guard'
-import { type Completion, type Counter, NOTHING_REVOKED, type UserState } from '../../rules/state'
+import { profileErrors } from '../../rules/profile.rules'
+import { NOTHING_REVOKED, type UserState } from '../../rules/state'
 import { NO_STREAK, type StreakState } from '../../rules/streaks/streak-state.rules'
 import { users } from '../tables.sql.ts'
 
@@ -25,7 +38,7 @@ const Run = z.object({
 })
 const day = z.number().nullable().default(null)
 const Earned = z.tuple([z.number(), z.number()]).nullable().default(null)
-const Stored = z.object({
+const StoredStreak = z.object({
   frequency: z.enum([...STREAK_FREQUENCIES, 'unknown']).nullable(),
   epoch: z.number().default(0),
   run: Run.nullable().default(null),
@@ -43,7 +56,7 @@ const Stored = z.object({
 /** The streak from the columns `streak` and `streak_due` of a user's row. */
 export function parseStreak(text: string | null, due: number | null): StreakState {
   if (text === null) return NO_STREAK
-  return { ...Stored.parse(JSON.parse(text)), due: due === null ? null : instant(due) }
+  return { ...StoredStreak.parse(JSON.parse(text)), due: due === null ? null : instant(due) }
 }
 
 /** The value of the column `streak`, without empty fields. Null if there is no data at all. */
@@ -56,50 +69,27 @@ export function streakJson({ due: _due, ...streak }: StreakState): string | null
   return kept.length === 1 && streak.frequency === null ? null : JSON.stringify(Object.fromEntries(kept))
 }
 
-const counters = json(z.array(z.tuple([z.string(), z.number(), z.number()]))).transform(
-  (list) =>
-    new Map(list.map(([id, total, highest]) => [id, { total: micros(total), highest: micros(highest) }])),
-)
+/** The columns of a user that have JSON, so they may be long. */
+export const JSON_COLUMNS = [
+  'deviceTokens',
+  'attributes',
+  'metrics',
+  'points',
+  'counters',
+  'lastSeqByInput',
+  'streak',
+  'achievements',
+  'revoked',
+  'preferences',
+  'leftZones',
+] as const
 
-const completions = json(z.array(z.tuple([z.string(), z.string(), Moment, z.number()]))).transform(
-  (list) => new Map(list.map(([of, id, at, utcOffset]) => [of, { id, at, utcOffset }])),
-)
+/** The columns of a user that `userOf` reads. */
+export const USER_COLUMNS = columnNames(users, ['tenantId', 'counted', 'bucket'])
+const USER = readingOf(users, USER_COLUMNS)
+const UserRow = USER.row.extend({ boosts: json(z.array(BoostRow)) })
 
-const UserRow = z.object({
-  id: z.string(),
-  iid: z.string(),
-  seq: z.number(),
-  changed: Moment,
-  email: z.string().nullable(),
-  name: z.string().nullable(),
-  tz: z.string().nullable(),
-  subscribe_to_emails: z.number(),
-  device_tokens: json(z.array(z.string())).nullable(),
-  attributes: json(z.record(z.string(), z.string())),
-  control: z.number(),
-  created: Moment,
-  updated: Moment,
-  metrics: counters,
-  points: json(z.record(z.string(), z.number())),
-  counters,
-  last_seq_by_input: json(z.record(z.string(), z.number())),
-  streak: z.string().nullable(),
-  streak_due: z.number().nullable(),
-  achievements: completions,
-  revoked: json(z.array(z.string())).nullable(),
-  preferences: json(Preferences).nullable(),
-  active_day: z.number().nullable(),
-  left_zones: json(z.array(z.tuple([Moment, z.string()]))).nullable(),
-  boosts: json(z.array(BoostRow)),
-} satisfies Record<
-  Exclude<ColumnNames<typeof users>, 'tenant_id' | 'counted' | 'bucket'> | 'boosts',
-  z.ZodType
->)
-
-/**
- * SQL: a user's own boosts that were not over two days ago. ?3 is the system time. ?4 is whether the test
- * clock counts.
- */
+/** SQL: own boosts that were not over two days ago. ?3 is the system time, ?4 if the test clock counts. */
 export const OWN_BOOSTS = `
   (SELECT ${BOOST_LIST}
    FROM points_boosts b WHERE b.user_iid = u.iid
@@ -107,15 +97,8 @@ export const OWN_BOOSTS = `
        WHERE ?4), ?3) / ${SECOND} - ${(2 * DAY) / SECOND}, 'unixepoch')
      AND b.deleted IS NULL) AS boosts`
 
-const USER = `SELECT u.*, ${OWN_BOOSTS} FROM users u WHERE u.tenant_id = ?1 AND u.id = ?2`
-
-const IID = 'SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2'
-
-/** The internal id of a user; null if there is no such user. */
-export async function findIid(db: TenantDatabase, userId: string): Promise<string | null> {
-  const [row] = await db.rows(db.statement(IID, db.tenantId, userId))
-  return row === undefined ? null : z.object({ iid: z.string() }).parse(row).iid
-}
+const WHOLE = `${USER.columns('u')}, ${OWN_BOOSTS}`
+const ONE = `SELECT ${WHOLE} FROM users u WHERE u.tenant_id = ?1 AND u.id = ?2`
 
 const IIDS = 'SELECT id, iid FROM users WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))'
 
@@ -129,9 +112,13 @@ export async function iidsOf(
   return new Map(found.map(({ id, iid }) => [id, iid]))
 }
 
+/** The internal id of a user; null if there is no such user. */
+export const findIid = async (db: TenantDatabase, userId: string): Promise<string | null> =>
+  (await iidsOf(db, [userId])).get(userId) ?? null
+
 /** Reads a user's whole state, with the own boosts that were not over two days ago. Parsed by `parseUser`. */
 export function userStatement(db: TenantDatabase, userId: string, systemNow: Instant): Statement {
-  return db.statement(USER, db.tenantId, userId, systemNow, db.testClock ? 1 : 0)
+  return db.statement(ONE, db.tenantId, userId, systemNow, db.testClock ? 1 : 0)
 }
 
 /** The state that `userStatement` has read, or null if the user does not exist. */
@@ -140,36 +127,36 @@ export function parseUser(result: D1Result): UserState | null {
   return row === undefined ? null : userOf(row)
 }
 
-/** The state in a row of `userStatement` or a similar statement. */
+/** The state in a row of `userStatement` or a similar statement. `rowOf` is the way back. */
 export function userOf(row: unknown): UserState {
-  const { id, iid, seq, changed, created, updated, metrics, counters, boosts, ...rest } = UserRow.parse(row)
+  const { streak, streakDue, revoked, preferences, leftZones, ...rest } = UserRow.parse(row)
+  const { email, name, tz, subscribeToEmails, deviceTokens, attributes, ...state } = rest
   return {
-    id,
-    iid,
-    seq,
-    changed,
-    created,
-    updated,
-    metrics,
-    counters,
-    boosts,
-    control: rest.control === 1,
-    points: new Map(Object.entries(rest.points)),
-    lastSeqByInput: new Map(Object.entries(rest.last_seq_by_input)),
-    streak: parseStreak(rest.streak, rest.streak_due),
-    achievements: rest.achievements,
-    revoked: rest.revoked === null ? NOTHING_REVOKED : new Set(rest.revoked),
-    preferences: rest.preferences ?? NO_PREFERENCES,
-    activeDay: rest.active_day,
-    leftZones: rest.left_zones ?? [],
-    profile: {
-      email: rest.email,
-      name: rest.name,
-      tz: rest.tz,
-      subscribeToEmails: rest.subscribe_to_emails === 1,
-      deviceTokens: rest.device_tokens,
-      attributes: new Map(Object.entries(rest.attributes)),
-    },
+    ...state,
+    profile: { email, name, tz, subscribeToEmails, deviceTokens, attributes },
+    streak: parseStreak(streak, streakDue),
+    revoked: revoked === null ? NOTHING_REVOKED : new Set(revoked),
+    preferences: preferences ?? NO_PREFERENCES,
+    leftZones: leftZones ?? [],
+  }
+}
+
+type StoredUser = Omit<typeof users.$inferSelect, 'tenantId' | 'counted'>
+
+/** The row of a user, without the columns that the statements fill in. */
+function rowOf(
+  db: TenantDatabase,
+  { profile, boosts: _, streak, revoked, preferences, leftZones, ...state }: UserState,
+): StoredUser {
+  return {
+    ...state,
+    ...profile,
+    streak: streakJson(streak),
+    streakDue: streak.due,
+    revoked: revoked.size === 0 ? null : [...revoked],
+    preferences: preferences === NO_PREFERENCES ? null : preferences,
+    leftZones: leftZones.length === 0 ? null : leftZones,
+    bucket: db.bucketOf(state.id),
   }
 }
 
@@ -179,55 +166,20 @@ const CONDITION = `(SELECT config_version FROM tenants WHERE id = ?1 AND status 
     AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?3), '') = ?4
     AND coalesce((SELECT now FROM test_clock WHERE ?5), 0) = ?6`
 
-/** A user's state with the user's bucket, which is null if there is only one database. */
-type StoredUser = UserState & { bucket: number | null }
-
-const storedUser = (db: TenantDatabase, user: UserState): StoredUser => ({
-  ...user,
-  bucket: db.bucketOf(user.id),
-})
-
 const USER_VALUES: ColumnValues<typeof users, StoredUser, 'tenantId' | 'counted'> = {
-  id: (user) => user.id,
-  iid: (user) => user.iid,
-  seq: (user) => user.seq,
-  changed: (user) => user.changed,
-  email: ({ profile }) => profile.email,
-  name: ({ profile }) => profile.name,
-  tz: ({ profile }) => profile.tz,
-  subscribeToEmails: ({ profile }) => (profile.subscribeToEmails ? 1 : 0),
-  deviceTokens: ({ profile }) => profile.deviceTokens && new Json(JSON.stringify(profile.deviceTokens)),
-  attributes: ({ profile }) => jsonOf(profile.attributes),
-  control: (user) => (user.control ? 1 : 0),
-  created: (user) => user.created,
-  updated: (user) => user.updated,
-  metrics: (user) => new Json(countersJson(user.metrics)),
-  points: (user) => jsonOf(user.points),
-  counters: (user) => new Json(countersJson(user.counters)),
-  lastSeqByInput: (user) => jsonOf(user.lastSeqByInput),
-  streak: (user) => {
-    const streak = streakJson(user.streak)
-    return streak && new Json(streak)
-  },
-  achievements: (user) => new Json(completionsJson(user.achievements)),
-  revoked: ({ revoked }) => (revoked.size === 0 ? null : new Json(JSON.stringify([...revoked]))),
-  preferences: ({ preferences }) =>
-    preferences === NO_PREFERENCES ? null : new Json(JSON.stringify(preferences)),
-  activeDay: (user) => user.activeDay,
-  leftZones: ({ leftZones }) => (leftZones.length === 0 ? null : new Json(JSON.stringify(leftZones))),
-  streakDue: (user) => user.streak.due,
-  bucket: (user) => user.bucket,
+  ...fieldsOf(users, ['tenantId', 'counted', ...JSON_COLUMNS]),
+  ...jsonFieldsOf(users, JSON_COLUMNS),
 }
 const USER_LIST = columnList(users, USER_VALUES)
 // Without the streak's deadline, which is replaced only if it has changed, and the bucket, which never does.
 const REPLACED = USER_LIST.update(['id', 'iid', 'control', 'created', 'streakDue', 'bucket'])
 
-const jsonOf = (map: ReadonlyMap<string, string | number>) =>
-  new Json(JSON.stringify(Object.fromEntries(map)))
-
 const GUARDED_VALUES: typeof USER_VALUES = {
   ...USER_VALUES,
-  seq: { of: ({ seq }) => seq, as: (value) => `CASE WHEN ${CONDITION} THEN ${value} ELSE ${CONFLICT} END` },
+  seq: {
+    of: ({ seq }) => seq,
+    as: (value) => `CASE WHEN ${CONDITION} THEN ${value} ELSE ${CONFLICT} END`,
+  },
 }
 // The condition has the parameters before ?8.
 const GUARDED_LIST = columnList(users, GUARDED_VALUES, 8)
@@ -265,7 +217,7 @@ export function storeUser(
     db.testClock ? 1 : 0,
     clock ?? 0,
     PLACEMENT,
-    ...GUARDED_LIST.values(storedUser(db, user)).map((value) => (value instanceof Json ? value.text : value)),
+    ...GUARDED_LIST.values(rowOf(db, user)).map((value) => (value instanceof Json ? value.text : value)),
   ]
   return { sql: was?.streak.due === user.streak.due ? STORE : STORE_WITH_DUE, params, isPlaced: true }
 }
@@ -274,36 +226,38 @@ const STORE_SEVERAL = `
   INSERT INTO users (tenant_id, ${USER_LIST.columns})
   SELECT ?2, ${USER_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(USER_LIST.value('iid'))}
   ON CONFLICT DO UPDATE SET ${REPLACED}`
-const STORE_SEVERAL_WITH_DUE = `${STORE_SEVERAL}, streak_due = excluded.streak_due RETURNING iid`
-const STORE_SEVERAL_AS_DUE = `${STORE_SEVERAL} RETURNING iid`
+const SEVERAL_USERS = {
+  asDue: `${STORE_SEVERAL} RETURNING iid`,
+  withDue: `${STORE_SEVERAL}, streak_due = excluded.streak_due RETURNING iid`,
+}
+
+type Stored = { was: UserState | null; after: UserState }
+
+/** Statements for users, by whether their deadline has moved: setting an indexed column costs one more row. */
+const byDeadline = <C extends Stored>(
+  changes: readonly C[],
+  { asDue, withDue }: { asDue: string; withDue: string },
+  make: (sql: string, some: readonly C[]) => Statement[],
+): Statement[] => {
+  const isMoved = ({ was, after }: Stored) => was !== null && was.streak.due !== after.streak.due
+  const others = changes.filter((user) => !isMoved(user))
+  return [...make(asDue, others), ...make(withDue, changes.filter(isMoved))]
+}
 
 /**
  * Stores the states of several users, at the same cost per user as `storeUser`. `among` selects the users who
  * are still as read. If it is null, the caller has guards (`usersUnchanged`). `parseStored` returns the
  * stored users from the results.
  */
-export function storeUsers(
+export const storeUsers = (
   db: TenantDatabase,
-  changes: readonly { was: UserState | null; after: UserState }[],
+  changes: readonly Stored[],
   among: UnchangedUsers,
-): Statement[] {
-  const isMoved = ({ was, after }: { was: UserState | null; after: UserState }) =>
-    was !== null && was.streak.due !== after.streak.due
-  const each = (sql: string, some: typeof changes) =>
-    overUsers(
-      db,
-      sql,
-      some.map(({ after }) => USER_LIST.values(storedUser(db, after))),
-      among,
-    )
-  return [
-    ...each(
-      STORE_SEVERAL_AS_DUE,
-      changes.filter((user) => !isMoved(user)),
-    ),
-    ...each(STORE_SEVERAL_WITH_DUE, changes.filter(isMoved)),
-  ]
-}
+): Statement[] =>
+  byDeadline(changes, SEVERAL_USERS, (sql, some) => {
+    const rows = some.map(({ after }) => USER_LIST.values(rowOf(db, after)))
+    return overUsers(db, sql, rows, among)
+  })
 
 const STREAK_VALUES = {
   id: USER_VALUES.id,
@@ -327,31 +281,24 @@ const WHOSE = `
   FROM asked WHERE users.tenant_id = ?2 AND users.id = ${asked('id')} AND users.iid = ${asked('iid')}
     AND users.seq = asked.value ->> 0
   RETURNING iid`
-const STORE_STREAK_AS_DUE = `${STORE_STREAK} ${WHOSE}`
-const STORE_STREAK_WITH_DUE = `${STORE_STREAK}, streak_due = ${asked('streakDue')} ${WHOSE}`
+const STREAKS_ONLY = {
+  asDue: `${STORE_STREAK} ${WHOSE}`,
+  withDue: `${STORE_STREAK}, streak_due = ${asked('streakDue')} ${WHOSE}`,
+}
 
 /**
  * Stores only the streaks of users whose other data was not read. Skips users who have changed meanwhile.
  * This statement finds the row of each user anyway, so it compares that row with `was` itself: the condition
  * `onlyUnchanged` would read each user once more. The batch needs a guard of the configuration.
  */
-export function storeStreaks(
+export const storeStreaks = (
   db: TenantDatabase,
   changes: readonly { was: UserState; after: UserState }[],
-): Statement[] {
-  const each = (sql: string, some: typeof changes) =>
-    packed(
-      some.map(({ was, after }) => jsonRow([was.seq, ...STREAK_LIST.values(storedUser(db, after))])),
-    ).map((list) => db.statement(sql, list, db.tenantId))
-  const isMoved = ({ was, after }: (typeof changes)[number]) => was.streak.due !== after.streak.due
-  return [
-    ...each(
-      STORE_STREAK_AS_DUE,
-      changes.filter((user) => !isMoved(user)),
-    ),
-    ...each(STORE_STREAK_WITH_DUE, changes.filter(isMoved)),
-  ]
-}
+): Statement[] =>
+  byDeadline(changes, STREAKS_ONLY, (sql, some) => {
+    const rows = some.map(({ was, after }) => jsonRow([was.seq, ...STREAK_LIST.values(rowOf(db, after))]))
+    return packed(rows).map((list) => db.statement(sql, list, db.tenantId))
+  })
 
 /** The internal ids of the users that statements of `storeUsers` have stored. */
 export function parseStored(results: readonly D1Result[]): Set<string> {
@@ -359,33 +306,12 @@ export function parseStored(results: readonly D1Result[]): Set<string> {
   return new Set(results.flatMap((result) => rows.parse(result.results)).map(({ iid }) => iid))
 }
 
-/** The value of the column `achievements`. */
-function completionsJson(achievements: ReadonlyMap<string, Completion>): string {
-  return JSON.stringify([...achievements].map(([of, { id, at, utcOffset }]) => [of, id, at, utcOffset]))
-}
-
-/** The value of the columns `metrics` and `counters`. */
-function countersJson(counters: ReadonlyMap<string, Counter>): string {
-  return JSON.stringify([...counters].map(([id, { total, highest }]) => [id, total, highest]))
-}
-
 const SEVERAL = `
-  SELECT u.*, ${OWN_BOOSTS} FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1
+  SELECT ${WHOLE} FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1
     AND u.id = asked.value`
-const NEXT = `
-  SELECT u.*, ${OWN_BOOSTS} FROM users u WHERE u.tenant_id = ?1 AND u.id > ?2 ORDER BY u.id LIMIT ?5`
-
-/** The users to read: users with these ids, or the next `limit` ones in order of their ids. */
-export type Several = { ids: readonly string[] } | { after: string; limit: number }
-
-/**
- * Reads several users like `userStatement`. Users who do not exist are left out. Parse rows with `userOf`.
- */
-export function usersStatement(db: TenantDatabase, several: Several, systemNow: Instant): Statement {
-  const testClock = db.testClock ? 1 : 0
-  return 'ids' in several
-    ? db.statement(SEVERAL, db.tenantId, JSON.stringify(several.ids), systemNow, testClock)
-    : db.statement(NEXT, db.tenantId, several.after, systemNow, testClock, several.limit)
+/** Reads several users like `userStatement`, except those who do not exist. Read by `userOf`. */
+export function usersStatement(db: TenantDatabase, ids: readonly string[]): Statement {
+  return db.statement(SEVERAL, db.tenantId, JSON.stringify(ids), systemNow(), db.testClock ? 1 : 0)
 }
 
 const NAMES = `
@@ -393,10 +319,7 @@ const NAMES = `
 
 const NameRows = z.array(z.object({ iid: z.string(), name: z.string().nullable() }))
 
-/**
- * The names of users by internal id, or null for users without a name. Users who do not exist are left out.
- * Asks the databases that hold them (B5).
- */
+/** Users' names by iid, null for none, from the databases that hold them (B5). Unknown ids are left out. */
 export async function namesOf(
   databases: Databases,
   tenantId: string,
@@ -420,10 +343,35 @@ export async function withEmail(
   userIds: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const rows = await db.rows(db.statement(WITH_EMAIL, db.tenantId, JSON.stringify(userIds)))
-  return new Set(
-    z
-      .array(z.object({ id: z.string() }))
-      .parse(rows)
-      .map(({ id }) => id),
-  )
+  const found = z.array(z.object({ id: z.string() })).parse(rows)
+  return new Set(found.map(({ id }) => id))
+}
+
+/** A user's whole state, or null if the user does not exist. */
+export async function stateOf({ databases, tenant, now }: Scope, userId: string): Promise<UserState | null> {
+  const db = databases.usersOf(tenant.id).of(userId)
+  const result = await db.run(userStatement(db, userId, now))
+  return parseUser(result)
+}
+
+/** A user's whole state. Throws 404 if the user does not exist. */
+export async function findUser(scope: Scope, userId: string): Promise<UserState> {
+  const user = await stateOf(scope, userId)
+  if (user === null) throw errors.notFound('This user')
+  return user
+}
+
+/**
+ * The other field errors of a user with the wrong shape, as far as the fields can be read (G3, U4). `at` is
+ * the path of the user in the body, such as `user.`. Reads the stored user only if the email address matters.
+ */
+export async function furtherUserErrors(
+  scope: Scope,
+  given: z.output<typeof ReadableUser>,
+  at: string,
+): Promise<FieldError[]> {
+  const { id, email, subscribeToEmails } = given
+  const needsAddress = subscribeToEmails === true && email === undefined
+  const state = needsAddress && id !== undefined ? await stateOf(scope, id) : null
+  return profileErrors(await configurationOf(scope), state, given, at)
 }

@@ -7,7 +7,7 @@ import { systemNow } from '../../lib/system-clock'
 import { type Context, perInstance, type TenantContext } from '../../platform/context'
 import { logProblem, logWork } from '../../platform/log'
 import type { Work } from '../../time/due-work.sql.ts'
-import { defineJob } from '../../time/job'
+import { defineJob, type When } from '../../time/job'
 import { ensureAlarm } from '../../time/timekeeper'
 import { DrainRequest } from '../outbox/outbox'
 import {
@@ -17,23 +17,19 @@ import {
   removeOutboxEntries,
 } from '../outbox/outbox.sql.ts'
 import { schedulePointsNotification } from '../outbox/points-changed.sql.ts'
-import { handOver, runDeliveryQueue } from './queue'
+import { handOver } from './queue'
 
 /** The delay of a queue message, in seconds. Its drain finds everything that is stored in that time. */
 const DELAY = 1
 /** For how long after a message no other one is needed, in milliseconds. Well below the delay. */
 const COVERED = 800
-/** The most tenants that an isolate remembers. */
 const TENANTS = 10_000
 
 /** When this isolate last sent a message to the queue for a tenant. At most 10,000 tenants, by id. */
 export class DrainDebouncer {
   readonly #sent = new BoundedMap<string, Instant>(TENANTS)
 
-  /**
-   * True if a drain that is already requested will see the rows written so far. Otherwise it notes that one
-   * is requested now.
-   */
+  /** True if a requested drain will see the rows written so far. Otherwise one counts as requested now. */
   isCovered(tenantId: string): boolean {
     const now = systemNow()
     const last = this.#sent.get(tenantId)
@@ -42,7 +38,6 @@ export class DrainDebouncer {
     return false
   }
 
-  /** Forgets a request that failed. */
   forget(tenantId: string): void {
     this.#sent.delete(tenantId)
   }
@@ -71,13 +66,9 @@ export function requestDrain(
   )
 }
 
-/**
- * Writes notifications that are due by a moment to the outbox. Returns whether any was due. A drain calls it
- * until it returns false.
- */
+/** Writes what is due by a moment to the outbox. A drain calls it until nothing was due: false. */
 export type MessageSource = (context: TenantContext, config: Configuration, now: Instant) => Promise<boolean>
 
-/** Rounds of a drain before it requests another one. */
 const MOST_ROUNDS = 20
 /** Databases of all tenants that are drained at once. Each round sends about three batches to each. */
 const TENANTS_AT_ONCE = 30
@@ -140,10 +131,7 @@ async function writeDue(
   return isAny
 }
 
-/**
- * Drains the outboxes of the tenants that these queue messages name, each once. Messages of a failed drain
- * are retried. If D1 accepts no more, a tenant gets another message.
- */
+/** Drains the outboxes of these tenants, each once. Messages of a failed drain are retried. */
 export async function drainAll(
   context: Context,
   sources: readonly MessageSource[],
@@ -181,17 +169,16 @@ declare module '../../time/due-work.sql.ts' {
 export const deliveryJob = defineJob({
   kind: 'delivery',
   of: 'tenant',
-  step: (context, work, { until, isSet }) => runDestination(context, work, until, isSet),
+  step: runDestination,
 })
 
 /** Sends due messages. Waits only under a test clock: slow receivers must not hold up other work (W4, C1). */
 async function runDestination(
   context: TenantContext,
   work: Work<never>,
-  until: Instant,
-  wait: boolean,
+  { until, isSet: wait }: When,
 ): Promise<void> {
   const now = wait ? work.dueAt : until
-  const dueAt = await runDeliveryQueue(context, work.subject, { now, wait })
+  const { dueAt } = await context.env.DELIVERY_QUEUE.getByName(work.subject).runDue({ now, wait })
   await context.db.batch([work.goOnAt(dueAt)])
 }

@@ -3,10 +3,7 @@ import type { Configuration } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
 import type { TenantContext } from '../../platform/context'
 
-/**
- * A destination of messages: one webhook, or a tenant's users by one channel. Each destination has its own
- * object.
- */
+/** One webhook, or a tenant's users by one channel. Each destination has its own object. */
 export const Destination = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('webhook'), tenantId: z.string(), webhookId: z.string() }),
   z.object({ kind: z.literal('email'), tenantId: z.string() }),
@@ -77,17 +74,11 @@ export type Attempt =
 export type ChannelAdapter = {
   /** Sends a message once. `now` is the moment of the attempt by the service's clock. */
   attempt(message: OutgoingMessage, now: Instant): Promise<Attempt>
-  /**
-   * If it is unknown whether a message arrived: true sends it again (at least once), false gives it up (at
-   * most once).
-   */
+  /** If it is unknown whether a message arrived: true sends it again, false gives it up. */
   mayRepeat: boolean
 }
 
-/**
- * The channel adapter of each destination, by the present configuration. `waits` if it gets nothing now but
- * may later, `gone` if it was deleted.
- */
+/** How a destination is reached now: `waits` if it gets nothing yet, `gone` if it was deleted. */
 export type Channels = (
   context: TenantContext,
   config: Configuration,
@@ -122,11 +113,9 @@ export type Delivery = {
   event: string
   /** pending, delivered, dead, or the reason why it was never sent, such as `unsent: no provider`. */
   status: string
-  /** The number of all attempts. */
   attempts: number
   lastStatus: number | null
   lastError: string | null
-  /** When it was handed over. */
   created: Instant
   /** When it is tried next, at the earliest; null if it is not pending. */
   nextAttempt: Instant | null

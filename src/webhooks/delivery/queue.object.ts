@@ -1,13 +1,12 @@
-import { DurableObject } from 'cloudflare:workers'
 import { readTestClock } from '../../access/clock.sql.ts'
 import { isActive } from '../../access/tenants.sql.ts'
 import { newInstance, presentState } from '../../configuration/configuration'
 import { HOUR, type Instant, instant, MINUTE, SECOND } from '../../lib/clock'
 import { systemNow } from '../../lib/system-clock'
 import { newContext, type TenantContext } from '../../platform/context'
-import { type Bindings, variables } from '../../platform/env'
+import { variables } from '../../platform/env'
 import { logProblem } from '../../platform/log'
-import { hasTables } from '../../platform/objects'
+import { StoringObject } from '../../platform/objects'
 import { schedule } from '../../time/due-work.sql.ts'
 import { ensureAlarm } from '../../time/timekeeper'
 import {
@@ -26,19 +25,16 @@ import { DeliveryQueueStore, type Row } from './queue.sql.ts'
 import { HEALTHY, isOfAnotherTime } from './retries.rules'
 import { DeliveryRunner, Pruning, type RunLimits } from './runner'
 
-/** A message as an entry of the log. */
 function deliveryOf({ id, event, status, attempts, lastStatus, lastError, created, nextAt }: Row): Delivery {
   const nextAttempt = nextAt === null ? null : instant(Math.max(nextAt, created))
   return { id, event, status, attempts, lastStatus, lastError, created: instant(created), nextAttempt }
 }
 
-/** A log entry with the place of the message. */
 function placedOf(row: Row): Delivery & { place: Place } {
   const { at, seq, id } = row
   return { ...deliveryOf(row), place: { at, seq, id } }
 }
 
-/** Log entries with the bodies of the messages and their places. */
 function heldOf({ rows, hasMore }: { rows: (Row & { body: string })[]; hasMore: boolean }): Held {
   return { messages: rows.map((row): HeldMessage => ({ ...placedOf(row), body: row.body })), hasMore }
 }
@@ -55,7 +51,6 @@ declare module '../../platform/env' {
 const LONGEST_RUN = 5 * MINUTE
 /** The most attempts of a run. Its requests and queries stay far below the platform's limits for a call. */
 const MOST_BEGUN = 500
-/** The most messages that a run gives up without an attempt. */
 const MOST_GIVEN_UP = 1_000
 /** How long D1's configuration is used, in ms. A change of a webhook notifies its delivery queue at once. */
 const BELIEVED = SECOND
@@ -77,19 +72,14 @@ type Present = { read: Instant; clock: Instant | null; adapter: ChannelAdapter |
  * Messages that can be sent now are sent by the object's own alarm. For retries, the Timekeeper calls it
  * (C2).
  */
-export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
+export abstract class DeliveryQueueObject extends StoringObject<DeliveryQueueStore> {
   /** The channels by which it reaches destinations. `src/worker` sets them. */
   protected abstract readonly channels: Channels
-  #opened: DeliveryQueueStore | null = null
-  /** Whether its tenant was erased while this object was in use. */
-  #isPurged = false
   readonly #instance = newInstance()
-  readonly #runner = new DeliveryRunner(() => this.#store)
+  readonly #runner = new DeliveryRunner(() => this.store)
   #pruning = this.#newPruning()
-  /** The run in progress. Runs follow one another. */
   #last: Promise<unknown> = Promise.resolve()
   #present: Present | null = null
-  /** Rows written up to the last log line. */
   #loggedRows = 0
   /** When the Timekeeper will call, as far as this object knows. */
   #calledAt: Instant | null = null
@@ -98,29 +88,18 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     return new Pruning(variables(this.env).DELIVERY_LOG_DAYS)
   }
 
-  get #store(): DeliveryQueueStore {
-    this.#opened ??= new DeliveryQueueStore(this.ctx.storage)
-    return this.#opened
+  protected override openStore(): DeliveryQueueStore {
+    return new DeliveryQueueStore(this.ctx.storage)
   }
 
-  /** Whether it stores anything. Asking creates no tables. */
-  get #isUsed(): boolean {
-    return !this.#isPurged && (this.#opened !== null || hasTables(this.ctx.storage.sql))
-  }
-
-  get #isDeleted(): boolean {
-    return this.#isUsed && this.#store.note('deleted') !== null
-  }
-
-  /** Takes back a deletion if D1 was brought back since then to a moment before it (M2). */
-  #revive(epoch: number): void {
-    const deleted = this.#isUsed ? this.#store.note('deleted') : null
-    if (deleted !== null && epoch > Number(deleted)) this.#store.dropNote('deleted')
+  protected override stop(): void {
+    this.#present = null
+    this.#pruning = this.#newPruning()
   }
 
   get #destination(): Destination | null {
-    if (!this.#isUsed) return null
-    const note = this.#store.note('destination')
+    if (!this.isUsed) return null
+    const note = this.store.sql.note('destination')
     return note === null ? null : Destination.parse(note)
   }
 
@@ -129,16 +108,13 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     return { ...context, db: context.db.of(tenantId) }
   }
 
-  /**
-   * Takes messages over for delivery, each once. Drops them if the destination was deleted or the tenant was
-   * erased.
-   */
+  /** Takes messages over, each once. Drops those of a deleted destination or an erased tenant. */
   async accept({ destination, messages, now, epoch }: Accepting): Promise<void> {
-    this.#revive(epoch)
-    if (!this.#isUsed && !(await isActive(this.#context(destination.tenantId).db))) return
-    if (this.#isPurged || this.#isDeleted) return
-    this.#store.remember(destination)
-    this.#store.add(messages, now)
+    this.revive(epoch)
+    if (!this.isUsed && !(await isActive(this.#context(destination.tenantId).db))) return
+    if (this.isPurged || this.isDeleted) return
+    this.store.remember(destination)
+    this.store.add(messages, now)
     await this.#wake()
     await this.#scheduleRun(destination, now)
   }
@@ -150,7 +126,7 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
   }
 
   async #callAt(at: number): Promise<void> {
-    if (!this.#isPurged) await this.ctx.storage.setAlarm(at)
+    if (!this.isPurged) await this.ctx.storage.setAlarm(at)
   }
 
   /** Under a test clock, makes a move of the clock wait for these messages (C1). */
@@ -180,7 +156,7 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
    * for a time.
    */
   async runDue({ now, wait }: { now: Instant; wait: boolean }): Promise<{ dueAt: Instant | null }> {
-    if (!this.#isUsed) return { dueAt: null }
+    if (!this.isUsed) return { dueAt: null }
     if (wait) await this.#inTurn(() => this.#run(now))
     else await this.#wake()
     const isIdle = this.#present !== null && typeof this.#present.adapter === 'string'
@@ -189,14 +165,11 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     return { dueAt: this.#calledAt }
   }
 
-  /**
-   * Reads the destination's configuration again before anything else is sent, and continues with waiting
-   * messages. A rest ends, since the change may have repaired the destination.
-   */
+  /** Reads the destination's configuration again, ends a rest, and continues with waiting messages. */
   async refresh(): Promise<void> {
     this.#present = null
     if (this.#destination === null) return
-    this.#store.health = HEALTHY
+    this.store.health = HEALTHY
     await this.#wake()
   }
 
@@ -217,8 +190,8 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     const before = this.#runner.settled
     const nowOf = () => to ?? clock ?? systemNow()
     if (clock === null) {
-      this.#store.capDueTimes(instant(systemNow() + FURTHEST), systemNow())
-      if (isOfAnotherTime(this.#store.health, systemNow())) this.#store.health = HEALTHY
+      this.store.capDueTimes(instant(systemNow() + FURTHEST), systemNow())
+      if (isOfAnotherTime(this.store.health, systemNow())) this.store.health = HEALTHY
     }
     const lastBeginning = instant(systemNow() + LONGEST_RUN)
     const limits: RunLimits = {
@@ -227,7 +200,7 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
       // meantime. Otherwise a message that waits for that time would never become due.
       momentOf: (dueAt) => (to === null && clock === null ? systemNow() : dueAt),
       adapter: async () => {
-        this.#pruning.inPassing(this.#store, nowOf(), this.#runner.settled)
+        this.#pruning.inPassing(this.store, nowOf(), this.#runner.settled)
         const present = await this.#read(context, destination)
         // If a test clock was set or removed since the start, the next run continues.
         const isSame = (present.clock === null) === (clock === null)
@@ -238,15 +211,15 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
       begins: to === null ? MOST_BEGUN : Number.POSITIVE_INFINITY,
     }
     await this.#runner.run(limits)
-    this.#pruning.run(this.#store, nowOf(), this.#runner.settled)
-    if (to === null && !this.#isPurged) await this.#plan(context, destination, nowOf())
+    this.#pruning.run(this.store, nowOf(), this.#runner.settled)
+    if (to === null && !this.isPurged) await this.#plan(context, destination, nowOf())
     if (this.#runner.settled > before) console.log(this.#line(context, this.#runner.settled - before))
   }
 
   /** The log line of a run, as JSON: settled messages, and rows since the last line. Nothing about a user. */
   #line({ db, cost }: TenantContext, messages: number): string {
-    const objectRows = this.#store.rowsWritten - this.#loggedRows
-    this.#loggedRows = this.#store.rowsWritten
+    const objectRows = this.store.sql.rowsWritten - this.#loggedRows
+    this.#loggedRows = this.store.sql.rowsWritten
     const queue = this.ctx.id.name
     return JSON.stringify({
       level: 'info',
@@ -281,44 +254,42 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     this.ctx.waitUntil(ensureAlarm(context, db.tenantId))
   }
 
-  /** A page of the log, newest first. */
   list(page: LogPage): (Delivery & { place: Place })[] {
-    return this.#isUsed ? this.#store.list(page).map(placedOf) : []
+    return this.isUsed ? this.store.list(page).map(placedOf) : []
   }
 
   /** A page of the log with the bodies. */
   log(page: LogPage): Held {
-    return this.#isUsed ? heldOf(this.#store.log(page)) : NOTHING
+    return this.isUsed ? heldOf(this.store.log(page)) : NOTHING
   }
 
   /** The moment of the message after the `skip` newest ones; null if there is none. */
   moment({ skip }: { skip: number }): number | null {
-    return this.#isUsed ? this.#store.moment(skip) : null
+    return this.isUsed ? this.store.moment(skip) : null
   }
 
   /** How many messages are pending, and how many of the newest ones are dead (G12). */
   counts(): { pending: number; dead: number } {
-    return this.#isUsed ? this.#store.counts(MOST_COUNTED) : { pending: 0, dead: 0 }
+    return this.isUsed ? this.store.counts(MOST_COUNTED) : { pending: 0, dead: 0 }
   }
 
   /** A message of the log; null if none has this id. */
   find(id: string): Delivery | null {
-    const row = this.#isUsed ? this.#store.find(id) : undefined
+    const row = this.isUsed ? this.store.find(id) : undefined
     return row === undefined ? null : deliveryOf(row)
   }
 
-  /** The same with its body. */
   whole(id: string): (Delivery & { body: string }) | null {
-    const row = this.#isUsed ? this.#store.findWhole(id) : undefined
+    const row = this.isUsed ? this.store.findWhole(id) : undefined
     return row === undefined ? null : { ...deliveryOf(row), body: row.body }
   }
 
   /** Makes a message pending again, with all its attempts; null if none has this id (W4). */
   async redeliver({ id, now }: { id: string; now: Instant }): Promise<Delivery | null> {
-    if (!this.#isUsed) return null
-    const [row, destination] = [this.#store.find(id), this.#destination]
+    if (!this.isUsed) return null
+    const [row, destination] = [this.store.find(id), this.#destination]
     if (row === undefined || destination === null) return null
-    this.#store.renew(row, now)
+    this.store.renew(row, now)
     const renewed = this.find(id)
     await this.#wake()
     await this.#scheduleRun(destination, now)
@@ -327,44 +298,16 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
 
   /** The next stored messages about a user, oldest first (U8). */
   held({ iid, after }: { iid: string; after: Place | null }): Held {
-    return this.#isUsed ? heldOf(this.#store.held(iid, after)) : NOTHING
+    return this.isUsed ? heldOf(this.store.held(iid, after)) : NOTHING
   }
 
   /** The newest notifications to a user before a place, newest first (X2). */
   newest({ iid, before, limit }: { iid: string; before: Place; limit: number }): Held {
-    return this.#isUsed ? heldOf(this.#store.newest(iid, before, limit)) : NOTHING
+    return this.isUsed ? heldOf(this.store.newest(iid, before, limit)) : NOTHING
   }
 
-  /**
-   * Deletes the messages about a user, pending or not, and the user's entries in rankings of other messages
-   * (U8). Those entries have the id that the tenant has given the user.
-   */
+  /** Deletes a user's messages, and the user's entries in rankings of others, by the caller's id (U8). */
   erase(user: { iid: string; userId: string }): void {
-    if (this.#isUsed) this.#store.erase(user)
-  }
-
-  /**
-   * Deletes everything, and notes that the destination was deleted. So late messages leave nothing behind.
-   */
-  async forget(): Promise<void> {
-    if (this.#isPurged) return
-    this.#present = null
-    await this.ctx.storage.deleteAlarm()
-    await this.ctx.storage.deleteAll()
-    this.#opened = new DeliveryQueueStore(this.ctx.storage)
-    this.#store.setNote('deleted', systemNow())
-    this.#pruning = this.#newPruning()
-  }
-
-  /**
-   * Deletes everything for good, since the tenant is erased. A run in progress stores nothing more and begins
-   * nothing new. Later calls find that the tenant does not exist.
-   */
-  async purge(): Promise<void> {
-    this.#isPurged = true
-    this.#present = null
-    this.#opened?.close()
-    await this.ctx.storage.deleteAlarm()
-    await this.ctx.storage.deleteAll()
+    if (this.isUsed) this.store.erase(user)
   }
 }

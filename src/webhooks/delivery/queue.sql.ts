@@ -1,8 +1,8 @@
 import type { Instant } from '../../lib/clock'
 import { timeOf } from '../../lib/ids'
 import { MOST_AT_ONCE, utf8Bytes } from '../../lib/packed'
-import { migrate, type Steps, type TableStorage } from '../../platform/objects'
-import type { Destination, LogPage, OutgoingMessage, Place, QueuedMessage } from './messages'
+import { Sql, type Steps, type TableStorage } from '../../platform/objects'
+import type { Delivery, Destination, LogPage, OutgoingMessage, Place, QueuedMessage } from './messages'
 import { HEALTHY, type Health } from './retries.rules'
 
 /**
@@ -46,15 +46,8 @@ export type Pending = Place & {
 }
 
 /** A row of the log. */
-export type Row = Place & {
-  event: string
-  status: string
-  attempts: number
-  lastStatus: number | null
-  lastError: string | null
-  created: number
-  nextAt: number | null
-}
+export type Row = Place &
+  Omit<Delivery, 'created' | 'nextAttempt'> & { created: number; nextAt: number | null }
 
 type Whole = Row & { body: string }
 
@@ -62,21 +55,19 @@ type Whole = Row & { body: string }
 const MOST_ROWS = 1_000
 
 /** The result of an attempt: the new status of the message. */
-export type Outcome = {
-  status: string
-  nextAt: Instant | null
-  lastStatus: number | null
-  lastError: string | null
-}
+export type Outcome = Pick<Row, 'status' | 'lastStatus' | 'lastError'> & { nextAt: Instant | null }
 
 const KEY = 'at = ?1 AND seq = ?2 AND id = ?3'
 const PENDING = 'at, seq, id, subject, attempts, tries, created, since, next_at AS nextAt, waits, claimed'
 const ROW = `at, seq, id, event, status, attempts, last_status AS lastStatus, last_error AS lastError,
   created, next_at AS nextAt`
 
-/** Settled messages, the oldest first. */
 const OUTDATED = "FROM messages WHERE at < ?1 AND status <> 'pending' ORDER BY at, seq, id LIMIT ?2"
 const OLDEST = "FROM messages WHERE status <> 'pending' ORDER BY at, seq, id LIMIT ?1"
+
+const pageOf = (columns: string) => `
+  SELECT ${columns} FROM messages WHERE (at, seq, id) < (?1, ?2, ?3)
+  ORDER BY at DESC, seq DESC, id DESC LIMIT ?4 OFFSET ?5`
 
 const SQL = {
   name: 'INSERT INTO named (id, at, seq) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING',
@@ -111,10 +102,8 @@ const SQL = {
     ${WAITS.forAnother}
     WHERE ${KEY}`,
   capDueTimes: "UPDATE messages SET next_at = ?1 WHERE status = 'pending' AND next_at > ?2",
-  list: `SELECT ${ROW} FROM messages WHERE (at, seq, id) < (?1, ?2, ?3)
-    ORDER BY at DESC, seq DESC, id DESC LIMIT ?4 OFFSET ?5`,
-  log: `SELECT ${ROW}, body FROM messages WHERE (at, seq, id) < (?1, ?2, ?3)
-    ORDER BY at DESC, seq DESC, id DESC LIMIT ?4 OFFSET ?5`,
+  list: pageOf(ROW),
+  log: pageOf(`${ROW}, body`),
   moment: 'SELECT at FROM messages ORDER BY at DESC, seq DESC, id DESC LIMIT 1 OFFSET ?1',
   one: `SELECT ${ROW} FROM messages WHERE at = ?1 AND id = ?2`,
   held: `SELECT ${ROW}, body FROM messages WHERE subject = ?1 AND (at, seq, id) > (?2, ?3, ?4)
@@ -136,13 +125,9 @@ const SQL = {
     SELECT 1 FROM messages WHERE status = 'pending' ORDER BY next_at LIMIT ?1)`,
   countDead: `SELECT count(*) AS count FROM (
     SELECT status FROM messages ORDER BY at DESC, seq DESC, id DESC LIMIT ?1) WHERE status = 'dead'`,
-  note: 'SELECT value FROM notes WHERE name = ?1',
-  setNote: 'INSERT INTO notes (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2',
-  dropNote: 'DELETE FROM notes WHERE name = ?1',
 } as const
 
 type Value = string | number | null
-type NoteName = 'destination' | 'health' | 'deleted' | 'counted'
 
 const keyOf = ({ at, seq, id }: Place) => [at, seq, id] as const
 
@@ -150,41 +135,20 @@ const keyOf = ({ at, seq, id }: Place) => [at, seq, id] as const
 const keyBefore = (place: Place | null) =>
   place === null ? ([Number.MAX_SAFE_INTEGER, 0, ''] as const) : keyOf(place)
 
-/**
- * The tables of one delivery queue. All methods are synchronous. Calls without an await between them are one
- * transaction.
- */
+/** The tables of a delivery queue. Calls without an await between them are one transaction. */
 export class DeliveryQueueStore {
-  readonly #sql: SqlStorage
-  /** Rows written since this was made. An index entry is a row too. */
-  rowsWritten = 0
-  #isClosed = false
+  readonly sql: Sql
 
   constructor(storage: TableStorage) {
-    this.#sql = storage.sql
-    this.rowsWritten = migrate(storage, STEPS)
-  }
-
-  /** After this, every call does nothing. All data is deleted, and nothing may be stored again. */
-  close(): void {
-    this.#isClosed = true
-  }
-
-  /** The rows of a statement. Their shape is that of the statements above. */
-  #rows<T extends Record<string, Value>>(statement: string, ...values: Value[]): T[] {
-    if (this.#isClosed) return []
-    const cursor = this.#sql.exec<T>(statement, ...values)
-    const rows = cursor.toArray()
-    this.rowsWritten += cursor.rowsWritten
-    return rows
+    this.sql = new Sql(storage)
+    this.sql.migrate(STEPS)
   }
 
   /** The rows until their bodies are as long as one call can return. Further rows are not read. */
   #firstRows(statement: string, ...values: Value[]): { rows: Whole[]; hasMore: boolean } {
     const rows: Whole[] = []
-    if (this.#isClosed) return { rows, hasMore: false }
     let bytes = 0
-    for (const row of this.#sql.exec<Whole>(statement, ...values)) {
+    for (const row of this.sql.each<Whole>(statement, ...values)) {
       if (bytes >= MOST_AT_ONCE || rows.length === MOST_ROWS) return { rows, hasMore: true }
       rows.push(row)
       bytes += utf8Bytes(row.body)
@@ -192,93 +156,80 @@ export class DeliveryQueueStore {
     return { rows, hasMore: false }
   }
 
-  #run(statement: string, ...values: Value[]): number {
-    const before = this.rowsWritten
-    this.#rows(statement, ...values)
-    return this.rowsWritten - before
-  }
-
-  /** Stores messages that are new. */
   add(messages: readonly QueuedMessage[], now: Instant): void {
     for (const { at, seq, id, subject, event, body, isNamed } of messages) {
-      if (isNamed && this.#run(SQL.name, id, at, seq) === 0) continue
-      this.#run(SQL.add, at, seq, id, subject, event, now, body)
+      if (isNamed && this.sql.run(SQL.name, id, at, seq) === 0) continue
+      this.sql.run(SQL.add, at, seq, id, subject, event, now, body)
     }
   }
 
   /** Pending messages that may be tried by a moment, in the order of their due times. */
   due(by: Instant, limit: number): Pending[] {
-    return this.#rows<Pending>(SQL.due, by, limit)
+    return this.sql.rows<Pending>(SQL.due, by, limit)
   }
 
   /** When the next pending message may be tried; null if none is pending. */
   first(): number | null {
-    return this.#rows<{ nextAt: number | null }>(SQL.first)[0]?.nextAt ?? null
+    return this.sql.rows<{ nextAt: number | null }>(SQL.first)[0]?.nextAt ?? null
   }
 
-  /** A message, if it is pending. */
   pending(place: Place): Pending | undefined {
-    return this.#rows<Pending>(SQL.pending, ...keyOf(place))[0]
+    return this.sql.rows<Pending>(SQL.pending, ...keyOf(place))[0]
   }
 
   /** A whole message; undefined if it was erased. */
   message(place: Place): OutgoingMessage | undefined {
-    const [row] = this.#rows<{ subject: string | null; event: string; body: string }>(
+    const [row] = this.sql.rows<{ subject: string | null; event: string; body: string }>(
       SQL.body,
       ...keyOf(place),
     )
     return row && { at: place.at, seq: place.seq, id: place.id, ...row }
   }
 
-  /**
-   * The moment of the last message before this one that is about the same user, later than `since`, pending,
-   * and was tried or waits. Null if there is none.
-   */
+  /** The moment of the last earlier pending message of the user, after `since`, that was tried or waits. */
   before(message: Place & { subject: string }, since: number): number | null {
-    return this.#rows<{ at: number }>(SQL.before, ...keyOf(message), message.subject, since)[0]?.at ?? null
+    return this.sql.rows<{ at: number }>(SQL.before, ...keyOf(message), message.subject, since)[0]?.at ?? null
   }
 
   /** Makes a message wait for an earlier one, at the longest until a moment. */
   wait(place: Place, until: Instant): void {
-    this.#run(SQL.wait, ...keyOf(place), until)
+    this.sql.run(SQL.wait, ...keyOf(place), until)
   }
 
   /** Releases the message that waits for this settled one. */
   release(settled: Place & { subject: string }, now: Instant): void {
-    const [next] = this.#rows<Pending>(SQL.after, ...keyOf(settled), settled.subject)
+    const [next] = this.sql.rows<Pending>(SQL.after, ...keyOf(settled), settled.subject)
     if (next !== undefined && next.waits === WAITS.forAnother && next.nextAt > now) this.wait(next, now)
   }
 
   /** Notes that an attempt begins. */
   claim(place: Place): void {
-    this.#run(SQL.claim, ...keyOf(place))
+    this.sql.run(SQL.claim, ...keyOf(place))
   }
 
   /** Stores the result of an attempt, or of none. `tries` are those that it has used up. */
   settle(place: Place, outcome: Outcome, attempts: 0 | 1, tries = attempts): void {
     const { status, nextAt, lastStatus, lastError } = outcome
     const waits = nextAt === null ? WAITS.forNothing : WAITS.forTime
-    this.#run(SQL.settle, ...keyOf(place), status, nextAt, lastStatus, lastError, waits, attempts, tries)
+    this.sql.run(SQL.settle, ...keyOf(place), status, nextAt, lastStatus, lastError, waits, attempts, tries)
   }
 
-  /** Replaces the body of a pending message. */
   rewrite(place: Place, body: string): void {
-    this.#run(SQL.rewrite, ...keyOf(place), body)
+    this.sql.run(SQL.rewrite, ...keyOf(place), body)
   }
 
   /** Makes a message pending, like a new one. */
   renew(place: Place, now: Instant): void {
-    this.#run(SQL.renew, ...keyOf(place), now)
+    this.sql.run(SQL.renew, ...keyOf(place), now)
   }
 
   /** Makes messages that are due after `beyond` due now. */
   capDueTimes(beyond: Instant, now: Instant): void {
-    this.#run(SQL.capDueTimes, now, beyond)
+    this.sql.run(SQL.capDueTimes, now, beyond)
   }
 
-  /** A page of the log, newest first. */
   list({ limit, skip, before }: LogPage): Row[] {
-    return this.#rows<Row>(SQL.list, ...keyBefore(before), limit, skip)
+    return this.sql.rows<Row>(SQL.list, ...keyBefore(before), limit, skip)
   }
 
   /** A page of the log with the bodies, of messages before a place: as many as one call has room for. */
@@ -288,16 +239,15 @@ export class DeliveryQueueStore {
 
   /** The moment of the message after the `skip` newest ones; null if there is none. */
   moment(skip: number): number | null {
-    return this.#rows<{ at: number }>(SQL.moment, skip)[0]?.at ?? null
+    return this.sql.rows<{ at: number }>(SQL.moment, skip)[0]?.at ?? null
   }
 
   /** The message with this id. Its moment is in `named`, or in the id itself. */
   find(id: string): Row | undefined {
-    const at = this.#rows<{ at: number }>(SQL.named, id)[0]?.at ?? timeOf(id)
-    return this.#rows<Row>(SQL.one, at, id)[0]
+    const at = this.sql.rows<{ at: number }>(SQL.named, id)[0]?.at ?? timeOf(id)
+    return this.sql.rows<Row>(SQL.one, at, id)[0]
   }
 
-  /** The same with its body. */
   findWhole(id: string): Whole | undefined {
     const row = this.find(id)
     const message = row && this.message(row)
@@ -317,59 +267,45 @@ export class DeliveryQueueStore {
 
   /** Deletes all messages about a user, and the user's entries in messages about leaderboards (U8). */
   erase({ iid, userId }: { iid: string; userId: string }): void {
-    this.#run(SQL.unnameErased, iid)
-    this.#run(SQL.erase, iid)
-    this.#run(SQL.unrank, userId, JSON.stringify(userId))
+    this.sql.run(SQL.unnameErased, iid)
+    this.sql.run(SQL.erase, iid)
+    this.sql.run(SQL.unrank, userId, JSON.stringify(userId))
   }
 
   /** Deletes at most `most` settled messages from before a moment. Returns how many it deleted. */
   dropBefore(at: Instant, most: number): number {
-    this.#run(SQL.unnameOutdated, at, most)
-    return this.#run(SQL.outdated, at, most)
+    this.sql.run(SQL.unnameOutdated, at, most)
+    return this.sql.run(SQL.outdated, at, most)
   }
 
   /** Deletes the `count` oldest settled messages. Returns how many it deleted. */
   dropOldest(count: number): number {
-    this.#run(SQL.unnameOldest, count)
-    return this.#run(SQL.oldest, count)
+    this.sql.run(SQL.unnameOldest, count)
+    return this.sql.run(SQL.oldest, count)
   }
 
   /** How many messages are settled. */
   settled(): number {
-    return this.#rows<{ count: number }>(SQL.settled)[0]?.count ?? 0
+    return this.sql.rows<{ count: number }>(SQL.settled)[0]?.count ?? 0
   }
 
   /** How many messages are pending, at most `most`, and how many of the newest `most` messages are dead. */
   counts(most: number): { pending: number; dead: number } {
-    const count = (statement: string) => this.#rows<{ count: number }>(statement, most)[0]?.count ?? 0
+    const count = (statement: string) => this.sql.rows<{ count: number }>(statement, most)[0]?.count ?? 0
     return { pending: count(SQL.countPending), dead: count(SQL.countDead) }
   }
 
-  /** Stores the destination of the messages. */
   remember(destination: Destination): void {
-    if (this.note('destination') === null) this.setNote('destination', destination)
+    if (this.sql.note('destination') === null) this.sql.setNote('destination', destination)
   }
 
   get health(): Health {
     // Only the setter below writes it, so it has this shape.
-    const row = this.#rows<{ value: string }>(SQL.note, 'health')[0]
+    const [row] = this.sql.rows<{ value: string }>("SELECT value FROM notes WHERE name = 'health'")
     return row === undefined ? HEALTHY : JSON.parse(row.value)
   }
 
   set health(health: Health) {
-    this.setNote('health', health)
-  }
-
-  note(name: NoteName): unknown {
-    const row = this.#rows<{ value: string }>(SQL.note, name)[0]
-    return row === undefined ? null : JSON.parse(row.value)
-  }
-
-  setNote(name: NoteName, value: unknown): void {
-    this.#run(SQL.setNote, name, JSON.stringify(value))
-  }
-
-  dropNote(name: NoteName): void {
-    this.#run(SQL.dropNote, name)
+    this.sql.setNote('health', health)
   }
 }

@@ -16,10 +16,7 @@ export function deliveryQueueOf(
   return env.DELIVERY_QUEUE.getByName(nameOf(destination))
 }
 
-/**
- * Hands messages over for delivery. Messages that were handed over before are ignored. Throws if the delivery
- * queue cannot be reached.
- */
+/** Hands messages over, each only once. Throws if the delivery queue cannot be reached. */
 export async function enqueueMessages(
   context: Pick<Context, 'env'>,
   destination: Destination,
@@ -31,52 +28,25 @@ export async function enqueueMessages(
 }
 
 /**
- * Notifies delivery queues that the configuration of their destinations has changed. Never throws: their due
- * work is also in D1.
+ * Notifies delivery queues that the configuration of their destinations has changed (`refresh`), or makes those
+ * of deleted destinations delete everything (`forget`). Never throws: their due work is also in D1, and a
+ * queue that was missed finds out by itself.
  */
-export async function refreshDeliveryQueues(
+export async function notifyDeliveryQueues(
   context: Pick<Context, 'env'>,
+  change: 'refresh' | 'forget',
   destinations: readonly Destination[],
 ): Promise<void> {
-  await quietly(destinations.map(async (destination) => deliveryQueueOf(context, destination).refresh()))
-}
-
-/**
- * Makes the delivery queues of deleted destinations delete everything. Never throws: a queue that was missed
- * finds out by itself.
- */
-export async function clearDeliveryQueues(
-  context: Pick<Context, 'env'>,
-  destinations: readonly Destination[],
-): Promise<void> {
-  await quietly(destinations.map(async (destination) => deliveryQueueOf(context, destination).forget()))
-}
-
-async function quietly(calls: readonly Promise<void>[]): Promise<void> {
+  const calls = destinations.map(async (destination) => deliveryQueueOf(context, destination)[change]())
   for (const result of await Promise.allSettled(calls)) {
     if (result.status === 'rejected')
       logProblem('warn', { error: `delivery queue not reached: ${String(result.reason)}` })
   }
 }
 
-/**
- * Makes a delivery queue, by its name, send messages that are due. Returns when it must be called next (C2).
- */
-export async function runDeliveryQueue(
-  { env }: Pick<Context, 'env'>,
-  name: string,
-  request: { now: Instant; wait: boolean },
-): Promise<Instant | null> {
-  return (await env.DELIVERY_QUEUE.getByName(name).runDue(request)).dueAt
-}
-
 /** How many messages of a delivery queue, by its name, are pending or dead. At most 10,000 of each (G12). */
-export async function countMessages(
-  { env }: Pick<Context, 'env'>,
-  name: string,
-): Promise<{ pending: number; dead: number }> {
-  return env.DELIVERY_QUEUE.getByName(name).counts()
-}
+export const countMessages = async ({ env }: Pick<Context, 'env'>, name: string) =>
+  env.DELIVERY_QUEUE.getByName(name).counts()
 
 /** A destination, the messages that it takes, and the event that its log shows for a message. */
 type Way = {

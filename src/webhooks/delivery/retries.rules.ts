@@ -16,19 +16,13 @@ export const MOST_REST = HOUR
 /** During a rest, messages that are pending for longer, in ms, are given up: the backlog is bounded. */
 const OLD = DAY
 
-/**
- * When a message is tried again after `tries` attempts since it last became pending. The last one has failed
- * at `at`. Null: the message is dead (W4).
- */
+/** When a message whose last of `tries` attempts failed at `at` is tried again. Null: it is dead (W4). */
 export function retryAt(tries: number, at: Instant, retryAfter = 0): Instant | null {
   const pause = PAUSES[tries - 1]
   return pause === undefined ? null : instant(at + Math.ceil(Math.max(pause, Math.min(retryAfter, LONGEST))))
 }
 
-/**
- * Until when a message that has not arrived holds up later ones about the same user. `at` is the message's
- * moment.
- */
+/** Until when a message of the moment `at` that has not arrived holds up later ones of its user. */
 export const heldUntil = (at: number): Instant => instant(at + HOLD)
 
 /** Messages with this moment or an earlier one hold up nothing. */
@@ -44,10 +38,7 @@ export type Health = { failures: number; probeAt: Instant | null; restedUntil: I
 /** A destination without any attempts. */
 export const HEALTHY: Health = { failures: 0, probeAt: null, restedUntil: null }
 
-/**
- * Whether a rest, present or past, is further ahead of now than a rest can last. Then a test clock went back
- * (C1).
- */
+/** Whether a rest is further ahead than a rest can last. Then a test clock went back (C1). */
 export const isOfAnotherTime = ({ probeAt, restedUntil }: Health, now: Instant): boolean =>
   Math.max(probeAt ?? now, restedUntil ?? now) > now + MOST_REST
 
@@ -73,9 +64,6 @@ function afterRest({ probeAt, restedUntil }: Health, at: Instant): Health {
   return { failures: 0, probeAt: null, restedUntil: probeAt === null ? restedUntil : at }
 }
 
-/**
- * Whether a message that is pending since a moment is given up without another attempt: the destination
- * rests because it keeps failing, and the moment is more than a day ago.
- */
+/** Whether a message is given up: it is pending for over a day, and its destination keeps failing. */
 export const isGivenUp = ({ failures, probeAt }: Health, since: number, now: Instant): boolean =>
   probeAt !== null && failures >= MOST_FAILURES && now - since > OLD

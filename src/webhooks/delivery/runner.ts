@@ -9,10 +9,7 @@ import { afterFailure, afterSuccess, heldSince, heldUntil, isGivenUp, retryAt } 
 const AT_ONCE = 5
 /** How many due messages are read to find the next one that may be sent. More than are in progress. */
 const PAGE = 20
-/**
- * How far beyond the run's moment a message is put off if it waits for one in progress, in milliseconds. It
- * is released as soon as that one is settled.
- */
+/** How far beyond now a message is put off if one in progress is before it. That one releases it. */
 const PUT_OFF = MINUTE
 
 const UNKNOWN = 'unknown whether the message arrived'
@@ -22,14 +19,10 @@ const TOO_OLD = 'given up after 24 hours: every attempt at this destination fail
 export type RunLimits = {
   /** Messages that are due by this moment are sent now, by the service's clock. */
   until(): Instant
-  /**
-   * The moment, by the service's clock, of work that was due at `dueAt`. In real time it is now. A test clock
-   * does not move by itself, so due work happens at its due time.
-   */
+  /** When work that was due at `dueAt` happens: then under a test clock, which stands still; else now. */
   momentOf(dueAt: Instant): Instant
   /** The present channel adapter; null if messages must wait. */
   adapter(): Promise<ChannelAdapter | null>
-  /** Whether no more attempts may begin. */
   isOver(): boolean
   /** The most messages that are given up without an attempt. */
   givesUp: number
@@ -59,10 +52,7 @@ export class DeliveryRunner {
     return this.#storeOf()
   }
 
-  /**
-   * Sends all due messages. Resolves when every attempt has ended. Throws if it cannot find out the channel
-   * adapter.
-   */
+  /** Sends all due messages and waits for all attempts. Throws if the channel adapter can't be read. */
   async run(limits: RunLimits): Promise<void> {
     const budget = { givenUp: limits.givesUp }
     let begun = 0
@@ -85,9 +75,7 @@ export class DeliveryRunner {
     }
   }
 
-  /**
-   * Tells a run in progress that new messages have arrived. If it has room, it sends them before others end.
-   */
+  /** Tells a run in progress of new messages. If it has room, it sends them before others end. */
   lookAgain(): void {
     this.#look()
   }
@@ -220,10 +208,7 @@ const PASSING = 500
 /** How often new objects may count the settled messages, in milliseconds. A count reads all of them. */
 const COUNTED = HOUR
 
-/**
- * Deletes settled messages from the log that are too old or too many, in parts. Never deletes a pending
- * message.
- */
+/** Deletes settled messages that are too old or too many from the log, in parts. Never pending ones. */
 export class Pruning {
   readonly #kept: number
   readonly #most: number
@@ -242,10 +227,7 @@ export class Pruning {
     if (settled - this.#done >= PASSING) this.run(store, now, settled)
   }
 
-  /**
-   * Deletes a part of the messages that are too old or too many. `settled` is how many messages this object
-   * has settled so far.
-   */
+  /** Deletes a part of these messages. `settled` is how many this object has settled so far. */
   run(store: DeliveryQueueStore, now: Instant, settled: number): void {
     this.#done = settled
     const outdated = store.dropBefore(instant(now - this.#kept), DROPPED_AT_ONCE)
@@ -258,9 +240,9 @@ export class Pruning {
 
   /** Counts the settled messages. Null if an earlier object has counted them within the hour. */
   #counted(store: DeliveryQueueStore, now: Instant, settled: number) {
-    const before = store.note('counted')
+    const before = store.sql.note('counted')
     if (typeof before === 'number' && now >= before && now - before < COUNTED) return null
-    store.setNote('counted', now)
+    store.sql.setNote('counted', now)
     return { count: store.settled(), settled }
   }
 }

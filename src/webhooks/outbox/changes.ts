@@ -17,7 +17,6 @@ import { listens, type OutboxEntry, splitIntoEntries } from './outbox'
 import { insertOutboxEntries } from './outbox.sql.ts'
 import { notePoints } from './points-changed.sql.ts'
 
-/** The parts of a change from which messages are made. */
 type MessageInput = Pick<Change, 'completed' | 'streakEvents'> & {
   before: Pick<UserState, 'points'> | null
   after: UserState
@@ -37,10 +36,7 @@ function userMaker(config: Configuration, after: UserState): UserMaker {
   }
 }
 
-/**
- * The outbox entries of a change, in E5's order, for event types with a listening webhook. `points.changed`
- * is not among them: a flush makes it later (W5).
- */
+/** A change's entries in E5's order, for types with a listener. A flush makes `points.changed` (W5). */
 function outboxEntriesOfChange(config: Configuration, change: MessageInput): OutboxEntry[] {
   const user = userMaker(config, change.after)
   const drafts = [

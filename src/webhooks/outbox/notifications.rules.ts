@@ -17,10 +17,7 @@ export const DUE_EVENTS = {
   streak_reminder: 'emails.streak_reminder_due',
 } as const satisfies Record<Template['type'], EventType>
 
-/**
- * The notification types that come at a time of the user's day (N2). `completionMoment` says when
- * `achievement_completed` comes.
- */
+/** Notification types that come at a time of the user's day (N2), besides `achievement_completed`. */
 export const SCHEDULED = ['recap', 'reactivation', 'streak_reminder'] as const
 
 /** Whether a tenant sends a type of notification: a template is active, or a webhook listens (N5). */
@@ -35,9 +32,7 @@ export function tenantSends(config: Configuration, type: Template['type']): bool
 export const HOURS = {
   /** Recaps, reactivations, and reminders of weekly and monthly streaks. */
   morning: 9,
-  /** Completions of achievements. */
   completion: 17,
-  /** Reminders of daily streaks. */
   reminder: 20,
   /** From here on, completions wait for the next day. */
   night: 21,
@@ -52,10 +47,7 @@ export const REACTIVATION_DAYS = [3, 5, 7, 14, 30] as const
 /** Cache of moments, by `zone|day|hour`. */
 const moments = new BoundedMap<string, Instant>(10_000)
 
-/**
- * The moment of a full hour on a local day of a zone. If a change of clocks skips that hour, the moment is
- * later by the skipped time (N2).
- */
+/** The moment of a full local hour, later by the skipped time if a change of clocks skips it (N2). */
 export function momentOf(zone: string, day: number, hour: number): Instant {
   const key = `${zone}|${day}|${hour}`
   const known = moments.get(key)
@@ -67,10 +59,7 @@ export function momentOf(zone: string, day: number, hour: number): Instant {
   return at
 }
 
-/**
- * When a user is notified of an achievement that was completed at a moment: at 17:00 if the time is earlier,
- * at once until 21:00, else at 17:00 of the next day (N2).
- */
+/** When a user learns of a completion: at 17:00, but at once from then to 21:00, or tomorrow (N2). */
 export function completionMoment(at: Instant, zone: string): Instant {
   const day = dayIn(zone, at)
   const afternoon = momentOf(zone, day, HOURS.completion)

@@ -2,11 +2,12 @@ import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
 import type { Instant } from '../../lib/clock'
-import { firstPack, Json, jsonBytes, jsonRow, MOST_AT_ONCE, packed } from '../../lib/packed'
-import { type ColumnValues, columnList, json, Moment } from '../../platform/columns'
+import { firstPack, jsonBytes, listOf, MOST_AT_ONCE, packed } from '../../lib/packed'
+import { columnList, fieldsOf, json, momentColumn, readingOf } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import { everywhere } from '../../platform/databases/everywhere'
 import { onlyUnchanged, type UnchangedUsers } from '../../platform/guard'
+import { withLongRows } from '../../platform/scans'
 import { type AddressedEntry, type OutboxEntry, StoredMessages, storedMessages } from './outbox'
 
 /**
@@ -19,15 +20,12 @@ export const outbox = sqliteTable(
   {
     tenantId: text('tenant_id').notNull(),
     /** When the change happened, in milliseconds. */
-    at: integer('at').notNull(),
+    at: momentColumn('at').notNull(),
     /** The user's `seq` of the change, or 0 if it is not about a user. */
     seq: integer('seq').notNull(),
     /** A UUID v7 of that moment. The ids of the messages derive from it. */
     id: text('id').notNull(),
-    /**
-     * The internal id of the user, so that an erase deletes waiting messages (U8). Null if the change is not
-     * about a user.
-     */
+    /** The iid of the user, so that an erase deletes waiting messages (U8). Null if it is about no user. */
     userIid: text('user_iid'),
     /** JSON: `[{id, type, body}]`, see `StoredMessages`. */
     messages: text('messages').notNull(),
@@ -46,16 +44,15 @@ export const pointsNotifications = sqliteTable(
     userIid: text('user_iid').notNull(),
     systemId: text('system_id').notNull(),
     tenantId: text('tenant_id').notNull(),
-    /** The caller's id of the user. */
     userId: text('user_id').notNull(),
     /** The user's `seq`, the moment and the total that the last message covers. */
     seq: integer('seq').notNull(),
-    at: integer('at').notNull(),
+    at: momentColumn('at').notNull(),
     total: integer('total').notNull(),
     /** Until when no other message is sent, in milliseconds. */
-    until: integer('until').notNull(),
+    until: momentColumn('until').notNull(),
     /** When the next message is due. Null while nothing has changed. */
-    dueAt: integer('due_at'),
+    dueAt: momentColumn('due_at'),
   },
   (table) => [
     primaryKey({ columns: [table.userIid, table.systemId] }),
@@ -63,13 +60,10 @@ export const pointsNotifications = sqliteTable(
   ],
 )
 
-const ENTRY_VALUES: ColumnValues<typeof outbox, OutboxEntry, 'tenantId'> = {
-  at: ({ at }) => at,
-  seq: ({ seq }) => seq,
-  id: ({ id }) => id,
-  userIid: ({ userIid }) => userIid,
+const ENTRY_VALUES = {
+  ...fieldsOf(outbox, ['tenantId', 'messages']),
   // As a JSON value, not as a string of JSON, in which each escape would be escaped again.
-  messages: ({ messages }) => storedMessages(messages),
+  messages: ({ messages }: OutboxEntry) => storedMessages(messages),
 }
 const ENTRY_LIST = columnList(outbox, ENTRY_VALUES)
 
@@ -77,9 +71,7 @@ const PUT = `
   INSERT INTO outbox (tenant_id, ${ENTRY_LIST.columns})
   SELECT ?2, ${ENTRY_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(ENTRY_LIST.value('userIid'))}`
 
-/**
- * Writes entries to the outbox, one row each. Part of the guarded batch that stores their changes (W2).
- */
+/** Writes entries to the outbox, one row each, in the guarded batch of their changes (W2). */
 export function insertOutboxEntries(
   db: TenantDatabase,
   outboxEntries: readonly OutboxEntry[],
@@ -93,7 +85,7 @@ export function insertOutboxEntries(
 export const bytesOfEntries = (outboxEntries: readonly AddressedEntry[]): number =>
   outboxEntries.reduce((sum, { outboxEntry }) => sum + jsonBytes(storedMessages(outboxEntry.messages)), 0)
 
-// In a JSON row, the caller's id of the user comes first.
+// In a JSON row, the caller's id of the user comes first. `keepMessages` (`everywhere.ts`) reads it too.
 const KEPT_LIST = columnList(outbox, ENTRY_VALUES, 1)
 // Writes nothing for a user who was erased meanwhile (U8).
 const KEEP = `
@@ -104,34 +96,29 @@ const KEEP = `
       AND u.iid = ${KEPT_LIST.value('userIid')})
   ON CONFLICT DO NOTHING`
 
-/**
- * Writes entries to the outbox in a batch that changes no user. Skips erased users. Writes each entry once,
- * even if it is called again.
- */
-export function insertEntriesOnce(db: TenantDatabase, outboxEntries: readonly AddressedEntry[]): Statement[] {
-  const rows = outboxEntries.map(({ outboxEntry, userId }) =>
-    JSON.stringify([userId, ...KEPT_LIST.values(outboxEntry)]),
+const keptRows = (outboxEntries: readonly AddressedEntry[]) =>
+  packed(
+    outboxEntries.map(({ outboxEntry, userId }) =>
+      JSON.stringify([userId, ...KEPT_LIST.values(outboxEntry)]),
+    ),
   )
-  return packed(rows).map((list) => db.statement(KEEP, db.tenantId, list))
-}
 
-/**
- * The same in a change of the configuration: an entry about a user is written in the database of that user.
- */
+/** Writes entries, each once, in a batch that changes no user. Skips erased users. */
+export const insertEntriesOnce = (
+  db: TenantDatabase,
+  outboxEntries: readonly AddressedEntry[],
+): Statement[] => keptRows(outboxEntries).map((list) => db.statement(KEEP, db.tenantId, list))
+
+/** The same in a change of the configuration: an entry is written in the database of its user. */
 export function insertEntriesInChange(
   db: TenantDatabase,
   outboxEntries: readonly AddressedEntry[],
 ): Statement[] {
-  const theirs = outboxEntries.filter(({ userId }) => userId !== null)
-  const rows = theirs.map(({ outboxEntry: { at, seq, id, userIid, messages }, userId }) =>
-    jsonRow([userId, at, seq, id, userIid, new Json(JSON.stringify(storedMessages(messages)))]),
-  )
+  const ofUsers = outboxEntries.filter(({ userId }) => userId !== null)
+  const others = outboxEntries.filter(({ userId }) => userId === null)
   return [
-    ...insertEntriesOnce(
-      db,
-      outboxEntries.filter((one) => !theirs.includes(one)),
-    ),
-    ...packed(rows).map((list) => everywhere('keepMessages', db.tenantId, list)),
+    ...insertEntriesOnce(db, others),
+    ...keptRows(ofUsers).map((list) => everywhere('keepMessages', db.tenantId, list)),
   ]
 }
 
@@ -139,29 +126,22 @@ export function insertEntriesInChange(
 const ROWS = 200
 const SHORT = 10_000
 
+const PLACED = readingOf(outbox, ['at', 'seq', 'id', 'userIid'])
 const NEXT = `
-  SELECT at, seq, id, user_iid AS userIid, octet_length(messages) AS bytes,
+  SELECT ${PLACED.columns('o')}, octet_length(messages) AS bytes,
     CASE WHEN octet_length(messages) <= ${SHORT} THEN messages END AS messages
-  FROM outbox WHERE tenant_id = ?1 AND (at, seq, id) > (?2, ?3, ?4) ORDER BY at, seq, id LIMIT ${ROWS}`
+  FROM outbox o WHERE tenant_id = ?1 AND (at, seq, id) > (?2, ?3, ?4) ORDER BY at, seq, id LIMIT ${ROWS}`
 const LONG = `
-  SELECT o.id, o.messages FROM json_each(?2) asked CROSS JOIN outbox o ON o.tenant_id = ?1
-    AND o.at = asked.value ->> 0
+  SELECT ${PLACED.columns('o')}, octet_length(o.messages) AS bytes, o.messages
+  FROM json_each(?2) asked CROSS JOIN outbox o ON o.tenant_id = ?1 AND o.at = asked.value ->> 0
     AND o.seq = asked.value ->> 1 AND o.id = asked.value ->> 2`
 
-const Messages = json(StoredMessages)
-
-const OutboxRow = z.object({
-  at: Moment,
-  seq: z.number(),
-  id: z.string(),
-  userIid: z.string().nullable(),
-  bytes: z.number(),
-  messages: Messages.nullable(),
-})
-const LongRow = z.object({ id: z.string(), messages: Messages })
+const Rows = z.array(PLACED.row.extend({ bytes: z.number(), messages: json(StoredMessages).nullable() }))
 
 /** The position of an entry in the outbox. */
 export type OutboxPosition = Pick<OutboxEntry, 'at' | 'seq' | 'id'>
+
+const placeOf = ({ at, seq, id }: OutboxPosition) => JSON.stringify([at, seq, id])
 
 /** Finds the oldest entries of a tenant, or the oldest after a position. Read by `outboxEntriesFrom`. */
 export function nextOutboxEntries(db: TenantDatabase, after: OutboxPosition | null): Statement {
@@ -177,19 +157,14 @@ export async function outboxEntriesFrom(
   db: TenantDatabase,
   result: D1Result,
 ): Promise<{ outboxEntries: OutboxEntry[]; last: OutboxPosition | null }> {
-  const rows = firstPack(z.array(OutboxRow).parse(result.results), MOST_AT_ONCE, ({ bytes }) => bytes)
-  const long = rows.filter(({ messages }) => messages === null).map(({ at, seq, id }) => [at, seq, id])
-  const found = long.length === 0 ? [] : await db.rows(db.statement(LONG, db.tenantId, JSON.stringify(long)))
-  const whole = new Map(
-    z
-      .array(LongRow)
-      .parse(found)
-      .map(({ id, messages }) => [id, messages]),
+  const rows = firstPack(Rows.parse(result.results), MOST_AT_ONCE, ({ bytes }) => bytes)
+  const isLong = ({ messages }: (typeof rows)[number]) => messages === null
+  const whole = await withLongRows(rows, 'id', isLong, async (long) =>
+    Rows.parse(await db.rows(db.statement(LONG, db.tenantId, listOf(long.map(placeOf))))),
   )
-  const outboxEntries = rows.flatMap(({ bytes: _, messages, ...row }): OutboxEntry[] => {
-    const own = messages ?? whole.get(row.id)
-    return own === undefined ? [] : [{ ...row, messages: own }]
-  })
+  const outboxEntries = whole.flatMap(({ bytes: _, messages, ...row }) =>
+    messages === null ? [] : [{ ...row, messages }],
+  )
   return { outboxEntries, last: rows.at(-1) ?? null }
 }
 
@@ -198,14 +173,8 @@ const REMOVE = `
     SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?2))`
 
 /** Deletes entries that the delivery queues have. */
-export function removeOutboxEntries(
-  db: TenantDatabase,
-  outboxEntries: readonly OutboxPosition[],
-): Statement[] {
-  return packed(outboxEntries.map(({ at, seq, id }) => JSON.stringify([at, seq, id]))).map((list) =>
-    db.statement(REMOVE, db.tenantId, list),
-  )
-}
+export const removeOutboxEntries = (db: TenantDatabase, entries: readonly OutboxPosition[]): Statement[] =>
+  packed(entries.map(placeOf)).map((list) => db.statement(REMOVE, db.tenantId, list))
 
 const WAITING = `
   SELECT EXISTS (SELECT 1 FROM outbox WHERE tenant_id = ?1)

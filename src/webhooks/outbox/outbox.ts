@@ -34,14 +34,10 @@ export const StoredMessages = z.union([
     ),
 ])
 
-/**
- * The user that several messages share: the user of the first one. Another message shares it if it has the
- * same object. Null for a single message.
- */
+/** The user of the first of several messages. Others share it if they have the same object. */
 const sharedUser = (messages: readonly Message[]): unknown =>
   messages.length > 1 ? (messages[0]?.body.user ?? null) : null
 
-/** A message without the user that it shares with others. */
 const withoutShared = (message: Message, user: unknown): Message =>
   user !== null && message.body.user === user
     ? { ...message, body: { ...message.body, user: null } }
@@ -63,9 +59,7 @@ export type OutboxEntry = {
   seq: number
   id: string
   userIid: string | null
-  /**
-   * The subject of messages that are not about a user. Messages with the same subject are delivered in order.
-   */
+  /** Of messages that are about no user. Those with the same subject are delivered in order. */
   subject?: string
   messages: readonly Message[]
 }
@@ -93,7 +87,6 @@ export type DrainRequest = z.infer<typeof DrainRequest>
 
 declare module '../../platform/env' {
   interface Bindings {
-    /** Wakes the drain of a tenant's outbox. */
     OUTBOX: Queue<DrainRequest>
   }
 }

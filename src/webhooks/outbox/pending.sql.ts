@@ -4,34 +4,21 @@ import { pendingNotifications } from '../../configuration/tables.sql.ts'
 import { type Instant, instant } from '../../lib/clock'
 import { namedId } from '../../lib/ids'
 import { offsetMinutes } from '../../lib/zone'
-import { type ColumnValues, columnList, Moment } from '../../platform/columns'
+import { columnList, fieldsOf, readingOf } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import { guardSql, onlyUnchanged, overUsers, type UnchangedUsers } from '../../platform/guard'
 import type { Change } from '../../rules/change.rules'
 import { followEarliest, schedule } from '../../time/due-work.sql.ts'
 import { completionMoment, SCHEDULED, tenantSends, UTC } from './notifications.rules'
 
-const PendingNotification = z.object({
-  dueAt: Moment,
-  id: z.string(),
-  userId: z.string(),
-  userIid: z.string(),
-  achievementId: z.string(),
-})
+const PENDING = readingOf(pendingNotifications, ['dueAt', 'id', 'userId', 'userIid', 'achievementId'])
 /** A notification of a user that is due later. `id` is the id of the completion or of the change of zone. */
-export type PendingNotification = z.output<typeof PendingNotification>
+export type PendingNotification = z.output<typeof PENDING.row>
 
 /** The `achievementId` of a change of zone that skipped the hour of other notifications. */
 export const SKIPS = ''
 
-const PENDING_VALUES: ColumnValues<typeof pendingNotifications, PendingNotification, 'tenantId'> = {
-  dueAt: ({ dueAt }) => dueAt,
-  id: ({ id }) => id,
-  userId: ({ userId }) => userId,
-  userIid: ({ userIid }) => userIid,
-  achievementId: ({ achievementId }) => achievementId,
-}
-const PENDING_LIST = columnList(pendingNotifications, PENDING_VALUES)
+const PENDING_LIST = columnList(pendingNotifications, fieldsOf(pendingNotifications, ['tenantId']))
 
 const KEEP = `
   INSERT INTO pending_notifications (tenant_id, ${PENDING_LIST.columns})
@@ -48,8 +35,8 @@ export function insertPendingNotifications(
 }
 
 const DUE = `
-  SELECT due_at AS dueAt, id, user_id AS userId, user_iid AS userIid, achievement_id AS achievementId
-  FROM pending_notifications WHERE tenant_id = ?1 AND due_at <= ?2 ORDER BY due_at, id LIMIT ?3`
+  SELECT ${PENDING.columns('n')} FROM pending_notifications n
+  WHERE tenant_id = ?1 AND due_at <= ?2 ORDER BY due_at, id LIMIT ?3`
 
 /** The notifications that are due by a moment, in order of due time, at most `limit`. */
 export async function duePendingNotifications(
@@ -57,7 +44,7 @@ export async function duePendingNotifications(
   by: Instant,
   limit: number,
 ): Promise<PendingNotification[]> {
-  return z.array(PendingNotification).parse(await db.rows(db.statement(DUE, db.tenantId, by, limit)))
+  return z.array(PENDING.row).parse(await db.rows(db.statement(DUE, db.tenantId, by, limit)))
 }
 
 const keys = (pending: readonly PendingNotification[]) =>

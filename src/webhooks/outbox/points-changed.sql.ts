@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Configuration } from '../../configuration/model'
-import { DAY, type Instant, MINUTE } from '../../lib/clock'
-import { bytesOf, type ColumnValues, columnList, idOf, Moment, numberOf } from '../../platform/columns'
+import { DAY, type Instant, instant, MINUTE } from '../../lib/clock'
+import { bytesOf, columnList, fieldsOf, idOf, Moment, numberOf, readingOf } from '../../platform/columns'
 import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'
 import { guardSql, onlyUnchanged, overUsers, type UnchangedUsers } from '../../platform/guard'
 import type { UserState } from '../../rules/state'
@@ -12,7 +12,6 @@ import { pointsNotifications } from './outbox.sql.ts'
 /** The time after a message about points or a leaderboard in which no other is sent, in milliseconds (W5). */
 export const QUIET = 15 * MINUTE
 
-/** A change of a user's points: the user before and after it, and its awards. */
 type PointsChange = {
   before: Pick<UserState, 'seq' | 'changed' | 'points'> | null
   after: Pick<UserState, 'id' | 'iid' | 'seq' | 'changed' | 'points'>
@@ -23,21 +22,7 @@ type PointsChange = {
 // messages so far cover all changes before this one.
 const onConflict = `ON CONFLICT DO UPDATE SET seq = excluded.seq, at = excluded.at, total = excluded.total,
     due_at = max(until, excluded.due_at) WHERE due_at IS NULL`
-const NOTE_VALUES: ColumnValues<
-  typeof pointsNotifications,
-  Pick<PointsChange, 'before' | 'after'> & { systemId: string },
-  'tenantId'
-> = {
-  userIid: ({ after }) => after.iid,
-  systemId: ({ systemId }) => systemId,
-  userId: ({ after }) => after.id,
-  seq: ({ before }) => before?.seq ?? 0,
-  at: ({ before }) => before?.changed ?? 0,
-  total: ({ before, systemId }) => before?.points.get(systemId) ?? 0,
-  until: ({ after }) => after.changed,
-  dueAt: ({ after }) => after.changed,
-}
-const NOTE_LIST = columnList(pointsNotifications, NOTE_VALUES)
+const NOTE_LIST = columnList(pointsNotifications, fieldsOf(pointsNotifications, ['tenantId']))
 const NOTE = `
   INSERT INTO points_notifications (tenant_id, ${NOTE_LIST.columns})
   SELECT ?2, ${NOTE_LIST.sql()} FROM json_each(?1)
@@ -61,34 +46,25 @@ export function notePoints(
       const key = `${after.iid} ${systemId}`
       if (noted.has(key)) return []
       noted.add(key)
-      return [NOTE_LIST.values({ before, after, systemId })]
+      const [seq, at] = [before?.seq ?? 0, before?.changed ?? instant(0)]
+      const total = before?.points.get(systemId) ?? 0
+      const [userIid, userId, dueAt] = [after.iid, after.id, after.changed]
+      return [NOTE_LIST.values({ userIid, systemId, userId, seq, at, total, until: dueAt, dueAt })]
     }),
   )
   return overUsers(db, NOTE, rows, among)
 }
 
-/** The most rows that one write batch handles. */
 const MOST_DUE = 25
 
+const COVERED = readingOf(pointsNotifications, ['userIid', 'systemId', 'userId', 'seq', 'at', 'total'])
 const DUE = `
-  SELECT user_iid AS userIid, system_id AS systemId, user_id AS userId, seq, at, total, due_at AS dueAt
-    FROM points_notifications
+  SELECT ${COVERED.columns('t')}, due_at AS dueAt FROM points_notifications t
   WHERE tenant_id = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT ${MOST_DUE}`
 
-const DueRow = z.object({
-  userIid: z.string(),
-  systemId: z.string(),
-  userId: z.string(),
-  seq: z.number(),
-  at: Moment,
-  total: z.number(),
-  dueAt: Moment,
-})
+const DueRow = COVERED.row.extend({ dueAt: Moment })
 
-/**
- * The changes of a user's points in a system that the next message covers: all after this `seq`, moment and
- * total.
- */
+/** The changes of points that the next message covers: all after this `seq`, moment and total. */
 export type DuePoints = z.infer<typeof DueRow>
 
 /** The rows that are due by a moment, the oldest first. */
@@ -119,10 +95,7 @@ const SENT = `
   FROM asked a WHERE points_notifications.user_iid = a.value ->> 0
     AND points_notifications.system_id = a.value ->> 1`
 
-/**
- * The state up to which changes are covered from now on: `seq`, moment and total of the user. `wasSent` is
- * false if there was nothing to send.
- */
+/** Up to which state of the user changes are covered. `wasSent`: false if nothing was to send. */
 export type SentPoints = Pick<DuePoints, 'userIid' | 'systemId' | 'seq' | 'at' | 'total'> & {
   wasSent: boolean
 }
@@ -166,10 +139,7 @@ const AWARDS = `
     WINDOW newest AS (PARTITION BY a.nth ORDER BY a.at DESC, a.seq DESC, a.position DESC)) t
   WHERE place <= ${MOST_AWARDS} AND (bytes <= ${MOST_BYTES} OR place = 1) ORDER BY nth, at, seq, position`
 
-/**
- * Reads the awards since these states, oldest first. `nth` is the index in `due`. Parse rows with
- * `StoredAwardRow` and `nth`.
- */
+/** Reads the awards since these states, oldest first, for `StoredAwardRow` and `nth`, the index in `due`. */
 export function awardsSince(db: TenantDatabase, due: readonly DuePoints[]): Statement {
   const asked = due.map(({ userIid, systemId, at, seq }) => [userIid, systemId, at - LATE, seq])
   return db.statement(AWARDS, JSON.stringify(asked))

@@ -22,8 +22,8 @@ import { firstDayOf, lastDayOf, statusOf } from '../../../rules/runs.rules'
 import type { UserState } from '../../../rules/state'
 import { termsOf } from '../../../rules/streaks/streak-state.rules'
 import { isStale, streakAsOf } from '../../../rules/streaks/streaks.rules'
-import { findUser } from '../../../store/users/find-user'
 import { runsSince } from '../../../store/users/streaks.sql.ts'
+import { findUser } from '../../../store/users/users.sql.ts'
 import { distributionName, requestDistributions } from './distributions'
 import {
   activityOf,

@@ -17,7 +17,7 @@ import { isStale } from '../../../rules/streaks/streaks.rules'
 import type { Job, Outcome } from '../../../store/commit/decide'
 import { recountStreaks } from '../../../store/commit/recount'
 import {
-  parseRecordedAmong,
+  parseRecorded,
   parseUsedKeys,
   type Recorded,
   recordedAmongStatement,
@@ -316,7 +316,7 @@ async function readUsers(
       ({ userId }) => userId,
     ),
     recorded: new Map(
-      asked.flatMap(({ answer }) => answer.recorded.flatMap((one) => [...parseRecordedAmong(one)])),
+      asked.flatMap(({ answer }) => answer.recorded.flatMap((one) => [...parseRecorded(one)])),
     ),
   }
 }

@@ -10,7 +10,7 @@ import type { TenantDatabase } from '../../../platform/database'
 import type { UserState } from '../../../rules/state'
 import { LEDGER_COLUMNS, LedgerRow, ReachedLevels } from '../../../store/awards.sql.ts'
 import {
-  parseRecordedAmong,
+  parseRecorded,
   recordedAmongStatement,
   StoredHistoryRow,
   StoredStreakEntry,
@@ -274,7 +274,7 @@ async function recordedOf(
 ): Promise<ReadonlySet<string>> {
   if (events.length === 0) return new Set()
   const sought = events.map(({ event }) => ({ userId, since: instant(0), id: event.eventId }))
-  const found = parseRecordedAmong(await db.run(recordedAmongStatement(db, sought)))
+  const found = parseRecorded(await db.run(recordedAmongStatement(db, sought)))
   return new Set([...found].flatMap(([id, place]) => (place.seq <= seq ? [id] : [])))
 }
 
