@@ -96,5 +96,6 @@ describe('[G2] regular expressions', () => {
     expect(checkSync(source, flags, BY_STEPS).status).toBe('safe')
   })
 
-  it('detects an expression that does not', () => expect(checkSync('\\s+$', '', BY_STEPS).status).toBe('vulnerable'))
+  it('detects an expression that does not', () =>
+    expect(checkSync('\\s+$', '', BY_STEPS).status).toBe('vulnerable'))
 })
