@@ -68,8 +68,11 @@ describe('[A3, E2] a completion with a lost response of its write', () => {
 })
 
 describe('[E3] the lane', () => {
-  /** An app that finds another change before each of its writes, so that all requests go through the lane. */
-  const contending = (lanes: string[]) => {
+  /**
+   * An app that finds another change before each of its writes, so that all requests go through the lane.
+   * `before` runs before each call of a lane.
+   */
+  const contending = (before: (lane: string) => unknown) => {
     const { bindings } = faultyLast(async (run) => {
       await bump()
       return run()
@@ -77,10 +80,12 @@ describe('[E3] the lane', () => {
     const USER_LANE = new Proxy(env.USER_LANE, {
       get: (target, name) => {
         if (name !== 'getByName') return Reflect.get(target, name, target)
-        return (lane: string) => {
-          lanes.push(lane)
-          return target.getByName(lane)
-        }
+        return (lane: string) => ({
+          commit: async (...asked: Parameters<UserLane['commit']>) => {
+            await before(lane)
+            return target.getByName(lane).commit(...asked)
+          },
+        })
       },
     })
     return tenant.through(newApp({ ...bindings, USER_LANE }))
@@ -91,15 +96,28 @@ describe('[E3] the lane', () => {
     await tenant.admin('PATCH', '/streaks/settings', { personalisation: true })
     await tenant.app('PUT', '/users/ada', {})
     const lanes: string[] = []
-    const first = await complete(contending(lanes))
+    const through = contending((lane) => lanes.push(lane))
+    const first = await complete(through)
     expect([first.status, at(first.body, 'points', 'xp', 'added')]).toEqual([201, 7])
     const streak = { metrics: [{ key: 'steps', threshold: 0.25 }], evaluationMode: 'AND' }
     const change = { notifications: { recap: ['push'] }, streak }
-    const { status, body } = await contending(lanes).app('PATCH', '/users/ada/preferences', change)
+    const { status, body } = await through.app('PATCH', '/users/ada/preferences', change)
     expect([status, body]).toEqual([200, change])
     expect(lanes).toHaveLength(2)
     expect(at((await tenant.app('GET', '/users/ada')).body, 'name')).toBe('Ada')
     expect([await completions(), await points()]).toEqual([1, 7])
+  })
+
+  it('[A3, P6] answers with what it has stored, not with what the isolate had decided before', async () => {
+    await tenant.admin('PATCH', '/points', [{ key: 'xp', maxPoints: 10 }])
+    await tenant.app('PUT', '/users/ada', {})
+    const through = contending(async () => {
+      const adjusted = [{ userId: 'ada', amount: 10 }]
+      expect((await tenant.admin('POST', '/points/xp/adjustments', adjusted)).status).toBe(201)
+    })
+    const { status, body } = await complete(through)
+    expect([status, at(body, 'points')]).toEqual([201, {}])
+    expect([await completions(), await points()]).toEqual([1, 10])
   })
 })
 

@@ -228,12 +228,11 @@ const ANSWER_BYTES = {
 /** Whether the lane's result shows that the attempt of this isolate was stored. */
 function isOwn(command: Command, outcome: Outcome, result: CommandResult | undefined): boolean {
   if (result?.kind === 'lost') return isPlaceOf(outcome, result)
-  // A result with points is a completion that the lane itself has stored.
   return (
     command.kind === 'completion' &&
     result?.kind === 'completion' &&
+    result.isEarlier &&
     result.body.completionId === command.completionId &&
-    Object.keys(result.body.points).length === 0 &&
     outcome.decision.kind === 'changed'
   )
 }

@@ -78,6 +78,7 @@ function acceptedResult(
         kind: 'completion',
         body: completionResponse(config, decision),
         leftOut: leftOutOf(config, before, command),
+        isEarlier: decision.kind === 'completed',
       }
     case 'preferences':
       return { kind: 'preferences', body: preferencesResponse(config, after.preferences) }

@@ -143,7 +143,13 @@ export const CommandResult = z.discriminatedUnion('kind', [
     at: z.number(),
   }),
   z.object({ kind: z.literal('user'), body: accepted(User) }),
-  z.object({ kind: z.literal('completion'), body: accepted(AchievementCompletionResponse), leftOut }),
+  z.object({
+    kind: z.literal('completion'),
+    body: accepted(AchievementCompletionResponse),
+    leftOut,
+    /** Whether it was stored before. Then `body` has no points. */
+    isEarlier: z.boolean(),
+  }),
   z.object({ kind: z.literal('preferences'), body: accepted(UserPreferencesResponse) }),
   z.object({
     kind: z.literal('refused'),
