@@ -495,10 +495,10 @@ CREATE TABLE `idempotency_keys` (
 --> statement-breakpoint
 CREATE TABLE `voided_events` (
 	`user_iid` blob NOT NULL,
-	`id` blob NOT NULL,
 	`metric_no` integer NOT NULL,
 	`at` integer NOT NULL,
 	`seq` integer NOT NULL,
+	`id` blob NOT NULL,
 	`value` integer NOT NULL,
 	`utc_offset` integer NOT NULL,
 	`attributes` text,
