@@ -34,10 +34,14 @@ export type Change = StreakChange & {
   completed: readonly string[]
 }
 
-/** Awards make their ids with numbers from 0, completions with numbers from this one (see childId). */
+/**
+ * Awards make their ids with numbers from 0, completions with numbers from this one (see childId). A change
+ * makes fewer awards than that.
+ */
 const FIRST_COMPLETION = 2_500
 
-const MOST_LEFT = 10
+/** How many of the zones that the user has left last are kept. */
+const MOST_LEFT_ZONES = 10
 
 /** The input of a change. The profile and the metric total of `user` have the change already. */
 export type ChangeInput = {
@@ -62,11 +66,11 @@ export function applyChange(
   const local: LocalTime = { at, utcOffset: offsetMinutes(user.profile.tz ?? 'UTC', at) }
   const isNew = before === null
   const activeDay = event === null ? user.activeDay : localDay(local.at, local.utcOffset)
-  // Before this change too, because the configuration may be another one since the last change (V4).
+  // First by the state before: the configuration may have changed since then (V4).
   const revoked = keepRevoked(config, before ?? user)
   const { tz } = (before ?? user).profile
   const left = tz === user.profile.tz ? [] : [[at, tz ?? 'UTC'] as const]
-  const leftZones = [...user.leftZones, ...left].slice(-MOST_LEFT)
+  const leftZones = [...user.leftZones, ...left].slice(-MOST_LEFT_ZONES)
   const next = { ...user, seq: (before?.seq ?? 0) + 1, changed: at, activeDay, leftZones, revoked }
   const { user: streaked, change: streak } = changeStreak(config, before, next, local, event)
   const counted = countForAchievements(config, streaked, isNew, event)
@@ -96,6 +100,7 @@ export function rewarded(
   const { id, event, local, extendedTo } = input
   const achieved = complete(config, user, {
     local,
+    // A completion by a request gets the id of the command.
     newId: (n) => (n === 0 && event === null ? id : childId(id, FIRST_COMPLETION + n)),
     isTried: (one) => isTried(one) || (one.trigger === 'streak' && extendedTo.length > 0),
   })
@@ -113,7 +118,7 @@ function trimmed(config: Configuration, user: UserState): UserState {
   return counters === user.counters ? user : { ...user, counters }
 }
 
-/** Notes the totals that a change is about, so that readers who follow a total notice a gap. */
+/** Notes the totals that a change is about, so that a leaderboard notices if it has missed a change (L11). */
 export function touch<U extends Pick<UserState, 'seq' | 'lastSeqByInput'>>(
   config: Configuration,
   user: U,

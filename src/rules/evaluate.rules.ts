@@ -41,10 +41,10 @@ export type EventCommand = {
   idempotencyKey: string | null
 }
 
-/** A command to create or update a user (U2). `update` throws 404 if the user does not exist. */
+/** A command to create or update a user (U2). `update` is refused with 404 if the user does not exist. */
 type UserCommand = { kind: 'upsert' | 'update'; user: ProfileChange; by: Actor }
 
-/** A command to complete an achievement with the trigger `api` (A3). */
+/** A command to complete an achievement that only requests complete: its `trigger` is `api` (A3). */
 export type CompletionCommand = {
   kind: 'completion'
   /** The id that the completion gets if the achievement is completed. */
@@ -55,7 +55,7 @@ export type CompletionCommand = {
   by: Actor
 }
 
-/** A command to change a user's preferences (U7). It throws 404 if the user does not exist. */
+/** A command to change a user's preferences (U7). It is refused with 404 if the user does not exist. */
 type PreferencesCommand = { kind: 'preferences'; preferences: PreferencesChange }
 
 /** One request about one user, in the engine's terms: amounts in whole millionths, nothing of HTTP. */

@@ -91,7 +91,7 @@ export type UserState = {
   metrics: ReadonlyMap<string, Counter>
   /** Totals by points system id. */
   points: ReadonlyMap<string, number>
-  /** By counter id, for triggers that count on their own (P1). */
+  /** By counter id, for triggers and achievements that count on their own (P1, A2). */
   counters: ReadonlyMap<string, Counter>
   /** The `seq` of the last change of a total, by metric id, points system id, or `STREAK`. */
   lastSeqByInput: ReadonlyMap<string, number>

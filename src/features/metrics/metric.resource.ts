@@ -60,7 +60,7 @@ export const metric = defineResource({
     return {
       statements: [
         ...retitled,
-        // Streaks need no write: `termsOf` skips deleted metrics.
+        // No user needs a write, since `termsOf` skips deleted metrics. The settings note that the goal changed.
         ...deleteWith(scope, pointsTriggers, pointsTriggers.metricId, removed),
         ...deleteWith(scope, leaderboards, leaderboards.metricId, removed),
         ...boards.map(({ id }) => schedule(scope.db, 'leaderboard', { at: scope.now, subject: id })),

@@ -33,9 +33,9 @@ export const lengthOf = ({ streak, preferences }: Pick<UserState, 'streak' | 'pr
   preferences.streak.enabled === false ? 0 : (streak.run?.length ?? 0)
 
 /**
- * A user's streak as of a moment and its local day. It is then called settled: freezes are earned, periods
- * are satisfied if their sums meet the goal (S2), and the other periods that ended before that day are judged
- * in order (S3, S7, S11). While the tenant's streaks are off, no period is missed, but freezes are earned.
+ * Settles a streak as of a moment and its local day: it decides every period that ended before that day. Freezes
+ * are earned, periods whose sums meet the goal are satisfied (S2), and the others are judged in order (S3, S7,
+ * S11). While the tenant's streaks are off, no period is missed, but freezes are earned.
  * Returns the same streak object if nothing changes.
  */
 export function streakAsOf(user: Streaker, terms: Terms, today: number, at: Instant): StreakResult {
@@ -63,8 +63,8 @@ export function streakAsOf(user: Streaker, terms: Terms, today: number, at: Inst
 }
 
 /**
- * The first days of the periods whose sums meet the goal, and that are not closed, or over when the goal
- * changed (S2). At length 0, earlier periods than the current one are over.
+ * The first days of the periods whose sums meet the goal now (S2). Closed ones are left out, and ones that were
+ * over when the goal changed. At length 0, all periods before the current one are over.
  */
 function metPeriods({ streak, profile }: Streaker, terms: Terms, today: number): number[] {
   const met = streak.sums.flatMap(([start, own]) =>
@@ -77,7 +77,7 @@ function metPeriods({ streak, profile }: Streaker, terms: Terms, today: number):
 
 /** Whether a period is satisfied, missed, or before such a one, so its events do not count (S2, S4). */
 const isClosed = ({ run, missed }: StreakState, period: number): boolean =>
-  period <= Math.max(run?.last ?? period - 1, missed ?? period - 1)
+  [run?.last, missed].some((day) => day != null && period <= day)
 
 /** A settled streak with the day from which freezes are earned, for when the user leaves the zone (S7). */
 export function anchored(user: Streaker, terms: Terms): StreakState {

@@ -81,7 +81,7 @@ export type CommitDeps = {
 export type UserBatch = {
   userId: string
   jobs: readonly Job[]
-  /** Asked after each response of D1: false once another request has taken the commands over. */
+  /** Asked before each write, also as a sign of life: false once another request has taken the commands over. */
   mayWrite: () => boolean
 }
 
@@ -92,7 +92,7 @@ type Persistence = {
   limits: ConflictLimits
 }
 
-/** Only a user with a thousand of everything, and with attributes of the greatest length, is that large. */
+/** For a user above 2 MB. Only one with a thousand of everything and the longest attributes is that large. */
 const TOO_BIG =
   'The user would take more than the 2 MB that the database holds. Shorten or remove attributes or device tokens.'
 
@@ -144,9 +144,9 @@ export async function commit(
 }
 
 /**
- * Ends commands whose commit gave up after too many conflicts. An earlier attempt whose result was lost may
- * have stored some of them. The log shows which, since no earlier write can still arrive after a conflict.
- * All others are 429, and nothing of them is stored (E3).
+ * Finds out how commands ended whose commit gave up after too many conflicts; writes nothing. An earlier
+ * attempt whose result was lost may have stored some of them. The log shows which, since no earlier write can
+ * still arrive after a conflict. All others are 429, and nothing of them is stored (E3).
  */
 export async function giveUp(deps: CommitDeps, { userId, jobs }: UserBatch): Promise<Outcome[]> {
   const snapshot = (await read(deps, [{ userId, jobs, mayWrite: () => false }])).of(userId)
@@ -191,6 +191,7 @@ async function commitOnce(deps: CommitDeps, batches: readonly UserBatch[]): Prom
     const decision = decide(batch.userId, batch.jobs, snapshot.of(batch.userId))
     decisions.set(batch, decision)
     if (decision.changes.length === 0) continue
+    // Noted before the write, since its answer may be lost.
     for (const [index, job] of batch.jobs.entries()) {
       job.attempt = { since: sinceOf(job, snapshot.clock), outcome: decision.outcomes[index] ?? null }
     }
@@ -215,7 +216,10 @@ function sinceOf({ attempt, arrived }: Job, clock: Instant | null): Instant {
 /** The data of a commit, as of one moment: the part that all users of a group share, and each user's own. */
 type GroupSnapshot = Pick<CommitSnapshot, 'config' | 'clock'> & { of: (userId: string) => CommitSnapshot }
 
-/** Reads all data of the decisions, in one round trip if the cached configuration is the current one. */
+/**
+ * Reads all data of the decisions, in one round trip if the cached configuration is the current one. Counts
+ * streaks again whose settings have changed, which writes.
+ */
 async function read(deps: CommitDeps, batches: readonly UserBatch[]): Promise<GroupSnapshot> {
   const { db } = deps
   const ids = batches.map(({ userId }) => userId)

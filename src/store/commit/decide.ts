@@ -29,7 +29,7 @@ export type CommitSnapshot = {
 /** The outcome of a command: its decision, with the configuration of then, or why there is none. */
 export type Outcome =
   | { decision: Exclude<Decision, { kind: 'refused' }>; config: Configuration }
-  /** The event is in the log, at this place. Only a request that has ended knew the change that it made. */
+  /** The event is in the log, at this place. Its change is not known any more: another request has made it. */
   | {
       decision: {
         kind: 'lost'
@@ -63,7 +63,7 @@ export type Job = {
 export type Attempt = {
   /** No event of this command is earlier than this. */
   since: Instant
-  /** The outcome if the last attempt here was stored; null if another isolate made the attempt. */
+  /** What holds if the last attempt turns out to be stored; null if another isolate made the attempt. */
   outcome: Outcome | null
 }
 

@@ -19,6 +19,7 @@ import { parseStored, storeStreaks, storeUser, storeUsers } from '../users/users
  * messages, and the next deadline.
  */
 
+/** The most characters that the texts of one batch have together. */
 const MOST_IN_A_BATCH = 2 * MOST_AT_ONCE
 
 const lengthOf = (statements: readonly Statement[]): number =>
@@ -93,7 +94,7 @@ export function writeUsers(
     pendingNotifications: pendingNotificationsOf(db, config, changes, among),
     deadline: scheduleEarliestDeadline(db, movedDeadlines),
     records: recordsOf(db, users, among),
-    // The claims change users who may be among the others, so they come last.
+    // Device tokens are taken from other users, who may be in this batch too, so this comes last.
     users: [...(alone.length === 0 ? storeUsers(db, lasts, among) : []), ...claims],
   }
   const isChanged = (results: readonly D1Result[]) => results.some(({ meta }) => meta.changes > 0)
