@@ -16,19 +16,8 @@ import { ensureAlarm } from '../time/timekeeper'
 import type { AuditEntry } from './audit.rules'
 import { auditEntries } from './audit.sql.ts'
 import { NOTHING_TO_PREPARE, prepareCopies, settleCopy, wasChangedBy } from './copies'
-import { type Configuration, streakSettings } from './model'
-import {
-  achievements as achievementsTable,
-  attributes as attributesTable,
-  leaderboards as leaderboardsTable,
-  metrics as metricsTable,
-  notificationTemplates,
-  pointsBoosts,
-  pointsLevels,
-  pointsSystems,
-  pointsTriggers,
-  webhooks as webhooksTable,
-} from './tables.sql.ts'
+import { type Configuration, type Lists, streakSettings } from './model'
+import { LISTS, pointsBoosts, pointsLevels, pointsSystems, pointsTriggers, UNREAD } from './tables.sql.ts'
 
 /** Configurations by tenant id, at most 100; each is used only after D1 has confirmed its version. */
 const configurationsOf = perInstance(() => new BoundedMap<string, Configuration>(100))
@@ -45,16 +34,10 @@ type Reading<R> = {
   parse: (result: D1Result) => R[]
 }
 
-/**
- * Reads all columns of a table, except the hidden ones and the ones in `left`. The schemas are made from the
- * table, so a new column can't be forgotten here.
- */
-function reading<T extends SQLiteTable, Left extends keyof T['$inferSelect'] = never>(
-  table: T,
-  left?: readonly Left[],
-): Reading<Omit<Living<T>, Left>>
-function reading(table: SQLiteTable, left: readonly string[] = []): Reading<Record<string, unknown>> {
-  const unread = new Set<string>([...HIDDEN_COLUMNS, ...left])
+/** Reads all columns of a table that a configuration has. The schemas are made from the table. */
+function reading<T extends SQLiteTable>(table: T): Reading<Omit<Living<T>, (typeof UNREAD)[number]>>
+function reading(table: SQLiteTable): Reading<Record<string, unknown>> {
+  const unread = new Set<string>([...HIDDEN_COLUMNS, ...UNREAD])
   const columns = Object.entries(getTableColumns(table)).filter(([name]) => !unread.has(name))
   const selected = columns.map(([name, column]) => `"${column.name}" AS "${name}"`).join(', ')
   const row = z.object(Object.fromEntries(columns.map(([name, column]) => [name, schemaOf(column)])))
@@ -76,16 +59,17 @@ const TenantRow = z.object({
   recapFrequency: z.enum(RECAP_FREQUENCIES),
   streaks: streakSettings,
 })
-const Attributes = reading(attributesTable)
-const Metrics = reading(metricsTable)
 const Systems = reading(pointsSystems)
 const Levels = reading(pointsLevels)
 const Triggers = reading(pointsTriggers)
-const Leaderboards = reading(leaderboardsTable, ['upkeep'])
-const Achievements = reading(achievementsTable)
-const Webhooks = reading(webhooksTable)
-const Templates = reading(notificationTemplates)
-const Boosts = reading(pointsBoosts, ['notified'])
+const Boosts = reading(pointsBoosts)
+const ALL_LISTS = Object.entries(LISTS).map(([name, table]) => ({ name, ...reading<SQLiteTable>(table) }))
+
+/** The lists of a configuration from the results of their queries. */
+function listsFrom(results: readonly D1Result[]): Lists
+function listsFrom(results: readonly D1Result[]): object {
+  return Object.fromEntries(ALL_LISTS.map(({ name, parse }, n) => [name, results[n] && parse(results[n])]))
+}
 
 /** The row of a boost: for everyone, or of one user. */
 export const BoostRow = Boosts.row
@@ -112,16 +96,11 @@ export async function loadConfiguration(source: ConfigurationSource): Promise<Co
   const { tenantId } = db
   const found = await db.batchOf({
     tenant: db.statement(TENANT, tenantId),
-    attributes: db.statement(Attributes.all, tenantId),
-    metrics: db.statement(Metrics.all, tenantId),
     systems: db.statement(Systems.all, tenantId),
     levels: db.statement(Levels.all, tenantId),
     triggers: db.statement(Triggers.all, tenantId),
     boosts: db.statement(BOOSTS_OF_ALL, tenantId),
-    leaderboards: db.statement(Leaderboards.all, tenantId),
-    achievements: db.statement(Achievements.all, tenantId),
-    webhooks: db.statement(Webhooks.all, tenantId),
-    templates: db.statement(Templates.all, tenantId),
+    lists: ALL_LISTS.map(({ all }) => db.statement(all, tenantId)),
   })
   const [row] = found.tenant.results
   if (row === undefined) throw errors.tenantUnknown()
@@ -135,18 +114,13 @@ export async function loadConfiguration(source: ConfigurationSource): Promise<Co
     epoch,
     settings,
     streaks,
-    attributes: Attributes.parse(found.attributes),
-    metrics: Metrics.parse(found.metrics),
+    ...listsFrom(found.lists),
     systems: Systems.parse(found.systems).map((system) => ({
       ...system,
       levels: levels.filter(({ systemId }) => systemId === system.id),
       triggers: triggers.filter(({ systemId }) => systemId === system.id),
       boosts: boosts.filter(({ systemId }) => systemId === system.id),
     })),
-    leaderboards: Leaderboards.parse(found.leaderboards),
-    achievements: Achievements.parse(found.achievements),
-    webhooks: Webhooks.parse(found.webhooks),
-    templates: Templates.parse(found.templates),
   }
   configurationsOf(source.instance).set(tenantId, config)
   return config

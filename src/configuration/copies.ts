@@ -15,34 +15,18 @@ import { changeEverywhere, EVERYWHERE, type Expected, prepareEach } from '../pla
 import { guardSql, isConflict } from '../platform/guard'
 import { WORK_EVERYWHERE } from '../time/due-work.sql.ts'
 import {
-  achievements,
-  attributes,
-  leaderboards,
-  metrics,
-  notificationTemplates,
+  LISTS,
   pointsBoosts,
   pointsLevels,
   pointsSystems,
   pointsTriggers,
   triggerVersions,
-  webhooks,
 } from './tables.sql.ts'
 
 /* The tables of the configuration that each database copies (B4), and their statements. */
 
 /** The copied tables, with all columns but those of boosts and tenants below. A test looks for others. */
-const COPIED = [
-  attributes,
-  metrics,
-  pointsSystems,
-  pointsLevels,
-  pointsTriggers,
-  achievements,
-  leaderboards,
-  webhooks,
-  notificationTemplates,
-  pointsBoosts,
-]
+const COPIED = [...Object.values(LISTS), pointsSystems, pointsLevels, pointsTriggers, pointsBoosts]
 /** Each database numbers its own boosts. Those of one user are not copied, since they are the user's. */
 const OF_BOOSTS = columnsOf(pointsBoosts, ['no', 'user_id', 'user_iid'])
 /** The copied columns of the tenant's own row, the id first. The others say how far each database is. */

@@ -1,3 +1,4 @@
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
 import type { RecapFrequency } from '../access/tenants.sql.ts'
 import { MOST_FREEZES, MOST_RESOURCES } from '../lib/limits'
@@ -10,17 +11,13 @@ import {
   STREAK_FREQUENCIES,
 } from './enumerations'
 import type {
-  achievements,
-  attributes,
   Filter,
-  leaderboards,
-  metrics,
-  notificationTemplates,
+  LISTS,
   pointsBoosts,
   pointsLevels,
   pointsSystems,
   pointsTriggers,
-  webhooks,
+  UNREAD,
 } from './tables.sql.ts'
 import { TRIGGER_FIELDS, type TriggerField } from './trigger-types'
 
@@ -116,19 +113,24 @@ export type Resource = { id: string; created: number; updated: number }
  * A resource is a row of its table, which says what each field means.
  */
 
-export type Attribute = Living<typeof attributes>
-export type Metric = Living<typeof metrics>
-export type Level = Living<typeof pointsLevels>
-export type Trigger = Living<typeof pointsTriggers>
-export type Boost = Omit<Living<typeof pointsBoosts>, 'notified'>
+type Row<T extends SQLiteTable> = Omit<Living<T>, (typeof UNREAD)[number]>
+
+/** The lists of a configuration, in order of creation. */
+export type Lists = { [Name in keyof typeof LISTS]: readonly Row<(typeof LISTS)[Name]>[] }
+
+export type Attribute = Lists['attributes'][number]
+export type Metric = Lists['metrics'][number]
+export type Level = Row<typeof pointsLevels>
+export type Trigger = Row<typeof pointsTriggers>
+export type Boost = Row<typeof pointsBoosts>
 /** A leaderboard has its status as it was set. `statusOf` computes the present one from it and the dates. */
-export type Leaderboard = Omit<Living<typeof leaderboards>, 'upkeep'>
-export type Achievement = Living<typeof achievements>
-export type Webhook = Living<typeof webhooks>
-export type Template = Living<typeof notificationTemplates>
+export type Leaderboard = Lists['leaderboards'][number]
+export type Achievement = Lists['achievements'][number]
+export type Webhook = Lists['webhooks'][number]
+export type Template = Lists['templates'][number]
 
 /** A points system with what it contains, in order of creation. */
-export type System = Living<typeof pointsSystems> & {
+export type System = Row<typeof pointsSystems> & {
   levels: readonly Level[]
   triggers: readonly Trigger[]
   /** Boosts for everyone and for attributes. A user's own boosts are read with the user. */
@@ -142,8 +144,8 @@ type PresentFields = { [F in TriggerField]?: NonNullable<TriggerFields[F]> }
 
 export type Settings = { controlRatio: number; recapFrequency: RecapFrequency }
 
-/** A tenant's whole configuration, at one version. Resources are in order of creation. */
-export type Configuration = {
+/** A tenant's whole configuration, at one version. */
+export type Configuration = Lists & {
   tenantId: string
   /** Each restore of the database raises it to a number that was never used before (M1). */
   version: number
@@ -151,13 +153,7 @@ export type Configuration = {
   epoch: number
   settings: Settings
   streaks: StreakSettings
-  attributes: readonly Attribute[]
-  metrics: readonly Metric[]
   systems: readonly System[]
-  leaderboards: readonly Leaderboard[]
-  achievements: readonly Achievement[]
-  webhooks: readonly Webhook[]
-  templates: readonly Template[]
 }
 
 /**

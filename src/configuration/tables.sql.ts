@@ -399,3 +399,20 @@ export const webhooks = sqliteTable(
     uniqueIndex('webhooks_key').on(table.tenantId, table.key).where(living),
   ],
 )
+
+/**
+ * The lists of a configuration with their tables. A new kind of resource is one more line at the end: an
+ * erasure of a tenant that is under way has stored its place in this order. Points systems have tables in
+ * which other lists are, so they are apart.
+ */
+export const LISTS = {
+  achievements,
+  leaderboards,
+  webhooks,
+  templates: notificationTemplates,
+  metrics,
+  attributes,
+}
+
+/** Columns of resources that no configuration has. */
+export const UNREAD = ['upkeep', 'notified'] as const

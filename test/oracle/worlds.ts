@@ -1,5 +1,6 @@
 import fc from 'fast-check'
-import type { Boost, Configuration, Filter, System, Trigger } from '../../src/configuration/model'
+import type { Boost, Configuration, Filter, Lists, System, Trigger } from '../../src/configuration/model'
+import { LISTS } from '../../src/configuration/tables.sql.ts'
 import type { Entry, OracleBoost, OracleSystem, OracleTrigger, Wanted } from './points.oracle'
 
 /** A step of a random history: a request to the service, or a change of the configuration. */
@@ -290,16 +291,18 @@ function configuredSystem({ id, max, levels, triggers, boosts }: OracleSystem): 
   }
 }
 
+function emptyLists(): Lists
+function emptyLists(): object {
+  return Object.fromEntries(Object.keys(LISTS).map((name) => [name, []]))
+}
+
 /** The service's configuration for the oracle's systems. */
 export function configured(systems: readonly OracleSystem[]): Configuration {
   return {
     tenantId: TENANT,
     version: 1,
     epoch: 0,
-    leaderboards: [],
-    achievements: [],
-    webhooks: [],
-    templates: [],
+    ...emptyLists(),
     streaks: {
       enabled: true,
       off: [],

@@ -1,3 +1,6 @@
+import { getTableName } from 'drizzle-orm'
+import { LISTS } from '../../configuration/tables.sql.ts'
+
 /*
  * Everything in which Laurel stores data, and how it is exported and erased: tables of D1, classes of
  * objects, KV and queues. The export and the erasure of a user (U8) and the erasure of a tenant (T3) use this
@@ -57,6 +60,7 @@ const ofNobody = <const Stages extends Purged>(nothing: string, key: readonly st
 
 /** A table of configuration, with a row for each resource, deleted ones included. */
 const CONFIGURATION = ofNobody('configuration', ['no'], ['configuration'])
+const OF_LISTS = Object.fromEntries(Object.values(LISTS).map((table) => [getTableName(table), CONFIGURATION]))
 
 /**
  * The tables of D1. The stage `configuration` deletes their rows in this order: tables to which others refer
@@ -211,12 +215,7 @@ export const TABLES = {
     purged: ['erasures', 'users', 'configuration'],
   },
   points_systems: CONFIGURATION,
-  achievements: CONFIGURATION,
-  leaderboards: CONFIGURATION,
-  webhooks: CONFIGURATION,
-  notification_templates: CONFIGURATION,
-  metrics: CONFIGURATION,
-  attributes: CONFIGURATION,
+  ...OF_LISTS,
   tenants: {
     key: ['id'],
     users: { nothing: 'the tenant itself, with its settings' },
