@@ -132,7 +132,7 @@ export const leaderboards: Chapter = {
             key: 'demo-minutes-today',
             name: 'Minutes today',
             rankBy: 'metric',
-            metricId: demo('metric', 'demo-minutes'),
+            metricId: demo('metrics', 'demo-minutes'),
             runUnit: 'day',
             runInterval: 1,
             maxParticipants: 100,
@@ -142,9 +142,9 @@ export const leaderboards: Chapter = {
       },
       update: {
         note: 'The ranking basis, the key, the start, the daily window, the runs and the breakdown can be changed only while the leaderboard is inactive.',
-        body: [{ id: demo('leaderboard', 'demo-weekly-xp'), name: 'XP this week' }],
+        body: [{ id: demo('leaderboards', 'demo-weekly-xp'), name: 'XP this week' }],
       },
-      delete: { note: 'Its rankings are deleted at once.', id: demo('leaderboard', 'demo-sprint') },
+      delete: { note: 'Its rankings are deleted at once.', id: demo('leaderboards', 'demo-sprint') },
     }),
   },
   fields: [

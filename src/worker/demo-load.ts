@@ -1,8 +1,9 @@
 import { enterAs } from '../access/access'
 import { IMPLICIT_TENANT_ID } from '../access/tenants.sql.ts'
-import { DEMO_KINDS, type DemoKind } from '../api/shapes/events'
+import { DEMO_KINDS } from '../api/shapes/events'
 import { configurationOf, presentConfiguration } from '../configuration/configuration'
 import type { Configuration, System } from '../configuration/model'
+import { LISTS } from '../configuration/tables.sql.ts'
 import {
   createAdminKeys,
   createApplicationKeys,
@@ -12,8 +13,6 @@ import {
 import { achievement } from '../features/achievements/achievement.resource'
 import { acceptBatch } from '../features/events/batches/batches.routes'
 import { firstBatch } from '../features/events/batches/batches.sql.ts'
-import { attribute } from '../features/metrics/attribute.resource'
-import { metric } from '../features/metrics/metric.resource'
 import { template } from '../features/notifications/template.resource'
 import { system } from '../features/points/system.resource'
 import { createPauses } from '../features/streaks/admin'
@@ -41,11 +40,10 @@ type Step = {
 
 /** Each step is one change of the configuration, after earlier steps. The last completes the demo. */
 const STEPS: readonly Step[] = [
-  {
-    isDone: ({ attributes }) => attributes.length > 0,
-    make: (scope) => attribute.create(scope, demo.attributes()),
-  },
-  { isDone: ({ metrics }) => metrics.length > 0, make: (scope) => metric.create(scope, demo.metrics()) },
+  ...demo.FIRST.map(({ list, create }) => ({
+    isDone: (config: Configuration) => config[list].length > 0,
+    make: create,
+  })),
   {
     isDone: ({ streaks }) => streaks.metrics.length > 0 || streaks.freezes !== null,
     make: (scope) => updateStreakSettings(scope, demo.streaks()),
@@ -128,7 +126,10 @@ async function populate(scope: Scope, config: Configuration, today: CivilDate): 
 }
 
 /** Functions that return an id by a name, for each kind. Undefined if the demo has no such item. */
-type Lookups = Readonly<Record<DemoKind, (name: string) => string | undefined>>
+type Lookups = Readonly<Record<(typeof DEMO_KINDS)[number], (name: string) => string | undefined>>
+
+/** The things of the demo that examples can name. */
+type Found = { config: Configuration; lookups: Lookups }
 
 /** The id in examples if there is no demo, or if the named item was deleted from it. */
 const SAMPLE_ID = '01900000-0000-7000-8000-000000000000'
@@ -138,18 +139,21 @@ const NAME = /"demo:(\w+):([^"]*)"/g
 /** Fills the examples of an OpenAPI document, as JSON: ids of the demo, and dates that begin today. */
 export async function filledExamples(ctx: Context, document: string): Promise<string> {
   const scope = hasDemo(ctx) ? await enterDemo(ctx) : null
-  const lookups = scope && (await lookupsIn(scope))
+  const found = scope && (await foundIn(scope))
   const now = scope?.now ?? systemNow()
-  return document.replaceAll(NAME, (_, kind, name) => JSON.stringify(filledIn(lookups, now, kind, name)))
+  return document.replaceAll(NAME, (_, kind, name) => JSON.stringify(filledIn(found, now, kind, name)))
 }
 
-function filledIn(lookups: Lookups | null, now: Instant, kind: string, name: string): string {
+const isList = (kind: string): kind is keyof typeof LISTS => Object.hasOwn(LISTS, kind)
+
+function filledIn(found: Found | null, now: Instant, kind: string, name: string): string {
   if (kind === 'day') return addDays(civilDateAt(now, 0), Number(name))
   const known = DEMO_KINDS.find((one) => one === kind)
-  return (known && lookups?.[known](name)) ?? SAMPLE_ID
+  const find = isList(kind) ? found && byKey(found.config[kind]) : known && found?.lookups[known]
+  return find?.(name) ?? SAMPLE_ID
 }
 
-async function lookupsIn(scope: Scope): Promise<Lookups> {
+async function foundIn(scope: Scope): Promise<Found> {
   const config = await configurationOf(scope)
   const webhook = config.webhooks.find(({ status }) => status === 'active')
   const page = { limit: 100, skip: 0 }
@@ -163,7 +167,7 @@ async function lookupsIn(scope: Scope): Promise<Lookups> {
     listAdminKeys(scope, page),
     webhook && listDeliveries(scope, webhook.id, page),
   ])
-  return {
+  const lookups: Lookups = {
     ...configured(config),
     batch: () => batch ?? undefined,
     event: () => event ?? undefined,
@@ -173,6 +177,7 @@ async function lookupsIn(scope: Scope): Promise<Lookups> {
     adminKey: (name) => adminKeys.find((key) => key.name === name)?.id,
     delivery: () => deliveries?.items.at(-1)?.id,
   }
+  return { config, lookups }
 }
 
 async function awardsOf(scope: Scope, userId: string, system: System): Promise<StoredAward[]> {
@@ -187,17 +192,14 @@ function nobody(error: unknown): null {
   throw error
 }
 
+const byKey = (list: readonly { id: string; key: string }[]) => (name: string) =>
+  list.find(({ key }) => key === name)?.id
+
 /** Lookups of configured items, by key or by another property that is unique in the demo. */
 function configured(config: Configuration) {
-  const { attributes, metrics, achievements, leaderboards, webhooks, templates, systems } = config
-  const byKey = (list: readonly { id: string; key: string }[]) => (name: string) =>
-    list.find(({ key }) => key === name)?.id
+  const { webhooks, templates, systems } = config
   const [xp] = systems.filter(({ key }) => key === 'demo-xp')
   return {
-    attribute: byKey(attributes),
-    metric: byKey(metrics),
-    achievement: byKey(achievements),
-    leaderboard: byKey(leaderboards),
     system: byKey(systems),
     level: byKey(xp?.levels ?? []),
     trigger: (name: string) => xp?.triggers.find(({ status }) => status === name)?.id,

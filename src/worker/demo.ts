@@ -12,6 +12,7 @@ import { CreateStreakPausesRequest } from '../features/streaks/admin'
 import { UpdateStreakSettingsRequest } from '../features/streaks/admin.routes'
 import { leaderboard } from '../leaderboards/leaderboard.resource'
 import { addDays, type CivilDate, periodStartDate } from '../lib/zone'
+import type { Scope } from '../platform/context'
 import { webhook } from './jobs'
 
 /**
@@ -24,7 +25,7 @@ import { webhook } from './jobs'
 const NOWHERE = 'http://127.0.0.1:9'
 
 /** Attributes of users and events. */
-export const attributes = () =>
+const attributes = () =>
   attribute.Create.parse([
     { key: 'demo-plan', name: 'Plan', type: 'user', writableBy: 'user' },
     { key: 'demo-device', name: 'Device', type: 'event' },
@@ -32,12 +33,18 @@ export const attributes = () =>
   ])
 
 /** Metrics. */
-export const metrics = () =>
+const metrics = () =>
   metric.Create.parse([
     { key: 'demo-lessons', name: 'Lessons completed', units: 'lessons' },
     { key: 'demo-minutes', name: 'Minutes learned', units: 'minutes' },
     { key: 'demo-quizzes', name: 'Quizzes passed (unused)', units: 'quizzes' },
   ])
+
+/** Lists whose items name nothing else, with what creates them. They are created first. */
+export const FIRST = [
+  { list: 'attributes', create: (scope: Scope) => attribute.create(scope, attributes()) },
+  { list: 'metrics', create: (scope: Scope) => metric.create(scope, metrics()) },
+] as const
 
 /** A lesson or ten minutes make a day. A new user has one freeze, and earns another one each week. */
 export const streaks = () =>

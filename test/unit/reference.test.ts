@@ -15,7 +15,7 @@ const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A hint in failure messages. */
-const WHERE = 'add the missing text to a chapter in src/reference'
+const WHERE = 'add the missing text to a chapter in a .reference.ts file'
 
 /** True if a value is a useful sentence. */
 const isSentence = (text: unknown) => typeof text === 'string' && /^\S.*[.)]$/s.test(text)

@@ -48,15 +48,25 @@ type Resource = {
   many: string
   /** One or two sentences that say what the resource is. */
   about: string
+  /** Whether it has only an id (O1). */
+  hasNoKey?: true
   create: { note?: string; body: unknown }
-  update: { note?: string; body: unknown }
+  /** Its first item is also the one that the example of a read names. */
+  update: { note?: string; body: readonly [{ id: string; [field: string]: unknown }] }
   delete: { note: string; id: string }
 }
 
 const joined = (...sentences: (string | undefined)[]) => sentences.filter(Boolean).join(' ')
 
 /** The notes of the five operations that every admin resource has (G7). */
-export function resource({ id, one, many, about, ...verbs }: Resource): Record<string, OperationNotes> {
+export function resource({
+  id,
+  one,
+  many,
+  about,
+  hasNoKey,
+  ...verbs
+}: Resource): Record<string, OperationNotes> {
   return {
     [`${id}_list`]: {
       description: joined(`A page of the ${many}, oldest first.`, about),
@@ -85,7 +95,11 @@ export function resource({ id, one, many, about, ...verbs }: Resource): Record<s
       ),
       example: { query: { ids: [verbs.delete.id] } },
     },
-    [`${id}_get`]: { description: joined(`One ${one}, by its id.`, about), example: {} },
+    [`${id}_get`]: {
+      description: joined(`One ${one}, by its id.`, about),
+      ...(hasNoKey !== true && { parameters: { id: `The id or the key of the ${one}.` } }),
+      example: { path: { id: verbs.update.body[0].id } },
+    },
   }
 }
 
@@ -106,24 +120,16 @@ const PATH_PARAMETERS: Readonly<Record<string, { description: string; example: s
   'achievements/{key}': { description: 'The key of the achievement.', example: 'demo-profile' },
   'leaderboards/{key}': { description: 'The key of the leaderboard.', example: 'demo-weekly-xp' },
 
-  'attributes/{id}': byIdOrKey('attribute', 'attribute', 'demo-plan'),
-  'metrics/{id}': byIdOrKey('metric', 'metric', 'demo-lessons'),
   'batches/{id}': {
     description: 'The id of the batch, from the header `X-Batch-Id`.',
     example: demo('batch', 'any'),
   },
   'events/{eventId}': { description: 'The id of the event.', example: demo('event', 'newest') },
-  'points/{id}': byIdOrKey('points system', 'system', 'demo-xp'),
   'points/{systemId}': byIdOrKey('points system', 'system', 'demo-xp'),
-  'levels/{id}': byIdOrKey('level', 'level', 'demo-novice'),
-  'triggers/{id}': byIdOrKey('trigger', 'trigger', 'active'),
-  'boosts/{id}': byIdOrKey('boost', 'boost', 'Pro members'),
   'awards/{awardId}': {
     description: 'The id of the award.',
     example: demo('award', 'newest'),
   },
-  'achievements/{id}': byIdOrKey('achievement', 'achievement', 'demo-first-lesson'),
-  'leaderboards/{id}': byIdOrKey('leaderboard', 'leaderboard', 'demo-weekly-xp'),
   'tenants/{id}': {
     description: 'The UUID of the tenant.',
     // The tenant of all data while multi-tenancy is off: the only tenant with an id that is known in advance.

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { Lists } from '../../configuration/model'
 import { MOST_EVENT_VALUE, MOST_ID_CHARACTERS } from '../../lib/limits'
 import { unrepeated } from '../../lib/net'
 import { AttributeMap, DateResponse, optional, ReadableAttributes, readable } from '../fields'
@@ -57,16 +58,12 @@ export const EventResponse = z
   })
   .meta({ id: 'EventResponse' })
 
-/** The kinds of things in the demo that an example can name. */
+/** The kinds of things in the demo that an example can name. It names others by their list and their key. */
 export const DEMO_KINDS = [
-  'attribute',
-  'metric',
   'system',
   'level',
   'trigger',
   'boost',
-  'achievement',
-  'leaderboard',
   'webhook',
   'delivery',
   'template',
@@ -78,7 +75,7 @@ export const DEMO_KINDS = [
   'adminKey',
 ] as const
 
-export type DemoKind = (typeof DEMO_KINDS)[number]
+export type DemoKind = (typeof DEMO_KINDS)[number] | keyof Lists
 
 /** A user's total in a metric (0 without events), with the achievements that the metric can complete (A6). */
 export const MetricResponse = z

@@ -10,6 +10,7 @@ const tenantNotes = resource({
   id: 'admin_tenants',
   one: 'tenant',
   many: 'tenants',
+  hasNoKey: true,
   about: 'A tenant keeps the users, configuration and keys of one of your customers apart from all others.',
   create: { body: [{ customerId: 'demo-school', name: 'Demo school' }] },
   update: { body: [{ id: IMPLICIT_TENANT, name: 'The first tenant' }] },

@@ -64,7 +64,7 @@ export const achievements: Chapter = {
             key: 'demo-ten-lessons',
             name: 'Ten lessons',
             trigger: 'metric',
-            metricId: demo('metric', 'demo-lessons'),
+            metricId: demo('metrics', 'demo-lessons'),
             metricValue: 10,
             status: 'active',
           },
@@ -72,11 +72,11 @@ export const achievements: Chapter = {
       },
       update: {
         note: "The key can't be changed. If an achievement becomes active, every user who already qualifies gets it, in the background and without notifications.",
-        body: [{ id: demo('achievement', 'demo-first-lesson'), description: 'Complete a lesson.' }],
+        body: [{ id: demo('achievements', 'demo-first-lesson'), description: 'Complete a lesson.' }],
       },
       delete: {
         note: 'Users who completed it keep it in their history. If something active uses an achievement, it is not deleted and becomes an issue.',
-        id: demo('achievement', 'demo-ten-hours'),
+        id: demo('achievements', 'demo-ten-hours'),
       },
     }),
   },

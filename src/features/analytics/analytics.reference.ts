@@ -30,7 +30,7 @@ export const analytics: Chapter = {
     admin_metrics_analytics: {
       description: 'Figures of a metric by local date: events, the sum of their values, and active users.',
       parameters: { ...RANGE, key: KEY('metric') },
-      example: { path: { key: demo('metric', 'demo-lessons') } },
+      example: { path: { key: demo('metrics', 'demo-lessons') } },
     },
     admin_points_analytics: {
       description:
@@ -42,12 +42,12 @@ export const analytics: Chapter = {
       description:
         'How many users are ranked at the end of each UTC date, in the run that holds the date. The last date of a run counts until the run is final.',
       parameters: { ...RANGE, key: KEY('leaderboard') },
-      example: { path: { key: demo('leaderboard', 'demo-weekly-xp') } },
+      example: { path: { key: demo('leaderboards', 'demo-weekly-xp') } },
     },
     admin_achievements_analytics: {
       description: 'How many users completed an achievement on each local date.',
       parameters: { ...RANGE, key: KEY('achievement') },
-      example: { path: { key: demo('achievement', 'demo-first-lesson') } },
+      example: { path: { key: demo('achievements', 'demo-first-lesson') } },
     },
   },
   fields: [

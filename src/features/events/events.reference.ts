@@ -57,11 +57,11 @@ export const events: Chapter = {
       create: { body: [{ key: 'demo-words', name: 'Words learned', units: 'words' }] },
       update: {
         note: "The key can't be changed.",
-        body: [{ id: demo('metric', 'demo-lessons'), name: 'Lessons completed' }],
+        body: [{ id: demo('metrics', 'demo-lessons'), name: 'Lessons completed' }],
       },
       delete: {
         note: 'The triggers and leaderboards of the metric are deleted too. Users keep their points and achievements.',
-        id: demo('metric', 'demo-quizzes'),
+        id: demo('metrics', 'demo-quizzes'),
       },
     }),
     ...resource({
@@ -73,11 +73,11 @@ export const events: Chapter = {
       create: { body: [{ key: 'demo-course', name: 'Course', type: 'user' }] },
       update: {
         note: "Key and type can't be changed.",
-        body: [{ id: demo('attribute', 'demo-plan'), name: 'Plan' }],
+        body: [{ id: demo('attributes', 'demo-plan'), name: 'Plan' }],
       },
       delete: {
         note: 'If something active uses an attribute, it is not deleted and becomes an issue.',
-        id: demo('attribute', 'demo-team'),
+        id: demo('attributes', 'demo-team'),
       },
     }),
   },

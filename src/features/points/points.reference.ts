@@ -249,7 +249,7 @@ export const pointsAdmin: Chapter = {
             triggers: [
               {
                 type: 'metric',
-                metricId: demo('metric', 'demo-lessons'),
+                metricId: demo('metrics', 'demo-lessons'),
                 metricThreshold: 1,
                 points: 2,
                 status: 'active',
@@ -292,7 +292,7 @@ export const pointsAdmin: Chapter = {
             timeUnit: 'days',
             timeInterval: 1,
             points: 1,
-            userAttributes: [{ attributeId: demo('attribute', 'demo-plan'), attributeValue: 'pro' }],
+            userAttributes: [{ attributeId: demo('attributes', 'demo-plan'), attributeValue: 'pro' }],
           },
         ],
       },
