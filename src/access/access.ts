@@ -35,7 +35,6 @@ type Bearer = {
   access: Access
   /** The part that D1 must confirm; null for the key from a variable (K4). */
   credential: Credential | null
-  /** The tenant that the key or the token belongs to; null for an admin key. */
   keyTenantId: string | null
   /** The name under which the requests of this holder are counted. */
   limitKey: string
@@ -79,7 +78,6 @@ async function findTicketHolder(ctx: Context, ticket: string): Promise<Bearer | 
   return { access, credential, keyTenantId: tenantId, limitKey }
 }
 
-/** All tokens of a user are counted together. */
 const tokenLimitKey = ({ tenantId, iid }: TokenUser) => JSON.stringify([tenantId, iid])
 
 async function byToken(ctx: Context, token: string): Promise<Bearer | null> {

@@ -4,7 +4,7 @@ import type { Instant } from '../lib/clock'
 import { errors } from '../lib/errors'
 import { systemNow } from '../lib/system-clock'
 import { Moment } from '../platform/columns'
-import { type AccountDatabase, DATABASE_NOW, type Statement } from '../platform/database'
+import { type AccountDatabase, DATABASE_NOW, type Statement, statement } from '../platform/database'
 import type { Databases } from '../platform/databases/databases'
 import { FIRST } from '../platform/databases/directory'
 import { changeEverywhere, prepareEach } from '../platform/databases/everywhere'
@@ -12,7 +12,6 @@ import { guardSql, isConflict } from '../platform/guard'
 
 /** The test clock (C1): one row while it is set, none in real time. */
 export const testClock = sqliteTable('test_clock', {
-  /** Always 1. */
   id: integer('id').primaryKey(),
   now: integer('now').notNull(),
   /**
@@ -53,13 +52,11 @@ const stateOf = async (databases: Databases, name: string): Promise<State> => {
   return State.parse((await db.rows(db.statement(STATE)))[0])
 }
 
-const store = async (databases: Databases, name: string, change: string | null, { now }: State) => {
-  const db = databases.named(name)
-  await db.run(now === null ? db.statement(REMOVE, change) : db.statement(STORE, now, change))
-}
+const store = (databases: Databases, name: string, change: string | null, { now }: State) =>
+  databases.named(name).run(now === null ? statement(REMOVE, change) : statement(STORE, now, change))
 
 /** Copies the clock of the first database to another one, if that still expects this change (B4). */
-const copyClock = async (databases: Databases, name: string, change: string): Promise<void> =>
+const copyClock = async (databases: Databases, name: string, change: string) =>
   store(databases, name, change, await stateOf(databases, FIRST))
 
 /**
@@ -84,10 +81,8 @@ export async function compareClock(databases: Databases, name: string): Promise<
   if (name === FIRST) return 'settled'
   const copy = await stateOf(databases, name)
   const first = await stateOf(databases, FIRST)
-  if (copy.changing === null && copy.now !== first.now) {
-    const db = databases.named(name)
-    await db.run(db.statement(DOUBT_COPY, crypto.randomUUID()))
-  }
+  if (copy.changing === null && copy.now !== first.now)
+    await databases.named(name).run(statement(DOUBT_COPY, crypto.randomUUID()))
   return settleClock(databases, name)
 }
 
@@ -119,18 +114,14 @@ const DOUBT_COPIES = `UPDATE tenants SET changing = ${DOUBTED} WHERE is_copy = 1
  * Makes the next batch to each copy of a configuration compare it with the original (C1). Raises a conflict
  * while a copy expects a change of its configuration: that change must not be forgotten (B4).
  */
-export const doubtCopies = (): Statement[] => [
-  { sql: NONE_CHANGING, params: [] },
-  { sql: DOUBT_COPIES, params: [] },
-]
+export const doubtCopies = (): Statement[] => [statement(NONE_CHANGING), statement(DOUBT_COPIES)]
 
-const Ids = z.array(z.object({ id: z.string() }))
+const WithId = z.object({ id: z.string() })
 
-/** Ends other changes in a database that can't be stored any more. */
 async function settleAll(databases: Databases, name: string): Promise<void> {
   if ((await settleClock(databases, name)) === 'changing') return
-  const db = databases.named(name)
-  for (const { id } of Ids.parse(await db.rows(db.statement(CHANGING)))) await databases.settle(id, name)
+  const changing = await databases.named(name).list(WithId, CHANGING)
+  for (const { id } of changing) await databases.settle(id, name)
 }
 
 /**
@@ -165,7 +156,7 @@ export async function changeClocks<T>(
     // A database that can't be reached copies it later, by `settleClock`.
     const copy = () => Promise.allSettled(places.map((place) => copyClock(databases, place, name)))
     if ((await prepareEach(places, prepare, copy)) === null) return null
-    const store = () => change([{ sql: IN_TIME, params: [until] }], elsewhere)
+    const store = () => change([statement(IN_TIME, until)], elsewhere)
     return { store, finish: copy, withdraw: copy }
   }
   return changeEverywhere(begin, () => errors.unavailable())
@@ -216,8 +207,8 @@ export function moveTestClockFrom(
 /** The time of the test clock; null if it is not set or not permitted (C1). */
 export async function readTestClock(db: AccountDatabase): Promise<Instant | null> {
   if (!db.testClock) return null
-  const [row] = await db.rows(db.statement('SELECT now FROM test_clock'))
-  return row === undefined ? null : Row.parse(row).now
+  const row = await db.find(Row, 'SELECT now FROM test_clock')
+  return row?.now ?? null
 }
 
 /** Removes the test clock, so that real time counts again (C1). */

@@ -34,7 +34,6 @@ export type Credential = {
   prefix: string | null
   /** The user of a token; null for a key. */
   user: { tenantId: string; id: string; iid: string } | null
-  /** When it ends; null for never. */
   expires: Instant | null
 }
 
@@ -54,7 +53,6 @@ export function splitKey(key: string): { prefix: string; body: string } | null {
   return prefix === undefined || body === undefined ? null : { prefix, body }
 }
 
-/** The form of the keys that `newKey` makes. */
 const FORM = /^((?:app|adm)_[\w-]{12})\.([\w-]{43})$/
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
@@ -177,9 +175,7 @@ const TicketClaims = z.object({
   kind: z.enum(['admin', 'application']),
   prefix: z.string().optional(),
   keyId: z.string().optional(),
-  /** The user of an application key or a user token. */
   sub: z.string().optional(),
-  /** The internal id of the user of a user token. */
   iid: z.string().optional(),
   scope: z.enum(KEY_SCOPES).optional(),
   /** When the key or the user token ends, in milliseconds. */

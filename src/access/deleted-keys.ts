@@ -3,7 +3,7 @@ import { DAY, SECOND } from '../lib/clock'
 import { jsonRow, packed } from '../lib/packed'
 import { within } from '../lib/system-clock'
 import type { Context } from '../platform/context'
-import { type AccountDatabase, DATABASE_NOW, type Statement } from '../platform/database'
+import { type AccountDatabase, DATABASE_NOW, type Statement, statement } from '../platform/database'
 import type { Databases } from '../platform/databases/databases'
 import { logProblem } from '../platform/log'
 import { dropKeyRecord } from './keys.sql.ts'
@@ -81,16 +81,13 @@ const PATIENCE = 1_000
 
 /** A restore may have brought the key back. */
 const AGAIN = 'ON CONFLICT DO UPDATE SET at = excluded.at, dropped = NULL'
-const NOTE_BY_ID = `
+const noteBy = (column: 'id' | 'prefix') => `
   INSERT INTO deleted_keys (prefix, at)
   SELECT k.prefix, ${DATABASE_NOW} FROM json_each(?1) asked
-  CROSS JOIN api_keys k ON k.id = asked.value WHERE true
+  CROSS JOIN api_keys k ON k.${column} = asked.value WHERE true
   ${AGAIN}`
-const NOTE_BY_PREFIX = `
-  INSERT INTO deleted_keys (prefix, at)
-  SELECT k.prefix, ${DATABASE_NOW} FROM json_each(?1) asked
-  CROSS JOIN api_keys k ON k.prefix = asked.value WHERE true
-  ${AGAIN}`
+const NOTE_BY_ID = noteBy('id')
+const NOTE_BY_PREFIX = noteBy('prefix')
 const NOTE_OF_USER = `
   INSERT INTO deleted_keys (prefix, at)
   SELECT prefix, ${DATABASE_NOW} FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2
@@ -103,9 +100,9 @@ type DeletedKeys =
 
 /** Statements that note keys as deleted (K2). They precede the deletion in a batch of the first database. */
 export function notingDeletedKeys(keys: DeletedKeys): Statement[] {
-  if ('userId' in keys) return [{ sql: NOTE_OF_USER, params: [keys.tenantId, keys.userId] }]
-  if ('ids' in keys) return [{ sql: NOTE_BY_ID, params: [JSON.stringify(keys.ids)] }]
-  return [{ sql: NOTE_BY_PREFIX, params: [JSON.stringify(keys.prefixes)] }]
+  if ('userId' in keys) return [statement(NOTE_OF_USER, keys.tenantId, keys.userId)]
+  if ('ids' in keys) return [statement(NOTE_BY_ID, JSON.stringify(keys.ids))]
+  return [statement(NOTE_BY_PREFIX, JSON.stringify(keys.prefixes))]
 }
 
 const REFUSE = `
@@ -114,7 +111,7 @@ const REFUSE = `
 
 /** The statements that make a database refuse deleted keys, as part of a batch. Any number of keys fits. */
 export const refusingKeys = (prefixes: readonly string[]): Statement[] =>
-  packed(prefixes.map((prefix) => JSON.stringify(prefix))).map((list) => ({ sql: REFUSE, params: [list] }))
+  packed(prefixes.map((prefix) => JSON.stringify(prefix))).map((list) => statement(REFUSE, list))
 
 /**
  * Makes all other databases refuse deleted keys, side by side. It waits a second at most: the cron trigger
@@ -162,7 +159,7 @@ const KEEP = `
 const KNOW = `
   INSERT INTO deleted_keys (prefix, at) VALUES ('', ?1) ON CONFLICT DO UPDATE SET at = excluded.at`
 
-const Known = z.array(z.object({ at: z.number() }))
+const Known = z.object({ at: z.number() })
 const Keys = z.array(z.object({ prefix: z.string(), at: z.number() }))
 const Now = z.tuple([z.object({ now: z.number() })])
 
@@ -172,7 +169,7 @@ const Now = z.tuple([z.object({ now: z.number() })])
  * reads and a write.
  */
 export async function fillDeletedKeys(first: AccountDatabase, other: AccountDatabase): Promise<void> {
-  const [known] = Known.parse(await other.rows(other.statement(KNOWN)))
+  const known = await other.find(Known, KNOWN)
   const { keys, now } = await first.batchOf({
     keys: first.statement(SINCE, (known?.at ?? 0) - MARGIN),
     now: first.statement(NOW),
@@ -201,7 +198,7 @@ const DROPPED = `SELECT prefix FROM deleted_keys WHERE dropped < ${DATABASE_NOW}
 const FORGET = `
   DELETE FROM deleted_keys WHERE prefix IN (SELECT value FROM json_each(?1)) AND at < ${DATABASE_NOW} - ?2`
 
-const Prefixes = z.array(z.object({ prefix: z.string() }).transform(({ prefix }) => prefix))
+const Prefix = z.object({ prefix: z.string() }).transform(({ prefix }) => prefix)
 
 /** Gives other databases the deleted keys that they lack, and forgets old ones (K2). Never throws. */
 export async function repeatDeletedKeys(context: Pick<Context, 'databases' | 'env'>): Promise<void> {
@@ -220,13 +217,13 @@ export async function repeatDeletedKeys(context: Pick<Context, 'databases' | 'en
  */
 async function forgetOldKeys({ databases, env }: Pick<Context, 'databases' | 'env'>): Promise<void> {
   const { first } = databases
-  const old = Prefixes.parse(await first.rows(first.statement(OLD, KEPT, DROPPED_AT_ONCE)))
+  const old = await first.list(Prefix, OLD, KEPT, DROPPED_AT_ONCE)
   const drops = await Promise.allSettled(
     old.map((prefix) => within(KV_PATIENCE, dropKeyRecord({ env }, prefix))),
   )
   const dropped = old.filter((_, index) => drops[index]?.status === 'fulfilled')
   if (dropped.length > 0) await first.run(first.statement(DROP, JSON.stringify(dropped), KEPT))
-  const forgotten = Prefixes.parse(await first.rows(first.statement(DROPPED, CACHED, FORGOTTEN_AT_ONCE)))
+  const forgotten = await first.list(Prefix, DROPPED, CACHED, FORGOTTEN_AT_ONCE)
   if (forgotten.length === 0) return
   const list = JSON.stringify(forgotten)
   await Promise.all(others(databases).map((db) => db.run(db.statement(FORGET, list, KEPT))))

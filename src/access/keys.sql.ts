@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { BoundedMap } from '../lib/bounded'
 import { DAY, type Instant, SECOND } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
-import { Moment } from '../platform/columns'
+import { Moment, readingOf } from '../platform/columns'
 import { type Context, databasesOf, KEY_SCOPES, perInstance } from '../platform/context'
 import { type AccountDatabase, noCost, type Statement, type TenantDatabase } from '../platform/database'
 import { among, ofTenant } from '../platform/guard'
@@ -60,16 +60,8 @@ class KeyCache {
 
 export const keyCacheOf = perInstance(() => new KeyCache())
 
-const Stored = z.object({
-  id: z.string(),
-  kind: z.enum(SURFACES),
-  tenantId: z.string().nullable(),
-  userId: z.string().nullable(),
-  hash: z.string(),
-  scope: z.enum(KEY_SCOPES),
-  expires: Moment.nullable(),
-  name: z.string().nullable().optional(),
-})
+const KEY = readingOf(apiKeys, ['id', 'kind', 'tenantId', 'userId', 'hash', 'scope', 'expires', 'name'])
+const Stored = KEY.row.extend({ expires: Moment.nullable(), name: z.string().nullable().optional() })
 
 /** A key's record: the data to check the key and to find its holder. It never changes (K2). */
 export type KeyRecord = z.output<typeof Stored>
@@ -83,10 +75,7 @@ export function recordOf(key: KeyRecord): KeyRecord {
 /** Whether an admin's record has the name for the audit log, which only the first database knows. */
 const isWhole = ({ kind, name }: KeyRecord): boolean => kind !== 'admin' || name !== undefined
 
-const BY_PREFIX = `
-  SELECT id, kind, tenant_id AS tenantId, user_id AS userId, hash, scope, expires, name
-  FROM api_keys
-  WHERE prefix = ?1`
+const BY_PREFIX = `SELECT ${KEY.columns('api_keys')} FROM api_keys WHERE prefix = ?1`
 
 /** Seconds for which the edge may cache a record: long, because records never change. */
 const EDGE_TTL = DAY / SECOND
@@ -109,9 +98,9 @@ export async function findKeyRecord(ctx: Context, prefix: string): Promise<KeyRe
     keyCacheOf(ctx.instance).set(prefix, fromKv.data)
     return fromKv.data
   }
-  const [row] = await ctx.db.rows(ctx.db.statement(BY_PREFIX, prefix))
-  if (row === undefined) return null
-  const record = recordOf(Stored.parse(row))
+  const stored = await ctx.db.find(Stored, BY_PREFIX, prefix)
+  if (stored === undefined) return null
+  const record = recordOf(stored)
   rememberKey(ctx, prefix, record)
   return record
 }
@@ -264,7 +253,7 @@ export async function deleteKeys(
   return DeletedRows.parse(deleted.results)
 }
 
-const Prefixes = z.array(z.object({ prefix: z.string() }))
+const Prefix = z.object({ prefix: z.string() }).transform(({ prefix }) => prefix)
 
 /** An owner's keys with these ids. */
 export async function keysWithIds(
@@ -293,15 +282,14 @@ export async function removeKeysByPrefix(
     before,
     removed: db.statement(REMOVE_BY_PREFIX, JSON.stringify(prefixes)),
   })
-  return Prefixes.parse(removed.results).map(({ prefix }) => prefix)
+  return z.array(Prefix).parse(removed.results)
 }
 
 const OF_USER = 'SELECT prefix FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2'
 
 /** The prefixes of a user's keys, from the first database. */
 export async function prefixesOf(db: TenantDatabase, userId: string): Promise<string[]> {
-  const rows = Prefixes.parse(await db.rows(db.statement(OF_USER, db.tenantId, userId)))
-  return rows.map(({ prefix }) => prefix)
+  return db.list(Prefix, OF_USER, db.tenantId, userId)
 }
 
 /** Gives the admin key with this id and prefix others. Returns whether there was one (K4). */

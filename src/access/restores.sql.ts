@@ -12,7 +12,6 @@ import { logProblem } from '../platform/log'
  * and `npm run serve` after a backup was restored.
  */
 export const restores = sqliteTable('restores', {
-  /** Always 1. */
   id: integer('id').primaryKey(),
   /**
    * The last time at which the database was brought back, in milliseconds of real time; 0 if never. It only

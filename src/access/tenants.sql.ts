@@ -2,8 +2,8 @@ import { sql } from 'drizzle-orm'
 import { index, integer, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
 import { BoundedMap } from '../lib/bounded'
-import { type Instant, instant } from '../lib/clock'
-import { Moment } from '../platform/columns'
+import type { Instant } from '../lib/clock'
+import { json, Moment, readingOf } from '../platform/columns'
 import { perInstance, type Tenant } from '../platform/context'
 import {
   type AccountDatabase,
@@ -93,7 +93,6 @@ export const isCalled = ({ id, customerId }: Tenant, name: string): boolean =>
 export type RequestSnapshot = {
   /** Null if there is no such tenant, or it is not active (see `requestSnapshotStatement`). */
   tenant: Tenant | null
-  /** The test clock's time; null if it is not set (C1). */
   clock: Instant | null
   /** The names of the given credentials whose keys or users exist (K2, K6). */
   present: ReadonlySet<string>
@@ -111,15 +110,15 @@ const REQUEST_SNAPSHOT = `
       ON u.tenant_id = p.value ->> 0 AND u.id = p.value ->> 1 AND u.iid = p.value ->> 2) AS users
   FROM (SELECT 1) LEFT JOIN tenants t ON t.id = ?1`
 
+const Names = json(z.array(z.string()))
 const RequestSnapshotRow = z.object({
   id: z.string().nullable(),
   customer_id: z.string().nullable(),
   config_version: z.number().nullable(),
-  clock: z.number().nullable(),
-  keys: z.string(),
-  users: z.string(),
+  clock: Moment.nullable(),
+  keys: Names,
+  users: Names,
 })
-const Names = z.array(z.string())
 
 /**
  * Reads a request's snapshot. It can be part of a batch, so that the clock, the keys and the users of tokens
@@ -152,14 +151,10 @@ export function requestSnapshotStatement(
 /** Parses the result of `requestSnapshotStatement`. */
 export function parseRequestSnapshot(result: D1Result): RequestSnapshot {
   const row = RequestSnapshotRow.parse(result.results[0])
-  return {
-    tenant:
-      row.id === null || row.customer_id === null || row.config_version === null
-        ? null
-        : { id: row.id, customerId: row.customer_id, configVersion: row.config_version },
-    clock: row.clock === null ? null : instant(row.clock),
-    present: new Set([row.keys, row.users].flatMap((names) => Names.parse(JSON.parse(names)))),
-  }
+  const { id, customer_id: customerId, config_version: configVersion, clock } = row
+  const isFound = id !== null && customerId !== null && configVersion !== null
+  const tenant = isFound ? { id, customerId, configVersion } : null
+  return { tenant, clock, present: new Set([...row.keys, ...row.users]) }
 }
 
 const ACTIVE = "SELECT 1 FROM tenants WHERE id = ?1 AND status = 'active'"
@@ -183,6 +178,8 @@ export async function exists(db: TenantDatabase): Promise<boolean> {
   return (await db.rows(db.statement(EXISTS, db.tenantId))).length > 0
 }
 
+const Id = z.object({ id: z.string() }).transform(({ id }) => id)
+
 // A tenant's UUID wins over the same text as another tenant's identifier.
 const NAMED = `
   SELECT id FROM tenants WHERE (id = lower(?1) OR customer_id = ?1) AND status = 'active' AND ${IS_KNOWN}
@@ -190,8 +187,7 @@ const NAMED = `
 
 /** The id of the active tenant with this UUID or identifier of the customer, or null (T2). */
 export async function findTenantId(db: AccountDatabase, reference: string): Promise<string | null> {
-  const [row] = await db.rows(db.statement(NAMED, reference))
-  return row === undefined ? null : z.object({ id: z.string() }).parse(row).id
+  return (await db.find(Id, NAMED, reference)) ?? null
 }
 
 const NAMED_OR_ARCHIVED = `
@@ -205,23 +201,16 @@ const NAMED_OR_ARCHIVED = `
  * none, or if several archived tenants had the customer's identifier: then only their UUIDs tell them apart.
  */
 export async function findTenantIdOrArchived(db: AccountDatabase, reference: string): Promise<string | null> {
-  const rows = await db.rows(db.statement(NAMED_OR_ARCHIVED, reference))
-  const [first, second] = z.array(z.object({ id: z.string(), status: z.string() })).parse(rows)
+  const found = z.object({ id: z.string(), status: z.string() })
+  const [first, second] = await db.list(found, NAMED_OR_ARCHIVED, reference)
   if (first === undefined) return null
   const isSure = first.id === reference.toLowerCase() || first.status === 'active' || second === undefined
   return isSure ? first.id : null
 }
 
-const COLUMNS = 'tenants.id, customer_id AS customerId, name, status, created, updated'
-const TenantRow = z.object({
-  id: z.string(),
-  customerId: z.string(),
-  name: z.string(),
-  status: z.enum(TENANT_STATUSES),
-  created: Moment,
-  updated: Moment,
-})
-const TenantRows = z.array(TenantRow)
+const TENANT = readingOf(tenants, ['id', 'customerId', 'name', 'status', 'created', 'updated'])
+const COLUMNS = TENANT.columns('tenants')
+const TenantRow = TENANT.row.extend({ created: Moment, updated: Moment })
 
 /** A tenant, as admins manage it. */
 export type TenantRow = z.output<typeof TenantRow>
@@ -233,7 +222,7 @@ export async function listTenants(
   db: AccountDatabase,
   { limit, skip }: { limit: number; skip: number },
 ): Promise<TenantRow[]> {
-  return TenantRows.parse(await db.rows(db.statement(LIST, limit, skip)))
+  return db.list(TenantRow, LIST, limit, skip)
 }
 
 const FIND = `
@@ -241,7 +230,7 @@ const FIND = `
 
 /** The existing tenants with these ids, archived or not. */
 export async function findTenants(db: AccountDatabase, ids: readonly string[]): Promise<TenantRow[]> {
-  return TenantRows.parse(await db.rows(db.statement(FIND, JSON.stringify(ids))))
+  return db.list(TenantRow, FIND, JSON.stringify(ids))
 }
 
 const INSERT = `
@@ -264,7 +253,7 @@ export async function insertTenants(
 ): Promise<TenantRow[]> {
   const rows = tenants.map(({ id, customerId, name }) => [id, customerId, name])
   const { stored } = await db.batchOf({ stored: db.statement(INSERT, JSON.stringify(rows), now), after })
-  return TenantRows.parse(stored.results)
+  return z.array(TenantRow).parse(stored.results)
 }
 
 const UPDATE = `
@@ -344,8 +333,5 @@ export async function archiveTenants(
     archived: db.statement(ARCHIVE, JSON.stringify(ids), now, IMPLICIT_TENANT_ID),
     after,
   })
-  return z
-    .array(z.object({ id: z.string() }))
-    .parse(archived.results)
-    .map(({ id }) => id)
+  return z.array(Id).parse(archived.results)
 }

@@ -47,7 +47,6 @@ export type OperationSpec = Entrance & {
   warning?: (field: UnknownField, json: unknown) => FieldWarning
   /** Whether its responses contain a secret, such as a key or a signed link. No cache may store them then. */
   secret?: boolean
-  /** The largest body in bytes; the default is 1 MiB (G2). */
   bodyLimit?: number
   responses: Readonly<Record<number, ResponseSpec>>
   /** The statuses of errors that do not follow from its other fields, as `errorStatusesOf` says. */
@@ -67,7 +66,6 @@ export function errorStatusesOf({ account, path, body, furtherErrors = [] }: Ope
 
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined
 
-/** The valid input of a handler. */
 type Input<O extends OperationSpec> = {
   params: Output<O['params']>
   query: Output<O['query']>
@@ -108,11 +106,6 @@ export const accepted = <B, H>(body: B, headers: H) => ({ status: 202 as const, 
 /** The reply of an admin create: 201 if at least one item was created, otherwise 200 (G7). */
 export const createdSome = <B extends { created: readonly unknown[] }>(body: B) =>
   body.created.length > 0 ? created(body) : ok(body)
-
-/** Declares an operation. It returns its argument, and keeps the literal types. */
-export function operation<const O extends OperationSpec>(spec: O): O {
-  return spec
-}
 
 const ErrorIssue = z.object({ path: z.string(), message: z.string() }).meta({ id: 'ErrorIssue' })
 
@@ -334,12 +327,7 @@ type Spec<P extends Parts> = P & Pick<OperationSpec, 'surface' | 'method' | 'pat
 type ScopeOf<P extends Parts> = P extends { account: true } | { tenantOrAccount: true } ? AccountScope : Scope
 
 /** The handler, which gets valid input and what `find` has found. Streams confirm their claim again and again. */
-type Handle<P extends Parts, F> = (
-  scope: ScopeOf<P>,
-  input: Input<Spec<P>>,
-  found: F,
-  claim: Claim,
-) => Promise<Reply<Spec<P>>>
+type Handle<P extends Parts, F> = Serve<Spec<P>, F, ScopeOf<P>>
 
 /**
  * Declares the endpoints of an interface: each with its route, what the OpenAPI document says of it, the stages

@@ -57,7 +57,6 @@ export type AuditEntry = {
   kind: AuditKind
   /** Null if there is only one such resource. Entries about a user have the user's internal id instead. */
   resourceId: string | null
-  /** Null if resources of this kind have no key. */
   key: string | null
   /** Set if it is about something of one user. The erasure of the user empties its fields (U8). */
   user: AuditedUser | null
@@ -149,14 +148,8 @@ export function entriesOf<R>(
     const fields = fieldChanges(shown.before, shown.after)
     if (Object.keys(fields).length === 0) return []
     const present = shown.after ?? shown.before
-    return {
-      action: actionOf(shown),
-      kind,
-      resourceId: textOf(present, 'id'),
-      key: textOf(present, 'key'),
-      user: null,
-      fields,
-    }
+    const [resourceId, key] = [textOf(present, 'id'), textOf(present, 'key')]
+    return { action: actionOf(shown), kind, resourceId, key, user: null, fields }
   })
 }
 

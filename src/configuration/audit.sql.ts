@@ -9,7 +9,7 @@ import { AUDIT_LOG_DAYS } from '../lib/limits'
 import { orderedId } from '../lib/new-id'
 import { Json, jsonRow, packed } from '../lib/packed'
 import { systemNow } from '../lib/system-clock'
-import { type ColumnValues, columnList, json, Moment } from '../platform/columns'
+import { type ColumnValues, columnList, columnNames, json, Moment, readingOf } from '../platform/columns'
 import type { AccountScope, Context } from '../platform/context'
 import type { AccountDatabase, FixedSql, Statement } from '../platform/database'
 import { AUDIT_ACTIONS, AUDIT_KINDS, type AuditEntry } from './audit.rules'
@@ -18,7 +18,6 @@ import { AUDIT_ACTIONS, AUDIT_KINDS, type AuditEntry } from './audit.rules'
 export const auditLog = sqliteTable(
   'audit_log',
   {
-    /** The tenant; empty in the log of the account. */
     tenantId: text('tenant_id').notNull(),
     /** A UUID v7 of the time of the change. */
     id: text('id').notNull(),
@@ -81,10 +80,11 @@ const insertSql = (fields: string, condition: string): string => `
   FROM json_each(?1) WHERE ${condition}`
 const INSERT = insertSql(FIELDS, 'true')
 
-function inserts(scope: AccountScope, sql: string, rows: readonly Row[]): Statement[] {
+function inserts(scope: AccountScope, sql: string, entries: readonly Omit<Row, 'id'>[]): Statement[] {
   const { db, auditLog: log, now, access, requestId } = scope
   if (access.kind !== 'admin') return []
-  return packed(rows.map(rowOf)).map((list) =>
+  const rows = entries.map((entry, position) => rowOf({ ...entry, id: orderedId(now, position) }))
+  return packed(rows).map((list) =>
     db.statement(sql, list, log, now, access.keyId, access.keyName, requestId),
   )
 }
@@ -95,12 +95,8 @@ function inserts(scope: AccountScope, sql: string, rows: readonly Row[]): Statem
  * name of the key.
  */
 export function auditEntries(scope: AccountScope, entries: readonly AuditEntry[]): Statement[] {
-  const { now } = scope
-  return inserts(
-    scope,
-    INSERT,
-    entries.map((entry, position) => ({ id: orderedId(now, position), entry, subject: null })),
-  )
+  const rows = entries.map((entry) => ({ entry, subject: null }))
+  return inserts(scope, INSERT, rows)
 }
 
 /**
@@ -114,28 +110,13 @@ export function auditEntriesIf<const T extends string, const F extends string = 
   condition: T & FixedSql<T>,
   fields?: F & FixedSql<F>,
 ): Statement[] {
-  const { now } = scope
-  return inserts(
-    scope,
-    insertSql(fields ?? FIELDS, condition),
-    entries.map(({ subject, entry }, position) => ({ id: orderedId(now, position), entry, subject })),
-  )
+  return inserts(scope, insertSql(fields ?? FIELDS, condition), entries)
 }
 
 const FieldChanges = json(z.record(z.string(), z.object({ before: z.unknown(), after: z.unknown() })))
 
-const StoredEntry = z.object({
-  id: z.string(),
-  at: Moment,
-  keyId: z.string().nullable(),
-  keyName: z.string().nullable(),
-  action: z.enum(AUDIT_ACTIONS),
-  kind: z.enum(AUDIT_KINDS),
-  resourceId: z.string().nullable(),
-  key: z.string().nullable(),
-  fields: FieldChanges,
-  requestId: z.string(),
-})
+const ENTRY = readingOf(auditLog, columnNames(auditLog, ['tenantId', 'userIid']))
+const StoredEntry = ENTRY.row.extend({ at: Moment, fields: FieldChanges })
 
 /** An entry as it is stored, with its actor. */
 export type StoredEntry = z.output<typeof StoredEntry>
@@ -153,10 +134,9 @@ const SCANNED = 5_000
 
 // The inner query reads the newest entries by the table's key, and stops when the page is full.
 const PAGE = `
-  SELECT id, at, key_id AS keyId, key_name AS keyName, action, kind, resource_id AS resourceId, key, fields,
-    request_id AS requestId
+  SELECT ${ENTRY.columns('newest')}
   FROM (SELECT * FROM audit_log WHERE tenant_id = ?1 AND id < ?2 AND id >= ?3
-    ORDER BY id DESC LIMIT ${SCANNED})
+    ORDER BY id DESC LIMIT ${SCANNED}) newest
   WHERE (?4 IS NULL OR kind = ?4) AND (?5 IS NULL OR key = ?5)
     AND (?6 IS NULL OR key_id = ?6 OR key_name = ?6) AND (?8 IS NULL OR id = ?8)
   ORDER BY id DESC LIMIT ?7`
@@ -164,7 +144,6 @@ const LAST_SCANNED = `
   SELECT id FROM audit_log WHERE tenant_id = ?1 AND id < ?2 AND id >= ?3 ORDER BY id DESC
   LIMIT 1 OFFSET ${SCANNED - 1}`
 
-/** A text that is greater than all ids. */
 const NEWEST = '~'
 
 /**
@@ -212,16 +191,15 @@ async function pageIn(
   // A single entry is the first one that is read.
   const from = [log, id === undefined ? before : `${id}${NEWEST}`, firstIdAt(oldest)] as const
   const filters = [kind ?? null, key ?? null, actor ?? null] as const
-  const rows = await db.rows(db.statement(PAGE, ...from, ...filters, limit + 1, id ?? null))
-  const entries = z.array(StoredEntry).parse(rows)
+  const entries = await db.list(StoredEntry, PAGE, ...from, ...filters, limit + 1, id ?? null)
   if (entries.length > limit) {
     const page = entries.slice(0, limit)
     return { entries: page, next: page.at(-1)?.id ?? null }
   }
   const isAll = kind === undefined && key === undefined && actor === undefined
   if (isAll || id !== undefined) return { entries, next: null }
-  const [last] = await db.rows(db.statement(LAST_SCANNED, ...from))
-  return { entries, next: last === undefined ? null : z.object({ id: z.string() }).parse(last).id }
+  const last = await db.find(z.object({ id: z.string() }), LAST_SCANNED, ...from)
+  return { entries, next: last?.id ?? null }
 }
 
 const MOST_DELETED = 1_000

@@ -175,9 +175,7 @@ export type Decision<T> = {
   statements: readonly Statement[]
   /** Statements in the same batch that change no configuration, and so do not raise its version. */
   beside?: readonly Statement[]
-  /** The entries of the audit log: one for each changed resource (Z1). */
   audit: readonly AuditEntry[]
-  /** Users who must still be as the decision saw them. */
   users?: readonly ReadUser[]
   /**
    * Further guards, for other data that must still be as the decision saw it. Those of work on users must

@@ -8,7 +8,7 @@ import { errors } from '../lib/errors'
 import { packed } from '../lib/packed'
 import { systemNow } from '../lib/system-clock'
 import { columnsOf, json, quoted, updates } from '../platform/columns'
-import { type AccountDatabase, DATABASE_NOW, type Statement } from '../platform/database'
+import { type AccountDatabase, DATABASE_NOW, type Statement, statement } from '../platform/database'
 import type { Databases } from '../platform/databases/databases'
 import { FIRST, toldOfChanges } from '../platform/databases/directory'
 import { changeEverywhere, EVERYWHERE, type Expected, prepareEach } from '../platform/databases/everywhere'
@@ -95,7 +95,6 @@ const COPY_UNCHANGED = guardSql(`
   coalesce((SELECT config_version || ':' || coalesce(changing, '') FROM tenants WHERE id = ?1), '') = ?2
     AND NOT EXISTS (SELECT 1 FROM test_clock WHERE changing IS NOT NULL)`)
 
-/** Releases a copy from a change that was not stored. */
 const WITHDRAW = `
   UPDATE tenants SET changing = NULL WHERE id = ?1 AND changing ->> '$.change' = ?2`
 const FORGET = 'DELETE FROM tenants WHERE id = ?1 AND is_copy = 1'
@@ -137,7 +136,6 @@ async function read(db: AccountDatabase, tenantId: string): Promise<Found> {
   }
 }
 
-/** The statements that make a copy the same as the original. */
 function copying(tenantId: string, original: Found, copy: Found): Statement[] {
   const statements: Statement[] = []
   const removals: Statement[] = []
@@ -149,19 +147,16 @@ function copying(tenantId: string, original: Found, copy: Found): Statement[] {
     const gone = [...present.keys()].filter((name) => !kept.has(name))
     const replaced = changed.map(({ name }) => name).filter((name) => present.has(name))
     const names = table === 'points_boosts' ? gone : [...gone, ...replaced]
+    const lists = packed(changed.map(({ content }) => content))
     // A boost may get the key that another one had, also a user's own.
-    if (table === 'points_boosts')
-      for (const list of packed(changed.map(({ content }) => content)))
-        removals.push({ sql: FREE_KEYS, params: [tenantId, list] })
-    if (names.length > 0) removals.push({ sql: remove, params: [tenantId, JSON.stringify(names)] })
-    for (const list of packed(changed.map(({ content }) => content)))
-      statements.push({ sql: insert, params: [list] })
+    if (table === 'points_boosts') removals.push(...lists.map((list) => statement(FREE_KEYS, tenantId, list)))
+    if (names.length > 0) removals.push(statement(remove, tenantId, JSON.stringify(names)))
+    statements.push(...lists.map((list) => statement(insert, list)))
   }
   const known = new Set(copy.versions.map(({ name }) => name))
   const missing = original.versions.filter(({ name }) => !known.has(name))
-  for (const list of packed(missing.map(({ content }) => content)))
-    statements.push({ sql: VERSIONS.insert, params: [list] })
-  return [...removals, ...statements]
+  const versions = packed(missing.map(({ content }) => content))
+  return [...removals, ...statements, ...versions.map((list) => statement(VERSIONS.insert, list))]
 }
 
 const stampOf = ({ tenant }: Found) => (tenant === null ? '' : `${tenant.version}:${tenant.changing ?? ''}`)
@@ -235,9 +230,8 @@ const FORGET_WORK = 'UPDATE tenants SET config_work = NULL WHERE id = ?1 AND con
 // database keeps none from its turn.
 const UNFINISHED = `
   SELECT id, config_change AS change FROM tenants WHERE config_work IS NOT NULL ORDER BY random() LIMIT 20`
-const Unfinished = z.array(z.object({ id: z.string(), change: z.string() }))
+const Unfinished = z.object({ id: z.string(), change: z.string() })
 
-/** A change of the configuration that every copy expects. */
 type Prepared = Expected & {
   /**
    * Guards of the batch that stores the change: its time is not over, and the directory is the one by which
@@ -277,7 +271,7 @@ export async function prepareCopies(
   const names = told.names.filter((name) => name !== FIRST)
   const until = systemNow() + LIFETIME
   const withdraw = async () => {
-    const withdrawal = { sql: WITHDRAW, params: [tenantId, change] }
+    const withdrawal = statement(WITHDRAW, tenantId, change)
     await Promise.allSettled(names.map((name) => databases.named(name).run(withdrawal)))
     // If the directory has changed, the next attempt needs the new one.
     databases.forget(tenantId)
@@ -287,13 +281,13 @@ export async function prepareCopies(
   if ((await prepareEach(names, preparing, withdraw)) === null) return null
   let hasWork = false
   return {
-    guards: [{ sql: STILL_PREPARED, params: [tenantId, until, told.version, told.moving] }],
+    guards: [statement(STILL_PREPARED, tenantId, until, told.version, told.moving)],
     noting: (all) => {
       const work = all.flatMap(({ everywhere: name, params }) =>
         name === undefined ? [] : [{ name, params }],
       )
       hasWork = work.length > 0
-      return [{ sql: NOTE_WORK, params: [tenantId, hasWork ? JSON.stringify(work) : null] }]
+      return [statement(NOTE_WORK, tenantId, hasWork ? JSON.stringify(work) : null)]
     },
     finish: async () => {
       const isFinished = await settleCopies(databases, tenantId, names)
@@ -304,7 +298,6 @@ export async function prepareCopies(
   }
 }
 
-/** Brings copies up to date. Returns whether all of them are. */
 async function settleCopies(databases: Databases, tenantId: string, names: readonly string[]) {
   const states = await Promise.allSettled(names.map((name) => settleCopy(databases, tenantId, name)))
   return states.every((state) => state.status === 'fulfilled' && state.value === 'settled')
@@ -312,7 +305,7 @@ async function settleCopies(databases: Databases, tenantId: string, names: reado
 
 /** Forgets the work that a change begins. It may name users, so it is kept only while needed (U8). */
 const forgetWork = (databases: Databases, tenantId: string, change: string) =>
-  databases.first.run({ sql: FORGET_WORK, params: [tenantId, change] })
+  databases.first.run(statement(FORGET_WORK, tenantId, change))
 
 /**
  * Finishes changes of configurations whose Worker has ended after they were stored: each copy begins the work
@@ -321,7 +314,7 @@ const forgetWork = (databases: Databases, tenantId: string, change: string) =>
  */
 export async function finishChanges(databases: Databases): Promise<void> {
   const { first } = databases
-  for (const { id, change } of Unfinished.parse(await first.rows(first.statement(UNFINISHED)))) {
+  for (const { id, change } of await first.list(Unfinished, UNFINISHED)) {
     if (!databases.hasRoom()) return
     const { names } = await toldOfChanges(first, id)
     const copies = names.filter((name) => name !== FIRST)
@@ -355,7 +348,7 @@ async function prepare(
 const PRESENT_VERSIONS = `
   SELECT t.id, t.config_version AS version
   FROM json_each(?1) asked CROSS JOIN tenants t ON t.id = asked.value`
-const Versions = z.array(z.object({ id: z.string(), version: z.number() }))
+const Version = z.object({ id: z.string(), version: z.number() })
 const VERSIONS_UNCHANGED = guardSql(`
   NOT EXISTS (SELECT 1 FROM json_each(?1) asked WHERE NOT EXISTS (
     SELECT 1 FROM tenants WHERE id = asked.value ->> 'id' AND config_version = asked.value ->> 'version'))`)
@@ -390,8 +383,8 @@ export async function changeTenants<T>(
   if (databases.others.length === 0) return change({ before: [], after: [] })
   const { first } = databases
   const begin = async () => {
-    const asked = first.statement(PRESENT_VERSIONS, JSON.stringify([...new Set(tenantIds)]))
-    const tenants = Versions.parse(await first.rows(asked))
+    const asked = JSON.stringify([...new Set(tenantIds)])
+    const tenants = await first.list(Version, PRESENT_VERSIONS, asked)
     const [one] = tenants
     if (one === undefined) return { ...NOTHING_TO_PREPARE, store: () => change({ before: [], after: [] }) }
     const name = crypto.randomUUID()
@@ -416,7 +409,7 @@ export async function changeTenants<T>(
 /** Prepares one change of several tenants, like `prepareCopies`. Without success, no copy expects it. */
 function prepareTenants(
   databases: Databases,
-  tenants: z.infer<typeof Versions>,
+  tenants: readonly z.infer<typeof Version>[],
   change: string,
 ): Promise<Prepared[] | null> {
   const sorted = tenants.toSorted((a, b) => (a.id < b.id ? -1 : 1))

@@ -70,7 +70,6 @@ export const keyTaken = (key: string, what: string): string =>
 /** A filter of a request: it names its attribute by id, by key, or by both. Without an id, it is empty. */
 type AskedFilter = Filter & { attributeKey?: string | undefined }
 
-/** The fields of an item that refer to other resources, by id or by key (O1). */
 type References = {
   metricId?: string | null | undefined
   metricKey?: string | undefined

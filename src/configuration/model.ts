@@ -76,7 +76,6 @@ const StreakSettings = z.object({
 /** A tenant's streak settings (S1). */
 export type StreakSettings = z.infer<typeof StreakSettings>
 
-/** The settings if none were ever set (S1). */
 const DEFAULT_STREAKS: StreakSettings = {
   enabled: true,
   off: [],

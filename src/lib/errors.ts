@@ -57,9 +57,9 @@ const spelled = ({ path, message }: FieldError) => `${path}: ${message}`
 
 const SAME_EVENT = 'with the same idempotency key if it is an event'
 
-/** An error that passes by itself, as its text says. */
-const passing = (status: 429 | 503, seconds: number, textWith: (wait: string) => string) =>
-  new ApiError(status, textWith(`in ${counted(seconds, 'second')}`), seconds)
+/** An error that passes by itself. The text ends before the time to wait. */
+const passing = (status: 429 | 503, seconds: number, text: string, end = '.') =>
+  new ApiError(status, `${text} in ${counted(seconds, 'second')}${end}`, seconds)
 
 /** All API errors (G2). */
 export const errors = {
@@ -166,27 +166,19 @@ export const errors = {
     return new ApiError(422, text, null, issues)
   },
   unprocessable: (sentence: string) => new ApiError(422, sentence),
-  tooMany: () =>
-    passing(429, RETRY_AFTER.rateLimit, (wait) => `Too many requests. Send fewer, and try again ${wait}.`),
+  tooMany: () => passing(429, RETRY_AFTER.rateLimit, 'Too many requests. Send fewer, and try again'),
   busy: () =>
-    passing(
-      429,
-      RETRY_AFTER.scans,
-      (wait) => `Too many requests are reading all users of this tenant. Try again ${wait}.`,
-    ),
+    passing(429, RETRY_AFTER.scans, 'Too many requests are reading all users of this tenant. Try again'),
   contended: () =>
     passing(
       429,
       RETRY_AFTER.contention,
-      (wait) =>
-        `Too many requests are changing this user at once, so this change was not stored. Try again ${wait}.`,
+      'Too many requests are changing this user at once, so this change was not stored. Try again',
     ),
-  unavailable: () =>
-    passing(
-      503,
-      RETRY_AFTER.databaseAway,
-      (wait) => `The database cannot be reached at the moment. Try again ${wait}, ${SAME_EVENT}.`,
-    ),
+  unavailable: () => {
+    const text = 'The database cannot be reached at the moment. Try again'
+    return passing(503, RETRY_AFTER.databaseAway, text, `, ${SAME_EVENT}.`)
+  },
   /** `name` is the name of a binding, such as `DB_3`. */
   databaseMissing: (name: string) =>
     new ApiError(
@@ -198,8 +190,7 @@ export const errors = {
     passing(
       503,
       RETRY_AFTER.watchers,
-      (wait) =>
-        `Too many clients watch this leaderboard. Read it with GET /leaderboards/{key}, or try again ${wait}.`,
+      'Too many clients watch this leaderboard. Read it with GET /leaderboards/{key}, or try again',
     ),
   /** `problem` is a sentence that names the migration. */
   otherVersion: (problem: string) =>

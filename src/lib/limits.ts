@@ -116,7 +116,6 @@ export const RANKING_PAGE = 10
 export const PAGES = {
   /** Lists of the admin interface, the logs of messages too (G7). */
   admin: { max: 100, fallback: 10 },
-  /** Awards of points. */
   awards: { max: 100, fallback: 10 },
   /** Periods in a streak's history (S6). */
   streakHistory: { max: 366, fallback: 7 },

@@ -58,7 +58,6 @@ export function schemaOf(column: SQLiteColumn): z.ZodType {
   return notNull ? present() : present().nullable()
 }
 
-/** How some columns of a table are read. */
 type Reading<R> = {
   /** The list of the columns in a SELECT, named as in `row`. `called` is the name of the table there. */
   columns: (called: string) => string
@@ -149,9 +148,7 @@ export type JsonValue = `value ->> ${number}`
 
 /** Columns of a table and the values that they get, in one order. */
 type ColumnList<R, Name extends string> = {
-  /** The list of the columns, in SQL. */
   columns: string
-  /** The values of a row. */
   values: (row: R) => unknown[]
   /** The list of the stored values, in SQL. `value` is the n-th one of a row that is no JSON list. */
   sql: (value?: (nth: number) => string) => string

@@ -94,7 +94,6 @@ export type Notes = {
   alone?: boolean
   /** How often the commit was repeated, because the user had changed. */
   conflicts?: number
-  /** The event went through the user's lane. */
   lane?: boolean
   /** With how many other users' events it was committed, itself included. */
   group?: number
@@ -118,7 +117,6 @@ export type Context = {
   env: Bindings
   variables: Variables
   instance: Instance
-  /** All databases of the account. */
   databases: Databases
   /** The first one of them. In a scope or in background work, it may be one that holds users: see there. */
   db: AccountDatabase

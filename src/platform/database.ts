@@ -1,6 +1,7 @@
 import { getTableColumns } from 'drizzle-orm'
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1'
 import type { SQLiteInsertValue, SQLiteTable } from 'drizzle-orm/sqlite-core'
+import type * as z from 'zod'
 import { bucketOf } from '../lib/ids'
 
 /**
@@ -32,6 +33,9 @@ export type Statement = {
   /** Whether it checks the placement itself, so that its batch needs no guard for that. */
   readonly isPlaced?: true
 }
+
+/** A statement for any database. */
+export const statement = (sql: string, ...params: readonly unknown[]): Statement => ({ sql, params })
 
 /** SQL: the database's time, in real milliseconds. It alone counts if a database decides on deadlines. */
 export const DATABASE_NOW = "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
@@ -110,14 +114,14 @@ type ResultsOf<S extends Named> = {
 
 /** One D1 database. Each batch is counted. */
 export class Connection {
-  /** The name of its binding: `DB`, `DB_2` and so on. */
-  readonly name: string
-  readonly d1: D1Database
   readonly #cost: Cost
 
-  constructor(name: string, d1: D1Database, cost: Cost) {
-    this.name = name
-    this.d1 = d1
+  /** `name` is that of its binding: `DB`, `DB_2` and so on. */
+  constructor(
+    readonly name: string,
+    readonly d1: D1Database,
+    cost: Cost,
+  ) {
     this.#cost = cost
   }
 
@@ -169,12 +173,13 @@ export class AccountDatabase {
   readonly #route: Route | undefined
   #orm: DrizzleD1Database | undefined
 
-  /** Whether the test clock may be set. If not, a time that was set earlier is ignored (C1). */
-  readonly testClock: boolean
-
-  constructor(connection: Connection, testClock: boolean, route?: Route) {
+  /** `testClock`: whether the test clock may be set. If not, a time that was set earlier is ignored (C1). */
+  constructor(
+    connection: Connection,
+    readonly testClock: boolean,
+    route?: Route,
+  ) {
     this.#connection = connection
-    this.testClock = testClock
     this.#route = route
   }
 
@@ -200,7 +205,7 @@ export class AccountDatabase {
   }
 
   statement(sql: string, ...params: unknown[]): Statement {
-    return { sql, params }
+    return statement(sql, ...params)
   }
 
   built(query: Built): Statement {
@@ -256,7 +261,17 @@ export class AccountDatabase {
     return (await this.run(statement)).results
   }
 
-  /** The same database for one tenant. */
+  /** The rows of a query, which `row` parses. */
+  async list<R>(row: z.ZodType<R>, sql: string, ...params: unknown[]): Promise<R[]> {
+    return (await this.rows(statement(sql, ...params))).map((one) => row.parse(one))
+  }
+
+  /** The first row of a query; undefined if it finds none. */
+  async find<R>(row: z.ZodType<R>, sql: string, ...params: unknown[]): Promise<R | undefined> {
+    const [first] = await this.rows(statement(sql, ...params))
+    return first === undefined ? undefined : row.parse(first)
+  }
+
   of(tenantId: string): TenantDatabase {
     return new TenantDatabase(this.#connection, this.testClock, tenantId)
   }
@@ -267,11 +282,13 @@ export class AccountDatabase {
  * called without a tenant (T1, T3). It is the first database, or one that holds users: see `Databases`.
  */
 export class TenantDatabase extends AccountDatabase {
-  readonly tenantId: string
-
-  constructor(connection: Connection, testClock: boolean, tenantId: string, route?: Route) {
+  constructor(
+    connection: Connection,
+    testClock: boolean,
+    readonly tenantId: string,
+    route?: Route,
+  ) {
     super(connection, testClock, route)
-    this.tenantId = tenantId
   }
 
   /** The bucket that the row of a user notes; null if there is only one database (B2). */

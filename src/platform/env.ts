@@ -29,7 +29,6 @@ const Variables = z.object({
   MULTI_TENANCY: onOff.default('off'),
   /** Development only: `/admin/v1/test-clock` exists (C1). */
   TEST_CLOCK: onOff.default('off'),
-  /** Whether requests are counted against the rate limits. */
   RATE_LIMITS: onOff.default('on'),
   /** Seconds within which a webhook must respond (W4). */
   WEBHOOK_TIMEOUT: seconds.default(60),
@@ -52,7 +51,6 @@ const Variables = z.object({
   DELIVERY_LOG_DAYS: days.default(LOG_DAYS),
   /** Days for which a batch of events can be asked for. Without it, for ever (E9). */
   BATCH_LOG_DAYS: days.optional(),
-  /** Load the demo configuration into an empty database. */
   DEMO: onOff.default('off'),
   /** Development only: where `npm start`, on the same machine, exchanges the code of its console link. */
   CONSOLE_SIGN_IN: z
@@ -98,7 +96,6 @@ export interface Bindings extends Partial<Record<keyof Variables, string>> {
   APPLICATION_LIMIT: RateLimit
   ADMIN_LIMIT: RateLimit
   ADDRESS_LIMIT: RateLimit
-  /** Sends emails, if wrangler.toml has this binding. */
   EMAIL?: SendEmail
 }
 
@@ -165,5 +162,4 @@ export function variableErrors(given: Readonly<Record<string, string>>): string[
   return fieldErrors
 }
 
-/** Whether the first admin key is so short that it could be guessed. */
 const isTooShort = (key: string | undefined) => key !== undefined && key !== '' && key.length < ADMIN_KEY_MIN

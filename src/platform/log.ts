@@ -6,7 +6,6 @@ export type Problem = {
   requestId?: string
   tenant?: string
   leaderboard?: string
-  /** The name of a delivery queue. */
   queue?: string
   /** The id of a message to a webhook or to a user. */
   message?: string

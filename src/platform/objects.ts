@@ -69,7 +69,6 @@ export class Sql {
     this.#storage = storage
   }
 
-  /** Makes the tables, or brings them to the latest version. See `migrate`. */
   migrate(steps: Steps): void {
     this.rowsWritten += migrate(this.#storage, steps)
   }
@@ -122,7 +121,6 @@ export abstract class StoringObject<Store extends { readonly sql: Sql }> extends
   #opened: Store | null = null
   #isPurged = false
 
-  /** Makes the store, and its tables if there are none. */
   protected abstract openStore(): Store
 
   /** Ends everything in memory that is about the stored data. */
@@ -155,7 +153,6 @@ export abstract class StoringObject<Store extends { readonly sql: Sql }> extends
     return true
   }
 
-  /** Deletes everything, and notes that the resource was deleted. */
   async forget(): Promise<void> {
     if (this.#isPurged) return
     this.stop()

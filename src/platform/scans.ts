@@ -50,7 +50,6 @@ type Turn = {
   /** The last sign of life of the request that runs the scan, or will run it. */
   since: Instant
   wakes: Set<() => void>
-  /** Called once, when the scan is over. */
   forget: () => void
 }
 
@@ -92,7 +91,6 @@ export class ScanTurns {
     return turn
   }
 
-  /** Starts a turn if it may begin by now. */
   advance({ line }: Turn): void {
     this.#advance(line)
   }
@@ -240,7 +238,6 @@ export class SharedScans<T> {
     await work
   }
 
-  /** Waits until `isSo` is true. Throws 429 after the deadline. */
   async #until(
     isSo: () => boolean,
     turn: Turn,

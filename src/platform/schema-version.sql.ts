@@ -12,7 +12,6 @@ import { FIRST } from './databases/directory'
  * beyond what this version can serve.
  */
 export const schemaVersion = sqliteTable('schema_version', {
-  /** Always 1. */
   id: integer('id').primaryKey(),
   /** The number of the newest migration that was applied, such as 0. */
   migration: integer('migration').notNull(),

@@ -2,7 +2,7 @@ import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
 import type { tenants } from '../access/tenants.sql.ts'
 import type { Instant } from '../lib/clock'
-import { Moment } from '../platform/columns'
+import { Moment, readingOf } from '../platform/columns'
 import type { AccountDatabase, FixedSql, Statement, TenantDatabase } from '../platform/database'
 import { guardSql } from '../platform/guard'
 
@@ -50,14 +50,11 @@ export const dueWork = sqliteTable(
   (table) => [primaryKey({ columns: [table.tenantId, table.kind, table.subject] })],
 )
 
+const READING = readingOf(dueWork, ['kind', 'subject', 'dueAt', 'asked', 'progress'])
+export const DUE_COLUMNS = READING.columns('due_work')
+
 /** A row of the table, as the statements read it. */
-export const DueRow = z.object({
-  kind: z.string(),
-  subject: z.string(),
-  dueAt: Moment,
-  asked: z.number(),
-  progress: z.string().nullable(),
-})
+export const DueRow = READING.row.extend({ kind: z.string(), dueAt: Moment })
 
 /** One piece of due work, as in D1. `progress` is JSON in a form that depends on the kind. */
 export type DueWork = z.infer<typeof DueRow>
@@ -211,17 +208,16 @@ export const firstDueOf = (kinds: string): string =>
   `(SELECT min(due_at) FROM due_work WHERE tenant_id = ?1 AND kind IN (${kinds}))`
 
 const OF_KIND = `
-  SELECT kind, subject, due_at AS dueAt, asked, progress FROM due_work
+  SELECT ${DUE_COLUMNS} FROM due_work
   WHERE tenant_id = ?1 AND kind = ?2 AND subject = coalesce(?3, subject) ORDER BY subject LIMIT 1`
 
 /** The tenant's work of a kind with any due time; without `subject`, the first in order of subjects. */
-export async function workOf(
+export function workOf(
   db: TenantDatabase,
   kind: DueKind,
   subject: string | null = null,
 ): Promise<DueWork | undefined> {
-  const [work] = z.array(DueRow).parse(await db.rows(db.statement(OF_KIND, db.tenantId, kind, subject)))
-  return work
+  return db.find(DueRow, OF_KIND, db.tenantId, kind, subject)
 }
 
 /** The progress that is stored as JSON; null if the work has not begun. */
@@ -262,15 +258,17 @@ export class Work<P> {
   readonly #row: DueWork
   readonly subject: string
   readonly dueAt: Instant
-  /** Null if the work has not begun. */
-  readonly progress: P | null
 
-  constructor(db: TenantDatabase, row: DueWork, progress: P | null) {
+  /** `progress` is null if the work has not begun. */
+  constructor(
+    db: TenantDatabase,
+    row: DueWork,
+    readonly progress: P | null,
+  ) {
     this.#db = db
     this.#row = row
     this.subject = row.subject
     this.dueAt = row.dueAt
-    this.progress = progress
   }
 
   /** Ends the work, unless it was asked for again meanwhile. */
@@ -302,8 +300,7 @@ export class Work<P> {
     return this.#its(PUT, dueAt, progressText(progress), isAsked === null ? null : Number(isAsked))
   }
 
-  after(state: { progress: P; dueAt: Instant }): Work<P> {
-    const { progress, dueAt } = state
+  after({ progress, dueAt }: { progress: P; dueAt: Instant }): Work<P> {
     return new Work(this.#db, { ...this.#row, dueAt, progress: progressText(progress) }, progress)
   }
 

@@ -15,7 +15,6 @@ export type When = {
   grace: number
   /** Whether all work must be done, as during a move of the test clock. If so, failures are thrown. */
   mustAll: boolean
-  /** Whether a test clock is set. */
   isSet: boolean
 }
 
@@ -67,7 +66,6 @@ export type Jobs = {
   list: readonly Job[]
   /** Called for each database before a step of a moving test clock: sends the messages stored before. */
   beforeStep(context: TenantContext, by: Instant): Promise<void>
-  /** Called once the steps are done, for each database. */
   afterwards(context: TenantContext, now: Instant): Promise<void>
   moves: Moves
 }

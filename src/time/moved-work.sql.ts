@@ -1,19 +1,14 @@
-import * as z from 'zod'
-import type { AccountDatabase, FixedSql, Statement } from '../platform/database'
+import type * as z from 'zod'
+import { type AccountDatabase, type FixedSql, type Statement, statement } from '../platform/database'
 import { guardSql } from '../platform/guard'
-import type { DueKind } from './due-work.sql.ts'
+import { type DueKind, DueRow } from './due-work.sql.ts'
 
 /*
  * Due work and moves of users between databases (B3): the work on users that moves along, and the work of
  * moving. The tenant is ?1.
  */
 
-export const MovedWork = z.object({
-  kind: z.string(),
-  subject: z.string(),
-  dueAt: z.number(),
-  progress: z.string().nullable(),
-})
+export const MovedWork = DueRow.omit({ asked: true })
 /** A piece of due work that moves along with users. */
 export type MovedWork = z.infer<typeof MovedWork>
 
@@ -22,19 +17,15 @@ const OF_KINDS = `
   WHERE tenant_id = ?1 AND kind IN (SELECT value FROM json_each(?2))`
 
 /** Reads all work of some kinds. Parse the rows with `MovedWork`. */
-export const workOfKinds = (tenantId: string, kinds: readonly string[]): Statement => ({
-  sql: OF_KINDS,
-  params: [tenantId, JSON.stringify(kinds)],
-})
+export const workOfKinds = (tenantId: string, kinds: readonly string[]): Statement =>
+  statement(OF_KINDS, tenantId, JSON.stringify(kinds))
 
 const FORGET = `
   DELETE FROM due_work WHERE tenant_id = ?1 AND kind IN (SELECT value FROM json_each(?2))`
 
 /** Deletes due work of some kinds. */
-export const forgetWork = (tenantId: string, kinds: readonly string[]): Statement => ({
-  sql: FORGET,
-  params: [tenantId, JSON.stringify(kinds)],
-})
+export const forgetWork = (tenantId: string, kinds: readonly string[]): Statement =>
+  statement(FORGET, tenantId, JSON.stringify(kinds))
 
 /** Work that both databases have goes on at the earlier moment; what both have done is done. */
 const JOIN = `
@@ -45,23 +36,18 @@ const JOIN = `
       THEN json_set(progress, '$.through', excluded.progress -> '$.through') ELSE progress END`
 
 /** Brings due work to a database, beside the work that it has. */
-export const joinWork = (tenantId: string, works: readonly MovedWork[]): Statement => ({
-  sql: JOIN,
-  params: [
-    tenantId,
-    JSON.stringify(works.map(({ kind, subject, dueAt, progress }) => [kind, subject, dueAt, progress])),
-  ],
-})
+export function joinWork(tenantId: string, works: readonly MovedWork[]): Statement {
+  const rows = works.map(({ kind, subject, dueAt, progress }) => [kind, subject, dueAt, progress])
+  return statement(JOIN, tenantId, JSON.stringify(rows))
+}
 
 const LOWER_UNTIL = `
   UPDATE due_work SET progress = json_set(progress, '$.until', ?3)
   WHERE tenant_id = ?1 AND kind = ?2 AND progress ->> '$.until' > ?3`
 
 /** Lowers the moment `until` in the progress of the work of a kind, in milliseconds. */
-export const lowerUntil = (tenantId: string, kind: DueKind, until: number): Statement => ({
-  sql: LOWER_UNTIL,
-  params: [tenantId, kind, until],
-})
+export const lowerUntil = (tenantId: string, kind: DueKind, until: number): Statement =>
+  statement(LOWER_UNTIL, tenantId, kind, until)
 
 // -- The work of moving --
 
@@ -91,17 +77,15 @@ export const storeNumbered = (
   kind: DueKind,
   progress: { readonly no: number },
 ): Statement[] => [
-  { sql: IS_NEXT, params: [tenantId, kind, progress.no] },
-  { sql: STORE, params: [tenantId, kind, JSON.stringify({ ...progress, no: progress.no + 1 })] },
+  statement(IS_NEXT, tenantId, kind, progress.no),
+  statement(STORE, tenantId, kind, JSON.stringify({ ...progress, no: progress.no + 1 })),
 ]
 
 const END = `DELETE FROM due_work WHERE ${ofKind} AND asked = ?3`
 
 /** Ends work, unless it was asked for again. */
-export const endWork = (tenantId: string, kind: DueKind, asked: number): Statement => ({
-  sql: END,
-  params: [tenantId, kind, asked],
-})
+export const endWork = (tenantId: string, kind: DueKind, asked: number): Statement =>
+  statement(END, tenantId, kind, asked)
 
 const SCHEDULE_EVERYONE = `
   INSERT INTO due_work (tenant_id, kind, subject, due_at)

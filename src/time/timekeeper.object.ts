@@ -38,7 +38,6 @@ const REAL: Grace = { first: 10 * SECOND, finals: MINUTE }
 const SET: Grace = { first: 0, finals: 0 }
 /** The longest time until an alarm, in milliseconds. The platform accepts no time in the far future. */
 const LONGEST = DAY
-/** Milliseconds after which failed work is tried again. */
 const PAUSE = MINUTE
 
 /**
@@ -74,13 +73,11 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
     await this.#inTurn(() => this.#run(tenantId, { from, to }, Number.POSITIVE_INFINITY))
   }
 
-  /** Does all work of one kind that is due by a moment. Throws if a step fails. */
   async catchUpKind(tenantId: string, kind: DueKind, to: Instant): Promise<void> {
     await this.#remember(tenantId)
     await this.#inTurn(async () => workOffKind((await this.#places(tenantId, true)).places, kind, to))
   }
 
-  /** Does due work. The platform runs each alarm at least once. */
   override async alarm(): Promise<void> {
     const tenantId = await this.ctx.storage.get('tenantId')
     if (typeof tenantId !== 'string') return
@@ -178,16 +175,13 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
     // A test clock moves only by a request, and that request makes this object do the due work. So there is
     // no alarm for later work.
     const present = systemNow()
-    const again = Math.min(
-      isWhole ? Number.POSITIVE_INFINITY : present + PAUSE,
-      moving ?? Number.POSITIVE_INFINITY,
-    )
-    if (next === null || (clock !== null && next > now)) {
-      if (again < Number.POSITIVE_INFINITY)
-        await this.ctx.storage.setAlarm(Math.min(Math.max(again, present), present + LONGEST))
-      return
-    }
-    const wanted = clock === null ? Math.min(again, ...coming.map((one) => wantedAt(one, grace))) : present
-    await this.ctx.storage.setAlarm(Math.min(Math.max(wanted, present), present + LONGEST))
+    const isDue = next !== null && next <= now
+    const times = [
+      ...(clock === null ? coming.map((one) => wantedAt(one, grace)) : isDue ? [present] : []),
+      ...(isWhole ? [] : [present + PAUSE]),
+      ...(moving === null ? [] : [moving]),
+    ]
+    if (times.length === 0) return
+    await this.ctx.storage.setAlarm(Math.min(Math.max(Math.min(...times), present), present + LONGEST))
   }
 }

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Instant } from '../lib/clock'
 import { Moment } from '../platform/columns'
 import type { AccountDatabase, Statement, TenantDatabase } from '../platform/database'
-import { type DueKind, DueRow, type DueWork, type WorkKind } from './due-work.sql.ts'
+import { DUE_COLUMNS, type DueKind, DueRow, type DueWork, type WorkKind } from './due-work.sql.ts'
 
 /* What is due next, of one tenant and of all, and what a test clock does to due work. */
 
@@ -13,7 +13,7 @@ const turnsOf = (kinds: readonly WorkKind[]): string =>
   )
 
 const DUE = `
-  SELECT kind, subject, due_at AS dueAt, asked, progress FROM due_work
+  SELECT ${DUE_COLUMNS} FROM due_work
   CROSS JOIN json_each(?2) turn ON turn.value = (SELECT status FROM tenants WHERE id = ?1) || ' ' || kind
   WHERE tenant_id = ?1 ORDER BY due_at, turn.key, subject LIMIT 3`
 
@@ -22,8 +22,8 @@ const DUE = `
  * in the order of `kinds`. Work of other kinds waits, and so does work that is not done in the tenant's
  * present status.
  */
-export async function nextWorkOf(db: TenantDatabase, kinds: readonly WorkKind[]): Promise<DueWork[]> {
-  return z.array(DueRow).parse(await db.rows(db.statement(DUE, db.tenantId, turnsOf(kinds))))
+export function nextWorkOf(db: TenantDatabase, kinds: readonly WorkKind[]): Promise<DueWork[]> {
+  return db.list(DueRow, DUE, db.tenantId, turnsOf(kinds))
 }
 
 // The recursion goes from tenant to tenant by the outbox's key, so the number of their rows does not matter.
@@ -49,15 +49,9 @@ export async function tenantsWithDueWork(
   kinds: readonly WorkKind[],
   by: Instant,
 ): Promise<string[]> {
-  const rows = await db.rows(db.statement(OVERDUE, by, turnsOf(kinds)))
-  return z
-    .array(z.object({ tenantId: z.string() }))
-    .parse(rows)
-    .map(({ tenantId }) => tenantId)
+  const rows = await db.list(z.object({ tenantId: z.string() }), OVERDUE, by, turnsOf(kinds))
+  return rows.map(({ tenantId }) => tenantId)
 }
-
-/** The key of a row of due work. */
-export type WorkKey = { tenantId: string; kind: string; subject: string }
 
 /** Rows of due work that one statement reads for the state of the service. It reads their tenants too. */
 const PART = 5_000
@@ -76,7 +70,10 @@ const DuePart = z.object({
   oldest: Moment.nullable(),
   behind: z.number(),
 })
-const LastRow = z.object({ tenantId: z.string(), kind: z.string(), subject: z.string() })
+const WorkKey = z.object({ tenantId: z.string(), kind: z.string(), subject: z.string() })
+
+/** The key of a row of due work. */
+export type WorkKey = z.infer<typeof WorkKey>
 
 /** A part of all tenants' due work; `last` is the key of its last row, or null if no row follows. */
 export type PartOfDueWork = z.infer<typeof DuePart> & { last: WorkKey | null }
@@ -97,7 +94,7 @@ export async function dueWorkOfPart(
     due: db.statement(DUE_OF_PART, ...from, now, turnsOf(kinds), late.kind, now - late.milliseconds),
     last: db.statement(LAST_OF_PART, ...from),
   })
-  return { ...DuePart.parse(due.results[0]), last: LastRow.nullable().parse(last.results[0] ?? null) }
+  return { ...DuePart.parse(due.results[0]), last: WorkKey.nullable().parse(last.results[0] ?? null) }
 }
 
 const CAP_DUE_TIMES = `

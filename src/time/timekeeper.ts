@@ -12,11 +12,9 @@ import { tenantsWithDueWork } from './timekeeper.sql.ts'
 /** Steps of work that a change of the configuration starts at once (L3), and its wait for them, in ms. */
 const STEPS_AT_ONCE = 20
 const PATIENCE = 5_000
-/** Steps of a tenant's erasure that are done at once. */
 const STEPS_OF_PURGE = 40
 /** Between two cron runs, in ms, as in wrangler.toml. Each looks that far ahead: alarms may be lost (C2). */
 const CRON_INTERVAL = 5 * MINUTE
-/** Timekeepers that are called at once. */
 const GROUP = 20
 
 const timekeeperOf = ({ env }: Pick<Context, 'env'>, tenantId: string) => env.TIMEKEEPER.getByName(tenantId)

@@ -110,7 +110,6 @@ const at = (scope: Scope, { version }: Configuration): Scope => ({
   tenant: { ...scope.tenant, configVersion: version },
 })
 
-/** Adds what is not in the configuration: users, events, keys, a pause, a webhook with a delivery. */
 async function populate(scope: Scope, config: Configuration, today: CivilDate): Promise<void> {
   for (const { id, ...profile } of demo.users()) await identifyUser(scope, id, profile)
   await acceptBatch(scope, demo.events())

@@ -72,7 +72,6 @@ export class Draft<R extends Keyed> {
     this.#now = new Map(this.#before)
   }
 
-  /** All resources that are not deleted, in order of creation. */
   get list(): R[] {
     return [...this.#now.values()]
   }

@@ -27,7 +27,6 @@ export const BY_ID = {
   delete: z.object({ ids: IdsQuery }),
 }
 
-/** Resources that also have keys (O1). */
 const BY_KEY = {
   get: z.object({ id: IdOrKey }),
   of: z.object({}),
@@ -169,12 +168,10 @@ export type Declared<F extends Fields> = {
   title?: string
   /** The part of the names of its components in the document, such as `Metric` in `CreateMetricsRequest`. */
   component: string
-  /** The name of the component of an answered item. */
   item?: string
   /** The verb in the names of the components of an update. */
   change?: 'Update' | 'Patch'
   fields: F
-  /** Rules between the fields of an item of a create, and of an update. */
   rules?: { create?: readonly Check[]; update?: readonly Check[] }
   /** What only the answer to a create shows, such as a secret. */
   showOnce?: { component: string; fields: z.ZodRawShape; isSecret?: boolean }

@@ -39,7 +39,6 @@ type Listed = ListsOf<Configuration> & InSystem
 /** One write while it is decided. */
 export type Write<R extends Keyed, X = undefined> = {
   scope: Scope
-  /** The configuration before the write. */
   config: Configuration
   /** The resources with the changes of the items before. */
   draft: Draft<R>
@@ -83,7 +82,6 @@ type Spec<F extends Fields, R extends Keyed, X, C, U, S, N, Must> = Declared<F> 
   kind: AuditKind
   table: ResourceTable
   columns?: Columns
-  /** The errors that schemas can't find (G3). */
   check?(scope: Scope, json: unknown): FieldError[]
   /** The fields of answers that the columns don't give. An undefined field is left out. */
   show?(resource: R, showing: Showing<X>): Must & Partial<S>
@@ -93,15 +91,11 @@ type Spec<F extends Fields, R extends Keyed, X, C, U, S, N, Must> = Declared<F> 
   audited?(resource: R, shown: S): object
   /** The internal id of the user whom a resource belongs to; null for most. */
   ownerOf?(resource: R): string | null
-  /** Why there is no room for one more new resource, or null. */
   room?(write: Write<R, X>, item: C): string | null
-  /** A new resource, or the reason why it can't be created. */
   make(row: N, write: Write<R, X>, item: C): R | string
   /** A changed resource, or the reason why it can't be changed. `after` has the fields that the item names. */
   patch?(after: R, before: R, write: Write<R, X>, item: U): R | string
-  /** Why a resource can't be deleted, or null. */
   kept?(id: string, write: Write<R, X>): string | null
-  /** What a write causes. */
   effects?(write: Write<R, X>): Effects | Promise<Effects>
   /**
    * A further field of requests that tells apart resources with the same key. `both` is the 422 for a key

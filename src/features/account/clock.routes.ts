@@ -25,7 +25,6 @@ import { shortenQuiet } from '../../webhooks/outbox/points-changed.sql.ts'
 import { requestNewPasses, requestPasses, restartPasses } from '../analytics/counting'
 import { restartTicks, restartTicksElsewhere } from '../points/ticks'
 
-/** Longer than any useful duration. */
 const MOST_DURATION_CHARACTERS = 100
 
 const Advance = z
@@ -162,7 +161,6 @@ const IS_BEFORE = `coalesce((SELECT now FROM test_clock), 0) < ${SUBJECT}` as co
 const IS_AT = `(SELECT now FROM test_clock) IS ${SUBJECT}` as const
 const IS_SET = 'EXISTS (SELECT 1 FROM test_clock)'
 
-/** The entry of the audit log about a change of the service's time (Z1). */
 const clockEntry = (action: AuditAction, from: Instant, to: Instant): AuditEntry => ({
   ...{ action, kind: 'test_clock', resourceId: null, key: null, user: null },
   fields: { now: { before: iso(from), after: iso(to) } },

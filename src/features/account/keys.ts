@@ -199,7 +199,6 @@ function nobodyIfAway(error: unknown): People {
   throw error
 }
 
-/** The entry of the audit log about a key that was made or deleted, without its secret (Z1). */
 function entryOf(
   {
     id,

@@ -142,7 +142,6 @@ export async function removeConfiguration(db: TenantDatabase, from: Walked): Pro
   return { table, no }
 }
 
-/** Deletes the versions with numbers in a range. Returns whether these were the last ones. */
 async function removeVersions(
   db: TenantDatabase,
   range: readonly [tenantId: string, after: number, to: number],

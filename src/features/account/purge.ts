@@ -133,7 +133,6 @@ async function keys(context: TenantContext, prefixes: readonly string[]): Promis
   }
 }
 
-/** Deletes rows of the next users, and the users themselves when they have no more rows. */
 async function users({ db }: TenantContext): Promise<Portion> {
   const some = await repository.usersOf(db, USERS)
   if (some.length === 0) return END
@@ -202,7 +201,6 @@ const PORTIONS: Record<
   }),
 }
 const STAGES = Object.values(PORTIONS)
-/** The stage to return to if rows are left. */
 const AGAIN = STAGES.indexOf(erasures)
 
 /** Does the next step of erasing a tenant, which may be repeated. Throws if a place can't be reached. */

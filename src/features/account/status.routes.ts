@@ -18,7 +18,6 @@ import { countMessages } from '../../webhooks/delivery/queue'
  * to a number of rows first, and then the tenants of these rows: an archived tenant's work waits (T3).
  */
 
-/** The most rows of a table that are counted. */
 const MOST_COUNTED = 5_000
 
 const ACTIVE = "JOIN tenants t ON t.id = read.tenant_id AND t.status = 'active'"
@@ -44,7 +43,6 @@ const Destinations = z.array(z.object({ name: z.string() }))
 
 const Count = z.int().min(0)
 
-/** The state of the whole service (G12). */
 const StatusResponse = z
   .object({
     version: z.string(),
@@ -58,7 +56,6 @@ const StatusResponse = z
   })
   .meta({ id: 'StatusResponse' })
 
-/** The features of the deployment, for the holder of an admin key (G13). */
 const SessionResponse = z
   .object({
     keyId: z.uuid().nullable(),

@@ -38,12 +38,10 @@ const CustomerId = z
   .refine((id) => !/[\p{Cc}\p{Cs}]/u.test(id), 'must have no control characters and no unpaired surrogates')
   .refine((id) => id === id.trim(), 'must not begin or end with a space')
 
-/** A tenant to create. */
 const CreateTenantRequestItem = z
   .object({ customerId: CustomerId, name: Name })
   .meta({ id: 'CreateTenantRequestItem' })
 
-/** A change to a tenant. Absent fields stay. */
 const UpdateTenantRequestItem = z
   .object({ id: Uuid, customerId: optional(CustomerId), name: optional(Name) })
   .meta({ id: 'UpdateTenantRequestItem' })
@@ -74,7 +72,6 @@ const PurgeQuery = z.object({
     .meta({ type: 'boolean', enum: [true] }),
 })
 
-/** A tenant in a response. */
 type TenantResponse = z.infer<typeof AdminTenant>
 
 /** Throws 422 unless multi-tenancy is on: there is nothing to manage about one implicit tenant (T1). */
@@ -85,7 +82,6 @@ function requireTenants({ variables }: AccountScope): void {
   )
 }
 
-/** A page of the tenants, oldest first, including archived ones (G7). */
 async function listTenants(
   { db }: AccountScope,
   query: { limit: number; skip: number },
@@ -93,7 +89,6 @@ async function listTenants(
   return (await repository.listTenants(db, query)).map(tenantResponse)
 }
 
-/** A tenant by its UUID. Throws 404 if there is none. */
 async function findTenant(scope: AccountScope, id: string): Promise<TenantResponse> {
   requireTenants(scope)
   const [found] = isId(id) ? await repository.findTenants(scope.db, [id.toLowerCase()]) : []
@@ -124,7 +119,6 @@ async function createTenants(
   }
 }
 
-/** Changes the passed fields of active tenants. */
 async function updateTenants(
   scope: AccountScope,
   items: z.output<typeof UpdateTenantsRequest>,

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { packed } from '../../lib/packed'
-import type { AccountDatabase, Statement } from '../../platform/database'
+import { type AccountDatabase, type Statement, statement } from '../../platform/database'
 import { guardSql } from '../../platform/guard'
 import { forgetWork, joinWork, lowerUntil, MovedWork, workOfKinds } from '../../time/moved-work.sql.ts'
 import {
@@ -43,10 +43,7 @@ const seqsOf = (result: D1Result): Seqs =>
 
 /** A range of buckets. */
 export type Buckets = Pick<Range, 'first' | 'last'>
-const seqs = (tenantId: string, { first, last }: Buckets): Statement => ({
-  sql: SEQS,
-  params: [tenantId, first, last],
-})
+const seqs = (tenantId: string, { first, last }: Buckets) => statement(SEQS, tenantId, first, last)
 
 /** The users of a range. */
 export const seqsIn = async (db: AccountDatabase, tenantId: string, range: Buckets): Promise<Seqs> =>
@@ -60,26 +57,19 @@ export const arrivingIn = async (db: AccountDatabase, tenantId: string): Promise
 export const arrive = (
   tenantId: string,
   users: readonly (readonly [iid: string, seq: number])[],
-): Statement => ({
-  sql: ARRIVE,
-  params: [tenantId, JSON.stringify(users)],
-})
+): Statement => statement(ARRIVE, tenantId, JSON.stringify(users))
 
 /** Forgets such users. */
-export const leaveOut = (tenantId: string, iids: readonly string[]): Statement => ({
-  sql: LEAVE_OUT,
-  params: [tenantId, JSON.stringify(iids)],
-})
+export const leaveOut = (tenantId: string, iids: readonly string[]): Statement =>
+  statement(LEAVE_OUT, tenantId, JSON.stringify(iids))
 
 /**
  * A guard: holds while a database has this placement, so while no users have arrived or left since it was
  * read. Each write of a move has it, because a write without an answer may be stored much later. Without it,
  * a late deletion of copies could delete the rows of users who have arrived since then.
  */
-export const placementIs = (tenantId: string, placement: number): Statement => ({
-  sql: PLACEMENT_IS,
-  params: [tenantId, placement],
-})
+export const placementIs = (tenantId: string, placement: number): Statement =>
+  statement(PLACEMENT_IS, tenantId, placement)
 
 /** The same for the new database of a move: holds until the users have arrived. */
 export const notYetJoined = (tenantId: string, { joined }: Move): Statement => placementIs(tenantId, joined)
@@ -138,21 +128,18 @@ export async function readPage(
 
 /** Statements that insert rows of the logs. */
 export const insertLogs = (rows: LogRows): Statement[] =>
-  COPIED_LOGS.flatMap(({ insert }, index) =>
-    packed(rows[index] ?? []).map((list) => ({ sql: insert, params: [list] })),
-  )
+  COPIED_LOGS.flatMap(({ insert }, index) => packed(rows[index] ?? []).map((list) => statement(insert, list)))
 
 /** Statements that insert the rows that `readNewer` has found. */
 export const insertNewer = (
   rows: LogRows,
   users: readonly (readonly [iid: string, seq: number])[],
 ): Statement[] => [
-  ...COPIED_LOGS.filter(({ hasNewer }) => !hasNewer).map(({ remove }) => ({
-    sql: remove,
-    params: [JSON.stringify(users.map(([iid]) => iid))],
-  })),
+  ...COPIED_LOGS.filter(({ hasNewer }) => !hasNewer).map(({ remove }) =>
+    statement(remove, JSON.stringify(users.map(([iid]) => iid))),
+  ),
   ...insertLogs(rows),
-  { sql: REMOVE_VOIDED, params: [JSON.stringify(users)] },
+  statement(REMOVE_VOIDED, JSON.stringify(users)),
 ]
 
 /* How users leave one database and arrive in another (B3), and the rows that they leave behind. */
@@ -284,23 +271,21 @@ export async function join(
   ])
 }
 
-const NextUsers = z.array(z.object({ id: z.string(), iid: z.string() }))
+const NextUser = z.object({ id: z.string(), iid: z.string() })
 
 /** The next users who have left, and whose rows are still there. */
-export async function departedUsers(db: AccountDatabase, tenantId: string, limit: number) {
-  return NextUsers.parse(await db.rows(db.statement(DEPARTING_USERS.next, tenantId, limit)))
-}
+export const departedUsers = (db: AccountDatabase, tenantId: string, limit: number) =>
+  db.list(NextUser, DEPARTING_USERS.next, tenantId, limit)
 
 /** Deletes rows of users who have left, when the rows of their logs are gone. */
 export const forgetDeparted = (
   tenantId: string,
   users: readonly { id: string; iid: string }[],
 ): Statement[] => [
-  ...DEPARTING.filter(({ isByUser }) => isByUser).map(({ forget }) => ({
-    sql: forget,
-    params: [tenantId, JSON.stringify(users.map(({ iid }) => iid))],
-  })),
-  { sql: DEPARTING_USERS.forget, params: [tenantId, JSON.stringify(users.map(({ id }) => id))] },
+  ...DEPARTING.filter(({ isByUser }) => isByUser).map(({ forget }) =>
+    statement(forget, tenantId, JSON.stringify(users.map(({ iid }) => iid))),
+  ),
+  statement(DEPARTING_USERS.forget, tenantId, JSON.stringify(users.map(({ id }) => id))),
 ]
 
 const FORGOTTEN_AT_ONCE = 500
@@ -323,8 +308,8 @@ const FORGET_COUNTERS = 'DELETE FROM tenant_counters WHERE tenant_id = ?1'
 
 /** Statements for a database that holds no users of the tenant any more: its sums, and its work on users. */
 export const forgetSums = (tenantId: string, kinds: readonly string[]): Statement[] => [
-  ...FORGET_FIGURES.map((sql) => ({ sql, params: [tenantId] })),
-  { sql: FORGET_COUNTERS, params: [tenantId] },
+  ...FORGET_FIGURES.map((sql) => statement(sql, tenantId)),
+  statement(FORGET_COUNTERS, tenantId),
   forgetWork(tenantId, kinds),
 ]
 

@@ -24,7 +24,6 @@ const READ_AT_ONCE = 100
 const FEW_CHANGED = 20
 /** Users whose rows are deleted at once. */
 export const DELETED_AT_ONCE = 50
-/** The most bytes of rows in one batch. */
 const MOST_BYTES = 4_000_000
 
 /** Copies rows of users who have none there yet, or who have changed. `ready`: few users are left. */

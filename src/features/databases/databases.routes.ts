@@ -7,21 +7,12 @@ import { auditEntries } from '../../configuration/audit.sql.ts'
 import { throwIfInvalid } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
 import type { AccountScope, Context } from '../../platform/context'
-import { FIRST, readWeights, UNSPREAD } from '../../platform/databases/directory'
+import { FIRST, readWeights } from '../../platform/databases/directory'
 import { isDatabaseAway } from '../../platform/guard'
 import { logProblem } from '../../platform/log'
 import type { Jobs, Moves } from '../../time/job'
 import { wakeAll } from '../../time/timekeeper'
-import {
-  directories,
-  forgetWeights,
-  holders,
-  noteDatabases,
-  readSizes,
-  type Spread,
-  storeWeights,
-  unspread,
-} from './databases.sql.ts'
+import { forgetWeights, holders, noteDatabases, readSizes, spreads, storeWeights } from './databases.sql.ts'
 import { finishMove, isAlone, stepMoves, wantedOf } from './moves'
 import { type ByName, heldBy } from './plan'
 
@@ -50,39 +41,17 @@ const RebalanceRequest = z
 
 type Databases = z.infer<typeof DatabasesResponse>
 
-/** How many buckets of a tenant each database should hold; null if the tenant stays as it is. */
-function wantedBy(
-  context: Context,
-  weights: ByName,
-  { tenantId, isAsked, ...directory }: Spread,
-): ByName | null {
-  return wantedOf(
-    { databases: context.databases, isAlone: isAlone(context, tenantId) },
-    { isAsked, directory: { ...directory, placements: {} }, weights },
-  )
-}
-
-/** The spreads of all tenants, page by page. A tenant that was never spread is in the first database. */
-async function* spreads(context: Context): AsyncGenerator<Spread[]> {
-  const { first } = context.databases
-  yield* directories(first)
-  for await (const page of unspread(first, isAlone(context, IMPLICIT_TENANT_ID)))
-    yield page.map(({ id, isAsked }) => ({
-      tenantId: id,
-      isAsked,
-      version: UNSPREAD.version,
-      places: UNSPREAD.places.map(([from, name]): [number, string] => [from, name]),
-    }))
-}
+const allSpreads = (context: Context) =>
+  spreads(context.databases.first, isAlone(context, IMPLICIT_TENANT_ID))
 
 async function tenantsToMove(context: Context): Promise<string[]> {
   const { databases } = context
   if (databases.others.length === 0) return []
   const weights = await readWeights(databases.first)
   const found: string[] = []
-  for await (const page of spreads(context)) {
+  for await (const page of allSpreads(context)) {
     for (const spread of page) {
-      const wanted = wantedBy(context, weights, spread)
+      const wanted = wantedOf(context, spread, weights)
       if (wanted !== null && isMoving(wanted, heldBy(spread))) found.push(spread.tenantId)
     }
   }
@@ -115,11 +84,11 @@ async function listDatabases(context: Context): Promise<Databases> {
   const { databases } = context
   const weights = await readWeights(databases.first)
   const [held, missing] = [new Map<string, number>(), new Set<string>()]
-  for await (const page of spreads(context)) {
+  for await (const page of allSpreads(context)) {
     for (const spread of page) {
       const own = heldBy(spread)
       for (const [name, count] of Object.entries(own)) held.set(name, (held.get(name) ?? 0) + count)
-      const wanted = wantedBy(context, weights, spread) ?? {}
+      const wanted = wantedOf(context, spread, weights) ?? {}
       for (const [name, count] of Object.entries(wanted)) if (count > (own[name] ?? 0)) missing.add(name)
     }
   }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { IMPLICIT_TENANT_ID, TENANT_STATUSES } from '../../access/tenants.sql.ts'
 import { bytesOf, json } from '../../platform/columns'
-import type { AccountDatabase, Statement } from '../../platform/database'
+import { type AccountDatabase, type Statement, statement } from '../../platform/database'
 import { type Directory, FIRST, Places, UNSPREAD } from '../../platform/databases/directory'
 import { guardSql } from '../../platform/guard'
 import {
@@ -23,10 +23,8 @@ const STORE = 'INSERT INTO database_weights (name, weight) SELECT key, value FRO
 const FORGET_WEIGHTS_OF_OTHERS =
   'DELETE FROM database_weights WHERE name NOT IN (SELECT value FROM json_each(?1))'
 /** Forgets the weights of databases that are not bound any more: another one may get the name later. */
-export const forgetWeights = (names: readonly string[]): Statement => ({
-  sql: FORGET_WEIGHTS_OF_OTHERS,
-  params: [JSON.stringify(names)],
-})
+export const forgetWeights = (names: readonly string[]): Statement =>
+  statement(FORGET_WEIGHTS_OF_OTHERS, JSON.stringify(names))
 
 /** Stores weights, and with several databases lets all tenants be spread by them. */
 export async function storeWeights(
@@ -44,63 +42,50 @@ export async function storeWeights(
 
 const PAGE = 1_000
 const DIRECTORIES = `
-  SELECT d.tenant_id AS tenantId, d.version, d.places,
+  SELECT d.tenant_id AS tenantId, d.places,
     ${hasWorkOf('d.tenant_id', "'moves'")} AS isAsked
   FROM directory d JOIN tenants t ON t.id = d.tenant_id AND t.status IN ('active', 'archived')
   WHERE d.tenant_id > ?1 ORDER BY d.tenant_id LIMIT ${PAGE}`
-const DirectoryRow = z.object({
+const NEVER_SPREAD = `
+  SELECT t.id AS tenantId, ?3 AS places, ${hasWorkOf('t.id', "'moves'")} AS isAsked
+  FROM tenants t WHERE t.id > ?1 AND t.is_copy = 0 AND t.status IN ('active', 'archived')
+    AND NOT EXISTS (SELECT 1 FROM directory WHERE tenant_id = t.id)
+    AND (?2 OR t.id <> '${IMPLICIT_TENANT_ID}' OR t.config_version > 0
+      OR EXISTS (SELECT 1 FROM users WHERE tenant_id = t.id))
+  ORDER BY t.id LIMIT ${PAGE}`
+const SpreadRow = z.object({
   tenantId: z.string(),
-  version: z.number(),
   isAsked: z.number().transform((asked) => asked === 1),
   places: json(Places),
 })
 
-/** The directory of a tenant, and whether moves were asked for. */
-export type Spread = z.infer<typeof DirectoryRow>
+/** Which databases hold the buckets of a tenant, and whether moves were asked for. */
+export type Spread = Pick<Directory, 'places'> & { tenantId: string; isAsked: boolean }
 
-/** The directories of all tenants, page by page. */
-export async function* directories(first: AccountDatabase): AsyncGenerator<Spread[]> {
-  for (let after = ''; ; ) {
-    const rows = z.array(DirectoryRow).parse(await first.rows(first.statement(DIRECTORIES, after)))
-    if (rows.length > 0) yield rows
-    const last = rows.at(-1)
-    if (last === undefined || rows.length < PAGE) return
-    after = last.tenantId
-  }
+/**
+ * The spreads of all tenants, page by page: first those with a directory, then those that were never spread.
+ * `isAlone`: there are no tenants but the implicit one.
+ */
+export async function* spreads(first: AccountDatabase, isAlone: boolean): AsyncGenerator<Spread[]> {
+  yield* spreadsOf((after) => first.list(SpreadRow, DIRECTORIES, after))
+  const never = [isAlone ? 1 : 0, JSON.stringify(UNSPREAD.places)] as const
+  yield* spreadsOf((after) => first.list(SpreadRow, NEVER_SPREAD, after, ...never))
 }
 
-const NEVER_SPREAD = `
-  SELECT t.id, ${hasWorkOf('t.id', "'moves'")} AS isAsked
-  FROM tenants t WHERE t.id > ?2 AND t.is_copy = 0 AND t.status IN ('active', 'archived')
-    AND NOT EXISTS (SELECT 1 FROM directory WHERE tenant_id = t.id)
-    AND (?1 OR t.id <> '${IMPLICIT_TENANT_ID}' OR t.config_version > 0
-      OR EXISTS (SELECT 1 FROM users WHERE tenant_id = t.id))
-  ORDER BY t.id LIMIT ${PAGE}`
-const UnspreadRow = z.object({ id: z.string(), isAsked: z.number().transform((asked) => asked === 1) })
-
-/** The tenants that were never spread, page by page. `isAlone`: there are no tenants but the implicit one. */
-export async function* unspread(
-  first: AccountDatabase,
-  isAlone: boolean,
-): AsyncGenerator<z.infer<typeof UnspreadRow>[]> {
+async function* spreadsOf(pageAfter: (tenantId: string) => Promise<Spread[]>): AsyncGenerator<Spread[]> {
   for (let after = ''; ; ) {
-    const statement = first.statement(NEVER_SPREAD, isAlone ? 1 : 0, after)
-    const rows = z.array(UnspreadRow).parse(await first.rows(statement))
-    if (rows.length > 0) yield rows
-    const last = rows.at(-1)
-    if (last === undefined || rows.length < PAGE) return
-    after = last.id
+    const page = await pageAfter(after)
+    if (page.length > 0) yield page
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE) return
+    after = last.tenantId
   }
 }
 
 const HOLDERS = 'SELECT name FROM held_databases WHERE tenants > 0'
 /** The names of the databases that hold users of any tenant with a directory (B3). */
 export async function holders(first: AccountDatabase): Promise<string[]> {
-  const rows = await first.rows(first.statement(HOLDERS))
-  return z
-    .array(z.object({ name: z.string() }))
-    .parse(rows)
-    .map(({ name }) => name)
+  return (await first.list(z.object({ name: z.string() }), HOLDERS)).map(({ name }) => name)
 }
 
 const USERS = `
@@ -144,7 +129,6 @@ export async function readSizes(
   return { users: sumOf(users), events: Math.max(0, events), bytes }
 }
 
-/** The kind of the work that moves users, in the first database. */
 const KIND = 'moves'
 
 const Sweep = z.looseObject({
@@ -155,13 +139,8 @@ const Sweep = z.looseObject({
 })
 
 /** All due work on users in a database. `kinds` are the kinds of such work. */
-export async function workIn(
-  db: AccountDatabase,
-  tenantId: string,
-  kinds: readonly string[],
-): Promise<MovedWork[]> {
-  const { results } = await db.run(workOfKinds(tenantId, kinds))
-  return z.array(MovedWork).parse(results)
+export async function workIn(db: AccountDatabase, tenantId: string, kinds: readonly string[]) {
+  return z.array(MovedWork).parse(await db.rows(workOfKinds(tenantId, kinds)))
 }
 
 /** The parts of the progress of a sweep that matter for a move. */
@@ -226,7 +205,6 @@ const StateRow = z.object({
 /** What the mover needs to know of a tenant. `work` is null if no moves were asked for or are under way. */
 export type State = {
   status: z.infer<typeof StateRow>['status']
-  /** The version of the configuration. */
   version: number
   work: { asked: number } | null
   progress: Progress
@@ -238,9 +216,9 @@ export type State = {
 
 /** Reads it in one round trip to the first database. Null if there is no such tenant. */
 export async function readState(first: AccountDatabase, tenantId: string): Promise<State | null> {
-  const [row] = await first.rows(first.statement(STATE, tenantId, KIND))
+  const row = await first.find(StateRow, STATE, tenantId, KIND)
   if (row === undefined) return null
-  const { work, directory, ...rest } = StateRow.parse(row)
+  const { work, directory, ...rest } = row
   return {
     ...rest,
     work: work === null ? null : { asked: work[0] },
@@ -261,10 +239,7 @@ const NOTE_TARGET = `
  * configuration is prepared in the new database, too (B4).
  */
 export const storeMove = (tenantId: string, progress: Progress): Statement[] => [
-  {
-    sql: NOTE_TARGET,
-    params: [tenantId, progress.move?.target ?? null, JSON.stringify(UNSPREAD.places)],
-  },
+  statement(NOTE_TARGET, tenantId, progress.move?.target ?? null, JSON.stringify(UNSPREAD.places)),
   ...storeProgress(tenantId, progress),
 ]
 
@@ -278,7 +253,7 @@ const Placement = z.object({ placement: z.number(), version: z.number(), isChang
 
 /** The placement that a database notes for a tenant; null if it has no row of the tenant. */
 export async function placementIn(db: AccountDatabase, tenantId: string) {
-  return Placement.nullable().parse((await db.rows(db.statement(PLACEMENT, tenantId)))[0] ?? null)
+  return (await db.find(Placement, PLACEMENT, tenantId)) ?? null
 }
 
 // -- Numbering --
@@ -326,8 +301,14 @@ export async function lastUsers(
   { first, last }: Pick<Range, 'first' | 'last'>,
   limit: number,
 ): Promise<{ bucket: number; bytes: number }[]> {
-  const rows = await db.rows(db.statement(LAST_USERS, tenantId, first, last, limit))
-  return z.array(z.object({ bucket: z.number(), bytes: z.number() })).parse(rows)
+  return db.list(
+    z.object({ bucket: z.number(), bytes: z.number() }),
+    LAST_USERS,
+    tenantId,
+    first,
+    last,
+    limit,
+  )
 }
 
 const COUNTED = 'SELECT iid, counted FROM users WHERE tenant_id = ?1 AND bucket BETWEEN ?2 AND ?3'
@@ -342,13 +323,12 @@ export async function countedEvents(
   tenantId: string,
   { first, last }: Pick<Range, 'first' | 'last'>,
 ): Promise<number> {
-  const rows = await db.rows(db.statement(COUNTED, tenantId, first, last))
-  const users = z.array(z.object({ iid: z.string(), counted: z.number() })).parse(rows)
+  const user = z.object({ iid: z.string(), counted: z.number() })
+  const users = await db.list(user, COUNTED, tenantId, first, last)
   let sum = 0
   for (let from = 0; from < users.length; from += COUNTED_AT_ONCE) {
     const some = users.slice(from, from + COUNTED_AT_ONCE).map(({ iid, counted }) => [iid, counted])
-    const [row] = await db.rows(db.statement(COUNTED_EVENTS, JSON.stringify(some)))
-    sum += z.object({ n: z.number() }).parse(row).n
+    sum += (await db.find(Sum, COUNTED_EVENTS, JSON.stringify(some)))?.n ?? 0
   }
   return sum
 }
@@ -360,8 +340,8 @@ const FORGET_UNBOUND = `
   DELETE FROM known_databases WHERE name NOT IN (SELECT value FROM json_each(?1))`
 /** Notes which databases are bound, and forgets those that are not. `at` is in milliseconds of real time. */
 export const noteDatabases = (names: readonly string[], at: number): Statement[] => [
-  { sql: FORGET_UNBOUND, params: [JSON.stringify(names)] },
-  { sql: NOTE_KNOWN, params: [JSON.stringify(names), at] },
+  statement(FORGET_UNBOUND, JSON.stringify(names)),
+  statement(NOTE_KNOWN, JSON.stringify(names), at),
 ]
 
 // -- The switch --

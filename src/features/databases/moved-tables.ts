@@ -187,7 +187,6 @@ export const DEPARTING_USERS = {
   read: `SELECT t.iid, t.seq, ${rowOf(columnsOf(users))} AS row FROM users t
     WHERE t.tenant_id = ${departed} AND t.bucket BETWEEN ?2 AND ?3`,
   insert: insertOf(users, columnsOf(users)),
-  /** The next departed users whose rows are deleted. */
   next: `SELECT id, iid FROM users WHERE tenant_id = ${departed} LIMIT ?2`,
   forget: `DELETE FROM users WHERE tenant_id = ${departed} AND id IN (SELECT value FROM json_each(?2))`,
 } as const

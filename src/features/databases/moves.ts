@@ -50,7 +50,6 @@ const MOST_BYTES = 4_000_000
 const NUMBERED_AT_ONCE = 2_000
 /** After this many rounds of copying changed users, the departure comes anyway. */
 const MOST_ROUNDS = 20
-/** How long one call works, in ms. */
 const BUDGET = 2 * SECOND
 /** About the most batches of one step. */
 const MOST_BATCHES = 300
@@ -123,18 +122,18 @@ export async function stepMoves(
   }
 }
 
-const isAllBound = ({ names }: Databases, directory: Directory): boolean =>
+const isAllBound = ({ names }: Databases, directory: Pick<Directory, 'places'>): boolean =>
   holdersOf(directory).every((name) => names.includes(name))
 
 /** How many buckets each database should hold, or null if the tenant stays as it is. */
-export function wantedOf(
-  { databases, isAlone }: { databases: Databases; isAlone: boolean },
-  { isAsked, directory, weights }: { isAsked: boolean; directory: Directory; weights: State['weights'] },
-): ByName | null {
-  const holders = holdersOf(directory)
-  const isToSpread = isAlone || isAsked || holders.length > 1 || holders.some((name) => weights[name] === 0)
-  if (!isToSpread || !isAllBound(databases, directory)) return null
-  return wantedBy(databases.names, weights, heldBy(directory))
+export function wantedOf(context: Context, spread: repository.Spread, weights: ByName): ByName | null {
+  const { databases } = context
+  const { tenantId, isAsked } = spread
+  const holders = holdersOf(spread)
+  const isUneven = holders.length > 1 || holders.some((name) => weights[name] === 0)
+  const isToSpread = isAlone(context, tenantId) || isAsked || isUneven
+  if (!isToSpread || !isAllBound(databases, spread)) return null
+  return wantedBy(databases.names, weights, heldBy(spread))
 }
 
 /** Whether the tenant is the only one, so that it spreads over all databases by itself. */
@@ -145,9 +144,8 @@ async function step(context: Context, moving: Moving, state: State, mayWork: boo
   const { databases, tenantId } = moving
   const { progress } = state
   const isEnding = state.status === 'purging'
-  const wanted = isEnding
-    ? null
-    : wantedOf({ databases, isAlone: isAlone(context, tenantId) }, { ...state, isAsked: state.work !== null })
+  const spread = { tenantId, isAsked: state.work !== null, places: state.directory.places }
+  const wanted = isEnding ? null : wantedOf(context, spread, state.weights)
   const range = wanted === null ? null : nextRange(state.directory, wanted)
   if (progress.move === null && range === null && progress.left.length === 0 && state.work === null)
     return null
@@ -296,7 +294,6 @@ function isStillWanted(directory: Directory, { source, target, first, last }: Mo
 
 // -- Clean --
 
-/** Deletes rows that users have left behind. Returns when that goes on. */
 async function clean(moving: Moving, state: State, isEnding: boolean): Promise<Next> {
   const { databases, tenantId, kinds } = moving
   const { progress } = state

@@ -1,7 +1,7 @@
 import { BUCKETS } from '../../lib/ids'
+import type { Directory as WholeDirectory } from '../../platform/databases/directory'
 
-/** The part of a directory that says which database holds which buckets (B2). */
-type Directory = { places: readonly (readonly [from: number, database: string])[] }
+type Directory = Pick<WholeDirectory, 'places'>
 
 /** Which buckets a move takes, from `first` to `last`, and between which databases. */
 export type Range = { source: string; target: string; first: number; last: number }

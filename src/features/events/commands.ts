@@ -237,7 +237,6 @@ function isOwn(command: Command, outcome: Outcome, result: CommandResult | undef
   )
 }
 
-/** Waits for the lane. For the first ten seconds it gives a sign of life each second. */
 async function patiently<T>(work: Promise<T>, signOfLife: () => void): Promise<T> {
   const done = work.then(
     () => true,

@@ -4,7 +4,7 @@ import { byPresentName, enter, permits, readClaim } from '../../access/access'
 import {
   type Endpoint,
   isDecodable,
-  operation,
+  type OperationSpec,
   paramOf,
   routeOf,
   stages,
@@ -16,7 +16,7 @@ import type { User, UserPreferencesResponse } from '../../api/shapes/users'
 import { configurationOf } from '../../configuration/configuration'
 import { metricByKey } from '../../configuration/model'
 import { instant } from '../../lib/clock'
-import { ApiError, errors, type FieldError, listed, unreachable } from '../../lib/errors'
+import { ApiError, errors, type FieldError, listed } from '../../lib/errors'
 import type { Scope } from '../../platform/context'
 import { unknownAttributes } from '../../rules/profile.rules'
 import { furtherUserErrors } from '../../store/users/users.sql.ts'
@@ -44,20 +44,10 @@ function eventReply(result: CommandResult) {
 
 /** Throws the error of a refused or failed command, also if the result is of another kind. */
 function noReply(result: CommandResult): never {
-  switch (result.kind) {
-    case 'refused':
-      throw new ApiError(result.status, result.message, result.retryAfter ?? null, result.issues)
-    case 'failed':
-      throw new Error(result.message)
-    case 'event':
-    case 'lost':
-    case 'user':
-    case 'completion':
-    case 'preferences':
-      throw new Error(`a result of another kind of command: ${result.kind}`)
-    default:
-      return unreachable(result)
-  }
+  if (result.kind === 'refused')
+    throw new ApiError(result.status, result.message, result.retryAfter ?? null, result.issues)
+  if (result.kind === 'failed') throw new Error(result.message)
+  throw new Error(`a result of another kind of command: ${result.kind}`)
 }
 
 /** The user, as the response to a change. Throws the API error that refused it. */
@@ -76,7 +66,7 @@ export function preferencesReply(result: CommandResult): z.infer<typeof UserPref
   return result.kind === 'preferences' ? result.body : noReply(result)
 }
 
-const metricsEvent = operation({
+const metricsEvent = {
   id: 'metrics_event',
   surface: 'application',
   method: 'post',
@@ -93,7 +83,7 @@ const metricsEvent = operation({
       optionalHeaders: WARNING_HEADER,
     },
   },
-})
+} as const satisfies OperationSpec
 
 const handle = async (c: HonoContext<AppEnv>) => {
   const { params, headers, body } = await validated(metricsEvent, c, ({ json }) => check(c, json))

@@ -46,7 +46,6 @@ type Led<Item> = {
   items: readonly Item[]
   /** The leader's sign of life, due before each write. False if another request leads the group now. */
   leads: () => boolean
-  /** True while an item of the group has no end. */
   isOpen: (index: number) => boolean
 }
 
@@ -103,7 +102,6 @@ export class LeaderScheduler<Item, Result> {
     this.#rules = rules
   }
 
-  /** True if no more items with this key may wait. */
   isFull(key: string): boolean {
     return (this.#lines.get(key)?.waiting.length ?? 0) >= this.#rules.mostWaiting
   }
@@ -183,7 +181,6 @@ export class LeaderScheduler<Item, Result> {
     first.wake()
   }
 
-  /** Does the work of a group, hands over to the next one, and ends each item. */
   async #lead(
     key: string,
     line: KeyedQueue<Item, Result>,
@@ -246,7 +243,6 @@ export class LeaderScheduler<Item, Result> {
     line.waiting = line.waiting.filter((entry) => !more.has(entry))
   }
 
-  /** Checks for a dead leader, on behalf of a waiting entry. */
   #watch(key: string, line: KeyedQueue<Item, Result>, entry: Entry<Item, Result>): void {
     if (entry.end !== null) return
     const { afterDeath, isWanted } = this.#rules
@@ -279,7 +275,6 @@ const isDead = (
   { since }: { since: number },
 ): boolean => systemNow() - since > lease
 
-/** Waits until the entry has ended or must lead. */
 function woken(entry: { wake: () => void }): Promise<void> {
   return new Promise((resolve) => {
     entry.wake = resolve

@@ -12,8 +12,8 @@ import {
 import { fromMicros, toMicros } from '../../lib/decimal'
 import { ERROR_STATUSES, unreachable } from '../../lib/errors'
 import { Moment } from '../../platform/columns'
-import type { Command } from '../../rules/evaluate.rules'
-import type { Actor, ProfileChange } from '../../rules/profile.rules'
+import type { Command, EventCommand } from '../../rules/evaluate.rules'
+import type { ProfileChange } from '../../rules/profile.rules'
 import type { Job } from '../../store/commit/decide'
 
 /** Messages wait in the inbox while another version is deployed. So a new field needs a default. */
@@ -106,25 +106,12 @@ function profileJson({ attributes, ...rest }: ProfileChange) {
 
 /** The command for a valid event request. */
 export function eventCommand(
-  { user: { id, ...user }, value, attributes }: z.output<typeof EventRequest>,
-  {
-    eventId,
-    metricKey,
-    idempotencyKey,
-    by,
-  }: { eventId: string; metricKey: string; idempotencyKey: string | null; by: Actor },
+  { user: { id: userId, ...user }, value, attributes = new Map() }: z.output<typeof EventRequest>,
+  about: Pick<EventCommand, 'eventId' | 'metricKey' | 'idempotencyKey' | 'by'>,
 ): Command {
-  return {
-    kind: 'event',
-    eventId,
-    metricKey,
-    idempotencyKey,
-    userId: id,
-    user,
-    by,
-    value: toMicros(value),
-    attributes: attributes ?? new Map(),
-  }
+  const { eventId, metricKey, idempotencyKey, by } = about
+  const common = { eventId, metricKey, idempotencyKey, userId, user, by }
+  return { kind: 'event', ...common, value: toMicros(value), attributes }
 }
 
 /** Keeps a fitting value as it is: z.record would drop a key such as `__proto__`. */
@@ -155,7 +142,6 @@ export const CommandResult = z.discriminatedUnion('kind', [
     kind: z.literal('refused'),
     status: z.literal(ERROR_STATUSES),
     message: z.string(),
-    /** The problems one by one, if the error has them. */
     issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
     /** Seconds after which to try again, if waiting helps. */
     retryAfter: z.number().optional(),

@@ -35,9 +35,7 @@ export type WakeMover = (tenantId: string, why: 'refused' | 'unspread') => void
 const MOST_BATCHES = 1_000
 
 type Parts = {
-  /** The batches that were sent so far are counted here. */
   cost: Cost
-  /** The databases by name, the first one first. */
   connections: readonly Connection[]
   testClock: boolean
   /** The directories that this instance remembers, by tenant. A database refuses a batch by an older one. */

@@ -7,6 +7,7 @@ import {
   PLACEMENT,
   PLACEMENT_WITHOUT_TENANT,
   type Statement,
+  statement,
 } from '../database'
 
 /** The name of the first database, which is its binding: it has the configuration and the directories. */
@@ -41,7 +42,7 @@ export function holderOf({ places }: Directory, bucket: number): string {
 }
 
 /** The names of the databases that hold at least one bucket, without repetition, in the order of buckets. */
-export const holdersOf = ({ places }: Directory): string[] => [
+export const holdersOf = ({ places }: Pick<Directory, 'places'>): string[] => [
   ...new Set(places.map(([, database]) => database)),
 ]
 
@@ -56,9 +57,9 @@ export async function toldOfChanges(
   first: AccountDatabase,
   tenantId: string,
 ): Promise<{ version: number; moving: string | null; names: string[] }> {
-  const [row] = await first.rows(first.statement(TOLD, tenantId))
-  if (row === undefined) return { version: 0, moving: null, names: [FIRST] }
-  const { version, places, moving } = Told.parse(row)
+  const told = await first.find(Told, TOLD, tenantId)
+  if (told === undefined) return { version: 0, moving: null, names: [FIRST] }
+  const { version, places, moving } = told
   const holders = places.map(([, name]) => name)
   return { version, moving, names: [...new Set(moving === null ? holders : [...holders, moving])] }
 }
@@ -73,8 +74,7 @@ const Row = z.object({
 
 /** Reads a tenant's directory from the first database, in one round trip. */
 export async function readDirectory(first: AccountDatabase, tenantId: string): Promise<Directory> {
-  const [row] = await first.rows(first.statement(READ, tenantId))
-  return row === undefined ? UNSPREAD : Row.parse(row)
+  return (await first.find(Row, READ, tenantId)) ?? UNSPREAD
 }
 
 /** SQL that raises an error with a text of its own. See `CONFLICT` in guard.ts. */
@@ -104,21 +104,19 @@ const PLACED = `
   SELECT ${placedOrRefused('t', '?2', '?3')} FROM (SELECT 1) LEFT JOIN tenants t ON t.id = ?1`
 
 /** The guard of a tenant's batch with several databases, unless a statement checks the placement. */
-export const placed = (tenantId: string): Statement => ({
-  sql: PLACED,
-  params: [tenantId, PLACEMENT, PLACEMENT_WITHOUT_TENANT],
-})
+export const placed = (tenantId: string): Statement =>
+  statement(PLACED, tenantId, PLACEMENT, PLACEMENT_WITHOUT_TENANT)
 
 const WEIGHTS = 'SELECT name, weight FROM database_weights'
 const PLACE = `
   INSERT INTO directory (tenant_id, version, places, placements)
   SELECT id, 1, json_array(json_array(0, ?2)), '{}' FROM tenants WHERE id = ?1`
 
-const Weights = z.array(z.object({ name: z.string(), weight: z.number() }))
+const Weight = z.object({ name: z.string(), weight: z.number() })
 
 /** The weights that an operator has set. Other databases count 1 (B3). */
 export async function readWeights(first: AccountDatabase): Promise<Record<string, number>> {
-  const rows = Weights.parse(await first.rows(first.statement(WEIGHTS)))
+  const rows = await first.list(Weight, WEIGHTS)
   return Object.fromEntries(rows.map(({ name, weight }) => [name, weight]))
 }
 

@@ -15,7 +15,6 @@ export type Expected = {
   withdraw(): Promise<unknown>
 }
 
-/** Such a change with the batch that stores it. */
 type Change<T> = Expected & {
   store(): Promise<T>
   /** If the answer to the batch was lost: whether it was stored. Without it, that stays unknown. */

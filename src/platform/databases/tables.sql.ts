@@ -3,7 +3,6 @@ import { index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm
 /** Which database holds which buckets of a tenant; only in the first database (B2). WITHOUT ROWID. */
 export const directory = sqliteTable('directory', {
   tenantId: text('tenant_id').primaryKey(),
-  /** Raised by each change. */
   version: integer('version').notNull(),
   /** JSON: `[[first bucket, name of the database]]`, ascending. */
   places: text('places').notNull(),
@@ -18,7 +17,6 @@ export const directory = sqliteTable('directory', {
  * An isolate of the version before may know fewer databases, and may still serve a request. WITHOUT ROWID.
  */
 export const knownDatabases = sqliteTable('known_databases', {
-  /** The name of the binding. */
   name: text('name').primaryKey(),
   /** In milliseconds of real time. */
   since: integer('since').notNull(),
@@ -64,7 +62,6 @@ export const arrivingUsers = sqliteTable(
   'arriving_users',
   {
     tenantId: text('tenant_id').notNull(),
-    /** The internal id. */
     userIid: text('user_iid').notNull(),
     /** The user's `seq` up to which the rows are copied; -1 while the first copy is not complete. */
     seq: integer('seq').notNull(),

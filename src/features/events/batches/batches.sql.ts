@@ -6,7 +6,7 @@ import { DAY, type Instant, instant } from '../../../lib/clock'
 import { firstIdAt } from '../../../lib/ids'
 import { jsonRow, listOf, MOST_AT_ONCE, packed, packs } from '../../../lib/packed'
 import { systemNow } from '../../../lib/system-clock'
-import { type ColumnValues, columnList, Moment } from '../../../platform/columns'
+import { type ColumnValues, columnList, Moment, readingOf } from '../../../platform/columns'
 import type { Context } from '../../../platform/context'
 import type { AccountDatabase, Statement, TenantDatabase } from '../../../platform/database'
 import { guardSql } from '../../../platform/guard'
@@ -34,7 +34,6 @@ export const inbox = sqliteTable(
     no: integer('no').primaryKey({ autoIncrement: true }),
     tenantId: text('tenant_id').notNull(),
     batchId: text('batch_id').notNull(),
-    /** The number of events in the row. */
     count: integer('count').notNull(),
     /** The place of the first event in the batch, from 0. */
     offset: integer('offset').notNull(),
@@ -77,7 +76,6 @@ export const parkedEvents = sqliteTable(
     position: integer('position').notNull(),
     /** JSON: the event as it was sent. */
     event: text('event').notNull(),
-    /** The error, for an operator. */
     reason: text('reason').notNull(),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.batchId, table.position] })],
@@ -119,29 +117,20 @@ export function receive(
   ]
 }
 
+const COUNTERS = readingOf(eventBatches, ['id', 'accepted', 'processed', 'dropped', 'parked'])
 const BATCH = `
-  SELECT id, accepted, processed, dropped, parked FROM event_batches WHERE tenant_id = ?1 AND id = ?2`
-
-const BatchRow = z.object({
-  id: z.string(),
-  accepted: z.number(),
-  processed: z.number(),
-  dropped: z.number(),
-  parked: z.number(),
-})
+  SELECT ${COUNTERS.columns('event_batches')} FROM event_batches WHERE tenant_id = ?1 AND id = ?2`
 
 /** The counters of a batch so far (E9); null if no batch has this id. */
-export async function findBatch(db: TenantDatabase, id: string): Promise<z.infer<typeof BatchRow> | null> {
-  const [row] = await db.rows(db.statement(BATCH, db.tenantId, id))
-  return BatchRow.nullable().parse(row ?? null)
+export async function findBatch(db: TenantDatabase, id: string) {
+  return (await db.find(COUNTERS.row, BATCH, db.tenantId, id)) ?? null
 }
 
 const FIRST_BATCH = 'SELECT id FROM event_batches WHERE tenant_id = ?1 ORDER BY id LIMIT 1'
 
 /** The id of the tenant's first batch; null if there is none. */
 export async function firstBatch(db: TenantDatabase): Promise<string | null> {
-  const rows = await db.rows(db.statement(FIRST_BATCH, db.tenantId))
-  return z.array(z.object({ id: z.string() })).parse(rows)[0]?.id ?? null
+  return (await db.find(z.object({ id: z.string() }), FIRST_BATCH, db.tenantId))?.id ?? null
 }
 
 // The long column `events` is read only for the rows that the step takes.
@@ -164,7 +153,6 @@ const InboxRow = z.object({
   count: z.number(),
   offset: z.number(),
   done: z.number(),
-  /** When its batch was sent. */
   sent: Moment,
   /** Empty if the JSON cannot be read. Then the events of the row are parked, and do not block others. */
   events: z.string().transform((text): readonly unknown[] => {

@@ -37,7 +37,6 @@ const MOST_FAILURES = 3
 /** A step gives up after this many conflicts with live events. It runs again after other work that is due. */
 const MOST_CONFLICTS = 12
 
-/** A step gives up after users were moved to other databases this often. */
 const MOST_MOVES = 50
 
 type Step = { changes: readonly InputChange[]; config: Configuration; changedAt: Instant }
@@ -54,7 +53,6 @@ type Plan = {
   parts: readonly Part[]
   /** Stores the progress in the inbox, after the parts. Empty if the only part stores it. */
   progress: readonly Statement[]
-  /** Whether a user does not exist yet. */
   hasNew: boolean
   rows: readonly InboxRow[]
   ends: ReadonlyMap<Item, End>
@@ -63,20 +61,20 @@ type Plan = {
 
 /** Thrown if a step gave up after it had stored changes in some databases. */
 export class Interrupted extends Error {
-  readonly step: Step
-
-  constructor(step: Step, cause: unknown) {
+  constructor(
+    readonly step: Step,
+    cause: unknown,
+  ) {
     super(String(cause), { cause })
-    this.step = step
   }
 }
 
 class PartFailed extends Error {
-  readonly part: Part
-
-  constructor(part: Part, cause: unknown) {
+  constructor(
+    readonly part: Part,
+    cause: unknown,
+  ) {
     super(String(cause), { cause })
-    this.part = part
   }
 }
 

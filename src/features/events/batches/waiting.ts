@@ -295,19 +295,10 @@ async function readUsers(
     }
   }
   return {
-    groups: asked.map(
-      ({
-        name,
-        db,
-        userIds,
-        answer: {
-          erasures: [count],
-        },
-      }) => ({
-        ...{ name, db, items: userIds },
-        erasures: count === undefined ? null : parseErasures(count),
-      }),
-    ),
+    groups: asked.map(({ name, db, userIds, answer }) => {
+      const [count] = answer.erasures
+      return { name, db, items: userIds, erasures: count === undefined ? null : parseErasures(count) }
+    }),
     states,
     spoilt,
     unread,
