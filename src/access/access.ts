@@ -146,14 +146,10 @@ export type Claim = Omit<Bearer, 'limitKey'> & {
 export async function readClaim(
   ctx: Context,
   headers: Headers,
-  {
-    needs,
-    account = false,
-    tenantOrAccount = false,
-    archived = false,
-  }: Omit<Entrance, 'ticket'> & { needs: KeyScope },
+  entrance: Omit<Entrance, 'ticket'> & { needs: KeyScope },
   ticket: string | null = null,
 ): Promise<Claim> {
+  const { needs, account = false, tenantOrAccount = false, archived = false } = entrance
   const key = unrepeated(headers.get('x-api-key') ?? '')
   const bearer = key ? await findBearer(ctx, key) : ticket ? await findTicketHolder(ctx, ticket) : null
   await limit(ctx, bearer, headers)

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm'
+import { and, asc, eq, getTableColumns, gt, isNull, sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
 import { BoundedMap } from '../lib/bounded'
@@ -174,27 +174,12 @@ export async function insertKeys(
   await db.batch([...guards, ...db.inserts(apiKeys, rows), ...also])
 }
 
+const { no: _no, kind: _kind, tenantId: _tenantId, hash: _hash, ...LISTED } = getTableColumns(apiKeys)
 const ListedRows = z.array(
-  z.object({
-    id: z.string(),
-    user_id: z.string().nullable(),
-    name: z.string().nullable(),
-    prefix: z.string(),
-    scope: z.enum(KEY_SCOPES),
-    expires: Moment.nullable(),
-    created: Moment,
-  }),
+  readingOf(apiKeys, ['id', 'name', 'prefix', 'scope'])
+    .row.extend({ user_id: z.string().nullable(), expires: Moment.nullable(), created: Moment })
+    .transform(({ user_id: userId, ...key }) => ({ ...key, userId })),
 )
-
-const LISTED = {
-  id: apiKeys.id,
-  userId: apiKeys.userId,
-  name: apiKeys.name,
-  prefix: apiKeys.prefix,
-  scope: apiKeys.scope,
-  expires: apiKeys.expires,
-  created: apiKeys.created,
-}
 
 type Wanted = { userId?: string | undefined; after: number }
 

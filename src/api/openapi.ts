@@ -215,14 +215,7 @@ const json = (schema: unknown): Content => ({ 'application/json': { schema } })
  */
 export function openApiDocument(
   operations: readonly OperationSpec[],
-  {
-    title,
-    version,
-    base,
-    description,
-    olderBases = [],
-    webhooks = {},
-  }: {
+  about: {
     title: string
     version: string
     base: string
@@ -232,6 +225,7 @@ export function openApiDocument(
     webhooks?: Readonly<Record<string, z.ZodType>>
   },
 ): OpenApiDocument {
+  const { title, version, base, description, olderBases = [], webhooks = {} } = about
   const requests = describe(requestsOf(operations), 'input')
   const described = describe(answersOf(operations, webhooks), 'output')
   const apart = ambiguous(requests.named, described.named)
@@ -288,10 +282,7 @@ export function openApiDocument(
     post: {
       operationId: type,
       tags: ['webhooks'],
-      requestBody: {
-        required: true,
-        content: json(answered(described.roots.get(webhookLabel(type)))),
-      },
+      requestBody: { required: true, content: json(answered(described.roots.get(webhookLabel(type)))) },
       responses: {
         '2XX': { description: 'The event has arrived. After any other status, it is sent again.' },
       },

@@ -121,11 +121,8 @@ export const UserAttributesQuery = PairsQuery.meta({ type: 'string' })
 /** Gives the dates of a query their camel-case names (G6); if both spellings are given, camel case counts. */
 function camelCased(query: unknown): unknown {
   if (typeof query !== 'object' || query === null) return query
-  const {
-    start_date: startDate,
-    end_date: endDate,
-    ...rest
-  } = { start_date: undefined, end_date: undefined, ...query }
+  const given = { start_date: undefined, end_date: undefined, ...query }
+  const { start_date: startDate, end_date: endDate, ...rest } = given
   return { startDate, endDate, ...rest }
 }
 

@@ -278,10 +278,8 @@ async function usersGuards({ databases, tenant }: Scope, users: readonly ReadUse
   const groups = await databases.usersOf(tenant.id).groups(users, ({ id }) => id)
   const guards = groups.map(async ({ name, items }) => {
     const db = databases.named(name).of(tenant.id)
-    const guard = usersUnchanged(
-      db,
-      items.map((user) => ({ id: user.id, was: user })),
-    )
+    const were = items.map((user) => ({ id: user.id, was: user }))
+    const guard = usersUnchanged(db, were)
     if (name === FIRST) return [guard]
     await db.run(guard)
     return []

@@ -125,11 +125,6 @@ const GLOBAL = ipaddr.parseCIDR('2000::/3')
 const NAT64 = ipaddr.parseCIDR('64:ff9b::/96')
 const SIX_TO_FOUR = ipaddr.parseCIDR('2002::/16')
 
-/** The kind of an IPv4 address in the form that `URL` writes; null if it is public. */
-function kindOfIpv4(address: string): AddressKind | null {
-  return kindOf(ipaddr.IPv4.parse(address))
-}
-
 /** The kind of an IPv6 address as `URL` writes it, or of an IPv4 one in it; null if it is public. */
 function kindOfIpv6(text: string): AddressKind | null {
   const address = ipaddr.IPv6.parse(text)
@@ -173,16 +168,10 @@ type TargetRules = {
 }
 
 /** Makes the rules from the variables of a deployment. */
-export const targetRules = ({
-  TEST_CLOCK,
-  WEBHOOK_ALLOW,
-}: {
+export const targetRules = (variables: {
   TEST_CLOCK: 'on' | 'off'
   WEBHOOK_ALLOW: ReadonlySet<string>
-}): TargetRules => ({
-  loopbackAllowed: TEST_CLOCK === 'on',
-  allowed: WEBHOOK_ALLOW,
-})
+}): TargetRules => ({ loopbackAllowed: variables.TEST_CLOCK === 'on', allowed: variables.WEBHOOK_ALLOW })
 
 /** `host:port`, with an IPv6 address in brackets. */
 const NAMED = /^(\[[\da-fA-F:.]+\]|[^\s/?#@:\\[\]]+):(\d{1,5})$/
@@ -235,7 +224,7 @@ const refused = (why: string): Target => ({ refused: why })
 function hostError(host: string): HostError | null {
   const ipv6 = /^\[(.*)\]$/.exec(host)?.[1]
   const isIpv4 = /^\d+(\.\d+){3}$/.test(host)
-  const kind = ipv6 !== undefined ? kindOfIpv6(ipv6) : isIpv4 ? kindOfIpv4(host) : undefined
+  const kind = ipv6 !== undefined ? kindOfIpv6(ipv6) : isIpv4 ? kindOf(ipaddr.IPv4.parse(host)) : undefined
   if (kind === undefined) return nameError(host)
   if (kind === null) return null
   return { loopback: kind === 'loopback', why: `must lead to a public address, and ${host} is a ${kind} one` }

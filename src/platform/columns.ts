@@ -140,9 +140,6 @@ function stored(table: SQLiteTable, names: readonly string[], make: (value: unkn
   return Object.fromEntries(names.map((name) => [name, fieldOf(name)]))
 }
 
-/** The names that the columns of a table have in SQL. */
-export type ColumnNames<T extends SQLiteTable> = T['_']['columns'][keyof T['_']['columns']]['_']['name']
-
 /** The SQL of the n-th value (from 0) of a row that is a JSON list. */
 export type JsonValue = `value ->> ${number}`
 

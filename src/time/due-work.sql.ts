@@ -90,13 +90,9 @@ type Schedule = { at: Instant; subject?: string }
 export function schedule(
   db: TenantDatabase,
   kind: DueKind,
-  {
-    at,
-    subject = '',
-    on = 'sooner',
-    during = 'active',
-  }: Schedule & ({ on?: 'sooner'; during?: 'active' } | { on: 'once'; during?: TenantStatus }),
+  when: Schedule & ({ on?: 'sooner'; during?: 'active' } | { on: 'once'; during?: TenantStatus }),
 ): Statement {
+  const { at, subject = '', on = 'sooner', during = 'active' } = when
   const work = [db.tenantId, kind, subject, at] as const
   return on === 'sooner'
     ? db.statement(SOONER, ...work)
@@ -125,15 +121,10 @@ export const WORK_EVERYWHERE = {
 export function scheduleForUsers(
   { tenantId }: TenantDatabase,
   kind: DueKind,
-  {
-    at,
-    subject = '',
-    on,
-    begun,
-    patch,
-  }: Schedule &
+  when: Schedule &
     ({ on: 'sooner'; begun?: object; patch?: object } | { on: 'again'; begun?: never; patch?: never }),
 ): Statement {
+  const { at, subject = '', on, begun, patch } = when
   const json = (value: object | undefined) => (value === undefined ? null : JSON.stringify(value))
   return {
     sql: WORK_EVERYWHERE.scheduleForUsers,

@@ -98,14 +98,7 @@ export type Grace = { first: number; finals: number }
 export async function workOff(
   jobs: Jobs,
   places: readonly Workplace[],
-  {
-    to,
-    steps,
-    mustAll,
-    grace,
-    from = null,
-    isSet = mustAll,
-  }: {
+  run: {
     to: Instant
     steps: number
     mustAll: boolean
@@ -114,6 +107,7 @@ export async function workOff(
     isSet?: boolean
   },
 ): Promise<void> {
+  const { to, steps, mustAll, grace, from = null, isSet = mustAll } = run
   let now = from
   const hasRoom = () => mustAll || places.every(({ context }) => context.databases.hasRoom())
   for (let step = 0; step < steps && (step === 0 || hasRoom()); step += 1) {
@@ -156,12 +150,8 @@ export async function workOff(
         continue
       }
       if (mustAll) throw error
-      logProblem('error', {
-        tenant: tenantId,
-        work: kind,
-        subject,
-        error: `due work failed: ${String(error)}`,
-      })
+      const problem = { tenant: tenantId, work: kind, subject }
+      logProblem('error', { ...problem, error: `due work failed: ${String(error)}` })
       await context.db.batch([later(PAUSE)])
     }
   }

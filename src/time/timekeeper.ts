@@ -105,12 +105,8 @@ async function ofEachTenant(
   )
   const [first] = answers
   if (first?.status === 'rejected') throw first.reason
-  const tenantIds = [
-    ...new Set([
-      ...answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : [])),
-      ...more,
-    ]),
-  ]
+  const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+  const tenantIds = [...new Set([...found, ...more])]
   const results: PromiseSettledResult<void>[] = []
   for (let from = 0; from < tenantIds.length; from += GROUP) {
     results.push(...(await Promise.allSettled(tenantIds.slice(from, from + GROUP).map(work))))

@@ -74,9 +74,7 @@ export function createApp(instance: Instance): App {
     const ctx: Context | undefined = c.get('ctx')
     const requestId = ctx?.requestId ?? crypto.randomUUID()
     const apiError = error instanceof ApiError ? error : await failure(error, requestId, ctx)
-    if (apiError !== error) {
-      logProblem('error', { requestId, error: describe(error) })
-    }
+    if (apiError !== error) logProblem('error', { requestId, error: describe(error) })
     c.header('X-Request-Id', requestId)
     if (apiError.retryAfter !== null) c.header('Retry-After', String(apiError.retryAfter))
     return c.json(apiError.body, apiError.status)

@@ -12,11 +12,13 @@ import { newContext } from '../platform/context'
 import type { Bindings } from '../platform/env'
 import { logProblem, type Problem } from '../platform/log'
 import { wakeAll } from '../time/timekeeper'
+import { TimekeeperObject } from '../time/timekeeper.object'
 import { drainAll } from '../webhooks/delivery/drain'
+import { DeliveryQueueObject } from '../webhooks/delivery/queue.object'
 import { DrainRequest } from '../webhooks/outbox/outbox'
 import { createApp } from './app'
 import { enterDemo, hasDemo, loadDemo } from './demo-load'
-import { JOBS, SOURCES } from './jobs'
+import { channelTo, JOBS, SOURCES } from './jobs'
 
 /** Whether a queue is the one that gets the messages that failed too often. wrangler.toml names it. */
 const isOfDeadLetters = ({ queue }: MessageBatch): boolean => queue.endsWith('-dead-letters')
@@ -45,7 +47,17 @@ function originOf(body: unknown): Pick<Problem, 'deadLetter' | 'tenant' | 'leade
 export { DeletionList } from '../access/deletions.object'
 export { UserLane } from '../features/events/lane.object'
 export { LeaderboardObject } from '../leaderboards/object/board.object'
-export { Courier, Timekeeper } from './objects'
+
+/** The Timekeeper of a tenant, with all jobs. */
+export class Timekeeper extends TimekeeperObject {
+  protected readonly jobs = JOBS
+  protected readonly instance = newInstance()
+}
+
+/** The delivery queue of a destination, with all channels. */
+export class Courier extends DeliveryQueueObject {
+  protected readonly channels = channelTo
+}
 
 /** How long the cron trigger waits for work before it wakes the Timekeepers, in milliseconds. */
 const PATIENCE = 10_000

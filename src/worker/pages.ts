@@ -6,7 +6,7 @@ import { isByAdminHost, unserved } from '../api/paths'
 import { configurationAt } from '../configuration/configuration'
 import { unboundDatabase } from '../features/databases/databases.routes'
 import { errors, RETRY_AFTER } from '../lib/errors'
-import type { Context, Tenant } from '../platform/context'
+import type { Context } from '../platform/context'
 import { missingBindings } from '../platform/env'
 import { schemaProblem } from '../platform/schema-version.sql.ts'
 import { filledExamples, hasDemo, isDemoDue } from './demo-load'
@@ -46,11 +46,10 @@ async function problemOf(ctx: Context): Promise<string | null> {
   const result = await ctx.db.run(requestSnapshotStatement(ctx.db, IMPLICIT_TENANT_ID, []))
   const { tenant } = parseRequestSnapshot(result)
   if (tenant === null) return STARTING
-  return hasDemo(ctx) && isDemoDue(ctx, await configurationOfTenant(ctx, tenant)) ? STARTING : null
+  if (!hasDemo(ctx)) return null
+  const source = { db: ctx.db.of(tenant.id), instance: ctx.instance }
+  return isDemoDue(ctx, await configurationAt(source, tenant.configVersion)) ? STARTING : null
 }
-
-const configurationOfTenant = ({ db, instance }: Context, { id, configVersion }: Tenant) =>
-  configurationAt({ db: db.of(id), instance }, configVersion)
 
 /** The address of the page's files. The viewer's version is in it, so browsers may cache for ever. */
 const VIEWER = `/docs/${devDependencies['swagger-ui-dist']}`
@@ -193,16 +192,9 @@ export function frontPageRoutes(app: App): void {
   app.get('/', async (c) => {
     const problem = await problemOf(c.get('ctx'))
     const hasConsole = !c.env.ADMIN_HOST || isByAdminHost(c.req.raw, c.env)
+    const about = 'Configure Laurel and look users up, in the browser.'
     const links: Link[] = [
-      ...(hasConsole
-        ? [
-            {
-              name: 'Console',
-              path: '/console',
-              about: 'Configure Laurel and look users up, in the browser.',
-            },
-          ]
-        : []),
+      ...(hasConsole ? [{ name: 'Console', path: '/console', about }] : []),
       { name: 'Reference', path: '/docs', about: 'Every operation of the interfaces.' },
       { name: 'README', path: '/readme', about: 'How to start, and the way to the documentation.' },
     ]
@@ -211,11 +203,8 @@ export function frontPageRoutes(app: App): void {
     if (accepts(c, { header: 'Accept', supports, default: 'text/html' }) === 'application/json') {
       const state = problem === null ? { status: 'ok' } : { status: 'unavailable', problem }
       const paths = Object.fromEntries(links.map(({ name, path }) => [name.toLowerCase(), path]))
-      return c.json(
-        { name: 'Laurel', description: DESCRIPTION, version, ...state, links: paths },
-        200,
-        common,
-      )
+      const facts = { name: 'Laurel', description: DESCRIPTION, version, ...state, links: paths }
+      return c.json(facts, 200, common)
     }
     const nonce = crypto.randomUUID()
     return c.html(page(problem, links, nonce), 200, {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { errorStatusesOf, operation } from '../../src/api/endpoint'
+import { errorStatusesOf, type OperationSpec } from '../../src/api/endpoint'
 import { openApiDocument } from '../../src/api/openapi'
 import { EVENT_TYPES } from '../../src/configuration/enumerations'
 import { WEBHOOKS } from '../../src/webhooks/events'
@@ -87,7 +87,7 @@ describe('the comparison of an operation with the document', () => {
     level: z.object({ points: z.int32() }).nullable().optional(),
     more: z.string(),
   })
-  const made = operation({
+  const made: OperationSpec = {
     id: 'things_make',
     surface: 'application',
     method: 'post',
@@ -97,7 +97,7 @@ describe('the comparison of an operation with the document', () => {
     headers: z.object({ 'idempotency-key': z.string().optional() }),
     body: Body,
     responses: { 201: { description: 'Made.', body: Answer } },
-  })
+  }
   const found = (change: object) => {
     const document = openApiDocument([{ ...made, ...change }], { title: '', version: '', base: '' })
     return differences(parseOperation(line), document)
@@ -160,7 +160,7 @@ describe('the comparison of an operation with the document', () => {
 })
 
 test('[G2] documents the errors of an operation from its path, its body and its tenant', () => {
-  const plain = operation({
+  const plain: OperationSpec = {
     id: 'things_list',
     surface: 'admin',
     account: true,
@@ -168,7 +168,7 @@ test('[G2] documents the errors of an operation from its path, its body and its 
     path: '/things',
     summary: 'List the things',
     responses: { 200: { description: 'The things.', body: z.array(z.string()) } },
-  })
+  }
   const more = (change: object) =>
     errorStatusesOf({ ...plain, ...change }).filter((status) => !errorStatusesOf(plain).includes(status))
   expect(errorStatusesOf(plain)).toEqual([401, 403, 422, 429, 500, 503])

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { operation } from '../../src/api/endpoint'
+import type { OperationSpec } from '../../src/api/endpoint'
 import { type Answered, type Circumstances, conforming, faults } from '../helpers/conformance'
 
 const Thing = z.object({
@@ -11,7 +11,7 @@ const Thing = z.object({
   byKey: z.record(z.string(), z.object({ total: z.int() })),
 })
 
-const thingsGet = operation({
+const thingsGet = {
   id: 'things_get',
   surface: 'application',
   account: true,
@@ -19,11 +19,11 @@ const thingsGet = operation({
   path: '/things/{key}',
   summary: 'Get a thing',
   responses: { 200: { description: 'The thing.', body: Thing } },
-})
+} as const satisfies OperationSpec
 
-const operations = [
+const operations: OperationSpec[] = [
   thingsGet,
-  operation({
+  {
     id: 'things_best',
     surface: 'application',
     account: true,
@@ -31,8 +31,8 @@ const operations = [
     path: '/things/best',
     summary: 'Get the key of the best thing',
     responses: { 200: { description: 'The key.', body: z.string() } },
-  }),
-  operation({
+  },
+  {
     id: 'admin_things_list',
     surface: 'admin',
     account: true,
@@ -40,7 +40,7 @@ const operations = [
     path: '/things',
     summary: 'List the things',
     responses: { 200: { description: 'The things.', body: z.array(Thing) } },
-  }),
+  },
 ]
 
 const REQUEST_ID = '0b8f8d6e-3a52-4f4e-9d0c-0d6f3c0a4b1e'

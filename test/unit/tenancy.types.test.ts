@@ -96,8 +96,7 @@ const exceptions = {
   }),
   'features/databases/databases.sql': of<typeof import('../../src/features/databases/databases.sql')>({
     storeWeights: DATABASES,
-    directories: DATABASES,
-    unspread: DATABASES,
+    spreads: DATABASES,
     holders: DATABASES,
     readSizes: DATABASES,
     readState: MOVES,

@@ -5,7 +5,7 @@ import { instant } from '../../src/lib/clock'
 import type { Attempt, ChannelAdapter } from '../../src/webhooks/delivery/messages'
 import { DeliveryQueueStore } from '../../src/webhooks/delivery/queue.sql'
 import { DeliveryRunner, type RunLimits } from '../../src/webhooks/delivery/runner'
-import { Courier } from '../../src/worker/objects'
+import { Courier } from '../../src/worker/index'
 import { present } from '../helpers/time'
 import { forgetTime, moveTo, NOON } from '../helpers/worker/boards'
 import {

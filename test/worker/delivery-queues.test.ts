@@ -6,8 +6,8 @@ import { workOff } from '../../src/time/run'
 import { DeliveryQueueStore } from '../../src/webhooks/delivery/queue.sql'
 import { afterFailure } from '../../src/webhooks/delivery/retries.rules'
 import { Pruning } from '../../src/webhooks/delivery/runner'
+import { Courier } from '../../src/worker/index'
 import { JOBS } from '../../src/worker/jobs'
-import { Courier } from '../../src/worker/objects'
 import { present } from '../helpers/time'
 import { DAY, forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
 import { everyPlace } from '../helpers/worker/contexts'
@@ -537,7 +537,7 @@ it('[C1] a move of the clock sends the messages of events at its very end', asyn
   let hasLooked = false
   let hasHappened = false
   const looking = behind(async ({ texts, run }) => {
-    hasLooked ||= texts.some((text) => /SELECT kind, .* FROM due_work/.test(text))
+    hasLooked ||= texts.some((text) => /SELECT due_work\."kind".* FROM due_work/.test(text))
     const results = await run()
     if (!hasLooked || hasHappened) return results
     hasHappened = true

@@ -218,19 +218,7 @@ export function partsOf(
   inSystem: boolean,
   { Create, Item, Created }: Schemas<Fields>,
 ): OwnParts {
-  const {
-    id,
-    path,
-    one,
-    title = one,
-    many,
-    fields,
-    component,
-    apart,
-    showOnce,
-    rules,
-    change = 'Update',
-  } = spec
+  const { id, path, many, fields, component, apart, rules, change = 'Update' } = spec
   const asked: z.ZodRawShape = apart === undefined ? {} : { [apart.field]: apart.schema.optional() }
   const meant: z.ZodRawShape = apart === undefined ? {} : { [apart.field]: optional(apart.schema) }
   const updateItem = z
@@ -242,7 +230,7 @@ export function partsOf(
   return {
     id,
     path,
-    one: title,
+    one: spec.title ?? spec.one,
     many,
     names: apart === undefined ? BY_KEY : { ...BY_KEY, of: z.object(asked), delete: namesQuery(asked) },
     parents: z.object(inSystem ? { systemId: IdOrKey } : {}),
@@ -253,6 +241,6 @@ export function partsOf(
     update: items(UpdateItem).meta({ id: `${change}${component}sRequest` }),
     updated: updateResponse(`${change}${component}sResponse`, Item),
     deleted: deleteResponse(`Delete${component}sResponse`),
-    secret: showOnce?.isSecret ?? false,
+    secret: spec.showOnce?.isSecret ?? false,
   }
 }

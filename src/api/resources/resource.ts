@@ -192,13 +192,8 @@ export function defineResource(spec: AnySpec): unknown {
 
   async function decide(write: AnyWrite, entriesOfChanges = entries): Promise<Effects> {
     const { scope, draft } = write
-    const {
-      statements = [],
-      beside = [],
-      audit = [],
-      isApart,
-      ...effects
-    } = (await spec.effects?.(write)) ?? {}
+    const caused = (await spec.effects?.(write)) ?? {}
+    const { statements = [], beside = [], audit = [], isApart, ...effects } = caused
     const stored = [...storeDraft(scope, spec.table, draft, spec.columns), ...statements]
     return {
       ...effects,
@@ -267,10 +262,7 @@ export function defineResource(spec: AnySpec): unknown {
   function updateIn(scope: Scope, systemId: string, given: readonly Item[]) {
     throwIfInvalid(spec.check?.(scope, given) ?? [])
     // The keys may also be new ones. Then these are the resources that have them now.
-    const names = {
-      ids: given.flatMap(({ id }) => textOf(id)),
-      keys: given.flatMap(({ key }) => textOf(key)),
-    }
+    const [ids, keys] = [given.flatMap(({ id }) => textOf(id)), given.flatMap(({ key }) => textOf(key))]
     const edit = (write: AnyWrite) => {
       const change = (before: Keyed, asked: Item) => {
         const item = withIds(seen(write), asked)
@@ -280,14 +272,11 @@ export function defineResource(spec: AnySpec): unknown {
         const after = spec.patch?.(named, before, { ...write, config: seen(write) }, item) ?? named
         return typeof after === 'string' ? after : revised(before, after, scope.now)
       }
-      const { updated, issues } = updateEach(write.draft, given, what, change, {
-        fixed: never,
-        isMeant,
-        also,
-      })
+      const matching = { fixed: never, isMeant, also }
+      const { updated, issues } = updateEach(write.draft, given, what, change, matching)
       return { updated: updated.map((one) => show(one, showing(write))), issues }
     }
-    return changeIn(scope, systemId, edit, readNamed(scope, systemId, names))
+    return changeIn(scope, systemId, edit, readNamed(scope, systemId, { ids, keys }))
   }
 
   const readNamed = (scope: Scope, systemId: string, names: Names) => {

@@ -35,6 +35,7 @@ export function storeDraft(
     const columns = Object.entries(after).filter(([name, value]) => !isSame(value, was.get(name)))
     return { id: after.id, set: Object.fromEntries(columns) }
   })
+  const rows = draft.added.map((resource) => ({ ...resource, ...added, tenantId: tenant.id }))
   const rekeyed = changed.flatMap(({ id, set }) => ('key' in set ? id : []))
   const freed = db.orm
     .update(table)
@@ -52,10 +53,7 @@ export function storeDraft(
     .where(its(draft.removed))
   return [
     ...(rekeyed.length === 0 ? [] : [db.built(freed)]),
-    ...db.inserts(
-      table,
-      draft.added.map((resource) => ({ ...resource, ...added, tenantId: tenant.id })),
-    ),
+    ...db.inserts(table, rows),
     ...updates.map((query) => db.built(query)),
     ...(draft.removed.length === 0 ? [] : [db.built(removal)]),
   ]

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { ACHIEVEMENT_TRIGGERS } from '../../configuration/enumerations'
 import type { Achievement, Configuration } from '../../configuration/model'
 import { iso } from '../../lib/clock'
+import type { Change } from '../../rules/change.rules'
 import type { Completion } from '../../rules/state'
 import { shownFilterFields, shownFilters, Timestamp } from '../fields'
 import { UserAttributesQuery } from '../queries'
@@ -103,10 +104,7 @@ export function userAchievementResponse(
 /** The achievements that a change has completed, in that order. */
 export function completedResponses(
   config: Configuration,
-  {
-    completed,
-    after,
-  }: { completed: readonly string[]; after: { achievements: ReadonlyMap<string, Completion> } },
+  { completed, after }: Pick<Change, 'completed' | 'after'>,
 ): z.infer<typeof UserAchievementResponse>[] {
   return completed.flatMap((id) => {
     const achievement = config.achievements.find((one) => one.id === id)

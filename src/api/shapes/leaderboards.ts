@@ -63,25 +63,20 @@ export const LeaderboardResponseWithRankings = LeaderboardResponse.extend({
   rankings: z.array(LeaderboardRanking),
 }).meta({ id: 'LeaderboardResponseWithRankings' })
 
-/** The version of a live ranking: seconds since 1970, with a fraction. It grows in every stream (Y1). */
-const LiveVersion = z.number()
-/** The first date of a run; null if the leaderboard has no runs (Y1). */
-const LiveRun = DateResponse.nullable()
-
 /** The event `ranking` of a stream: the whole visible part of a leaderboard (Y1). */
 export const LiveRanking = z
   .object({
-    version: LiveVersion,
-    run: LiveRun,
+    /** Seconds since 1970, with a fraction. It grows in every stream. */
+    version: z.number(),
+    /** The first date of the run; null if the leaderboard has no runs. */
+    run: DateResponse.nullable(),
     status: ShownStatus,
     rankings: z.array(LeaderboardRanking),
   })
   .meta({ id: 'LiveRanking' })
 
 /** The event `finished` of a stream: the final ranking of a run (Y1). */
-export const LiveFinished = z
-  .object({ version: LiveVersion, run: LiveRun, rankings: z.array(LeaderboardRanking) })
-  .meta({ id: 'LiveFinished' })
+export const LiveFinished = LiveRanking.omit({ status: true }).meta({ id: 'LiveFinished' })
 
 /** The data of the events of a stream. */
 export const LiveEvent = z.union([LiveRanking, LiveFinished])
@@ -177,9 +172,8 @@ export const UserLeaderboardQuery = z.object({
 })
 
 /** The leaderboards for a user's place, and the number of entries of the history (L9, L10). */
-export const UserLeaderboardsQuery = z.object({
-  includeFinished: booleanQuery(false),
-  numEvents: integerQuery({ min: 0, ...PAGES.rankHistory }),
+export const UserLeaderboardsQuery = LeaderboardsQuery.extend({
+  numEvents: UserLeaderboardQuery.shape.numEvents,
 })
 
 export const UserLeaderboardsResponse = z.array(UserLeaderboardResponseWithHistory)

@@ -63,14 +63,6 @@ export const PointsTrigger = z
   })
   .meta({ id: 'PointsTrigger' })
 
-/** A level as it was when a user reached or left it. */
-export const LevelThen = z.object({
-  id: UuidResponse,
-  key: z.string(),
-  name: z.string(),
-  points: z.int32(),
-})
-
 /** A boost with its status as of now (P5). */
 export const PointsBoost = z
   .object({
@@ -109,6 +101,9 @@ export const PointsLevel = z
   })
   .meta({ id: 'PointsLevel' })
 
+/** A level as it was when a user reached or left it. */
+export const LevelThen = PointsLevel.omit({ description: true, badgeUrl: true }).extend({ id: UuidResponse })
+
 export const PointsResponse = z.object({
   id: z.string(),
   key: z.string(),
@@ -134,15 +129,8 @@ export const MetricEventPointsResponse = PointsResponse.extend({
 }).meta({ id: 'MetricEventPointsResponse' })
 
 /** A points system with its active triggers in order of creation (P13). */
-export const PointsSystemResponse = z
-  .object({
-    id: z.string(),
-    name: z.string(),
-    description: z.string().nullable(),
-    badgeUrl: z.string().nullable(),
-    maxPoints: z.int32().nullable(),
-    triggers: z.array(PointsTrigger),
-  })
+export const PointsSystemResponse = PointsResponse.omit({ key: true })
+  .extend({ triggers: z.array(PointsTrigger) })
   .meta({ id: 'PointsSystemResponse' })
 
 /** A points system in the list of all, with its key (P13). */
@@ -248,14 +236,9 @@ function awardResponse(
   system: System,
   award: AwardRecord,
 ): z.infer<typeof PointsAward> {
-  const trigger = system.triggers.find(({ id }) => id === award.triggerId)
+  const { id, awarded, at, total, triggerId, boosts } = award
+  const trigger = system.triggers.find((one) => one.id === triggerId)
   if (trigger === undefined) throw new Error('A change has an award with a trigger that is not configured')
-  return {
-    id: award.id,
-    awarded: award.awarded,
-    date: iso(award.at),
-    total: award.total,
-    trigger: triggerResponse(config, trigger),
-    boosts: [...award.boosts],
-  }
+  const shown = triggerResponse(config, trigger)
+  return { id, awarded, date: iso(at), total, trigger: shown, boosts: [...boosts] }
 }

@@ -140,12 +140,9 @@ export function wholeStreakResponse(
   config: Configuration,
   user: Pick<UserState, 'created' | 'streak' | 'preferences' | 'profile'>,
   at: Instant,
-  {
-    historyPeriods,
-    past,
-    pauses,
-  }: { historyPeriods: number; past: readonly StreakRun[]; pauses: readonly Pause[] },
+  shown: { historyPeriods: number; past: readonly StreakRun[]; pauses: readonly Pause[] },
 ): z.infer<typeof StreakResponse> {
+  const { historyPeriods, past, pauses } = shown
   const terms = termsOf(config, user.preferences)
   const { frequency, isOn, freezes } = terms
   const today = dayIn(user.profile.tz, at)

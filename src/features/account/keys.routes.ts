@@ -27,6 +27,15 @@ import {
 
 const endpoint = endpointsOf('admin')
 
+const createdKeys = <B extends z.ZodType>(body: B) => ({
+  200: { description: 'No key was created. The issues say why.', body },
+  201: { description: 'At least one key was created.', body },
+})
+
+const deletedKeys = <B extends z.ZodType>(body: B) => ({
+  200: { description: 'The deleted keys, and an issue for each other id.', body },
+})
+
 /** The endpoints of application keys, user tokens and admin keys (K3, K4, K6). */
 export const keyEndpoints = [
   endpoint(
@@ -46,10 +55,7 @@ export const keyEndpoints = [
       summary: 'Create application keys, each for one user. Only this response shows them',
       body: CreateApplicationKeysRequest,
       secret: true,
-      responses: {
-        200: { description: 'No key was created. The issues say why.', body: CreateApplicationKeysResponse },
-        201: { description: 'At least one key was created.', body: CreateApplicationKeysResponse },
-      },
+      responses: createdKeys(CreateApplicationKeysResponse),
     },
     async (scope, { body }) => createdSome(await createApplicationKeys(scope, body)),
   ),
@@ -59,12 +65,7 @@ export const keyEndpoints = [
       id: 'admin_application_api_keys_delete',
       summary: 'Delete application keys',
       query: z.object({ ids: IdsQuery }),
-      responses: {
-        200: {
-          description: 'The deleted keys, and an issue for each other id.',
-          body: DeleteApplicationKeysResponse,
-        },
-      },
+      responses: deletedKeys(DeleteApplicationKeysResponse),
     },
     async (scope, { query }) => ok(await deleteApplicationKeys(scope, query.ids)),
   ),
@@ -99,10 +100,7 @@ export const keyEndpoints = [
       summary: 'Create admin keys. Only this response shows them',
       body: CreateAdminKeysRequest,
       secret: true,
-      responses: {
-        200: { description: 'No key was created. The issues say why.', body: CreateAdminKeysResponse },
-        201: { description: 'At least one key was created.', body: CreateAdminKeysResponse },
-      },
+      responses: createdKeys(CreateAdminKeysResponse),
     },
     async (scope, { body }) => createdSome(await createAdminKeys(scope, body)),
   ),
@@ -113,12 +111,7 @@ export const keyEndpoints = [
       account: true,
       summary: 'Delete admin keys',
       query: z.object({ ids: IdsQuery }),
-      responses: {
-        200: {
-          description: 'The deleted keys, and an issue for each other id.',
-          body: DeleteAdminKeysResponse,
-        },
-      },
+      responses: deletedKeys(DeleteAdminKeysResponse),
     },
     async (scope, { query }) => ok(await deleteAdminKeys(scope, query.ids)),
   ),

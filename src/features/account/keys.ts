@@ -33,7 +33,6 @@ import { ListQuery } from '../../api/queries'
 import { unknownIssue } from '../../api/resources/drafts.rules'
 import {
   type AuditEntry,
-  type AuditedUser,
   entriesOf,
   goneFields,
   HIDDEN,
@@ -76,8 +75,8 @@ export const CreatedApplicationKey = z
   .object({ id: UuidResponse, userId: z.string(), key: z.string(), prefix: z.string(), ...limits })
   .meta({ id: 'CreatedApplicationKey' })
 
-const ApplicationKey = z
-  .object({ id: UuidResponse, userId: z.string(), prefix: z.string(), ...limits, created: Timestamp })
+const ApplicationKey = CreatedApplicationKey.omit({ key: true })
+  .extend({ created: Timestamp })
   .meta({ id: 'ApplicationKey' })
 
 /** The page of application keys. With `userId`, only keys of that user. */
@@ -116,9 +115,7 @@ export const CreatedAdminKey = z
   .object({ id: UuidResponse, name: z.string(), prefix: z.string(), key: z.string(), created: Timestamp })
   .meta({ id: 'CreatedAdminKey' })
 
-const AdminKey = z
-  .object({ id: UuidResponse, name: z.string(), prefix: z.string(), created: Timestamp })
-  .meta({ id: 'AdminKey' })
+const AdminKey = CreatedAdminKey.omit({ key: true }).meta({ id: 'AdminKey' })
 
 export const CreateAdminKeysRequest = items(CreateAdminKeyRequestItem).meta({ id: 'CreateAdminKeysRequest' })
 export const ListAdminKeysResponse = z.array(AdminKey).meta({ id: 'ListAdminKeysResponse' })
@@ -131,8 +128,8 @@ const applicationKeys = ({ db }: Scope): KeyOwner => ({ kind: 'application', db 
 
 type FoundKey = Awaited<ReturnType<typeof keysWithIds>>[number]
 
-/** Admin keys may do everything, and do not end. */
-const FOR_ALL = { scope: 'write', expires: null } as const
+/** Admin keys may do everything, for all tenants, and do not end. */
+const FOR_ALL = { kind: 'admin', tenantId: null, userId: null, scope: 'write', expires: null } as const
 
 type Item = z.output<typeof CreateApplicationKeysRequest>[number]
 
@@ -163,12 +160,6 @@ async function make(
 
 type People = ReadonlyMap<string, string>
 
-/** The user of an entry. Without an internal id, the statement that stores the entry looks it up. */
-function personOf(people: People, id: string): AuditedUser {
-  const iid = people.get(id)
-  return iid === undefined ? { id } : { iid }
-}
-
 /**
  * The users of keys who are not in the database that has the keys. A key never waits for other databases
  * (B4): if one can't be reached, the entries about its users don't name them.
@@ -176,10 +167,10 @@ function personOf(people: People, id: string): AuditedUser {
 async function peopleOf(
   { databases }: AccountScope,
   owner: KeyOwner,
-  ids: readonly (string | null)[],
+  keys: readonly Pick<KeyRow, 'userId'>[],
 ): Promise<People> {
   if (owner.kind === 'admin') return new Map()
-  const asked = [...new Set(ids.flatMap((id) => id ?? []))]
+  const asked = [...new Set(keys.flatMap(({ userId }) => userId ?? []))]
   try {
     const all = databases
       .usersOf(owner.db.tenantId)
@@ -200,39 +191,29 @@ function nobodyIfAway(error: unknown): People {
 }
 
 function entryOf(
-  {
-    id,
-    userId,
-    name,
-    prefix,
-    ...limits
-  }: Pick<KeyRow, 'id' | 'userId' | 'name' | 'prefix' | 'scope' | 'expires'>,
+  key: Pick<KeyRow, 'id' | 'userId' | 'name' | 'prefix' | 'scope' | 'expires'>,
   action: 'create' | 'delete',
   people: People,
 ): AuditEntry[] {
+  const { id, userId, name, prefix } = key
   const isNew = action === 'create'
   if (userId === null) {
     const shown = { id, name, prefix }
     const change = { before: isNew ? null : shown, after: isNew ? shown : null }
     return entriesOf('admin_key', [change], (key) => key)
   }
-  const fields = (isNew ? madeFields : goneFields)({ id, prefix, ...limitsOf(limits) })
-  return [userEntry('application_key', action, personOf(people, userId), fields)]
+  const fields = (isNew ? madeFields : goneFields)({ id, prefix, ...limitsOf(key) })
+  // Without an internal id, the statement that stores the entry looks it up.
+  const iid = people.get(userId)
+  return [userEntry('application_key', action, iid === undefined ? { id: userId } : { iid }, fields)]
 }
 
 async function store(scope: AccountScope, owner: KeyOwner, made: readonly Made[]): Promise<void> {
   const rows = made.map(({ row }) => row)
-  const people = await peopleOf(
-    scope,
-    owner,
-    rows.map(({ userId }) => userId),
-  )
+  const people = await peopleOf(scope, owner, rows)
+  const entries = rows.flatMap((row) => entryOf(row, 'create', people))
   try {
-    const audit = auditEntries(
-      scope,
-      rows.flatMap((row) => entryOf(row, 'create', people)),
-    )
-    await insertKeys(owner, rows, audit)
+    await insertKeys(owner, rows, auditEntries(scope, entries))
   } catch (error) {
     throw isConflict(error) ? errors.tenantUnknown() : error
   }
@@ -258,14 +239,10 @@ export async function listApplicationKeys(
     page,
   )
   if (start === null) return []
-  const [after = 0] = start.after
-  const rows = await listKeys(
-    owner,
-    { userId, after: Number(after) },
-    { limit: page.limit, skip: start.skip },
-  )
+  const after = Number(start.after[0])
+  const rows = await listKeys(owner, { userId, after }, { limit: page.limit, skip: start.skip })
   return rows.flatMap((row) => {
-    const { id, user_id: userId, prefix, created } = row
+    const { id, userId, prefix, created } = row
     return userId === null ? [] : [{ id, userId, prefix, ...limitsOf(row), created: iso(created) }]
   })
 }
@@ -290,8 +267,7 @@ export async function createApplicationKeys(
   )
   if (made.length > 0) await store(scope, applicationKeys(scope), made)
   const created = made.map(({ row, key, userId }) => {
-    const { id, prefix } = row
-    return { id, userId, key, prefix, ...limitsOf(row) }
+    return { id: row.id, userId, key, prefix: row.prefix, ...limitsOf(row) }
   })
   return { created, issues }
 }
@@ -330,29 +306,22 @@ export async function listAdminKeys(
   query: { limit: number; skip: number },
 ): Promise<z.infer<typeof AdminKey>[]> {
   const rows = await listKeys(adminKeys(scope), { after: 0 }, query)
-  return rows.map(({ id, name, prefix, created }) => ({
-    id,
-    name: name ?? '',
-    prefix,
-    created: iso(created),
-  }))
+  return rows.map(({ id, name, prefix, created }) => {
+    return { id, name: name ?? '', prefix, created: iso(created) }
+  })
 }
 
 /** Creates admin keys (K4). */
 export async function createAdminKeys(scope: AccountScope, items: z.output<typeof CreateAdminKeysRequest>) {
-  const made = await Promise.all(
-    items.map(async ({ name }) => {
-      const about = { ...FOR_ALL, kind: 'admin', tenantId: null, userId: null, name } as const
-      return { ...(await make(scope, about)), name }
-    }),
-  )
+  const made = await Promise.all(items.map(({ name }) => make(scope, { ...FOR_ALL, name })))
   await store(scope, adminKeys(scope), made)
-  const created = made.map(({ row, key, name }) => {
-    const { id, prefix } = row
-    return { id, name, prefix, key, created: iso(row.created) }
-  })
-  return { created, issues: [] }
+  return { created: made.map(({ row, key }) => createdAdminKey(row, key)), issues: [] }
 }
+
+const createdAdminKey = (
+  { id, name, prefix, created }: Pick<KeyRow, 'id' | 'name' | 'prefix' | 'created'>,
+  key: string,
+): z.infer<typeof CreatedAdminKey> => ({ id, name: name ?? '', prefix, key, created: iso(created) })
 
 /** Deletes admin keys. They are refused from the next request on (K2, K4). */
 export function deleteAdminKeys(scope: AccountScope, ids: readonly string[]) {
@@ -379,9 +348,8 @@ export async function rotateAdminKey(
     if (!(await replaceKey(scope.db, before, { prefix, hash }, also))) continue
     forgetKeys(scope, [before.prefix])
     await refuseKeys(scope, [before.prefix])
-    const { name } = before
-    rememberKey(scope, prefix, { ...FOR_ALL, id, kind: 'admin', tenantId: null, userId: null, hash, name })
-    return { id, name: before.name ?? '', prefix, key, created: iso(before.created) }
+    rememberKey(scope, prefix, { ...FOR_ALL, id, hash, name: before.name })
+    return createdAdminKey({ ...before, prefix }, key)
   }
   throw errors.unprocessable('Other requests kept rotating this key at the same time. Send it again.')
 }
@@ -392,23 +360,17 @@ const entryOfRotation = ({ id, prefix: before }: FoundKey, after: string): Audit
 })
 
 /** Notes that these keys are deleted, so that a restore does not bring them back (M3). */
-async function noteKeys(scope: AccountScope, found: readonly FoundKey[]): Promise<void> {
-  await tryToNoteDeletions(
-    scope,
-    found.map(({ prefix }) => ({ kind: 'key', prefix })),
-  )
+function noteKeys(scope: AccountScope, found: readonly FoundKey[]): Promise<void> {
+  const deletions = found.map(({ prefix }) => ({ kind: 'key' as const, prefix }))
+  return tryToNoteDeletions(scope, deletions)
 }
 
 async function remove(scope: AccountScope, owner: KeyOwner, ids: readonly string[], what: string) {
   const found = await keysWithIds(owner, ids)
   await noteKeys(scope, found)
-  const people = await peopleOf(
-    scope,
-    owner,
-    found.map((one) => one.user_id),
-  )
+  const people = await peopleOf(scope, owner, found)
   const entries = found.flatMap((one) =>
-    entryOf({ ...one, userId: one.user_id }, 'delete', people).map((entry) => ({ subject: one.id, entry })),
+    entryOf(one, 'delete', people).map((entry) => ({ subject: one.id, entry })),
   )
   const also = [
     ...auditEntriesIf(scope, entries, KEY_EXISTS),

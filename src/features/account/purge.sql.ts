@@ -57,13 +57,11 @@ const APART: Record<Exclude<PurgedApart, 'due_work'>, string> = {
   tenants: "DELETE FROM tenants WHERE id = ?1 AND status = 'purging'",
 }
 
-const Names = z.array(z.object({ name: z.string() }))
-
-const KEYS = 'SELECT prefix AS name FROM api_keys WHERE tenant_id = ?1 LIMIT ?2'
+const KEYS = 'SELECT prefix FROM api_keys WHERE tenant_id = ?1 LIMIT ?2'
 
 /** Prefixes of the tenant's keys, at most `limit`. */
 export async function keysOf(db: TenantDatabase, limit: number): Promise<string[]> {
-  return Names.parse(await db.rows(db.statement(KEYS, db.tenantId, limit))).map(({ name }) => name)
+  return (await db.list(z.object({ prefix: z.string() }), KEYS, db.tenantId, limit)).map((key) => key.prefix)
 }
 
 /** Deletes keys by their prefixes. */
@@ -73,12 +71,10 @@ export function removeKeys(db: TenantDatabase, prefixes: readonly string[]): Sta
 
 const USERS = 'SELECT id, iid FROM users WHERE tenant_id = ?1 ORDER BY id LIMIT ?2'
 
-const Users = z.array(z.object({ id: z.string(), iid: z.string() }))
+const User = z.object({ id: z.string(), iid: z.string() })
 
 /** Users of the tenant, at most `limit`. */
-export async function usersOf(db: TenantDatabase, limit: number): Promise<z.infer<typeof Users>> {
-  return Users.parse(await db.rows(db.statement(USERS, db.tenantId, limit)))
-}
+export const usersOf = (db: TenantDatabase, limit: number) => db.list(User, USERS, db.tenantId, limit)
 
 /** Deletes the users' own rows. */
 export function removeUsers(db: TenantDatabase, ids: readonly string[]): Statement {

@@ -136,11 +136,8 @@ async function keys(context: TenantContext, prefixes: readonly string[]): Promis
 async function users({ db }: TenantContext): Promise<Portion> {
   const some = await repository.usersOf(db, USERS)
   if (some.length === 0) return END
-  const isEmpty = await removeRows(
-    db,
-    some.map(({ iid }) => iid),
-  )
-  if (!isEmpty) return GO_ON
+  const iids = some.map(({ iid }) => iid)
+  if (!(await removeRows(db, iids))) return GO_ON
   const ids = some.map(({ id }) => id)
   return { isEnd: false, statements: [repository.removeUsers(db, ids)] }
 }
@@ -155,17 +152,11 @@ function inEach(
   return async (context, progress) => {
     const { databases, db: home } = context
     const places = databases.all(home.tenantId)
-    const present = Math.max(
-      0,
-      places.findIndex(({ name }) => name === progress.database),
-    )
-    const [place, next] = places.slice(present)
+    const present = places.findIndex(({ name }) => name === progress.database)
+    const [place, next] = places.slice(Math.max(0, present))
     if (place === undefined) return END
-    const {
-      isEnd,
-      progress: reached,
-      statements = [],
-    } = await portion({ ...context, db: place.db }, progress)
+    const done = await portion({ ...context, db: place.db }, progress)
+    const { isEnd, progress: reached, statements = [] } = done
     if (next === undefined) return { isEnd, progress: { ...reached, database: place.name }, statements }
     if (statements.length > 0) await place.db.batch(statements)
     if (!isEnd) return { isEnd, progress: { ...reached, database: place.name } }

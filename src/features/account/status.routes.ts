@@ -39,7 +39,7 @@ const DESTINATIONS = `
     SELECT channel, tenant_id FROM notification_templates WHERE deleted IS NULL
     LIMIT ${MOST_COUNTED}) read ${ACTIVE}`
 
-const Destinations = z.array(z.object({ name: z.string() }))
+const Destinations = z.array(z.object({ name: z.string() }).transform(({ name }) => name))
 
 const Count = z.int().min(0)
 
@@ -97,10 +97,8 @@ async function readStatus(scope: AccountScope, jobs: Jobs): Promise<Status> {
   const { databases } = scope
   const found = await statesOf(scope, jobs)
   const states = found.flatMap((state) => state ?? [])
-  const deliveries = await deliveriesOf(
-    scope,
-    states.flatMap(({ destinations }) => destinations),
-  )
+  const names = states.flatMap(({ destinations }) => destinations)
+  const deliveries = await deliveriesOf(scope, names)
   const sum = (of: (state: State) => number) => states.reduce((all, state) => all + of(state), 0)
   const oldest = states.flatMap(({ due }) => due.oldest ?? [])
   return {
@@ -143,9 +141,7 @@ async function statesOf({ databases, now }: AccountScope, { list }: Jobs): Promi
         bytes: inbox.meta.size_after,
         inbox: parseCount(inbox),
         outbox: parseCount(outbox),
-        destinations: destinations.flatMap(({ results }) =>
-          Destinations.parse(results).map(({ name }) => name),
-        ),
+        destinations: destinations.flatMap(({ results }) => Destinations.parse(results)),
         due,
       }
     }),

@@ -16,7 +16,7 @@ import {
 } from '../../api/fields'
 import { type Issue, issueOf, unknownIssue } from '../../api/resources/drafts.rules'
 import { BY_ID, resourceEndpoints } from '../../api/resources/endpoints'
-import { type AuditEntry, entriesOf } from '../../configuration/audit.rules'
+import { type AuditEntry, fieldChanges } from '../../configuration/audit.rules'
 import { auditEntriesIf } from '../../configuration/audit.sql.ts'
 import { changeTenants } from '../../configuration/copies'
 import { iso } from '../../lib/clock'
@@ -103,14 +103,9 @@ async function createTenants(
 ): Promise<{ created: TenantResponse[]; issues: Issue[] }> {
   const { db, now } = scope
   const asked = items.map((item) => ({ ...item, id: newId(now) }))
-  const placements = await placementsOfNew(
-    scope.databases,
-    asked.map(({ id }) => id),
-  )
-  const stored = await repository.insertTenants(db, asked, now, [
-    ...createdEntries(scope, asked),
-    ...placements,
-  ])
+  const placements = await placementsOfNew(scope.databases, idsOf(asked))
+  const beside = [...createdEntries(scope, asked), ...placements]
+  const stored = await repository.insertTenants(db, asked, now, beside)
   return {
     created: asked.flatMap(({ id }) => stored.find((row) => row.id === id) ?? []).map(tenantResponse),
     issues: asked.flatMap(({ id, customerId }, index) =>
@@ -124,15 +119,11 @@ async function updateTenants(
   items: z.output<typeof UpdateTenantsRequest>,
 ): Promise<{ updated: TenantResponse[]; issues: Issue[] }> {
   const { db, now } = scope
-  const known = await repository.findTenants(
-    db,
-    items.map(({ id }) => id),
-  )
+  const ids = items.map(({ id }) => id)
+  const known = await repository.findTenants(db, ids)
   const changes = items.map((item) => ({ ...item, before: updatedEntry(scope, known, item) }))
-  const stored = await changeTenants(
-    scope.databases,
-    known.map(({ id }) => id),
-    (around) => repository.updateTenants(db, changes, now, around),
+  const stored = await changeTenants(scope.databases, idsOf(known), (around) =>
+    repository.updateTenants(db, changes, now, around),
   )
   const updated: TenantResponse[] = []
   const issues: Issue[] = []
@@ -140,8 +131,8 @@ async function updateTenants(
     const row = stored[index]
     if (row) updated.push(tenantResponse(row))
     else {
-      const before = known.find((one) => one.id === id)
-      issues.push(before?.status === 'active' ? issueOf({ id }, taken(customerId)) : notActive(id, before))
+      const isActive = known.some((one) => one.id === id && one.status === 'active')
+      issues.push(isActive ? issueOf({ id }, taken(customerId)) : notActive(id, known))
     }
   }
   return { updated, issues }
@@ -152,7 +143,7 @@ async function archiveTenants(scope: AccountScope, ids: readonly string[]) {
   const { db, now } = scope
   const known = await repository.findTenants(db, ids)
   const active = known.filter(({ id, status }) => status === 'active' && id !== IMPLICIT_TENANT_ID)
-  const their = active.map(({ id }) => id)
+  const their = idsOf(active)
   const audit = archivedEntries(scope, active)
   const archived = new Set(
     await changeTenants(scope.databases, their, ({ before, after }) =>
@@ -164,10 +155,7 @@ async function archiveTenants(scope: AccountScope, ids: readonly string[]) {
     .map((id) =>
       id === IMPLICIT_TENANT_ID && known.length > 0
         ? issueOf({ id }, 'This tenant existed before multi-tenancy, and cannot be archived. Keep it.')
-        : notActive(
-            id,
-            known.find((one) => one.id === id),
-          ),
+        : notActive(id, known),
     )
   return { deleted: ids.filter((id) => archived.has(id)).map((id) => ({ id })), issues }
 }
@@ -199,15 +187,15 @@ async function purgeTenant(scope: AccountScope, found: TenantResponse): Promise<
   return { ...found, status: 'archived', purging: true }
 }
 
+const idsOf = (list: readonly { id: string }[]) => list.map(({ id }) => id)
+
 type Known = Pick<TenantRow, 'id' | 'customerId' | 'name'>
 
 function createdEntries(scope: AccountScope, made: readonly Known[]): Statement[] {
-  const entries = made.flatMap(({ id, customerId, name }) => {
-    const after = { id, customerId, name, status: 'active' }
-    return entriesOf('tenant', [{ before: null, after }], (tenant) => tenant).map((entry) => ({
-      subject: id,
-      entry: { ...entry, key: customerId },
-    }))
+  const entries = made.map((tenant) => {
+    const { customerId, name } = tenant
+    const fields = fieldChanges(null, { customerId, name, status: 'active' })
+    return { subject: tenant.id, entry: tenantEntry('create', tenant, fields) }
   })
   return auditEntriesIf(scope, entries, repository.TENANT_EXISTS)
 }
@@ -243,7 +231,8 @@ const tenantEntry = (
 const taken = (customerId: string) =>
   `Another tenant already uses ${JSON.stringify(customerId)} as its customerId or id. Choose another customerId.`
 
-function notActive(id: string, found: TenantRow | undefined): Issue {
+function notActive(id: string, known: readonly TenantRow[]): Issue {
+  const found = known.find((one) => one.id === id)
   if (found === undefined) return unknownIssue(id, 'a tenant')
   if (found.status === 'purging')
     return issueOf({ id }, `The tenant ${id} is being erased. Create a new one.`)

@@ -236,16 +236,14 @@ export async function join(
   db: AccountDatabase,
   tenantId: string,
   { first, last, joined, events }: Move,
-  {
-    departed,
-    version,
-    newer,
-    replaces,
-  }: { departed: Departed; version: number; newer: readonly Statement[]; replaces: readonly string[] },
+  arrival: { departed: Departed; version: number; newer: readonly Statement[]; replaces: readonly string[] },
 ): Promise<void> {
+  const { departed, version, newer, replaces } = arrival
   const insert = (sql: string, rows: readonly string[]) =>
     packed(rows).map((list) => db.statement(sql, list, tenantId))
   const { pass, until } = departed
+  const rowsOfUsers = departed.users.map(({ row }) => row)
+  const iids = departed.users.map(({ iid }) => iid)
   await db.batch([
     db.statement(MAY_JOIN, tenantId, joined, version),
     ...newer,
@@ -254,19 +252,13 @@ export async function join(
     ...DEPARTING.flatMap(({ insert: sql }, index) => insert(sql, departed.tables[index] ?? [])),
     ...packed(departed.counts).map((list) => db.statement(DEPARTING_COUNTS.insert, list)),
     ...(pass === null ? [] : [db.statement(TAKE_PASS, tenantId, pass.updated, pass.since, pass.ladder)]),
-    ...insert(
-      DEPARTING_USERS.insert,
-      departed.users.map(({ row }) => row),
-    ),
+    ...insert(DEPARTING_USERS.insert, rowsOfUsers),
     ...insert(ADD_FIGURES, departed.figures),
     db.statement(JOIN_PASS, tenantId, pass?.since ?? null, pass?.ladder ?? '', until),
     ...(until === null ? [] : [lowerUntil(tenantId, 'analytics', until)]),
     db.statement(RAISE, tenantId, first, last),
     db.statement(ADD_EVENTS, tenantId, events + departed.movedEvents),
-    leaveOut(
-      tenantId,
-      departed.users.map(({ iid }) => iid),
-    ),
+    leaveOut(tenantId, iids),
     db.statement(NEXT_PLACEMENT, tenantId),
   ])
 }

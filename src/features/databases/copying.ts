@@ -228,10 +228,11 @@ async function tryToArrive(moving: Moving, move: Move): Promise<boolean> {
     repository.placementIn(target, tenantId),
   ])
   // Work that the last change began has to be in the old database before it is read there.
-  for (const [name, found] of [
-    [move.source, left],
-    [move.target, joined],
-  ] as const) {
+  const both = [
+    { name: move.source, found: left },
+    { name: move.target, found: joined },
+  ]
+  for (const { name, found } of both) {
     if (found !== null && found.isChanging === 0 && found.version === state.version) continue
     const settled = name === FIRST ? 'changing' : await settleCopy(databases, tenantId, name)
     if (settled !== 'settled') return false

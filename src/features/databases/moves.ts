@@ -224,11 +224,8 @@ async function numberUsers(moving: Moving, progress: Progress, name: string): Pr
   const db = databases.named(name)
   const { after, found: foundBefore } = progress.numbering ?? { after: '', found: false }
   const { ids, last } = await repository.unnumbered(db, tenantId, after, NUMBERED_AT_ONCE)
-  await repository.number(
-    db,
-    tenantId,
-    ids.map((id) => [id, bucketOf(tenantId, id)]),
-  )
+  const buckets = ids.map((id) => [id, bucketOf(tenantId, id)] as const)
+  await repository.number(db, tenantId, buckets)
   const found = foundBefore || ids.length > 0
   if (last !== null) await store(moving, { ...progress, numbering: { after: last, found } })
   // Visited again until none is found: an isolate of the version before may have added one.
@@ -308,13 +305,8 @@ async function clean(moving: Moving, state: State, isEnding: boolean): Promise<N
     if (!(await removeCopies(moving, name, copies, placement))) return 'now'
     const users = await logs.departedUsers(db, tenantId, DELETED_AT_ONCE)
     const isRest = users.length < DELETED_AT_ONCE
-    while (
-      !(await removeMovedRows(
-        db.of(tenantId),
-        users.map(({ iid }) => iid),
-        { isFirst: name === FIRST, guard },
-      ))
-    ) {}
+    const iids = users.map(({ iid }) => iid)
+    while (!(await removeMovedRows(db.of(tenantId), iids, { isFirst: name === FIRST, guard }))) {}
     if (users.length > 0) await db.batch([guard, ...logs.forgetDeparted(tenantId, users)])
     if (!isRest) return 'now'
     while (!(await logs.forgetOthers(db, tenantId, guard))) {}

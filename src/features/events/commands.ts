@@ -207,23 +207,12 @@ async function handOver(
   const ownOutcomes = own.map(({ outcome }) => outcome)
   const ownJobs = own.map(({ job }) => job)
   const ends = await resultsOf(ctx, ownJobs, ownOutcomes)
-  return jobs.map((_, index) => {
-    const end = ends[own.findIndex((one) => one.index === index)] ?? results[index]
-    if (end === undefined) throw new Error('the lane returned fewer results than commands')
-    return end
-  })
+  return results.map((result, index) => ends[own.findIndex((one) => one.index === index)] ?? result)
 }
 
 /** The most bytes of a command's result. The result of a change of a user is the whole user. */
-const answerBytes = ({ command }: Job): number => ANSWER_BYTES[command.kind]
-
-const ANSWER_BYTES = {
-  event: 100_000,
-  upsert: MOST_VALUE,
-  update: MOST_VALUE,
-  completion: 100_000,
-  preferences: 100_000,
-} as const satisfies Record<Command['kind'], number>
+const answerBytes = ({ command: { kind } }: Job): number =>
+  kind === 'upsert' || kind === 'update' ? MOST_VALUE : 100_000
 
 /** Whether the lane's result shows that the attempt of this isolate was stored. */
 function isOwn(command: Command, outcome: Outcome, result: CommandResult | undefined): boolean {

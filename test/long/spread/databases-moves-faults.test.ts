@@ -2,7 +2,7 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Bindings } from '../../../src/platform/env'
-import { Timekeeper } from '../../../src/worker/objects'
+import { Timekeeper } from '../../../src/worker/index'
 import { DAY, forgetTime, moveTo } from '../../helpers/worker/boards'
 import {
   bindingsWith,

@@ -205,14 +205,13 @@ async function planned(
   const progress = advance(db, progressOf(ends), { again: clock ?? again, isSet: clock !== null })
   const writings = found.groups.map(({ db: place, items: userIds, erasures }) => {
     const own = userIds.flatMap((id) => decided.get(id) ?? [])
+    const readable = own.filter(({ userId }) => !spoilt.has(userId))
+    const asRead = readable.map(({ userId: id }) => ({ id, was: states.get(id) ?? null }))
     const { statements, isMuch } = writeUsers(place, config, own, { kind: 'callers' })
     const guards = [
       configurationUnchanged(place, config.version),
       clockUnchanged(place, clock),
-      usersUnchanged(
-        place,
-        own.flatMap(({ userId: id }) => (spoilt.has(id) ? [] : { id, was: states.get(id) ?? null })),
-      ),
+      usersUnchanged(place, asRead),
       ...(erasures === null ? [] : [noErasureSince(place, erasures)]),
     ]
     return { place, own, guards, writes: Object.values(statements).flat(), isMuch }
