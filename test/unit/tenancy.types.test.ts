@@ -77,8 +77,8 @@ const exceptions = {
     requestNewPasses: ONE_CLOCK,
     restartPasses: ONE_CLOCK,
   }),
-  'features/analytics/wrapped/distributions.sql':
-    of<typeof import('../../src/features/analytics/wrapped/wrapped.sql.ts')>(null),
+  'features/analytics/wrapped/distributions':
+    of<typeof import('../../src/features/analytics/wrapped/distributions')>(null),
   'features/analytics/wrapped/wrapped.sql':
     of<typeof import('../../src/features/analytics/wrapped/wrapped.sql.ts')>(null),
   'features/databases/copies.sql': of<typeof import('../../src/features/databases/copies.sql')>({
@@ -135,8 +135,8 @@ const exceptions = {
     of<typeof import('../../src/features/support/award-explanation')>(null),
   'features/support/timeline.sql': of<typeof import('../../src/features/support/timeline.sql')>(null),
   'features/support/voids.sql': of<typeof import('../../src/features/support/voids.sql')>(null),
-  'features/users/erasure.sql': of<typeof import('../../src/features/users/erasure.sql')>({
-    usersByIid: RESTORE,
+  'features/users/erasure': of<typeof import('../../src/features/users/erasure')>({
+    eraseAgain: RESTORE,
   }),
   'features/users/export/export.sql': of<typeof import('../../src/features/users/export/export.sql')>(null),
   'leaderboards/object/recount.sql': of<typeof import('../../src/leaderboards/object/recount.sql')>(null),

@@ -4,6 +4,7 @@ import {
   noteDeletions,
   notingDeletedKeys,
   refuseKeys,
+  refusingKeys,
   tryToNoteDeletions,
 } from '../../access/deleted-keys'
 import { dropKeyRecord, keyCacheOf, prefixesOf } from '../../access/keys.sql.ts'
@@ -12,27 +13,174 @@ import { auditEntriesIf } from '../../configuration/audit.sql.ts'
 import { boardObject } from '../../leaderboards/updates'
 import { type Instant, instant } from '../../lib/clock'
 import { errors } from '../../lib/errors'
+import { timeOf } from '../../lib/ids'
 import { newId } from '../../lib/new-id'
 import { wait, within } from '../../lib/system-clock'
+import { bytesOf } from '../../platform/columns'
 import type { Context, Scope, TenantContext } from '../../platform/context'
-import type { Statement } from '../../platform/database'
-import { isConflict } from '../../platform/guard'
+import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'
+import { guardSql, isConflict } from '../../platform/guard'
 import { logProblem } from '../../platform/log'
-import type { ErasureStage } from '../../store/user-data/register'
+import type { ErasedAtOnce, ErasureStage } from '../../store/user-data/register'
 import { objectsAfter, removeRowsEverywhere } from '../../store/user-data/user-data.sql.ts'
+import { countErasure } from '../../store/users/counters.sql.ts'
 import { findIid } from '../../store/users/users.sql.ts'
-import type { Work } from '../../time/due-work.sql.ts'
+import { scheduleEach, type Work } from '../../time/due-work.sql.ts'
 import { defineJob, type When } from '../../time/job'
 import { wakeTimekeeper } from '../../time/timekeeper'
 import { leaveFigures } from '../analytics/counting'
-import {
-  DELETION_NOT_NOTED,
-  leftRows,
-  removeAccess,
-  removeFromHolder,
-  USER_OR_KEY_EXISTS,
-  usersByIid,
-} from './erasure.sql.ts'
+
+/** The most key prefixes in one row of due work, so that they fit. A user may have any number of keys. */
+const MOST_PREFIXES = 10_000
+
+const UNCOUNT = `
+  UPDATE tenant_counters SET count = count - 1 WHERE tenant_id = ?1 AND name IN (
+    SELECT 'users' FROM users WHERE tenant_id = ?1 AND id = ?2
+    UNION SELECT a.value ->> 0 FROM users u, json_each(u.achievements) a WHERE u.tenant_id = ?1
+      AND u.id = ?2)`
+
+const REMOVE = 'DELETE FROM users WHERE tenant_id = ?1 AND id = ?2'
+const REMOVE_KEYS = 'DELETE FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2 RETURNING prefix'
+const ROWS_OF_PERSON = 'user_iid = (SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2)'
+
+/** Messages about the user that are not sent yet. */
+const REMOVE_OUTBOX = `DELETE FROM outbox WHERE tenant_id = ?1 AND ${ROWS_OF_PERSON}`
+const REMOVE_PENDING = `DELETE FROM pending_notifications WHERE tenant_id = ?1 AND ${ROWS_OF_PERSON}`
+const REMOVE_POINTS_NOTIFICATIONS = `DELETE FROM points_notifications WHERE ${ROWS_OF_PERSON}`
+
+const REMOVE_COUNTED = `
+  DELETE FROM counted_users WHERE user_iid =
+    (SELECT ${bytesOf('iid')} FROM users WHERE tenant_id = ?1 AND id = ?2)`
+
+/** Entries of the audit log stay, without the values of fields (Z1). */
+const emptyAudit = (whose: string) =>
+  `UPDATE audit_log SET fields = '{}' WHERE tenant_id = ?1 AND ${whose} AND fields <> '{}'`
+
+/** The user of a batch event, in the form in which isolates exchange events (see events/commands.ts). */
+const WHOSE = "->> '$.body.user.id'"
+
+// `instr` skips rows that can't contain an event of the user: most rows. They are not parsed.
+const EMPTY_INBOX = `
+  UPDATE inbox SET seq = seq + 1, events = (
+    SELECT json_group_array(CASE WHEN e.value ${WHOSE} = ?2 THEN json('null') ELSE json(e.value) END
+      ORDER BY e.key)
+    FROM json_each(inbox.events) e)
+  WHERE tenant_id = ?1 AND instr(events, ?3) > 0`
+
+const REMOVE_PARKED = `
+  DELETE FROM parked_events WHERE tenant_id = ?1 AND instr(event, ?3) > 0 AND event ${WHOSE} = ?2`
+
+// A user's internal id has the moment of the creation, by which the index finds the user.
+const BY_IID = `
+  SELECT u.tenant_id AS tenantId, u.id, u.iid FROM json_each(?1) e
+  CROSS JOIN users u ON u.tenant_id = e.value ->> 0 AND u.created = e.value ->> 1 AND u.iid = e.value ->> 2`
+const Found = z.array(z.object({ tenantId: z.string(), id: z.string(), iid: z.string() }))
+
+/** The users who exist, of users by tenant and internal id (M3). */
+async function usersByIid(
+  db: AccountDatabase,
+  asked: readonly { tenantId: string; iid: string }[],
+): Promise<z.infer<typeof Found>> {
+  const list = asked.map(({ tenantId, iid }) => [tenantId, timeOf(iid), iid])
+  return asked.length === 0 ? [] : Found.parse(await db.rows(db.statement(BY_IID, JSON.stringify(list))))
+}
+
+/** SQL: there is a user, or a key of a user, with the id that is the subject of an entry of the audit log. */
+const USER_OR_KEY_EXISTS = `(EXISTS (SELECT 1 FROM users WHERE tenant_id = ?2 AND id = value ->> 0)
+  OR EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = ?2 AND user_id = value ->> 0))`
+
+// The tenant may be erased meanwhile. Then nothing of it is stored any more.
+const TENANT_EXISTS = 'EXISTS (SELECT 1 FROM tenants WHERE id = ?1)'
+
+// The work keeps the caller's id, because the user's row is deleted before it ends. `?6` is whether that was
+// done, as JSON.
+const USER_LEFT = `
+  SELECT 'user:' || ?5 AS subject,
+    json_object('userId', ?4, 'iid', ?5, 'prefixes', json('[]'), 'isGone', json(?6)) AS progress
+  WHERE ?5 IS NOT NULL AND ${TENANT_EXISTS}` as const
+// The keys have rows of their own: they are deleted in the same batch, so one that is repeated must not replace
+// their list. Work that is due at the same moment is done in the order of the subjects: the keys come first.
+const LEFT = `${USER_LEFT}
+  UNION ALL SELECT 'keys:' || ?7 || ':' || part, json_object('userId', ?4, 'iid', NULL, 'prefixes',
+    json(json_group_array(prefix ORDER BY prefix)))
+  FROM (SELECT prefix, (row_number() OVER (ORDER BY prefix) - 1) / ${MOST_PREFIXES} AS part FROM api_keys
+    WHERE tenant_id = ?1 AND user_id = ?4) GROUP BY part` as const
+
+/** SQL: the tenant exists, and its audit log does not say yet that the user, the subject, was deleted. */
+const DELETION_NOT_NOTED = `EXISTS (SELECT 1 FROM tenants WHERE id = ?2)
+  AND NOT EXISTS (SELECT 1 FROM audit_log WHERE tenant_id = ?2
+    AND user_iid = value ->> 0 AND kind = 'user' AND action = 'delete')`
+
+const WAITING = 'SELECT 1 FROM inbox WHERE tenant_id = ?1 LIMIT 1'
+const IS_STILL = guardSql('coalesce((SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2), ?3) IS ?3')
+
+const Prefixes = z.array(z.object({ prefix: z.string() }))
+
+/** The tables whose rows the first part of an erasure deletes. The second part deletes the others. */
+type OfAccess = Extract<ErasedAtOnce, 'api_keys' | 'inbox' | 'parked_events'>
+
+/** What both parts of an erasure need. `iid` is null if there is no such user. */
+type Erased = { now: Instant; iid: string | null }
+
+/**
+ * The first part of an erasure, in one batch in the first database: deletes the keys and the waiting events,
+ * so that no request and no batch can act for the user any more, and adds the rest of the erasure as due work
+ * (U8). Returns the prefixes of the keys, and whether a step of the inbox may be under way.
+ */
+async function removeAccess(
+  home: TenantDatabase,
+  userId: string,
+  { now, iid, before }: Erased & { before: readonly Statement[] },
+): Promise<{ prefixes: string[]; isWaiting: boolean }> {
+  const { tenantId } = home
+  const asJson = JSON.stringify(userId)
+  const removals: Record<OfAccess, Statement> = {
+    api_keys: home.statement(REMOVE_KEYS, tenantId, userId),
+    inbox: home.statement(EMPTY_INBOX, tenantId, userId, asJson),
+    parked_events: home.statement(REMOVE_PARKED, tenantId, userId, asJson),
+  }
+  const { api_keys, inbox, left } = await home.batchOf({
+    before,
+    due: scheduleEach(home, 'erasure', now, LEFT, userId, iid, 'false', newId(now)),
+    log: iid === null ? [] : [home.statement(emptyAudit('user_iid = ?2'), tenantId, iid)],
+    ...removals,
+    left: home.statement(WAITING, tenantId),
+  })
+  return {
+    prefixes: Prefixes.parse(api_keys.results).map(({ prefix }) => prefix),
+    isWaiting: inbox.meta.changes > 0 || left.results.length > 0,
+  }
+}
+
+/**
+ * The second part, in one batch in the database of the user: deletes the row, by which all other data is
+ * found, and the messages that are not sent. From then on this database refuses the keys. Throws a conflict
+ * if there is a user with another internal id. `isWaiting`: a step of the inbox may be under way.
+ */
+async function removeFromHolder(
+  db: TenantDatabase,
+  userId: string,
+  { now, iid, prefixes, isWaiting }: Erased & { prefixes: readonly string[]; isWaiting: boolean },
+): Promise<void> {
+  const { tenantId } = db
+  // Keep this order: the user goes after the rows that are found by the iid.
+  const removals: Record<Exclude<ErasedAtOnce, OfAccess>, Statement> = {
+    outbox: db.statement(REMOVE_OUTBOX, tenantId, userId),
+    pending_notifications: db.statement(REMOVE_PENDING, tenantId, userId),
+    points_notifications: db.statement(REMOVE_POINTS_NOTIFICATIONS, tenantId, userId),
+    audit_log: db.statement(emptyAudit(ROWS_OF_PERSON), tenantId, userId),
+    counted_users: db.statement(REMOVE_COUNTED, tenantId, userId),
+    users: db.statement(REMOVE, tenantId, userId),
+  }
+  await db.batch([
+    db.statement(IS_STILL, tenantId, userId, iid),
+    ...refusingKeys(prefixes),
+    ...(isWaiting ? [countErasure(db)] : []),
+    db.statement(UNCOUNT, tenantId, userId),
+    leaveFigures(db, userId, now),
+    ...Object.values(removals),
+  ])
+}
 
 /** After this many failures of D1 the erasure is given up. Then all of the batch is stored, or nothing. */
 const MOST_FAILURES = 3
@@ -80,11 +228,7 @@ async function erase(
   context: Context,
   tenantId: string,
   userId: string,
-  {
-    now,
-    iid: first,
-    audit,
-  }: { now: Instant; iid: string | null; audit: (iid: string | null) => readonly Statement[] },
+  { now, iid: first, audit }: Erased & { audit: (iid: string | null) => readonly Statement[] },
 ): Promise<void> {
   const { databases, instance } = context
   const home = databases.home(tenantId)
@@ -93,17 +237,15 @@ async function erase(
   let [iid, conflicts, isWaiting] = [first, 0, false]
   for (;;) {
     const before = [...audit(iid), ...notingDeletedKeys({ tenantId, userId })]
-    const one = { now, iid, before }
-    const { result: removed, wasRepeated } = await repeated(() =>
-      removeAccess(home, userId, { ...one, spare: newId(now) }),
-    )
+    const access = { now, iid, before }
+    const { result: removed, wasRepeated } = await repeated(() => removeAccess(home, userId, access))
     for (const prefix of removed.prefixes) prefixes.add(prefix)
     for (const prefix of prefixes) keyCacheOf(instance).delete(prefix)
     // A try may be stored without an answer.
     isWaiting ||= removed.isWaiting || wasRepeated
     // A database that can't be reached gets them later. The user's own database gets them below.
     await refuseKeys(context, [...prefixes])
-    const rest = { iid, prefixes: [...prefixes], isWaiting, figures: [leaveFigures(db, userId, now)] }
+    const rest = { now, iid, prefixes: [...prefixes], isWaiting }
     try {
       await repeated(() => removeFromHolder(db, userId, rest))
       return
@@ -141,27 +283,18 @@ export async function eraseAgain(
   const { databases } = context
   for (const name of databases.names) {
     for (const { tenantId, id, iid } of await usersByIid(databases.named(name), erased)) {
+      const home = databases.home(tenantId)
       try {
-        await eraseIfStill(context, tenantId, id, { now, iid })
+        const present = await findIid(databases.usersOf(tenantId).of(id), id)
+        if (present === iid) await erase(context, tenantId, id, { now, iid, audit: () => [] })
+        // The rows in databases that do not hold the user go later.
+        else await home.batch([scheduleEach(home, 'erasure', now, USER_LEFT, id, iid, 'true')])
       } catch (error) {
         // Erased meanwhile.
         if (!isConflict(error)) throw error
       }
     }
   }
-}
-
-/** Erases a user with this internal id again. The rows in databases that do not hold the user go later. */
-async function eraseIfStill(
-  context: Context,
-  tenantId: string,
-  userId: string,
-  { now, iid }: { now: Instant; iid: string },
-): Promise<void> {
-  const present = await findIid(context.databases.usersOf(tenantId).of(userId), userId)
-  if (present === iid) return erase(context, tenantId, userId, { now, iid, audit: () => [] })
-  const home = context.databases.home(tenantId)
-  await home.batch([leftRows(home, userId, { now, iid })])
 }
 
 /** The rest of an erasure, and its progress. */
@@ -243,11 +376,18 @@ async function erasureStep(
   work: Work<Progress>,
   { until, grace }: When,
 ): Promise<void> {
-  const { db } = context
+  const { db, databases } = context
   const { progress } = work
   if (progress === null) throw new Error('the erasure of nobody')
-  if (!progress.isGone && progress.iid !== null) {
-    await removeFromDatabase(context, progress.userId, progress.iid, until)
+  const { userId, iid } = progress
+  if (!progress.isGone && iid !== null) {
+    const holder = databases.usersOf(db.tenantId).of(userId)
+    try {
+      await removeFromHolder(holder, userId, { now: until, iid, prefixes: [], isWaiting: true })
+    } catch (error) {
+      // There is a later user with the same id.
+      if (!isConflict(error)) throw error
+    }
     await db.batch([work.goOn({ ...progress, isGone: true })])
     return
   }
@@ -261,23 +401,6 @@ async function erasureStep(
   // No write from before the erasure can arrive after these milliseconds.
   const dueAt = stage === SECOND_VISIT && after === null ? instant(until + grace) : null
   await db.batch([work.goOn({ ...progress, stage, after: after ?? '' }, dueAt)])
-}
-
-/** Deletes a user in the user's own database, unless that was done. */
-async function removeFromDatabase(
-  { db: { tenantId }, databases }: TenantContext,
-  userId: string,
-  iid: string,
-  now: Instant,
-): Promise<void> {
-  const db = databases.usersOf(tenantId).of(userId)
-  const figures = [leaveFigures(db, userId, now)]
-  try {
-    await removeFromHolder(db, userId, { iid, prefixes: [], isWaiting: true, figures })
-  } catch (error) {
-    // There is a later user with the same id.
-    if (!isConflict(error)) throw error
-  }
 }
 
 declare module '../../time/due-work.sql.ts' {

@@ -79,10 +79,7 @@ const WrappedPoints = Changed.extend({ description: z.string().nullable() }).met
   id: 'WrappedPoints',
 })
 
-/**
- * The longest streak of the year. The period is the first in which it had this length. The dates are null if
- * there was no streak.
- */
+/** The longest streak of the year, with the first period of that length. The dates are null without one. */
 const WrappedStreak = z
   .object({
     length: z.int32(),
@@ -132,10 +129,7 @@ type Story = {
   percentiles: ReadonlyMap<string, number>
 }
 
-/**
- * The results of a period (R1): metrics that still exist and have an event in it, and points systems with an
- * award in it.
- */
+/** The results of a period (R1): metrics with an event in it, and points systems with an award in it. */
 function periodResponse(
   story: Story,
   kind: keyof Periods,
@@ -355,10 +349,7 @@ const MOST_BOARDS = 100
 /** Leaderboards by key, with the user's best rank in a period (R1). */
 type BestPlaces = Record<string, z.infer<typeof UserLeaderboardResponse>>
 
-/**
- * The user's best places in each of the periods, which are all in the year. Leaves out leaderboards that
- * can't be reached.
- */
+/** The user's best places in each of the periods, without leaderboards that can't be reached. */
 async function bestPlaces(
   scope: Scope,
   config: Configuration,

@@ -144,8 +144,8 @@ export function activityOf(year: Days, events: readonly Pick<DayChange, 'day' | 
 export type Sums = { total: number; change: number }
 
 /**
- * The sums of a metric or points system in a period; null if it has no change. `changes` has all changes from
- * the period's first day until now; `present` is the total now.
+ * The sums in a period; null without a change. `changes` has all since its first day; `present` is the total
+ * now.
  */
 export function sumsIn(period: Days, changes: readonly DayChange[], present: number): Sums | null {
   const within = changes.filter(({ day }) => isIn(period, day))
@@ -156,9 +156,7 @@ export function sumsIn(period: Days, changes: readonly DayChange[], present: num
 
 const sum = (changes: readonly DayChange[]) => changes.reduce((total, { change }) => total + change, 0)
 
-/**
- * The percentage by which a total has changed: one decimal, half away from zero; 100 from a total of 0 (R1).
- */
+/** By how many percent a total changed: one decimal, half away from zero; 100 from a total of 0 (R1). */
 export function percentChange({ total, change }: Sums): number {
   if (change === 0) return 0
   const before = total - change
@@ -167,16 +165,10 @@ export function percentChange({ total, change }: Sums): number {
   return (Math.sign(tenths) * Math.round(Math.abs(tenths))) / 10 || 0
 }
 
-/**
- * `percentileThisPeriod` (R2): the share of `users`, the users who were active in the period, whose change is
- * smaller, in whole per cent. `less` is their number.
- */
+/** The percentage of the active `users` of a period with a smaller change, rounded down (R2). */
 export const percentile = (less: number, users: number): number => Math.floor((100 * less) / users)
 
-/**
- * The longest length at the end of a period, the first such period, and when that streak began. Days since
- * 1970-01-01.
- */
+/** The longest length at the end of a period, the first such period, and when the streak began, in days. */
 type LongestStreak = { length: number; start: number; end: number; started: number }
 
 /** The longest streak of the periods that overlap a year; null if there is none. */

@@ -1,29 +1,15 @@
 import { primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
 import { DAY, FURTHEST_OFFSET, type Instant } from '../../../lib/clock'
-import { packed } from '../../../lib/packed'
 import { dayBegins } from '../../../lib/zone'
-import {
-  bytesOf,
-  idOf,
-  json,
-  LOGS,
-  type Log,
-  localDayOf,
-  numberOf,
-  numbersIn,
-  numbersOfEach,
-} from '../../../platform/columns'
+import { bytesOf, idOf, LOGS, type Log, localDayOf, numberOf, numbersIn } from '../../../platform/columns'
 import type { Statement, TenantDatabase } from '../../../platform/database'
-import type { Databases } from '../../../platform/databases/databases'
-import { FIRST } from '../../../platform/databases/directory'
 import type { UserState } from '../../../rules/state'
-import { firstId } from '../../../store/users/pages.sql.ts'
 import { DUE_AT, type DueKind } from '../../../time/due-work.sql.ts'
-import type { Count, DayChange, Days, Distribution, Periods } from './wrapped.rules'
+import type { DayChange, Days, Periods } from './wrapped.rules'
 
 /** The moments that contain these days in every zone. */
-const momentsOf = ({ first, last }: Days) => ({
+export const momentsOf = ({ first, last }: Days) => ({
   from: dayBegins(first, FURTHEST_OFFSET),
   to: dayBegins(last + 1, -FURTHEST_OFFSET),
 })
@@ -51,10 +37,7 @@ const DayRows = z.array(
   z.object({ subject: z.string(), day: z.number(), count: z.number(), change: z.number() }),
 )
 
-/**
- * A user's events by metric and awards by points system, summed by stored local day (E8), from the year's
- * first day on. All days after the year are one day.
- */
+/** A user's events and awards, summed by stored local day (E8), from the year's first day on. */
 export async function readDays(
   db: TenantDatabase,
   { iid, seq }: Reader,
@@ -98,10 +81,7 @@ const AttributeRows = z.array(
 /** The change in a period, and the total at its end, of a user's events with one value of an attribute. */
 export type AttributeSums = z.infer<typeof AttributeRows>[number]
 
-/**
- * Sums a user's events by the values of attributes that occurred in these periods. Parsed by
- * `parseAttributes`.
- */
+/** Sums a user's events by attribute values of these periods. Parsed by `parseAttributes`. */
 export function attributesStatement(
   db: TenantDatabase,
   { iid, seq }: Reader,
@@ -139,17 +119,12 @@ export const changeDistributions = sqliteTable(
   (table) => [primaryKey({ columns: [table.tenantId, table.period, table.subject] })],
 )
 
-/** The most users of one step, and changes in all their lives. One user alone may have more. */
-const MOST_USERS = 300
-const MOST_CHANGES = 30_000
-
 const yearName = (year: number) => String(year).padStart(4, '0')
 
-/** The prefix of all rows of a year: of published ones, and of those in a build. */
-const servedAs = (year: number) => `${yearName(year)} `
-const buildingAs = (year: number) => `building ${yearName(year)} `
+/** The prefix of all rows of a year that are published. */
+export const servedAs = (year: number) => `${yearName(year)} `
 /** The row that marks a year's distributions as published. */
-const markerOf = (year: number) => `${yearName(year)} built`
+export const markerOf = (year: number) => `${yearName(year)} built`
 
 // A removed test clock may leave work that is due far ahead, or distributions from a future time. Those do
 // not count (C1).
@@ -166,10 +141,7 @@ export function knownStatement(db: TenantDatabase, year: number, subject: string
 export const parseKnown = (result: D1Result): boolean =>
   z.object({ isKnown: z.number() }).parse(result.results[0]).isKnown === 1
 
-/**
- * A change to find the place of: the period as the table names it, without the year, and the metric or points
- * system.
- */
+/** A change to find the place of. `period` is as in the table, without the year. */
 export type Placing = { period: string; subject: string; change: number }
 
 // The first change that is not smaller says how many users have less. If there is none, all users have less.
@@ -190,146 +162,3 @@ export function placesStatement(db: TenantDatabase, year: number, placings: read
 const PlaceRows = z.array(z.object({ nth: z.number(), users: z.number(), less: z.number() }))
 
 export const parsePlaces = (result: D1Result) => PlaceRows.parse(result.results)
-
-const LAST = `
-  SELECT max(id) AS last FROM (
-    SELECT id, sum(seq) OVER (ORDER BY id) - seq AS before
-    FROM (SELECT id, seq FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3))
-  WHERE before < ?4`
-
-const LastRow = z.object({ last: z.string().nullable() })
-
-/**
- * The last user of the next step, in order of their ids; null if no user is left. In each database, a step
- * has so many users and changes at most.
- */
-export async function lastOfStep(
-  databases: Databases,
-  tenantId: string,
-  after: string,
-): Promise<string | null> {
-  const ends = await databases.usersOf(tenantId).askAll(async (db) => {
-    const [row] = await db.rows(db.statement(LAST, db.tenantId, after, MOST_USERS, MOST_CHANGES))
-    return LastRow.parse(row).last
-  })
-  return firstId(ends)
-}
-
-const FORGET = "DELETE FROM change_distributions WHERE tenant_id = ?1 AND period BETWEEN ?2 AND ?2 || '~'"
-
-/** Deletes the counts of a build. */
-export function forgetBuild(db: TenantDatabase, year: number): Statement {
-  return db.statement(FORGET, db.tenantId, buildingAs(year))
-}
-
-/** The users' changes by subject and period of the calendar, by stored local day (E8). */
-const changes = (usedName: string, { log, no, amount }: Log) => `
-    SELECT d.iid, d.subject, c.period, sum(d.change) AS change
-    FROM (SELECT u.iid, u.no AS subject, ${localDayOf('l')} AS day, sum(l.${amount}) AS change
-      FROM ${usedName} u CROSS JOIN ${log} l
-        ON l.user_iid = u.iid AND l.${no} = u.no AND l.at BETWEEN ?4 AND ?5 GROUP BY 1, 2, 3) d
-    CROSS JOIN calendar c ON c.day = d.day GROUP BY 1, 2, 3`
-
-// Rows with an empty subject count the active users.
-const FRESH = `
-  WITH RECURSIVE
-  chunk AS MATERIALIZED (SELECT ${bytesOf('iid')} AS iid FROM users WHERE tenant_id = ?1 AND id > ?2
-    AND id <= ?3),
-  calendar AS MATERIALIZED (SELECT value ->> 0 AS day, value ->> 1 AS period FROM json_each(?6)),
-  ${numbersOfEach(LOGS.events, 'in_metrics', 'iid')},
-  ${numbersOfEach(LOGS.awards, 'in_systems', 'iid')},
-  done AS MATERIALIZED (${changes('in_metrics', LOGS.events)}),
-  active AS MATERIALIZED (SELECT DISTINCT iid, period FROM done),
-  earned AS (${changes('in_systems', LOGS.awards)}),
-  fresh AS (
-    SELECT period, '' AS subject, 0 AS change, count(*) AS users FROM active GROUP BY period
-    UNION ALL SELECT period, ${idOf('metrics', 'subject')}, change, count(*) FROM done
-      GROUP BY period, subject, change
-    UNION ALL SELECT e.period, ${idOf('points_systems', 'e.subject')}, e.change, count(*)
-      FROM earned e JOIN active a ON a.iid = e.iid AND a.period = e.period
-        GROUP BY e.period, e.subject, e.change)
-  SELECT period, subject, json_group_array(json_array(change, users)) AS document FROM fresh GROUP BY 1, 2`
-const BUILT = `
-  SELECT substr(period, length(?2) + 1) AS period, subject, document FROM change_distributions
-  WHERE tenant_id = ?1 AND period BETWEEN ?2 AND ?2 || '~'`
-
-const CountRows = z.array(
-  z.object({
-    period: z.string(),
-    subject: z.string(),
-    document: json(z.array(z.tuple([z.number(), z.number()]))),
-  }),
-)
-
-/** The counts of the changes of a subject in a period. With an empty subject: of all active users. */
-export type Counts = { period: string; subject: string; document: readonly Count[] }
-
-/** The counts of a build so far. */
-export async function readCounts(db: TenantDatabase, year: number): Promise<Counts[]> {
-  return CountRows.parse(await db.rows(db.statement(BUILT, db.tenantId, buildingAs(year))))
-}
-
-/**
- * Counts the changes of the users with ids after `after` and up to `last`, one list for each database, and
- * reads the counts so far. `calendar` has pairs of a day and a period that contains it.
- */
-export async function countChanges(
-  databases: Databases,
-  tenantId: string,
-  year: number,
-  { after, last }: { after: string; last: string },
-  days: Days,
-  calendar: readonly (readonly [number, string])[],
-): Promise<{ fresh: Counts[][]; known: Counts[] }> {
-  const { from, to } = momentsOf(days)
-  const list = JSON.stringify(calendar)
-  const answers = await databases.usersOf(tenantId).askAll(async (db, name) => {
-    const { fresh, known } = await db.batchOf({
-      fresh: db.statement(FRESH, db.tenantId, after, last, from, to, list),
-      known: name === FIRST ? [db.statement(BUILT, db.tenantId, buildingAs(year))] : [],
-    })
-    return {
-      fresh: CountRows.parse(fresh.results),
-      known: known.map(({ results }) => CountRows.parse(results)),
-    }
-  })
-  const [known = await readCounts(databases.home(tenantId), year)] = answers.flatMap((one) => one.known)
-  return { fresh: answers.map((one) => one.fresh), known }
-}
-
-const STORE = `
-  INSERT INTO change_distributions (tenant_id, period, subject, document)
-  SELECT ?1, ?2 || (value ->> 0), value ->> 1, value ->> 2 FROM json_each(?3) WHERE true
-  ON CONFLICT DO UPDATE SET document = excluded.document`
-
-function store(
-  db: TenantDatabase,
-  prefix: string,
-  rows: readonly { period: string; subject: string; document: readonly Count[] | Distribution }[],
-): Statement[] {
-  const items = rows.map((row) => JSON.stringify([row.period, row.subject, row.document]))
-  return packed(items).map((list) => db.statement(STORE, db.tenantId, prefix, list))
-}
-
-/** Stores the counts so far. */
-export const storeCounts = (db: TenantDatabase, year: number, counts: readonly Counts[]): Statement[] =>
-  store(db, buildingAs(year), counts)
-
-const MARK = `
-  INSERT INTO change_distributions (tenant_id, period, subject, document)
-    VALUES (?1, ?2, '', json_object('at', ?3))`
-
-/** Replaces the published distributions. */
-export function publishDistributions(
-  db: TenantDatabase,
-  year: number,
-  distributions: readonly { period: string; subject: string; document: Distribution }[],
-  now: Instant,
-): Statement[] {
-  return [
-    db.statement(FORGET, db.tenantId, servedAs(year)),
-    ...store(db, servedAs(year), distributions),
-    db.statement(MARK, db.tenantId, markerOf(year), now),
-    forgetBuild(db, year),
-  ]
-}
