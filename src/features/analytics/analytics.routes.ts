@@ -3,7 +3,7 @@ import { endpointsOf, ok } from '../../api/endpoint'
 import { DateField, DateResponse, IdOrKey, Timestamp } from '../../api/fields'
 import { byIdOrKey } from '../../api/resources/drafts.rules'
 import { configurationOf } from '../../configuration/configuration'
-import type { Achievement, Configuration, Leaderboard, Metric, System } from '../../configuration/model'
+import type { Configuration } from '../../configuration/model'
 import { definitionOf } from '../../leaderboards/board'
 import { asked as askedOf } from '../../leaderboards/leaderboards'
 import { isoOrNull } from '../../lib/clock'
@@ -25,11 +25,8 @@ import {
   WINDOWS,
 } from './analytics.rules'
 import { readUpdated } from './counting'
-import { type Asked, type FigureRow, readFigures } from './figures.sql.ts'
+import { type Asked, type Figure, type FigureRow, readFigures } from './figures.sql.ts'
 
-const AnalyticsParams = z.object({ key: IdOrKey })
-
-/** The local dates of the figures, from the first one to the last one (I1). */
 const AnalyticsQuery = z.object({ from: DateField.optional(), to: DateField.optional() })
 
 const Count = z.int().min(0)
@@ -46,7 +43,6 @@ const series = <S extends z.ZodRawShape>(id: string, row: S) =>
 const Kept = z.object({ users: Count, kept: Count })
 const Retention = z.object({ users: Count, d1: Kept, d7: Kept, d30: Kept })
 
-/** The figures of all users (I1). */
 const AnalyticsOverview = series('AnalyticsOverview', {
   newUsers: Count,
   activeUsers: Count,
@@ -81,10 +77,7 @@ type Query = z.output<typeof AnalyticsQuery>
 /** Local days, from the first one to the last one. */
 type Range = { first: number; last: number }
 
-/**
- * The days of a request. Without `to`, they end today (UTC); without `from`, there are 30. Throws 422 if they
- * are in the wrong order or too many (I1).
- */
+/** The days of a request, by default 30 that end today (UTC). Throws 422 if reversed or too many (I1). */
 function rangeOf({ now }: Scope, { from, to }: Query): Range {
   const last = to === undefined ? utcDay(now) : dayOf(to)
   const first = from === undefined ? last - DEFAULT_DAYS + 1 : dayOf(from)
@@ -98,31 +91,21 @@ function rangeOf({ now }: Scope, { from, to }: Query): Range {
   return { first, last }
 }
 
-/**
- * The figures of a request by their names, those without a name in their order, and when they were last
- * brought up to date.
- */
-async function read<const Names extends Readonly<Record<string, Asked>>>(
-  scope: Scope,
-  asked: Names,
-  others?: readonly Asked[],
-): Promise<{
-  updated: string | null
-  rows: { [Name in keyof Names]: FigureRow[] }
-  others: FigureRow[][]
-}>
-async function read(
-  { databases, tenant, now }: Scope,
-  asked: Readonly<Record<string, Asked>>,
-  others: readonly Asked[] = [],
-) {
-  const names = Object.keys(asked)
+/** Figures to read: those of the days of the request, unless other days are named. */
+type AskedHere = Omit<Asked, keyof Range> & Partial<Range>
+
+/** When the figures were last updated, and a function that returns the rows of one, maybe of one resource. */
+async function read({ databases, tenant, now }: Scope, range: Range, figures: readonly AskedHere[]) {
+  const asked = figures.map((one) => ({ ...range, ...one }))
   const [updated, lists] = await Promise.all([
     readUpdated(databases, tenant.id, now),
-    readFigures(databases, tenant.id, [...Object.values(asked), ...others]),
+    readFigures(databases, tenant.id, asked),
   ])
-  const rows = Object.fromEntries(names.map((name, nth) => [name, lists[nth] ?? []]))
-  return { updated: isoOrNull(updated), rows, others: lists.slice(names.length) }
+  const rows = (figure: Figure, id?: string) => {
+    const nth = asked.findIndex((one) => one.figure === figure && (id === undefined || one.id === id))
+    return lists[nth] ?? []
+  }
+  return { updated: isoOrNull(updated), rows }
 }
 
 function rowsOf<Row>({ first, last }: Range, row: (day: number) => Row): (Row & { date: CivilDate })[] {
@@ -132,42 +115,27 @@ function rowsOf<Row>({ first, last }: Range, row: (day: number) => Row): (Row & 
 
 /** The figures of all users (I1). */
 async function overview(scope: Scope, query: Query): Promise<z.infer<typeof AnalyticsOverview>> {
-  const { now } = scope
   const range = rangeOf(scope, query)
   const config = await configurationOf(scope)
   const window = { first: range.last - LONGEST_WINDOW + 1, last: range.last }
-  const {
-    updated,
-    rows,
-    others: points,
-  } = await read(
-    scope,
-    {
-      created: { figure: 'created', ...range },
-      active: { figure: 'active', first: Math.min(range.first, window.first), last: range.last },
-      gaps: { figure: 'gap', ...window },
-      events: { figure: 'events', ...range },
-      completions: { figure: 'completions', ...range },
-      kept1: { figure: 'kept 1', ...range },
-      kept7: { figure: 'kept 7', ...range },
-      kept30: { figure: 'kept 30', ...range },
-      streaks: { figure: 'streak', first: 0, last: utcDay(now) },
-    },
-    config.systems.map(({ id }) => ({ figure: 'points', id, ...range })),
-  )
-  const pointsOf = config.systems.map(({ key }, nth) => ({ key, days: byDay(points[nth] ?? []) }))
-  const [created, active, events, completions] = [
-    byDay(rows.created),
-    byDay(rows.active),
-    byDay(rows.events),
-    byDay(rows.completions),
-  ]
-  const gaps = byDayAnd(rows.gaps, ({ part }) => part)
+  const { updated, rows } = await read(scope, range, [
+    { figure: 'created' },
+    { figure: 'active', first: Math.min(range.first, window.first) },
+    { figure: 'gap', ...window },
+    { figure: 'events' },
+    { figure: 'completions' },
+    ...KEPT_AFTER.map((n): AskedHere => ({ figure: `kept ${n}` })),
+    { figure: 'streak', first: 0, last: utcDay(scope.now) },
+    ...config.systems.map(({ id }): AskedHere => ({ figure: 'points', id })),
+  ])
+  const points = config.systems.map(({ id, key }) => ({ key, days: byDay(rows('points', id)) }))
+  const [created, active] = [byDay(rows('created')), byDay(rows('active'))]
+  const [events, completions] = [byDay(rows('events')), byDay(rows('completions'))]
+  const gaps = byDayAnd(rows('gap'), ({ part }) => part)
   const cohort = (part: number) => {
-    const of = (some: readonly FigureRow[]) => byDay(some.filter((row) => row.part === part))
-    const lists = [rows.kept1, rows.kept7, rows.kept30]
-    const kept = new Map(KEPT_AFTER.map((n, nth) => [n, of(lists[nth] ?? [])]))
-    return retentionOf({ created: of(rows.created), kept }, range.first, range.last)
+    const of = (figure: Figure) => byDay(rows(figure).filter((row) => row.part === part))
+    const kept = new Map(KEPT_AFTER.map((n) => [n, of(`kept ${n}`)]))
+    return retentionOf({ created: of('created'), kept }, range.first, range.last)
   }
   const activeUsers = (days: number) => activeIn({ active, gaps }, range.last, days)
   return {
@@ -176,7 +144,7 @@ async function overview(scope: Scope, query: Query): Promise<z.infer<typeof Anal
       newUsers: created.get(day) ?? 0,
       activeUsers: active.get(day) ?? 0,
       events: events.get(day) ?? 0,
-      points: Object.fromEntries(pointsOf.map(({ key, days }) => [key, days.get(day) ?? 0])),
+      points: Object.fromEntries(points.map(({ key, days }) => [key, days.get(day) ?? 0])),
       achievements: completions.get(day) ?? 0,
     })),
     active: {
@@ -185,7 +153,7 @@ async function overview(scope: Scope, query: Query): Promise<z.infer<typeof Anal
       month: activeUsers(WINDOWS.month),
     },
     retention: { control: cohort(1), others: cohort(0) },
-    streaks: streakClasses(config, rows.streaks),
+    streaks: streakClasses(config, rows('streak')),
   }
 }
 
@@ -193,65 +161,6 @@ async function overview(scope: Scope, query: Query): Promise<z.infer<typeof Anal
 function streakClasses(config: Configuration, rows: readonly FigureRow[]) {
   const users = sumsBy(rows, ({ part }) => (config.streaks.enabled ? part : 0))
   return STREAK_CLASSES.map(({ from, to }) => ({ from, to, users: users.get(from) ?? 0 }))
-}
-
-/** Finds the resource in the path, by its id or its key (O1). Throws 404 if there is none. */
-const found = <R extends { id: string; key: string }>(
-  list: (config: Configuration) => readonly R[],
-  what: string,
-) => ({
-  find: async (scope: Scope, param: (name: string) => string): Promise<R> =>
-    byIdOrKey(list(await configurationOf(scope)), param('key'), what),
-})
-
-async function metricAnalytics(
-  scope: Scope,
-  { id }: Metric,
-  query: Query,
-): Promise<z.infer<typeof MetricAnalytics>> {
-  const range = rangeOf(scope, query)
-  const { updated, rows } = await read(scope, {
-    events: { figure: 'events', id, ...range },
-    value: { figure: 'value', id, ...range },
-    active: { figure: 'active', id, ...range },
-  })
-  const [events, value, active] = [byDay(rows.events), byDay(rows.value), byDay(rows.active)]
-  return {
-    updated,
-    series: rowsOf(range, (day) => ({
-      events: events.get(day) ?? 0,
-      total: fromMicros(micros(value.get(day) ?? 0)),
-      activeUsers: active.get(day) ?? 0,
-    })),
-  }
-}
-
-async function pointsAnalytics(
-  scope: Scope,
-  { id, triggers, levels }: System,
-  query: Query,
-): Promise<z.infer<typeof PointsAnalytics>> {
-  const range = rangeOf(scope, query)
-  const { first, last } = range
-  const { updated, rows } = await read(scope, {
-    points: { figure: 'points', id, ...range },
-    triggers: { figure: 'trigger', id, ...range },
-    levels: { figure: 'level', id, ...range, isRunning: true },
-  })
-  const added = byDay(rows.points)
-  const byTrigger = byDayAnd(rows.triggers, keyOf)
-  const counts = [...Map.groupBy(rows.levels, keyOf)].map(([key, changes]) => {
-    const days = byDay(changes)
-    return { key, users: runningSums(days, days.get(first - 1) ?? 0, first, last) }
-  })
-  return {
-    updated,
-    series: rowsOf(range, (day) => ({
-      added: added.get(day) ?? 0,
-      byTrigger: mapOf(triggers, byTrigger.get(day) ?? new Map()),
-      byLevel: mapOf(levels, new Map(counts.map(({ key, users }) => [key, users[day - first] ?? 0]))),
-    })),
-  }
 }
 
 const keyOf = ({ key }: FigureRow) => key ?? ''
@@ -263,50 +172,33 @@ function mapOf(present: readonly { key: string }[], numbers: ReadonlyMap<string,
   return Object.fromEntries(all)
 }
 
-/** The figures of a leaderboard (I2). Its object knows them; their dates are in UTC, as its history (L10). */
-async function leaderboardAnalytics(
-  scope: Scope,
-  board: Leaderboard,
-  query: Query,
-): Promise<z.infer<typeof LeaderboardAnalytics>> {
-  const range = rangeOf(scope, query)
-  const config = await configurationOf(scope)
-  const { now, databases, tenant } = scope
-  const [updated, participants] = await Promise.all([
-    readUpdated(databases, tenant.id, now),
-    askedOf(scope, board, (object) =>
-      object.participants({ definition: definitionOf(config, board), now, ...range }),
-    ),
-  ])
-  return {
-    updated: isoOrNull(updated),
-    series: rowsOf(range, (day) => ({ participants: participants[day - range.first] ?? 0 })),
-  }
-}
-
-async function achievementAnalytics(
-  scope: Scope,
-  { id }: Achievement,
-  query: Query,
-): Promise<z.infer<typeof AchievementAnalytics>> {
-  const range = rangeOf(scope, query)
-  const { updated, rows } = await read(scope, { completions: { figure: 'completions', id, ...range } })
-  const completions = byDay(rows.completions)
-  return { updated, series: rowsOf(range, (day) => ({ completions: completions.get(day) ?? 0 })) }
-}
-
 const DESCRIPTION = 'A row for each local date, oldest first.'
 
 const endpoint = endpointsOf('admin')
 
-/** What the document says of the figures of one kind of resource (I2). */
-const figuresOf = <const R extends string, S extends z.ZodType>(resource: R, one: string, body: S) => ({
-  id: `admin_${resource}_analytics`,
-  summary: `Get the figures of ${one} by day`,
-  params: AnalyticsParams,
-  query: AnalyticsQuery,
-  responses: { 200: { description: DESCRIPTION, body } },
-})
+/** The endpoint for the figures of one kind of resource (I2), which the path names by id or key (O1). */
+function figuresOf<R extends { id: string; key: string }, S extends z.ZodType>(
+  path: string,
+  { one, among, body }: { one: string; among: (config: Configuration) => readonly R[]; body: S },
+  answer: (scope: Scope, resource: R, range: Range) => Promise<z.input<S>>,
+) {
+  const schema: z.ZodType = body
+  return endpoint(
+    `GET /${path}/{key}/analytics`,
+    {
+      id: `admin_${path}_analytics`,
+      summary: `Get the figures of ${one} by day`,
+      params: z.object({ key: IdOrKey }),
+      query: AnalyticsQuery,
+      responses: { 200: { description: DESCRIPTION, body: schema } },
+    },
+    {
+      find: async (scope, param) =>
+        byIdOrKey(among(await configurationOf(scope)), param('key'), one.replace(/^an? /, 'This ')),
+    },
+    async (scope, { query }, found) => ok(await answer(scope, found, rangeOf(scope, query))),
+  )
+}
 
 /** The analytics (I). */
 export const analyticsEndpoints = [
@@ -320,28 +212,76 @@ export const analyticsEndpoints = [
     },
     async (scope, { query }) => ok(await overview(scope, query)),
   ),
-  endpoint(
-    'GET /metrics/{key}/analytics',
-    figuresOf('metrics', 'a metric', MetricAnalytics),
-    found(({ metrics }) => metrics, 'This metric'),
-    async (scope, { query }, metric) => ok(await metricAnalytics(scope, metric, query)),
+  figuresOf(
+    'metrics',
+    { one: 'a metric', among: ({ metrics }) => metrics, body: MetricAnalytics },
+    async (scope, { id }, range) => {
+      const figures = ['events', 'value', 'active'] as const
+      const asked = figures.map((figure) => ({ figure, id }))
+      const { updated, rows } = await read(scope, range, asked)
+      const [events, value, active] = [byDay(rows('events')), byDay(rows('value')), byDay(rows('active'))]
+      return {
+        updated,
+        series: rowsOf(range, (day) => ({
+          events: events.get(day) ?? 0,
+          total: fromMicros(micros(value.get(day) ?? 0)),
+          activeUsers: active.get(day) ?? 0,
+        })),
+      }
+    },
   ),
-  endpoint(
-    'GET /points/{key}/analytics',
-    figuresOf('points', 'a points system', PointsAnalytics),
-    found(({ systems }) => systems, 'This points system'),
-    async (scope, { query }, system) => ok(await pointsAnalytics(scope, system, query)),
+  figuresOf(
+    'points',
+    { one: 'a points system', among: ({ systems }) => systems, body: PointsAnalytics },
+    async (scope, { id, triggers, levels }, range) => {
+      const { first, last } = range
+      const { updated, rows } = await read(scope, range, [
+        { figure: 'points', id },
+        { figure: 'trigger', id },
+        { figure: 'level', id, isRunning: true },
+      ])
+      const added = byDay(rows('points'))
+      const byTrigger = byDayAnd(rows('trigger'), keyOf)
+      const counts = [...Map.groupBy(rows('level'), keyOf)].map(([key, changes]) => {
+        const days = byDay(changes)
+        return { key, users: runningSums(days, days.get(first - 1) ?? 0, first, last) }
+      })
+      return {
+        updated,
+        series: rowsOf(range, (day) => ({
+          added: added.get(day) ?? 0,
+          byTrigger: mapOf(triggers, byTrigger.get(day) ?? new Map()),
+          byLevel: mapOf(levels, new Map(counts.map(({ key, users }) => [key, users[day - first] ?? 0]))),
+        })),
+      }
+    },
   ),
-  endpoint(
-    'GET /leaderboards/{key}/analytics',
-    figuresOf('leaderboards', 'a leaderboard', LeaderboardAnalytics),
-    found(({ leaderboards }) => leaderboards, 'This leaderboard'),
-    async (scope, { query }, board) => ok(await leaderboardAnalytics(scope, board, query)),
+  figuresOf(
+    'leaderboards',
+    { one: 'a leaderboard', among: ({ leaderboards }) => leaderboards, body: LeaderboardAnalytics },
+    // The object of the leaderboard knows its figures. Their dates are in UTC, as its history (L10).
+    async (scope, board, range) => {
+      const config = await configurationOf(scope)
+      const { now, databases, tenant } = scope
+      const [updated, participants] = await Promise.all([
+        readUpdated(databases, tenant.id, now),
+        askedOf(scope, board, (object) =>
+          object.participants({ definition: definitionOf(config, board), now, ...range }),
+        ),
+      ])
+      return {
+        updated: isoOrNull(updated),
+        series: rowsOf(range, (day) => ({ participants: participants[day - range.first] ?? 0 })),
+      }
+    },
   ),
-  endpoint(
-    'GET /achievements/{key}/analytics',
-    figuresOf('achievements', 'an achievement', AchievementAnalytics),
-    found(({ achievements }) => achievements, 'This achievement'),
-    async (scope, { query }, achievement) => ok(await achievementAnalytics(scope, achievement, query)),
+  figuresOf(
+    'achievements',
+    { one: 'an achievement', among: ({ achievements }) => achievements, body: AchievementAnalytics },
+    async (scope, { id }, range) => {
+      const { updated, rows } = await read(scope, range, [{ figure: 'completions', id }])
+      const completions = byDay(rows('completions'))
+      return { updated, series: rowsOf(range, (day) => ({ completions: completions.get(day) ?? 0 })) }
+    },
   ),
 ]

@@ -22,7 +22,6 @@ export const EVER = -1_000_000
 type ByDay = ReadonlyMap<number, number>
 type ByDayAndPart = ReadonlyMap<number, ByDay>
 
-/** A number of a local day. */
 type DayNumber = { day: number; amount: number }
 
 /** The sums of the rows by a part of them. */
@@ -46,10 +45,9 @@ export const byDayAnd = <K, Row extends DayNumber>(
   new Map([...Map.groupBy(rows, ({ day }) => day)].map(([day, some]) => [day, sumsBy(some, keyOf)]))
 
 /**
- * The number of different users who were active in the `window` days that end with `last`. `active` is the
- * number of users who were active on each day, and `gaps` the number of these whose last active day before
- * was so many days earlier. A user counts on their first day in the window: users with an earlier one in it
- * are taken off.
+ * The number of different users who were active in the `window` days that end with `last`. `active` is by
+ * day, and `gaps` says how many of these were last active so many days before. A user counts on the first day
+ * in the window: users with an earlier one in it are taken off.
  */
 export function activeIn(
   { active, gaps }: { active: ByDay; gaps: ByDayAndPart },
@@ -69,9 +67,8 @@ export function activeIn(
 export type Kept = { users: number; kept: number }
 
 /**
- * How many users who were created from the day `first` to the day `last` were active again after 1, 7 and 30
- * days. Users whose day is after `last` do not count. `created` is by day of creation, and `kept` by N and
- * that day.
+ * How many users of the days of creation `first` to `last` were active again after 1, 7 and 30 days. Users
+ * whose day is after `last` do not count. `created` is by day of creation, and `kept` by N and that day.
  */
 export function retentionOf(
   { created, kept }: { created: ByDay; kept: ByDayAndPart },
@@ -90,10 +87,7 @@ export function retentionOf(
   return { users: sum(created, last), d1: after(1), d7: after(7), d30: after(30) }
 }
 
-/**
- * The number of users at the end of each day from `first` to `last`, from the changes of that number by day.
- * `before` is the sum of all earlier changes.
- */
+/** The running sums at the end of each day, from the changes by day. `before`: all earlier changes. */
 export function runningSums(changes: ByDay, before: number, first: number, last: number): number[] {
   const sums: number[] = []
   for (let day = first, sum = before; day <= last; day += 1) {

@@ -253,23 +253,10 @@ const MARK = `
 export const ladderOf = ({ systems }: Configuration): (readonly [string, string, number])[] =>
   systems.flatMap(({ id, levels }) => levels.map((level) => [id, level.id, level.points] as const))
 
-/** The users of a step, the moments since which it reads the logs, and what it counts them by. */
-type StepScope = {
-  /** Users with ids after `after`, and up to `last`. */
-  after: string
-  last: string
-  /** Rows of earlier moments are counted, for users who are counted at all. In milliseconds. */
-  since: number
-  /** Whether users without a change are looked at too, because the levels have changed. */
-  isAll: boolean
-  /** The UTC day of the step. */
-  today: number
-}
+/** The parameters ?2 to ?5 of a step, and its UTC day. */
+type StepScope = { after: string; last: string; since: number; isAll: boolean; today: number }
 
-/**
- * The statements that count the changes of the users of a step, in the figures. They must be in one batch,
- * with a guard of the pass.
- */
+/** The statements that count the users of a step. They must be in one batch, with a guard of the pass. */
 export function countUsers(
   db: TenantDatabase,
   config: Configuration,
@@ -312,9 +299,8 @@ const WalkedRow = z.array(z.object({ id: z.string() }))
 const END = '\u{10FFFF}'.repeat(256)
 
 /**
- * The range of users of the next step, after an id: its last id, how many users in it are to be counted, and
- * whether it is the end of all users. A range has at most 300 changed users with 3,000 changes (one user
- * alone may have more), or 20,000 users who have not changed.
+ * The next range of users after an id: at most 300 changed users with 3,000 changes (one user alone may have
+ * more), or 20,000 users who have not changed.
  */
 export async function nextRange(
   db: TenantDatabase,

@@ -20,14 +20,11 @@ import { ERASED_EVENTS } from './figures.sql.ts'
 export { countedUsers, leaveFigures } from './figures.sql.ts'
 
 /**
- * The progress of the work `analytics`. Moments are in milliseconds.
- *
- * - `until`: if the tenant had no work `analytics` before, the moment of the change that made it due. All
- *   earlier changes are counted. The triggers of `migrations/0000_first.sql` write it.
- * - `pass`: the pass in progress, null before it has begun. `since` is the moment from which on it reads the
- *   logs, and `nextSince` the same for the pass after it. It counts users by the levels that `ladder` names.
- *   `isAll` is true if it visits users without a change too. It has visited the users up to the id `after`,
- *   and `hasCounted` is true if it has counted one of them.
+ * The progress of the work `analytics`. Moments are in milliseconds. All changes before `until` are counted:
+ * if the tenant had no such work before, it is the moment of the change that made it due, by the triggers of
+ * `migrations/0000_first.sql`. `pass` is null before it has begun. It reads the logs from `since` on, and the
+ * pass after it from `nextSince` on. `ladder` names its levels. If `isAll`, it visits users without a change
+ * too. It has visited the users up to the id `after`.
  */
 export const Progress = z.object({
   until: z.number().nullable().default(null),
@@ -56,10 +53,7 @@ const FinishedPass = z.object({ updated: z.number(), since: z.number().nullable(
 
 const lastOf = ({ results }: D1Result) => FinishedPass.nullable().parse(results[0] ?? null)
 
-/**
- * Work that logs rows with a past moment: ticks (P4), and events of a batch under a test clock (E9). That
- * moment is not before the time at which the work is due.
- */
+/** Work that logs past rows, none from before it was due: ticks (P4), batches under a test clock (E9). */
 const LATE: readonly [DueKind, DueKind] = ['ticks', 'inbox']
 const FIRST_LATE = `SELECT ${firstDueOf('?2, ?3')} AS due`
 
@@ -95,23 +89,14 @@ export async function readUpdated(
   return updated === 0 ? null : instant(updated)
 }
 
-/**
- * A statement that makes the next pass of each tenant due at a moment, if there is one, however many full
- * hours the test clock passes on the way (C1).
- */
+/** Makes the next pass of each tenant due at a moment, however far the test clock moves (C1). */
 export const requestPasses = (db: AccountDatabase, at: Instant): Statement => scheduleAll(db, 'analytics', at)
 
-/**
- * A statement that does the same for tenants that had no next pass before the work of the move has changed
- * their users. `meta.changes` is the number of these tenants.
- */
+/** The same for tenants that had no next pass before the move. `meta.changes` is their number. */
 export const requestNewPasses = (db: AccountDatabase, at: Instant): Statement =>
   scheduleBegun(db, 'analytics', at)
 
-/**
- * The statements for when the clock goes back to `now` (C1): the next pass of each tenant also finds rows
- * that are earlier than the last pass, and a pass in progress begins again.
- */
+/** For a clock that goes back to `now` (C1): passes also find rows before the last one, or begin again. */
 export const restartPasses = (db: AccountDatabase, now: Instant): Statement[] => [
   beginAllAgain(db, 'analytics'),
   db.statement(FORGET_SINCE, now),
@@ -123,10 +108,7 @@ export const restartPasses = (db: AccountDatabase, now: Instant): Statement[] =>
  * figures stay when a user leaves, and the state in which the user is counted moves along.
  */
 
-/**
- * Up to which moment the changes of users are counted who leave a database with this pass and this work; null
- * if all of their changes are, or if it is not known.
- */
+/** Up to which moment users who leave a database are counted; null if all is counted, or it is not known. */
 export function countedUntil(
   pass: { updated: number } | null,
   works: readonly { kind: string; progress: string | null }[],
@@ -167,10 +149,7 @@ export const FORGET_FIGURES = [
   'DELETE FROM analytics_passes WHERE tenant_id = ?1',
 ] as const
 
-/**
- * The number of events that the analytics of a database have counted, of all its tenants, without those of
- * users who were erased.
- */
+/** The counted events of all tenants of a database, without those of users who were erased. */
 export const EVENTS_OF_FIGURES = `
   SELECT coalesce(sum(f.amount), 0) AS n FROM tenants t
   CROSS JOIN analytics_figures f
@@ -197,10 +176,7 @@ export const analyticsJob = defineJob({
   step: analyticsStep,
 })
 
-/**
- * Does one step of a pass: finds the next users who have changed, and counts their changes. It is one
- * transaction, so a step that is repeated, or interrupted, counts nothing twice (I1).
- */
+/** Does one step of a pass in one transaction, so that a repeated step counts nothing twice (I1). */
 async function analyticsStep(context: TenantContext, work: Work<Progress>): Promise<void> {
   const { config, clock } = await presentState(context)
   if (config === null) return
@@ -214,9 +190,8 @@ async function analyticsStep(context: TenantContext, work: Work<Progress>): Prom
 }
 
 /**
- * Begins a pass, and returns the work as it is stored. From then on, a change of a counted user asks for the
- * work again. This is stored before users are read, because an empty pass deletes work that was not asked for
- * again.
+ * Begins a pass, and returns the work as it is stored before users are read. From then on, a change of a
+ * counted user asks for the work again: an empty pass deletes work that was not asked for again.
  */
 async function begin(
   { db }: TenantContext,

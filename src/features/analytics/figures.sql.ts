@@ -5,12 +5,9 @@ import { utcDay } from '../../lib/zone'
 import { bytesOf, numberOf } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
-import { EVER } from './analytics.rules'
+import { EVER, type KEPT_AFTER } from './analytics.rules'
 
-/**
- * The figures of the analytics (I1, I2), one number in each row. A pass adds to them; reading them reads no
- * log. WITHOUT ROWID.
- */
+/** The figures (I1, I2), one number in each row. A pass adds to them. WITHOUT ROWID. */
 export const analyticsFigures = sqliteTable(
   'analytics_figures',
   {
@@ -34,10 +31,7 @@ export const analyticsPasses = sqliteTable('analytics_passes', {
   tenantId: text('tenant_id').primaryKey().notNull(),
   /** When it began. */
   updated: integer('updated').notNull(),
-  /**
-   * All rows of the logs that were stored since then are of this moment or a later one. Null if that is not
-   * known.
-   */
+  /** All rows of the logs that were stored since then have this moment or a later one. Null: not known. */
   since: integer('since'),
   /** Names the levels by which users are counted. If the levels change, the next pass visits all users. */
   ladder: text('ladder').notNull(),
@@ -75,15 +69,13 @@ export const countedUsers = sqliteTable('counted_users', {
  *
  * `erased events` is no answer of the analytics: minus the number of these events that erasures have deleted.
  */
-type Figure =
+export type Figure =
   | 'events'
   | 'value'
   | 'active'
   | 'gap'
   | 'created'
-  | 'kept 1'
-  | 'kept 7'
-  | 'kept 30'
+  | `kept ${(typeof KEPT_AFTER)[number]}`
   | 'points'
   | 'trigger'
   | 'level'
@@ -91,9 +83,8 @@ type Figure =
   | 'streak'
 
 /**
- * The figures to read: those of a resource by its id, or of all together, from the local day `first` to the
- * day `last`. If `isRunning`, the figures of all days before `first` are read too, as one sum that has the
- * day `first` − 1.
+ * Figures of a resource by its id, or of all together, by local days. If `isRunning`, the figures of all
+ * earlier days are read too, as one sum of the day `first` − 1.
  */
 export type Asked = {
   figure: Figure
@@ -131,10 +122,7 @@ const READ = `
     WHEN 'level' THEN (SELECT key FROM points_levels WHERE no = part) END AS key, amount
   FROM summed WHERE amount <> 0`
 
-/**
- * The rows of each request, in the order of the requests, without zeros. Each database has rows of its own,
- * which are to be added up (B5). One statement in each.
- */
+/** The rows of each request, in order, without zeros: those of each database, to be added up (B5). */
 export async function readFigures(
   databases: Databases,
   tenantId: string,
