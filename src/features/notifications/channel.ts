@@ -24,10 +24,7 @@ import { textOfHtml } from './templates/plain-text.rules'
 const UNWANTED = 'the user does not want this any more'
 const NO_DEVICE = 'the user has none of these devices any more'
 
-/**
- * The last check before an attempt: why a message must not be sent to the user any more. Null if it may be
- * sent (N1, N2, U8).
- */
+/** The last check before an attempt: why a message must not be sent any more, or null (N1, N2, U8). */
 function reasonNotToSend(
   notification: Notification,
   { at }: OutgoingMessage,
@@ -75,15 +72,8 @@ export function notificationAdapter(context: TenantContext, channel: Notificatio
       const from = context.variables.EMAIL_FROM
       if (email === null || from === undefined) return UNSENT
       const to = user.profile.email ?? notification.to
-      return email.send({
-        id: queuedMessage.id,
-        from,
-        to,
-        subject: title,
-        html: body,
-        text: textOfHtml(body),
-        headers,
-      })
+      const { id } = queuedMessage
+      return email.send({ id, from, to, subject: title, html: body, text: textOfHtml(body), headers })
     },
   }
 }
@@ -91,9 +81,8 @@ export function notificationAdapter(context: TenantContext, channel: Notificatio
 const refused = (error: string): Attempt => ({ kind: 'refused', status: null, error })
 
 /**
- * The user's current state: it may have changed in the hours between attempts. Null if the user was erased,
- * even if a new user has the id now. `unread` if the read failed: nothing was sent, so even an email is tried
- * again.
+ * The user as of now, maybe hours after the last attempt. Null if the user was erased, even if a new user has
+ * the id. `unread` if the read failed: nothing was sent, so even an email is tried again.
  */
 async function presentUser(
   context: TenantContext,
@@ -101,10 +90,8 @@ async function presentUser(
 ): Promise<UserState | null | 'unread'> {
   const db = databaseOf(context, userId)
   try {
-    const {
-      users: [user],
-    } = await readUsers(db, [userId])
-    return user?.iid === iid ? user : null
+    const { users } = await readUsers(db, [userId])
+    return users.find((user) => user.iid === iid) ?? null
   } catch (error) {
     logProblem('error', { tenant: db.tenantId, error: `user not read: ${String(error)}` })
     return 'unread'

@@ -14,10 +14,7 @@ import { MOST_TEMPLATES } from '../../lib/limits'
 import type { CivilDate } from '../../lib/zone'
 import type { UserState } from '../../rules/state'
 
-/**
- * The completed achievement, and when it was completed. Its name comes from the configuration, or from
- * `called` if it is not in the configuration.
- */
+/** The completed achievement. Its name is from the configuration, or from `called` if it is not there. */
 export type AchievementReason = {
   type: 'achievement_completed'
   achievementId: string
@@ -25,10 +22,7 @@ export type AchievementReason = {
   called?: { key: string; name: string; description: string; badgeUrl: string | null }
 }
 
-/**
- * The changes in a period: the period's first and last local date, and the values to show, in the units of
- * the API.
- */
+/** The changes in a period with these first and last local dates, in the units of the API. */
 export type RecapReason = {
   type: 'recap'
   periodStart: CivilDate
@@ -94,10 +88,7 @@ export const titleIn = (
   channel: NotificationChannel,
 ) => (channel === 'email' ? item.subject : item.title)
 
-/**
- * Why the configuration can't have this template, new or changed: its key is taken, there are too many, or
- * a filter names no attribute (G7, G9, O2). Null if it can.
- */
+/** Why the configuration can't have this template: its key, number or filters (G7, G9, O2); or null. */
 export function templateProblem(config: Configuration, template: Template): string | null {
   const before = config.templates.find(({ id }) => id === template.id)
   if (before === undefined && config.templates.length >= MOST_TEMPLATES) {
@@ -115,10 +106,7 @@ export function templateProblem(config: Configuration, template: Template): stri
   return isKnown ? null : filterProblem(config, 'user', template.userAttributes)
 }
 
-/**
- * The template for a user, a type and a channel: the first active one, in order of creation, whose filters
- * match.
- */
+/** The first active template, in order of creation, whose type, channel and filters fit. */
 export function templateFor(
   { templates }: Pick<Configuration, 'templates'>,
   user: Pick<UserState, 'profile'>,
@@ -137,10 +125,7 @@ export function templateFor(
 /** The parts of a user that decide about notifications (N1). */
 export type Addressee = Pick<UserState, 'profile' | 'control' | 'preferences'>
 
-/**
- * The templates that would notify a user now: at most one for each channel that the user wants and can be
- * reached by (N1).
- */
+/** The templates that would notify a user now: at most one for each channel that is open (N1). */
 export function templatesFor(
   config: Pick<Configuration, 'templates'>,
   user: Addressee,
@@ -158,10 +143,7 @@ export function isReachable(user: Addressee, type: NotificationType, channel: No
   return channel === 'email' ? email !== null && subscribeToEmails : (deviceTokens ?? []).length > 0
 }
 
-/**
- * Whether the user's preference allows a channel for a type. Without a preference, both channels are allowed
- * (U7, N1).
- */
+/** Whether the user's preference allows a channel for a type. Without one, both are allowed (U7, N1). */
 export const userWants = (
   { preferences }: Pick<UserState, 'preferences'>,
   type: NotificationType,

@@ -41,16 +41,14 @@ const LogQuery = longListQuery(
   ListQuery.extend({ skip: integerQuery({ min: 0, max: MOST_SKIPPED, fallback: 0 }) }),
 )
 
-/** The state of a notification. Without a provider it is stored and not sent (N4). */
-const LogStatus = z.enum(['pending', 'sent', 'failed', 'unsent: no provider'])
-
 const NotificationLogEntry = z
   .object({
     id: z.string(),
     userId: z.string(),
     type: z.enum(NOTIFICATION_TYPES),
     channel: z.enum(NOTIFICATION_CHANNELS),
-    status: LogStatus,
+    // Without a provider it is stored and not sent (N4).
+    status: z.enum(['pending', 'sent', 'failed', 'unsent: no provider']),
     title: z.string(),
     body: z.string(),
     headers: z.record(z.string(), z.string()),

@@ -5,14 +5,13 @@ import { userResponse } from '../../api/shapes/users'
 import type { Configuration } from '../../configuration/model'
 import { DAY, HOUR, type Instant, instant, iso } from '../../lib/clock'
 import { fromMicros, micros } from '../../lib/decimal'
-import { unreachable } from '../../lib/errors'
 import { namedId } from '../../lib/ids'
 import { MOST_AT_ONCE } from '../../lib/packed'
 import { systemNow } from '../../lib/system-clock'
 import { civilDateOfDay, dayIn, LAST_DAY, periodStart } from '../../lib/zone'
 import type { TenantContext } from '../../platform/context'
 import type { UserState } from '../../rules/state'
-import { pausesOfSeveral } from '../../store/users/streaks.sql.ts'
+import { pausesOfSeveral, runsOfSeveral } from '../../store/users/streaks.sql.ts'
 import { draftOf, type EventDraft } from '../../webhooks/events'
 import {
   type AddressedEntry,
@@ -23,13 +22,10 @@ import {
 import { bytesOfEntries } from '../../webhooks/outbox/outbox.sql.ts'
 import { type Due, type Reason, type RecapReason, templatesFor } from './notification'
 import { absence, isInDanger, isSentByWebhook, recapPeriod, type Slot, timetableOf } from './schedule.rules'
-import { activeBetween, gainsBetween, streakPasts } from './schedule.sql.ts'
+import { activeBetween, gainsBetween } from './schedule.sql.ts'
 import { type MessageBuilder, messageBuilderOf } from './templates/render'
 
-/**
- * All messages to a user for one reason: to webhooks, and by the user's open channels (N1, N5). The same
- * reason gives the same ids each time.
- */
+/** All messages to a user for one reason (N1, N5). The same reason gives the same ids each time. */
 export async function messagesOf(
   build: MessageBuilder,
   config: Configuration,
@@ -51,10 +47,7 @@ export async function messagesOf(
   return messages
 }
 
-/**
- * Outbox entries for a user's messages at a moment: as many as their length needs. The same `name` gives the
- * same ids each time.
- */
+/** Outbox entries for a user's messages. The same `name` gives the same ids each time. */
 export function addressedEntry(
   { id: userId, iid: userIid, seq }: Pick<UserState, 'id' | 'iid' | 'seq'>,
   at: Instant,
@@ -78,21 +71,12 @@ function draftOfReason(config: Configuration, user: UserState, at: Instant, reas
   }
   if ('streak' in reason) return draftOf('emails.streak_reminder_due', { ...due, streak: reason.streak })
   const { about } = reason
-  switch (about.type) {
-    case 'recap': {
-      const { periodStart, periodEnd } = about
-      return draftOf('emails.recap_due', { ...due, recap: { periodStart, periodEnd } })
-    }
-    case 'reactivation': {
-      const { messageNumber, daysSinceLastActive } = about
-      return draftOf('emails.reactivation_due', {
-        ...due,
-        reactivation: { messageNumber, daysSinceLastActive },
-      })
-    }
-    default:
-      return unreachable(about)
+  if (about.type === 'recap') {
+    const { periodStart, periodEnd } = about
+    return draftOf('emails.recap_due', { ...due, recap: { periodStart, periodEnd } })
   }
+  const { messageNumber, daysSinceLastActive } = about
+  return draftOf('emails.reactivation_due', { ...due, reactivation: { messageNumber, daysSinceLastActive } })
 }
 
 /** Periods of a streak's history that a reminder shows: the default of `GET /users/{id}/streak` (S6). */
@@ -226,10 +210,13 @@ async function reminders(
     iid: user.iid,
     since: historyBegins(config, user.profile.tz, at, HISTORY),
   }))
-  const { past, pauses } = await streakPasts(context.db, isShown ? asked : [])
+  // Past runs and pauses are not in the users' rows.
+  const past = isShown ? await runsOfSeveral(context.db, asked) : null
+  const iids = asked.map(({ iid }) => iid)
+  const pauses = isShown ? await pausesOfSeveral(context.db, iids, 'living') : null
   return inDanger.map((placed) => {
     const { user, at } = placed
-    const known = { past: past.get(user.iid) ?? [], pauses: pauses.get(user.iid) ?? [] }
+    const known = { past: past?.get(user.iid) ?? [], pauses: pauses?.get(user.iid) ?? [] }
     const streak = wholeStreakResponse(config, user, at, { historyPeriods: HISTORY, ...known })
     return { placed, reason: { about: { type: 'streak_reminder' }, streak } }
   })

@@ -37,9 +37,7 @@ export function timetableOf(config: Configuration): Timetable {
 /** Whether the timetable has no type. */
 export const isEmpty = (timetable: Timetable): boolean => SCHEDULED.every((type) => timetable[type] === null)
 
-/**
- * The types that are new or have another rhythm. Notifications that were due before the change are not sent.
- */
+/** The types that are new or have another rhythm. What was due before the change is not sent. */
 export function newlyWanted(before: Timetable, after: Timetable): Scheduled[] {
   return SCHEDULED.filter((type) => after[type] !== null && after[type] !== before[type])
 }
@@ -84,16 +82,10 @@ function nextIn(zone: string, type: Scheduled, rhythm: Aggregation, after: Insta
   }
 }
 
-/**
- * A zone in which types come at a moment: the local day in days since 1970-01-01, the local hour, and the
- * types.
- */
+/** A zone in which types come at a moment, with the local day (since 1970-01-01) and the local hour. */
 export type Slot = { zone: string; day: number; hour: number; types: readonly Scheduled[] }
 
-/**
- * The zones in which types come at a moment. `since` is the moment after which a type is sent, if it was
- * added later.
- */
+/** The zones in which types come at a moment. A type that was added later is sent after its `since`. */
 export function slotsAt(
   timetable: Timetable,
   zones: readonly string[],
@@ -161,9 +153,8 @@ export function absence(
 }
 
 /**
- * Whether a user's streak ends after the current period unless it is extended (N2). A pause that covers a day
- * of the period keeps the streak, so no reminder is needed. A freeze would be used up, so a reminder is
- * needed.
+ * Whether a streak ends after the current period unless it is extended (N2). A pause on a day of the period
+ * keeps it. A freeze would be used up, so a reminder is needed.
  */
 export function isInDanger(
   config: Configuration,
@@ -177,10 +168,7 @@ export function isInDanger(
   return streak.run !== null && endangered(streak, terms, today) === periodStart(today, terms.frequency)
 }
 
-/**
- * Whether webhooks get the event that a notification of this type is due for a user. The user needs no
- * address, and the tenant no template (N5).
- */
+/** Whether webhooks get the event of this type. It needs no address of the user, and no template (N5). */
 export function isSentByWebhook(
   config: Pick<Configuration, 'webhooks'>,
   user: Addressee,

@@ -2,14 +2,11 @@ import * as z from 'zod'
 import { FURTHEST_OFFSET, type Instant } from '../../lib/clock'
 import { packed } from '../../lib/packed'
 import { canonicalZone, dayBegins } from '../../lib/zone'
-import { bytesOf, LOGS, type Log, localDayOf, Moment, numberOf } from '../../platform/columns'
-import type { Statement, TenantDatabase } from '../../platform/database'
+import { bytesOf, json, LOGS, type Log, localDayOf, Moment, numberOf } from '../../platform/columns'
+import type { TenantDatabase } from '../../platform/database'
 import type { UserState } from '../../rules/state'
-import type { Pause, StreakRun } from '../../rules/streaks/streak-state.rules'
 import { coveredBy, portionOf, shortAmong, shortColumns } from '../../store/users/portions.sql.ts'
-import { pausesOfSeveral, runsOfSeveral } from '../../store/users/streaks.sql.ts'
 import { userOf } from '../../store/users/users.sql.ts'
-import { scheduleForUsers } from '../../time/due-work.sql.ts'
 
 const Since = z.object({ recap: z.number(), reactivation: z.number(), streak_reminder: z.number() }).partial()
 
@@ -48,40 +45,27 @@ export function withZones(progress: Progress, names: readonly string[]): Progres
   return { ...progress, zones: [...zones].slice(0, MOST_ZONES), aliases: [...aliases].slice(0, MOST_ZONES) }
 }
 
-/** Adds types to the schedule from a moment on. Part of the batch that stores the reason. */
-export function joinSchedule(
-  db: TenantDatabase,
-  types: readonly (keyof z.infer<typeof Since>)[],
-  from: Instant,
-): Statement {
-  const since = Object.fromEntries(types.map((type) => [type, from]))
-  return scheduleForUsers(db, 'schedule', { at: from, on: 'sooner', patch: { since } })
-}
-
+const ZonesRow = z.object({
+  count: z.number(),
+  last: z.string().nullable(),
+  zones: json(z.array(z.string())),
+})
 const ZONES = `
   SELECT count(*) AS count, max(id) AS last, json_group_array(DISTINCT tz) FILTER (WHERE tz IS NOT NULL) AS zones
   FROM (SELECT id, tz FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3)`
 
-/**
- * The zone names of the next `limit` users in order of their ids. `last` is the last user read; null at the
- * end.
- */
+/** The zone names of the next `limit` users by id. `last` is the last user read; null at the end. */
 export async function zonesAfter(
   db: TenantDatabase,
   after: string,
   limit: number,
 ): Promise<{ zones: string[]; last: string | null }> {
   const [row] = await db.rows(db.statement(ZONES, db.tenantId, after, limit))
-  const { count, last, zones } = z
-    .object({ count: z.number(), last: z.string().nullable(), zones: z.string() })
-    .parse(row)
-  return { zones: z.array(z.string()).parse(JSON.parse(zones)), last: count < limit ? null : last }
+  const { count, last, zones } = ZonesRow.parse(row)
+  return { zones, last: count < limit ? null : last }
 }
 
-/**
- * The filter for users who may be notified in a sweep, as far as D1 can decide. It never matches the control
- * group (N1).
- */
+/** Users who may be notified in a sweep, as far as D1 can decide. Never the control group (N1). */
 export type Candidates = {
   /** All names that users have for the zones in which they were just before this moment. */
   zones: readonly string[]
@@ -111,12 +95,9 @@ const SCAN = `
     ORDER BY id LIMIT ?8)) AS ids
   FROM page)`
 
-const ScanRow = z.object({ count: z.number(), last: z.string().nullable(), ids: z.string() })
+const ScanRow = z.object({ count: z.number(), last: z.string().nullable(), ids: json(z.array(z.string())) })
 
-/**
- * For each of these filters, the first `most` candidates among the next `limit` users, in order of their ids.
- * `last` is the last user who was looked at; null at the end.
- */
+/** For each filter, the first `most` candidates of the next `limit` users by id. `last`: see `zonesAfter`. */
 export async function candidatesAfter(
   db: TenantDatabase,
   after: string,
@@ -130,7 +111,7 @@ export async function candidatesAfter(
   const results = await db.batch(asked)
   return results.map(({ results: [row] }) => {
     const { count, last, ids } = ScanRow.parse(row)
-    return { ids: z.array(z.string()).parse(JSON.parse(ids)), last: count < limit ? null : last }
+    return { ids, last: count < limit ? null : last }
   })
 }
 
@@ -138,10 +119,7 @@ const USERS = `
   SELECT ${shortColumns('?3')}, '[]' AS boosts FROM json_each(?2) asked
   CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
-/**
- * Reads users by the caller's ids, without their own boosts, in the order of the ids, as many as fit in a
- * response. `covered` is how many ids are covered, from the first on.
- */
+/** Reads users by id, in that order, without own boosts: as many as fit, the first `covered` ids. */
 export async function readUsers(
   db: TenantDatabase,
   ids: readonly string[],
@@ -217,17 +195,4 @@ export async function gainsBetween(
       .flatMap((result) => Rows.parse(result.results))
       .map(({ iid, id, ...gain }) => [`${iid} ${id}`, gain]),
   )
-}
-
-/**
- * The parts of users' streaks that are not in their rows: past runs that reach the day `since`, and pauses;
- * by iid.
- */
-export async function streakPasts(
-  db: TenantDatabase,
-  asked: readonly { iid: string; since: number }[],
-): Promise<{ past: ReadonlyMap<string, StreakRun[]>; pauses: ReadonlyMap<string, Pause[]> }> {
-  if (asked.length === 0) return { past: new Map(), pauses: new Map() }
-  const iids = asked.map(({ iid }) => iid)
-  return { past: await runsOfSeveral(db, asked), pauses: await pausesOfSeveral(db, iids, 'living') }
 }

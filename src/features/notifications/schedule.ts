@@ -38,7 +38,6 @@ import {
 import {
   type Candidates,
   candidatesAfter,
-  joinSchedule,
   type Progress,
   readUsers,
   ScheduleProgress,
@@ -48,9 +47,8 @@ import {
 import { type MessageBuilder, messageBuilderOf } from './templates/render'
 
 /**
- * Statements that must be stored with a change of the configuration, so that new listeners get events in time
- * and none from before the change (N5, W6). Every change of webhooks, templates or schedule settings must
- * call this.
+ * The statements to store with every change of webhooks, templates or schedule settings, so that new
+ * listeners get events in time and none from before the change (N5, W6).
  */
 export function listenerStatements(
   db: TenantDatabase,
@@ -60,19 +58,17 @@ export function listenerStatements(
 ): Statement[] {
   const [was, is] = [timetableOf(before), timetableOf(after)]
   const joining = newlyWanted(was, is)
-  const schedule =
-    joining.length === 0
-      ? []
-      : [
-          isEmpty(was)
-            ? scheduleForUsers(db, 'schedule', { at: now, on: 'again' })
-            : joinSchedule(db, joining, now),
-        ]
-  const boosts =
-    hasBoostListeners(after) && !hasBoostListeners(before)
-      ? [scheduleForUsers(db, 'boosts', { at: now, on: 'again' })]
-      : []
-  return [...schedule, ...boosts]
+  const since = Object.fromEntries(joining.map((type) => [type, now]))
+  const again = { at: now, on: 'again' } as const
+  const statements: Statement[] = []
+  if (joining.length > 0) {
+    const how = isEmpty(was) ? again : ({ at: now, on: 'sooner', patch: { since } } as const)
+    statements.push(scheduleForUsers(db, 'schedule', how))
+  }
+  if (hasBoostListeners(after) && !hasBoostListeners(before)) {
+    statements.push(scheduleForUsers(db, 'boosts', again))
+  }
+  return statements
 }
 
 /** Limits of one step: users whose zones are read, users who are looked at, and users who are notified. */
@@ -218,10 +214,7 @@ function ended(progress: Progress, timetable: Timetable, at: Instant): [Progress
     : [{ ...next, ...LOOKING, looked: at }, at]
 }
 
-/**
- * The most users that a step notifies. A longer template lowers it, so that a step renders at most
- * `MOST_WRITTEN` characters.
- */
+/** The most users that a step notifies. Long templates lower it: see `MOST_WRITTEN`. */
 function maxRecipients({ templates }: Pick<Configuration, 'templates'>): number {
   const lengths = templates.map(({ status, title, body }) =>
     status === 'active' ? title.length + body.length : 0,
@@ -265,8 +258,7 @@ declare module '../../time/due-work.sql.ts' {
 
 /**
  * Notifies users at times of their day (N2). One guarded batch stores the outbox entries of some users at a
- * moment that is due, and the progress. Nothing happens if another isolate has done the step or the
- * configuration has changed.
+ * moment that is due, and the progress.
  */
 export const scheduleJob = defineJob({
   kind: 'schedule',
@@ -284,10 +276,8 @@ const MOST_PENDING = 200
 const MOST_SKIPS = 10
 
 /**
- * Does one step of notifying users about completed achievements, and after changes of zone (N2). One guarded
- * batch writes the messages of the pending notifications that are due, and deletes those notifications.
- * Nothing happens if another isolate has done the step or the configuration has changed. `until` is the
- * moment up to which work is done.
+ * Does one step for completed achievements and changes of zone (N2): one guarded batch writes the messages
+ * that are due up to `until`, and deletes their pending notifications.
  */
 export async function completionStep(
   context: TenantContext,

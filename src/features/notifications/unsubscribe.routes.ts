@@ -11,10 +11,7 @@ import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/
 import { parseUser, userStatement } from '../../store/users/users.sql.ts'
 import { changeUser } from '../events/commands'
 
-/**
- * The user of a link: the iid as well as the caller's id, because an erased user who comes back is a new user
- * (U8).
- */
+/** The user of a link, with the iid: an erased user who comes back is a new user (U8). */
 type Linked = { tenantId: string; iid: string; userId: string }
 
 const SECRET_BYTES = 32
@@ -45,7 +42,7 @@ export async function linkSecretOf(db: AccountDatabase, tenantId: string): Promi
   return row === undefined ? null : z.object({ secret: z.string().nullable() }).parse(row).secret
 }
 
-/** Signs the user of a link to unsubscribe. The token has letters, digits, `-`, `_` and a dot. */
+/** Unsubscribes a user from emails. Does nothing if that was done, or the user was erased (N3, U8). */
 export async function unsubscribeToken(secret: string, { tenantId, iid, userId }: Linked): Promise<string> {
   const payload = base64url.encode(JSON.stringify([tenantId, iid, userId]))
   const algorithm = { name: 'HMAC', hash: 'SHA-256' }

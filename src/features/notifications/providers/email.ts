@@ -17,10 +17,7 @@ export type Email = {
 /** An email provider (N4). */
 export type EmailPort = {
   send(email: Email): Promise<Attempt>
-  /**
-   * Whether an email can be sent again after an attempt with unknown outcome, without reaching the user
-   * twice.
-   */
+  /** Whether it can be sent again after an attempt with unknown outcome, without arriving twice. */
   mayRepeat: boolean
 }
 
@@ -30,10 +27,7 @@ const MOST_ERROR_CHARACTERS = 300
 
 const Coded = z.object({ code: z.string() })
 
-/**
- * Sends by Cloudflare's `send_email` binding. The binding takes no idempotency key. If the outcome of an
- * attempt is unknown, Laurel gives the email up: better no email than two.
- */
+/** Sends by Cloudflare's binding. It takes no idempotency key, so an email of unknown outcome is given up. */
 export function cloudflareEmail(binding: SendEmail): EmailPort {
   return {
     mayRepeat: false,
@@ -66,10 +60,7 @@ const FINAL = [400, 403, 404, 405, 422]
 
 const ProviderError = z.object({ name: z.string() })
 
-/**
- * Sends by Resend's API. Resend remembers the message's id as idempotency key for a day, which is longer than
- * the retries take.
- */
+/** Sends by Resend's API. It knows the id as idempotency key for a day, longer than the retries take. */
 export function resendEmail({ key, url, patience }: ResendSettings): EmailPort {
   return {
     mayRepeat: true,

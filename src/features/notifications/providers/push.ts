@@ -111,10 +111,7 @@ const Ticket = z.union([
 const Tickets = z.object({ data: z.array(Ticket) })
 const Errors = z.object({ errors: z.array(z.unknown()) })
 
-/**
- * Sends by Expo's push service. Does not read receipts. If Expo learns later that a device is gone, the
- * ticket of the next message says so.
- */
+/** Sends by Expo. Reads no receipts: the ticket of the next message says if a device is gone. */
 export function expoPush({ url, accessToken, patience }: ExpoSettings): PushPort {
   return {
     async send({ title, body }, tokens) {
@@ -167,10 +164,7 @@ export class AccessTokenCache extends BoundedMap<string, AccessToken> {
     super(20)
   }
 
-  /**
-   * The access token of this name. Calls `make` if there is none, if it has expired, or if it is the refused
-   * one. Throws the errors of `make`.
-   */
+  /** The access token of this name. Calls `make` if there is none, or if it has expired or was refused. */
   async tokenOf(name: string, make: () => Promise<AccessToken>, refused?: string): Promise<string> {
     const known = this.get(name)
     if (known !== undefined && known.until > systemNow() && known.token !== refused) return known.token
@@ -191,10 +185,7 @@ class NoAccessToken extends Error {
   }
 }
 
-/**
- * Sends to each device with an access token, and again with another one if the provider refuses it. Makes
- * each token only once, because providers limit how many are made.
- */
+/** Sends to each device, again if the token is refused. Makes each token once: providers limit that. */
 function sendToEach(
   devices: readonly string[],
   tokenOf: (refused?: string) => Promise<string>,

@@ -19,10 +19,7 @@ import { MOST_RENDERED_CHARACTERS } from '../../../lib/limits'
 /** The largest absolute end of a range: above 2^53, adding 1 changes nothing, so it would never end. */
 const MOST_END = 1_000_000_000
 
-/**
- * The size of a value: the characters of a text; for a list, 1 for each item and the size of the items. Stops
- * counting above `most`.
- */
+/** The characters of a text; of a list, 1 for each item and its size. Stops counting above `most`. */
 export function weight(value: unknown, most: number): number {
   if (typeof value === 'string') return value.length
   if (!Array.isArray(value)) return 0
@@ -44,10 +41,7 @@ function look({ memoryLimit }: Budget, most: number, values: readonly unknown[])
 /** Filters that only read a value's length or one end of it, or return it as it is. */
 const BRIEF = ['size', 'first', 'last', 'default', 'raw']
 
-/**
- * All filters, of liquidjs and of Laurel. Each use costs 1 and the size of its input and arguments. Some
- * filters of liquidjs charge nothing for texts, even long ones.
- */
+/** All filters. Each use costs 1 and the size of its values: some of liquidjs charge nothing for texts. */
 function chargedFilters(
   most: number,
   own: Readonly<Record<string, FilterImplOptions>>,
@@ -82,9 +76,7 @@ function chargedOperators(operators: Operators, most: number): Operators {
   )
 }
 
-/**
- * Variables. Reading a list costs its size. So later uses of the list by a tag, such as a key, cost no more.
- */
+/** Variables. Reading a list costs its size. So later uses of it by a tag, such as a key, cost no more. */
 class ChargedContext extends Context {
   override *_getFromScope(
     ...args: Parameters<Context['_getFromScope']>
@@ -144,10 +136,7 @@ class RangeEnd extends Expression {
   }
 }
 
-/**
- * Limits the ends of all ranges to `MOST_END`, in every tag and filter. liquidjs builds the whole range at
- * once.
- */
+/** Limits the ends of all ranges to `MOST_END`. liquidjs builds the whole range at once. */
 function boundRanges(): void {
   const { readGroupOrRange } = Tokenizer.prototype
   Tokenizer.prototype.readGroupOrRange = function (...args) {

@@ -19,10 +19,7 @@ const ENTITIES = new Map([
   ['copy', '©'],
 ])
 
-/**
- * The plain text of an HTML email: one line for each block, and each link's address after its words. Accepts
- * any input. The time grows linearly with the length.
- */
+/** The plain text of an HTML email: a line for each block, and addresses of links. Takes linear time. */
 export function textOfHtml(html: string): string {
   const lower = inLowerCase(html)
   let text = ''

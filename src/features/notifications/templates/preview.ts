@@ -5,23 +5,35 @@ import { UserId, withIssues } from '../../../api/fields'
 import { madeFields } from '../../../configuration/audit.rules'
 import { auditEntries } from '../../../configuration/audit.sql.ts'
 import { configurationOf } from '../../../configuration/configuration'
-import { NOTIFICATION_CHANNELS } from '../../../configuration/enumerations'
+import { NOTIFICATION_CHANNELS, type NotificationType } from '../../../configuration/enumerations'
 import { templateKey } from '../../../configuration/keys.rules'
-import type { Template } from '../../../configuration/model'
+import type { Configuration, Template } from '../../../configuration/model'
+import type { Instant } from '../../../lib/clock'
+import { fromMicros } from '../../../lib/decimal'
 import { errors, type FieldError, throwIfInvalid, unreachable } from '../../../lib/errors'
 import { newId } from '../../../lib/new-id'
 import { systemNow } from '../../../lib/system-clock'
+import { dateOfDay, dayIn, periodEnd, periodStart, periodsBefore } from '../../../lib/zone'
 import type { Scope } from '../../../platform/context'
 import { isConflict } from '../../../platform/guard'
 import type { UserState } from '../../../rules/state'
 import { parseUser, userStatement } from '../../../store/users/users.sql.ts'
 import type { Attempt } from '../../../webhooks/delivery/messages'
 import { notificationAdapter } from '../channel'
-import { isReachable, type Notification, notificationIn, titleIn, userWants } from '../notification'
+import {
+  type AchievementReason,
+  isReachable,
+  type Notification,
+  type NotificationReason,
+  notificationIn,
+  type RecapReason,
+  titleIn,
+  userWants,
+} from '../notification'
 import { providerOf } from '../providers/push'
 import { template } from '../template.resource'
 import { textOfHtml } from './plain-text.rules'
-import { composer, sampleReason } from './render'
+import { messageBuilderOf } from './render'
 
 /** The user for the preview of a template. */
 export const PreviewTemplateRequest = z.object({ userId: UserId }).meta({ id: 'PreviewTemplateRequest' })
@@ -31,10 +43,7 @@ export const PreviewDraftRequest = z
   .object({ userId: UserId, template: template.CreateItem })
   .meta({ id: 'PreviewDraftRequest' })
 
-/**
- * The notification that a user would get: subject, HTML, text and headers of an email, or title and text of a
- * push message.
- */
+/** The notification that a user would get. Only emails have `subject`, `text` and `headers`. */
 export const PreviewTemplateResponse = withIssues(
   'PreviewTemplateResponse',
   z.object({
@@ -47,10 +56,71 @@ export const PreviewTemplateResponse = withIssues(
   }),
 )
 
-/**
- * The message that a user would get by a template: from the user's real state, or with an invented reason.
- * Throws 422 if there is no such user, or the template can't be rendered.
- */
+/** An achievement for tenants that have none. */
+const INVENTED = {
+  key: 'first-steps',
+  name: 'First steps',
+  description: 'An example: you have configured no achievements.',
+  badgeUrl: null,
+}
+/** The gain of a metric or points system, for users who have nothing. */
+const GAIN = 5
+
+/** A reason for a preview: from the user's state, or an invented one if the state has none. */
+function sampleReason(
+  config: Configuration,
+  user: UserState,
+  type: NotificationType,
+  now: Instant,
+): NotificationReason {
+  switch (type) {
+    case 'achievement_completed':
+      return achievement(config, user, now)
+    case 'recap':
+      return recap(config, user, now)
+    case 'reactivation': {
+      const since = user.activeDay === null ? 0 : dayIn(user.profile.tz, now) - user.activeDay
+      return { type, messageNumber: 1, daysSinceLastActive: since > 0 ? since : 3 }
+    }
+    case 'streak_reminder':
+      return { type }
+    default:
+      return unreachable(type)
+  }
+}
+
+/** The achievement that the user completed last. Otherwise one that the user could complete. */
+function achievement({ achievements }: Configuration, user: UserState, now: Instant): AchievementReason {
+  const type = 'achievement_completed'
+  const had = achievements.flatMap(({ id }) => {
+    const completion = user.achievements.get(id)
+    return completion === undefined ? [] : [{ id, at: completion.at }]
+  })
+  const [last] = had.sort((a, b) => b.at - a.at)
+  if (last !== undefined) return { type, achievementId: last.id, achievedAt: last.at }
+  const any = achievements.find(({ status }) => status === 'active') ?? achievements[0]
+  return { type, achievementId: any?.id ?? user.iid, achievedAt: now, called: INVENTED }
+}
+
+/** The period that ended last, as if the user had gained everything in it. */
+function recap({ settings, metrics, systems }: Configuration, user: UserState, now: Instant): RecapReason {
+  const frequency = settings.recapFrequency === 'monthly' ? 'monthly' : 'weekly'
+  const start = periodsBefore(periodStart(dayIn(user.profile.tz, now), frequency), 1, frequency)
+  const gained = (total: number) => (total === 0 ? { change: GAIN, total: GAIN } : { change: total, total })
+  return {
+    type: 'recap',
+    periodStart: dateOfDay(start),
+    periodEnd: dateOfDay(periodEnd(start, frequency)),
+    frequency,
+    metrics: metrics.map(({ id }) => {
+      const counter = user.metrics.get(id)
+      return { metricId: id, ...gained(counter === undefined ? 0 : fromMicros(counter.total)) }
+    }),
+    points: systems.map(({ id }) => ({ systemId: id, ...gained(user.points.get(id) ?? 0) })),
+  }
+}
+
+/** The message to a user by a template. Throws 422 without such a user, or if it can't be rendered. */
 async function messageTo(
   scope: Scope,
   template: Template,
@@ -64,9 +134,8 @@ async function messageTo(
   if (user === null) {
     throw errors.invalid([{ path: 'userId', message: 'must be the id of an existing user' }])
   }
-  const reason = sampleReason(config, user, template.type, now)
-  const compose = await composer(scope)
-  const message = await compose({ config, template, user, reason, now })
+  const reason = { about: sampleReason(config, user, template.type, now) }
+  const message = await messageBuilderOf(scope, config)(user, { reason, at: now }, template)
   const { fault } = message
   if (fault !== undefined) throw errors.unprocessable(`The template can't be rendered. ${fault}.`)
   return { user, message }
@@ -131,9 +200,9 @@ const PUSH_VARIABLES = {
 } as const
 
 /**
- * Sends a message by a template to a user now, once, and returns the outcome (N4). The template may be
- * inactive. The message is not in the log of messages, but in the audit log. Throws 422 if the template can't
- * be rendered, or if the user can't get such messages (N1), and 429 after too many tests.
+ * Sends a message by a template, also an inactive one, to a user now, once (N4). It is in the audit log, not
+ * in the log of messages. Throws 422 if the template can't be rendered, or if the user can't get such
+ * messages (N1), and 429 after too many tests.
  */
 export async function sendTest(scope: Scope, template: Template, userId: string): Promise<Result> {
   const { now, tenant } = scope

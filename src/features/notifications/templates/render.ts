@@ -1,82 +1,14 @@
 import { streakResponse } from '../../../api/shapes/streaks'
-import type { NotificationType } from '../../../configuration/enumerations'
 import type { Configuration, Template } from '../../../configuration/model'
 import { type Instant, iso } from '../../../lib/clock'
 import { fromMicros } from '../../../lib/decimal'
 import { unreachable } from '../../../lib/errors'
-import { dateOfDay, dayIn, periodEnd, periodStart, periodsBefore } from '../../../lib/zone'
 import type { TenantContext } from '../../../platform/context'
 import type { UserState } from '../../../rules/state'
-import type { AchievementReason, Due, Notification, NotificationReason, RecapReason } from '../notification'
+import type { Notification, NotificationReason } from '../notification'
 import { linkSecretOf, newLinkSecret, unsubscribeToken } from '../unsubscribe.routes'
 import { type Parsed, parseLiquid, RenderError, renderLiquid } from './liquid'
 import { inLowerCase } from './plain-text.rules'
-
-/** An achievement for tenants that have none. */
-const INVENTED = {
-  key: 'first-steps',
-  name: 'First steps',
-  description: 'An example: you have configured no achievements.',
-  badgeUrl: null,
-}
-/** The gain of a metric or points system, for users who have nothing. */
-const GAIN = 5
-
-/**
- * A reason for the preview of a template: from the user's state, or an invented one if the state has none.
- */
-export function sampleReason(
-  config: Configuration,
-  user: UserState,
-  type: NotificationType,
-  now: Instant,
-): NotificationReason {
-  switch (type) {
-    case 'achievement_completed':
-      return achievement(config, user, now)
-    case 'recap':
-      return recap(config, user, now)
-    case 'reactivation': {
-      const since = user.activeDay === null ? 0 : dayIn(user.profile.tz, now) - user.activeDay
-      return { type, messageNumber: 1, daysSinceLastActive: since > 0 ? since : 3 }
-    }
-    case 'streak_reminder':
-      return { type }
-    default:
-      return unreachable(type)
-  }
-}
-
-/** The achievement that the user completed last. Otherwise one that the user could complete. */
-function achievement({ achievements }: Configuration, user: UserState, now: Instant): AchievementReason {
-  const type = 'achievement_completed'
-  const had = achievements.flatMap(({ id }) => {
-    const completion = user.achievements.get(id)
-    return completion === undefined ? [] : [{ id, at: completion.at }]
-  })
-  const [last] = had.sort((a, b) => b.at - a.at)
-  if (last !== undefined) return { type, achievementId: last.id, achievedAt: last.at }
-  const any = achievements.find(({ status }) => status === 'active') ?? achievements[0]
-  return { type, achievementId: any?.id ?? user.iid, achievedAt: now, called: INVENTED }
-}
-
-/** The period that ended last, as if the user had gained everything in it. */
-function recap({ settings, metrics, systems }: Configuration, user: UserState, now: Instant): RecapReason {
-  const frequency = settings.recapFrequency === 'monthly' ? 'monthly' : 'weekly'
-  const start = periodsBefore(periodStart(dayIn(user.profile.tz, now), frequency), 1, frequency)
-  const gained = (total: number) => (total === 0 ? { change: GAIN, total: GAIN } : { change: total, total })
-  return {
-    type: 'recap',
-    periodStart: dateOfDay(start),
-    periodEnd: dateOfDay(periodEnd(start, frequency)),
-    frequency,
-    metrics: metrics.map(({ id }) => {
-      const counter = user.metrics.get(id)
-      return { metricId: id, ...gained(counter === undefined ? 0 : fromMicros(counter.total)) }
-    }),
-    points: systems.map(({ id }) => ({ systemId: id, ...gained(user.points.get(id) ?? 0) })),
-  }
-}
 
 /** The most characters of a subject, and bytes of a push message: providers accept 4,096 in all. */
 const MOST_SUBJECT_CHARACTERS = 250
@@ -91,71 +23,50 @@ type Ingredients = {
   now: Instant
 }
 
-type Compose = (ingredients: Ingredients) => Promise<Notification>
-
-/**
- * Returns the function that builds a tenant's notifications. It reads the secret for links once. If a
- * template can't be rendered, the notification has a `fault` and goes to the log only.
- */
-export async function composer(context: TenantContext): Promise<Compose> {
-  const { db, variables } = context
-  // Before the first template there is no secret: the links of previews then lead nowhere.
-  const secret = (await linkSecretOf(db, db.tenantId)) ?? newLinkSecret()
-  return async (ingredients) => {
-    const { template, user } = ingredients
-    const token = await unsubscribeToken(secret, { tenantId: db.tenantId, iid: user.iid, userId: user.id })
-    const url = `${variables.PUBLIC_URL ?? template.origin}/unsubscribe/${token}`
-    return compose(ingredients, url)
-  }
-}
-
 /** Builds the message to a user from a template and the reason. */
-export type MessageBuilder = (user: UserState, due: Due, template: Template) => Promise<Notification>
+export type MessageBuilder = (
+  user: UserState,
+  due: { reason: { about: NotificationReason }; at: Instant },
+  template: Template,
+) => Promise<Notification>
 
-/**
- * The message builder of a tenant for one configuration. The first message reads the data that all of them
- * need.
- */
-export function messageBuilderOf(context: TenantContext, config: Configuration): MessageBuilder {
-  let compose: Promise<Compose> | null = null
+/** The message builder of a tenant. The first message reads the secret for the links of all of them. */
+export function messageBuilderOf({ db, variables }: TenantContext, config: Configuration): MessageBuilder {
+  // Before the first template there is no secret: the links of previews then lead nowhere.
+  const read = async () => (await linkSecretOf(db, db.tenantId)) ?? newLinkSecret()
+  let secret: Promise<string> | null = null
   return async (user, { reason, at }, template) => {
-    compose ??= composer(context)
-    return (await compose)({ config, template, user, reason: reason.about, now: at })
+    secret ??= read()
+    const linked = { tenantId: db.tenantId, iid: user.iid, userId: user.id }
+    const url = `${variables.PUBLIC_URL ?? template.origin}/unsubscribe/${await unsubscribeToken(await secret, linked)}`
+    return compose({ config, template, user, reason: reason.about, now: at }, url)
   }
 }
 
-/** A notification to a user. `unsubscribeUrl` is the address of the link in an email (N3). */
+/**
+ * A notification to a user. `unsubscribeUrl` is the address of the link in an email (N3). If the template can't
+ * be rendered, it has a `fault`, and goes to the log only.
+ */
 export function compose(ingredients: Ingredients, unsubscribeUrl: string): Notification {
   const { template, user } = ingredients
   const { type, channel } = template
   const common = { userId: user.id, iid: user.iid, type }
-  const rendered = renderedOrError(ingredients, unsubscribeUrl)
+  const texts = rendered(ingredients, unsubscribeUrl)
   if (channel === 'push') {
     const tokens = [...new Set(user.profile.deviceTokens ?? [])]
-    return { ...common, channel, ...rendered, headers: {}, tokens, taken: 0 }
+    return { ...common, channel, ...texts, headers: {}, tokens, taken: 0 }
   }
   const headers = {
     'List-Unsubscribe': `<${unsubscribeUrl}>`,
     'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
   }
-  return { ...common, channel, ...rendered, headers, to: user.profile.email ?? '' }
+  return { ...common, channel, ...texts, headers, to: user.profile.email ?? '' }
 }
 
-function renderedOrError(ingredients: Ingredients, unsubscribeUrl: string) {
-  try {
-    return rendered(ingredients, unsubscribeUrl)
-  } catch (error) {
-    if (!(error instanceof RenderError)) throw error
-    return { title: '', body: '', fault: error.message }
-  }
-}
-
-/** The rendered template. Throws a RenderError that names the field with the problem. */
-export function rendered(
+function rendered(
   { config, template, user, reason, now }: Ingredients,
   unsubscribeUrl: string,
-): { title: string; body: string } {
-  const { title, body } = parsedOf(template)
+): Pick<Notification, 'title' | 'body' | 'fault'> {
   const isEmail = template.channel === 'email'
   const variables = variablesOf({ config, user, reason, now }, isEmail ? unsubscribeUrl : null)
   const say = (field: string, text: Parsed) => {
@@ -165,11 +76,17 @@ export function rendered(
       throw new RenderError(`${field}: ${error instanceof Error ? error.message : error}`)
     }
   }
-  const line = oneLine(say(isEmail ? 'subject' : 'title', title))
-  const text = printable(say('body', body))
-  return isEmail
-    ? { title: cut(line, MOST_SUBJECT_CHARACTERS), body: withLink(text, unsubscribeUrl) }
-    : { title: cutToBytes(line, PUSH_TITLE_BYTES), body: cutToBytes(text.trim(), PUSH_BODY_BYTES) }
+  try {
+    const { title, body } = parsedOf(template)
+    const line = oneLine(say(isEmail ? 'subject' : 'title', title))
+    const text = printable(say('body', body))
+    return isEmail
+      ? { title: cut(line, MOST_SUBJECT_CHARACTERS), body: withLink(text, unsubscribeUrl) }
+      : { title: cutToBytes(line, PUSH_TITLE_BYTES), body: cutToBytes(text.trim(), PUSH_BODY_BYTES) }
+  } catch (error) {
+    if (!(error instanceof RenderError)) throw error
+    return { title: '', body: '', fault: error.message }
+  }
 }
 
 /** Templates are parsed once for as long as their configuration is in the cache. */
