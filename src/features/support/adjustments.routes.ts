@@ -54,8 +54,6 @@ const PointsAdjustment = z
 
 const CreatePointsAdjustmentsResponse = createResponse('CreatePointsAdjustmentsResponse', PointsAdjustment)
 
-const AdjustedSystemParams = z.object({ systemId: IdOrKey })
-
 /** An adjustment that is in the ledger: the award's id, the applied points, and the total after them. */
 type Booked = { id: string; awarded: number; total: number }
 
@@ -87,10 +85,7 @@ const STORED = `
     ON a.user_iid = ${bytesOf('asked.value ->> 0')} AND a.system_no = ${numberOf('points_systems', '?1')}
     AND a.at = asked.value ->> 1 AND a.seq = asked.value ->> 2 AND a.id = ${bytesOf('asked.value ->> 3')}`
 
-/**
- * SQL: the ledger has the entry whose place and system are the subject of an entry of the audit log, as the
- * JSON of `[iid, system id, at, seq, award id]`.
- */
+/** SQL: the ledger has an entry. The subject of its audit entry is `[iid, system id, at, seq, award id]`. */
 const ENTRY_IS_STORED = `EXISTS (SELECT 1 FROM awards a
   WHERE a.user_iid = unhex((value ->> 0) ->> 0, '-')
     AND a.system_no = (SELECT s.no FROM points_systems s WHERE s.id = (value ->> 0) ->> 1)
@@ -150,10 +145,11 @@ async function adjustPoints(
   for (const { item } of missed)
     if (!ends.has(item)) ends.set(item, { issue: issueOf(item, 'error', USER_MISSED) })
   const response: Response = { created: [], issues: [] }
-  for (const { index, end } of all.map((one) => ({ index: one.index, end: ends.get(one) }))) {
+  for (const one of all) {
+    const end = ends.get(one)
     if (end === undefined) continue
     if ('issue' in end) response.issues.push(end.issue)
-    else response.created.push({ ...end.booked, userId: items[index]?.userId ?? '' })
+    else response.created.push({ ...end.booked, userId: one.item.userId })
   }
   return { response, isCreated: [...ends.values()].some((end) => 'isNew' in end && end.isNew) }
 }
@@ -318,7 +314,7 @@ export const adjustmentEndpoints = [
     {
       id: 'admin_points_adjustments_create',
       summary: 'Add points to users, or take them, by hand',
-      params: AdjustedSystemParams,
+      params: z.object({ systemId: IdOrKey }),
       body: CreatePointsAdjustmentsRequest,
       responses: {
         200: {

@@ -1,27 +1,20 @@
 import * as z from 'zod'
-import { IdOrKey, UserId, Uuid, UuidResponse } from '../../api/fields'
+import { UuidResponse } from '../../api/fields'
 import { byIdOrKey } from '../../api/resources/drafts.rules'
 import { PointsBoost, PointsTrigger } from '../../api/shapes/points'
 import { configurationOf } from '../../configuration/configuration'
 import { CORRECTION_TYPES } from '../../configuration/enumerations'
-import type { Configuration, Trigger } from '../../configuration/model'
-import { fromMicros, MICROS_PER_UNIT, micros, multiply } from '../../lib/decimal'
+import { fromMicros, MICROS_PER_UNIT, multiply } from '../../lib/decimal'
 import { errors } from '../../lib/errors'
 import { timeOf } from '../../lib/ids'
-import { bytesOf, HexId, idOf, json, LOGS, Moment, numberOf, numbersIn } from '../../platform/columns'
+import { bytesOf, idOf, LOGS, numberOf, numbersIn } from '../../platform/columns'
 import type { Scope } from '../../platform/context'
 import type { TenantDatabase } from '../../platform/database'
 import { agreedRounding } from '../../rules/points/boosts.rules'
-import type { AppliedBoost } from '../../rules/state'
 import { LEDGER_COLUMNS, LedgerRow, triggerForms } from '../../store/awards.sql.ts'
 import { findUser } from '../../store/users/users.sql.ts'
+import { EventRow } from './timeline.sql.ts'
 import { eventResponse, LoggedEvent, moment, momentOf } from './timeline-entries'
-
-export const AwardExplanationParams = z.object({
-  id: UserId,
-  key: IdOrKey,
-  awardId: Uuid,
-})
 
 const count = z.number().nullable()
 
@@ -47,49 +40,37 @@ export const AwardExplanation = z
   })
   .meta({ id: 'AwardExplanation' })
 
-/** An award of the ledger. `counter` has the highest totals before and after, in millionths. */
-type ExplainedAward = {
-  awarded: number
-  total: number
-  boosts: readonly Pick<AppliedBoost, 'multiplier' | 'rounding'>[]
-  counter: { before: number; after: number } | null
-  /** The points of a correction before cap and floor. Null for an award of a trigger, or if not known. */
-  amount: number | null
-}
-
-type FiredTrigger = Pick<Trigger, 'type' | 'points'> & { metricThreshold?: number | undefined }
-
-/** How the points of an award came about. Unknown parts are null. */
-type Arithmetic = Pick<
-  z.input<typeof AwardExplanation>,
-  'firings' | 'base' | 'afterBoosts' | 'limit' | 'total'
->
-
-/**
- * The steps from the points of the trigger to the points of the award (X1): firings (P1), boosts (P5), cap
- * and floor (P6). `trigger` is null for an entry that no trigger made.
- */
-function arithmeticOf(award: ExplainedAward, trigger: FiredTrigger | null): Arithmetic {
+/** The steps from the trigger's points to the award's (X1): firings (P1), boosts (P5), cap and floor (P6). */
+function arithmeticOf(award: AwardRow, trigger: z.input<typeof PointsTrigger> | null) {
+  const boosts = award.boosts ?? []
   const firings = trigger === null ? null : firingsOf(award, trigger)
   const base = trigger === null || firings === null ? null : trigger.points * firings
-  const multipliers = award.boosts.map(({ multiplier }) => multiplier)
+  const multipliers = boosts.map(({ multiplier }) => multiplier)
   // Corrections are not boosted (V1).
   const afterBoosts =
     base === null || multipliers.length === 0
       ? (base ?? award.amount)
-      : multiply(base, multipliers, agreedRounding(award.boosts))
+      : multiply(base, multipliers, agreedRounding(boosts))
   return {
     firings,
     base,
     afterBoosts,
-    limit: afterBoosts === null || afterBoosts === award.awarded ? null : afterBoosts > 0 ? 'cap' : 'floor',
+    limit: afterBoosts === null || afterBoosts === award.awarded ? null : limitOf(afterBoosts),
     total: { before: award.total - award.awarded, after: award.total },
   }
 }
 
+/** The limit that changed these points: the cap makes them fewer, the floor makes a loss smaller (P6). */
+const limitOf = (afterBoosts: number): 'cap' | 'floor' => (afterBoosts > 0 ? 'cap' : 'floor')
+
+/** The highest totals before and after, in millionths. */
+const counterOf = ({ counterBefore: before, counterAfter: after }: AwardRow) =>
+  before === null || after === null ? null : { before, after }
+
 /** How often the trigger fired. Null if the counter was not stored. */
-function firingsOf({ counter }: ExplainedAward, trigger: FiredTrigger): number | null {
+function firingsOf(award: AwardRow, trigger: z.input<typeof PointsTrigger>): number | null {
   if (trigger.type !== 'metric') return 1
+  const counter = counterOf(award)
   if (counter === null) return null
   const threshold = (trigger.metricThreshold ?? 1) * MICROS_PER_UNIT
   return Math.floor(counter.after / threshold) - Math.floor(counter.before / threshold)
@@ -135,13 +116,7 @@ const EVENT = `
   WHERE e.user_iid = ${bytesOf('?1')} AND e.at = ?2 AND e.seq = ?3`
 
 const EventRows = z.array(
-  z.object({
-    id: HexId,
-    metricId: z.string(),
-    at: Moment,
-    value: z.number().transform(micros),
-    utcOffset: z.number(),
-    attributes: json(z.record(z.string(), z.string())),
+  EventRow.omit({ seq: true, position: true, streak: true, voidedAt: true }).extend({
     idempotencyKey: z.string().nullable(),
   }),
 )
@@ -155,14 +130,11 @@ async function eventOfChange(
   return EventRows.parse(await db.rows(db.statement(EVENT, userIid, at, seq)))[0] ?? null
 }
 
-/** An award that a request names, with its user's internal id. */
-type FoundAward = { config: Configuration; userIid: string; award: AwardRow }
-
 /** Finds an award. `key` is the key or the id of its points system. Throws 404 if it does not exist. */
 export async function findExplained(
   scope: Scope,
   { id, key, awardId }: { id: string; key: string; awardId: string },
-): Promise<FoundAward> {
+) {
   const { iid: userIid } = await findUser(scope, id)
   const config = await configurationOf(scope)
   const { id: systemId } = byIdOrKey(config.systems, key, 'This points system')
@@ -174,24 +146,22 @@ export async function findExplained(
 /** Why an award is what it is (X1). */
 export async function explain(
   { db }: Scope,
-  { config, userIid, award }: FoundAward,
+  { config, userIid, award }: Awaited<ReturnType<typeof findExplained>>,
 ): Promise<z.input<typeof AwardExplanation>> {
-  const { triggerId, triggerVersion, boosts, counterBefore, counterAfter, ...row } = award
-  const { type, reason, reverses } = row
+  const { id, awarded, total, type, reason, reverses, triggerId, triggerVersion } = award
   const [event, forms] = await Promise.all([
     type === null ? eventOfChange(db, userIid, award) : null,
     triggerForms(db, [award]),
   ])
   const trigger = forms.get(`${triggerId} ${triggerVersion}`) ?? null
-  const counter =
-    counterBefore === null || counterAfter === null ? null : { before: counterBefore, after: counterAfter }
+  const counter = counterOf(award)
   return {
-    award: { id: row.id, awarded: row.awarded, total: row.total, ...momentOf(row) },
+    award: { id, awarded, total, ...momentOf(award) },
     event: event && { ...eventResponse(config, event), idempotencyKey: event.idempotencyKey },
     trigger,
     ...(type !== null && { type, reason, reverses }),
     counter: counter && { before: fromMicros(counter.before), after: fromMicros(counter.after) },
-    boosts: boosts ?? [],
-    ...arithmeticOf({ ...row, boosts: boosts ?? [], counter }, trigger),
+    boosts: award.boosts ?? [],
+    ...arithmeticOf(award, trigger),
   }
 }

@@ -24,8 +24,7 @@ import { type LogRow, type OwnCounter, readLog, voidedSince } from './voids.sql.
 export const Reason = optional(text(MOST_REASON_CHARACTERS))
 
 /**
- * A user's log of one metric, as of one change of the user, while a void is tried. After a conflict, `read`
- * only reads what has changed since.
+ * A user's log of one metric, while a void is tried. After a conflict, `read` only reads what has changed.
  */
 export class MetricLog {
   readonly #metricId: string
@@ -141,10 +140,7 @@ export async function untilStored<T>(attempt: () => Promise<T | null>): Promise<
   }
 }
 
-/**
- * Stores a correction in one batch: the statements of `writeUsers`, further ones after its guard, and the
- * last ones. Wakes the code that sends messages. Returns the internal ids of the stored users.
- */
+/** Stores a correction in one batch, and wakes the code that sends messages. Returns the stored iids. */
 export async function store(
   scope: Scope,
   { statements, outcome }: ReturnType<typeof writeUsers>,
@@ -168,10 +164,7 @@ export async function updateBoards(
   await deliver(context, config, changes, now, { patience: PATIENCE, wanted: false })
 }
 
-/**
- * The statements that empty the kept sums of days that a change alters: those of its points, and those of a
- * metric unless `metricId` is null.
- */
+/** Statements that empty the kept sums of days that a change alters: of its points, and of `metricId`. */
 export function restarts(
   db: TenantDatabase,
   { after, awards }: CorrectionChange,

@@ -4,7 +4,7 @@ import { LevelThen, PointsBoost, PointsTrigger } from '../../api/shapes/points'
 import { NOTIFICATION_CHANNELS } from '../../configuration/enumerations'
 import type { Configuration } from '../../configuration/model'
 import { type Instant, instant, iso } from '../../lib/clock'
-import { fromMicros, type Micros, micros } from '../../lib/decimal'
+import { fromMicros, micros } from '../../lib/decimal'
 import { namedId } from '../../lib/ids'
 import { dateOfDay, uncheckedDateAt } from '../../lib/zone'
 import { REVOKED } from '../../rules/change.rules'
@@ -56,7 +56,6 @@ const nullable = z.string().nullable()
 const system = { systemId: UuidResponse, systemKey: nullable }
 const booked = { ...system, awarded: z.int32(), total: z.int32() }
 
-/** An entry of a user's timeline (X2). */
 const TimelineEntry = z
   .discriminatedUnion('type', [
     LoggedEvent.extend({
@@ -138,14 +137,7 @@ export const keyOf = (list: readonly { id: string; key: string }[], id: string):
 /** An event of the log. The name of an attribute is its key, or its id if the attribute was deleted. */
 export const eventResponse = (
   { attributes, metrics }: Pick<Configuration, 'attributes' | 'metrics'>,
-  event: {
-    id: string
-    metricId: string
-    at: Instant
-    value: Micros
-    utcOffset: number
-    attributes: Readonly<Record<string, string>>
-  },
+  event: Pick<EventRow, 'id' | 'metricId' | 'at' | 'value' | 'utcOffset' | 'attributes'>,
 ): z.input<typeof LoggedEvent> => ({
   id: event.id,
   metricId: event.metricId,
@@ -188,10 +180,7 @@ function compareKeys(a: Key, b: Key): number {
 
 export type Keyed<T> = { key: Key; entry: T }
 
-/**
- * The entries that one source has found. `end` is the key down to which the source was read, itself included.
- * Null if there is nothing more.
- */
+/** The entries of one source, down to the key `end`, itself included. Null if there is nothing more. */
 export type Part<T> = { entries: readonly Keyed<T>[]; end: Key | null }
 
 /**
@@ -291,10 +280,7 @@ function levelEntries(
   return [{ key: [at, seq, PLACES.award + 2 * position + 1, id], entry }]
 }
 
-/**
- * The entries of points that an admin gave or took: an adjustment, or a reversal of the points of a
- * completion that was taken back.
- */
+/** The entries of an adjustment or a reversal of a completion's points: itself, and the level's change. */
 export function adjustmentEntries(
   config: Configuration,
   moment: Moment,

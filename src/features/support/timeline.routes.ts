@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { endpointsOf, ok } from '../../api/endpoint'
-import { UserId } from '../../api/fields'
+import { IdOrKey, UserId, Uuid } from '../../api/fields'
 import { cursorQuery, integerQuery, NEXT_LINK, nextLink } from '../../api/queries'
 import { configurationOf } from '../../configuration/configuration'
 import { NOTIFICATION_CHANNELS } from '../../configuration/enumerations'
@@ -14,7 +14,7 @@ import { triggerForms } from '../../store/awards.sql.ts'
 import { findUser } from '../../store/users/users.sql.ts'
 import { deliveryQueueOf } from '../../webhooks/delivery/queue'
 import { entryOf } from '../notifications/notifications.routes'
-import { AwardExplanation, AwardExplanationParams, explain, findExplained } from './award-explanation'
+import { AwardExplanation, explain, findExplained } from './award-explanation'
 import {
   type AskedWindow,
   awardWindow,
@@ -112,7 +112,6 @@ async function timeline(
 
 const NOTHING: Part<Entry> = { entries: [], end: null }
 
-/** A source whose rows are read by windows. */
 type Source<R> = {
   /** If all of these are wanted, each row has an entry. If not, many rows are read, since few may have one. */
   always: readonly TimelineType[]
@@ -276,7 +275,7 @@ export const explanationEndpoints = [
     {
       id: 'admin_users_explain_award',
       summary: 'Explain an award of points',
-      params: AwardExplanationParams,
+      params: z.object({ id: UserId, key: IdOrKey, awardId: Uuid }),
       responses: { 200: { description: 'The award, and why it was made.', body: AwardExplanation } },
     },
     {

@@ -101,7 +101,8 @@ const RUNS = `
   ORDER BY r.first DESC LIMIT ?2`
 
 const position = { at: Moment, seq: z.number(), position: z.number() }
-const EventRow = z.object({
+/** An event, in the log or voided. */
+export const EventRow = z.object({
   ...position,
   id: HexId,
   metricId: z.string(),
@@ -126,11 +127,7 @@ export type AwardRow = z.output<typeof AwardRow>
 const HistoryRow = z.object({ ...position, entries: json(StoredHistoryRow) })
 export type HistoryRow = z.output<typeof HistoryRow>
 
-const VoidRow = z.object({
-  ...position,
-  id: HexId,
-  metricId: z.string(),
-  value: z.number().transform(micros),
+const VoidRow = EventRow.omit({ utcOffset: true, attributes: true, streak: true, voidedAt: true }).extend({
   reason: z.string().nullable(),
 })
 export type VoidRow = z.output<typeof VoidRow>
@@ -152,53 +149,39 @@ const Last = json(z.tuple([z.number(), z.number()]).rest(z.number()))
 
 type Placed = { at: number; seq: number; position: number }
 
-/** The rows of a window. If some did not fit, it ends with the last one that did. */
-function windowOf<S extends z.ZodType<Placed>>(schema: S, given: readonly unknown[]): Window<z.output<S>> {
-  const all = z.array(Bound).parse(given)
-  const rows = z.array(schema).parse(all.filter(({ id }) => id !== ''))
-  const [first] = all
-  const end = rows.at(-1)
-  if (first !== undefined && all.length < first.found && end !== undefined) {
-    return { rows, last: [end.at, end.seq, end.position] }
-  }
-  if (first?.last == null) return { rows, last: null }
-  const [at, seq, position = 0] = Last.parse(first.last)
-  return { rows, last: [at, seq, position] }
-}
-
-/** A window of one range of a key. If it has as many rows as were asked for, it ends with the last one. */
-function endOf<R extends Placed>(window: Window<R>, size: number): Window<R> {
-  const end = window.rows.at(-1)
-  const isFull = window.rows.length === size && end !== undefined
-  return isFull ? { rows: window.rows, last: [end.at, end.seq, end.position] } : window
-}
-
-/** Reads what `windows` finds. The key has the first parts of a place. */
-const inWindows =
-  <S extends z.ZodType<Placed>>(sql: string, schema: S, key: 2 | 3) =>
-  async (db: TenantDatabase, iid: string, { from, size, isAll }: AskedWindow) => {
-    const values = [iid, size, ...from.slice(0, key), isAll ? 1 : 0]
-    return windowOf(schema, await db.rows(db.statement(sql, ...values)))
-  }
-
-/** Reads one range of a key. */
-const inRange =
-  <S extends z.ZodType<Placed>>(sql: string, schema: S, key: 2 | 3) =>
-  async (db: TenantDatabase, iid: string, { from, size }: AskedWindow) => {
-    const values = [iid, size, ...from.slice(0, key)]
-    return endOf(windowOf(schema, await db.rows(db.statement(sql, ...values))), size)
+/**
+ * Reads a window, whose key has the first parts of a place. If some rows did not fit, it ends with the last one
+ * that did. The SQL of `windows` says where it ends. A window of one range ends with its last row if it is full.
+ */
+const windowOf =
+  <S extends z.ZodType<Placed>>(sql: string, schema: S, key: 2 | 3, isRange = false) =>
+  async (
+    db: TenantDatabase,
+    iid: string,
+    { from, size, isAll }: AskedWindow,
+  ): Promise<Window<z.output<S>>> => {
+    const values = [iid, size, ...from.slice(0, key), ...(isRange ? [] : [isAll ? 1 : 0])]
+    const all = z.array(Bound).parse(await db.rows(db.statement(sql, ...values)))
+    const rows = z.array(schema).parse(all.filter(({ id }) => id !== ''))
+    const [first, end] = [all[0], rows.at(-1)]
+    if (first === undefined) return { rows, last: null }
+    const isCut = all.length < first.found || (isRange && rows.length === size)
+    if (isCut && end !== undefined) return { rows, last: [end.at, end.seq, end.position] }
+    if (first.last == null) return { rows, last: null }
+    const [at, seq, position = 0] = Last.parse(first.last)
+    return { rows, last: [at, seq, position] }
   }
 
 /** A user's events from a place on, newest first. */
-export const eventWindow = inWindows(EVENTS, EventRow, 2)
+export const eventWindow = windowOf(EVENTS, EventRow, 2)
 /** A user's awards from a place on, newest first. */
-export const awardWindow = inWindows(AWARDS, AwardRow, 3)
+export const awardWindow = windowOf(AWARDS, AwardRow, 3)
 /** The rows of a user's history from a place on, newest first. */
-export const historyWindow = inRange(HISTORY, HistoryRow, 3)
+export const historyWindow = windowOf(HISTORY, HistoryRow, 3, true)
 /** A user's voided events from a place on, newest first by the moment at which they happened. */
-export const voidedEventWindow = inRange(VOIDED_EVENTS, EventRow, 2)
+export const voidedEventWindow = windowOf(VOIDED_EVENTS, EventRow, 2, true)
 /** The voids of a user's events from a place on, newest first. */
-export const voidWindow = inRange(VOIDS, VoidRow, 2)
+export const voidWindow = windowOf(VOIDS, VoidRow, 2, true)
 
 /** The reversals that these changes of a user made, by the `seq` of the change. */
 export async function reversalsOf(

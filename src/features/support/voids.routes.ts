@@ -3,10 +3,10 @@ import { requestSnapshotStatement } from '../../access/tenants.sql.ts'
 import { endpointsOf, ok } from '../../api/endpoint'
 import { IdOrKey, Timestamp, UserId, Uuid, UuidResponse, withIssues } from '../../api/fields'
 import { byIdOrKey } from '../../api/resources/drafts.rules'
-import { type AuditEntry, goneFields, madeFields, userEntry } from '../../configuration/audit.rules'
+import { goneFields, madeFields, userEntry } from '../../configuration/audit.rules'
 import { auditEntries } from '../../configuration/audit.sql.ts'
 import { configurationOf } from '../../configuration/configuration'
-import type { Achievement, Configuration, Filter, Metric } from '../../configuration/model'
+import type { Configuration, Filter, Metric } from '../../configuration/model'
 import type { InputChange } from '../../leaderboards/updates'
 import { type Instant, iso } from '../../lib/clock'
 import { fromMicros } from '../../lib/decimal'
@@ -24,18 +24,18 @@ import {
   revoked,
   voided,
 } from '../../rules/corrections.rules'
-import { type Completion, type Counter, NEW_COUNTER, totalOfLog, type UserState } from '../../rules/state'
+import { type Counter, NEW_COUNTER, totalOfLog, type UserState } from '../../rules/state'
 import { writeUsers } from '../../store/commit/writer'
 import { lowerTenantCounter } from '../../store/users/counters.sql.ts'
 import { parseUser, userStatement } from '../../store/users/users.sql.ts'
 import { basisOf, MetricLog, Reason, restarts, store, untilStored, updateBoards } from './corrections'
-import { moment, momentOf } from './timeline-entries'
+import { LoggedEvent, momentOf } from './timeline-entries'
 import {
   awardsOfCompletion,
   awardsOfEvent,
   eventStatement,
   findMoment,
-  type LoggedEvent,
+  type LogEvent,
   moveEvent,
   type OwnCounter,
   parseAwards,
@@ -44,7 +44,6 @@ import {
   voidedStatement,
 } from './voids.sql.ts'
 
-const VoidEventParams = z.object({ id: UserId, eventId: Uuid })
 const VoidEventRequest = z.object({ reason: Reason }).meta({ id: 'VoidEventRequest' })
 
 const Totals = z.object({ before: z.number(), after: z.number() })
@@ -52,23 +51,13 @@ const PointsTotals = z.record(z.string(), z.object({ before: z.int32(), after: z
 
 /** A voided event, and what the void changed. It is stored, so that each further void answers it (V2). */
 const VoidedEvent = z.object({
-  event: z.object({
-    id: UuidResponse,
-    metricId: UuidResponse,
-    metricKey: z.string(),
-    value: z.number(),
-    attributes: z.record(z.string(), z.string()),
-    ...moment,
-    voided: Timestamp,
-    reason: z.string().nullable(),
-  }),
+  event: LoggedEvent.extend({ metricKey: z.string(), voided: Timestamp, reason: z.string().nullable() }),
   metric: Totals,
   points: PointsTotals,
 })
 
 const VoidEventResponse = withIssues('VoidEventResponse', VoidedEvent)
 
-const RevokeAchievementParams = z.object({ id: UserId, key: IdOrKey })
 const RevokeAchievementQuery = z.object({
   points: z.literal('revoke', 'must be revoke, or be left out').optional(),
 })
@@ -84,13 +73,11 @@ const RevokeAchievementResponse = z
   })
   .meta({ id: 'RevokeAchievementResponse' })
 
-/** The totals of points before and after a correction, by the key of each system with these ids. */
-function pointsTotals(
-  config: Configuration,
-  { before, after }: CorrectionChange,
-  systemIds: ReadonlySet<string>,
-) {
-  const affected = config.systems.filter(({ id }) => systemIds.has(id))
+type Awards = ReturnType<typeof parseAwards>
+
+/** The totals of points before and after a correction, by the key of each system of these awards. */
+function pointsTotals(config: Configuration, { before, after }: CorrectionChange, awards: Awards) {
+  const affected = config.systems.filter(({ id }) => awards.some(({ systemId }) => systemId === id))
   return Object.fromEntries(
     affected.map(({ id, key }) => [
       key,
@@ -99,13 +86,13 @@ function pointsTotals(
   )
 }
 
-/** A voided event as the response shows it (V2). `systemIds` are the systems that gave points for it. */
+/** A voided event as the response shows it (V2). `awards` are those that were given for it. */
 function voidResponse(
   config: Configuration,
   metric: Metric,
-  event: LoggedEvent,
+  event: LogEvent,
   change: CorrectionChange,
-  { at, reason, systemIds }: Occasion & { systemIds: ReadonlySet<string> },
+  { at, reason, awards }: Occasion & { awards: Awards },
 ): z.infer<typeof VoidedEvent> {
   const totalOf = ({ metrics }: CorrectionChange['after']) =>
     fromMicros((metrics.get(metric.id) ?? NEW_COUNTER).total)
@@ -126,24 +113,7 @@ function voidResponse(
       reason,
     },
     metric: { before: totalOf(change.before), after: totalOf(change.after) },
-    points: pointsTotals(config, change, systemIds),
-  }
-}
-
-/** A completion that was taken back, as the response shows it (V4). */
-function revokeResponse(
-  config: Configuration,
-  { id, key }: Achievement,
-  completion: Completion,
-  change: CorrectionChange,
-  systemIds: ReadonlySet<string>,
-): z.infer<typeof RevokeAchievementResponse> {
-  return {
-    id,
-    key,
-    completionId: completion.id,
-    achievedAt: iso(completion.at),
-    points: pointsTotals(config, change, systemIds),
+    points: pointsTotals(config, change, awards),
   }
 }
 
@@ -212,19 +182,15 @@ async function voidEvent(
     const response = voidResponse(basis.config, metric, event, change, {
       ...occasion,
       at: change.after.changed,
-      systemIds: new Set(awards.map(({ systemId }) => systemId)),
+      awards,
     })
-    const writing = writeUsers(
-      db,
-      basis.config,
-      [{ was: user, changes: [...earlier, change, ...later], newlyUsed: [] }],
-      {
-        kind: 'alone',
-        clock: basis.clock,
-      },
-    )
+    const users = [{ was: user, changes: [...earlier, change, ...later], newlyUsed: [] }]
+    const writing = writeUsers(db, basis.config, users, { kind: 'alone', clock: basis.clock })
     const changes = [...earlier, { ...change, voided: event }, ...later]
     tried = { seq: change.after.seq, changes }
+    const { value, at: happened } = event
+    const gone = { id: event.id, metricId: metric.id, value: fromMicros(value), at: iso(happened) }
+    const fields = { ...goneFields(gone), ...madeFields({ reason }) }
     await store(scope, writing, [
       ...moveEvent(db, user, event, {
         voidedAt: change.after.changed,
@@ -233,33 +199,17 @@ async function voidEvent(
         response,
       }),
       ...restarts(db, change, metric.id),
-      ...auditEntries(scope, [voidEntry(user, event, reason)]),
+      ...auditEntries(scope, [userEntry('event', 'void', { iid: user.iid }, fields)]),
     ])
     await updateBoards(scope, basis, changes)
     return response
   })
 }
 
-/** The entry of the audit log about a void (Z1). */
-const voidEntry = (
-  { iid }: UserState,
-  { id, metricId, value, at }: LoggedEvent,
-  reason: string | null,
-): AuditEntry =>
-  userEntry(
-    'event',
-    'void',
-    { iid },
-    {
-      ...goneFields({ id, metricId, value: fromMicros(value), at: iso(at) }),
-      ...madeFields({ reason }),
-    },
-  )
-
 /** The own counters that count an event, and how to ask the log for them, in the same order. */
 type AskedCounters = { ids: readonly string[]; asked: readonly OwnCounter[] }
 
-function ownCounters(config: Configuration, user: UserState, event: LoggedEvent): AskedCounters {
+function ownCounters(config: Configuration, user: UserState, event: LogEvent): AskedCounters {
   const { counterIds, at } = event
   const counted = ({ counterId }: { counterId: string }) =>
     counterIds === null ? at >= timeOf(counterId) : counterIds.includes(counterId)
@@ -279,20 +229,13 @@ function ownCounters(config: Configuration, user: UserState, event: LoggedEvent)
   }
 }
 
+/** An event without which a user is counted, and what else depends on it. */
+type Undone = { event: LogEvent; awards: Awards; counters: AskedCounters; log: MetricLog }
+
 function changeOf(
   config: Configuration,
   user: UserState,
-  {
-    event,
-    awards,
-    counters,
-    log,
-  }: {
-    event: LoggedEvent
-    awards: ReturnType<typeof parseAwards>
-    counters: AskedCounters
-    log: MetricLog
-  },
+  { event, awards, counters, log }: Undone,
   occasion: Occasion,
 ): CorrectionChange {
   const metric = totalOfLog(log.valuesWithout(event.seq))
@@ -311,20 +254,6 @@ type RevokeResponse = z.infer<typeof RevokeAchievementResponse>
 
 const notCompleted = () =>
   new ApiError(404, 'The user has not completed this achievement. Check the user and the achievement.')
-
-/** The achievement with this id or key (O1). Throws 404 if there is none. */
-async function findAchievementToRevoke(scope: Scope, idOrKey: string): Promise<Achievement> {
-  return byIdOrKey((await configurationOf(scope)).achievements, idOrKey, 'This achievement')
-}
-
-/** The entry of the audit log about a completion that was taken back (Z1). */
-const revokeEntry = ({ iid }: UserState, achievementId: string, { id, at }: Completion): AuditEntry =>
-  userEntry(
-    'achievement_completion',
-    'delete',
-    { iid },
-    goneFields({ id, achievementId, achievedAt: iso(at) }),
-  )
 
 /**
  * Takes the completion of an achievement back from a user, and with `withPoints` the points that it gave
@@ -358,14 +287,21 @@ async function revokeCompletion(
     const awards = parseAwards(read.awards)
     const given = withPoints ? { reversed: awards, kept: [] } : { reversed: [], kept: awards }
     const change = revoked(config, user, achievement, given, { at: basis.now, id, reason: null })
-    const systemIds = new Set(given.reversed.map(({ systemId }) => systemId))
-    tried = revokeResponse(config, achievement, completion, change, systemIds)
+    const achievedAt = iso(completion.at)
+    const fields = goneFields({ id: completion.id, achievementId, achievedAt })
+    tried = {
+      id: achievementId,
+      key: achievement.key,
+      completionId: completion.id,
+      achievedAt,
+      points: pointsTotals(config, change, given.reversed),
+    }
     const users = [{ was: user, changes: [change], newlyUsed: [] }]
     const writing = writeUsers(db, config, users, { kind: 'alone', clock: basis.clock })
     await store(scope, writing, [
       lowerTenantCounter(db, achievementId),
       ...restarts(db, change, null),
-      ...auditEntries(scope, [revokeEntry(user, achievementId, completion)]),
+      ...auditEntries(scope, [userEntry('achievement_completion', 'delete', { iid: user.iid }, fields)]),
     ])
     await updateBoards(scope, basis, [change])
     return tried
@@ -381,7 +317,7 @@ export const voidEndpoints = [
     {
       id: 'admin_users_void_event',
       summary: 'Void an event of a user, so that it no longer counts',
-      params: VoidEventParams,
+      params: z.object({ id: UserId, eventId: Uuid }),
       body: VoidEventRequest,
       responses: {
         200: { description: 'The voided event, and what changed.', body: VoidEventResponse },
@@ -396,13 +332,16 @@ export const voidEndpoints = [
     {
       id: 'admin_users_revoke_achievement',
       summary: 'Take a completed achievement back from a user',
-      params: RevokeAchievementParams,
+      params: z.object({ id: UserId, key: IdOrKey }),
       query: RevokeAchievementQuery,
       responses: {
         200: { description: 'The completion that was taken back.', body: RevokeAchievementResponse },
       },
     },
-    { find: (scope, param) => findAchievementToRevoke(scope, param('key')) },
+    {
+      find: async (scope, param) =>
+        byIdOrKey((await configurationOf(scope)).achievements, param('key'), 'This achievement'),
+    },
     async (scope, { params, query }, { id }) =>
       ok(await revokeCompletion(scope, params.id, id, query.points === 'revoke')),
   ),

@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { type Instant, MINUTE } from '../../lib/clock'
-import { micros } from '../../lib/decimal'
 import { timeOf } from '../../lib/ids'
 import {
   bytesOf,
@@ -15,6 +14,7 @@ import {
 } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import type { EventRecord } from '../../rules/state'
+import { EventRow } from './timeline.sql.ts'
 
 /*
  * The awards of a user that a correction reverses. The user's totals name the systems, so no award of a
@@ -90,17 +90,14 @@ const VOIDED = `
 export const voidedStatement = (db: TenantDatabase, userId: string, eventId: string): Statement =>
   db.statement(VOIDED, db.tenantId, userId, eventId)
 
-/** A void that is stored: its response as JSON, and the user's `seq` after it. */
-type StoredVoid = { response: unknown; seq: number }
-
-/** The stored void of an event; null if the event is not voided. */
-export function parseVoided(result: D1Result): StoredVoid | null {
+/** The stored void of an event, and the user's `seq` after it; null if the event is not voided. */
+export function parseVoided(result: D1Result) {
   const row = z.object({ response: json(z.unknown()), seq: z.number() })
   return z.array(row).parse(result.results)[0] ?? null
 }
 
 const FIELDS = `hex(e.id) AS id, m.value ->> 0 AS metricId, e.at, e.seq, e.value, e.utc_offset AS utcOffset,
-    e.attributes, e.counter_ids AS counterIds`
+    coalesce(e.attributes, '{}') AS attributes, e.counter_ids AS counterIds`
 // The user's totals name the metrics, so no event of a deleted metric is found.
 const NEAR = `
   SELECT ${FIELDS} FROM users u CROSS JOIN json_each(u.metrics) m
@@ -109,19 +106,12 @@ const NEAR = `
     AND e.id = ${bytesOf('?5')}
   WHERE u.tenant_id = ?1 AND u.id = ?2`
 
-const EventRow = z.object({
-  id: HexId,
-  metricId: z.string(),
-  at: Moment,
-  seq: z.number(),
-  value: z.number().transform(micros),
-  utcOffset: z.number(),
-  attributes: json(z.record(z.string(), z.string())).nullable(),
+const NearRow = EventRow.omit({ position: true, streak: true, voidedAt: true }).extend({
   counterIds: json(z.array(z.string())).nullable(),
 })
 
 /** An event of the log. `counterIds` is null if it is unknown which counters of triggers counted it. */
-export type LoggedEvent = Omit<EventRecord, 'counterIds'> & { counterIds: readonly string[] | null }
+export type LogEvent = Omit<EventRecord, 'counterIds'> & { counterIds: readonly string[] | null }
 
 /** Finds an event of a user between two moments. Parsed by `parseEvent`. */
 export const eventStatement = (
@@ -132,11 +122,11 @@ export const eventStatement = (
 ): Statement => db.statement(NEAR, db.tenantId, userId, from, to, eventId)
 
 /** The event that `eventStatement` has found, or null. */
-export function parseEvent(result: D1Result): LoggedEvent | null {
-  const [row] = z.array(EventRow).parse(result.results)
+export function parseEvent(result: D1Result): LogEvent | null {
+  const [row] = z.array(NearRow).parse(result.results)
   if (row === undefined) return null
   const { attributes, ...event } = row
-  return { ...event, attributes: new Map(Object.entries(attributes ?? {})) }
+  return { ...event, attributes: new Map(Object.entries(attributes)) }
 }
 
 const NEWEST = `
@@ -221,10 +211,7 @@ const LogRows = z.array(
 /** A row of the log: its value in millionths, and the indexes of the counters that count it. */
 export type LogRow = z.output<typeof LogRows>[number]
 
-/**
- * Reads the log of a metric after the user's change `known`, up to the change `seq`, from a moment on, in
- * parts. Ordered by time.
- */
+/** Reads the log of a metric by time, in parts: changes after `known`, up to `seq`, from a moment on. */
 export async function* readLog(
   db: TenantDatabase,
   { iid, seq }: { iid: string; seq: number },
@@ -284,7 +271,7 @@ const ACTIVE_DAY = `
 export function moveEvent(
   db: TenantDatabase,
   { id, iid }: { id: string; iid: string },
-  { metricId, at, seq }: LoggedEvent,
+  { metricId, at, seq }: LogEvent,
   given: { voidedAt: Instant; voidedSeq: number; reason: string | null; response: unknown },
 ): Statement[] {
   const place = [iid, metricId, at, seq]
