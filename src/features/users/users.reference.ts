@@ -20,7 +20,6 @@ const PROFILE = {
     'Attribute values by attribute key. They are merged with the earlier values. `null` removes a value. A number or a boolean is stored as text, such as `12.5` or `true`. Send a string if the exact spelling matters. Each key must be configured. An application key may set only attributes that users may set.',
 }
 
-/** The channels of each type of notification. */
 const CHANNELS = {
   'notifications.achievement_completed': 'Channels for messages about completed achievements.',
   'notifications.recap': 'Channels for the recap of a week or a month.',
@@ -28,7 +27,6 @@ const CHANNELS = {
   'notifications.streak_reminder': 'Channels for reminders to keep the streak.',
 }
 
-/** The user's own settings of the streak. */
 const STREAK_PREFERENCES = {
   'streak.enabled': '`false`: the user has no streak, so the length is 0.',
   'streak.evaluationMode':

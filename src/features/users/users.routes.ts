@@ -20,7 +20,6 @@ import {
 } from '../../api/shapes/users'
 import { listed } from '../../api/streams'
 import { configurationOf } from '../../configuration/configuration'
-import type { Configuration } from '../../configuration/model'
 import { readUserPlaces } from '../../leaderboards/leaderboards'
 import { errors, throwIfInvalid } from '../../lib/errors'
 import { MOST_SEARCH_CHARACTERS, PAGES } from '../../lib/limits'
@@ -34,13 +33,11 @@ import {
   streakErrors,
   unknownAttributes,
 } from '../../rules/profile.rules'
-import type { UserState } from '../../rules/state'
-import { type AwardsOfEach, awardsOfEachStatements, parseAwardsOfEach } from '../../store/awards.sql.ts'
-import { parseSources, type StreakSources, sourcesIfStale } from '../../store/commit/recount'
+import { awardsOfEachStatements, parseAwardsOfEach } from '../../store/awards.sql.ts'
+import { parseSources, sourcesIfStale } from '../../store/commit/recount'
 import {
   parseTenantCounters,
   readTenantCounters,
-  type TenantCounters,
   tenantCountersStatement,
 } from '../../store/users/counters.sql.ts'
 import {
@@ -50,7 +47,7 @@ import {
   UserPlace,
   usersInOrder,
 } from '../../store/users/pages.sql.ts'
-import { parsePast, pastStatements, type StreakPast } from '../../store/users/streaks.sql.ts'
+import { parsePast, pastStatements } from '../../store/users/streaks.sql.ts'
 import { findUser, furtherUserErrors, parseUser, userStatement } from '../../store/users/users.sql.ts'
 import { listOfUser } from '../achievements/achievements.routes'
 import { changePreferences, changeUser, ownSender } from '../events/commands'
@@ -141,10 +138,7 @@ export const userEndpoints = [
   ),
 ]
 
-/**
- * All data of a user that an application shows. Each part equals the response of the operation that returns
- * only that part.
- */
+/** All data of a user that an application shows. Each part is as in the operation for that part alone. */
 const UserOverviewResponse = z
   .object({
     user: User,
@@ -161,19 +155,8 @@ const AWARDS = PAGES.awards.fallback
 const PERIODS = PAGES.streakHistory.fallback
 const EVENTS = PAGES.rankHistory.fallback
 
-/** A user with all data that the overview takes from D1, as of one moment. */
-type Found = {
-  config: Configuration
-  user: UserState
-  tenantCounters: TenantCounters
-  awards: AwardsOfEach
-  past: StreakPast & { sources: StreakSources }
-}
-
-/**
- * Reads all data that the overview takes from D1, in one round trip. Throws 404 if the user does not exist.
- */
-async function findOverview(scope: Scope, userId: string): Promise<Found> {
+/** Reads the data of the overview from D1, in one round trip. Throws 404 without such a user. */
+async function findOverview(scope: Scope, userId: string) {
   const { db, now, databases, tenant } = scope
   const config = await configurationOf(scope)
   const { found, tenantCounters, sources, ...rest } = await db.batchOf({
@@ -199,13 +182,12 @@ async function findOverview(scope: Scope, userId: string): Promise<Found> {
 }
 
 /**
- * All data of a user. Each part equals the response of the operation that returns only that part. The
- * leaderboards are called at the same time, in one wave. A stale streak is recounted from data of the same
- * read (S9). Only a log that is longer than one read costs further reads.
+ * All data of a user. The leaderboards are called at the same time, in one wave. A stale streak is recounted
+ * from data of the same read (S9). Only a log that is longer than one read costs further reads.
  */
 async function overviewResponse(
   scope: Scope,
-  { config, user, tenantCounters, awards, past }: Found,
+  { config, user, tenantCounters, awards, past }: Awaited<ReturnType<typeof findOverview>>,
 ): Promise<z.input<typeof UserOverviewResponse>> {
   const [metrics, streak, achievements, leaderboards] = await Promise.all([
     allUserMetrics(scope, user),
@@ -274,9 +256,8 @@ export const preferenceEndpoints = [
 ]
 
 /**
- * A page of users. `search` is a part of their id, name or email, in upper or lower case.
- * `userAttributes` are values that they have (G7, U8). The cursor is the place of the last user of the page
- * before (O3).
+ * A page of users. `search` is a part of their id, name or email, in upper or lower case (G7, U8). The cursor
+ * is the place of the last user of the page before (O3).
  */
 const UserListQuery = longListQuery(UserPlace, {
   search: z
@@ -289,7 +270,6 @@ const UserListQuery = longListQuery(UserPlace, {
 
 const ListUsersResponse = z.array(User).meta({ id: 'ListUsersResponse' })
 
-/** An erased user (U8). */
 const ErasedUser = z.object({ id: z.string() }).meta({ id: 'ErasedUser' })
 
 type Query = z.output<typeof UserListQuery>
@@ -307,14 +287,9 @@ async function listUsers(
   const filter = await filterOf(scope, search, userAttributes)
   const found = filter === null ? await pageOfUsers(scope, page) : await usersOfFilter(scope, page, filter)
   const places = found.slice(0, query.limit)
+  const ids = places.map(([, id]) => id)
   const hasMore = found.length > places.length
-  return {
-    items: responses(
-      scope,
-      places.map(([, id]) => id),
-    ),
-    next: hasMore ? (places.at(-1) ?? null) : null,
-  }
+  return { items: responses(scope, ids), next: hasMore ? (places.at(-1) ?? null) : null }
 }
 
 async function* responses(scope: Scope, ids: readonly string[]) {
@@ -382,7 +357,7 @@ export const userAdminEndpoints = [
       id: 'admin_users_export',
       archived: true,
       summary: 'Export all data of a user, also of an archived tenant',
-      params: params,
+      params,
       secret: true,
       responses: {
         200: {
@@ -401,7 +376,7 @@ export const userAdminEndpoints = [
       id: 'admin_users_delete',
       archived: true,
       summary: 'Erase a user everywhere, whether or not there is one, also of an archived tenant',
-      params: params,
+      params,
       responses: { 200: { description: 'No request finds the user any more.', body: ErasedUser } },
     },
     async (scope, { params }) => ok(await eraseUser(scope, params.id)),

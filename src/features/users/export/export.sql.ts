@@ -72,10 +72,7 @@ async function* pagesOf<R extends object>(
 
 const LongRows = z.array(z.object({ n: z.number(), text: z.string() }))
 
-/**
- * Reads all pages with the content of the long column. Long texts are read separately, as many at once as
- * fit. Throws if a row was deleted in between.
- */
+/** Reads all pages with the content of the long column. Throws if a row was deleted in between. */
 async function* longPagesOf<R extends Sized, C>(
   db: TenantDatabase,
   source: LongSource<R, C>,
@@ -97,10 +94,33 @@ async function* longPagesOf<R extends Sized, C>(
     }
 }
 
-/** SQL that reads a long column of the rows of the user ?1 with these keys. */
-const longIn = (table: string, column: string, key: readonly string[]) => `
+const OWN = `user_iid = ${bytesOf('?1')}`
+
+/** How a table of users is read. `column` can be long. */
+type OfUser<R extends Sized, C> = Pick<LongSource<R, C>, 'rows' | 'key' | 'content'> & {
+  columns: string
+  column: string
+  otherwise?: string
+}
+
+/** The rows of the user ?1 in a table, up to the user's change ?2. */
+function ofUser<R extends Sized, C>(
+  table: string,
+  { columns, column, otherwise, ...source }: OfUser<R, C>,
+): LongSource<R, C> {
+  const key = source.key.map(String)
+  return {
+    ...source,
+    begin: key.map(() => -1),
+    sql: `
+  SELECT ${columns}, ${textOf(column, otherwise)}
+  FROM ${table} WHERE ${OWN} AND (${key.join(', ')}) > (${key.map((_, n) => `?${n + 3}`).join(', ')})
+    AND seq <= ?2 ORDER BY ${key.join(', ')} LIMIT ${PAGE}`,
+    long: `
   SELECT asked.key AS n, l.${column} AS text FROM json_each(?2) asked CROSS JOIN ${table} l
-    ON l.user_iid = ${bytesOf('?1')} AND ${key.map((name, n) => `l.${name} = asked.value ->> ${n}`).join(' AND ')}`
+    ON l.user_iid = ${bytesOf('?1')} AND ${key.map((name, n) => `l.${name} = asked.value ->> ${n}`).join(' AND ')}`,
+  }
+}
 
 const OF_USER = 'user_iid = (SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2)'
 const BOOSTS = `SELECT ${BOOST_COLUMNS}, deleted FROM points_boosts WHERE ${OF_USER} ORDER BY no`
@@ -176,20 +196,6 @@ const PARKED = {
 /** The parameters of both before the key. */
 const sentBy = (db: TenantDatabase, userId: string) => [db.tenantId, userId, JSON.stringify(userId)]
 
-/**
- * The stored data of a user, without the log, the ledger and idempotency keys, which may be long. Of waiting
- * and parked events, only the first page.
- */
-export type Held = {
-  user: UserState
-  boosts: z.output<typeof BoostRows>
-  runs: z.output<typeof RunRows>
-  pauses: z.output<typeof PauseRows>
-  keys: z.output<typeof KeyRows>
-  waiting: Waiting[]
-  parked: Parked[]
-}
-
 /** The statements of the parts that are in the user's own database. */
 const ownParts = (db: TenantDatabase, userId: string, systemNow: Instant) => ({
   user: userStatement(db, userId, systemNow),
@@ -232,7 +238,7 @@ export async function readHeld(
 
 type Part = keyof ReturnType<typeof ownParts> | keyof ReturnType<typeof firstParts>
 
-function heldOf(results: Record<Part, D1Result>): Held | null {
+function heldOf(results: Record<Part, D1Result>) {
   const { user, boosts, runs, pauses, keys, waiting, parked } = results
   const state = parseUser(user)
   if (state === null) return null
@@ -247,10 +253,10 @@ function heldOf(results: Record<Part, D1Result>): Held | null {
   }
 }
 
-/**
- * A user's events that wait in the inbox. Throws if some were processed before they were read, because then
- * no part of the export has them.
- */
+/** All but the log, the ledger and idempotency keys. Of waiting and parked events, only the first page. */
+export type Held = NonNullable<ReturnType<typeof heldOf>>
+
+/** A user's events in the inbox. Throws if some were processed before: no part of the export has them. */
 export async function* waitingPages(
   db: TenantDatabase,
   home: TenantDatabase,
@@ -301,25 +307,12 @@ export async function isPresent(
   return (await db.rows(db.statement(PRESENT, db.tenantId, id, iid, seq))).length > 0
 }
 
-/** The user whose rows are read, up to the change `seq`. */
-type ReadUser = Pick<UserState, 'iid' | 'seq'>
-
-const OWN = `user_iid = ${bytesOf('?1')}`
 const EVENT_COLUMNS = `
-  SELECT hex(id) AS id, metric_no AS metricNo, ${idOf('metrics', 'metric_no')} AS metricId, at, seq, value,
-    utc_offset AS utcOffset, streak, ${textOf('attributes', '{}')}`
-const EVENTS = `${EVENT_COLUMNS}
-  FROM events WHERE ${OWN} AND (metric_no, at, seq) > (?3, ?4, ?5) AND seq <= ?2
-  ORDER BY metric_no, at, seq LIMIT ${PAGE}`
-const VOIDED = `${EVENT_COLUMNS}, voided_at AS voidedAt, reason
-  FROM voided_events WHERE ${OWN} AND id > unhex(?3, '-') AND voided_seq <= ?2 ORDER BY id LIMIT ${PAGE}`
-const LONG_VOIDED = `
-  SELECT asked.key AS n, l.attributes AS text FROM json_each(?2) asked CROSS JOIN voided_events l
-    ON l.user_iid = ${bytesOf('?1')} AND l.id = ${bytesOf('asked.value ->> 0')}`
-
+    hex(id) AS id, metric_no, ${idOf('metrics', 'metric_no')} AS metricId, at, seq, value,
+    utc_offset AS utcOffset, streak`
 const EventRow = z.object({
   id: HexId,
-  metricNo: z.number(),
+  metric_no: z.number(),
   metricId: z.string(),
   at: Moment,
   seq: z.number(),
@@ -332,82 +325,65 @@ const VoidedRow = EventRow.extend({ voidedAt: Moment, reason: z.string().nullabl
 const Attributes = json(z.record(z.string(), z.string()))
 
 /** A user's events, by metric and time. `content` is the attributes. */
-export const eventPages = (db: TenantDatabase, { iid, seq }: ReadUser) =>
-  longPagesOf(
-    db,
-    {
-      sql: EVENTS,
-      rows: z.array(EventRow),
-      key: ['metricNo', 'at', 'seq'],
-      begin: [0, 0, 0],
-      long: longIn('events', 'attributes', ['metric_no', 'at', 'seq']),
-      content: Attributes,
-    },
-    [iid, seq],
-  )
-
-/** A user's voided events, in order of their ids. `content` is the attributes. */
-export const voidedPages = (db: TenantDatabase, { iid, seq }: ReadUser) =>
-  longPagesOf(
-    db,
-    {
-      sql: VOIDED,
-      rows: z.array(VoidedRow),
-      key: ['id'],
-      begin: [''],
-      long: LONG_VOIDED,
-      content: Attributes,
-    },
-    [iid, seq],
-  )
-
-const AWARDS = `
-  SELECT ${LEDGER_COLUMNS}, system_no AS systemNo, ${idOf('points_systems', 'system_no')} AS systemId,
-    position, levels, ${textOf('boosts', '[]')}
-  FROM awards WHERE ${OWN} AND (system_no, at, seq, position) > (?3, ?4, ?5, ?6) AND seq <= ?2
-  ORDER BY system_no, at, seq, position LIMIT ${PAGE}`
-
-const AwardRow = LedgerRow.omit({ triggerVersion: true, boosts: true }).extend({
-  systemNo: z.number(),
-  systemId: z.string(),
-  position: z.number(),
-  levels: json(ReachedLevels).nullable(),
-  ...text,
+export const EVENTS = ofUser('events', {
+  columns: EVENT_COLUMNS,
+  column: 'attributes',
+  otherwise: '{}',
+  rows: z.array(EventRow),
+  key: ['metric_no', 'at', 'seq'],
+  content: Attributes,
 })
 
-/** A user's awards, by points system and time. `content` is the boosts. */
-export const awardPages = (db: TenantDatabase, { iid, seq }: ReadUser) =>
-  longPagesOf(
-    db,
-    {
-      sql: AWARDS,
-      rows: z.array(AwardRow),
-      key: ['systemNo', 'at', 'seq', 'position'],
-      begin: [0, 0, 0, 0],
-      long: longIn('awards', 'boosts', ['system_no', 'at', 'seq', 'position']),
-      content: json(z.array(PointsBoost)),
-    },
-    [iid, seq],
-  )
+/** A user's voided events, in order of their ids. `content` is the attributes. */
+export const VOIDED = {
+  sql: `
+  SELECT ${EVENT_COLUMNS}, voided_at AS voidedAt, reason, ${textOf('attributes', '{}')}
+  FROM voided_events WHERE ${OWN} AND id > unhex(?3, '-') AND voided_seq <= ?2 ORDER BY id LIMIT ${PAGE}`,
+  rows: z.array(VoidedRow),
+  key: ['id'],
+  begin: [''],
+  long: `
+  SELECT asked.key AS n, l.attributes AS text FROM json_each(?2) asked CROSS JOIN voided_events l
+    ON l.user_iid = ${bytesOf('?1')} AND l.id = ${bytesOf('asked.value ->> 0')}`,
+  content: Attributes,
+} satisfies LongSource<z.output<typeof VoidedRow>, unknown>
 
-const CHANGES = `
-  SELECT at, seq, position, ${textOf('entries')} FROM user_changes
-  WHERE ${OWN} AND (at, seq, position) > (?3, ?4, ?5) AND seq <= ?2 ORDER BY at, seq, position LIMIT ${PAGE}`
+/** A user's awards, by points system and time. `content` is the boosts. */
+export const AWARDS = ofUser('awards', {
+  columns: `${LEDGER_COLUMNS}, system_no, ${idOf('points_systems', 'system_no')} AS systemId, position, levels`,
+  column: 'boosts',
+  otherwise: '[]',
+  rows: z.array(
+    LedgerRow.omit({ triggerVersion: true, boosts: true }).extend({
+      system_no: z.number(),
+      systemId: z.string(),
+      position: z.number(),
+      levels: json(ReachedLevels).nullable(),
+      ...text,
+    }),
+  ),
+  key: ['system_no', 'at', 'seq', 'position'],
+  content: json(z.array(PointsBoost)),
+})
 
 /** A user's history without the log, the ledger and past streaks, by time (X2). */
-export const changePages = (db: TenantDatabase, { iid, seq }: ReadUser) =>
-  longPagesOf(
-    db,
-    {
-      sql: CHANGES,
-      rows: z.array(z.object({ at: Moment, seq: z.number(), position: z.number(), ...text })),
-      key: ['at', 'seq', 'position'],
-      begin: [0, 0, -1],
-      long: longIn('user_changes', 'entries', ['at', 'seq', 'position']),
-      content: json(StoredHistoryRow),
-    },
-    [iid, seq],
-  )
+export const CHANGES = ofUser('user_changes', {
+  columns: 'at, seq, position',
+  column: 'entries',
+  rows: z.array(z.object({ at: Moment, seq: z.number(), position: z.number(), ...text })),
+  key: ['at', 'seq', 'position'],
+  content: json(StoredHistoryRow),
+})
+
+/** Reads all pages of one of these, up to the change `seq` of the user. */
+export const pagesOfUser = <R extends Sized, C>(
+  db: TenantDatabase,
+  source: LongSource<R, C>,
+  { iid, seq }: Pick<UserState, 'iid' | 'seq'>,
+) => longPagesOf(db, source, [iid, seq])
+
+/** A row of such a source, with the content of its long column. */
+export type RowOf<S> = S extends LongSource<infer R, infer C> ? R & { content: C } : never
 
 const USED_KEYS = `
   SELECT metric_no AS no, ${idOf('metrics', 'metric_no')} AS metricId, key, hex(event_id) AS eventId
@@ -421,9 +397,9 @@ const UsedKeys = z.array(z.object({ ...key, metricId: z.string(), eventId: HexId
 const AdjustmentKeys = z.array(z.object({ ...key, systemId: z.string(), awardId: HexId }))
 
 /** A user's idempotency keys, by metric and key. May include keys that were first used during the export. */
-export const usedKeyPages = (db: TenantDatabase, { iid }: ReadUser) =>
+export const usedKeyPages = (db: TenantDatabase, { iid }: Pick<UserState, 'iid'>) =>
   pagesOf(db, { sql: USED_KEYS, rows: UsedKeys, key: ['no', 'key'], begin: [0, ''] }, [iid])
 
 /** The idempotency keys of a user's adjustments, by points system and key (V1). */
-export const adjustmentKeyPages = (db: TenantDatabase, { iid }: ReadUser) =>
+export const adjustmentKeyPages = (db: TenantDatabase, { iid }: Pick<UserState, 'iid'>) =>
   pagesOf(db, { sql: ADJUSTMENT_KEYS, rows: AdjustmentKeys, key: ['no', 'key'], begin: [0, ''] }, [iid])

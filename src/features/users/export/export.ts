@@ -25,16 +25,18 @@ import type {
 import { deliveryQueueOf } from '../../../webhooks/delivery/queue'
 import { userStreak } from '../../streaks/streaks.routes'
 import {
+  AWARDS,
   adjustmentKeyPages,
-  awardPages,
-  changePages,
-  eventPages,
+  CHANGES,
+  EVENTS,
   type Held,
   isPresent,
+  pagesOfUser,
   parkedPages,
+  type RowOf,
   readHeld,
   usedKeyPages,
-  voidedPages,
+  VOIDED,
   waitingPages,
 } from './export.sql.ts'
 import type { UserExport } from './shape'
@@ -59,10 +61,7 @@ function namesOf({ metrics, systems, achievements, attributes }: Configuration) 
 }
 type Names = ReturnType<typeof namesOf>
 
-/**
- * A moment in UTC and on the user's clock at that time (E8). Called for up to a million events, so the date
- * is made without checks.
- */
+/** A moment (E8). Called for up to a million events, so the date is made without checks. */
 const momentOf = ({ at, utcOffset }: { at: Instant; utcOffset: number }) => ({
   date: iso(at),
   localDate: uncheckedDateAt(at, utcOffset),
@@ -225,14 +224,14 @@ export async function exportUser(scope: Scope, held: Held): Promise<Streamed<Exp
       return { batchId, position, key, idempotencyKey, ...body }
     }),
     parkedEvents: parkedPages(home, held),
-    events: mapped(eventPages(db, user), (event) => exportedEvent(names, event)),
-    voidedEvents: mapped(voidedPages(db, user), (event) => ({
+    events: mapped(pagesOfUser(db, EVENTS, user), (event) => exportedEvent(names, event)),
+    voidedEvents: mapped(pagesOfUser(db, VOIDED, user), (event) => ({
       ...exportedEvent(names, event),
       voided: iso(event.voidedAt),
       reason: event.reason,
     })),
-    awards: mapped(awardPages(db, user), (award) => exportedAward(names, award)),
-    changes: mapped(changePages(db, user), ({ at, content: { fields, streak } }) => ({
+    awards: mapped(pagesOfUser(db, AWARDS, user), (award) => exportedAward(names, award)),
+    changes: mapped(pagesOfUser(db, CHANGES, user), ({ at, content: { fields, streak } }) => ({
       date: iso(at),
       fields: fields.map(([field, before, after]) => ({ field, before, after })),
       streak: streak.map(exportedStreakEntry),
@@ -260,10 +259,7 @@ async function* mapped<T, R>(
   for await (const page of pages) yield page.map(answer)
 }
 
-type Rows<P extends (...args: never) => AsyncGenerator<unknown[]>> =
-  ReturnType<P> extends AsyncGenerator<(infer R)[]> ? R : never
-
-const exportedEvent = (names: Names, event: Rows<typeof eventPages>) => ({
+const exportedEvent = (names: Names, event: RowOf<typeof EVENTS>) => ({
   id: event.id,
   ...names.metric(event.metricId),
   value: fromMicros(event.value),
@@ -272,7 +268,7 @@ const exportedEvent = (names: Names, event: Rows<typeof eventPages>) => ({
   streak: (event.streak ?? []).map(exportedStreakEntry),
 })
 
-const exportedAward = (names: Names, award: Rows<typeof awardPages>) => ({
+const exportedAward = (names: Names, award: RowOf<typeof AWARDS>) => ({
   id: award.id,
   ...names.system(award.systemId),
   triggerId: award.triggerId,

@@ -77,16 +77,12 @@ const ExportedAward = z
   })
   .meta({ id: 'ExportedAward' })
 
-/** An event that was voided, with the void (V2). */
 const ExportedVoidedEvent = ExportedEvent.extend({
   voided: Timestamp,
   reason: z.string().nullable(),
 }).meta({ id: 'ExportedVoidedEvent' })
 
-/**
- * A streak from its first period to its last. `periods` has a letter and a count for each kind of period,
- * such as `5e1f2e` (e extended, f frozen, p paused, s skipped, r restored).
- */
+/** A streak from its first period to its last. The reference explains the letters of `periods`. */
 const ExportedStreakRun = z.object({
   started: DateResponse,
   firstPeriod: DateResponse,
