@@ -2,27 +2,7 @@ import { createRootRoute, createRoute, createRouter, type RouteComponent } from 
 import { use } from 'react'
 import { ErrorPage, NotFoundPage } from './error-page'
 import { Layout } from './layout'
-
-/** The module of a page, which is loaded when the page is opened. */
-type PageModule = () => Promise<{ default: RouteComponent }>
-
-/** Every page by its path. `{-$name}` is a parameter that may be missing. */
-const PAGES: Readonly<Record<string, PageModule>> = {
-  '/': () => import('../features/overview/overview.page'),
-  '/users/{-$id}/{-$part}': () => import('../features/users/users.page'),
-  '/metrics/{-$id}/{-$action}': () => import('../features/metrics/metrics.page'),
-  '/points/{-$id}/{-$action}': () => import('../features/points/points.page'),
-  '/streaks': () => import('../features/streaks/streaks.page'),
-  '/achievements/{-$id}/{-$action}': () => import('../features/achievements/achievements.page'),
-  '/leaderboards/{-$id}/{-$action}': () => import('../features/leaderboards/leaderboards.page'),
-  '/attributes/{-$id}/{-$action}': () => import('../features/attributes/attributes.page'),
-  '/webhooks/{-$id}/{-$action}': () => import('../features/webhooks/webhooks.page'),
-  '/notifications/{-$id}/{-$action}': () => import('../features/notifications/notifications.page'),
-  '/api-keys/{-$action}': () => import('../features/api-keys/api-keys.page'),
-  '/settings': () => import('../features/settings/settings.page'),
-  '/audit-log': () => import('../features/audit-log/audit-log.page'),
-  '/status': () => import('../features/status/status.page'),
-}
+import { ALL_PAGES, type PageModule } from './navigation'
 
 /** A page whose module is loaded when it is opened, and again after a failure. */
 function lazyPage(load: PageModule): RouteComponent {
@@ -47,8 +27,8 @@ const root = createRootRoute({
   errorComponent: ErrorPage,
 })
 
-const routes = Object.entries(PAGES).map(([path, load]) =>
-  createRoute({ getParentRoute: () => root, path, component: lazyPage(load) }),
+const routes = ALL_PAGES.map(({ path, parts = '', page }) =>
+  createRoute({ getParentRoute: () => root, path: `${path}${parts}`, component: lazyPage(page) }),
 )
 
 export const newRouter = () =>
