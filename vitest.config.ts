@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { workers } from './test/helpers/worker/project.ts'
 
@@ -77,9 +78,8 @@ export default defineConfig({
     provide: { seed: process.env.TEST_SEED ?? '1', isLong: false },
     // Shows only the log of failed tests.
     silent: 'passed-only',
-    // Uses every core. By default vitest leaves one idle, but the Workers' tests wait for their database half
-    // of the time.
-    maxWorkers: '100%',
+    // One more than there are cores, since tests wait for their databases and servers for a third of the time.
+    maxWorkers: availableParallelism() + 1,
     projects: [
       node('unit', ['test/{unit,contract}/*.test.ts', 'clients/*/test/unit/*.test.ts']),
       {
