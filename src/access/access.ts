@@ -299,10 +299,7 @@ export async function enterAccount(ctx: Context, surface: Surface, claim: Claim)
   return { ...ctx, access: claim.access, now, auditLog }
 }
 
-/**
- * Confirms the key alone, whatever the request is about: it may name any tenant. Throws 429, 401 and the 403
- * of an application key on the admin interface (K2, O5).
- */
+/** Confirms the key alone, for any tenant. Throws 429, 401, and the 403 of application keys (K2, O5). */
 export async function confirmKeyOnly(ctx: Context, surface: Surface, headers: Headers): Promise<void> {
   const claim = await readClaim(ctx, headers, { account: true, needs: 'read' })
   const snapshot = await snapshotOf(ctx, claim)

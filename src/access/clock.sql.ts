@@ -86,10 +86,7 @@ export async function compareClock(databases: Databases, name: string): Promise<
   return settleClock(databases, name)
 }
 
-/*
- * A change of the test clock follows the same rule as a change of the configuration: it is prepared in each
- * copy, stored in the first database, and then copied (B4).
- */
+/* Like the configuration, the clock is prepared in each copy, stored in the first, then copied (B4). */
 
 /** The name of no change. A copy that expects it is compared with the original before the next batch. */
 export const DOUBT = ''

@@ -40,10 +40,7 @@ export type Credential = {
 /** The name of a credential: the prefix of a key, or the internal id of a token's user. */
 export const credentialName = ({ prefix, user }: Credential): string => prefix ?? user?.iid ?? ''
 
-/**
- * Whether a credential is valid. `present` are the names of the credentials whose rows exist, and `now` is
- * the time of the clock of C1.
- */
+/** Whether a credential is valid. `present`: names of those whose rows exist. `now`: by the clock of C1. */
 export const isValid = (credential: Credential, present: ReadonlySet<string>, now: Instant): boolean =>
   present.has(credentialName(credential)) && (credential.expires === null || now < credential.expires)
 

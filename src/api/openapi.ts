@@ -209,10 +209,7 @@ function undescribed(path: string, described: readonly Parameter[]): Parameter[]
 
 const json = (schema: unknown): Content => ({ 'application/json': { schema } })
 
-/**
- * The OpenAPI 3.1 document of the operations. Their paths are below `base`. All of it comes from their
- * schemas. Throws if two different schemas have the same name.
- */
+/** The OpenAPI 3.1 document of operations below `base`. Throws if two different schemas have one name. */
 export function openApiDocument(
   operations: readonly OperationSpec[],
   about: {

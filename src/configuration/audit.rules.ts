@@ -131,10 +131,7 @@ function actionOf({ before, after }: Change<object>): AuditAction {
   return after === null ? 'delete' : 'update'
 }
 
-/**
- * The entries of changed resources of one kind: one for each resource of which a shown field has changed. The
- * key of an entry is the resource's field `key` (Z1).
- */
+/** The entries of resources of which a shown field has changed. The key is the field `key` (Z1). */
 export function entriesOf<R>(
   kind: AuditKind,
   changes: readonly Change<R>[],

@@ -136,10 +136,7 @@ export async function configurationAt(source: ConfigurationSource, version: numb
 export const rememberedConfiguration = ({ db, instance }: ConfigurationSource): Configuration | undefined =>
   configurationsOf(instance).get(db.tenantId)
 
-/**
- * The configuration of some recent version: from memory, else from D1 in one round trip. A caller that relies
- * on it needs a guard that confirms its version.
- */
+/** A recent configuration: from memory, else from D1. A caller needs a guard that confirms its version. */
 export async function recentConfiguration(source: ConfigurationSource): Promise<Configuration> {
   return rememberedConfiguration(source) ?? loadConfiguration(source)
 }

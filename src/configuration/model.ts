@@ -108,9 +108,7 @@ export type { Filter } from './tables.sql.ts'
 /** The fields of every configured resource. Times are in milliseconds. */
 export type Resource = { id: string; created: number; updated: number }
 
-/*
- * A resource is a row of its table, which says what each field means.
- */
+/* A resource is a row of its table, which says what each field means. */
 
 type Row<T extends SQLiteTable> = Omit<Living<T>, (typeof UNREAD)[number]>
 
@@ -190,25 +188,20 @@ export function attributeByKey(config: Configuration, type: Attribute['type'], k
   return config.attributes.find((attribute) => attribute.type === type && attribute.key === key)
 }
 
+const byKey = <R extends { key: string }>(list: readonly R[], key: string): R | undefined =>
+  list.find((one) => one.key === key)
+
 /** The metric by its key, or undefined. */
-export function metricByKey(config: Configuration, key: string): Metric | undefined {
-  return config.metrics.find((metric) => metric.key === key)
-}
+export const metricByKey = ({ metrics }: Configuration, key: string) => byKey(metrics, key)
 
 /** The points system by its key, or undefined. */
-export function systemByKey(config: Configuration, key: string): System | undefined {
-  return config.systems.find((system) => system.key === key)
-}
+export const systemByKey = ({ systems }: Configuration, key: string) => byKey(systems, key)
 
 /** The leaderboard by its key, or undefined. */
-export function leaderboardByKey(config: Configuration, key: string): Leaderboard | undefined {
-  return config.leaderboards.find((leaderboard) => leaderboard.key === key)
-}
+export const leaderboardByKey = ({ leaderboards }: Configuration, key: string) => byKey(leaderboards, key)
 
 /** The achievement by its key, or undefined. */
-export function achievementByKey(config: Configuration, key: string): Achievement | undefined {
-  return config.achievements.find((achievement) => achievement.key === key)
-}
+export const achievementByKey = ({ achievements }: Configuration, key: string) => byKey(achievements, key)
 
 /** Whether values by attribute id meet all filters (P2). */
 export function meets(filters: readonly Filter[], values: ReadonlyMap<string, string>): boolean {

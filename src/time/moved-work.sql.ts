@@ -3,10 +3,7 @@ import { type AccountDatabase, type FixedSql, type Statement, statement } from '
 import { guardSql } from '../platform/guard'
 import { type DueKind, DueRow } from './due-work.sql.ts'
 
-/*
- * Due work and moves of users between databases (B3): the work on users that moves along, and the work of
- * moving. The tenant is ?1.
- */
+/* Due work that moves along with users, and the work of moving them (B3). The tenant is ?1. */
 
 export const MovedWork = DueRow.omit({ asked: true })
 /** A piece of due work that moves along with users. */

@@ -29,10 +29,7 @@ export async function wakeTimekeeper(scope: Scope): Promise<void> {
   await callTimekeeper(id, within(PATIENCE, timekeeperOf(scope, id).wake(id, STEPS_AT_ONCE)))
 }
 
-/**
- * Wakes the Timekeeper of a tenant that is being erased: it does the first steps, and sets an alarm for the
- * rest. Never throws, and waits some seconds at most.
- */
+/** The same for a tenant that is being erased: it does the first steps of that. */
 export async function wakeForPurge(context: Pick<Context, 'env'>, tenantId: string): Promise<void> {
   await callTimekeeper(
     tenantId,

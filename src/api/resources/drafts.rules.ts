@@ -59,10 +59,7 @@ export function byIdOrKey<R extends { id: string; key: string }>(
   return found
 }
 
-/**
- * Resources of one kind while an admin write changes them, item by item. Each item sees the changes of the
- * items before it. At the end, the draft lists the changes to store.
- */
+/** Resources while an admin write changes them: each item sees the changes of the items before it. */
 export class Draft<R extends Keyed> {
   readonly #before: ReadonlyMap<string, R>
   readonly #now: Map<string, R>
@@ -155,10 +152,7 @@ function named<R extends Keyed, I extends ItemName>(
   return found ?? unknown(item, what)
 }
 
-/**
- * Changes the resource of each item. `change` returns the new resource, or the reason why it can't be
- * changed. `what` is the kind with its article, such as `a metric`.
- */
+/** Changes the resource of each item. `change` returns the new one, or why not; `what`: like `a metric`. */
 export function updateEach<I extends ItemName, R extends Keyed>(
   draft: Draft<R>,
   items: readonly I[],

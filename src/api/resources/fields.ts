@@ -2,9 +2,7 @@ import * as z from 'zod'
 import type { Filter } from '../../configuration/model'
 import { Badge, ConfigKey, Description, Name, optional, UuidResponse } from '../fields'
 
-/*
- * The fields of an admin resource: where each of them is in requests and answers, and how it is stored.
- */
+/* The fields of an admin resource: where each is in requests and answers, and how it is stored. */
 
 /** A field of a resource. */
 export type Field = {

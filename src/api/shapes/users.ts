@@ -62,10 +62,7 @@ export const User = z
   })
   .meta({ id: 'User' })
 
-/**
- * The readable fields of a user whose shape is wrong, so that one 422 can name their errors too (G3). A field
- * that cannot be read is undefined. It is never stored.
- */
+/** What can be read of a user of a wrong shape, so that one 422 names more errors (G3). Never stored. */
 export const ReadableUser = readable({
   id: UserId.optional().catch(undefined),
   email: z

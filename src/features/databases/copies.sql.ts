@@ -81,10 +81,7 @@ export const rowsOf = ({ results }: D1Result): string[] => Rows.parse(results).m
 /** Rows of the logs, each as JSON, in the order of the logs. */
 export type LogRows = readonly (readonly string[])[]
 
-/**
- * All rows of some users in all logs, and the `seq` of the users of the range at that moment. `isAll` is
- * false if there are too many rows to read at once.
- */
+/** All rows of users in all logs, and the range's `seq` then. Not `isAll`: too many to read at once. */
 export async function readLogs(
   db: AccountDatabase,
   tenantId: string,

@@ -66,10 +66,7 @@ type Next = 'now' | Instant | null
 
 const inMs = (ms: number): Instant => instant(systemNow() + ms)
 
-/**
- * Finishes a move whose departure is done, before any other work of the tenant: work on users must not run
- * while some of them are between two databases.
- */
+/** Finishes a move that has departed: no work on users may run while some are between two databases. */
 export async function finishMove(
   context: Context,
   tenantId: string,

@@ -270,10 +270,8 @@ export class LeaderScheduler<Item, Result> {
   }
 }
 
-const isDead = (
-  { lease }: Pick<KeyedQueue<unknown, unknown>, 'lease'>,
-  { since }: { since: number },
-): boolean => systemNow() - since > lease
+const isDead = ({ lease }: { lease: number }, { since }: { since: number }): boolean =>
+  systemNow() - since > lease
 
 function woken(entry: { wake: () => void }): Promise<void> {
   return new Promise((resolve) => {

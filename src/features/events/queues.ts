@@ -9,10 +9,7 @@ const GROUP = 30
 /** The most waiting commands of a user. A further one is committed alone: correct, but it costs more. */
 const COMMANDS_WAITING = 5_000
 
-/**
- * Commits a group of one user's commands. `mayWrite` is false once another request has taken the group over.
- * Each call of it is the leader's sign of life.
- */
+/** Commits a user's commands. `mayWrite`: a sign of life; false once another request leads the group. */
 export type CommitGroup = (jobs: readonly Job[], mayWrite: () => boolean) => Promise<CommandResult[]>
 
 /**

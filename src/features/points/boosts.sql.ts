@@ -78,8 +78,8 @@ export async function boostPage(scope: Scope, systemId: string, page: ListedPage
       name: `boosts ${systemId}`,
       beginning: [0],
       skip: async (after, rows) => {
-        const [row] = await db.rows(db.statement(NTH, tenant.id, systemId, ...after, rows))
-        return row === undefined ? null : [z.object({ no: z.number() }).parse(row).no]
+        const row = await db.find(z.object({ no: z.number() }), NTH, tenant.id, systemId, ...after, rows)
+        return row === undefined ? null : [row.no]
       },
     },
     page,
@@ -165,8 +165,8 @@ export async function keysTaken(
   systemId: string,
   keys: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const rows = await db.rows(db.statement(TAKEN, tenant.id, systemId, JSON.stringify(keys)))
-  return keysIn(z.array(z.object({ key: z.string() })).parse(rows))
+  const row = z.object({ key: z.string() })
+  return keysIn(await db.list(row, TAKEN, tenant.id, systemId, JSON.stringify(keys)))
 }
 
 const KEYS_FREE = guardSql(`NOT EXISTS (

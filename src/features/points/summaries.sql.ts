@@ -153,10 +153,7 @@ async function kept(
   const { db, tenant, now, instance } = scope
   const filter = JSON.stringify([...filters].sort((a, b) => (a.attributeId < b.attributeId ? -1 : 1)))
   const key = [tenant.id, systemId, kind, filter, tenant.configVersion] as const
-  const find = async () => {
-    const [row] = await db.rows(db.statement(FIND, ...key, now - KEPT_FOR, now))
-    return row === undefined ? null : Found.parse(row).document
-  }
+  const find = async () => (await db.find(Found, FIND, ...key, now - KEPT_FOR, now))?.document ?? null
   const present = await find()
   if (present !== null) return present
   const { places } = await summariesOf(instance).run(

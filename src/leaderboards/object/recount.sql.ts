@@ -171,14 +171,12 @@ async function recountStreaks(
   { from, to }: RecountScope,
 ): Promise<Recounted[]> {
   const ids = JSON.stringify(userIds)
-  const rows = await db.rows(db.statement(STREAKS, db.tenantId, JSON.stringify(breakdown), input, ids, to))
-  return z
-    .array(Streaking)
-    .parse(rows)
-    .map(({ tz, streak, enabled, past, ...userCursor }) => {
-      const [length, reached] = lengthBy({ streak, past, tz, isOff: enabled === 0 }, to)
-      return { ...userCursor, days: [[from, scoreOf(length), reached]] }
-    })
+  const asked = [db.tenantId, JSON.stringify(breakdown), input, ids, to] as const
+  const rows = await db.list(Streaking, STREAKS, ...asked)
+  return rows.map(({ tz, streak, enabled, past, ...userCursor }) => {
+    const [length, reached] = lengthBy({ streak, past, tz, isOff: enabled === 0 }, to)
+    return { ...userCursor, days: [[from, scoreOf(length), reached]] }
+  })
 }
 
 /**
@@ -329,8 +327,7 @@ const READ = 'SELECT upkeep FROM leaderboards WHERE id = ?2 AND tenant_id = ?1'
 
 /** The note of D1 about the upkeep of a leaderboard. Null if the leaderboard does not exist. */
 async function readUpkeep(db: TenantDatabase, boardId: string): Promise<UpkeepNote | null> {
-  const [row] = await db.rows(db.statement(READ, db.tenantId, boardId))
-  return row === undefined ? null : Row.parse(row).upkeep
+  return (await db.find(Row, READ, db.tenantId, boardId))?.upkeep ?? null
 }
 
 const WRITE = `

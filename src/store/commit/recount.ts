@@ -147,9 +147,7 @@ async function logsOf(
   users: readonly { iid: string; seq: number }[],
 ): Promise<ReadonlyMap<string, readonly LoggedEvent[]>> {
   const asked = JSON.stringify(users.map(({ iid, seq }) => [iid, seq]))
-  const rows = z
-    .array(LoggedRow.extend({ userIid: z.string() }))
-    .parse(await db.rows(db.statement(LOGS, asked, LOGS_PAGE)))
+  const rows = await db.list(LoggedRow.extend({ userIid: z.string() }), LOGS, asked, LOGS_PAGE)
   const logs = Map.groupBy(rows, ({ userIid }) => userIid)
   const complete = new Map<string, readonly LoggedEvent[]>()
   // The log of the last user of a full read may be longer.

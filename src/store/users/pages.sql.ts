@@ -23,8 +23,7 @@ const NTH_USER = 'SELECT id FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY
 
 /** The last id of the next `users` users after an id; null if there are fewer. */
 async function nthId(db: TenantDatabase, after: string, users: number): Promise<string | null> {
-  const [row] = await db.rows(db.statement(NTH_USER, db.tenantId, after, users))
-  return row === undefined ? null : z.object({ id: z.string() }).parse(row).id
+  return (await db.find(z.object({ id: z.string() }), NTH_USER, db.tenantId, after, users))?.id ?? null
 }
 
 /** The first of these ids; null if there is none. A null is after all ids. */
@@ -155,9 +154,8 @@ const placeOf = ({ created, id }: z.infer<typeof PlaceRow>): UserPlace => [creat
 
 /** The place of the last of the next `rows` users after a place, in one database; null if there are fewer. */
 async function nthPlace(db: TenantDatabase, after: Place, rows: number): Promise<UserPlace | null> {
-  const [row] = await db.rows(db.statement(NTH, db.tenantId, ...after, rows))
-  if (row === undefined) return null
-  return placeOf(PlaceRow.parse(row))
+  const row = await db.find(PlaceRow, NTH, db.tenantId, ...after, rows)
+  return row === undefined ? null : placeOf(row)
 }
 
 /** The places of the users of one database after a place: `limit` of them after the first `skip`. */

@@ -47,9 +47,7 @@ export async function pausesOfSeveral(
   which: 'living' | 'all' = 'all',
 ): Promise<ReadonlyMap<string, Pause[]>> {
   const asked = [JSON.stringify(userIids), which === 'all' ? 1 : 0] as const
-  const rows = z
-    .array(PAUSE.row.extend({ userIid: z.string() }))
-    .parse(await db.rows(db.statement(PAUSES_OF_SEVERAL, ...asked)))
+  const rows = await db.list(PAUSE.row.extend({ userIid: z.string() }), PAUSES_OF_SEVERAL, ...asked)
   return Map.groupBy(rows, ({ userIid }) => userIid)
 }
 
@@ -78,8 +76,7 @@ const FIND_PAUSES = `
 
 /** The pauses of a tenant with these ids. Unknown ids are left out. */
 export async function findPauses(db: TenantDatabase, ids: readonly string[]): Promise<OwnPause[]> {
-  const rows = await db.rows(db.statement(FIND_PAUSES, db.tenantId, JSON.stringify(ids)))
-  return z.array(OWN_PAUSE.row).parse(rows)
+  return db.list(OWN_PAUSE.row, FIND_PAUSES, db.tenantId, JSON.stringify(ids))
 }
 
 const DELETE_PAUSES = `
@@ -260,8 +257,6 @@ export async function runsOfSeveral(
   asked: readonly { iid: string; since: number }[],
 ): Promise<ReadonlyMap<string, StreakRun[]>> {
   const pairs = JSON.stringify(asked.map(({ iid, since }) => [iid, since]))
-  const rows = z
-    .array(RUN.row.extend({ userIid: z.string() }))
-    .parse(await db.rows(db.statement(RUNS_OF_SEVERAL, pairs)))
+  const rows = await db.list(RUN.row.extend({ userIid: z.string() }), RUNS_OF_SEVERAL, pairs)
   return Map.groupBy(rows, ({ userIid }) => userIid)
 }

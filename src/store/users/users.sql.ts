@@ -107,8 +107,8 @@ export async function iidsOf(
   db: TenantDatabase,
   userIds: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const rows = await db.rows(db.statement(IIDS, db.tenantId, JSON.stringify(userIds)))
-  const found = z.array(z.object({ id: z.string(), iid: z.string() })).parse(rows)
+  const row = z.object({ id: z.string(), iid: z.string() })
+  const found = await db.list(row, IIDS, db.tenantId, JSON.stringify(userIds))
   return new Map(found.map(({ id, iid }) => [id, iid]))
 }
 
@@ -317,7 +317,7 @@ export function usersStatement(db: TenantDatabase, ids: readonly string[]): Stat
 const NAMES = `
   SELECT u.iid, u.name FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
-const NameRows = z.array(z.object({ iid: z.string(), name: z.string().nullable() }))
+const NameRow = z.object({ iid: z.string(), name: z.string().nullable() })
 
 /** Users' names by iid, null for none, from the databases that hold them (B5). Unknown ids are left out. */
 export async function namesOf(
@@ -327,9 +327,7 @@ export async function namesOf(
 ): Promise<Map<string, string | null>> {
   const lists = await databases
     .usersOf(tenantId)
-    .askAbout(userIds, async (db, own) =>
-      NameRows.parse(await db.rows(db.statement(NAMES, db.tenantId, JSON.stringify(own)))),
-    )
+    .askAbout(userIds, (db, own) => db.list(NameRow, NAMES, db.tenantId, JSON.stringify(own)))
   return new Map(lists.flat().map(({ iid, name }) => [iid, name]))
 }
 

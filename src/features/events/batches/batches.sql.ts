@@ -133,6 +133,8 @@ export async function firstBatch(db: TenantDatabase): Promise<string | null> {
   return (await db.find(z.object({ id: z.string() }), FIRST_BATCH, db.tenantId))?.id ?? null
 }
 
+const WAITING = readingOf(inbox, ['no', 'batchId', 'count', 'offset', 'done', 'seq', 'events'])
+
 // The long column `events` is read only for the rows that the step takes.
 const NEXT = `
   WITH ahead AS MATERIALIZED (
@@ -140,19 +142,13 @@ const NEXT = `
       sum(bytes) OVER (ORDER BY no) - bytes AS bytes_before
     FROM (SELECT no, count, done, octet_length(events) AS bytes FROM inbox WHERE tenant_id = ?1
       ORDER BY no LIMIT ${ROWS_A_STEP}))
-  SELECT i.no, i.seq, i.batch_id AS batchId, i.count, i."offset", i.done, i.events,
+  SELECT ${WAITING.columns('i')},
     (SELECT b.created FROM event_batches b WHERE b.tenant_id = ?1 AND b.id = i.batch_id) AS sent
   FROM ahead CROSS JOIN inbox i ON i.no = ahead.no
   WHERE ahead.before < ?2 AND ahead.bytes_before < ${MOST_AT_ONCE} ORDER BY i.no`
 
-const InboxRow = z.object({
-  no: z.number(),
-  seq: z.number(),
-  batchId: z.string(),
-  /** The number of events, the place of the first one in the batch, and how many are done. */
-  count: z.number(),
-  offset: z.number(),
-  done: z.number(),
+const InboxRow = WAITING.row.extend({
+  /** When the batch was sent. */
   sent: Moment,
   /** Empty if the JSON cannot be read. Then the events of the row are parked, and do not block others. */
   events: z.string().transform((text): readonly unknown[] => {

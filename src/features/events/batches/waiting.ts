@@ -214,10 +214,7 @@ function jobOf(
 export const areHome = (groups: readonly { name: string }[]): boolean =>
   groups.every(({ name }) => name === FIRST)
 
-/**
- * The users of a step in one database, in the order of their first events, and how many users were erased
- * there; null if all users of the step are in the first database.
- */
+/** Users of a step in a database, and how many were erased there; null if all are in the first one. */
 type UsersOfStep = Group<string> & { erasures: number | null }
 
 type FoundUsers = {
