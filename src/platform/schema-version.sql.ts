@@ -55,8 +55,8 @@ const Applied = z.object({ name: z.string() })
 /** The newest migration of a database if it was applied since then, or null. Asks like `schemaProblem`. */
 export const migrationSince = (databases: Databases, since: Instant): Promise<string | null> =>
   firstAnswer(databases, async (db) => {
-    const { results } = await db.run(db.statement(APPLIED, Math.floor(since / SECOND)))
-    return results[0] === undefined ? null : Applied.parse(results[0]).name.replace(/\.sql$/, '')
+    const applied = await db.find(Applied, APPLIED, Math.floor(since / SECOND))
+    return applied?.name.replace(/\.sql$/, '') ?? null
   })
 
 async function firstAnswer(

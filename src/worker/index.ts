@@ -70,18 +70,17 @@ export default {
 
   async scheduled(_controller, env, ctx) {
     const context = newContext(instance, env, (work) => ctx.waitUntil(work))
+    const noting = (problem: string) => (error: unknown) =>
+      logProblem('warn', { error: `${problem}: ${String(error)}` })
     // First, so that the Timekeepers find what it makes due. A failure must not keep them asleep.
     await redoDeletions(context).catch((error: unknown) =>
       logProblem('error', { work: 'redo', error: String(error) }),
     )
     // A database that does not answer must not keep the Timekeepers asleep either.
-    await within(PATIENCE, noteMoment(context.databases, systemNow())).catch((error: unknown) =>
-      logProblem('warn', { error: `no moment was noted: ${String(error)}` }),
-    )
+    await within(PATIENCE, noteMoment(context.databases, systemNow())).catch(noting('no moment was noted'))
     await noteBound(context)
-    await within(PATIENCE, finishChanges(context.databases)).catch((error: unknown) =>
-      logProblem('warn', { error: `changes of configurations are finished later: ${String(error)}` }),
-    )
+    const finished = within(PATIENCE, finishChanges(context.databases))
+    await finished.catch(noting('changes of configurations are finished later'))
     await wakeAll(context, JOBS)
     if (hasDemo(context)) await loadDemo(await enterDemo(context))
     await deleteOutdatedBatches(context)

@@ -69,13 +69,9 @@ const PAGE = 'The page, oldest first.'
 const EACH = 'The result of each item.'
 
 /** The five endpoints of an admin resource (G7). With `account`, it is of the whole account (T2). */
-export function resourceEndpoints<const P extends Parts, F>(
-  parts: P & { account?: false },
-  verbs: Verbs<P, Scope, F>,
-): Endpoint[]
-export function resourceEndpoints<const P extends Parts, F>(
-  parts: P & { account: true },
-  verbs: Verbs<P, AccountScope, F>,
+export function resourceEndpoints<const P extends Parts & { account?: boolean }, F>(
+  parts: P,
+  verbs: Verbs<P, P extends { account: true } ? AccountScope : Scope, F>,
 ): Endpoint[]
 export function resourceEndpoints(
   parts: Parts & { account?: boolean },

@@ -124,24 +124,17 @@ async function rebalance(
   weights: Readonly<Record<string, number>>,
 ): Promise<Databases> {
   const { databases } = scope
-  throwIfInvalid([
-    ...Object.keys(weights)
-      .filter((name) => !databases.names.includes(name))
-      .map((name) => ({
-        path: `weights.${name}`,
-        message: `is no database. The databases are: ${databases.names.join(', ')}`,
-      })),
-    ...(databases.names.every((name) => weights[name] === 0)
-      ? [{ path: 'weights', message: 'must not be 0 for all databases' }]
-      : []),
-  ])
+  const message = `is no database. The databases are: ${databases.names.join(', ')}`
+  const unknown = Object.keys(weights).filter((name) => !databases.names.includes(name))
+  const problems = unknown.map((name) => ({ path: `weights.${name}`, message }))
+  if (databases.names.every((name) => weights[name] === 0))
+    problems.push({ path: 'weights', message: 'must not be 0 for all databases' })
+  throwIfInvalid(problems)
   const before = await readWeights(databases.first)
   const all = (some: ByName) => Object.fromEntries(databases.names.map((name) => [name, some[name] ?? 1]))
+  const fields = fieldChanges({ weights: all(before) }, { weights: all(weights) })
   const audit = auditEntries(scope, [
-    {
-      ...{ action: 'update', kind: 'databases', resourceId: null, key: null, user: null },
-      fields: fieldChanges({ weights: all(before) }, { weights: all(weights) }),
-    },
+    { action: 'update', kind: 'databases', resourceId: null, key: null, user: null, fields },
   ])
   const isSpread = databases.others.length > 0
   await storeWeights(databases.first, weights, { isSpread, audit })

@@ -123,12 +123,11 @@ async function stored({ db }: Scope, id: string, statements: readonly Statement[
 
 async function fieldErrorsOf(scope: Scope, events: readonly EventCheck[]): Promise<FieldError[]> {
   const config = await configurationOf(scope)
-  const ofAttributes = events.flatMap(({ attributes, user }, index) =>
-    [
-      ...unknownAttributes(config, 'event', attributes),
-      ...unknownAttributes(config, 'user', user.attributes),
-    ].map(({ message }) => ({ path: String(index), message })),
-  )
+  const ofAttributes = events.flatMap(({ attributes, user }, index) => {
+    const ofEvent = unknownAttributes(config, 'event', attributes)
+    const problems = [...ofEvent, ...unknownAttributes(config, 'user', user.attributes)]
+    return problems.map(({ message }) => ({ path: String(index), message }))
+  })
   return [...ofAttributes, ...(await subscriptionErrors(scope, events))]
 }
 
