@@ -194,6 +194,20 @@ describe.skipIf(!hasBrowser)('the pages', () => {
     expect(complaints).toEqual([])
   })
 
+  it('the command palette finds configured things and forms', async () => {
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('lessons comp')
+    await page.getByRole('dialog').getByText('Metric demo-lessons').waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'Lessons completed' }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('new attribute')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'New attribute' }).waitFor()
+    await page.keyboard.press('Escape')
+    expect(complaints).toEqual([])
+  })
+
   it('creates, edits and deletes a metric, and shows at its field what the interface objects to', async () => {
     const read = () => world.ask('GET', '/admin/v1/metrics/books-read')
     await follow('Metrics')

@@ -6,7 +6,6 @@ import { CornerDownLeft, type LucideIcon, Plus, UserRound } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { useAdmin } from '../api/laurel'
 import { allOf } from '../resource/lookups'
-import type { Admin } from '../resource/resource'
 import { headingOfPage } from '../ui/heading'
 import { ALL_PAGES } from './navigation'
 
@@ -15,24 +14,13 @@ type Command = { label: string; words: string; path: string; icon: LucideIcon; a
 
 /** The things that can be created, with the path of its form. */
 const CREATED = [
-  ['user', '/users/new'],
-  ['metric', '/metrics/new'],
-  ['points system', '/points/new'],
-  ['achievement', '/achievements/new'],
-  ['leaderboard', '/leaderboards/new'],
-  ['attribute', '/attributes/new'],
-  ['webhook', '/webhooks/new'],
-  ['template', '/notifications/new'],
-  ['admin key', '/api-keys/new-admin'],
-  ['application key', '/api-keys/new'],
-] as const
-
-/** The icon of each page. */
-const ICONS = new Map(ALL_PAGES.map(({ path, icon }) => [path, icon]))
+  ...ALL_PAGES.flatMap(({ one, path }) => (one === undefined ? [] : [{ one, path: `${path}/new` }])),
+  { one: 'admin key', path: '/api-keys/new-admin' },
+]
 
 const COMMANDS: readonly Command[] = [
   ...ALL_PAGES.map(({ name, path, icon, words = '' }) => ({ label: name, words, path, icon })),
-  ...CREATED.map(([what, path]) => ({ label: `New ${what}`, words: 'create add', path, icon: Plus })),
+  ...CREATED.map(({ one, path }) => ({ label: `New ${one}`, words: 'create add', path, icon: Plus })),
 ]
 
 /** How well a command fits a text: 0 is best, null is not at all. */
@@ -89,42 +77,12 @@ function useUsersFor(text: string): readonly Command[] {
   }))
 }
 
-/** A configured thing, as the palette finds it. */
-type Thing = { name: string; key: string; id: string }
-
-type Kind = {
-  /** The path of the page, whose icon the palette shows. */
-  path: string
-  one: string
-  /** The part of the address is the key, or the id. */
-  by: 'key' | 'id'
-  all: (admin: Admin, query: { limit: number; skip: number }) => PromiseLike<Thing[]>
-}
-
-const KINDS: readonly Kind[] = [
-  { path: '/metrics', one: 'Metric', by: 'key', all: (admin, query) => admin.metrics.list(query) },
-  { path: '/points', one: 'Points system', by: 'key', all: (admin, query) => admin.points.list(query) },
-  {
-    path: '/achievements',
-    one: 'Achievement',
-    by: 'key',
-    all: (admin, query) => admin.achievements.list(query),
-  },
-  {
-    path: '/leaderboards',
-    one: 'Leaderboard',
-    by: 'key',
-    all: (admin, query) => admin.leaderboards.list(query),
-  },
-  { path: '/attributes', one: 'Attribute', by: 'id', all: (admin, query) => admin.attributes.list(query) },
-  {
-    path: '/webhooks',
-    one: 'Webhook',
-    by: 'key',
-    all: async (admin, query) =>
-      (await admin.webhooks.list(query)).map(({ id, key, url }) => ({ id, key, name: url })),
-  },
-]
+/** The kinds of configured things, with the page and the icon of each. */
+const KINDS = ALL_PAGES.flatMap(({ path, icon, one = '', things }) =>
+  things === undefined
+    ? []
+    : [{ path, icon, one: `${one.slice(0, 1).toUpperCase()}${one.slice(1)}`, ...things }],
+)
 
 /** How long the names of configured things are kept, in milliseconds. */
 const FRESH = 60_000
@@ -144,14 +102,14 @@ function useThingsFor(text: string): readonly Command[] {
     })),
   })
   if (!isWanted) return []
-  const commands = KINDS.flatMap(({ path, one, by }, index) =>
+  const commands = KINDS.flatMap(({ path, icon, one, by }, index) =>
     (kinds[index]?.data ?? []).map((thing) => ({
       label: thing.name,
       about: `${one} ${thing.key}`,
       words: `${thing.key} ${thing.key.replaceAll(/[-_]+/g, ' ')}`.toLowerCase(),
       // `/metrics/new` is a form.
       path: `${path}/${encodeURIComponent(thing[by] === 'new' ? thing.id : thing[by])}`,
-      icon: ICONS.get(path) ?? Plus,
+      icon,
     })),
   )
   return fitting(commands, text.toLowerCase()).slice(0, MOST_THINGS)

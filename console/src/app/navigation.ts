@@ -16,9 +16,19 @@ import {
   Users,
   Webhook,
 } from 'lucide-react'
+import type { Admin } from '../resource/resource'
 
 /** The module of a page, which is loaded when the page is opened. */
 export type PageModule = () => Promise<{ default: RouteComponent }>
+
+/** A configured thing by its names. */
+type Thing = { name: string; key: string; id: string }
+
+type Things = {
+  /** The part of the address is the key, or the id. */
+  by: 'key' | 'id'
+  all: (admin: Admin, query: { limit: number; skip: number }) => PromiseLike<Thing[]>
+}
 
 /** A page that the navigation leads to. */
 export type NavigationItem = {
@@ -29,6 +39,10 @@ export type NavigationItem = {
   words?: string
   /** The rest of its address. `{-$name}` is a parameter that may be missing. */
   parts?: string
+  /** What the form at `/new` creates. */
+  one?: string
+  /** The configured things that it shows, as the command palette finds them. */
+  things?: Things
   page: PageModule
 }
 
@@ -53,6 +67,7 @@ export const NAVIGATION: readonly { title: string | null; items: readonly Naviga
         icon: Users,
         words: 'people search',
         parts: '/{-$id}/{-$part}',
+        one: 'user',
         page: () => import('../features/users/users.page'),
       },
     ],
@@ -66,6 +81,8 @@ export const NAVIGATION: readonly { title: string | null; items: readonly Naviga
         icon: Gauge,
         words: 'events',
         parts: ITEM,
+        one: 'metric',
+        things: { by: 'key', all: (admin, query) => admin.metrics.list(query) },
         page: () => import('../features/metrics/metrics.page'),
       },
       {
@@ -74,6 +91,8 @@ export const NAVIGATION: readonly { title: string | null; items: readonly Naviga
         icon: Sparkles,
         words: 'systems levels triggers boosts xp',
         parts: ITEM,
+        one: 'points system',
+        things: { by: 'key', all: (admin, query) => admin.points.list(query) },
         page: () => import('../features/points/points.page'),
       },
       {
@@ -89,6 +108,8 @@ export const NAVIGATION: readonly { title: string | null; items: readonly Naviga
         icon: Award,
         words: 'badges',
         parts: ITEM,
+        one: 'achievement',
+        things: { by: 'key', all: (admin, query) => admin.achievements.list(query) },
         page: () => import('../features/achievements/achievements.page'),
       },
       {
@@ -97,6 +118,8 @@ export const NAVIGATION: readonly { title: string | null; items: readonly Naviga
         icon: Trophy,
         words: 'rankings leagues',
         parts: ITEM,
+        one: 'leaderboard',
+        things: { by: 'key', all: (admin, query) => admin.leaderboards.list(query) },
         page: () => import('../features/leaderboards/leaderboards.page'),
       },
       {
@@ -105,6 +128,8 @@ export const NAVIGATION: readonly { title: string | null; items: readonly Naviga
         icon: Tags,
         words: 'fields filters',
         parts: ITEM,
+        one: 'attribute',
+        things: { by: 'id', all: (admin, query) => admin.attributes.list(query) },
         page: () => import('../features/attributes/attributes.page'),
       },
     ],
@@ -118,6 +143,12 @@ export const NAVIGATION: readonly { title: string | null; items: readonly Naviga
         icon: Webhook,
         words: 'deliveries',
         parts: ITEM,
+        one: 'webhook',
+        things: {
+          by: 'key',
+          all: async (admin, query) =>
+            (await admin.webhooks.list(query)).map(({ id, key, url }) => ({ id, key, name: url })),
+        },
         page: () => import('../features/webhooks/webhooks.page'),
       },
       {
@@ -126,6 +157,7 @@ export const NAVIGATION: readonly { title: string | null; items: readonly Naviga
         icon: Bell,
         words: 'emails push templates',
         parts: ITEM,
+        one: 'template',
         page: () => import('../features/notifications/notifications.page'),
       },
       {
@@ -134,6 +166,7 @@ export const NAVIGATION: readonly { title: string | null; items: readonly Naviga
         icon: KeyRound,
         words: 'secrets',
         parts: '/{-$action}',
+        one: 'application key',
         page: () => import('../features/api-keys/api-keys.page'),
       },
     ],
