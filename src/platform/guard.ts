@@ -53,14 +53,14 @@ export function usersUnchanged(
   return db.statement(USERS_UNCHANGED, db.tenantId, JSON.stringify(asked))
 }
 
-/** The JSON of `unchangedUsers`, as they were read. Null if a guard raises a conflict for all. */
-export type UnchangedUsers = string | null
+/** The JSON of `usersAsRead`, as they were read. Null if a guard raises a conflict for all. */
+export type UsersAsRead = string | null
 
 /**
  * For the batch of a group of users that don't depend on each other. In such a batch, no guard raises a
  * conflict. Instead, each statement has this condition on its rows, so it skips users who have changed. The
  * statement that stores the users, and so raises their `seq`, comes last. `iid` is the SQL of the user's
- * internal id; a new user has the future one. The tenant is ?2, and ?3 is the result of `unchangedUsers`.
+ * internal id; a new user has the future one. The tenant is ?2, and ?3 is the result of `usersAsRead`.
  */
 export const onlyUnchanged = (iid: JsonValue): string => `(?3 IS NULL OR ${iid} IN (
     SELECT g.value ->> 0 FROM json_each(?3, '$.users') g
@@ -75,11 +75,11 @@ export const onlyUnchanged = (iid: JsonValue): string => `(?3 IS NULL OR ${iid} 
  * if it does not matter), and the user has the same `iid` and `seq`, or is absent if `was` is null. `iid` is
  * the id that the rows have for the user.
  */
-export function unchangedUsers(
+export function usersAsRead(
   db: TenantDatabase,
   { version, clock }: { version: number; clock: Instant | null | 'any' },
   users: readonly { iid: string; id: string; was: { iid: string; seq: number } | null }[],
-): UnchangedUsers {
+): UsersAsRead {
   return JSON.stringify({
     version,
     clock: clock === 'any' ? 0 : (clock ?? 0),
@@ -96,7 +96,7 @@ export function overUsers(
   db: TenantDatabase,
   sql: string,
   rows: readonly (readonly unknown[])[],
-  among: UnchangedUsers,
+  among: UsersAsRead,
 ): Statement[] {
   return packed(rows.map(jsonRow)).map((list) => db.statement(sql, list, db.tenantId, among))
 }

@@ -80,7 +80,7 @@ export function applyChange(
   const { after, awards, counterIds, completed } = rewarded(config, tried, rewarding)
   const record = event && recordOf(event, { ...local, id, seq: next.seq, counterIds })
   const change = { ...streak, before, event: record, awards, completed }
-  return { ...change, after: touch(config, trimmed(config, after), change) }
+  return { ...change, after: noteInputs(config, trimmed(config, after), change) }
 }
 
 const recordOf = (
@@ -119,7 +119,7 @@ function trimmed(config: Configuration, user: UserState): UserState {
 }
 
 /** Notes the totals that a change is about, so that a leaderboard notices if it has missed a change (L11). */
-export function touch<U extends Pick<UserState, 'seq' | 'lastSeqByInput'>>(
+export function noteInputs<U extends Pick<UserState, 'seq' | 'lastSeqByInput'>>(
   config: Configuration,
   user: U,
   change: {
@@ -185,7 +185,7 @@ export function streakOnly(
   const nothing = { after: user, awards: [], completed: [] }
   const { after, awards, completed } = isExtendedNow ? rewarded(config, user, rewarding) : nothing
   const change = { before, event: null, awards, completed, ...streakChange }
-  return { ...change, after: touch(config, after, change), onlyStreak: !isExtendedNow }
+  return { ...change, after: noteInputs(config, after, change), onlyStreak: !isExtendedNow }
 }
 
 /**

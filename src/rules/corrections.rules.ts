@@ -9,7 +9,7 @@ import { type Instant, instant } from '../lib/clock'
 import { childId } from '../lib/ids'
 import { localDay, offsetMinutes, periodStart } from '../lib/zone'
 import { countsItself, keepRevoked, paidMark } from './achievements.rules'
-import { type Change, touch } from './change.rules'
+import { type Change, noteInputs } from './change.rules'
 import { bound, levelsOf } from './points/points.rules'
 import type { AwardRecord, Correction, Counter, EventRecord, LocalTime, UserState } from './state'
 import { NO_STREAK_EVENTS, type StreakState } from './streaks/streak-state.rules'
@@ -35,7 +35,13 @@ function changed(
   const rest = { isExtended: false, growth: 0, ended: [], streakEvents: NO_STREAK_EVENTS, completed: [] }
   const event = metricId === null ? null : { metricId }
   const kept = { ...after, revoked: keepRevoked(config, after) }
-  return { ...rest, before, after: touch(config, kept, { event, awards, growth: 0 }), event: null, awards }
+  return {
+    ...rest,
+    before,
+    after: noteInputs(config, kept, { event, awards, growth: 0 }),
+    event: null,
+    awards,
+  }
 }
 
 /** The user with the next `seq`, as of a moment that is not before the user's last change. */

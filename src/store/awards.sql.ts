@@ -14,7 +14,7 @@ import {
   numberOf,
 } from '../platform/columns'
 import type { Statement, TenantDatabase } from '../platform/database'
-import { onlyUnchanged, overUsers, type UnchangedUsers } from '../platform/guard'
+import { onlyUnchanged, overUsers, type UsersAsRead } from '../platform/guard'
 import type { Change } from '../rules/change.rules'
 import type { StoredAward } from '../rules/points/points.rules'
 import type { AwardRecord } from '../rules/state'
@@ -52,11 +52,7 @@ const BOOK = `
   FROM json_each(?1) WHERE ${onlyUnchanged('value ->> 0')}`
 
 /** Books the awards of changes in the ledger, one row each (P8), by one statement if they are not long. */
-export function bookAwards(
-  db: TenantDatabase,
-  changes: readonly Change[],
-  among: UnchangedUsers,
-): Statement[] {
+export function bookAwards(db: TenantDatabase, changes: readonly Change[], among: UsersAsRead): Statement[] {
   const rows = changes.flatMap(({ after, awards }) =>
     awards.map((award) => [after.iid, ...AWARD_LIST.values(award)]),
   )

@@ -3,7 +3,7 @@ import { type Instant, instant } from '../lib/clock'
 import { Json } from '../lib/packed'
 import { bytesOf, type ColumnValues, columnList, fieldsOf, HexId, numberOf } from '../platform/columns'
 import type { Statement, TenantDatabase } from '../platform/database'
-import { onlyUnchanged, overUsers, type UnchangedUsers } from '../platform/guard'
+import { onlyUnchanged, overUsers, type UsersAsRead } from '../platform/guard'
 import { type Change, historyRowsOf, streakEntriesOf } from '../rules/change.rules'
 import { STREAK_ENTRY_KINDS, type StreakEntry } from '../rules/streaks/streak-state.rules'
 import { events, idempotencyKeys, userChanges } from './tables.sql.ts'
@@ -37,11 +37,7 @@ const KEEP = `
   SELECT ${ROW_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(ROW_LIST.value('userIid'))}`
 
 /** Stores the part of users' history that no other row of the batch has (X2). */
-export function keepHistory(
-  db: TenantDatabase,
-  changes: readonly Change[],
-  among: UnchangedUsers,
-): Statement[] {
+export function keepHistory(db: TenantDatabase, changes: readonly Change[], among: UsersAsRead): Statement[] {
   const rows = changes.flatMap((change) => {
     const { iid: userIid, changed: at, seq } = change.after
     return historyRowsOf(change).map((row, position) =>
@@ -159,11 +155,7 @@ const LOG = `
   SELECT ${EVENT_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(EVENT_LIST.value('userIid'))}`
 
 /** Appends the events of changes to the log: one row each. */
-export function logEvents(
-  db: TenantDatabase,
-  changes: readonly Change[],
-  among: UnchangedUsers,
-): Statement[] {
+export function logEvents(db: TenantDatabase, changes: readonly Change[], among: UsersAsRead): Statement[] {
   const rows = changes.flatMap((change) => {
     const { event, after } = change
     return event === null
@@ -187,6 +179,6 @@ const USE_KEYS = `
   SELECT ${KEY_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(KEY_LIST.value('userIid'))}`
 
 /** Marks idempotency keys as used by a user, given by internal id. One row each. */
-export function useKeys(db: TenantDatabase, keys: readonly OwnKey[], among: UnchangedUsers): Statement[] {
+export function useKeys(db: TenantDatabase, keys: readonly OwnKey[], among: UsersAsRead): Statement[] {
   return overUsers(db, USE_KEYS, keys.map(KEY_LIST.values), among)
 }

@@ -15,11 +15,11 @@ export type When = {
   grace: number
   /** Whether all work must be done, as during a move of the test clock. If so, failures are thrown. */
   mustAll: boolean
-  isSet: boolean
+  isClockSet: boolean
 }
 
 /** One kind of due work, as the Timekeepers see it. Made by `defineJob`. */
-export type Job = WorkKind & {
+export type DueJob = WorkKind & {
   isFirst: boolean
   of: 'users' | 'tenant'
   run(context: TenantContext, row: DueWork, when: When): Promise<void>
@@ -43,7 +43,7 @@ type JobDefinition<P> = WorkKind & {
 }
 
 /** Defines a job: one kind of due work, and the code that does a step of it. */
-export function defineJob<P = never>({ isFirst = false, progress, step, ...kind }: JobDefinition<P>): Job {
+export function defineJob<P = never>({ isFirst = false, progress, step, ...kind }: JobDefinition<P>): DueJob {
   const read = (text: string | null) => (progress === undefined ? null : readProgress(progress, text))
   return {
     ...kind,
@@ -55,7 +55,7 @@ export function defineJob<P = never>({ isFirst = false, progress, step, ...kind 
 /** A database in which a tenant has due work, and the jobs that work there. */
 export type Workplace = {
   context: TenantContext
-  list: readonly Job[]
+  list: readonly DueJob[]
   /** Is true if another workplace is the same database, and sends its messages. */
   isSilent?: boolean
 }
@@ -63,7 +63,7 @@ export type Workplace = {
 /** The jobs of a Timekeeper. */
 export type Jobs = {
   /** In order of priority, for work that is due at the same moment. */
-  list: readonly Job[]
+  list: readonly DueJob[]
   /** Called for each database before a step of a moving test clock: sends the messages stored before. */
   beforeStep(context: TenantContext, by: Instant): Promise<void>
   afterwards(context: TenantContext, now: Instant): Promise<void>

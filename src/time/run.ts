@@ -5,10 +5,10 @@ import { FIRST } from '../platform/databases/directory'
 import { isConflict } from '../platform/guard'
 import { logProblem } from '../platform/log'
 import { type DueKind, type DueWork, Work, workOf } from './due-work.sql.ts'
-import type { Job, Jobs, Workplace } from './job'
+import type { DueJob, Jobs, Workplace } from './job'
 import { nextWorkOf } from './timekeeper.sql.ts'
 
-type PlacedWork = { work: DueWork; place: Workplace; job: Job }
+type PlacedWork = { work: DueWork; place: Workplace; job: DueJob }
 
 /**
  * The databases in which a tenant has due work. The first one has everything that is not about users; each
@@ -59,7 +59,7 @@ export async function nextWork(
     else if (mustAll || places.length === 1) throw result.reason
     else logProblem('warn', { error: `a database's due work waits: ${String(result.reason)}` })
   }
-  const priority = (job: Job) => list.indexOf(job)
+  const priority = (job: DueJob) => list.indexOf(job)
   found.sort((a, b) => a.work.dueAt - b.work.dueAt || priority(a.job) - priority(b.job))
   return { found, isWhole: results.every((one) => one.status === 'fulfilled' || isGone(one.reason)) }
 }
@@ -67,7 +67,7 @@ export async function nextWork(
 /** Whether a tenant has no copy in a database any more, because it was erased. */
 export const isGone = (error: unknown): boolean => error instanceof ApiError && error.status === 404
 
-function jobOf(list: readonly Job[], work: DueWork): Job {
+function jobOf(list: readonly DueJob[], work: DueWork): DueJob {
   const job = list.find(({ kind }) => kind === work.kind)
   if (job === undefined) throw new Error(`no job does work of the kind ${work.kind}`)
   return job
@@ -92,8 +92,9 @@ export type Grace = { first: number; finals: number }
  * `mustAll`, in as many as D1 accepts. Every step is idempotent: its results are in D1 before the next one
  * begins. If a job fails that no other job relies on, such as the work of one leaderboard, it throws if
  * `mustAll`. Otherwise this work waits, and other work continues. During a move of the clock, `from` is the
- * earlier time, and messages are sent on the way. While a clock is set (`isSet`), the run waits for delivery
- * queues. So the caller that moves the clock finds their work either done or still due, never under way (C1).
+ * earlier time, and messages are sent on the way. While a clock is set (`isClockSet`), the run waits for
+ * delivery queues. So the caller that moves the clock finds their work either done or still due, never under
+ * way (C1).
  */
 export async function workOff(
   jobs: Jobs,
@@ -104,10 +105,10 @@ export async function workOff(
     mustAll: boolean
     grace: Grace
     from?: Instant | null
-    isSet?: boolean
+    isClockSet?: boolean
   },
 ): Promise<void> {
-  const { to, steps, mustAll, grace, from = null, isSet = mustAll } = run
+  const { to, steps, mustAll, grace, from = null, isClockSet = mustAll } = run
   let now = from
   const hasRoom = () => mustAll || places.every(({ context }) => context.databases.hasRoom())
   for (let step = 0; step < steps && (step === 0 || hasRoom()); step += 1) {
@@ -133,7 +134,7 @@ export async function workOff(
     // Work on the users of one database does not wait for that on the users of another one.
     const next = firstDue(others.filter((one) => one.place === place || !areApart(job, one.job)))
     const by = instant(Math.max(work.dueAt, Math.min(to - grace.first, next ?? to)))
-    const when = { until: to, by, next, grace: grace.finals, mustAll, isSet }
+    const when = { until: to, by, next, grace: grace.finals, mustAll, isClockSet }
     if (job.isFirst) {
       await job.run(context, work, when)
       continue
@@ -158,7 +159,7 @@ export async function workOff(
 }
 
 /** Whether two jobs have different users if they run in different databases. */
-const areApart = (one: Job, other: Job): boolean => one.of === 'users' && other.of === 'users'
+const areApart = (one: DueJob, other: DueJob): boolean => one.of === 'users' && other.of === 'users'
 
 /** Does all work of a kind that is due by a moment. Each database must have this kind only once. */
 export async function workOffKind(places: readonly Workplace[], kind: DueKind, to: Instant): Promise<void> {
@@ -168,7 +169,7 @@ export async function workOffKind(places: readonly Workplace[], kind: DueKind, t
     for (;;) {
       const work = await workOf(context.db, kind)
       if (work === undefined || work.dueAt > to) break
-      const when = { until: to, by: to, next: null, grace: 0, mustAll: true, isSet: true }
+      const when = { until: to, by: to, next: null, grace: 0, mustAll: true, isClockSet: true }
       await job.run(context, work, when)
     }
   }

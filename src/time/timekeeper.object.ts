@@ -146,7 +146,7 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
       to: moved?.to ?? now,
       steps,
       mustAll: moved !== null,
-      isSet: clock !== null,
+      isClockSet: clock !== null,
       from: moved?.from ?? null,
       grace,
     })

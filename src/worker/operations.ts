@@ -10,7 +10,7 @@ import { achievementEndpoints } from '../features/achievements/achievements.rout
 import { analyticsEndpoints } from '../features/analytics/analytics.routes'
 import { wrappedEndpoints } from '../features/analytics/wrapped/wrapped.routes'
 import { databaseEndpoints } from '../features/databases/databases.routes'
-import { inboxEndpoints } from '../features/events/batches/batches.routes'
+import { batchEndpoints } from '../features/events/batches/batches.routes'
 import { eventEndpoint } from '../features/events/events.routes'
 import { attribute } from '../features/metrics/attribute.resource'
 import { metric } from '../features/metrics/metric.resource'
@@ -23,7 +23,7 @@ import { trigger } from '../features/points/trigger.resource'
 import { streakAdminEndpoints } from '../features/streaks/admin.routes'
 import { streakEndpoints } from '../features/streaks/streaks.routes'
 import { adjustmentEndpoints } from '../features/support/adjustments.routes'
-import { explanationEndpoints } from '../features/support/timeline.routes'
+import { supportEndpoints } from '../features/support/timeline.routes'
 import { voidEndpoints } from '../features/support/voids.routes'
 import {
   overviewEndpoints,
@@ -54,7 +54,7 @@ export const applicationEndpoints: readonly Endpoint[] = [
 export const adminEndpoints: readonly Endpoint[] = [
   ...attribute.endpoints,
   ...metric.endpoints,
-  ...inboxEndpoints,
+  ...batchEndpoints,
   ...system.endpoints,
   ...level.endpoints,
   ...trigger.endpoints,
@@ -65,7 +65,7 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...userAdminEndpoints,
   ...adjustmentEndpoints,
   ...voidEndpoints,
-  ...explanationEndpoints,
+  ...supportEndpoints,
   ...analyticsEndpoints,
   ...tenantEndpoints,
   ...settingsEndpoints,

@@ -25,10 +25,10 @@ const job: Job = {
 }
 
 /** A member with a number of commands. */
-const named = (userId: string, commands = 1, mayWrite = () => true): UserBatch => ({
+const named = (userId: string, commands = 1, stillLeads = () => true): UserBatch => ({
   userId,
   jobs: Array.from({ length: commands }, () => job),
-  mayWrite,
+  stillLeads,
 })
 
 /** The result of a user's commands. Any refusal will do here. */
@@ -342,11 +342,11 @@ describe('users who are committed alone', () => {
 
   test('a user who may no longer be written', async () => {
     const { submit, at } = scene()
-    let mayWrite = true
+    let stillLeads = true
     void submit(named('0'))
     void submit(named('1'))
-    const end = submit(named('2', 1, () => mayWrite))
-    mayWrite = false
+    const end = submit(named('2', 1, () => stillLeads))
+    stillLeads = false
     await vi.advanceTimersByTimeAsync(WATCH)
     expect(await end).toBeNull()
     at(0).done()
@@ -382,12 +382,12 @@ describe('a leader that never comes back', () => {
     await settle()
     // '2' leads '3' and '4', and its request is cancelled.
     const dead = at(2)
-    expect(dead.members.map(({ mayWrite }) => mayWrite())).toEqual([true, true, true])
+    expect(dead.members.map(({ stillLeads }) => stillLeads())).toEqual([true, true, true])
     at(1).done()
     await vi.advanceTimersByTimeAsync(LEASE)
     await vi.advanceTimersByTimeAsync(2 * WATCH)
     expect(await Promise.all(ends.slice(3))).toEqual([null, null])
-    expect(dead.members.slice(1).map(({ mayWrite }) => mayWrite())).toEqual([false, false])
+    expect(dead.members.slice(1).map(({ stillLeads }) => stillLeads())).toEqual([false, false])
   })
 
   test('its place is free for waiting and later users', async () => {
@@ -413,7 +413,7 @@ describe('a leader that never comes back', () => {
     await settle()
     for (let n = 0; n < 5; n += 1) {
       await vi.advanceTimersByTimeAsync(LEASE - WATCH)
-      expect(at(2).members.every(({ mayWrite }) => mayWrite())).toBe(true)
+      expect(at(2).members.every(({ stillLeads }) => stillLeads())).toBe(true)
     }
     at(2).done()
     expect(await Promise.all(ends.slice(2))).toEqual([settled('2'), settled('3')])

@@ -59,7 +59,7 @@ const settleAll = (jobs: readonly Job[]) => jobs.map((job) => settled(nameOf(job
 /** A commit that ends when the test ends it. */
 type Held = {
   names: string[]
-  mayWrite: () => boolean
+  stillLeads: () => boolean
   done: (settlements?: CommandResult[]) => void
   fail: (error: unknown) => void
 }
@@ -69,13 +69,13 @@ function heldCommits() {
   const held: Held[] = []
   let open = 0
   let mostOpen = 0
-  const commit: CommitGroup = async (jobs, mayWrite) => {
+  const commit: CommitGroup = async (jobs, stillLeads) => {
     open += 1
     mostOpen = Math.max(mostOpen, open)
     try {
       return await new Promise((resolve, reject) => {
         const done = (settlements = settleAll(jobs)) => resolve(settlements)
-        held.push({ names: jobs.map(nameOf), mayWrite, done, fail: reject })
+        held.push({ names: jobs.map(nameOf), stillLeads, done, fail: reject })
       })
     } finally {
       open -= 1
@@ -103,7 +103,7 @@ describe('[E3] the queue of one user', () => {
     const { commit, at } = heldCommits()
     const end = queues.submit('ada', jobNamed('0'), commit, (work) => kept.push(work))
     expect(at(0).names).toEqual(['0'])
-    expect(at(0).mayWrite()).toBe(true)
+    expect(at(0).stillLeads()).toBe(true)
     expect(kept).not.toEqual([])
     at(0).done()
     expect(await end).toEqual(settled('0'))
@@ -231,7 +231,7 @@ describe('[E3] a leader that never comes back', () => {
     await vi.advanceTimersByTimeAsync(2 * WATCH)
     expect(held).toHaveLength(2)
     expect(at(1).names).toEqual(['0', '1', '2', '3'])
-    expect([at(0).mayWrite(), at(1).mayWrite()]).toEqual([false, true])
+    expect([at(0).stillLeads(), at(1).stillLeads()]).toEqual([false, true])
     at(1).done()
     expect(await Promise.all(others)).toEqual(numbered(3, 1).map(settled))
     // If it wakes up after all, it gets the result of its command.
@@ -290,10 +290,10 @@ describe('[E3] a leader that never comes back', () => {
     const queues = new UserQueues()
     const slow = 12_000
     let commits = 0
-    const commit: CommitGroup = async (jobs, mayWrite) => {
+    const commit: CommitGroup = async (jobs, stillLeads) => {
       commits += 1
       await scheduler.wait(slow)
-      if (!mayWrite()) throw new LeadershipLost()
+      if (!stillLeads()) throw new LeadershipLost()
       return settleAll(jobs)
     }
     const ends = numbered(3).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))
@@ -336,7 +336,7 @@ describe('[E3] a leader that never comes back', () => {
     await vi.advanceTimersByTimeAsync(LEASE + 2 * WATCH)
     await vi.advanceTimersByTimeAsync(2 * LEASE + 2 * WATCH)
     expect(held.map(({ names }) => names)).toEqual([['0'], ['0', '1', '2'], ['0', '1', '2']])
-    expect(held.map(({ mayWrite }) => mayWrite())).toEqual([false, false, true])
+    expect(held.map(({ stillLeads }) => stillLeads())).toEqual([false, false, true])
     at(2).done()
     expect(await ends[2]).toEqual(settled('2'))
   })
@@ -362,7 +362,7 @@ describe('[E3] a leader that never comes back', () => {
     const ends = numbered(2).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))
     for (let n = 0; n < 5; n += 1) {
       await vi.advanceTimersByTimeAsync(LEASE - WATCH)
-      expect(at(0).mayWrite()).toBe(true)
+      expect(at(0).stillLeads()).toBe(true)
     }
     expect(held).toHaveLength(1)
     at(0).done()

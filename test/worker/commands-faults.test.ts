@@ -181,7 +181,7 @@ describe('[E3] endless contention', () => {
       },
       ...{ credential: null, tenantName: null, arrived: instant(present()), attempt: null },
     })
-    const batch = { userId: 'ada', jobs: [jobOf(newId(systemNow()))], mayWrite: () => true }
+    const batch = { userId: 'ada', jobs: [jobOf(newId(systemNow()))], stillLeads: () => true }
     const limits = { conflicts: 1, ms: 60_000, pause: { first: 0, longest: 0 } }
     await expect(commit(deps, batch, { conflicted: () => undefined, limits })).rejects.toThrow(Contention)
     const other = jobOf(newId(systemNow()))

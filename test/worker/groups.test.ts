@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
 import { loadConfiguration } from '../../src/configuration/configuration'
 import { instant } from '../../src/lib/clock'
-import { unchangedUsers } from '../../src/platform/guard'
+import { usersAsRead } from '../../src/platform/guard'
 import { ERASURES } from '../../src/store/users/counters.sql'
 import { keepRuns } from '../../src/store/users/streaks.sql.ts'
 import { parseStored, storeUsers, userOf, usersStatement } from '../../src/store/users/users.sql.ts'
@@ -284,7 +284,7 @@ describe('the writes of a group', () => {
     }))
     const run = { first: 1, last: 2, started: 1, history: '', length: 2 }
     const changes = users.map((after) => ({ after, ended: [run] }))
-    const among = unchangedUsers(
+    const among = usersAsRead(
       db,
       { version, clock: null },
       users.map((was) => ({ iid: was.iid, id: was.id, was })),

@@ -7,7 +7,7 @@ import { dateOfDay, dayIn, periodEnd, periodStart, periodsBefore } from '../../l
 import type { UserState } from '../../rules/state'
 import { historyOf } from '../../rules/streaks/history.rules'
 import { type Pause, type StreakRun, termsOf } from '../../rules/streaks/streak-state.rules'
-import { endangered, isStale, streakAsOf } from '../../rules/streaks/streaks.rules'
+import { firstUnsafePeriod, isStale, streakAsOf } from '../../rules/streaks/streaks.rules'
 import { DateResponse, Timestamp, UserId, UuidResponse } from '../fields'
 import { integerQuery } from '../queries'
 
@@ -115,7 +115,7 @@ export function streakResponse(
     started: dateOfDay(run.started),
     periodStart: dateOfDay(start),
     periodEnd: dateOfDay(periodEnd(start, frequency)),
-    expires: dateOfDay(periodEnd(endangered(streak, terms, today), frequency)),
+    expires: dateOfDay(periodEnd(firstUnsafePeriod(streak, terms, today), frequency)),
     ...inHand,
   }
 }

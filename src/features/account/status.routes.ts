@@ -9,7 +9,7 @@ import type { AccountDatabase } from '../../platform/database'
 import { FIRST } from '../../platform/databases/directory'
 import { isDatabaseAway } from '../../platform/guard'
 import { logProblem } from '../../platform/log'
-import type { Job, Jobs } from '../../time/job'
+import type { DueJob, Jobs } from '../../time/job'
 import { dueWorkOfPart, type PartOfDueWork, type WorkKey } from '../../time/timekeeper.sql.ts'
 import { countMessages } from '../../webhooks/delivery/queue'
 
@@ -156,7 +156,7 @@ async function statesOf({ databases, now }: AccountScope, { list }: Jobs): Promi
 
 async function dueWorkOf(
   db: AccountDatabase,
-  list: readonly Job[],
+  list: readonly DueJob[],
   now: Instant,
   mostParts: number,
 ): Promise<State['due']> {

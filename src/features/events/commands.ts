@@ -111,7 +111,7 @@ function submit(
   return queuesOf(ctx.instance).submit(
     JSON.stringify([tenantId, userId]),
     { command, arrived, credential, tenantName, attempt: null },
-    (jobs, mayWrite) => commitOrHandOver(ctx, { tenantId, userId }, jobs, mayWrite),
+    (jobs, stillLeads) => commitOrHandOver(ctx, { tenantId, userId }, jobs, stillLeads),
     ctx.waitUntil,
   )
 }
@@ -120,7 +120,7 @@ async function commitOrHandOver(
   ctx: Context,
   user: UserRef,
   jobs: readonly Job[],
-  mayWrite: () => boolean,
+  stillLeads: () => boolean,
 ): Promise<CommandResult[]> {
   const { tenantId, userId } = user
   const deps: CommitDeps = {
@@ -129,7 +129,7 @@ async function commitOrHandOver(
     ensureAlarm: () => ctx.waitUntil(ensureAlarm(ctx, tenantId)),
     scheduleDrain: () => requestDrain(ctx, tenantId),
   }
-  const batch = { userId, jobs, mayWrite }
+  const batch = { userId, jobs, stillLeads }
   // Users in one database are committed together. If one of them is moved meanwhile, each is committed alone.
   const group = await ctx.databases.usersOf(tenantId).holderOf(userId)
   const settled = await groupsOf(ctx.instance).submit(
@@ -149,13 +149,13 @@ async function commitOrHandOver(
     const outcomes = await commit(deps, batch, { conflicted, limits: IN_ISOLATE })
     // A sign of life. The leader notifies the leaderboards before it hands over, so that they get a user's
     // changes in order.
-    mayWrite()
+    stillLeads()
     return await resultsOf(ctx, jobs, outcomes)
   } catch (error) {
     if (!(error instanceof Contention)) throw error
-    if (!mayWrite()) throw new LeadershipLost()
+    if (!stillLeads()) throw new LeadershipLost()
     ctx.notes.lane = true
-    return handOver(ctx, user, jobs, mayWrite)
+    return handOver(ctx, user, jobs, stillLeads)
   }
 }
 

@@ -40,7 +40,7 @@ export class UserLane extends DurableObject<Bindings> {
     return queuesOf(this.#instance).submit(
       JSON.stringify([user.tenantId, user.userId]),
       job,
-      async (jobs, mayWrite) => {
+      async (jobs, stillLeads) => {
         const waitUntil = (work: Promise<unknown>) => this.ctx.waitUntil(work)
         const deps: CommitDeps = {
           db: databasesOf(this.#instance, this.env, cost).usersOf(user.tenantId).of(user.userId),
@@ -49,7 +49,7 @@ export class UserLane extends DurableObject<Bindings> {
           scheduleDrain: () =>
             requestDrain({ env: this.env, instance: this.#instance, waitUntil }, user.tenantId),
         }
-        const batch = { userId: user.userId, jobs, mayWrite }
+        const batch = { userId: user.userId, jobs, stillLeads }
         const outcomes = await commit(deps, batch, {
           conflicted: () => undefined,
           limits: IN_LANE,

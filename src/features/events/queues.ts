@@ -9,8 +9,8 @@ const GROUP = 30
 /** The most waiting commands of a user. A further one is committed alone: correct, but it costs more. */
 const COMMANDS_WAITING = 5_000
 
-/** Commits a user's commands. `mayWrite`: a sign of life; false once another request leads the group. */
-export type CommitGroup = (jobs: readonly Job[], mayWrite: () => boolean) => Promise<CommandResult[]>
+/** Commits a user's commands. `stillLeads`: a sign of life; false once another request leads the group. */
+export type CommitGroup = (jobs: readonly Job[], stillLeads: () => boolean) => Promise<CommandResult[]>
 
 /**
  * The queue of commands in one isolate. Commands of one user that arrive together are committed together, one
@@ -55,10 +55,10 @@ const isRecorded = (end: End<CommandResult>): boolean =>
 async function commitEach(
   jobs: readonly Job[],
   commit: CommitGroup,
-  mayWrite: () => boolean,
+  stillLeads: () => boolean,
 ): Promise<End<CommandResult>[]> {
   try {
-    const results = await commit(jobs, mayWrite)
+    const results = await commit(jobs, stillLeads)
     return jobs.map((_, index) => {
       const result = results[index]
       return result === undefined ? { error: withoutEnd() } : { result }
@@ -67,7 +67,7 @@ async function commitEach(
     if (jobs.length === 1 || error instanceof LeadershipLost) return jobs.map(() => ({ error }))
     const ends: End<CommandResult>[] = []
     for (const job of jobs) {
-      const end = commit([job], mayWrite).then((settled) => ({ result: first(settled) }))
+      const end = commit([job], stillLeads).then((settled) => ({ result: first(settled) }))
       ends.push(await end.catch((reason: unknown) => ({ error: reason })))
     }
     return ends
@@ -122,7 +122,7 @@ export class Groups {
     // A group decides on the data that it has read. With two batches of one user, both would be stored, and
     // one would be lost.
     excludes: (waiting, batch) => waiting.userId === batch.userId,
-    isWanted: (batch) => batch.mayWrite(),
+    isWanted: (batch) => batch.stillLeads(),
     afterDeath: 'part',
     isCertain: () => true,
   })
@@ -145,7 +145,7 @@ export class Groups {
         // be written here.
         const watched = items.map((one, index) => ({
           ...one,
-          mayWrite: () => leads() && isOpen(index) && one.mayWrite(),
+          stillLeads: () => leads() && isOpen(index) && one.stillLeads(),
         }))
         return (await commit(watched)).map((end) => end?.then(toResult, toError))
       },

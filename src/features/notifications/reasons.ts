@@ -230,9 +230,9 @@ async function stillTheirPeriod(
 ): Promise<readonly Placed[]> {
   if (all.length === 0) return all
   // Under a test clock, no notification is late.
-  const isSet = (await readTestClock(db)) !== null
+  const isClockSet = (await readTestClock(db)) !== null
   return all.filter(({ user, slot, at }) => {
-    const today = dayIn(user.profile.tz, isSet ? at : Math.max(systemNow(), at))
+    const today = dayIn(user.profile.tz, isClockSet ? at : Math.max(systemNow(), at))
     return periodStart(today, frequency) === periodStart(slot.day, frequency)
   })
 }

@@ -4,7 +4,7 @@ import type { Instant } from '../../lib/clock'
 import { type Aggregation, dayIn, LAST_DAY, nextPeriod, periodStart } from '../../lib/zone'
 import type { UserState } from '../../rules/state'
 import { type Pause, termsOf } from '../../rules/streaks/streak-state.rules'
-import { endangered, isStale, streakAsOf } from '../../rules/streaks/streaks.rules'
+import { firstUnsafePeriod, isStale, streakAsOf } from '../../rules/streaks/streaks.rules'
 import {
   DUE_EVENTS,
   HOURS,
@@ -165,7 +165,9 @@ export function isInDanger(
   if (!terms.isOn || isStale(user.streak, terms)) return false
   const today = dayIn(user.profile.tz, at)
   const { streak } = streakAsOf(user, terms, today, at)
-  return streak.run !== null && endangered(streak, terms, today) === periodStart(today, terms.frequency)
+  return (
+    streak.run !== null && firstUnsafePeriod(streak, terms, today) === periodStart(today, terms.frequency)
+  )
 }
 
 /** Whether webhooks get the event of this type. It needs no address of the user, and no template (N5). */

@@ -288,8 +288,8 @@ export async function completionStep(
   const config = await recentConfiguration(context)
   // Under a test clock, other work that falls due in between has its turn. In real time, everything that is
   // due is sent at once.
-  const isSet = (await readTestClock(db)) !== null
-  const by = isSet ? work.dueAt : instant(Math.max(work.dueAt, Math.min(until, systemNow())))
+  const isClockSet = (await readTestClock(db)) !== null
+  const by = isClockSet ? work.dueAt : instant(Math.max(work.dueAt, Math.min(until, systemNow())))
   const { pending, outboxEntries } = await messagesOfDue(
     context,
     config,

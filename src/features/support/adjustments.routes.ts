@@ -11,7 +11,7 @@ import { MOST_ADJUSTMENT_POINTS, MOST_ID_CHARACTERS } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import { bytesOf, type ColumnValues, columnList, HexId, numberOf } from '../../platform/columns'
 import type { Scope } from '../../platform/context'
-import { onlyUnchanged, overUsers, unchangedUsers } from '../../platform/guard'
+import { onlyUnchanged, overUsers, usersAsRead } from '../../platform/guard'
 import { adjusted, type CorrectionChange } from '../../rules/corrections.rules'
 import type { UserState } from '../../rules/state'
 import { writeUsers } from '../../store/commit/writer'
@@ -287,7 +287,7 @@ async function write(
     await write(scope, basis, changed.slice(0, half), ends)
     return write(scope, basis, changed.slice(half), ends)
   }
-  const among = unchangedUsers(
+  const among = usersAsRead(
     db,
     { version: config.version, clock },
     changed.map(({ user }) => ({ iid: user.iid, id: user.id, was: user })),

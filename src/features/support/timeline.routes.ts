@@ -269,7 +269,7 @@ async function notifications(
 const endpoint = endpointsOf('admin')
 
 /** The endpoints of explanations for support (X). */
-export const explanationEndpoints = [
+export const supportEndpoints = [
   endpoint(
     'GET /users/{id}/points/{key}/awards/{awardId}',
     {

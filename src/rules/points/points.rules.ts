@@ -54,7 +54,7 @@ export type TriggerInput = {
 }
 
 /** A user's running totals (P8) while the triggers of one change fire, one after the other. */
-type Ledger = {
+type Tally = {
   points: Map<string, number>
   counters: Map<string, Counter>
   awards: AwardRecord[]
@@ -72,7 +72,7 @@ export function awardPoints(
   user: UserState,
   input: TriggerInput,
 ): { after: UserState; awards: readonly AwardRecord[]; counterIds: readonly string[] } {
-  const ledger: Ledger = {
+  const tally: Tally = {
     points: new Map(user.points),
     counters: new Map(user.counters),
     awards: [],
@@ -81,17 +81,17 @@ export function awardPoints(
   for (const system of config.systems) {
     for (const trigger of system.triggers) {
       if (trigger.status !== 'active') continue
-      const { firings, counter } = countFirings(trigger, input, ledger, user)
+      const { firings, counter } = countFirings(trigger, input, tally, user)
       if (firings > 0 && meets(trigger.userAttributes, user.profile.attributes)) {
         const points = trigger.points * firings
         const boosted = () => boost(system, user, input.local, points)
         const id = (position: number) => childId(input.id, position)
-        award(system, trigger, points, { local: input.local, seq: user.seq, id, boosted, counter }, ledger)
+        award(system, trigger, points, { local: input.local, seq: user.seq, id, boosted, counter }, tally)
       }
     }
   }
-  const points = living(ledger.points, config.systems)
-  const { counters, awards, counterIds } = ledger
+  const points = living(tally.points, config.systems)
+  const { counters, awards, counterIds } = tally
   return { after: { ...user, points, counters }, awards, counterIds }
 }
 
@@ -100,12 +100,7 @@ type Firings = { firings: number; counter: AwardRecord['counter'] }
 const once = (isSo: boolean): Firings => ({ firings: isSo ? 1 : 0, counter: null })
 
 /** How often a change fires a trigger (P1, P2, U6). */
-function countFirings(
-  trigger: Trigger,
-  input: TriggerInput,
-  ledger: Ledger,
-  { revoked }: UserState,
-): Firings {
+function countFirings(trigger: Trigger, input: TriggerInput, tally: Tally, { revoked }: UserState): Firings {
   const { event, created } = input
   const of = trigger.achievementId ?? ''
   switch (trigger.type) {
@@ -118,7 +113,7 @@ function countFirings(
     case 'achievement':
       return once(input.completed.includes(of) && !revoked.has(paidMark(of, trigger.id)))
     case 'metric':
-      return event === null ? once(false) : crossingsOf(trigger, event, ledger)
+      return event === null ? once(false) : crossingsOf(trigger, event, tally)
     case 'time':
       // Ticks make their own awards (P4).
       return once(false)
@@ -128,15 +123,15 @@ function countFirings(
 }
 
 /** How often an event fires a metric trigger (P1). One with filters on the event has its own counter. */
-function crossingsOf(trigger: Trigger, event: NonNullable<TriggerInput['event']>, ledger: Ledger): Firings {
+function crossingsOf(trigger: Trigger, event: NonNullable<TriggerInput['event']>, tally: Tally): Firings {
   if (trigger.metricId !== event.metricId) return once(false)
   const threshold = (trigger.metricThreshold ?? 1) * MICROS_PER_UNIT
   if (trigger.eventAttributes.length === 0) return crossings(event.before, event.after, threshold)
   if (!meets(trigger.eventAttributes, event.attributes)) return once(false)
-  const before = ledger.counters.get(trigger.counterId) ?? NEW_COUNTER
+  const before = tally.counters.get(trigger.counterId) ?? NEW_COUNTER
   const after = count(before, event.value)
-  ledger.counters.set(trigger.counterId, after)
-  ledger.counterIds.push(trigger.counterId)
+  tally.counters.set(trigger.counterId, after)
+  tally.counterIds.push(trigger.counterId)
   return crossings(before, after, threshold)
 }
 
@@ -168,9 +163,9 @@ export function award(
   trigger: Trigger,
   points: number,
   making: AwardInput,
-  ledger: Pick<Ledger, 'points' | 'awards'>,
+  tally: Pick<Tally, 'points' | 'awards'>,
 ): void {
-  const total = ledger.points.get(system.id) ?? 0
+  const total = tally.points.get(system.id) ?? 0
   if (trigger.type === 'metric' && trigger.blockIfOutOfPoints && total + points < 0) {
     throw errors.unprocessable(
       `This event would take ${counted(-points, 'point')} from ${system.name}, and the user has ${total}. Send it once there are enough.`,
@@ -179,9 +174,9 @@ export function award(
   const boosted: Boosted = points > 0 ? making.boosted() : { points, boosts: [] }
   const next = bound(system, total, total + boosted.points)
   if (next === total) return
-  const position = ledger.awards.length
-  ledger.points.set(system.id, next)
-  ledger.awards.push({
+  const position = tally.awards.length
+  tally.points.set(system.id, next)
+  tally.awards.push({
     ...making.local,
     id: making.id(position),
     systemId: system.id,

@@ -2,7 +2,7 @@ import { type Configuration, living, meets, type System, type Trigger } from '..
 import { DAY, HOUR, type Instant, instant } from '../../lib/clock'
 import { childId, retimed } from '../../lib/ids'
 import { dayBegins, localDay, offsetMinutes, utcDay } from '../../lib/zone'
-import { touch } from '../change.rules'
+import { noteInputs } from '../change.rules'
 import type { AwardRecord, LocalTime, Profile, UserState } from '../state'
 import { type Boosted, boost } from './boosts.rules'
 import { award, isExhausted } from './points.rules'
@@ -119,7 +119,7 @@ export function granting(
     if (awards.length === 0) return null
     const points = living(ledger.points, config.systems)
     const change = { before: user, event: null, awards, growth: 0 }
-    return { ...change, after: touch(config, { ...user, seq, points }, change) }
+    return { ...change, after: noteInputs(config, { ...user, seq, points }, change) }
   }
 }
 

@@ -87,7 +87,7 @@ export function anchored(user: Streaker, terms: Terms): StreakState {
 }
 
 /** The first day of the next period that is neither satisfied nor paused: its end may end the streak (S5). */
-export function endangered({ run, pauses }: StreakState, terms: Terms, today: number): number {
+export function firstUnsafePeriod({ run, pauses }: StreakState, terms: Terms, today: number): number {
   const { frequency } = terms
   const current = periodStart(today, frequency)
   let start = run === null ? current : Math.max(current, nextPeriod(run.last, frequency))
@@ -109,7 +109,7 @@ function dueOf(user: Streaker, terms: Terms, today: number): Instant | null {
   const { streak, profile } = user
   const isAlive = terms.isJudged && streak.run !== null
   const day = endedBefore(streak, today)
-  const end = !isAlive ? null : nextPeriod(endangered(streak, terms, day), terms.frequency)
+  const end = !isAlive ? null : nextPeriod(firstUnsafePeriod(streak, terms, day), terms.frequency)
   const earning = terms.freezes === null ? null : new Midnights(user, terms).nextEarning(day)
   const next = Math.min(end ?? Number.POSITIVE_INFINITY, earning ?? Number.POSITIVE_INFINITY)
   // What a change of zone has skipped happens at the next midnight (S11).

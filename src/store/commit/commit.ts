@@ -82,7 +82,7 @@ export type UserBatch = {
   userId: string
   jobs: readonly Job[]
   /** Asked before each write, also as a sign of life: false once another request has taken the commands over. */
-  mayWrite: () => boolean
+  stillLeads: () => boolean
 }
 
 /** How the commit of one user reacts to conflicts. */
@@ -134,7 +134,7 @@ export async function commit(
         if (pause > 0) await wait(pause)
       } else {
         failures += 1
-        if (!batch.mayWrite()) throw new LeadershipLost()
+        if (!batch.stillLeads()) throw new LeadershipLost()
         if (isTooBig(error) && batch.jobs.length === 1) throw errors.unprocessable(TOO_BIG)
         if (failures >= MOST_FAILURES) throw error
         await wait(20 * failures)
@@ -149,7 +149,7 @@ export async function commit(
  * still arrive after a conflict. All others are 429, and nothing of them is stored (E3).
  */
 export async function giveUp(deps: CommitDeps, { userId, jobs }: UserBatch): Promise<Outcome[]> {
-  const snapshot = (await read(deps, [{ userId, jobs, mayWrite: () => false }])).of(userId)
+  const snapshot = (await read(deps, [{ userId, jobs, stillLeads: () => false }])).of(userId)
   return jobs.map(
     (job): Outcome =>
       recoverOutcome(snapshot, job) ?? {
@@ -187,7 +187,7 @@ async function commitOnce(deps: CommitDeps, batches: readonly UserBatch[]): Prom
   const snapshot = await read(deps, batches)
   const decisions = new Map<UserBatch, BatchDecision>()
   for (const batch of batches) {
-    if (!batch.mayWrite()) continue
+    if (!batch.stillLeads()) continue
     const decision = decide(batch.userId, batch.jobs, snapshot.of(batch.userId))
     decisions.set(batch, decision)
     if (decision.changes.length === 0) continue

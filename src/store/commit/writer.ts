@@ -2,7 +2,7 @@ import type { Configuration } from '../../configuration/model'
 import { type Instant, instant } from '../../lib/clock'
 import { MOST_AT_ONCE } from '../../lib/packed'
 import type { Statement, TenantDatabase } from '../../platform/database'
-import { type UnchangedUsers, unchangedUsers } from '../../platform/guard'
+import { type UsersAsRead, usersAsRead } from '../../platform/guard'
 import type { BulkChange, Change } from '../../rules/change.rules'
 import type { UserState } from '../../rules/state'
 import { outboxInserts } from '../../webhooks/outbox/changes'
@@ -22,7 +22,7 @@ import { parseStored, storeStreaks, storeUser, storeUsers } from '../users/users
 /** The most characters that the texts of one batch have together. */
 const MOST_IN_A_BATCH = 2 * MOST_AT_ONCE
 
-const lengthOf = (statements: readonly Statement[]): number =>
+const charactersOf = (statements: readonly Statement[]): number =>
   statements
     .flatMap(({ params }) => params)
     .reduce<number>((sum, one) => sum + (typeof one === 'string' ? one.length : 0), 0)
@@ -79,7 +79,7 @@ export function writeUsers(
       : []
   const among =
     guard.kind === 'each'
-      ? unchangedUsers(
+      ? usersAsRead(
           db,
           { version, clock: guard.clock },
           lasts.map(({ was, after: { iid, id } }) => ({ iid, id, was })),
@@ -100,7 +100,7 @@ export function writeUsers(
   const isChanged = (results: readonly D1Result[]) => results.some(({ meta }) => meta.changes > 0)
   return {
     statements,
-    isMuch: lengthOf(Object.values(statements).flat()) > MOST_IN_A_BATCH,
+    isMuch: charactersOf(Object.values(statements).flat()) > MOST_IN_A_BATCH,
     outcome: (results) => ({
       stored:
         first !== undefined && alone.length > 0 ? new Set([first.after.iid]) : parseStored(results.users),
@@ -112,7 +112,7 @@ export function writeUsers(
 }
 
 /** The rows of the log, the ledger, past streaks, history, counters and idempotency keys. */
-function recordsOf(db: TenantDatabase, users: readonly UserWrite[], among: UnchangedUsers): Statement[] {
+function recordsOf(db: TenantDatabase, users: readonly UserWrite[], among: UsersAsRead): Statement[] {
   const changes = users.flatMap((user) => user.changes)
   const names = changes.flatMap(({ before, after, completed }) =>
     [...(before === null ? [USERS] : []), ...completed].map((name) => [after.iid, name] as const),
@@ -136,8 +136,8 @@ export const asRead = (
   db: TenantDatabase,
   { version }: Pick<Configuration, 'version'>,
   changes: readonly { before: { id: string; iid: string; seq: number } }[],
-): UnchangedUsers =>
-  unchangedUsers(
+): UsersAsRead =>
+  usersAsRead(
     db,
     { version, clock: 'any' },
     changes.map(({ before }) => ({ iid: before.iid, id: before.id, was: before })),

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
-import { guardSql, onlyUnchanged, overUsers, type UnchangedUsers } from '../../platform/guard'
+import { guardSql, onlyUnchanged, overUsers, type UsersAsRead } from '../../platform/guard'
 
 /** The name of the counter of a tenant's users. Counters of completions have the achievement's id as name. */
 export const USERS = 'users'
@@ -15,7 +15,7 @@ const COUNT = `
 export function changeTenantCounters(
   db: TenantDatabase,
   names: readonly (readonly [iid: string, name: string])[],
-  among: UnchangedUsers,
+  among: UsersAsRead,
 ): Statement[] {
   return overUsers(db, COUNT, names, among)
 }

@@ -3,7 +3,7 @@ import { type Instant, instant } from '../../lib/clock'
 import { systemNow } from '../../lib/system-clock'
 import { columnList, fieldsOf, Moment, readingOf } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
-import { onlyUnchanged, overUsers, type UnchangedUsers } from '../../platform/guard'
+import { onlyUnchanged, overUsers, type UsersAsRead } from '../../platform/guard'
 import type { BulkChange, Change } from '../../rules/change.rules'
 import type { UserState } from '../../rules/state'
 import type { Pause, StreakRun } from '../../rules/streaks/streak-state.rules'
@@ -105,7 +105,7 @@ const END = `
 export function keepRuns(
   db: TenantDatabase,
   changes: readonly (Pick<Change, 'after' | 'ended'> & Pick<BulkChange, 'replacesRuns'>)[],
-  among: UnchangedUsers,
+  among: UsersAsRead,
 ): Statement[] {
   const rows = changes.flatMap(({ after, ended, replacesRuns }) => {
     const lost = replacesRuns === true ? null : after.changed
@@ -119,7 +119,7 @@ const FORGET = `
     WHERE ${onlyUnchanged('value ->> 0')})`
 
 /** Deletes all past streaks of users, because they are counted again (S9). */
-export function forgetRuns(db: TenantDatabase, iids: readonly string[], among: UnchangedUsers): Statement[] {
+export function forgetRuns(db: TenantDatabase, iids: readonly string[], among: UsersAsRead): Statement[] {
   return overUsers(
     db,
     FORGET,

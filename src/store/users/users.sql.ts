@@ -21,7 +21,7 @@ import type { Scope } from '../../platform/context'
 import { PLACEMENT, type Statement, type TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
 import { stillPlaced } from '../../platform/databases/directory'
-import { CONFLICT, onlyUnchanged, overUsers, type UnchangedUsers } from '../../platform/guard'
+import { CONFLICT, onlyUnchanged, overUsers, type UsersAsRead } from '../../platform/guard'
 import { profileErrors } from '../../rules/profile.rules'
 import { NOTHING_REVOKED, type UserState } from '../../rules/state'
 import { NO_STREAK, type StreakState } from '../../rules/streaks/streak-state.rules'
@@ -249,11 +249,7 @@ const byDeadline = <C extends Stored>(
  * are still as read. If it is null, the caller has guards (`usersUnchanged`). `parseStored` returns the
  * stored users from the results.
  */
-export const storeUsers = (
-  db: TenantDatabase,
-  changes: readonly Stored[],
-  among: UnchangedUsers,
-): Statement[] =>
+export const storeUsers = (db: TenantDatabase, changes: readonly Stored[], among: UsersAsRead): Statement[] =>
   byDeadline(changes, SEVERAL_USERS, (sql, some) => {
     const rows = some.map(({ after }) => USER_LIST.values(rowOf(db, after)))
     return overUsers(db, sql, rows, among)

@@ -176,7 +176,7 @@ export const deliveryJob = defineJob({
 async function runDestination(
   context: TenantContext,
   work: Work<never>,
-  { until, isSet: wait }: When,
+  { until, isClockSet: wait }: When,
 ): Promise<void> {
   const now = wait ? work.dueAt : until
   const { dueAt } = await context.env.DELIVERY_QUEUE.getByName(work.subject).runDue({ now, wait })

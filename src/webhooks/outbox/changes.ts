@@ -7,7 +7,7 @@ import { unreachable } from '../../lib/errors'
 import { childId } from '../../lib/ids'
 import { newId } from '../../lib/new-id'
 import type { Statement, TenantDatabase } from '../../platform/database'
-import type { UnchangedUsers } from '../../platform/guard'
+import type { UsersAsRead } from '../../platform/guard'
 import type { Change } from '../../rules/change.rules'
 import { levelOf } from '../../rules/points/points.rules'
 import type { UserState } from '../../rules/state'
@@ -147,7 +147,7 @@ export function outboxInserts(
   db: TenantDatabase,
   config: Configuration,
   changes: readonly Change[],
-  among: UnchangedUsers,
+  among: UsersAsRead,
 ): Statement[] {
   if (!config.webhooks.some(({ status }) => status === 'active')) return []
   const outboxEntries = changes.flatMap((change) => outboxEntriesOfChange(config, change))

@@ -6,7 +6,7 @@ import { firstPack, jsonBytes, listOf, MOST_AT_ONCE, packed } from '../../lib/pa
 import { columnList, fieldsOf, json, momentColumn, readingOf } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import { everywhere } from '../../platform/databases/everywhere'
-import { onlyUnchanged, type UnchangedUsers } from '../../platform/guard'
+import { onlyUnchanged, type UsersAsRead } from '../../platform/guard'
 import { withLongRows } from '../../platform/scans'
 import { type AddressedEntry, type OutboxEntry, StoredMessages, storedMessages } from './outbox'
 
@@ -75,7 +75,7 @@ const PUT = `
 export function insertOutboxEntries(
   db: TenantDatabase,
   outboxEntries: readonly OutboxEntry[],
-  among: UnchangedUsers,
+  among: UsersAsRead,
 ): Statement[] {
   const rows = outboxEntries.map((outboxEntry) => JSON.stringify(ENTRY_LIST.values(outboxEntry)))
   return packed(rows).map((list) => db.statement(PUT, list, db.tenantId, among))

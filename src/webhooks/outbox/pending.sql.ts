@@ -6,7 +6,7 @@ import { namedId } from '../../lib/ids'
 import { offsetMinutes } from '../../lib/zone'
 import { columnList, fieldsOf, readingOf } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
-import { guardSql, onlyUnchanged, overUsers, type UnchangedUsers } from '../../platform/guard'
+import { guardSql, onlyUnchanged, overUsers, type UsersAsRead } from '../../platform/guard'
 import type { Change } from '../../rules/change.rules'
 import { followEarliest, schedule } from '../../time/due-work.sql.ts'
 import { completionMoment, SCHEDULED, tenantSends, UTC } from './notifications.rules'
@@ -29,7 +29,7 @@ const KEEP = `
 export function insertPendingNotifications(
   db: TenantDatabase,
   kept: readonly PendingNotification[],
-  among: UnchangedUsers,
+  among: UsersAsRead,
 ): Statement[] {
   return overUsers(db, KEEP, kept.map(PENDING_LIST.values), among)
 }
@@ -86,7 +86,7 @@ export function pendingNotificationsOf(
   db: TenantDatabase,
   config: Configuration,
   changes: readonly Pick<Change, 'before' | 'after' | 'completed'>[],
-  among: UnchangedUsers,
+  among: UsersAsRead,
 ): Statement[] {
   const pending = changes.flatMap(({ before, after, completed }) => {
     const { id: userId, iid: userIid, control, changed, profile } = after

@@ -3,7 +3,7 @@ import type { Configuration } from '../../configuration/model'
 import { DAY, type Instant, instant, MINUTE } from '../../lib/clock'
 import { bytesOf, columnList, fieldsOf, idOf, Moment, numberOf, readingOf } from '../../platform/columns'
 import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'
-import { guardSql, onlyUnchanged, overUsers, type UnchangedUsers } from '../../platform/guard'
+import { guardSql, onlyUnchanged, overUsers, type UsersAsRead } from '../../platform/guard'
 import type { UserState } from '../../rules/state'
 import { scheduleEarliest } from '../../time/due-work.sql.ts'
 import { listens } from './outbox'
@@ -30,14 +30,14 @@ const NOTE = `
 
 /**
  * Schedules `points.changed` for changes if a webhook listens (W5): now, or 15 minutes after the last
- * message. Part of the batch that stores the changes. `among` selects the users (`unchangedUsers`).
+ * message. Part of the batch that stores the changes. `among` selects the users (`usersAsRead`).
  * A change after a quiet time costs two written rows. While a message is due, a change costs none.
  */
 export function notePoints(
   db: TenantDatabase,
   config: Configuration,
   changes: readonly PointsChange[],
-  among: UnchangedUsers,
+  among: UsersAsRead,
 ): Statement[] {
   if (!listens(config, 'points.changed')) return []
   const noted = new Set<string>()

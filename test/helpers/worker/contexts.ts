@@ -55,7 +55,7 @@ export const whenBy = (until: Instant = systemNow()): When => ({
   next: null,
   grace: 0,
   mustAll: true,
-  isSet: true,
+  isClockSet: true,
 })
 
 /** Work as its job sees it. `progress` is the schema of the job. */

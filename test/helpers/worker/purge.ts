@@ -288,7 +288,7 @@ export async function accepted({ tenant }: Pick<Furnished, 'tenant'>): Promise<v
 
 /** Runs a number of steps of a tenant's due work. */
 export const work = async (id: string, steps: number, bindings: Partial<Bindings> = {}) => {
-  const when = { to: instant(NOON), mustAll: false, isSet: true, grace: { first: 0, finals: 0 } }
+  const when = { to: instant(NOON), mustAll: false, isClockSet: true, grace: { first: 0, finals: 0 } }
   await workOff(JOBS, await everyPlace(id, bindings), { ...when, steps })
 }
 

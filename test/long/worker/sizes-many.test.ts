@@ -83,7 +83,7 @@ describe('messages about users of the largest size', () => {
     const webhook = await subscribe(tenant, 'points.changed', 'points.level_changed')
     const { bindings, most } = measured()
     await rowsEverywhere('UPDATE test_clock SET now = ?1', NOON + HOUR)
-    const moved = { to: instant(NOON + HOUR), from: instant(NOON), mustAll: true, isSet: true }
+    const moved = { to: instant(NOON + HOUR), from: instant(NOON), mustAll: true, isClockSet: true }
     await workOff(JOBS, await everyPlace(tenant.id, bindings), {
       ...moved,
       steps: 100,
@@ -176,7 +176,7 @@ describe('work on many users of the largest size', () => {
     // Over two midnights, after which all streaks are lost.
     const to = instant(NOON + 2 * DAY)
     await rowsEverywhere('UPDATE test_clock SET now = ?1', to)
-    const moved = { to, from: instant(NOON), mustAll: true, isSet: true }
+    const moved = { to, from: instant(NOON), mustAll: true, isClockSet: true }
     await workOff(JOBS, await everyPlace(tenant.id, bindings), {
       ...moved,
       steps: 1_000,

@@ -133,7 +133,7 @@ describe('work on many users of the largest size', () => {
       steps: 50,
       mustAll: false,
       grace: { first: 0, finals: 0 },
-      isSet: true,
+      isClockSet: true,
     })
     expect([await count(tenant, 'inbox'), await count(tenant, 'parked_events')]).toEqual([0, 1])
     const after = (await asked.admin('GET', '/users/ada/export')).body

@@ -188,7 +188,7 @@ export const batchJob = defineJob({
 const endpoint = endpointsOf('admin')
 
 /** The endpoints of batches of events (E9). */
-export const inboxEndpoints = [
+export const batchEndpoints = [
   endpoint(
     'POST /metrics/events',
     {

@@ -202,13 +202,13 @@ const AGAIN_AS_SENT = `(SELECT min(?3, b.created) FROM inbox i CROSS JOIN event_
   ON b.tenant_id = i.tenant_id AND b.id = i.batch_id WHERE i.tenant_id = ?1 ORDER BY i.no LIMIT 1)`
 
 /**
- * Stores the progress of a step. The rest of the inbox is due at `again`. Under a test clock (`isSet`), it is
- * due at the time it was sent, if that is earlier.
+ * Stores the progress of a step. The rest of the inbox is due at `again`. Under a test clock (`isClockSet`),
+ * it is due at the time it was sent, if that is earlier.
  */
 export function advance(
   db: TenantDatabase,
   { finished, advanced, counts, parked }: Progress,
-  { again, isSet }: { again: Instant; isSet: boolean },
+  { again, isClockSet }: { again: Instant; isClockSet: boolean },
 ): Statement[] {
   const counted = [...counts].map(([id, count]) => [id, count.processed, count.dropped, count.parked])
   const aside = parked.map((event) => jsonRow(PARK_LIST.values(event)))
@@ -217,7 +217,7 @@ export function advance(
     ...(advanced === null ? [] : [db.statement(ADVANCE, db.tenantId, advanced.no, advanced.done)]),
     db.statement(COUNT, db.tenantId, JSON.stringify(counted)),
     ...packed(aside).map((list) => db.statement(PARK, db.tenantId, list)),
-    ...followEarliest(db, 'inbox', isSet ? AGAIN_AS_SENT : AGAIN, again),
+    ...followEarliest(db, 'inbox', isClockSet ? AGAIN_AS_SENT : AGAIN, again),
   ]
 }
 

@@ -202,7 +202,7 @@ async function planned(
   const ends = new Map(items.map((item) => [item, endsOfUsers.get(item) ?? endOf(item, undefined)]))
   const changes = [...decided.values()].flatMap((one) => one.changes)
   const awards = changes.reduce((sum, change) => sum + change.awards.length, 0)
-  const progress = advance(db, progressOf(ends), { again: clock ?? again, isSet: clock !== null })
+  const progress = advance(db, progressOf(ends), { again: clock ?? again, isClockSet: clock !== null })
   const writings = found.groups.map(({ db: place, items: userIds, erasures }) => {
     const own = userIds.flatMap((id) => decided.get(id) ?? [])
     const readable = own.filter(({ userId }) => !spoilt.has(userId))
