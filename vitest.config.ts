@@ -78,8 +78,8 @@ export default defineConfig({
     provide: { seed: process.env.TEST_SEED ?? '1', isLong: false },
     // Shows only the log of failed tests.
     silent: 'passed-only',
-    // More than there are cores, since tests wait for their databases and servers for a third of the time.
-    maxWorkers: availableParallelism() + 2,
+    // One more than there are cores, since tests wait for their databases and servers for a third of the time.
+    maxWorkers: availableParallelism() + 1,
     projects: [
       node('unit', ['test/{unit,contract}/*.test.ts', 'clients/*/test/unit/*.test.ts']),
       {
