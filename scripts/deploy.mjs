@@ -31,8 +31,9 @@ npm run deploy -- --wait SECONDS  waits this long for /health (120)`
 /** An id of zeros in quotes: the placeholder in wrangler.toml for a resource that does not exist yet. */
 const PLACEHOLDER = /^[^#]*["'][0-]{16,}["']/
 
-/** So many answers of `/health`, a second apart, must be 200: the first ones may be the old version's. */
+/** How many answers of `/health` in a row must be 200: the first ones may come from the version before. */
 const HEALTHY_ANSWERS = 3
+/** Between two answers, in milliseconds. */
 const PAUSE = 1000
 /** How long one answer of `/health` may take, in milliseconds. */
 const ANSWER_PATIENCE = 5000
@@ -40,7 +41,7 @@ const ANSWER_PATIENCE = 5000
 /** The moment before each deployment, one line each. */
 const LOG = ['.wrangler', 'deployments.log']
 
-/** The time of a database, as `--timestamp` takes it. The clock of this machine may differ. */
+/** Asks a database for its time, as `--timestamp` takes it. The clock of this machine may differ from it. */
 const TIME = "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now') AS now"
 
 /** A hint for a database that does not answer. */
@@ -58,7 +59,11 @@ const PUT_SECRET = ['secret', 'put', 'TOKEN_SECRET']
 
 /** @typedef {import('./serve/config.mjs').Settings} Settings */
 
-/** Names, and the option of `time-travel restore`. @typedef {{ names: string[]; option: string }} WayBack */
+/**
+ * How to bring the databases back: their names, and the option of `time-travel restore` with the moment.
+ *
+ * @typedef {{ names: string[]; option: string }} WayBack
+ */
 
 /** Throws if wrangler.toml still has the placeholder of a resource. */
 function demandResources() {

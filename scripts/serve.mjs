@@ -42,7 +42,10 @@ npm run serve -- restore FILE LATER
                                  the same, and does the deletions again that LATER lists: the folder with the
                                  data from before the restore, or a later backup`
 
-/** Milliseconds, at the end, for requests under way, then workerd, then its death: under five seconds. */
+/**
+ * How long, at the end, requests under way may take, workerd after that, and its death, in milliseconds:
+ * under five seconds.
+ */
 const ANSWER_PATIENCE = 2500
 const DRAIN_PATIENCE = 1500
 const KILL_PATIENCE = 500
@@ -139,8 +142,10 @@ async function workerVariables() {
 /**
  * Starts workerd, which ends with this process however that ends. It has a process group of its own: a
  * terminal sends its signals to a whole group, and workerd would end before requests under way are answered.
+ *
+ * @type {(address: string, variables: Record<string, string>, databases: number) => void}
  */
-function startWorkerd(/** @type {string} */ address, /** @type {NodeJS.ProcessEnv} */ variables, databases) {
+function startWorkerd(address, variables, databases) {
   const isPrivateAllowed = variables.TEST_CLOCK === 'on' || TARGETS.some((name) => variables[name] !== '')
   const options = { variables: OVERRIDABLE, isPrivateAllowed, databases }
   writeFileSync(CONFIGURATION, configuration(settingsOfBuild(), options), { mode: 0o600 })

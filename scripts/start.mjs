@@ -102,7 +102,7 @@ async function start() {
   child = wrangler
   output.follow(wrangler)
   const ended = unexpectedEnd(wrangler)
-  await Promise.race([ended, listening(wrangler).then(() => greet(url, variables, signIn.code))])
+  await Promise.race([ended, listening(wrangler).then(() => greet(port, variables, signIn.code))])
   await ended
 }
 
@@ -115,7 +115,10 @@ async function prepareDatabases(/** @type {number} */ count) {
   await databases.close()
 }
 
-/** Builds the console, which wrangler does without a word. The interfaces work without it. */
+/**
+ * Builds the console if it is stale. Wrangler would do it too, but without a word. The interfaces work
+ * without it, so a failure does not stop the start.
+ */
 async function prepareConsole() {
   try {
     await builtConsole(project, marked(process.env))
@@ -126,15 +129,20 @@ async function prepareConsole() {
   }
 }
 
-/** Waits until the Worker is ready, and prints the welcome text. */
-async function greet(/** @type {string} */ url, /** @type {NodeJS.ProcessEnv} */ variables, code) {
-  const local = url.replace('localhost', '127.0.0.1')
+/**
+ * Waits until the Worker is ready, and prints the welcome text.
+ *
+ * @type {(port: number, variables: Record<string, string>, code: string) => Promise<void>}
+ */
+async function greet(port, variables, code) {
+  const local = `http://127.0.0.1:${port}`
   keepSchedule(local, ending.signal).catch(fail)
   await waitForHealth(local, ending.signal, output.fetch)
   const adminKey = variables.ADMIN_API_KEY ?? ''
   const hasDemo = isDemoWanted(variables) && (await hasDemoMetric(local, adminKey, output.fetch))
   output.pass()
   const hasTenants = variables.MULTI_TENANCY === 'on'
+  const url = `http://localhost:${port}`
   process.stdout.write(welcome({ url, adminKey, code, hasDemo, hasTenants }))
 }
 

@@ -53,7 +53,10 @@ export async function sendBatches(server, count, eventOf) {
   return { lines, steps: steps.filter(({ work }) => work === 'inbox'), seconds }
 }
 
-/** The costs of an event of a batch: 100 users, an award, a leaderboard and an idempotency key each. */
+/**
+ * The cost of an event of a batch of 1,000 of 100 users, each with an award, a leaderboard and an idempotency
+ * key; and events a second of five such batches.
+ */
 export async function measureBatch(/** @type {Server} */ server) {
   const eventOf = (/** @type {number} */ number) => ({ user: { id: userId(number % USERS) } })
   await sendBatches(server, BATCH, eventOf)

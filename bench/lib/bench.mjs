@@ -1,4 +1,4 @@
-/** The frame of all benches: a time limit, a folder that is left by no run, and a table of figures. */
+/** The frame of all benches: a temporary folder that no run leaves behind, a time limit, a table of figures. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'

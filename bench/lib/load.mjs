@@ -13,12 +13,10 @@ const CLIENTS = 32
 /** Timeout of a response, in milliseconds. */
 const PATIENCE = 20_000
 
-/**
- * Where events are sent, and by whom the next one is; then events a second, and milliseconds of each response.
- *
- * @typedef {{ port: number; path: string; key: string; user: () => string }} To
- * @typedef {{ perSecond: number; waits: number[] }} Round
- */
+/** Events a second, and the time of each response in milliseconds. */
+/** @typedef {{ perSecond: number; waits: number[] }} Round */
+/** Where events are sent, with which API key. `user` chooses the user of the next event. */
+/** @typedef {{ port: number; path: string; key: string; user: () => string }} To */
 
 /** Sends events with idempotency keys from 32 clients at once. */
 export async function round(/** @type {To} */ to, /** @type {number} */ milliseconds) {
@@ -36,8 +34,12 @@ export async function round(/** @type {To} */ to, /** @type {number} */ millisec
   return { perSecond: waits.length / seconds, waits }
 }
 
-/** Sends one event after another until the deadline. Rejects for a response that is not 201. */
-function drive(/** @type {import('node:net').Socket} */ socket, /** @type {To} */ to, deadline) {
+/**
+ * Sends one event after another until the deadline. Rejects for a response that is not 201.
+ *
+ * @type {(socket: import('node:net').Socket, to: To, deadline: number) => Promise<number[]>}
+ */
+function drive(socket, to, deadline) {
   return new Promise((resolve, reject) => {
     let sent = 0
     const waits = /** @type {number[]} */ ([])

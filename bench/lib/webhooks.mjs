@@ -14,7 +14,7 @@ const MESSAGES = 2
 const OPERATIONS_A_MESSAGE = 3
 /** The most time for deliveries, in milliseconds. */
 const PATIENCE = 60_000
-/** After so many milliseconds all consequences are logged: the queue holds a message for a second. */
+/** When all consequences are logged, in milliseconds: the queue holds a message for a second. */
 const SETTLING = 3_000
 
 /** @typedef {import('./server.mjs').Server} Server */

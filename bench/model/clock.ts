@@ -46,7 +46,7 @@ export class ModelClock {
     }
   }
 
-  /** Runs work by this clock. `Date.now` and `scheduler.wait` are the model's for all of this process. */
+  /** Runs work. Until it ends, `Date.now` and `scheduler.wait` are the model's in all of this process. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     const realNow = Date.now
     const realScheduler = scheduler

@@ -61,7 +61,7 @@ const readTimeOf = (/** @type {Server} */ server, /** @type {string} */ path) =>
   timeOf(() => server.ask('GET', path, { patience: PATIENCE }))
 
 /**
- * Moves the clock to a moment, and sums the steps of one kind. They must change so many users.
+ * Moves the clock to a moment, and sums the steps of one kind. They must change `wanted` users.
  *
  * @param {Server} server
  * @param {number} to

@@ -1,4 +1,4 @@
-/** One `npm start` runs in a folder: two would each keep their own leaderboards in memory, for one state. */
+/** Makes sure that no other `npm start` runs in the folder: each keeps the leaderboards in its own memory. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseVariables } from './dev-vars.mjs'
@@ -8,7 +8,7 @@ import { Complaint, inProject } from './project.mjs'
 const PATIENCE = 2000
 const WAIT = 3000
 
-/** The variables of the Worker on a port. The file exists while the Worker runs, and after a kill. */
+/** The file with the variables of the Worker on a port: it exists while the Worker runs, and after a kill. */
 export const variablesFileOf = (/** @type {number} */ port) => inProject('.wrangler', `variables-${port}.env`)
 
 /** Throws a Complaint if another one runs. */

@@ -141,8 +141,10 @@ export async function placeConsole(/** @type {string} */ folder, /** @type {stri
 /**
  * Writes a file by a rename, so that a reader gets the old file or the new one, never a part of it. Does not
  * touch a file that is up to date, so that a running server does not restart.
+ *
+ * @type {(content: Buffer, path: string, folder: string) => void}
  */
-export function place(/** @type {Buffer} */ content, /** @type {string} */ path, folder) {
+export function place(content, path, folder) {
   if (existsSync(path) && readFileSync(path).equals(content)) return
   const draft = join(folder, '.wrangler', `console-${process.pid}`)
   writeFileSync(draft, content)

@@ -10,7 +10,7 @@ export const bindingOf = (/** @type {number} */ number) => (number === 1 ? 'DB' 
 /** The name of a database in Cloudflare and in the data of `npm run serve`, by its number from 1. */
 export const nameOf = (/** @type {number} */ number) => (number === 1 ? 'laurel' : `laurel-${number}`)
 
-/** The numbers of so many databases. */
+/** The numbers of the first `count` databases. */
 export const numbersTo = (/** @type {number} */ count) =>
   Array.from({ length: count }, (_, index) => index + 1)
 

@@ -4,9 +4,9 @@
 export const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
 
 /**
- * Calls `end`, with the reason, for each signal that ends a process, and until this process ends once npm has
- * ended. Under npm, the end of npm is the end of a script too: many a shell that npm runs the script with ends
- * by a signal without passing it on. `script` is its name in package.json.
+ * Calls `end` with the reason: for each signal that ends a process, and again and again once npm has ended.
+ * Many a shell with which npm runs a script ends by a signal without passing it on, so the end of npm is the
+ * end of the script. `script` is its name in package.json.
  */
 export function onEnding(/** @type {string} */ script, /** @type {(reason: string) => unknown} */ end) {
   for (const signal of SIGNALS) process.on(signal, () => end(signal))

@@ -101,7 +101,10 @@ export class LocalDatabases {
     demandBound(await this.inUse(), this.#count)
   }
 
-  /** Applies what each database lacks, a migration at a time. Throws a Complaint with one that failed. */
+  /**
+   * Applies the migrations that each database lacks, each in a transaction of its own. Throws a Complaint with
+   * the migration that failed.
+   */
   async migrate() {
     const migrations = readMigrations()
     await Promise.all(this.numbers.map((number) => this.#migrateOne(number, migrations)))

@@ -42,7 +42,7 @@ function environmentOf(/** @type {string} */ id) {
   }
 }
 
-/** Kills every process with the mark. Takes no longer than so many milliseconds. */
+/** Kills every process with the mark. Gives up after `patience` milliseconds. */
 export async function endMarked(/** @type {number} */ patience) {
   const deadline = performance.now() + patience
   for (let left = markedProcesses(); left.length > 0; left = markedProcesses()) {

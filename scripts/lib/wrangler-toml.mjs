@@ -98,7 +98,7 @@ export const blockOf = ({ number, id, name = nameOf(number), newline = '\n' }) =
 const localId = (/** @type {number} */ number) =>
   `00000000-0000-0000-0000-${String(number).padStart(12, '0')}`
 
-/** The blocks of so many local databases. The first one is that of the file, so that its state stays. */
+/** The blocks of `count` local databases. The first one is that of the file, so that its state stays. */
 export function localBlocks(/** @type {string} */ toml, /** @type {number} */ count) {
   const first = databaseBlocks(toml).find(isFirst)
   if (first === undefined) throw new Complaint(NO_FIRST)
@@ -109,7 +109,7 @@ export function localBlocks(/** @type {string} */ toml, /** @type {number} */ co
   ].join('\n')
 }
 
-/** The configuration with so many local databases. All else stays. */
+/** The configuration with `count` local databases. All else stays. */
 export function withLocalDatabases(/** @type {string} */ toml, /** @type {number} */ count) {
   const rest = ourBlocks(toml).reduceRight(
     (text, { start, text: block }) => text.slice(0, start) + text.slice(start + block.length),

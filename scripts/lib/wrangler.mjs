@@ -122,7 +122,7 @@ export async function readSettings() {
 }
 
 /** Builds `index.js` in the folder, without a network. Throws a Complaint with the output of wrangler. */
-export async function buildWorker(/** @type {string} */ folder, options = []) {
+export async function buildWorker(/** @type {string} */ folder, /** @type {string[]} */ options = []) {
   const args = [script(), 'deploy', ...options, '--dry-run', '--outdir', folder]
   try {
     const env = { ...process.env, ...LOCAL, CI: '1' }

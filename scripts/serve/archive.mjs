@@ -24,9 +24,10 @@ export async function pack(folder, { name, content }, target, signal) {
   const draft = `${target}.${process.pid}.part`
   try {
     const mode = 0o600
-    const files = (await filesIn(folder)).map((path) => ({
-      ...{ type: /** @type {const} */ ('file'), source: join(folder, path), target: path, mode },
-    }))
+    const files = (await filesIn(folder)).map((path) => {
+      const source = join(folder, path)
+      return { type: /** @type {const} */ ('file'), source, target: path, mode }
+    })
     const archive = packTar([{ type: 'content', content, target: name, mode }, ...files])
     const output = createWriteStream(draft, { flags: 'wx', mode })
     await pipeline(archive, createGzip({ level: 1 }), output, { signal })
@@ -85,7 +86,7 @@ export async function unpack(source, describe, folder, signal) {
 const entriesOf = (/** @type {AsyncIterable<Buffer>} */ bytes) =>
   Readable.toWeb(Readable.from(bytes)).pipeThrough(createTarDecoder({ strict: true }))
 
-/** The path of an entry. Throws if it may lead out of the folder, or is not that of a file. */
+/** The path of an entry. Throws if it may lead out of the folder, or if the entry is, for example, a link. */
 function safePath(/** @type {import('modern-tar').TarHeader} */ { name, type }) {
   if (type !== 'file' || name.startsWith('/') || name.split('/').includes('..'))
     throw new Error(`it has a ${type} ${name}`)

@@ -39,7 +39,10 @@ export const CONFIGURATION = 'workerd.capnp'
 /** How long a server that is ending may still use the folder, in milliseconds. */
 const PATIENCE = 2000
 
-/** Makes the folder the current one: the path of a socket has at most about a hundred characters. */
+/**
+ * Makes the folder that LAUREL_DATA names the current one, and returns its path. It is the current one because
+ * the path of a socket may be no longer than a hundred characters.
+ */
 export function enterData(/** @type {string | undefined} */ name) {
   const folder = resolve(name || 'data')
   // For workerd too: what it writes is for its user only, whatever the mode of the folder.
@@ -153,7 +156,10 @@ export async function isServedIn(/** @type {string} */ other) {
 /** Is true if a server uses the folder. */
 export const isServed = () => isHeld(SERVER)
 
-/** Answers the status and the first part of the text. The connection is open until `close`. */
+/**
+ * Asks the server that uses the folder. Answers the status and the first part of the text. The connection is
+ * open until `close`.
+ */
 export async function askServer(/** @type {string} */ path, /** @type {AbortSignal} */ signal) {
   const answer = await send(SERVER, path, signal)
   // If the server ends meanwhile, the connection does too.
@@ -169,7 +175,11 @@ export async function callWorker(/** @type {string} */ path, /** @type {AbortSig
   return { status, text: await text(answer), retryAfter: headers['retry-after'] }
 }
 
-/** Sends a call to a Unix socket, and waits for the head of the answer. */
+/**
+ * Sends a call to a Unix socket, and waits for the head of the answer.
+ *
+ * @type {(socketPath: string, path: string, signal?: AbortSignal) => Promise<import('node:http').IncomingMessage>}
+ */
 async function send(socketPath, path, signal) {
   const call = request({ socketPath, path, method: 'POST', headers: { Host: 'laurel' }, signal })
   call.end()

@@ -150,7 +150,10 @@ export class KeyValuesEntry extends WorkerEntrypoint {
 /** Cloudflare's own defaults. */
 const DEFAULTS = { max_batch_size: 10, max_batch_timeout: 5, max_retries: 3, retry_delay: 0 }
 
-/** A queue. Its messages are stored until they are taken: once or, after a failure, more often. */
+/**
+ * A queue, whose messages are stored until the consumer has taken them. A message comes once or, after a
+ * failure, more often.
+ */
 export class MessageQueue extends DurableObject {
   #sql = this.ctx.storage.sql
   constructor(/** @type {DurableObjectState} */ state, /** @type {unknown} */ env) {
@@ -203,8 +206,14 @@ export class MessageQueue extends DurableObject {
     if (due !== null) await this.#wake(Number(due) + wait * 1000)
   }
 
-  /** Hands messages to the consumer. Those that fail come again; after the last attempt they are given up. */
-  async #deliver(/** @type {Record<string, SqlStorageValue>[]} */ messages, settings) {
+  /**
+   * Hands messages to the consumer. Those that fail come again, or go to the dead letters after the last
+   * attempt.
+   *
+   * @type {(messages: Record<string, SqlStorageValue>[], settings: typeof DEFAULTS & { dead_letter_queue?:
+   *   string }) => Promise<void>}
+   */
+  async #deliver(messages, settings) {
     const { max_retries: retries, retry_delay: delay, dead_letter_queue: deadLetters } = settings
     const again = await this.#take(messages)
     for (const { id, body, attempts } of messages) {

@@ -1,4 +1,4 @@
-/** A rate limit, for `npm run serve`. It counts in memory, since a server runs one isolate. */
+/** A rate limit: it counts in windows by the clock, and in memory, since a server runs one isolate. */
 
 /** How many keys a window counts at most. After that the one that came first is forgotten. */
 const MOST_KEYS = 100_000
