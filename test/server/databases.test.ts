@@ -4,19 +4,14 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { CREATED, databaseBlock, FakeProject, migrateCalls } from '../helpers/server/fake-wrangler'
+import { describe, expect, it } from 'vitest'
+import { ownProject, restoredDatabases } from '../helpers/server/deployments'
+import { CREATED, databaseBlock, migrateCalls } from '../helpers/server/fake-wrangler'
 
 const root = join(import.meta.dirname, '..', '..')
 
 describe('of a deployment', () => {
-  let project: FakeProject
-  beforeAll(() => {
-    project = new FakeProject()
-  })
-  afterAll(() => project.remove())
-  beforeEach(() => project.configure((text) => text))
-  afterEach(() => project.reset())
+  const project = ownProject()
 
   const toml = () => readFileSync(project.file('wrangler.toml'), 'utf8')
 
@@ -104,19 +99,7 @@ describe('of a deployment', () => {
   })
 
   describe('npm run restored', () => {
-    const NOON = Date.UTC(2026, 10, 22, 12)
-    const state = (moment: number | null, hasUsers = 1) => [{ epoch: 4, version: 9, moment, hasUsers }]
-    const directory = [{ places: '[[0,"DB"],[2048,"DB_2"]]', progress: null }]
-    const answer = (second: object[]) =>
-      writeFileSync(
-        project.file('rows'),
-        JSON.stringify({
-          laurel: { state: state(NOON), exists: [{ 1: 1 }], directory },
-          'laurel-2': { state: second },
-        }),
-      )
-    const tells = () => project.calls().filter((call) => call.includes('UPDATE'))
-    beforeEach(() => project.configure((text) => `${text}\n${databaseBlock(2, 'laurel-2')}`))
+    const { NOON, state, answer, tells } = restoredDatabases(project)
 
     it('[M1] refuses if the databases are not at one moment, and says at which each is', async () => {
       answer(state(NOON + 3_600_000))

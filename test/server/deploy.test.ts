@@ -1,17 +1,8 @@
 /** `npm run deploy`: what it does in which order, and what it refuses. test/long/server/deploy.test.ts has the rest. */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { beforeEach, describe, expect, it } from 'vitest'
-import { ALL, BUILD, DEPLOY, deployments, MIGRATE } from '../helpers/server/deployments'
-import {
-  BOOKMARK,
-  databaseBlock,
-  EXISTS,
-  MOMENT,
-  migrateCalls,
-  PUT_SECRET,
-  SECRETS,
-  TIME,
-} from '../helpers/server/fake-wrangler'
+import { describe, expect, it } from 'vitest'
+import { ALL, DEPLOY, deployments, MIGRATE, threeDatabases } from '../helpers/server/deployments'
+import { BOOKMARK, MOMENT, migrateCalls, PUT_SECRET, SECRETS } from '../helpers/server/fake-wrangler'
 
 const scene = deployments()
 const { project, file, calls, deploy } = scene
@@ -30,20 +21,7 @@ describe('npm run deploy', () => {
   })
 
   describe('with three databases', () => {
-    const names = ['laurel', 'laurel-2', 'laurel-3']
-    const infos = names.map((name) => `d1 time-travel info ${name} --json`)
-    beforeEach(() =>
-      project.configure(
-        (text) => `${text}\n${databaseBlock(3, 'laurel-3')}\n${databaseBlock(2, 'laurel-2')}`,
-      ),
-    )
-
-    /** The calls before the migrations. */
-    const before = [BUILD, EXISTS, ...infos, TIME]
-    /** The commands that bring all back to one moment. */
-    const back = names
-      .map((name) => `  npx wrangler d1 time-travel restore ${name} --timestamp=${MOMENT}\n`)
-      .join('')
+    const { names, before, back } = threeDatabases(project)
 
     it('[B3, M1] notes one time of the databases for all of them, and migrates each before it deploys', async () => {
       const { code, output } = await deploy('--url', scene.url)

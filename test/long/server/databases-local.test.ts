@@ -2,39 +2,22 @@
  * `npm run restored` with several databases, and `npm start` with more or fewer of them than before. The usual
  * ways of the scripts are in test/server/databases.test.ts.
  */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { databaseBlock, EXISTS, FakeProject, migrateCalls } from '../../helpers/server/fake-wrangler'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ownProject, restoredDatabases } from '../../helpers/server/deployments'
+import { EXISTS, migrateCalls } from '../../helpers/server/fake-wrangler'
 import { launch, newProject } from '../../helpers/server/harness'
 import { directoryOf, inState, leftOf, THREE } from '../../helpers/server/local-state'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 
 describe('of a deployment', () => {
-  let project: FakeProject
-  beforeAll(() => {
-    project = new FakeProject()
-  })
-  afterAll(() => project.remove())
-  beforeEach(() => project.configure((text) => text))
-  afterEach(() => project.reset())
+  const project = ownProject()
 
   describe('npm run restored', () => {
-    const NOON = Date.UTC(2026, 10, 22, 12)
-    const state = (moment: number | null, hasUsers = 1) => [{ epoch: 4, version: 9, moment, hasUsers }]
-    const directory = [{ places: '[[0,"DB"],[2048,"DB_2"]]', progress: null }]
-    const answer = (second: object[]) =>
-      writeFileSync(
-        project.file('rows'),
-        JSON.stringify({
-          laurel: { state: state(NOON), exists: [{ 1: 1 }], directory },
-          'laurel-2': { state: second },
-        }),
-      )
-    const tells = () => project.calls().filter((call) => call.includes('UPDATE'))
-    beforeEach(() => project.configure((text) => `${text}\n${databaseBlock(2, 'laurel-2')}`))
+    const { NOON, state, answer, tells } = restoredDatabases(project)
 
     it('[M1] says which database to restore or to replace if one has no state', async () => {
       answer([])
@@ -45,20 +28,13 @@ describe('of a deployment', () => {
     })
 
     it('[M1] takes a new, empty database for one that was added after that moment', async () => {
-      answer(state(null, 0))
-      const rows = JSON.parse(readFileSync(project.file('rows'), 'utf8'))
-      rows.laurel.directory = [{ places: '[[0,"DB"]]', progress: null }]
-      writeFileSync(project.file('rows'), JSON.stringify(rows))
+      answer(state(null, 0), '[[0,"DB"]]')
       const { code, output } = await project.run('restored')
       expect([code, tells().length], output).toEqual([0, 2])
     })
 
     it('[M1] refuses if a database is missing that held users at that moment', async () => {
-      project.configure((text) => `${text}\n${databaseBlock(2, 'laurel-2')}`)
-      answer(state(NOON))
-      const rows = JSON.parse(readFileSync(project.file('rows'), 'utf8'))
-      rows.laurel.directory = [{ places: '[[0,"DB_3"]]' }]
-      writeFileSync(project.file('rows'), JSON.stringify(rows))
+      answer(state(NOON), '[[0,"DB_3"]]')
       const { code, output } = await project.run('restored')
       expect([code, tells()], output).toEqual([1, []])
       expect(output).toContain('At the restored moment, DB_3 held users')

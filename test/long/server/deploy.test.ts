@@ -1,15 +1,22 @@
 /** `npm run deploy`: what it says after each failure, and each option. test/server/deploy.test.ts has the usual way. */
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, it } from 'vitest'
-import { ALL, BUILD, DEPLOY, deployments, MIGRATE, OK } from '../../helpers/server/deployments'
+import { describe, expect, it } from 'vitest'
+import {
+  ALL,
+  BUILD,
+  DEPLOY,
+  deployments,
+  MIGRATE,
+  OK,
+  threeDatabases,
+} from '../../helpers/server/deployments'
 import {
   BOOKMARK,
   databaseBlock,
   EXISTS,
   IN_USE,
   INFO,
-  MOMENT,
   migrateCalls,
   PUT_SECRET,
   SECRETS,
@@ -84,20 +91,7 @@ describe('npm run deploy', () => {
   })
 
   describe('with three databases', () => {
-    const names = ['laurel', 'laurel-2', 'laurel-3']
-    const infos = names.map((name) => `d1 time-travel info ${name} --json`)
-    beforeEach(() =>
-      project.configure(
-        (text) => `${text}\n${databaseBlock(3, 'laurel-3')}\n${databaseBlock(2, 'laurel-2')}`,
-      ),
-    )
-
-    /** The calls before the migrations. */
-    const before = [BUILD, EXISTS, ...infos, TIME]
-    /** The commands that bring all back to one moment. */
-    const back = names
-      .map((name) => `  npx wrangler d1 time-travel restore ${name} --timestamp=${MOMENT}\n`)
-      .join('')
+    const { names, infos, before, back } = threeDatabases(project)
 
     it('[M1] says the same if it is not healthy', async () => {
       scene.answers = [[503, { error: 'away' }]]
@@ -224,7 +218,7 @@ describe('npm run deploy', () => {
     expect(output).toContain(RESTORE)
   })
 
-  it('deploys without an address, says that /health was not scene.asked, and adds the bookmark to the log', async () => {
+  it('deploys without an address, says that /health was not asked, and adds the bookmark to the log', async () => {
     mkdirSync(file('.wrangler'))
     appendFileSync(file('.wrangler', 'deployments.log'), '2026-01-01T00:00:00.000Z earlier\n')
     const { code, output } = await deploy()
