@@ -44,7 +44,7 @@ describe('[U8] the erasure of a tenant, interrupted', () => {
     }
     // The writes of objects (two), of a user's erasure, of keys and users, of ten configuration tables and
     // others, and of the end.
-    expect(failed.size).toBeGreaterThan(12)
+    expect(failed.size).toBeGreaterThan(14)
     await isGone(one, names)
   })
 

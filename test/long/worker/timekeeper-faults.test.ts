@@ -217,18 +217,18 @@ describe('the test clock', () => {
   it('[C1, L8] an event in progress while the clock moves counts at the new time of the clock', async () => {
     const setup = await withBoard({ runUnit: 'day', runInterval: 1 })
     await events(setup.tenant, ['ada', 1])
-    const [writing, stillLeads] = [gate(), gate()]
+    const [writing, mayWrite] = [gate(), gate()]
     const held = behind(async ({ texts, run }) => {
       if (texts.some((text) => text.includes('INSERT INTO users'))) {
         writing.open()
-        await stillLeads.opened
+        await mayWrite.opened
       }
       return run()
     })
     const late = setup.tenant.through(newApp(held)).event('steps', 'ada', 5)
     await writing.opened
     await moveTo(NOON + DAY)
-    stillLeads.open()
+    mayWrite.open()
     expect((await late).status).toBe(201)
     await moveTo(NOON + 3 * DAY)
     for (const date of [NOON, NOON + DAY].map(dateAt)) {
