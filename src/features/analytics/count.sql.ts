@@ -253,7 +253,7 @@ const MARK = `
 export const ladderOf = ({ systems }: Configuration): (readonly [string, string, number])[] =>
   systems.flatMap(({ id, levels }) => levels.map((level) => [id, level.id, level.points] as const))
 
-/** The parameters ?2 to ?5 of a step, and its UTC day. */
+/** The first four are ?2 to ?5 of the shared parts above, `since` in milliseconds. `today` is the UTC day. */
 type StepScope = { after: string; last: string; since: number; isAll: boolean; today: number }
 
 /** The statements that count the users of a step. They must be in one batch, with a guard of the pass. */

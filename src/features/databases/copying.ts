@@ -20,7 +20,7 @@ import { placesAfter } from './plan'
 export type Moving = { databases: Databases; tenantId: string; kinds: readonly string[] }
 
 const READ_AT_ONCE = 100
-/** How many changed users are left for the logs. */
+/** How many changed users may be left for the departure. */
 const FEW_CHANGED = 20
 /** Users whose rows are deleted at once. */
 export const DELETED_AT_ONCE = 50

@@ -23,9 +23,15 @@ type LeaderRules<Item, Result> = {
   mostWaiting: number
   /** The most groups of one queue that are in progress at the same time. */
   mostGroups: number
-  /** Whether a further group may begin beside one in progress, by the numbers of items. If not, they wait. */
+  /**
+   * Whether a further group may begin beside one in progress, by the number of items that wait and the number
+   * in progress. If not, they wait until that group is done.
+   */
   isEnough: (waiting: number, inProgress: number) => boolean
-  /** How long a leader waits at least for more items, in ms, shortly after a group of several. 0: never. */
+  /**
+   * How long a leader waits at least for more items before its group begins, in ms, if a group of several
+   * items began or ended shortly before. 0: it never waits.
+   */
   gathering: number
   /** How many of the waiting items, in their order, make the next group: at least 1. */
   sizeOf: (items: readonly Item[]) => number
@@ -85,11 +91,17 @@ type KeyedQueue<Item, Result> = {
 /**
  * Lets requests of one isolate do the same kind of work together if they arrive at the same time.
  *
- * - **Queue.** Items with the same key wait in one queue. - **Leader.** The first waiting items make a group.
- * The request of one of them leads it, and does the input and output for all items. No request depends on
- * another one's survival. - **Handover.** When a group is done, the next one is made. The request of its
- * first item is woken to lead it. - **Lease.** A leader gives signs of life. If it gives none for 5 seconds,
- * its request was cancelled. Waiting requests check that once a second. `afterDeath` says what happens then.
+ * - **Queue.** Items with the same key wait in one queue. Queues do not depend on each other.
+ * - **Leader.** The first waiting items make a group. The request of one of them leads it, and does the input
+ *   and output for all items. Only a leader does the input and output of other requests. No request depends
+ *   on another one's survival.
+ * - **Handover.** When a group is done, the next one is made. The request of its first item is woken to lead
+ *   it.
+ * - **Lease.** A leader gives signs of life. If it gives none for 5 seconds, its request was cancelled.
+ *   Waiting requests check that once a second. `afterDeath` says what happens then.
+ *
+ * Holds at most `mostWaiting` items for each key, in addition to the items in progress. A queue is deleted
+ * with its last item.
  */
 export class LeaderScheduler<Item, Result> {
   readonly #rules: LeaderRules<Item, Result>
@@ -109,7 +121,8 @@ export class LeaderScheduler<Item, Result> {
   /**
    * Processes an item together with others of its key. `lead` is called if this request must lead a group.
    * `waitUntil` keeps the request alive if the caller disconnects, since it may have to lead. Returns null if
-   * the item must be processed alone. Throws the error that the item ended with.
+   * the item must be processed alone: too many items wait, another one excludes it, its group has no leader
+   * any more, or its group says so. Throws the error that the item ended with.
    */
   async submit(
     key: string,

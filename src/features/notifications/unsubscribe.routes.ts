@@ -42,7 +42,7 @@ export async function linkSecretOf(db: AccountDatabase, tenantId: string): Promi
   return row === undefined ? null : z.object({ secret: z.string().nullable() }).parse(row).secret
 }
 
-/** Unsubscribes a user from emails. Does nothing if that was done, or the user was erased (N3, U8). */
+/** Signs the user of a link to unsubscribe. The token has letters, digits, `-`, `_` and a dot. */
 export async function unsubscribeToken(secret: string, { tenantId, iid, userId }: Linked): Promise<string> {
   const payload = base64url.encode(JSON.stringify([tenantId, iid, userId]))
   const algorithm = { name: 'HMAC', hash: 'SHA-256' }
@@ -72,9 +72,7 @@ function claimIn(token: string): Linked | null {
 
 const encoder = new TextEncoder()
 
-/**
- * Unsubscribes a user from emails. Does nothing if the user is already unsubscribed or was erased (N3, U8).
- */
+/** Unsubscribes a user from emails. Does nothing if that was done, or the user was erased (N3, U8). */
 export async function unsubscribe(ctx: Context, { tenantId, iid, userId }: Linked): Promise<void> {
   const db = ctx.databases.usersOf(tenantId).of(userId)
   const result = await db.run(userStatement(db, userId, systemNow()))

@@ -84,7 +84,7 @@ export function described(status: number, said: unknown): string {
   return data === undefined ? `answered ${status}` : `answered ${status}: ${data}`
 }
 
-/** The result of an error. Client errors are final, except a few statuses and these. */
+/** The result of an error. Client errors are final, except 408, 429 and the status `mayPass`. */
 function failure(
   { status, retryAfter }: Reply,
   error: string,
