@@ -70,9 +70,9 @@ describe('[A3, E2] a completion with a lost response of its write', () => {
 describe('[E3] the lane', () => {
   /**
    * An app that finds another change before each of its writes, so that all requests go through the lane.
-   * `before` runs before each call of a lane.
+   * `before` runs before each call of a lane, and `received` changes its reply.
    */
-  const contending = (before: (lane: string) => unknown) => {
+  const contending = (before: (lane: string) => unknown, received = (reply: string) => reply) => {
     const { bindings } = faultyLast(async (run) => {
       await bump()
       return run()
@@ -83,7 +83,7 @@ describe('[E3] the lane', () => {
         return (lane: string) => ({
           commit: async (...asked: Parameters<UserLane['commit']>) => {
             await before(lane)
-            return target.getByName(lane).commit(...asked)
+            return received(await target.getByName(lane).commit(...asked))
           },
         })
       },
@@ -118,6 +118,22 @@ describe('[E3] the lane', () => {
     const { status, body } = await complete(through)
     expect([status, at(body, 'points')]).toEqual([201, {}])
     expect([await completions(), await points()]).toEqual([1, 10])
+  })
+
+  it('[A3] answers a completion also if the lane is of a version that does not say if it is earlier', async () => {
+    await tenant.app('PUT', '/users/ada', {})
+    const replies: string[] = []
+    const through = contending(
+      () => undefined,
+      (reply) => {
+        replies.push(reply)
+        return reply.replace(/,"isEarlier":false/, '')
+      },
+    )
+    const { status, body } = await complete(through)
+    expect([status, at(body, 'points', 'xp', 'added')]).toEqual([201, 7])
+    expect(replies).toEqual([expect.stringContaining(',"isEarlier":false')])
+    expect([await completions(), await points()]).toEqual([1, 7])
   })
 })
 

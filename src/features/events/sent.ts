@@ -134,8 +134,11 @@ export const CommandResult = z.discriminatedUnion('kind', [
     kind: z.literal('completion'),
     body: accepted(AchievementCompletionResponse),
     leftOut,
-    /** Whether it was stored before. Then `body` has no points. */
-    isEarlier: z.boolean(),
+    /**
+     * Whether it was stored before. Then `body` has no points. Around a deploy, the lane may be of the version
+     * before, which does not say it.
+     */
+    isEarlier: z.boolean().default(false),
   }),
   z.object({ kind: z.literal('preferences'), body: accepted(UserPreferencesResponse) }),
   z.object({
