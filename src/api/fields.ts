@@ -279,7 +279,7 @@ export const ReadableAttributes = z
   })
 
 /** The value of an attribute in a filter. */
-export const AttributeValue = text(MOST_ATTRIBUTE_CHARACTERS)
+const AttributeValue = text(MOST_ATTRIBUTE_CHARACTERS)
 
 /** The body of an admin write: 1–100 items (G7). */
 export function items<S extends z.ZodType>(schema: S) {

@@ -49,7 +49,7 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 type FieldChange = { before: unknown; after: unknown }
 
 /** The user that an entry is about, by the internal id or by the id that the caller chose. */
-export type AuditedUser = { iid: string } | { id: string }
+type AuditedUser = { iid: string } | { id: string }
 
 /** An entry of an audit log, without the actor, the request and the time, which the request adds. */
 export type AuditEntry = {

@@ -12,7 +12,7 @@ export interface DueKinds {}
 export type DueKind = keyof DueKinds & string
 
 /** The status of a tenant: active, archived (T3), or being erased. */
-export type TenantStatus = (typeof tenants.$inferSelect)['status']
+type TenantStatus = (typeof tenants.$inferSelect)['status']
 
 /** The data that the table of due work needs about a kind. */
 export type WorkKind = {

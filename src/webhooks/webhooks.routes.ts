@@ -40,15 +40,13 @@ export const WholeWebhookDelivery = WebhookDelivery.extend({
 /** The delivery of a sample. */
 export const TestDelivery = withIssues('TestDelivery', WebhookDelivery)
 
-export const ListWebhookDeliveriesResponse = z
-  .array(WebhookDelivery)
-  .meta({ id: 'ListWebhookDeliveriesResponse' })
+const ListWebhookDeliveriesResponse = z.array(WebhookDelivery).meta({ id: 'ListWebhookDeliveriesResponse' })
 
 /** The place of a delivery in the log: moment, number and id. */
 const DeliveryPlace = z.tuple([z.number(), z.number(), z.string()])
 
 /** The page of deliveries. The cursor is the place of the last delivery of the page before (O3). */
-export const DeliveryListQuery = longListQuery(DeliveryPlace, {})
+const DeliveryListQuery = longListQuery(DeliveryPlace, {})
 
 /** The event type of the sample. */
 export const TestWebhookRequest = z.object({ type: z.enum(EVENT_TYPES) }).meta({ id: 'TestWebhookRequest' })
@@ -91,7 +89,7 @@ const findWebhook = async (scope: Scope, idOrKey: string) =>
   byIdOrKey((await configurationOf(scope)).webhooks, idOrKey, 'This webhook')
 
 /** A delivery with its body. The request names the webhook by id or key. Throws 404 if there is none (W4). */
-export async function wholeDelivery(
+async function wholeDelivery(
   scope: Scope,
   webhookId: string,
   id: string,
@@ -106,7 +104,7 @@ export async function wholeDelivery(
 type Destination = { id: string; key: string }
 
 /** A delivery of a webhook, which a request names by id or key. Throws 404 if there is none. */
-export async function findDelivery(
+async function findDelivery(
   scope: Scope,
   webhookId: string,
   id: string,
@@ -152,7 +150,7 @@ function existing(delivery: Delivery | null): Delivery {
 }
 
 /** Why a webhook can't get a sample. */
-export const sampleErrors = ({ status }: { status: string }): FieldError[] =>
+const sampleErrors = ({ status }: { status: string }): FieldError[] =>
   status === 'active'
     ? []
     : [{ path: '', message: 'The webhook is inactive, so nothing is sent to it. Activate it first' }]

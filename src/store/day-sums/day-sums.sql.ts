@@ -49,7 +49,7 @@ export const daySums = sqliteTable(
 export type Subject = { log: keyof typeof LOGS; id: string }
 
 /** A user as read. Both ids are needed, so that no user who was erased meanwhile is found. */
-export type UserKey = { id: string; iid: string }
+type UserKey = { id: string; iid: string }
 
 /** SQL for each log: its order, a row's place as a text, and the user's total for the subject's id ?4. */
 const READ = {
@@ -131,10 +131,10 @@ const LogStateRow = z
  * The state of a user's log: the total after the change `seq`, the kept days, and `late`. `late` is the
  * earliest time of rows that are still to come although their time may be past. It is null if there are none.
  */
-export type LogState = { seq: number; total: number; late: Instant | null; kept: KeptDays | null }
+type LogState = { seq: number; total: number; late: Instant | null; kept: KeptDays | null }
 
 /** The end of a page of the log: `at`, `seq` and the position among the awards of a change. */
-export type LogPlace = readonly [at: number, seq: number, position: number]
+type LogPlace = readonly [at: number, seq: number, position: number]
 
 const PageRows = z.array(
   z.object({ day: z.number(), change: z.number(), count: z.number(), last: z.string() }),
@@ -158,10 +158,10 @@ function parsePage(results: unknown): LogPage {
 }
 
 /** The place before all rows at a moment or later. */
-export const placeBefore = (moment: number): LogPlace => [moment, -1, -1]
+const placeBefore = (moment: number): LogPlace => [moment, -1, -1]
 
 /** A user's log state and its first rows from a moment on, without kept days. Null if the user is erased. */
-export async function readLogState(
+async function readLogState(
   db: TenantDatabase,
   user: UserKey,
   { log, id }: Subject,
@@ -178,7 +178,7 @@ export async function readLogState(
 }
 
 /** The next rows of a user's log after a place, up to a change of the user. */
-export async function readPage(
+async function readPage(
   db: TenantDatabase,
   { iid, seq }: { iid: string; seq: number },
   { log, id }: Subject,
@@ -208,7 +208,7 @@ const BEFORE_ALL_DAYS = -2
 const SKEW = MINUTE
 
 /** Keeps the sums of days that were closed at the moment `closedAt`, as of `seq`. Writes one row. */
-export async function keepDays(
+async function keepDays(
   db: TenantDatabase,
   { id, iid, seq }: UserKey & { seq: number },
   subject: Subject,
