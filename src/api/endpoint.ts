@@ -47,6 +47,7 @@ export type OperationSpec = Entrance & {
   warning?: (field: UnknownField, json: unknown) => FieldWarning
   /** Whether its responses contain a secret, such as a key or a signed link. No cache may store them then. */
   secret?: boolean
+  /** The largest body in bytes; 1 MiB by default (G2). */
   bodyLimit?: number
   responses: Readonly<Record<number, ResponseSpec>>
   /** The statuses of errors that do not follow from its other fields, as `errorStatusesOf` says. */

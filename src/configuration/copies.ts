@@ -366,7 +366,7 @@ export async function wasChangedBy(databases: Databases, tenantId: string, chang
 /** Statements around a change of tenants' own rows: `before` are guards, and `after` raises the versions. */
 export type AroundChange = { before: readonly Statement[]; after: readonly Statement[] }
 
-/** How long a pause becomes, in the shortest ones: two changes of many tenants may collide more than once. */
+/** Pauses grow with the tries, since two changes of many tenants may collide more than once. */
 const MOST_PAUSES = 20
 
 /**

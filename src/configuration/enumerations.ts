@@ -2,7 +2,8 @@ import { AGGREGATIONS } from '../lib/zone'
 
 /*
  * Every enumeration of a tenant's configuration, each once. Tables, schemas and rules take their values from
- * here. The types of triggers have a file of their own. If a value is added, the type check names every switch and every record that must handle it.
+ * here. If a value is added, the type check names every switch and every record that must handle it. The types
+ * of triggers have a file of their own.
  */
 
 /** The units of the interval of a time trigger (P4). */

@@ -6,7 +6,7 @@ import { perInstance, type Scope } from './context'
 /** Users that one statement reads, at first and at most. The statements of all tenants wait for it. */
 const FIRST_PART = 2_500
 export const LARGEST_PART = 20_000
-/** Each time after so many parts, their size doubles: D1 accepts a thousand statements of one request. */
+/** The parts of a scan that have the same size. Then it doubles: D1 accepts 1,000 statements of a request. */
 const PARTS_OF_A_SIZE = 100
 
 /** The maximum number of scans of a tenant that run at once in an isolate. */
@@ -17,7 +17,7 @@ const MOST_WAITING = 100
 const PATIENCE = 10_000
 /** How often a request checks the running one, in ms. So the run time sees that it is not stuck. */
 const WATCH = 1_000
-/** A reading request without a sign of life for so long, in ms, counts as dead. A statement may be slow. */
+/** How long a reading request may give no sign of life, in ms. Then it counts as dead. A statement may be slow. */
 const LEASE = 10_000
 /** The same for a request that does not read yet. If it was cancelled, it must not keep a place. */
 const SHORT_LEASE = 3_000
@@ -257,8 +257,9 @@ export class SharedScans<T> {
   }
 }
 
-/** A result counted over more users or scores than this is served again, for so many ms (P11). */
+/** A result that was counted over more users or scores than this is kept, and served again (P11). */
 export const KEPT_ABOVE = 10_000
+/** How long it is kept, in milliseconds. */
 export const KEPT_FOR = MINUTE
 
 /** All scans of an instance take turns. */

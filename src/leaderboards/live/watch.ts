@@ -19,13 +19,16 @@ import { SEEN_EVERY, type ViewRequest, WATCH_HEADER, WATCH_STATUS, type WatcherM
 /** How long one confirmation of a stream may take, and the pause after one that failed. */
 const CONFIRM_PATIENCE = 8 * SECOND
 const CONFIRM_PAUSE = 5 * SECOND
-/** A stream that could not be confirmed for so long ends, so that none outlives its key by a minute (Y2). */
+/** How long a stream lives without a confirmation, so that none outlives its key by a minute (Y2). */
 const UNCONFIRMED = 50 * SECOND
 
 /** Real time, as the streams of an isolate see it. Tests replace it. */
 export const streamTimers = perInstance<Timers>(() => realTimers)
 
-/** Opens a stream (Y1). Throws 422 for an impossible group, 404 if it was deleted, 503 if it is full (Y3). */
+/**
+ * Opens a stream of a leaderboard (Y1). Throws 422 for an impossible group, 404 if the leaderboard was
+ * deleted, and 503 if it has too many watchers (Y3).
+ */
 export async function watchLeaderboard(
   scope: Scope,
   board: Leaderboard,

@@ -21,14 +21,14 @@ import {
 
 /** The least time between two rankings of a stream (Y1), and between the beginnings of two rounds. */
 const PAUSE = SECOND
-/** If a stream has to wait for at most so long, the round waits for it. Otherwise the next one serves it. */
+/** The longest wait of a stream for which a round waits too. The next round serves the other streams. */
 const SHORT_WAIT = PAUSE / 4
 const PAUSE_AFTER_FAILURE = 5 * SECOND
 /** The most runs that a stream is told about at once. Only a test clock makes several runs final at once. */
 const MOST_FINALS = 10
 /**
- * A round sends to this part of the streams at once, and to at least so many. Then other work has its turn,
- * for this pause in milliseconds: an event must not wait until thousands of streams are served.
+ * A round sends to a fiftieth of the streams at once, and to 20 at least. Then other work has its turn for 10
+ * milliseconds: an event must not wait until thousands of streams are served.
  */
 const PARTS = 50
 const SENDS_AT_ONCE = 20

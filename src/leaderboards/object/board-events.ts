@@ -118,7 +118,10 @@ function endOf(board: BoardView, run: Run, series: number): Fact[] {
   return ends.map((end) => ({ type: 'leaderboard.finished', run, ...end, series }))
 }
 
-/** For a type that webhooks begin to listen to, the present state counts as sent. Others' lists go. */
+/**
+ * If webhooks begin to listen to a type, the present state counts as sent. If none listens any more, the sent
+ * lists are deleted.
+ */
 function rebase(
   board: BoardView,
   sent: BoardEventStore,

@@ -70,7 +70,10 @@ export async function refill(board: Board, now: Instant): Promise<void> {
   }
 }
 
-/** Notices that D1 was brought back: it forgot a comparison that it had noted (M2). Returns its note. */
+/**
+ * Notices that D1 was brought back without `npm run restored`: then it has forgotten a comparison that it had
+ * noted (M2). Returns the note that D1 has.
+ */
 export async function checkNote(board: Board): Promise<UpkeepNote | null> {
   const note = await board.readNote()
   const { noted, compared, epoch } = board.progress

@@ -15,7 +15,7 @@ const PATIENCE = 10_000
  */
 const [FIRST_PAUSE, LONGEST_PAUSE] = [10, 80]
 const pauseAfter = (looks: number): number => Math.min(FIRST_PAUSE * 2 ** looks, LONGEST_PAUSE)
-/** After so many looks, the mover is woken: it may have been interrupted between two databases. */
+/** The looks after which the mover is woken: it may have been interrupted between two databases. */
 const LOOKS = 20
 
 /**
@@ -31,7 +31,7 @@ export type Settle = (
 /** Wakes the mover of users: a batch was refused for a while, or the tenant never spread. Never throws. */
 export type WakeMover = (tenantId: string, why: 'refused' | 'unspread') => void
 
-/** D1 accepts so many batches of one request, queue message, alarm or run of the cron trigger. */
+/** The most batches that D1 accepts of one request, queue message, alarm or run of the cron trigger. */
 const MOST_BATCHES = 1_000
 
 type Parts = {

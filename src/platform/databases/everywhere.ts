@@ -26,7 +26,8 @@ type Change<T> = Expected & {
 /**
  * Makes a change in the first database that others follow, one change after another (B4). `begin` makes the
  * others expect it, or returns null if another change is under way. It begins again after that, and after a
- * conflict. `mostPauses` is how long a pause becomes. Throws the error of `giveUp` in the end.
+ * conflict. The pauses grow with the tries, by at most `mostPauses` times the shortest one. Throws the error
+ * of `giveUp` in the end.
  */
 export async function changeEverywhere<T>(
   begin: (isAgain: boolean) => Promise<Change<T> | null>,

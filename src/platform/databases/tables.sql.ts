@@ -48,7 +48,10 @@ export const deletedKeys = sqliteTable(
     prefix: text('prefix').primaryKey(),
     /** When it was deleted, in milliseconds of real time. */
     at: integer('at').notNull(),
-    /** In the first database: real milliseconds of its sure deletion in KV. Null: not to be forgotten. */
+    /**
+     * In the first database: since when its record in KV is deleted for sure, in milliseconds of real time. While
+     * it is null, the key is not forgotten.
+     */
     dropped: integer('dropped'),
   },
   (table) => [index('deleted_keys_by_time').on(table.dropped, table.at)],

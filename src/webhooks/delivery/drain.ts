@@ -131,7 +131,10 @@ async function writeDue(
   return isAny
 }
 
-/** Drains the outboxes of these tenants, each once. Messages of a failed drain are retried. */
+/**
+ * Drains the outboxes of these tenants, each once. Messages of a failed drain are retried. If D1 accepts no more
+ * batches, a tenant gets another message.
+ */
 export async function drainAll(
   context: Context,
   sources: readonly MessageSource[],

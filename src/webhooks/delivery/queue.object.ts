@@ -165,7 +165,10 @@ export abstract class DeliveryQueueObject extends StoringObject<DeliveryQueueSto
     return { dueAt: this.#calledAt }
   }
 
-  /** Reads the destination's configuration again, ends a rest, and continues with waiting messages. */
+  /**
+   * Reads the destination's configuration again, and continues with waiting messages. A rest ends, since the
+   * change may have repaired the destination.
+   */
   async refresh(): Promise<void> {
     this.#present = null
     if (this.#destination === null) return

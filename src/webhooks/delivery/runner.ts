@@ -9,7 +9,7 @@ import { afterFailure, afterSuccess, heldSince, heldUntil, isGivenUp, retryAt } 
 const AT_ONCE = 5
 /** How many due messages are read to find the next one that may be sent. More than are in progress. */
 const PAGE = 20
-/** How far beyond now a message is put off if one in progress is before it. That one releases it. */
+/** How far a message is put off that waits for one in progress. It is released as soon as that one is settled. */
 const PUT_OFF = MINUTE
 
 const UNKNOWN = 'unknown whether the message arrived'
@@ -19,7 +19,10 @@ const TOO_OLD = 'given up after 24 hours: every attempt at this destination fail
 export type RunLimits = {
   /** Messages that are due by this moment are sent now, by the service's clock. */
   until(): Instant
-  /** When work that was due at `dueAt` happens: then under a test clock, which stands still; else now. */
+  /**
+   * The moment of work that was due at `dueAt`: now in real time, and `dueAt` under a test clock, which does not
+   * move by itself.
+   */
   momentOf(dueAt: Instant): Instant
   /** The present channel adapter; null if messages must wait. */
   adapter(): Promise<ChannelAdapter | null>
