@@ -82,7 +82,7 @@ export async function moveClock(/** @type {Server} */ server, /** @type {number}
 }
 
 /**
- * Moves the test clock likewise. Returns the seconds, and the steps of one kind of work.
+ * Moves the test clock too. Returns the seconds, and the steps of one kind of work.
  *
  * @type {(server: Server, to: number, kind: string) => Promise<{ seconds: number; steps: StepLine[] }>}
  */

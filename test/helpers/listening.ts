@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
-import { connect } from 'node:net'
+import { isAnswered } from '../../scripts/lib/port.mjs'
 
 /** Starts a server at a free port of this machine, and returns its address. */
 export async function listening(server: Server): Promise<string> {
@@ -18,14 +18,4 @@ export function stop(server: Server): void {
 }
 
 /** True if something accepts connections there. */
-export async function accepts(host: string, port: number): Promise<boolean> {
-  const socket = connect(port, host)
-  try {
-    await once(socket, 'connect')
-    return true
-  } catch {
-    return false
-  } finally {
-    socket.destroy()
-  }
-}
+export const accepts = (host: string, port: number): Promise<boolean> => isAnswered({ host, port })

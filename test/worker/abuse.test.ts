@@ -386,9 +386,8 @@ describe('headers, queries and paths', () => {
 
   it('[G2] odd segments in every path give a 4xx, never a 5xx', async () => {
     for (const spec of ALL.filter(({ path }) => path.includes('{'))) {
-      const odds = [
-        ...['%00', '%FF', '%', "'%20OR%201=1%20--", '%F0%9F%98%80', 'x'.repeat(5_000), '__proto__', '*'],
-      ]
+      const long = 'x'.repeat(5_000)
+      const odds = ['%00', '%FF', '%', "'%20OR%201=1%20--", '%F0%9F%98%80', long, '__proto__', '*']
       const responses = await Promise.all(
         odds.map(async (odd) => {
           const path =

@@ -98,7 +98,7 @@ it('keeps settled messages for DELIVERY_LOG_DAYS', async () => {
   await moveTo(NOON + 1)
   const at = NOON + 8 * DAY
   await moveTo(at)
-  /** The number of messages after a run in which settled ones are kept for so many days. */
+  /** The number of messages after a run, if settled ones are kept for `days`. */
   const countAfter = (days: string) =>
     runInDurableObject(deliveryQueue, async (_, state) => {
       await new Courier(state, { ...env, DELIVERY_LOG_DAYS: days }).alarm()

@@ -136,12 +136,10 @@ describe('[O1] a user attribute and an event attribute with the same key', () =>
       expect.stringContaining('?type=user or ?type=event'),
     ])
     for (const [path, id] of [
-      ...[
-        ['plan?type=user', user],
-        ['plan?type=event', event],
-        [user, user],
-        [event, event],
-      ],
+      ['plan?type=user', user],
+      ['plan?type=event', event],
+      [user, user],
+      [event, event],
     ])
       expect([path, at((await ask('GET', `/attributes/${path}`)).body, 'id')]).toEqual([path, id])
     expect((await ask('GET', '/attributes/plan?type=x')).status).toBe(422)

@@ -141,11 +141,9 @@ describe('levels', () => {
     expect(issues(body)).toEqual(errorsAt(2))
     const [a, b] = pick(created(body), 'id')
     const patched = await tenant.admin('PATCH', `${PATH}/levels`, [
-      ...[
-        { id: a, points: 100 },
-        { id: b, points: 200 },
-        { id: a, points: 100 },
-      ],
+      { id: a, points: 100 },
+      { id: b, points: 200 },
+      { id: a, points: 100 },
     ])
     expect(issues(patched.body)).toEqual([{ id: a, severity: 'error', message: MESSAGE }])
     expect(at(patched.body, 'updated')).toMatchObject([
@@ -197,10 +195,8 @@ describe('triggers', () => {
     expect(await triggers()).toEqual(created(body))
     const shown = async () => list(at((await tenant.app('GET', PATH)).body, 'triggers'))
     expect((await shown()).map((one) => [at(one, 'type'), at(one, 'streakLengthThreshold')])).toEqual([
-      ...[
-        ['streak', 7],
-        ['user_creation', undefined],
-      ],
+      ['streak', 7],
+      ['user_creation', undefined],
     ])
     const activated = pick(created(body), 'id').map((id) => ({ id, status: 'active' }))
     expect(issues((await tenant.admin('PATCH', `${PATH}/triggers`, activated)).body)).toEqual([])
@@ -283,10 +279,8 @@ describe('boosts', () => {
     expect(issues(made.body)).toEqual(errorsAt(2))
     const [all, own] = pick(created(made.body), 'id').map(String)
     const patched = await tenant.admin('PATCH', `${PATH}/boosts`, [
-      ...[
-        { id: all, start: '2026-01-02' },
-        { id: own, userAttributes },
-      ],
+      { id: all, start: '2026-01-02' },
+      { id: own, userAttributes },
     ])
     expect(patched.body).toEqual({
       updated: [],

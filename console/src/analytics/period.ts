@@ -18,7 +18,7 @@ const dateOf = (time: number) => new Date(time).toISOString().slice(0, 10)
 const isDate = (text: unknown): text is string =>
   typeof text === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))
 
-/** The date so many days before another one. */
+/** The date that is `days` before another one. */
 export const daysBefore = (date: string, days: number): string => dateOf(Date.parse(date) - days * DAY)
 
 /**

@@ -27,7 +27,7 @@ type TableProps<Row> = {
   hasTwoLines?: boolean
 }
 
-/** From so many characters on, a text may not fit. */
+/** How many characters of a text surely fit. */
 const LONG = 60
 
 /** An address as the router takes it. A place on the same page keeps the scroll position. */

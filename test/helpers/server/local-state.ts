@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 
 type Row = Record<string, unknown>
 
-/** Opens so many databases, applies the migrations, and answers the rows of each text's last statement. */
+/** Opens `count` databases, applies the migrations, and answers the rows of each text's last statement. */
 export async function inState(
   folder: string,
   count: number,

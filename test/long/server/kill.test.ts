@@ -122,7 +122,7 @@ async function untilMoved(): Promise<void> {
   await untilFirstHas((buckets) => buckets < before)
 }
 
-/** Waits until the first database holds so many buckets. */
+/** Waits until the first database holds enough buckets. */
 const untilFirstHas = (isEnough: (buckets: number) => boolean) =>
   until(async () => isEnough((await read('/admin/v1/databases'))[0].buckets))
 
