@@ -25,7 +25,10 @@ export async function allUserMetrics(scope: Scope, user: UserState) {
 function responseFor(config: Configuration, user: UserState) {
   const visible = visibleTo(config, user)
   return ({ id, key, name }: Metric): z.infer<typeof MetricResponse> => ({
-    ...{ id, key, name, status: 'active' },
+    id,
+    key,
+    name,
+    status: 'active',
     current: fromMicros((user.metrics.get(id) ?? NEW_COUNTER).total),
     achievements: visible
       .filter(({ metricId }) => metricId === id)

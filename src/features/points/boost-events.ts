@@ -30,7 +30,9 @@ export const hasBoostListeners = (config: Pick<Configuration, 'webhooks'>): bool
 
 /** The last moment that a boost has passed, as its row notes it. `zone` is that of a user's own boost. */
 function momentBy(boost: Boost, at: Instant, zone: string | null): BoostMoment | null {
-  return ({ scheduled: null, active: 'started', finished: 'finished' } as const)[boostStatus(boost, at, zone)]
+  const status = boostStatus(boost, at, zone)
+  if (status === 'scheduled') return null
+  return status === 'active' ? 'started' : 'finished'
 }
 
 /** The moments that a write has put into the past: passed for the boost after it, but not before it. */

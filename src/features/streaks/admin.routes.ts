@@ -96,7 +96,10 @@ function answer(
 ): z.infer<typeof StreakSettingsResponse> {
   const { enabled, frequency, evaluationMode, personalisation, freezes } = settings
   return {
-    ...{ enabled, frequency, evaluationMode, personalisation },
+    enabled,
+    frequency,
+    evaluationMode,
+    personalisation,
     metrics: settings.metrics.flatMap(({ metricId, threshold }) => {
       const metric = metrics.find(({ id }) => id === metricId)
       return metric === undefined ? [] : [{ key: metric.key, threshold: fromMicros(micros(threshold)) }]
@@ -195,7 +198,8 @@ function freezesAfter(
   change: Partial<NonNullable<Update['freezes']>> | null | undefined,
   now: Instant,
 ): FreezeSettings | null {
-  if (!change) return change === null ? null : before
+  if (change === undefined) return before
+  if (change === null) return null
   const present = before ?? { ...DEFAULT_FREEZES, since: now }
   const {
     initial = present.initial,

@@ -206,7 +206,10 @@ export async function listPauses(
 }
 
 const pauseResponse = (userId: string, { id, start, end }: Pause): z.infer<typeof AdminStreakPause> => ({
-  ...{ id, userId, start: dateOfDay(start), end: dateOfDay(end) },
+  id,
+  userId,
+  start: dateOfDay(start),
+  end: dateOfDay(end),
   status: 'active',
 })
 

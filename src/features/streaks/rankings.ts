@@ -242,7 +242,8 @@ async function rankingOf(scope: Scope, type: Asked['type']): Promise<readonly Ra
       tenantId: tenant.id,
       name: `rankings ${type} ${config.version}`,
       read: async (pause) => {
-        const { best, users } = await (type === 'active' ? rankActive : rankEver)(scope, config, pause)
+        const rank = type === 'active' ? rankActive : rankEver
+        const { best, users } = await rank(scope, config, pause)
         const ranking = { version: config.version, computed: now, ranked: best }
         if (users > KEPT_ABOVE) rankings.set(key, ranking)
         return { ranking, users }

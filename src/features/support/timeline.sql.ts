@@ -18,7 +18,7 @@ export type RowPlace = readonly [at: number, seq: number, position: number]
 /** The rows of a window, and the place of the last row that was read. Null if there are no more rows. */
 export type Window<R> = { rows: R[]; last: RowPlace | null }
 
-/** The window after a place. Without `isAll`, only events that changed the streak, and awards the level. */
+/** A window from a place on. Without `isAll`: only events that changed the streak, and awards the level. */
 export type AskedWindow = { from: RowPlace; size: number; isAll: boolean }
 
 const IID = bytesOf('?1')
@@ -132,10 +132,16 @@ const VoidRow = EventRow.omit({ utcOffset: true, attributes: true, streak: true,
 })
 export type VoidRow = z.output<typeof VoidRow>
 
-const ReversalRow = AwardRow.pick({
-  ...{ at: true, seq: true, position: true, id: true, systemId: true },
-  ...{ awarded: true, total: true, levels: true, reason: true },
-}).extend({ reverses: HexId })
+const ReversalRow = z.object({
+  ...position,
+  id: HexId,
+  systemId: z.string(),
+  awarded: z.number(),
+  total: z.number(),
+  levels: json(ReachedLevels).nullable(),
+  reason: z.string().nullable(),
+  reverses: HexId,
+})
 export type ReversalRow = z.output<typeof ReversalRow>
 
 export type RunRow = z.output<typeof LostRunRow>

@@ -78,7 +78,10 @@ export function restored(
     started: periodsBefore(run?.started ?? current, gained, frequency),
     first: run?.first ?? previous,
     last: Math.max(run?.last ?? previous, previous),
-    ...{ history, length: longest, extended: run?.extended ?? null, restored: at },
+    history,
+    length: longest,
+    extended: run?.extended ?? null,
+    restored: at,
   }
   return { ...streak, frequency, epoch: terms.epoch, missed: null, run: alive }
 }

@@ -38,7 +38,8 @@ export function messageBuilderOf({ db, variables }: TenantContext, config: Confi
   return async (user, { reason, at }, template) => {
     secret ??= read()
     const linked = { tenantId: db.tenantId, iid: user.iid, userId: user.id }
-    const url = `${variables.PUBLIC_URL ?? template.origin}/unsubscribe/${await unsubscribeToken(await secret, linked)}`
+    const token = await unsubscribeToken(await secret, linked)
+    const url = `${variables.PUBLIC_URL ?? template.origin}/unsubscribe/${token}`
     return compose({ config, template, user, reason: reason.about, now: at }, url)
   }
 }
