@@ -132,7 +132,7 @@ type Found = { config: Configuration; lookups: Lookups }
 
 /** The id in examples if there is no demo, or if the named item was deleted from it. */
 const SAMPLE_ID = '01900000-0000-7000-8000-000000000000'
-/** A placeholder in a document for an item of the demo, such as `"demo:metric:demo-lessons"`. */
+/** A placeholder in a document for an item of the demo, such as `"demo:metrics:demo-lessons"`. */
 const NAME = /"demo:(\w+):([^"]*)"/g
 
 /** Fills the examples of an OpenAPI document, as JSON: ids of the demo, and dates that begin today. */
