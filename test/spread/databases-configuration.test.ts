@@ -177,6 +177,25 @@ describe('[B4] a change of the configuration', () => {
     }
   }, 60_000)
 
+  test('with a lost answer to its commit is answered as stored, and is in all databases by then', async () => {
+    const { tenant, system } = await furnished()
+    let isLost = false
+    const app = newApp(
+      withFault('DB', async (texts, send) => {
+        const results = await send()
+        if (isLost || !texts.some((text) => text.includes('config_version = config_version + 1')))
+          return results
+        isLost = true
+        throw lost()
+      }),
+    )
+    const { status } = await tenant.through(app).admin('POST', `/points/${system}/triggers`, trigger(8))
+    expect([isLost, status]).toEqual([true, 201])
+    const [first, ...others] = await copies(tenant)
+    expect(others).toEqual(others.map(() => first))
+    for (const name of NAMES) expect(await pointsOf(tenant, name)).toBe(8)
+  })
+
   test.each(['D1_ERROR: Network connection lost.', 'Network connection lost.'])(
     'with a commit that is stored after its error was answered counts in all databases: %s',
     async (text) => {
