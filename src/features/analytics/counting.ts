@@ -24,7 +24,7 @@ export { countedUsers, leaveFigures } from './figures.sql.ts'
  * if the tenant had no such work before, it is the moment of the change that made it due, by the triggers of
  * `migrations/0000_first.sql`. `pass` is null before it has begun. It reads the logs from `since` on, and the
  * pass after it from `nextSince` on. `ladder` names its levels. If `isAll`, it visits users without a change
- * too. It has visited the users up to the id `after`.
+ * too. It has visited the users up to the id `after`, and `hasCounted` says if it has counted one of them.
  */
 export const Progress = z.object({
   until: z.number().nullable().default(null),

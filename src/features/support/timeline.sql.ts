@@ -13,7 +13,7 @@ import { LostRunRow, RUN_COLUMNS } from '../../store/users/streaks.sql.ts'
  */
 
 /** The place of a row: its moment, the user's `seq`, and its position in the change. */
-export type RowPlace = readonly [at: number, seq: number, position: number]
+type RowPlace = readonly [at: number, seq: number, position: number]
 
 /** The rows of a window, and the place of the last row that was read. Null if there are no more rows. */
 export type Window<R> = { rows: R[]; last: RowPlace | null }

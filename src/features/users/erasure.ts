@@ -155,7 +155,8 @@ async function removeAccess(
 /**
  * The second part, in one batch in the database of the user: deletes the row, by which all other data is
  * found, and the messages that are not sent. From then on this database refuses the keys. Throws a conflict
- * if there is a user with another internal id. `isWaiting`: a step of the inbox may be under way.
+ * if there is a user with another internal id than `iid`, or any user if it is null. `isWaiting`: a step of
+ * the inbox may be under way.
  */
 async function removeFromHolder(
   db: TenantDatabase,

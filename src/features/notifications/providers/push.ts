@@ -8,7 +8,7 @@ import { systemNow } from '../../../lib/system-clock'
 import { perInstance } from '../../../platform/context'
 
 /** A message for one device. */
-export type Push = {
+type Push = {
   /** The id of the message, the same on every retry. */
   id: string
   title: string
