@@ -1,11 +1,14 @@
 import { afterEach, beforeEach, vi } from 'vitest'
 
-/** Gives each test of a file timers that it moves, also for `scheduler.wait`, whose calls are counted. */
-export function fakeWaits(): { count: number } {
+/**
+ * Gives each test of a file timers that only it moves, also for `scheduler.wait`, whose calls are counted. `now` is
+ * the moment at which each test begins, in milliseconds.
+ */
+export function fakeWaits(now = 1_000_000): { count: number } {
   const waited = { count: 0 }
   beforeEach(() => {
     waited.count = 0
-    vi.useFakeTimers({ now: 1_000_000 })
+    vi.useFakeTimers({ now })
     vi.stubGlobal('scheduler', {
       wait: (ms: number) => {
         waited.count += 1

@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { ApiError } from '../../src/lib/errors'
 import { ScanTurns, SharedScans } from '../../src/platform/scans'
+import { fakeWaits } from '../helpers/fake-waits'
 
 /** The longest wait of a request, and the time after which a silent one counts as dead (scans.ts). */
 const PATIENCE = 10_000
@@ -51,15 +52,7 @@ const ended = (work: Promise<string>) =>
     error instanceof ApiError ? [error.status, error.retryAfter] : String(error),
   )
 
-beforeEach(() => {
-  vi.useFakeTimers({ now: 1_000_000 })
-  vi.stubGlobal('scheduler', { wait: (ms: number) => new Promise((resolve) => setTimeout(resolve, ms)) })
-})
-
-afterEach(() => {
-  vi.unstubAllGlobals()
-  vi.useRealTimers()
-})
+fakeWaits()
 
 describe('[P11] scans of a tenant', () => {
   test('two run at once, the others in order of arrival; a scan outlives its caller', async () => {

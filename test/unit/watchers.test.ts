@@ -1,10 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { Definition, type Row } from '../../src/leaderboards/board'
 import { MOST_UNSEEN, type WatcherNote } from '../../src/leaderboards/live/view'
 import { Watchers } from '../../src/leaderboards/live/watchers'
 import { scoreOf } from '../../src/leaderboards/score.rules'
 import { instant } from '../../src/lib/clock'
 import { MOST_MIXED_VIEWS, MOST_WATCHERS } from '../../src/lib/limits'
+import { fakeWaits } from '../helpers/fake-waits'
 
 const START = Date.UTC(2027, 0, 4, 12)
 const SECOND = 1_000
@@ -125,10 +126,9 @@ class Scene {
 }
 
 let scene: Scene
+fakeWaits(START)
 
 beforeEach(() => {
-  vi.useFakeTimers({ now: START })
-  vi.stubGlobal('scheduler', { wait: (ms: number) => new Promise((resolve) => setTimeout(resolve, ms)) })
   scene = new Scene()
   vi.stubGlobal(
     'WebSocketPair',
@@ -140,11 +140,6 @@ beforeEach(() => {
       }
     },
   )
-})
-
-afterEach(() => {
-  vi.useRealTimers()
-  vi.unstubAllGlobals()
 })
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)

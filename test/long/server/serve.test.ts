@@ -235,22 +235,32 @@ async function sendManyEvents(id: string): Promise<void> {
   await until(async () => (await countOf()) === 4000)
 }
 
-/** An event whose body is sent some milliseconds after its head, or never. Answers the status. */
-function slowEvent(delay: number): Promise<number | undefined> {
+/**
+ * An event whose head the server has read, or, while its workerd is stopped, has only connected. `finish` sends the
+ * body; `status` is that of the answer.
+ */
+async function slowEvent(until: 'read' | 'connected' = 'read') {
   const body = JSON.stringify({ user: { id: 'cyd' }, value: 1 })
   const call = request(`${server.url}/v1/metrics/demo-lessons/event`, {
     method: 'POST',
-    headers: { 'x-api-key': ADMIN_KEY, 'content-type': 'application/json', 'content-length': body.length },
+    headers: {
+      'x-api-key': ADMIN_KEY,
+      'content-type': 'application/json',
+      'content-length': body.length,
+      expect: '100-continue',
+    },
   })
-  call.flushHeaders()
-  if (delay < Infinity) setTimeout(() => call.end(body), delay)
-  return new Promise((resolve, reject) => {
+  const status = new Promise<number | undefined>((resolve, reject) => {
     call.on('error', reject)
     call.on('response', (answer) => {
       answer.resume()
       resolve(answer.statusCode)
     })
   })
+  call.flushHeaders()
+  if (until === 'read') await once(call, 'continue')
+  else await once((await once(call, 'socket'))[0], 'connect')
+  return { finish: () => call.end(body), status }
 }
 
 /** The file of the object that has a table with such a row. */
@@ -329,10 +339,10 @@ test('[G1] with tables of a later version it ends with the reason at once, and s
 })
 
 test('SIGTERM ends it; requests under way are answered, those that take too long with 503', async () => {
-  const calls = [slowEvent(1000), slowEvent(Infinity)]
-  await sleep(500)
+  const [finished, endless] = [await slowEvent(), await slowEvent()]
   const ending = server.stop()
-  expect(await Promise.all(calls)).toEqual([201, 503])
+  finished.finish()
+  expect(await Promise.all([finished.status, endless.status])).toEqual([201, 503])
   expect(await ending).toEqual({ code: 0, leftovers: [] })
   server = await start()
 })
@@ -349,10 +359,10 @@ test('SIGTERM while a backup has stopped workerd: requests that wait are answere
   const workerds = descendants(server.pid).filter(({ command }) => command === 'workerd')
   expect(workerds).not.toEqual([])
   for (const { id } of workerds) process.kill(id, 'SIGSTOP')
-  const call = slowEvent(0)
-  await sleep(300)
+  const call = await slowEvent('connected')
   const ending = server.stop()
-  expect([201, 503]).toContain(await call)
+  call.finish()
+  expect([201, 503]).toContain(await call.status)
   expect(await ending).toEqual({ code: 0, leftovers: [] })
   server = await start()
 })
@@ -384,11 +394,13 @@ test.each(['SIGINT', 'SIGHUP', 'SIGTERM'] as const)(
       env: { DEMO: 'on', WEBHOOK_ALLOW: allowed, RATE_LIMITS: 'off' },
     })
     await sendManyEvents('fay')
-    const call = slowEvent(1000)
-    await sleep(500)
+    const call = await slowEvent()
     const ending = server.ended()
-    const exported = await longExport(() => process.kill(-server.pid, signal))
-    expect(await call).toBe(201)
+    const exported = await longExport(() => {
+      process.kill(-server.pid, signal)
+      call.finish()
+    })
+    expect(await call.status).toBe(201)
     expect(exported).toEqual({ isComplete: true, bytes: expect.any(Number) })
     // More than the buffers of a connection hold, so it was not sent at once.
     expect(exported.bytes).toBeGreaterThan(6_000_000)
