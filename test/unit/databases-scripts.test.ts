@@ -108,7 +108,7 @@ describe('[B3] wrangler.toml', () => {
     )
   })
 
-  it('has so many databases on this machine, whatever is deployed, and the first one stays', () => {
+  it('has as many databases on this machine as asked, whatever is deployed, and the first one stays', () => {
     const bindings = (text: string) =>
       [...text.matchAll(/^binding = "(DB\w*|OTHER)"$/gm)].map(([, name]) => name)
     const deployed = `${withDatabase(toml, { number: 2, id: ID })}\n[[d1_databases]]\nbinding = "OTHER"\n`

@@ -39,7 +39,7 @@ export type NavigationItem = {
   words?: string
   /** The rest of its address. `{-$name}` is a parameter that may be missing. */
   parts?: string
-  /** What the form at `/new` creates. */
+  /** The word for one thing that its form creates, such as `metric`. The form is at `/new`. */
   one?: string
   /** The configured things that it shows, as the command palette finds them. */
   things?: Things

@@ -46,8 +46,8 @@ export const byDayAnd = <K, Row extends DayNumber>(
 
 /**
  * The number of different users who were active in the `window` days that end with `last`. `active` is by
- * day, and `gaps` says how many of these were last active so many days before. A user counts on the first day
- * in the window: users with an earlier one in it are taken off.
+ * day, and `gaps` says for how many of these the last active day before was 1, 2, … days earlier. A user counts
+ * on the first day in the window: users with an earlier one in it are taken off.
  */
 export function activeIn(
   { active, gaps }: { active: ByDay; gaps: ByDayAndPart },

@@ -163,7 +163,7 @@ declare module '../../time/due-work.sql.ts' {
 
 /** By how much the moment of a row may be before its commit: clocks differ, and commits may be slow. */
 const MARGIN = 10 * MINUTE
-/** A pass that counts at most so many users, in one range, is followed by another one soon. */
+/** If a pass counts at most this many users, all in one range, another one follows soon. */
 const FEW_USERS = 10
 /** The most ranges without a changed user that one step passes. */
 const MOST_RANGES = 10

@@ -61,7 +61,7 @@ export const countedUsers = sqliteTable('counted_users', {
  * - `active`: different users with an event on a local date.
  * - `gap`: those of them whose last active date before was `part` days earlier, up to 29.
  * - `created`: users by local date of creation; the part is 1 for the control group.
- * - `kept 1`, `kept 7`, `kept 30`: those of them who were active so many days after that date.
+ * - `kept 1`, `kept 7`, `kept 30`: those of them who were active 1, 7 or 30 days after that date.
  * - `points`, `trigger`: the sum of the entries of the ledger by local date; the part is the trigger.
  * - `level`: by how much the number of users with a level (the part) changes on a date.
  * - `completions`: completed achievements by local date.

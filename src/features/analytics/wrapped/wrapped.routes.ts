@@ -205,7 +205,7 @@ function achievementsIn({ config, user }: Story, days: Days) {
 
 const wrappedScansOf = sharedScans<Wrapped>()
 
-/** From so many changes of the user on, a wrapped waits for its turn: it reads the log (P11). */
+/** If a user has at least this many changes, a wrapped waits for its turn, since it reads the log (P11). */
 const LONG = 20_000
 
 type Wrapped = z.input<typeof WrappedResponse>
