@@ -1,6 +1,6 @@
 import type { Core } from '../core/core.js'
 import { LaurelError } from '../core/laurel-error.js'
-import { pauseAfter } from '../core/retries.js'
+import { Pauses } from '../core/pauses.js'
 import { tell } from '../core/tell.js'
 import { pathOf } from '../core/urls.js'
 import type { LiveFinished, LiveRanking } from '../generated/types.js'
@@ -29,6 +29,12 @@ export interface LiveOptions {
 /** A stream is silent for at most 25 seconds (Y1). After this time it is lost, in milliseconds. */
 const SILENCE = 60_000
 
+/** The longest pause before a new connection, if the service asks for none, in milliseconds. */
+const LONGEST_PAUSE = 30_000
+
+/** A connection that has lived so long works, so the pauses are short again. In milliseconds. */
+const LONG_LIFE = 60_000
+
 /** Watches a leaderboard until the returned function is called. */
 export function watch(core: Core, key: string, options: LiveOptions): () => void {
   const controller = new AbortController()
@@ -46,7 +52,7 @@ export function watch(core: Core, key: string, options: LiveOptions): () => void
 async function watching(core: Core, path: string, options: LiveOptions, signal: AbortSignal): Promise<void> {
   const { onRanking, onFinished, onError, limit, userAttributes } = options
   let version = Number.NEGATIVE_INFINITY
-  let failures = 0
+  const pauses = new Pauses(core.runtime, LONGEST_PAUSE)
   const take = (event: string, data: unknown) => {
     if (event === 'finished' && isRun(data)) onFinished?.(data)
     // A server that restarts may send a state again. It is never older than this one (Y4).
@@ -73,25 +79,26 @@ async function watching(core: Core, path: string, options: LiveOptions, signal: 
       await core.send(sending, async ({ body, headers, status }) => {
         if (!headers.get('content-type')?.startsWith('text/event-stream'))
           throw new LaurelError('The answer is not a stream of events.', { status })
-        for await (const { event, data } of serverSentEvents(body, SILENCE, signal)) {
-          failures = 0
-          const parsed: unknown = JSON.parse(data)
-          tell(() => take(event, parsed), reports)
+        const began = core.runtime.now()
+        try {
+          for await (const { event, data } of serverSentEvents(body, SILENCE, signal)) {
+            const parsed: unknown = JSON.parse(data)
+            tell(() => take(event, parsed), reports)
+          }
+        } finally {
+          if (core.runtime.now() - began >= LONG_LIFE) pauses.reset()
         }
       })
       // Streams end after 15 minutes at most, which is no failure.
-      failures += 1
     } catch (error) {
       if (signal.aborted) return
-      failures += 1
       const status = error instanceof LaurelError ? error.status : -1
       const isOver = status !== 0 && status !== 429 && status < 500
       tell(() => onError?.(error, isOver))
       if (isOver) return
       retryAfter = error instanceof LaurelError ? error.retryAfter : null
     }
-    const pause = pauseAfter(failures, retryAfter, core.runtime.random) ?? 60_000
-    await core.runtime.sleep(pause, signal).catch(() => undefined)
+    await core.runtime.sleep(pauses.begin(retryAfter), signal).catch(() => undefined)
   }
 }
 

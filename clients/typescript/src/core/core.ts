@@ -5,14 +5,16 @@ import { IgnoredFields } from './ignored-fields.js'
 import { issuesOf, LaurelError, type LaurelIssue } from './laurel-error.js'
 import { List, type Place } from './list.js'
 import type { CallOptions, Fetch, LaurelOptions } from './options.js'
+import { Pauses } from './pauses.js'
 import {
   isFailureForNow,
   isRefusedForNow,
   MOST_TRIES,
-  pauseAfter,
+  mayWait,
   type Runtime,
   realRuntime,
   retryAfterOf,
+  throwIfAborted,
 } from './retries.js'
 import { ServiceClock } from './service-clock.js'
 import { startTimer } from './timers.js'
@@ -194,15 +196,16 @@ export class Core {
     // Before the first `await`: an object that the caller changes later changes no try.
     const made = this.#made(sending)
     const most = between(1, MOST_TRIES, sending.tries ?? this.#options.tries, TRIES)
+    const pauses = new Pauses(this.runtime)
     let hasNewKey = false
     for (let tries = 1; ; tries += 1) {
-      signal?.throwIfAborted()
+      throwIfAborted(signal)
       let key: string | null = null
       try {
         key = await source.get()
         return await this.#try(made, sending, key, read)
       } catch (error) {
-        signal?.throwIfAborted()
+        throwIfAborted(signal)
         if (!(error instanceof LaurelError)) throw error
         if (
           error.status === 401 &&
@@ -218,9 +221,8 @@ export class Core {
         // A function that fails to get a key can try again itself.
         if (key === null) throw error
         const mayRepeat = isRefusedForNow(error.status) || (isRepeatable && isFailureForNow(error.status))
-        const pause = pauseAfter(tries, error.retryAfter, this.runtime.random)
-        if (!mayRepeat || tries >= most || pause === null) throw error
-        await this.runtime.sleep(pause, signal)
+        if (!mayRepeat || tries >= most || !mayWait(error.retryAfter)) throw error
+        await this.runtime.sleep(pauses.begin(error.retryAfter), signal)
       }
     }
   }

@@ -6,10 +6,6 @@ export const MOST_TRIES = 10
 /** The longest time that a call waits because of `Retry-After`, in seconds. After a longer one, it fails. */
 const LONGEST_RETRY_AFTER = 60
 
-/** The longest pause before the second try, and before any other, in milliseconds. */
-const FIRST_PAUSE = 500
-const LONGEST_PAUSE = 15_000
-
 /** The time and chance that a client uses. Tests replace them. */
 export interface Runtime {
   /** Milliseconds since 1970. */
@@ -35,16 +31,19 @@ export function retryAfterOf(headers: Headers, now: number): number | null {
   return Number.isNaN(date) ? null : Math.max(0, Math.ceil((date - now) / 1000))
 }
 
+/** True if a call may wait so long. */
+export const mayWait = (retryAfter: number | null): boolean => (retryAfter ?? 0) <= LONGEST_RETRY_AFTER
+
 /**
- * The pause before the next try, in milliseconds: exponential backoff with full jitter, and never less than
- * `retryAfter` seconds. Null if the service asks for a longer pause than a call may take.
- *
- * @param tries the number of tries so far
+ * The reason for which a signal was aborted. Older browsers and React Native know none, and have no
+ * `throwIfAborted`.
  */
-export function pauseAfter(tries: number, retryAfter: number | null, random: () => number): number | null {
-  const backoff = random() * Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (tries - 1))
-  if (retryAfter === null) return backoff
-  return retryAfter > LONGEST_RETRY_AFTER ? null : retryAfter * 1000 + backoff
+export const reasonOf = (signal: AbortSignal): unknown =>
+  signal.reason ?? Object.assign(new Error('The call was aborted.'), { name: 'AbortError' })
+
+/** Throws the reason of a signal that was aborted. */
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw reasonOf(signal)
 }
 
 /** Real time and chance. */
@@ -55,7 +54,7 @@ export const realRuntime: Runtime = {
     new Promise((resolve, reject) => {
       const end = () => {
         stop()
-        reject(signal?.reason)
+        if (signal !== undefined) reject(reasonOf(signal))
       }
       const stop = startTimer(() => {
         signal?.removeEventListener('abort', end)

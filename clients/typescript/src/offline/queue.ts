@@ -2,10 +2,10 @@ import type { Laurel } from '../app.js'
 import { checkEvent, type NewEvent, userIdOf } from '../application/events.js'
 import { LaurelError } from '../core/laurel-error.js'
 import { newId } from '../core/new-id.js'
-import { pauseAfter, type Runtime, realRuntime } from '../core/retries.js'
+import { Pauses } from '../core/pauses.js'
+import { type Runtime, realRuntime } from '../core/retries.js'
 import { tell } from '../core/tell.js'
 import type { EventResponse } from '../generated/types.js'
-import { Pause } from './pause.js'
 import { browserStorage, type EventStorage, memoryStorage, type WaitingEvent } from './storage.js'
 
 /** The options of an offline queue. */
@@ -35,8 +35,6 @@ export interface OfflineOptions {
 
 /** The longest pause between two attempts, in milliseconds, when the service asks for none. */
 const LONGEST_PAUSE = 5 * 60_000
-/** The longest pause that the service can ask for. */
-const LONGEST_ASKED_PAUSE = 60 * 60_000
 
 /** After this many users' failures without a success in between, an attempt ends: it is no user's fault. */
 const MOST_FAILURES = 3
@@ -56,12 +54,10 @@ export class OfflineQueue {
   readonly #closed = new AbortController()
   #drain: Promise<void> | null = null
   #isAgainWanted = false
-  /** Attempts in a row that ended with a failure. */
-  #failures = 0
-  /** Users whose oldest event could not be sent. */
-  readonly #users = new Map<string, { failures: number; pause: Pause }>()
-  /** The pause that the service has asked for. */
-  #asked = new Pause()
+  /** Users whose oldest event could not be sent, and their pauses. */
+  readonly #users = new Map<string, Pauses>()
+  /** The pauses of all users. What the service asks for holds for each of them. */
+  readonly #pauses: Pauses
   #retry: AbortController | null = null
 
   constructor(laurel: Pick<Laurel, 'event'>, options: OfflineOptions = {}) {
@@ -71,6 +67,7 @@ export class OfflineQueue {
     this.#storage =
       options.storage ?? (typeof indexedDB === 'undefined' ? memoryStorage() : browserStorage(this.#name))
     this.#runtime = { ...realRuntime, ...options.runtime }
+    this.#pauses = new Pauses(this.#runtime, LONGEST_PAUSE)
     if (typeof addEventListener === 'function')
       addEventListener('online', () => void this.#wake(), { signal: this.#closed.signal })
     void this.#wake()
@@ -102,8 +99,7 @@ export class OfflineQueue {
 
   /** Tries to send everything that waits, without any pause. Resolves after the attempt. Never rejects. */
   flush(): Promise<void> {
-    this.#asked = new Pause()
-    for (const user of this.#users.values()) user.pause = new Pause()
+    for (const pauses of [this.#pauses, ...this.#users.values()]) pauses.skip()
     return this.#wake()
   }
 
@@ -141,7 +137,7 @@ export class OfflineQueue {
     } catch (error) {
       if (this.#closed.signal.aborted) return null
       tell(() => this.#options.onError?.(error))
-      return this.#nextPause(null)
+      return this.#pauses.begin()
     }
   }
 
@@ -154,14 +150,14 @@ export class OfflineQueue {
   /** Sends everything that waits. Answers the pause before the next attempt, or null if none is needed. */
   async #sendAll(): Promise<number | null> {
     const all = await this.#storage.list()
-    const asked = this.#asked.left(this.#runtime.now())
+    const asked = this.#pauses.askedLeft()
     if (asked > 0) return all.length === 0 ? null : asked
     /** Users whose next event has to wait, so that their order is kept, and for how long. */
     const held = new Map<string, number>()
     let failures = 0
     for (const waiting of this.#inOrder(all)) {
       const user = userIdOf(waiting.event)
-      const left = this.#users.get(user)?.pause.left(this.#runtime.now()) ?? 0
+      const left = this.#users.get(user)?.left() ?? 0
       if (left > 0) held.set(user, left)
       if (held.has(user)) continue
       let tellOutcome: () => void
@@ -173,11 +169,11 @@ export class OfflineQueue {
         failures += 1
         held.set(user, this.#hold(user, error))
         const retryAfter = error instanceof LaurelError ? error.retryAfter : null
-        if (isForAll(error) || failures === MOST_FAILURES) return this.#nextPause(retryAfter)
+        if (isForAll(error) || failures === MOST_FAILURES) return this.#pauses.begin(retryAfter)
         continue
       }
       this.#users.delete(user)
-      this.#failures = 0
+      this.#pauses.reset()
       failures = 0
       tell(tellOutcome, this.#options)
     }
@@ -186,7 +182,7 @@ export class OfflineQueue {
 
   /** Sorts events: those of users with failures come last. The events of a user keep their order. */
   #inOrder(all: readonly WaitingEvent[]): WaitingEvent[] {
-    const failures = (waiting: WaitingEvent) => this.#users.get(userIdOf(waiting.event))?.failures ?? 0
+    const failures = (waiting: WaitingEvent) => this.#users.get(userIdOf(waiting.event))?.failures ?? -1
     return [...all].sort((a, b) => failures(a) - failures(b))
   }
 
@@ -221,27 +217,10 @@ export class OfflineQueue {
 
   /** Lets a user's events wait. Answers for how long. */
   #hold(user: string, error: unknown): number {
-    const before = this.#users.get(user)?.failures ?? 0
+    const pauses = this.#users.get(user) ?? new Pauses(this.#runtime, LONGEST_PAUSE)
+    this.#users.set(user, pauses)
     // A failure of all users says nothing about this one.
-    const failures = isForAll(error) ? before : before + 1
-    const pause = isForAll(error) ? 0 : this.#backoff(failures)
-    this.#users.set(user, {
-      failures: Math.max(1, failures),
-      pause: new Pause(this.#runtime.now(), pause),
-    })
-    return pause
-  }
-
-  #nextPause(retryAfter: number | null): number {
-    this.#failures += 1
-    const asked = Math.min(LONGEST_ASKED_PAUSE, (retryAfter ?? 0) * 1000)
-    this.#asked = new Pause(this.#runtime.now(), asked)
-    return Math.max(asked, this.#backoff(this.#failures))
-  }
-
-  #backoff(failures: number): number {
-    const first = pauseAfter(1, null, this.#runtime.random) ?? 0
-    return Math.min(LONGEST_PAUSE, first * 2 ** Math.min(20, failures - 1))
+    return isForAll(error) ? 0 : pauses.begin()
   }
 
   #tryAgainAfter(pause: number): void {

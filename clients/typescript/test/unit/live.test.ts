@@ -81,8 +81,30 @@ describe('a live leaderboard', () => {
     stop()
     expect(seen.map(({ version }) => version)).toEqual([5, 6])
     expect(errors).toEqual([])
-    // An event was seen each time, so the pauses do not grow.
-    expect(pauses).toEqual([250, 250, 250])
+    // No stream has lived for a minute, so the pauses grow.
+    expect(pauses).toEqual([250, 500, 1000])
+  })
+
+  it('connects again after short pauses, if the stream before has lived for a minute', async () => {
+    const lived = (milliseconds: number) => () => {
+      const { body, headers } = stream([message('ranking', ranking(1))])
+      const late = new TransformStream({
+        flush: () => {
+          clock.now += milliseconds
+        },
+      })
+      return new Response(body?.pipeThrough(late), { headers })
+    }
+    const { clock, pauses, requests, stop } = watched(
+      networkFailure(),
+      lived(59_999),
+      lived(60_000),
+      lived(900_000),
+      networkFailure(),
+    )
+    await requests(6)
+    stop()
+    expect(pauses).toEqual([250, 500, 250, 250, 500])
   })
 
   it('connects again after failures, with growing pauses, for as long as it is watched', async () => {
@@ -104,7 +126,7 @@ describe('a live leaderboard', () => {
       [429, false],
       ...Array.from({ length: 10 }, () => [0, false]),
     ])
-    expect(pauses.slice(0, 6)).toEqual([250, 500, 21_000, 2000, 4000, 7500])
+    expect(pauses.slice(0, 6)).toEqual([250, 500, 21_000, 2000, 4000, 8000])
   })
 
   it.each([401, 403, 404, 422])('ends after a %i', async (status) => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { startTimer } from '../../src/app.js'
+import { Pauses } from '../../src/core/pauses.js'
 import { realRuntime } from '../../src/core/retries.js'
 
 const DAY = 86_400_000
@@ -59,5 +60,29 @@ it('a pause of many days is as long as it says, and its signal ends it', async (
   controller.abort()
   await vi.advanceTimersByTimeAsync(0)
   expect(failed).toHaveBeenCalledOnce()
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+it.each([
+  [2 ** 31, 3_600_000],
+  [Number.POSITIVE_INFINITY, 3_600_000],
+  [3600, 3_600_000],
+  [7, 7500],
+  [0, 500],
+  [-7, 500],
+  [Number.NaN, 500],
+])('after Retry-After: %d, the pause is %d ms, however often it is asked for', (retryAfter, length) => {
+  const pauses = new Pauses({ now: () => 0, random: () => 1 })
+  expect(pauses.begin(retryAfter)).toBe(length)
+  expect([pauses.left(), pauses.left()]).toEqual([length, length])
+})
+
+it('a pause ends with its signal, also in a browser whose signals have no reason', async () => {
+  const controller = new AbortController()
+  const { signal } = controller
+  Object.defineProperties(signal, { reason: { value: undefined }, throwIfAborted: { value: undefined } })
+  const ended = realRuntime.sleep(1000, signal)
+  controller.abort()
+  await expect(ended).rejects.toMatchObject({ name: 'AbortError' })
   expect(vi.getTimerCount()).toBe(0)
 })
