@@ -13,7 +13,7 @@ declare module 'vitest' {
 export const SEED = inject('seed')
 
 /** The state of the generator (sfc32). With 128 bits, no two texts begin the same numbers. */
-const state = new Uint32Array(4)
+let [a, b, c, count] = [0, 0, 0, 0]
 /** How often each text has begun its numbers, so that a test that runs again makes other ids. */
 const begun = new Map<string, number>()
 
@@ -32,7 +32,8 @@ export function seedTests(): void {
 function begin(text: string): void {
   const times = begun.get(text) ?? 0
   begun.set(text, times + 1)
-  state.set([0, 1, 2, 3].map((word) => hashed(`${word} ${SEED} ${times} ${text}`)))
+  const word = (nth: number) => hashed(`${nth} ${SEED} ${times} ${text}`)
+  ;[a, b, c, count] = [word(0), word(1), word(2), word(3)]
 }
 
 /** A number of 32 bits that follows from a text (FNV-1a with a last step of MurmurHash3). */
@@ -44,18 +45,19 @@ function hashed(text: string): number {
 }
 
 function next(): number {
-  const [a = 0, b = 0, c = 0, count = 0] = state
-  const sum = (a + b + count) >>> 0
-  state.set([b ^ (b >>> 9), c + (c << 3), ((c << 21) | (c >>> 11)) + sum, count + 1])
-  return sum
+  const sum = (a + b + count) | 0
+  a = b ^ (b >>> 9)
+  b = (c + (c << 3)) | 0
+  c = (((c << 21) | (c >>> 11)) + sum) | 0
+  count = (count + 1) | 0
+  return sum >>> 0
 }
 
 Math.random = () => next() / 2 ** 32
 crypto.getRandomValues = (array) => {
   if (array === null) return array
-  new Uint8Array(array.buffer, array.byteOffset, array.byteLength).forEach((_, at, bytes) => {
-    bytes[at] = next() >>> 24
-  })
+  const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
+  for (let at = 0; at < bytes.length; at += 1) bytes[at] = next() >>> 24
   return array
 }
 crypto.randomUUID = () => v4({ random: crypto.getRandomValues(new Uint8Array(16)) })
