@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { existsSync, statfsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { workers } from './test/helpers/worker/project.ts'
@@ -13,6 +14,14 @@ execFileSync(process.execPath, ['scripts/assets.mjs', '--no-console'], {
   cwd: import.meta.dirname,
   stdio: 'inherit',
 })
+
+/** A folder in memory, in some systems. */
+const MEMORY = '/dev/shm'
+// The tests' databases are thrown away. With memory enough for them, no test waits for a disk.
+if (process.env.TMPDIR === undefined && existsSync(MEMORY)) {
+  const { bavail, bsize } = statfsSync(MEMORY)
+  if (bavail * bsize > 4_000_000_000) process.env.TMPDIR = MEMORY
+}
 
 /** The simulations to run, from the variables of `npm run simulate`. */
 const { SIMULATE_FROM = '1', SIMULATE_SEEDS = '1', SIMULATE_SIZE, SIMULATE_DATABASES = '1' } = process.env
@@ -81,7 +90,9 @@ export default defineConfig({
     // One more than there are cores, since tests wait for their databases and servers for a third of the time.
     maxWorkers: availableParallelism() + 1,
     projects: [
-      node('unit', ['test/{unit,contract}/*.test.ts', 'clients/*/test/unit/*.test.ts']),
+      // Without isolation, each process reads the modules once for all its files.
+      node('unit', ['test/{unit,contract}/*.test.ts', 'clients/*/test/unit/*.test.ts'], { isolate: false }),
+      node('isolated', ['test/isolated/*.test.ts']),
       {
         resolve: { conditions: ['@laurel/source'] },
         ssr: { resolve: { conditions: ['@laurel/source'] } },

@@ -46,15 +46,19 @@ export function stepCounter(): { stepsOf(work: () => unknown): number } {
     stepsOf(work) {
       const characters = countCharacters()
       blocks()
-      try {
-        work()
-      } catch {
-        // The text was refused.
-      } finally {
-        characters.stop()
-      }
+      tried(work)
+      characters.stop()
       return blocks() + characters.read()
     },
+  }
+}
+
+/** Does work whose errors are ignored: it refused its text. */
+export function tried(work: () => unknown): void {
+  try {
+    work()
+  } catch {
+    // The text was refused.
   }
 }
 
