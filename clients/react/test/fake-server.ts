@@ -9,6 +9,8 @@ export class FakeServer {
   readonly bodies: unknown[] = []
   /** Milliseconds by which its clock is ahead of this machine's. Without it, answers have no `Date`. */
   clockAhead: number | undefined
+  /** The status of answers to new streams, if they fail. */
+  streamFailure: number | undefined
   #gate: Promise<void> = Promise.resolve()
   readonly #streams = new Set<ReadableStreamDefaultController<Uint8Array>>()
 
@@ -48,12 +50,15 @@ export class FakeServer {
   async #answer(url: URL, { method = 'GET', body, signal }: RequestInit): Promise<Response> {
     this.requests.push(`${method} ${url.pathname}${url.search}`)
     if (typeof body === 'string') this.bodies.push(JSON.parse(body))
-    if (url.pathname.endsWith('/live')) return this.#stream(signal ?? undefined)
+    const failure = (status: number, error: string) =>
+      Response.json({ error }, { status, headers: { 'x-request-id': 'request' } })
+    if (url.pathname.endsWith('/live')) {
+      if (this.streamFailure !== undefined) return failure(this.streamFailure, 'It failed.')
+      return this.#stream(signal ?? undefined)
+    }
     // The data is that of the moment of the request.
     const data = this.answers.get(`${method} ${url.pathname.replace('/v1/', '')}`)
     if (method === 'GET') await this.#gate
-    const failure = (status: number, error: string) =>
-      Response.json({ error }, { status, headers: { 'x-request-id': 'request' } })
     if (typeof data === 'number') return failure(data, 'It failed.')
     if (data === undefined) return failure(404, `No answer for ${url.pathname}`)
     const date = this.clockAhead !== undefined && {
@@ -62,6 +67,12 @@ export class FakeServer {
       'x-request-id': 'request',
     }
     return Response.json(data, { status: method === 'POST' ? 201 : 200, headers: { ...date } })
+  }
+
+  /** Ends all open streams, as the service does. */
+  endStreams(): void {
+    for (const stream of this.#streams) stream.close()
+    this.#streams.clear()
   }
 
   #stream(signal: AbortSignal | undefined): Response {

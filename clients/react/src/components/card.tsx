@@ -25,7 +25,7 @@ interface CardProps<Data> extends CardAttributes {
 export function Card<Data>(props: CardProps<Data>) {
   const { kind, label, resource, placeholder, children, className, id } = props
   const { labels, reducedMotion } = useLaurelSettings()
-  const { data, error, refetch } = resource
+  const { data, error, refetch, dataKey = '' } = resource
   const isReady = data !== undefined
   const state = isReady ? 'ready' : error ? 'error' : 'loading'
   return (
@@ -39,9 +39,9 @@ export function Card<Data>(props: CardProps<Data>) {
       data-state={state}
       data-motion={reducedMotion ? 'reduced' : undefined}
     >
-      {/* The key keeps numbers of the placeholder from counting up to those of the data. */}
+      {/* Without the key, numbers of the placeholder or of another user would count to those of the data. */}
       <div
-        key={isReady ? 'data' : 'placeholder'}
+        key={isReady ? `data ${dataKey}` : 'placeholder'}
         className="laurel-body"
         aria-hidden={isReady ? undefined : true}
       >

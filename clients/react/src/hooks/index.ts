@@ -2,7 +2,6 @@ export { type LeaderboardOptions, type LeaderboardResource, useLeaderboard } fro
 export { LaurelProvider, type LaurelProviderProps, useLaurel } from './provider.tsx'
 export {
   type AchievementsOptions,
-  type InitialData,
   type PointsOptions,
   type StreakOptions,
   useAchievements,
@@ -13,4 +12,5 @@ export {
   useStreak,
   useUser,
 } from './reads.ts'
+export type { InitialData } from './resource.ts'
 export { type EventOfUser, type SendEvent, type SentEvent, useSendEvent } from './send-event.ts'

@@ -6,23 +6,22 @@ import type {
   UserLeaderboardResponseWithHistory,
 } from '@laurel/client/app'
 import { startTimer } from '@laurel/client/app'
-import type { QueryClient } from '@tanstack/react-query'
-import { useEffect, useMemo } from 'react'
+import { useCallback, useEffect, useMemo, useSyncExternalStore } from 'react'
 import type { GroupData, LeaderboardData, OwnPlace, RankingRow, Resource } from '../view/data.ts'
 import { withPreviousRanks } from '../view/ranking.ts'
 import { runOf } from '../view/runs.ts'
-import { useLaurelContext } from './provider.tsx'
+import { type LaurelContext, useLaurelContext } from './provider.tsx'
 import { useUser } from './reads.ts'
-import { keyOf, useRead } from './resource.ts'
+import { type InitialData, keyOf, useRead } from './resource.ts'
+import type { Sink } from './streams.ts'
 
-export interface LeaderboardOptions {
+export interface LeaderboardOptions extends InitialData<LeaderboardResponseWithRankings> {
   /** Follow the ranking as it changes. False if absent: it is read once, and again on focus. */
   live?: boolean | undefined
   /** Ranks to show, 1 to 100. 10 if absent. */
   limit?: number | undefined
   /** The group to show: a leaderboard with breakdown needs one (L6). With `null` nothing is read yet. */
   group?: GroupData | null | undefined
-  initialData?: LeaderboardResponseWithRankings | undefined
 }
 
 export interface LeaderboardResource extends Resource<LeaderboardData> {
@@ -30,11 +29,13 @@ export interface LeaderboardResource extends Resource<LeaderboardData> {
   isLive: boolean
 }
 
-/** The state of a stream in the cache. */
-interface LiveState {
+/** The state of a stream. */
+export interface LiveState {
   run: string | null
   rankings: RankingRow[]
   isOpen: boolean
+  /** When the ranking came, by the service's clock. */
+  at: number
 }
 
 /** A user's place in the cache. An event's answer adds the rank before. */
@@ -49,8 +50,12 @@ const attributesOf = (group: GroupData | null | undefined) =>
   group ? Object.fromEntries(group.userAttributes.map(({ key, value }) => [key, value])) : undefined
 
 /** A ranking, the user's own place in it, and whether it is live (L9, L10, Y1). */
-export function useLeaderboard(key: string, options: LeaderboardOptions = {}): LeaderboardResource {
-  const { live = false, limit = 10, group, initialData } = options
+export function useLeaderboard(
+  ofBoard: string | null,
+  options: LeaderboardOptions = {},
+): LeaderboardResource {
+  const { live = false, limit = 10, group, initialData, initialDataUpdatedAt } = options
+  const key = ofBoard ?? ''
   const { userId } = useLaurelContext()
   const attributes = useMemo(() => attributesOf(group), [group])
   const board = useRead<LeaderboardResponseWithRankings>({
@@ -58,16 +63,27 @@ export function useLeaderboard(key: string, options: LeaderboardOptions = {}): L
     read: ({ client }, signal) =>
       client.leaderboards.get(key, { limit, userAttributes: attributes }, { signal }),
     initialData,
-    isEnabled: group !== null,
+    initialDataUpdatedAt,
+    isEnabled: key !== '' && group !== null,
   })
   const place = useRead<Place>({
     parts: ['place', key],
     read: ({ client, userId: id }, signal) =>
       client.users.leaderboards.get(id, key, { numEvents: 0 }, { signal }),
+    isEnabled: key !== '',
   })
   const user = useUser()
-  const state = useLiveState(key, limit, attributes, live && group !== null)
+  const stream = useLiveState({
+    key,
+    limit,
+    attributes,
+    isWanted: live && key !== '' && userId !== '' && group !== null,
+    readAt: board.readAt,
+  })
   return useMemo(() => {
+    // While the stream is not open, the board may have been read after the last ranking of it.
+    const state =
+      stream.state && (stream.state.isOpen || stream.state.at > board.readAt) ? stream.state : undefined
     // The own row comes with the others, so that nothing moves. Data of a server is shown without waiting.
     const isWaiting = place.isLoading && initialData === undefined
     const data =
@@ -87,9 +103,11 @@ export function useLeaderboard(key: string, options: LeaderboardOptions = {}): L
       refetch: () => {
         board.refetch()
         place.refetch()
+        stream.revive()
       },
+      dataKey: board.dataKey,
     }
-  }, [board, place, user.data, state, userId, attributes, limit, initialData])
+  }, [board, place, user.data, stream, userId, attributes, limit, initialData])
 }
 
 function leaderboardOf(
@@ -110,12 +128,13 @@ function leaderboardOf(
   }
 }
 
-/** True if the shown group is the user's own, or if the user is not known yet. */
+/** True if the shown group is the user's own. Without groups it is; of an unknown user it is not. */
 function isOwnGroup(
   shown: Record<string, string> | undefined,
   own: Record<string, string> | undefined,
 ): boolean {
-  if (shown === undefined || own === undefined) return true
+  if (shown === undefined) return true
+  if (own === undefined) return false
   return Object.entries(shown).every(([key, value]) => own[key] === value)
 }
 
@@ -142,65 +161,82 @@ function ownPlace(
   }
 }
 
-/** The live state of a ranking, as long as a component wants it. */
-function useLiveState(
-  key: string,
-  limit: number,
-  attributes: Record<string, string> | undefined,
-  isWanted: boolean,
-): LiveState | undefined {
-  const { client, userId, cache, streams } = useLaurelContext()
+interface Watched {
+  key: string
+  limit: number
+  attributes: Record<string, string> | undefined
+  isWanted: boolean
+  /** When the board was read. A stream that has ended is opened again after each read. */
+  readAt: number
+}
+
+/** The live state of a ranking, as long as a component wants it, and a function that revives an ended stream. */
+function useLiveState({ key, limit, attributes, isWanted, readAt }: Watched) {
+  const context = useLaurelContext()
+  const { streams, userId } = context
   const id = JSON.stringify([userId, key, limit, attributes])
-  const { data } = useRead<LiveState>({
-    parts: ['live', id],
-    read: () => Promise.reject(new Error('Streams write this.')),
-    isEnabled: false,
-  })
+  const current = useCallback(() => (isWanted ? streams.stateOf(id) : undefined), [isWanted, streams, id])
+  const state = useSyncExternalStore(streams.subscribe, current, current)
+  const revive = useCallback(() => streams.revive(id), [streams, id])
   useEffect(() => {
     if (!isWanted) return
-    const liveKey = keyOf(userId, 'live', id)
-    const readBoard = () => void cache.invalidateQueries({ queryKey: keyOf(userId, 'board', key) })
-    return streams.join(id, () => {
-      const place = placeReader(cache, userId, key)
-      const stop = client.leaderboards.live(key, {
-        limit,
-        userAttributes: attributes,
-        onRanking: (ranking) => {
-          const before = cache.getQueryData<LiveState>(liveKey)
-          cache.setQueryData<LiveState>(liveKey, liveState(ranking, before))
-          if (before !== undefined && before.run !== ranking.run) readBoard()
-          if (!ranking.rankings.some((row) => row.userId === userId)) place.read()
-        },
-        onFinished: readBoard,
-        onError: () =>
-          cache.setQueryData<LiveState>(liveKey, (state) => state && { ...state, isOpen: false }),
-      })
-      return () => {
-        stop()
-        place.stop()
-        cache.removeQueries({ queryKey: liveKey })
-        readBoard()
-      }
-    })
-  }, [isWanted, id, client, userId, cache, streams, key, limit, attributes])
-  return isWanted ? data : undefined
+    return streams.join(id, (sink) => openStream(context, sink, { key, limit, attributes }))
+  }, [isWanted, id, context, streams, key, limit, attributes])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a read that succeeds shows that the user may read.
+  useEffect(revive, [revive, readAt])
+  return useMemo(() => ({ state, revive }), [state, revive])
+}
+
+/** Watches a ranking, and brings its state and the user's place up to date. */
+function openStream(
+  context: LaurelContext,
+  { get, set, end }: Sink<LiveState>,
+  { key, limit, attributes }: Pick<Watched, 'key' | 'limit' | 'attributes'>,
+): () => void {
+  const { client, cache, userId } = context
+  const readBoard = () => void cache.invalidateQueries({ queryKey: keyOf(context, 'board', key) })
+  const place = placeReader(context, key)
+  let hasEnded = false
+  const stop = client.leaderboards.live(key, {
+    limit,
+    userAttributes: attributes,
+    onRanking: (ranking) => {
+      const before = get()
+      set({ ...liveState(ranking, before), at: client.now() })
+      if (before !== undefined && before.run !== ranking.run) readBoard()
+      if (!ranking.rankings.some((row) => row.userId === userId)) place.read()
+    },
+    onFinished: readBoard,
+    onError: (_, isOver) => {
+      const last = get()
+      hasEnded = isOver
+      if (isOver) end()
+      if (last !== undefined) set({ ...last, isOpen: false })
+    },
+  })
+  return () => {
+    stop()
+    place.stop()
+    // The board is as old as the stream. One that has ended may be opened again, and then nothing has changed.
+    if (!hasEnded) readBoard()
+  }
 }
 
 /** Ranks of another run say nothing about this one. */
-const liveState = ({ run, rankings }: LiveRanking, before: LiveState | undefined): LiveState => ({
+const liveState = ({ run, rankings }: LiveRanking, before: LiveState | undefined) => ({
   run,
   rankings: withPreviousRanks(rankings, before?.run === run ? (before?.rankings ?? []) : []),
   isOpen: true,
 })
 
 /** Reads the user's place again, but not for every change of the ranking. */
-function placeReader(cache: QueryClient, userId: string, key: string) {
+function placeReader(context: LaurelContext, key: string) {
   let readAt = 0
   let stopTimer: (() => void) | undefined
   const read = () => {
     stopTimer = undefined
     readAt = Date.now()
-    void cache.invalidateQueries({ queryKey: keyOf(userId, 'place', key) })
+    void context.cache.invalidateQueries({ queryKey: keyOf(context, 'place', key) })
   }
   return {
     read: () => {

@@ -1,50 +1,96 @@
 'use client'
 import type { Laurel } from '@laurel/client/app'
-import { QueryClient } from '@tanstack/react-query'
+import { focusManager, QueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react'
 import { LaurelSettings, type SettingsProps } from '../view/settings.tsx'
+import type { LiveState } from './leaderboard.ts'
 import { Streams } from './streams.ts'
 
 export interface LaurelProviderProps extends SettingsProps {
-  /** Make it once, outside of your components: another client empties the cache. */
+  /** Make it once, outside of your components: hooks read everything again for another client. */
   client: Laurel
-  /** The id of the user. The hooks read the data of this user, and send this user's events. */
-  userId: string
+  /**
+   * The id of the user. The hooks read the data of this user, and send this user's events. With `null` they
+   * wait, for example until the user has signed in.
+   */
+  userId: string | null
   /** A cache of your own, if your app uses TanStack Query. All keys begin with `laurel`. */
   queryClient?: QueryClient | undefined
   children: ReactNode
 }
 
 /** The things that all hooks of a provider share. */
-export interface LaurelContext {
+interface Shared {
   client: Laurel
-  userId: string
+  queryClient: QueryClient | undefined
+  /** The name of the client in keys of the cache. */
+  clientName: string
   cache: QueryClient
-  streams: Streams
+  streams: Streams<LiveState>
+}
+
+/** What the hooks of one user share. Another client, cache or user makes another one. */
+export interface LaurelContext extends Shared {
+  /** Is empty while there is no user. */
+  userId: string
   sending: { active: number; isOverlapped: boolean }
 }
 
 const Context = createContext<LaurelContext | undefined>(undefined)
 
-const newShared = (client: Laurel) => ({
+/** Names of clients. They are random, as a page may keep its cache and have other clients after a reload. */
+const clientNames = new WeakMap<Laurel, string>()
+
+function nameOf(client: Laurel): string {
+  const name = clientNames.get(client) ?? Math.random().toString(36).slice(2)
+  clientNames.set(client, name)
+  return name
+}
+
+/** Data is read again on focus if it is older than this, in milliseconds. */
+const FRESH = 10_000
+
+/** A cache with the data of the app's cache, if it has one, but without its defaults. */
+function newCache(queryClient: QueryClient | undefined): QueryClient {
+  // The client itself repeats requests, and knows which ones it may repeat.
+  const defaultOptions = { queries: { staleTime: FRESH, retry: false, networkMode: 'always' } } as const
+  return new QueryClient({
+    ...(queryClient && { queryCache: queryClient.getQueryCache() }),
+    defaultOptions,
+  })
+}
+
+const newShared = (client: Laurel, queryClient: QueryClient | undefined): Shared => ({
   client,
-  cache: new QueryClient(),
+  queryClient,
+  clientName: nameOf(client),
+  cache: newCache(queryClient),
   streams: new Streams(),
-  sending: { active: 0, isOverlapped: false },
 })
 
 /** Gives the hooks a client and a user, and the components a language. */
 export function LaurelProvider(props: LaurelProviderProps) {
-  const { client, userId, queryClient, children, ...settings } = props
-  const [shared, setShared] = useState(() => newShared(client))
-  if (shared.client !== client) setShared(newShared(client))
-  const cache = queryClient ?? shared.cache
-  const value = useMemo(() => ({ ...shared, cache, userId }), [shared, cache, userId])
+  const { client, queryClient, children, ...rest } = props
+  const { userId, ...settings } = { ...rest, userId: rest.userId ?? '' }
+  const [shared, setShared] = useState(() => newShared(client, queryClient))
+  if (shared.client !== client || shared.queryClient !== queryClient)
+    setShared(newShared(client, queryClient))
+  const value = useMemo(
+    () => ({ ...shared, userId, sending: { active: 0, isOverlapped: false } }),
+    [shared, userId],
+  )
+  const { cache, streams } = shared
   useEffect(() => {
     // Reads again on focus, and when the browser is online again.
     cache.mount()
-    return () => cache.unmount()
-  }, [cache])
+    const stop = focusManager.subscribe(() => {
+      if (focusManager.isFocused()) streams.revive()
+    })
+    return () => {
+      stop()
+      cache.unmount()
+    }
+  }, [cache, streams])
   return (
     <Context.Provider value={value}>
       <LaurelSettings {...settings}>{children}</LaurelSettings>

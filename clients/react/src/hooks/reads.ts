@@ -12,12 +12,7 @@ import type { EnergyData, LevelProgressData, Resource } from '../view/data.ts'
 import { nextGain } from '../view/energy.ts'
 import { type LevelView, levelView } from '../view/levels.ts'
 import { useLaurelContext } from './provider.tsx'
-import { both, useRead } from './resource.ts'
-
-/** Data that a server has read already. With it, the first rendering is complete (server rendering). */
-export interface InitialData<Data> {
-  initialData?: Data | undefined
-}
+import { both, type InitialData, useRead } from './resource.ts'
 
 /** The most awards that an answer can have (P10). */
 const MOST_AWARDS = 100
@@ -26,11 +21,11 @@ const MOST_AWARDS = 100
 const TICK_DELAY = 2000
 
 /** The user (U1). */
-export const useUser = ({ initialData }: InitialData<User> = {}): Resource<User> =>
+export const useUser = (given: InitialData<User> = {}): Resource<User> =>
   useRead({
+    ...given,
     parts: ['user'],
     read: ({ client, userId }, signal) => client.users.get(userId, { signal }),
-    initialData,
   })
 
 export interface PointsOptions extends InitialData<GetUserPointsResponse> {
@@ -39,22 +34,28 @@ export interface PointsOptions extends InitialData<GetUserPointsResponse> {
 }
 
 /** The user's points in a points system, with the level and the newest awards (P10). */
-export const usePoints = (key: string, options?: PointsOptions): Resource<GetUserPointsResponse> =>
-  usePointsRead(key, options)
+export const usePoints = (key: string | null, options?: PointsOptions): Resource<GetUserPointsResponse> =>
+  usePointsRead(key ?? '', options)
 
-const usePointsRead = (key: string, { awards, initialData }: PointsOptions = {}) =>
+const usePointsRead = (key: string, { awards, ...given }: PointsOptions = {}) =>
   useRead<GetUserPointsResponse>({
+    ...given,
     parts: ['points', key, awards],
     read: ({ client, userId }, signal) => client.users.points.get(userId, key, { awards }, { signal }),
-    initialData,
+    isEnabled: key !== '',
   })
 
 /** The user's level in a points system, and the way to the next one (P9). */
-export function useLevel(key: string, options?: PointsOptions): Resource<LevelProgressData & LevelView> {
+export function useLevel(
+  ofPoints: string | null,
+  options?: PointsOptions,
+): Resource<LevelProgressData & LevelView> {
+  const key = ofPoints ?? ''
   const points = usePoints(key, options)
   const levels = useRead({
     parts: ['levels', key],
     read: ({ client }, signal) => client.points.levels.list(key, { signal }),
+    isEnabled: key !== '',
   })
   return useMemo(
     () =>
@@ -72,12 +73,14 @@ export function useLevel(key: string, options?: PointsOptions): Resource<LevelPr
  * Points that grow with time: a points system with a maximum and a time trigger (P4). When the next gain is
  * due, the points are read again.
  */
-export function useEnergy(key: string): Resource<EnergyData> {
+export function useEnergy(ofPoints: string | null): Resource<EnergyData> {
+  const key = ofPoints ?? ''
   const { client } = useLaurelContext()
   const points = usePointsRead(key, { awards: MOST_AWARDS })
   const system = useRead({
     parts: ['system', key],
     read: ({ client }, signal) => client.points.get(key, { signal }),
+    isEnabled: key !== '',
   })
   const energy = useMemo(
     () =>
@@ -114,12 +117,12 @@ export interface StreakOptions extends InitialData<StreakResponse> {
 }
 
 /** The user's streak with its last periods (S5, S6). */
-export const useStreak = ({ periods = 60, initialData }: StreakOptions = {}): Resource<StreakResponse> =>
+export const useStreak = ({ periods = 60, ...given }: StreakOptions = {}): Resource<StreakResponse> =>
   useRead<StreakResponse>({
+    ...given,
     parts: ['streak', periods],
     read: ({ client, userId }, signal) =>
       client.users.streak(userId, { historyPeriods: periods }, { signal }),
-    initialData,
   })
 
 export interface AchievementsOptions extends InitialData<UserAchievementWithStatsResponse[]> {
@@ -130,18 +133,21 @@ export interface AchievementsOptions extends InitialData<UserAchievementWithStat
 /** The user's achievements (A6). */
 export const useAchievements = ({
   includeIncomplete = true,
-  initialData,
+  ...given
 }: AchievementsOptions = {}): Resource<UserAchievementWithStatsResponse[]> =>
   useRead<UserAchievementWithStatsResponse[]>({
+    ...given,
     parts: ['achievements', includeIncomplete],
     read: ({ client, userId }, signal) =>
       client.users.achievements.list(userId, { includeIncomplete }, { signal }),
-    initialData,
   })
 
 /** The largest groups of a leaderboard with breakdown, at most 100 (L6). */
-export const useLeaderboardGroups = (key: string): Resource<LeaderboardGroup[]> =>
-  useRead({
+export function useLeaderboardGroups(ofBoard: string | null): Resource<LeaderboardGroup[]> {
+  const key = ofBoard ?? ''
+  return useRead({
     parts: ['groups', key],
     read: ({ client }, signal) => client.leaderboards.groups.list(key, { limit: 100 }, { signal }),
+    isEnabled: key !== '',
   })
+}

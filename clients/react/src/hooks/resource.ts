@@ -1,62 +1,96 @@
 'use client'
-import { useQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
+import type { QueryObserverOptions, QueryObserverResult } from '@tanstack/react-query'
+import { hashKey, notifyManager, type QueryClient, QueryObserver } from '@tanstack/react-query'
+import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import type { Resource } from '../view/data.ts'
 import { type LaurelContext, useLaurelContext } from './provider.tsx'
 
-/** The key of data about a user in the cache. */
-export const keyOf = (userId: string, ...parts: readonly unknown[]) => ['laurel', userId, ...parts]
+/** The key of data about a user in the cache: what one client has read is not that of another. */
+export const keyOf = (
+  { userId, clientName }: Pick<LaurelContext, 'userId' | 'clientName'>,
+  ...parts: readonly unknown[]
+) => ['laurel', userId, clientName, ...parts]
 
-/** Data is read again on focus if it is older than this, in milliseconds. */
-const FRESH = 10_000
+/** Data that a server has read already. With it, the first rendering is complete (server rendering). */
+export interface InitialData<Data> {
+  /** It belongs to the first user, key and group that the hook gets, and is not shown for others. */
+  initialData?: Data | undefined
+  /** When the server read it, in milliseconds since 1970. Now if absent. Old data is read again at once. */
+  initialDataUpdatedAt?: number | undefined
+}
 
 /** The data of a hook, and how to read it. */
-export interface Read<Data> {
+export interface Read<Data> extends InitialData<Data> {
   /** Tells the data from other data of the same user. */
   parts: readonly unknown[]
   read: (context: LaurelContext, signal: AbortSignal) => PromiseLike<Data>
-  /** Data that a server has read already, for server rendering. */
-  initialData?: Data | undefined
   isEnabled?: boolean
 }
 
 /** Data of the user, with the time of the service at which it was read, in milliseconds since 1970. */
 export function useRead<Data>(options: Read<Data>): Resource<Data> & { readAt: number } {
-  const { parts, read, initialData, isEnabled = true } = options
+  const { parts, read, initialData, initialDataUpdatedAt, isEnabled = true } = options
   const context = useLaurelContext()
-  const { client } = context
-  const { data, error, isPending, dataUpdatedAt, refetch } = useQuery(
-    {
-      queryKey: keyOf(context.userId, ...parts),
-      queryFn: async ({ signal }) => read(context, signal),
-      enabled: isEnabled,
-      staleTime: FRESH,
-      // The client itself repeats requests, and knows which ones it may repeat.
-      retry: false,
-      networkMode: 'always',
-      ...(initialData !== undefined && { initialData }),
-    },
-    context.cache,
-  )
+  const { client, userId, cache } = context
+  const isWanted = isEnabled && userId !== ''
+  const queryKey = keyOf(context, ...parts)
+  const dataKey = hashKey(queryKey)
+  const newOwner = () => (isWanted ? { dataKey, since: Date.now() } : undefined)
+  const [owner, setOwner] = useState(newOwner)
+  if (owner === undefined && isWanted) setOwner(newOwner)
+  const result = useObserved<Data>(cache, {
+    queryKey,
+    queryFn: async ({ signal }) => read(context, signal),
+    enabled: isWanted,
+    ...(initialData !== undefined &&
+      owner?.dataKey === dataKey && {
+        initialData: () => initialData,
+        initialDataUpdatedAt: initialDataUpdatedAt ?? owner.since,
+      }),
+  })
+  const { data, error, isPending, dataUpdatedAt, refetch } = result
   return useMemo(
     () => ({
-      data,
-      error,
-      isLoading: isPending && isEnabled,
-      refetch: () => void refetch(),
+      data: isWanted ? data : undefined,
+      error: isWanted ? error : null,
+      isLoading: isPending && isWanted,
+      refetch: () => {
+        if (isWanted) void refetch()
+      },
+      dataKey,
       // The cache has the browser's time.
       readAt: dataUpdatedAt + client.now() - Date.now(),
     }),
-    [data, error, isPending, isEnabled, refetch, dataUpdatedAt, client],
+    [data, error, isPending, isWanted, refetch, dataKey, dataUpdatedAt, client],
   )
 }
 
-/** A resource with other data, made of its own. */
-export function mapped<A, B>(
-  { data, error, isLoading, refetch }: Resource<A>,
-  map: (data: A) => B,
-): Resource<B> {
-  return { data: data === undefined ? undefined : map(data), error, isLoading, refetch }
+/** Follows a query, in another cache too. `useQuery` would stay with the first cache that it was given. */
+function useObserved<Data>(
+  cache: QueryClient,
+  options: QueryObserverOptions<Data>,
+): QueryObserverResult<Data> {
+  const defaulted = cache.defaultQueryOptions(options)
+  // A read that begins after the rendering is in its result already.
+  defaulted._optimisticResults = 'optimistic'
+  const newHeld = () => ({ cache, observer: new QueryObserver<Data>(cache, defaulted) })
+  const [held, setHeld] = useState(newHeld)
+  const { observer } = held.cache === cache ? held : newHeld()
+  if (held.cache !== cache) setHeld({ cache, observer })
+  const result = observer.getOptimisticResult(defaulted)
+  const subscribe = useCallback(
+    (changed: () => void) => {
+      const stop = observer.subscribe(notifyManager.batchCalls(changed))
+      // The query may have changed since the observer was made.
+      observer.updateResult()
+      return stop
+    },
+    [observer],
+  )
+  const current = () => observer.getCurrentResult()
+  useSyncExternalStore(subscribe, current, current)
+  useEffect(() => observer.setOptions(defaulted), [observer, defaulted])
+  return result
 }
 
 /** A resource made of two. It is there as soon as both are. */
@@ -69,5 +103,6 @@ export function both<A, B, C>(a: Resource<A>, b: Resource<B>, join: (a: A, b: B)
       a.refetch()
       b.refetch()
     },
+    dataKey: a.dataKey,
   }
 }

@@ -6,12 +6,11 @@ import type {
   StreakResponse,
   UserAchievementWithStatsResponse,
 } from '@laurel/client/app'
-import type { QueryClient } from '@tanstack/react-query'
 import { useCallback, useMemo, useState } from 'react'
 import { changesOf } from '../view/changes.ts'
 import type { Change } from '../view/data.ts'
 import type { Place } from './leaderboard.ts'
-import { useLaurelContext } from './provider.tsx'
+import { type LaurelContext, useLaurelContext } from './provider.tsx'
 import { keyOf } from './resource.ts'
 
 /** An event of the provider's user. `user` can change fields of the user in the same call. */
@@ -40,44 +39,64 @@ export interface SendEvent {
 }
 
 interface State {
+  /** The user, client and cache that the rest is about. */
+  context: LaurelContext
   sending: number
   error: Error | null
   changes: readonly Change[]
   toastId: string | undefined
 }
 
+const newState = (context: LaurelContext): State => ({
+  context,
+  sending: 0,
+  error: null,
+  changes: [],
+  toastId: undefined,
+})
+
 /** Sends events, and answers their changes. Spread the result into `AwardToast`, or pick some of it. */
 export function useSendEvent(): SendEvent {
-  const { client, userId, cache, sending } = useLaurelContext()
-  const [state, setState] = useState<State>({ sending: 0, error: null, changes: [], toastId: undefined })
+  const context = useLaurelContext()
+  const [kept, setState] = useState(() => newState(context))
+  const state = kept.context === context ? kept : newState(context)
+  if (state !== kept) setState(state)
+  const change = useCallback(
+    (of: (now: State) => Partial<State>) =>
+      // What comes late is not shown to the next user.
+      setState((now) => (now.context === context ? { ...now, ...of(now) } : now)),
+    [context],
+  )
   const send = useCallback(
     async (metric: string, { user, ...event }: EventOfUser): Promise<SentEvent> => {
-      setState((now) => ({ ...now, sending: now.sending + 1, error: null }))
+      const { client, userId, cache, sending } = context
+      change((now) => ({ sending: now.sending + 1, error: null }))
       sending.active += 1
       if (sending.active > 1) sending.isOverlapped = true
       try {
+        if (userId === '') throw new Error('An event needs a user: the provider has no userId yet.')
         const answer = await client.event(metric, { ...event, user: { ...user, id: userId } })
         const changes = changesOf(answer)
-        applyAnswer(cache, userId, answer)
-        if (user !== undefined) void cache.invalidateQueries({ queryKey: keyOf(userId, 'user') })
-        setState((now) => ({ ...now, changes, toastId: answer.eventId }))
+        applyAnswer(context, answer)
+        if (user !== undefined) void cache.invalidateQueries({ queryKey: keyOf(context, 'user') })
+        change(() => ({ changes, toastId: answer.eventId }))
         return { answer, changes }
       } catch (error) {
-        setState((now) => ({ ...now, error: error instanceof Error ? error : new Error(String(error)) }))
+        change(() => ({ error: error instanceof Error ? error : new Error(String(error)) }))
         throw error
       } finally {
-        setState((now) => ({ ...now, sending: now.sending - 1 }))
+        change((now) => ({ sending: now.sending - 1 }))
         sending.active -= 1
         if (sending.active === 0 && sending.isOverlapped) {
           // Answers of parallel events can arrive in any order, so the newest data is not known.
           sending.isOverlapped = false
-          void cache.invalidateQueries({ queryKey: keyOf(userId) })
+          void cache.invalidateQueries({ queryKey: keyOf(context) })
         }
       }
     },
-    [client, userId, cache, sending],
+    [context, change],
   )
-  const onDismiss = useCallback(() => setState((now) => ({ ...now, changes: [] })), [])
+  const onDismiss = useCallback(() => change(() => ({ changes: [] })), [change])
   return useMemo(() => {
     const { error, changes, toastId } = state
     return { send, isSending: state.sending > 0, error, changes, toastId, onDismiss }
@@ -85,31 +104,32 @@ export function useSendEvent(): SendEvent {
 }
 
 /** Brings the data of all hooks up to date with the answer to an event (E2). */
-export function applyAnswer(cache: QueryClient, userId: string, answer: EventResponse): void {
+export function applyAnswer(context: LaurelContext, answer: EventResponse): void {
+  const { cache } = context
   // A request that is on its way may answer the state before the event.
-  const late = cache.getQueryCache().findAll({ queryKey: keyOf(userId), fetchStatus: 'fetching' })
+  const late = cache.getQueryCache().findAll({ queryKey: keyOf(context), fetchStatus: 'fetching' })
   if (answer.idempotentReplayed !== true) {
     for (const [key, change] of Object.entries(answer.points)) {
       cache.setQueriesData<GetUserPointsResponse>(
-        { queryKey: keyOf(userId, 'points', key) },
+        { queryKey: keyOf(context, 'points', key) },
         (points) => points && withPoints(points, change),
       )
     }
     cache.setQueriesData<UserAchievementWithStatsResponse[]>(
-      { queryKey: keyOf(userId, 'achievements') },
+      { queryKey: keyOf(context, 'achievements') },
       (list) => list && withAchievements(list, answer.achievements),
     )
     for (const [key, { rank, previousRank }] of Object.entries(answer.leaderboards)) {
       cache.setQueriesData<Place>(
-        { queryKey: keyOf(userId, 'place', key) },
+        { queryKey: keyOf(context, 'place', key) },
         (place) => place && { ...place, rank, previousRank },
       )
       // The answer has no scores, and other users have moved too.
-      void cache.invalidateQueries({ queryKey: keyOf(userId, 'place', key) })
-      void cache.invalidateQueries({ queryKey: keyOf(userId, 'board', key) })
+      void cache.invalidateQueries({ queryKey: keyOf(context, 'place', key) })
+      void cache.invalidateQueries({ queryKey: keyOf(context, 'board', key) })
     }
   }
-  for (const query of cache.getQueryCache().findAll({ queryKey: keyOf(userId, 'streak') })) {
+  for (const query of cache.getQueryCache().findAll({ queryKey: keyOf(context, 'streak') })) {
     const streak = cache.getQueryData<StreakResponse>(query.queryKey)
     if (streak === undefined) continue
     const isKnown = hasPeriod(streak, answer.currentStreak)

@@ -1,27 +1,96 @@
 import { startTimer } from '@laurel/client/app'
 
-/** Open streams, by an id. Watchers of the same id share one stream. */
-export class Streams {
-  readonly #open = new Map<string, { watchers: number; stop: () => void }>()
+/** What the opener of a stream gets. */
+export interface Sink<State> {
+  get: () => State | undefined
+  set: (state: State | undefined) => void
+  /** Says that the stream has ended for good. Whoever wants it then opens another one. */
+  end: () => void
+}
+
+interface Stream<State> {
+  watchers: number
+  open: (sink: Sink<State>) => () => void
+  stop: () => void
+  /** The newest opening. An earlier one can end later, and then says nothing about this one. */
+  opening: { hasEnded: boolean }
+  state: State | undefined
+}
+
+/** Open streams and their states, by an id. Watchers of the same id share one stream. */
+export class Streams<State> {
+  readonly #streams = new Map<string, Stream<State>>()
+  readonly #subscribers = new Set<() => void>()
 
   /**
    * Opens a stream, or joins the one that is open. The returned function leaves it. The last watcher to leave
    * closes the stream a moment later, so that a component that mounts again at once keeps it.
    */
-  join(id: string, open: () => () => void): () => void {
-    const stream = this.#open.get(id) ?? { watchers: 0, stop: open() }
-    this.#open.set(id, stream)
+  join(id: string, open: (sink: Sink<State>) => () => void): () => void {
+    const stream = this.#streams.get(id) ?? {
+      watchers: 0,
+      open,
+      stop: () => {},
+      opening: { hasEnded: true },
+      state: undefined,
+    }
+    this.#streams.set(id, stream)
     stream.watchers += 1
+    this.revive(id)
     let isIn = true
     return () => {
       if (!isIn) return
       isIn = false
       stream.watchers -= 1
       startTimer(() => {
-        if (stream.watchers > 0 || this.#open.get(id) !== stream) return
-        this.#open.delete(id)
+        if (stream.watchers > 0 || this.#streams.get(id) !== stream) return
+        this.#streams.delete(id)
         stream.stop()
+        this.#tell()
       }, 0)
     }
+  }
+
+  /** Opens a stream again if it has ended, or all that have, without an id. A new sign-in may let it through. */
+  revive(id?: string): void {
+    for (const [key, stream] of this.#streams) {
+      if (stream.opening.hasEnded && (id === undefined || id === key)) this.#start(stream)
+    }
+  }
+
+  /** The state of a stream, as long as it has watchers. */
+  readonly stateOf = (id: string): State | undefined => this.#streams.get(id)?.state
+
+  /** Calls a function after each change of a state, until the returned function is called. */
+  readonly subscribe = (changed: () => void): (() => void) => {
+    this.#subscribers.add(changed)
+    return () => this.#subscribers.delete(changed)
+  }
+
+  #start(stream: Stream<State>): void {
+    stream.stop()
+    const opening = { hasEnded: false }
+    stream.opening = opening
+    const sink: Sink<State> = {
+      get: () => stream.state,
+      set: (state) => {
+        stream.state = state
+        this.#tell()
+      },
+      end: () => {
+        opening.hasEnded = true
+      },
+    }
+    try {
+      stream.stop = stream.open(sink)
+    } catch {
+      // Such as for a key that no path can have. The reads of the same key have this error too.
+      opening.hasEnded = true
+      stream.stop = () => {}
+    }
+  }
+
+  #tell(): void {
+    for (const changed of this.#subscribers) changed()
   }
 }

@@ -141,6 +141,8 @@ export interface Resource<Data> {
   isLoading: boolean
   /** Reads the data again. */
   refetch: () => void
+  /** Tells the data from that of another user, board, group or client. */
+  dataKey?: string | undefined
 }
 
 /** How components take data: spread a hook into them (`{...useStreak()}`), or pass `data` alone. */
@@ -149,4 +151,6 @@ export interface ResourceProps<Data> {
   error?: Error | null | undefined
   isLoading?: boolean | undefined
   refetch?: (() => void) | undefined
+  /** With another one, a component begins anew: numbers do not count from those of another user. */
+  dataKey?: string | undefined
 }

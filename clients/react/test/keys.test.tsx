@@ -1,0 +1,459 @@
+// @vitest-environment happy-dom
+/** Nothing that was read or given for one user, board, group or client is shown for another. */
+import { focusManager, keepPreviousData, QueryClient } from '@tanstack/react-query'
+import { act, cleanup, render, screen, waitFor } from '@testing-library/react'
+import type { ReactNode } from 'react'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import {
+  AwardToast,
+  LaurelProvider,
+  Leaderboard,
+  PointsCounter,
+  StreakCalendar,
+  StreakCounter,
+  useAchievements,
+  useEnergy,
+  useLaurel,
+  useLeaderboard,
+  useLeaderboardGroups,
+  useLevel,
+  usePoints,
+  useSendEvent,
+  useStreak,
+  useUser,
+} from '../src/index.ts'
+import { board, points, row, serverOfAda, streak } from './answers.ts'
+import type { FakeServer } from './fake-server.ts'
+
+let server: FakeServer
+
+beforeEach(() => {
+  server = serverOfAda()
+  server.answers.set('GET users/bob/points/xp', points(5))
+  server.answers.set('GET users/bob/streak', { ...streak, length: 9 })
+  server.answers.set('GET users/bob', { id: 'bob', name: 'Bob', attributes: { team: 'foxes' } })
+})
+
+afterEach(() => {
+  cleanup()
+  focusManager.setFocused(undefined)
+  vi.useRealTimers()
+})
+
+interface Around {
+  userId?: string | null
+  from?: FakeServer
+  queryClient?: QueryClient | undefined
+}
+
+/** A page of a user, and functions that give it to another user, client or cache. */
+function pageOf(Content: () => ReactNode, first: Around = {}) {
+  const around = ({ userId = 'ada', from = server, queryClient }: Around) => (
+    <LaurelProvider client={from.client} userId={userId} queryClient={queryClient}>
+      <Content />
+    </LaurelProvider>
+  )
+  const { rerender, container } = render(around(first))
+  return { container, change: (next: Around) => rerender(around(next)) }
+}
+
+/** What the hook answered when it was drawn last, and how to draw it with other options. */
+function hookOf<Options, Result>(use: (options: Options) => Result, options: Options, first: Around = {}) {
+  let latest: Result | undefined
+  let given = options
+  const Page = () => {
+    latest = use(given)
+    return null
+  }
+  const shown = pageOf(Page, first)
+  return {
+    get current(): Result {
+      if (latest === undefined) throw new Error('The hook was not called.')
+      return latest
+    },
+    change: (next: Around & { options?: Options }) => {
+      if (next.options !== undefined) given = next.options
+      shown.change(next)
+    },
+  }
+}
+
+describe('data that a server has read', () => {
+  test('is not shown for another user', async () => {
+    const result = hookOf(() => usePoints('xp', { initialData: points(7) }), undefined)
+    expect(result.current.data?.total).toBe(7)
+    result.change({ userId: 'bob' })
+    expect(result.current).toMatchObject({ data: undefined, isLoading: true })
+    await waitFor(() => expect(result.current.data?.total).toBe(5))
+  })
+
+  test('is not shown for another key', async () => {
+    server.answers.set('GET users/ada/points/gems', points(3))
+    const result = hookOf((key) => usePoints(key, { initialData: points(7) }), 'xp')
+    result.change({ options: 'gems' })
+    expect(result.current.data).toBeUndefined()
+    await waitFor(() => expect(result.current.data?.total).toBe(3))
+  })
+
+  test('is not shown for another group, nor while no group is chosen', async () => {
+    const group = (team: string) => ({ userAttributes: [{ key: 'team', value: team }] })
+    const initialData = { ...board, rankings: [row('eve', 1, 9)] }
+    const result = hookOf(
+      (team: string | null) => {
+        return useLeaderboard('weekly-xp', { group: team === null ? null : group(team), initialData })
+      },
+      'owls' as string | null,
+    )
+    const names = () => result.current.data?.rankings.map(({ userId }) => userId)
+    expect(names()).toEqual(['eve'])
+    result.change({ options: null })
+    expect(names()).toBeUndefined()
+    result.change({ options: 'foxes' })
+    expect(names()).toBeUndefined()
+    await waitFor(() => expect(names()).toEqual(['bob', 'ada']))
+  })
+
+  test('is not shown for another client', async () => {
+    const other = serverOfAda()
+    const result = hookOf(() => usePoints('xp', { initialData: points(7) }), undefined)
+    result.change({ from: other })
+    expect(result.current.data).toBeUndefined()
+    await waitFor(() => expect(result.current.data?.total).toBe(100))
+  })
+
+  test('is read again at once if the app says that it is old', async () => {
+    const options = { initialData: points(7), initialDataUpdatedAt: Date.now() - 60_000 }
+    const result = hookOf(() => usePoints('xp', options), undefined)
+    expect(result.current).toMatchObject({ data: { total: 7 }, isLoading: false })
+    await waitFor(() => expect(result.current.data?.total).toBe(100))
+  })
+
+  test('is as old as its first show if it is shown a second time', async () => {
+    const queryClient = new QueryClient()
+    const options = { initialData: points(7) }
+    const result = hookOf(() => usePoints('xp', options), undefined, { queryClient })
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 })
+    queryClient.removeQueries()
+    result.change({ userId: 'bob', queryClient })
+    result.change({ userId: 'ada', queryClient })
+    await waitFor(() => expect(result.current.data?.total).toBe(100))
+  })
+
+  test('is there if another hook asks for the same data without it', () => {
+    const result = hookOf(
+      () => [useLevel('xp'), usePoints('xp', { initialData: points(7) })] as const,
+      undefined,
+    )
+    expect(result.current[1].data?.total).toBe(7)
+  })
+})
+
+describe('another client or cache in the provider', () => {
+  test('mounted hooks read from the new client, and show nothing of the old one', async () => {
+    const other = serverOfAda()
+    other.answers.set('GET users/ada/points/xp', points(1))
+    const result = hookOf(() => ({ points: usePoints('xp'), client: useLaurel() }), undefined)
+    await waitFor(() => expect(result.current.points.data?.total).toBe(100))
+    result.change({ from: other })
+    expect(result.current).toMatchObject({
+      points: { data: undefined, isLoading: true },
+      client: other.client,
+    })
+    await waitFor(() => expect(result.current.points.data?.total).toBe(1))
+    act(() => result.current.points.refetch())
+    await waitFor(() => expect(other.count('/points/xp')).toBe(2))
+    expect(server.count('/points/xp')).toBe(1)
+  })
+
+  test('clients with one cache of the app have data of their own', async () => {
+    const queryClient = new QueryClient()
+    const other = serverOfAda()
+    other.answers.set('GET users/ada/points/xp', points(1))
+    const result = hookOf(() => usePoints('xp'), undefined, { queryClient })
+    await waitFor(() => expect(result.current.data?.total).toBe(100))
+    result.change({ from: other, queryClient })
+    expect(result.current.data).toBeUndefined()
+    await waitFor(() => expect(result.current.data?.total).toBe(1))
+    result.change({ queryClient })
+    expect(result.current.data?.total).toBe(100)
+  })
+
+  test('mounted hooks follow another cache, and what the app does with it', async () => {
+    const [first, second] = [new QueryClient(), new QueryClient()]
+    const result = hookOf(() => usePoints('xp'), undefined, { queryClient: first })
+    await waitFor(() => expect(result.current.data?.total).toBe(100))
+    server.answers.set('GET users/ada/points/xp', points(101))
+    result.change({ queryClient: second })
+    expect(result.current.data).toBeUndefined()
+    await waitFor(() => expect(result.current.data?.total).toBe(101))
+    server.answers.set('GET users/ada/points/xp', points(102))
+    await act(() => second.invalidateQueries({ queryKey: ['laurel'] }))
+    await waitFor(() => expect(result.current.data?.total).toBe(102))
+    server.answers.set('GET users/ada/points/xp', points(103))
+    await act(() => first.invalidateQueries({ queryKey: ['laurel'] }))
+    expect(result.current.data?.total).toBe(102)
+  })
+
+  test('a live board follows the new client', async () => {
+    const other = serverOfAda()
+    const result = hookOf(() => useLeaderboard('weekly-xp', { live: true }), undefined)
+    await waitFor(() => expect(server.openStreams).toBe(1))
+    const ranking = { version: 1, run: '2026-11-23', status: 'active', rankings: [row('ada', 1, 99)] }
+    act(() => server.send('ranking', ranking))
+    await waitFor(() => expect(result.current.isLive).toBe(true))
+    result.change({ from: other })
+    expect(result.current).toMatchObject({ data: undefined, isLive: false })
+    await waitFor(() => expect([server.openStreams, other.openStreams]).toEqual([0, 1]))
+  })
+})
+
+test('defaults of the app do not change the hooks', async () => {
+  const read = vi.fn()
+  const queryClient = new QueryClient({
+    defaultOptions: {
+      queries: {
+        placeholderData: keepPreviousData,
+        throwOnError: true,
+        select: () => 'selected',
+        enabled: false,
+        refetchInterval: 1,
+        staleTime: 0,
+        retry: 3,
+        networkMode: 'online',
+        structuralSharing: () => 'shared',
+        queryKeyHashFn: () => 'the same for all',
+        queryFn: read,
+      },
+    },
+  })
+  server.answers.set('GET users/bob/points/xp', 404)
+  server.holdReads()()
+  const result = hookOf(() => [usePoints('xp'), useUser()] as const, undefined, { queryClient })
+  await waitFor(() =>
+    expect(result.current.map(({ data }) => data)).toMatchObject([{ total: 100 }, { name: 'Ada' }]),
+  )
+  result.change({ userId: 'bob', queryClient })
+  expect(result.current[0].data).toBeUndefined()
+  await waitFor(() => expect(result.current[0].error).toMatchObject({ status: 404 }))
+  expect(server.count('users/bob/points/xp')).toBe(1)
+  expect(server.count('users/ada/points/xp')).toBe(1)
+  expect(read).not.toHaveBeenCalled()
+})
+
+describe('the next user', () => {
+  test('does not see the toast, the error or the sending of the one before', async () => {
+    let event: ReturnType<typeof useSendEvent> | undefined
+    const Page = () => {
+      event = useSendEvent()
+      return <AwardToast {...event} />
+    }
+    const { change } = pageOf(Page)
+    await act(async () => event?.send('lessons', { value: 1 }))
+    expect(screen.getByRole('status').textContent).toContain('Gold')
+    change({ userId: 'bob' })
+    expect(screen.getByRole('status').textContent).toBe('')
+    expect(event).toMatchObject({ changes: [], toastId: undefined, error: null, isSending: false })
+  })
+
+  test('gets nothing of an event of the one before that is answered late', async () => {
+    const queryClient = new QueryClient()
+    let event: ReturnType<typeof useSendEvent> | undefined
+    const Page = () => {
+      event = useSendEvent()
+      return <output>{usePoints('xp').data?.total}</output>
+    }
+    const { change } = pageOf(Page, { queryClient })
+    await screen.findByText('100')
+    let sent: Promise<unknown> = Promise.resolve()
+    act(() => {
+      sent = event?.send('lessons', { value: 1 }) ?? sent
+    })
+    expect(event?.isSending).toBe(true)
+    change({ userId: 'bob', queryClient })
+    expect(event?.isSending).toBe(false)
+    await screen.findByText('5')
+    await act(async () => void (await sent))
+    expect(event).toMatchObject({ changes: [], isSending: false })
+    expect(screen.getByRole('status').textContent).toBe('5')
+    change({ queryClient })
+    expect(screen.getByRole('status').textContent).toBe('150')
+  })
+
+  test('has own numbers at once, which do not count up from those of the one before', async () => {
+    const queryClient = new QueryClient()
+    const Page = () => (
+      <>
+        <PointsCounter {...usePoints('xp')} id="points" />
+        <StreakCounter {...useStreak()} id="streak" />
+        <StreakCalendar {...useStreak()} />
+      </>
+    )
+    // Both users are in the cache, so that one follows the other without a moment of loading.
+    const { change, container } = pageOf(Page, { userId: 'bob', queryClient })
+    const shown = (id: string) => container.querySelector(`#${id} strong > span`)?.textContent
+    await waitFor(() => expect([shown('points'), shown('streak')]).toEqual(['5', '9']))
+    change({ queryClient })
+    await waitFor(() => expect([shown('points'), shown('streak')]).toEqual(['100', '3']))
+    change({ userId: 'bob', queryClient })
+    expect([shown('points'), shown('streak')]).toEqual(['5', '9'])
+    expect(container.querySelector('.laurel-gain')).toBeNull()
+  })
+
+  test('hears no rank that is new only because the user is another', async () => {
+    vi.useFakeTimers({ shouldAdvanceTime: true })
+    server.answers.set('GET users/bob/leaderboards/weekly-xp', { ...board, rank: 1, value: 90, history: [] })
+    const queryClient = new QueryClient()
+    const Page = () => <Leaderboard {...useLeaderboard('weekly-xp')} />
+    const { change, container } = pageOf(Page, { userId: 'bob', queryClient })
+    const own = () => container.querySelector('[data-own]')?.getAttribute('data-user')
+    for (const userId of ['bob', 'ada', 'bob']) {
+      change({ userId, queryClient })
+      await waitFor(() => expect(own()).toBe(userId))
+    }
+    await act(() => vi.advanceTimersByTimeAsync(20_000))
+    expect(screen.getByRole('status').textContent).toBe('')
+  })
+
+  test('is not in a group before the own group is known', async () => {
+    server.answers.set('GET leaderboards/weekly-xp', { ...board, rankings: [row('eve', 1, 90)] })
+    server.answers.set('GET users/ada', 404)
+    const group = { userAttributes: [{ key: 'team', value: 'foxes' }] }
+    const result = hookOf(() => useLeaderboard('weekly-xp', { group }), undefined)
+    await waitFor(() => expect(result.current.data?.rankings).toHaveLength(1))
+    expect(result.current.data?.own).toBeUndefined()
+  })
+})
+
+describe('not yet', () => {
+  const hooks = (key: string | null) => ({
+    points: usePoints(key),
+    level: useLevel(key),
+    energy: useEnergy(key),
+    board: useLeaderboard(key, { live: true }),
+    groups: useLeaderboardGroups(key),
+  })
+  const ofUser = () => ({ user: useUser(), streak: useStreak(), achievements: useAchievements() })
+
+  test.each([null, ''])('a hook with the key %j waits, and reads as soon as it has one', async (none) => {
+    const result = hookOf(hooks, none)
+    await act(async () => {
+      for (const { refetch } of Object.values(result.current)) refetch()
+    })
+    const waiting = { data: undefined, error: null, isLoading: false }
+    expect(Object.values(result.current)).toMatchObject([waiting, waiting, waiting, waiting, waiting])
+    expect(server.requests.filter((request) => !request.endsWith('/users/ada'))).toEqual([])
+    result.change({ options: 'weekly-xp' })
+    await waitFor(() => expect(result.current.board.data?.name).toBe('Weekly XP'))
+    expect(server.openStreams).toBe(1)
+  })
+
+  test.each([null, ''])(
+    'a provider with the user %j waits, and reads as soon as it has one',
+    async (none) => {
+      const result = hookOf(() => ({ ...hooks('xp'), ...ofUser(), event: useSendEvent() }), undefined, {
+        userId: none,
+      })
+      await act(async () => {
+        await expect(result.current.event.send('lessons', { value: 1 })).rejects.toThrow('userId')
+      })
+      expect(server.requests).toEqual([])
+      result.change({})
+      await waitFor(() => expect(result.current.user.data?.name).toBe('Ada'))
+    },
+  )
+
+  test.each(['.', '..', '\ud800'])(
+    'a key that no path can have (%j) is an error of the hook',
+    async (key) => {
+      const result = hookOf(hooks, key)
+      await waitFor(() => expect(result.current.board.error).toBeInstanceOf(TypeError))
+      await waitFor(() => expect(result.current.points.error).toBeInstanceOf(TypeError))
+    },
+  )
+})
+
+describe('[Y1] a stream that ended with 401, after a new sign-in', () => {
+  const use = () => useLeaderboard('weekly-xp', { live: true })
+  const ranking = (version: number, value: number) => ({
+    version,
+    run: '2026-11-23',
+    status: 'active',
+    rankings: [row('ada', 1, value)],
+  })
+
+  /** A board whose stream has ended, and a server that takes the user again. */
+  async function ended() {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const result = hookOf(use, undefined)
+    await waitFor(() => expect(server.openStreams).toBe(1))
+    act(() => server.send('ranking', ranking(1, 95)))
+    await waitFor(() => expect(result.current.isLive).toBe(true))
+    server.streamFailure = 401
+    act(() => server.endStreams())
+    await waitFor(() => expect(result.current.isLive).toBe(false))
+    await waitFor(() => expect(server.count('/live')).toBe(2))
+    server.streamFailure = undefined
+    return result
+  }
+
+  async function isBack(result: { current: ReturnType<typeof use> }) {
+    await waitFor(() => expect(server.openStreams).toBe(1))
+    act(() => server.send('ranking', ranking(2, 97)))
+    await waitFor(() =>
+      expect(result.current).toMatchObject({ isLive: true, data: { rankings: [{ value: 97 }] } }),
+    )
+    expect(server.count('/live')).toBe(3)
+  }
+
+  test('comes back by refetch, and shows what was read until then', async () => {
+    const result = await ended()
+    vi.setSystemTime(Date.now() + 1000)
+    server.answers.set('GET leaderboards/weekly-xp', { ...board, rankings: [row('ada', 1, 96)] })
+    act(() => result.current.refetch())
+    await waitFor(() => expect(result.current.data?.rankings[0]?.value).toBe(96))
+    await isBack(result)
+  })
+
+  test('comes back by focus', async () => {
+    const result = await ended()
+    act(() => focusManager.setFocused(false))
+    act(() => focusManager.setFocused(true))
+    await isBack(result)
+  })
+
+  test('comes back by a new component', async () => {
+    let isSecond = false
+    let latest: ReturnType<typeof use> | undefined
+    const First = () => {
+      latest = use()
+      return null
+    }
+    const Second = () => {
+      use()
+      return null
+    }
+    const content = () => (
+      <LaurelProvider client={server.client} userId="ada">
+        <First />
+        {isSecond && <Second />}
+      </LaurelProvider>
+    )
+    const { rerender } = render(content())
+    await waitFor(() => expect(server.openStreams).toBe(1))
+    act(() => server.send('ranking', ranking(1, 95)))
+    await waitFor(() => expect(latest?.isLive).toBe(true))
+    server.streamFailure = 401
+    act(() => server.endStreams())
+    await waitFor(() => expect(server.count('/live')).toBe(2))
+    await waitFor(() => expect(latest?.isLive).toBe(false))
+    server.streamFailure = undefined
+    isSecond = true
+    rerender(content())
+    await isBack({
+      get current() {
+        if (latest === undefined) throw new Error('The hook was not called.')
+        return latest
+      },
+    })
+  })
+})
