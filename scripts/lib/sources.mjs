@@ -46,6 +46,7 @@ export async function bundleSource(folder, path, bundle) {
     platform: 'browser',
     conditions: ['workerd', 'worker', 'browser'],
     mainFields: ['browser', 'module', 'main'],
+    external: ['node:*'],
     logLevel: 'error',
     plugins: [runtime],
   })

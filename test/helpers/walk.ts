@@ -1,11 +1,12 @@
 /**
  * A walk through every operation of both interfaces: the data that it creates in a tenant, and a call of each
  * operation. If you add an operation to src/worker/operations.ts, add it here too. Otherwise the tests that
- * use the walk fail.
+ * use the walk fail. Those of resources that refer to no other thing are made from `worker/kinds.ts`.
  */
 import * as z from 'zod'
 import type { OperationSpec } from '../../src/api/endpoint'
 import { adminOperations, applicationOperations } from '../../src/worker/operations'
+import { KINDS } from './worker/kinds'
 
 /** All operations, in the order of the documents. */
 export const operations: readonly OperationSpec[] = [...applicationOperations, ...adminOperations]
@@ -122,6 +123,12 @@ const person = (mark: string, id: string) => ({
   attributes: { plan: 'pro' },
 })
 
+/** The kinds of things that refer to no other thing, with their names in the walk. */
+const ALONE = Object.entries(KINDS).flatMap(([name, kind]) => (kind.isAlone ? [{ name, ...kind }] : []))
+
+/** The walk's name of something for deletion. */
+const spareOf = (name: IdName) => `spare${name[0]?.toUpperCase()}${name.slice(1)}`
+
 /** Creates a world on the day on which it begins. */
 export async function settle(world: Omit<World, 'ids'>): Promise<World> {
   const { ask, mark, factor, day } = world
@@ -144,16 +151,16 @@ export async function settle(world: Omit<World, 'ids'>): Promise<World> {
     return id
   }
 
-  await create(['attribute', 'eventAttribute', 'spareAttribute'], 'admin_attributes_create', [
-    { key: 'plan', name: `${mark} plan`, type: 'user' },
+  const own: Record<string, object> = { attribute: { key: 'plan' }, metric: { key: 'words', units: mark } }
+  for (const { name, operations, least } of ALONE)
+    await create([name, spareOf(name)], `${operations}_create`, [
+      { ...least('main'), name: `${mark} ${name}`, ...own[name] },
+      { ...least('spare'), name: `${mark} spare` },
+    ])
+  await create(['eventAttribute'], 'admin_attributes_create', [
     { key: 'device', name: `${mark} device`, type: 'event' },
-    { key: 'spare', name: `${mark} spare`, type: 'user' },
   ])
-  await create(['metric', 'minutes', 'spareMetric'], 'admin_metrics_create', [
-    { key: 'words', name: `${mark} words`, units: mark },
-    { key: 'minutes', name: `${mark} minutes` },
-    { key: 'spare', name: `${mark} spare` },
-  ])
+  await create(['minutes'], 'admin_metrics_create', [{ key: 'minutes', name: `${mark} minutes` }])
   await create(['achievement', 'profile', 'spareAchievement'], 'admin_achievements_create', [
     {
       key: 'writer',
@@ -326,7 +333,6 @@ function resource(
   make: (world: World) => object,
   ahead: (world: World) => Record<string, string> = () => ({}),
 ): [string, Calls][] {
-  const spare = `spare${name[0]?.toUpperCase()}${name.slice(1)}`
   return [
     [`${prefix}_list`, (world) => ({ params: ahead(world), query: { limit: '100' } })],
     [`${prefix}_create`, (world) => ({ params: ahead(world), body: [make(world)] })],
@@ -334,7 +340,7 @@ function resource(
       `${prefix}_update`,
       (world) => ({ params: ahead(world), body: [{ id: world.ids(name), ...renamed(prefix, world) }] }),
     ],
-    [`${prefix}_delete`, (world) => ({ params: ahead(world), query: { ids: world.ids(spare) } })],
+    [`${prefix}_delete`, (world) => ({ params: ahead(world), query: { ids: world.ids(spareOf(name)) } })],
     [`${prefix}_get`, (world) => ({ params: { ...ahead(world), id: world.ids(name) } })],
   ]
 }
@@ -350,12 +356,9 @@ function renamed(prefix: string, { mark, factor }: World): object {
 const inSystem = ({ ids }: World) => ({ systemId: ids('system') })
 
 const resources: [string, Calls][] = [
-  ...resource('admin_attributes', 'attribute', ({ mark }) => ({
-    key: 'new',
-    name: `${mark} new`,
-    type: 'user',
-  })),
-  ...resource('admin_metrics', 'metric', ({ mark }) => ({ key: 'new', name: `${mark} new` })),
+  ...ALONE.flatMap(({ name, operations, least }) =>
+    resource(operations, name, ({ mark }) => ({ ...least('new'), name: `${mark} new` })),
+  ),
   ...resource('admin_points_systems', 'system', ({ mark, ids, factor }) => ({
     key: 'new',
     name: `${mark} new`,

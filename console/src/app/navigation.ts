@@ -1,3 +1,4 @@
+import type { AuditLogEntry } from '@laurel/client'
 import type { RouteComponent } from '@tanstack/react-router'
 import {
   Award,
@@ -41,6 +42,8 @@ export type NavigationItem = {
   parts?: string
   /** The word for one thing that its form creates, such as `metric`. The form is at `/new`. */
   one?: string
+  /** The kind of these things in the audit log, which then links to them. */
+  kind?: AuditLogEntry['kind']
   /** The configured things that it shows, as the command palette finds them. */
   things?: Things
   page: PageModule
@@ -49,8 +52,10 @@ export type NavigationItem = {
 /** The rest of the addresses of a resource: one item, and what is done with it. */
 const ITEM = '/{-$id}/{-$action}'
 
-/** The pages, in the order of the navigation. A group without a title is the first one. */
-export const NAVIGATION: readonly { title: string | null; items: readonly NavigationItem[] }[] = [
+/** Pages under one title. The first group has none. */
+type Group = { title: string | null; items: readonly NavigationItem[] }
+
+const GROUPS = [
   {
     title: null,
     items: [
@@ -82,8 +87,9 @@ export const NAVIGATION: readonly { title: string | null; items: readonly Naviga
         words: 'events',
         parts: ITEM,
         one: 'metric',
+        kind: 'metric',
         things: { by: 'key', all: (admin, query) => admin.metrics.list(query) },
-        page: () => import('../features/metrics/metrics.page'),
+        page: () => import('../features/metrics/metrics.resource'),
       },
       {
         name: 'Points',
@@ -92,8 +98,9 @@ export const NAVIGATION: readonly { title: string | null; items: readonly Naviga
         words: 'systems levels triggers boosts xp',
         parts: ITEM,
         one: 'points system',
+        kind: 'points_system',
         things: { by: 'key', all: (admin, query) => admin.points.list(query) },
-        page: () => import('../features/points/points.page'),
+        page: () => import('../features/points/points.resource'),
       },
       {
         name: 'Streaks',
@@ -109,8 +116,9 @@ export const NAVIGATION: readonly { title: string | null; items: readonly Naviga
         words: 'badges',
         parts: ITEM,
         one: 'achievement',
+        kind: 'achievement',
         things: { by: 'key', all: (admin, query) => admin.achievements.list(query) },
-        page: () => import('../features/achievements/achievements.page'),
+        page: () => import('../features/achievements/achievements.resource'),
       },
       {
         name: 'Leaderboards',
@@ -119,8 +127,9 @@ export const NAVIGATION: readonly { title: string | null; items: readonly Naviga
         words: 'rankings leagues',
         parts: ITEM,
         one: 'leaderboard',
+        kind: 'leaderboard',
         things: { by: 'key', all: (admin, query) => admin.leaderboards.list(query) },
-        page: () => import('../features/leaderboards/leaderboards.page'),
+        page: () => import('../features/leaderboards/leaderboards.resource'),
       },
       {
         name: 'Attributes',
@@ -129,8 +138,9 @@ export const NAVIGATION: readonly { title: string | null; items: readonly Naviga
         words: 'fields filters',
         parts: ITEM,
         one: 'attribute',
+        kind: 'attribute',
         things: { by: 'id', all: (admin, query) => admin.attributes.list(query) },
-        page: () => import('../features/attributes/attributes.page'),
+        page: () => import('../features/attributes/attributes.resource'),
       },
     ],
   },
@@ -144,6 +154,7 @@ export const NAVIGATION: readonly { title: string | null; items: readonly Naviga
         words: 'deliveries',
         parts: ITEM,
         one: 'webhook',
+        kind: 'webhook',
         things: {
           by: 'key',
           all: async (admin, query) =>
@@ -158,7 +169,8 @@ export const NAVIGATION: readonly { title: string | null; items: readonly Naviga
         words: 'emails push templates',
         parts: ITEM,
         one: 'template',
-        page: () => import('../features/notifications/notifications.page'),
+        kind: 'notification_template',
+        page: () => import('../features/notifications/templates.resource'),
       },
       {
         name: 'API keys',
@@ -197,6 +209,12 @@ export const NAVIGATION: readonly { title: string | null; items: readonly Naviga
       },
     ],
   },
-]
+] as const satisfies readonly Group[]
+
+/** The pages, in the order of the navigation. */
+export const NAVIGATION: readonly Group[] = GROUPS
+
+/** The kinds of the audit log that have a page. */
+export type KindWithPage = Extract<(typeof GROUPS)[number]['items'][number], { kind: string }>['kind']
 
 export const ALL_PAGES: readonly NavigationItem[] = NAVIGATION.flatMap(({ items }) => items)

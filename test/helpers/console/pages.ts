@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+
 /** The pages of the console, by their paths below `/console`, for axe, the screenshots and the headings. */
 
 export type ConsolePage = {
@@ -8,23 +10,13 @@ export type ConsolePage = {
   picture: string
 }
 
+/** Only its text is read: the module itself is for browsers. */
+const navigation = readFileSync('console/src/app/navigation.ts', 'utf8')
+
 /** The pages of the navigation. Their headings are the names of the links. */
 export const MAIN_PAGES: readonly ConsolePage[] = [
-  { path: '/', heading: 'Overview', picture: 'overview' },
-  { path: '/users', heading: 'Users', picture: 'users' },
-  { path: '/metrics', heading: 'Metrics', picture: 'metrics' },
-  { path: '/points', heading: 'Points', picture: 'points' },
-  { path: '/streaks', heading: 'Streaks', picture: 'streaks' },
-  { path: '/achievements', heading: 'Achievements', picture: 'achievements' },
-  { path: '/leaderboards', heading: 'Leaderboards', picture: 'leaderboards' },
-  { path: '/attributes', heading: 'Attributes', picture: 'attributes' },
-  { path: '/webhooks', heading: 'Webhooks', picture: 'webhooks' },
-  { path: '/notifications', heading: 'Notifications', picture: 'notifications' },
-  { path: '/api-keys', heading: 'API keys', picture: 'api-keys' },
-  { path: '/settings', heading: 'Settings', picture: 'settings' },
-  { path: '/audit-log', heading: 'Audit log', picture: 'audit-log' },
-  { path: '/status', heading: 'Status', picture: 'status' },
-]
+  ...navigation.matchAll(/^ +name: '(.+)',\n +path: '(.+)',$/gm),
+].map(([, heading = '', path = '']) => ({ path, heading, picture: path.slice(1) || 'overview' }))
 
 /** Pages of single things of the demo, and forms. A form is a dialog: its page keeps its heading. */
 export const OTHER_PAGES: readonly ConsolePage[] = [

@@ -402,8 +402,7 @@ export const list = (body: unknown): unknown[] => [body].flat()
 /** The field with this name of each item of a JSON list. */
 export const pick = (rows: unknown, field: string): unknown[] => list(rows).map((row) => at(row, field))
 
-/** An id that nothing has. */
-export const NOBODY = '018f0000-0000-7000-8000-000000000000'
+export { NOBODY } from '../known'
 
 /** Matches an id that Laurel makes (G4). */
 export const UUID: unknown = expect.stringMatching(

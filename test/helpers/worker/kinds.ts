@@ -1,10 +1,10 @@
 import type { AuditKind } from '../../../src/configuration/audit.rules'
-import { NOON } from './boards'
-import { NOBODY } from './harness'
-import { filter, type World } from './world'
+import { filter, NOBODY, NOON } from '../known'
+import type { World } from './world'
 
 /**
- * The kinds of admin resources, as test/worker/resources.test.ts needs them. To test a new one, add it here.
+ * The kinds of admin resources, as test/worker/resources.test.ts and the walk need them. To test a new one, add
+ * it here.
  */
 
 export type Item = Readonly<Record<string, unknown>>
@@ -22,8 +22,6 @@ export type Kind = {
   keys: 'fixed' | 'given' | 'derived'
   /** How many there are at most (G7). */
   most: number
-  /** An item with as few fields as possible beside the key. */
-  least: (key: string, world: World) => Item
   /** What is shown of the fields that such an item leaves out. */
   defaults: Item
   /** Other values of all fields that an update can change. */
@@ -38,7 +36,15 @@ export type Kind = {
   wrongNew?: Record<string, unknown[]>
   /** Fields that refer to something that does not exist, or that does not fit, and what the issue names. */
   unknown: (world: World) => [field: string, value: unknown, named: string][]
+} & (Alone | Dependent)
+
+/** Items with a name that refer to no other thing. The walk makes its items from here. */
+type Alone = {
+  isAlone: true
+  /** An item with as few fields as possible beside the key. */
+  least: (key: string) => Item
 }
+type Dependent = { isAlone?: never; least: (key: string, world: World) => Item }
 
 const LONG = 'x'.repeat(256)
 const NAME = ['', LONG, 5]
@@ -82,6 +88,7 @@ export const KINDS: Record<string, Kind> = {
     operations: 'admin_metrics',
     audit: 'metric',
     keys: 'fixed',
+    isAlone: true,
     most: 1_000,
     least: (key) => ({ key, name: 'N' }),
     defaults: { unitType: 'number', units: '' },
@@ -96,6 +103,7 @@ export const KINDS: Record<string, Kind> = {
     operations: 'admin_attributes',
     audit: 'attribute',
     keys: 'fixed',
+    isAlone: true,
     most: 200,
     least: (key) => ({ key, name: 'N', type: 'user' }),
     defaults: { writableBy: 'admin' },

@@ -37,5 +37,4 @@ export async function world(given: { tenant?: TestTenant; without?: string } = {
   return { tenant, ...ids }
 }
 
-/** The filters of a resource that want one value of one attribute. */
-export const filter = (attributeId: string, attributeValue = 'x') => [{ attributeId, attributeValue }]
+export { filter } from '../known'

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Lookups } from '../../resource/lookups'
 import { amountOf, badgeOf, type Filter, filtersInWords } from '../../resource/parts'
 import type { Move, Resource } from '../../resource/resource'
+import { resourcePage } from '../../resource/resource-page'
 import {
   asText,
   choice,
@@ -274,3 +275,5 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
   },
   moves: movesOf,
 }
+
+export default resourcePage(achievements, ['metrics', 'achievements', 'attributes'])

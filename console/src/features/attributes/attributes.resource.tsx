@@ -1,6 +1,7 @@
 import type { AdminAttribute } from '@laurel/client'
 import { z } from 'zod'
 import type { Resource } from '../../resource/resource'
+import { resourcePage } from '../../resource/resource-page'
 import { choice, key, text } from '../../resource/schemas'
 import { Code } from '../../ui/page'
 
@@ -103,3 +104,5 @@ export const attributes: Resource<AdminAttribute, z.input<typeof Draft>, z.outpu
     },
   ],
 }
+
+export default resourcePage(attributes)

@@ -87,7 +87,7 @@ export default function AuditLogPage() {
                     onChange={({ target }) => show({ kind: target.value })}
                   >
                     <option value="">All kinds</option>
-                    {Object.entries(KINDS).map(([value, name]) => (
+                    {[...KINDS].map(([value, name]) => (
                       <option key={value} value={value}>
                         {name}
                       </option>

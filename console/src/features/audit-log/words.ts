@@ -1,13 +1,19 @@
 /** Entries of the audit log in words. */
 import type { AuditLogEntry } from '@laurel/client'
+import { ALL_PAGES, type KindWithPage } from '../../app/navigation'
 import { formatMoment } from '../../ui/format'
 
-/** The kinds of resources, in the order of the pages. */
-export const KINDS: Readonly<Record<AuditLogEntry['kind'], string>> = {
-  metric: 'metric',
+type Kind = AuditLogEntry['kind']
+
+/** The pages of the kinds that have one. */
+const PATHS: ReadonlyMap<Kind, string> = new Map(
+  ALL_PAGES.flatMap(({ kind, path }) => (kind === undefined ? [] : [[kind, path]])),
+)
+
+/** The names of all other kinds. */
+const OTHERS: Readonly<Record<Exclude<Kind, KindWithPage>, string>> = {
   event: 'event',
   event_batch: 'batch of events',
-  points_system: 'points system',
   points_level: 'level',
   points_trigger: 'trigger',
   points_boost: 'boost',
@@ -16,13 +22,8 @@ export const KINDS: Readonly<Record<AuditLogEntry['kind'], string>> = {
   streak: 'streak',
   streak_freezes: 'streak freezes',
   streak_pause: 'streak pause',
-  achievement: 'achievement',
   achievement_completion: 'achievement of a user',
-  leaderboard: 'leaderboard',
-  attribute: 'attribute',
   user: 'user',
-  webhook: 'webhook',
-  notification_template: 'notification template',
   application_key: 'application key',
   admin_key: 'admin key',
   settings: 'settings',
@@ -31,8 +32,13 @@ export const KINDS: Readonly<Record<AuditLogEntry['kind'], string>> = {
   databases: 'databases',
 }
 
-export const isKind = (given: unknown): given is AuditLogEntry['kind'] =>
-  typeof given === 'string' && Object.hasOwn(KINDS, given)
+/** The kinds of resources with their names. */
+export const KINDS: ReadonlyMap<string, string> = new Map([
+  ...[...PATHS.keys()].map((kind) => [kind, kind.replaceAll('_', ' ')] as const),
+  ...Object.entries(OTHERS),
+])
+
+export const isKind = (given: unknown): given is Kind => typeof given === 'string' && KINDS.has(given)
 
 const ACTIONS: Readonly<Record<AuditLogEntry['action'], string>> = {
   create: 'Created',
@@ -59,7 +65,8 @@ export function subjectOf({ action, kind, key, fields }: Subject): string {
   const { after } = fields.now ?? {}
   if (kind === 'test_clock' && action !== 'reset' && typeof after === 'string')
     return `test clock to ${formatMoment(after)}`
-  return key === null ? KINDS[kind] : `${KINDS[kind]} ${key}`
+  const name = KINDS.get(kind) ?? kind
+  return key === null ? name : `${name} ${key}`
 }
 
 /** The key that made the change. */
@@ -69,7 +76,7 @@ export const actorOf = ({ actor: { name, keyId } }: Pick<AuditLogEntry, 'actor'>
 const SHOWN = 3
 
 /** Kinds whose entries are about a user. They name the user by an internal id only (Z1). */
-const OF_USERS: ReadonlySet<AuditLogEntry['kind']> = new Set([
+const OF_USERS: ReadonlySet<Kind> = new Set([
   'event',
   'points_adjustment',
   'achievement_completion',
@@ -107,27 +114,14 @@ export function valueText(value: unknown): string {
  */
 export function pathOf({ action, kind, key, resourceId, fields }: AuditLogEntry): string | null {
   if (action === 'delete' || action === 'purge') return null
-  const id = encodeURIComponent(key ?? resourceId ?? '')
+  const path = PATHS.get(kind)
+  if (path !== undefined) return `${path}/${encodeURIComponent(key ?? resourceId ?? '')}`
   const { after: systemId } = fields.pointsSystemId ?? {}
   switch (kind) {
-    case 'metric':
-      return `/metrics/${id}`
-    case 'points_system':
-      return `/points/${id}`
     case 'points_level':
     case 'points_trigger':
     case 'points_boost':
       return typeof systemId === 'string' ? `/points/${systemId}` : null
-    case 'achievement':
-      return `/achievements/${id}`
-    case 'leaderboard':
-      return `/leaderboards/${id}`
-    case 'attribute':
-      return `/attributes/${id}`
-    case 'webhook':
-      return `/webhooks/${id}`
-    case 'notification_template':
-      return `/notifications/${id}`
     case 'streak_settings':
       return '/streaks'
     case 'settings':

@@ -1,5 +1,6 @@
 import type { AdminLeaderboard } from '@laurel/client'
 import type { Resource } from '../../resource/resource'
+import { resourcePage } from '../../resource/resource-page'
 import { formatDate, formatNumber } from '../../ui/format'
 import { type Draft, form, MOST_PARTICIPANTS, type Values } from './board-form'
 import { LeaderboardFigures } from './leaderboard-figures'
@@ -74,3 +75,5 @@ export const leaderboards: Resource<AdminLeaderboard, Values, Draft> = {
   form,
   moves: movesOf,
 }
+
+export default resourcePage(leaderboards, ['metrics', 'points', 'attributes'])

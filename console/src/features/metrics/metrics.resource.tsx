@@ -1,6 +1,7 @@
 import type { CreatedMetric } from '@laurel/client'
 import { z } from 'zod'
 import type { Resource } from '../../resource/resource'
+import { resourcePage } from '../../resource/resource-page'
 import { key, optionalText, text } from '../../resource/schemas'
 import { Card, Code } from '../../ui/page'
 import { SendEvent } from '../../ui/send-event'
@@ -113,3 +114,5 @@ export const metrics: Resource<CreatedMetric, z.input<typeof Draft>, z.output<ty
     },
   ],
 }
+
+export default resourcePage(metrics)

@@ -2,6 +2,7 @@ import type { AdminNotificationTemplate } from '@laurel/client'
 import { z } from 'zod'
 import { filtersInWords } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
+import { resourcePage } from '../../resource/resource-page'
 import { choice, filters, optionalText, text } from '../../resource/schemas'
 import { Card, Code } from '../../ui/page'
 import { ChannelsSection, LogSection } from './sections'
@@ -212,3 +213,5 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
     ]
   },
 }
+
+export default resourcePage(templates, ['attributes'])

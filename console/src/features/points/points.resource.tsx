@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { useLookups } from '../../resource/lookups'
 import { badgeOf } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
+import { resourcePage } from '../../resource/resource-page'
 import { ResourceSection } from '../../resource/resource-section'
 import { asText, key, optionalText, optionalWhole, text } from '../../resource/schemas'
 import { formatNumber } from '../../ui/format'
@@ -122,3 +123,5 @@ export const points: Resource<System, z.input<typeof Draft>, z.output<typeof Dra
     },
   ],
 }
+
+export default resourcePage(points)

@@ -1,4 +1,0 @@
-import { resourcePage } from '../../resource/resource-page'
-import { metrics } from './metrics.resource'
-
-export default resourcePage(metrics)

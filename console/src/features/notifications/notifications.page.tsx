@@ -1,4 +1,0 @@
-import { resourcePage } from '../../resource/resource-page'
-import { templates } from './templates.resource'
-
-export default resourcePage(templates, ['attributes'])
