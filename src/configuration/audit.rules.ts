@@ -1,32 +1,4 @@
-/** The kinds of resources that have entries in an audit log (Z1). */
-export const AUDIT_KINDS = [
-  'attribute',
-  'metric',
-  'event_batch',
-  'event',
-  'points_system',
-  'points_level',
-  'points_trigger',
-  'points_boost',
-  'points_adjustment',
-  'achievement',
-  'achievement_completion',
-  'leaderboard',
-  'streak_settings',
-  'streak',
-  'streak_freezes',
-  'streak_pause',
-  'user',
-  'settings',
-  'webhook',
-  'notification_template',
-  'application_key',
-  'admin_key',
-  'tenant',
-  'test_clock',
-  'databases',
-] as const
-export type AuditKind = (typeof AUDIT_KINDS)[number]
+import type { AuditKind } from './model'
 
 /** The changes that an admin can make to a resource (Z1). */
 export const AUDIT_ACTIONS = [

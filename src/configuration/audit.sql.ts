@@ -12,7 +12,8 @@ import { systemNow } from '../lib/system-clock'
 import { type ColumnValues, columnList, columnNames, json, Moment, readingOf } from '../platform/columns'
 import type { AccountScope, Context } from '../platform/context'
 import type { AccountDatabase, FixedSql, Statement } from '../platform/database'
-import { AUDIT_ACTIONS, AUDIT_KINDS, type AuditEntry } from './audit.rules'
+import { AUDIT_ACTIONS, type AuditEntry } from './audit.rules'
+import { AUDIT_KINDS } from './tables.sql.ts'
 
 /** The audit logs: one entry for each resource that an admin request has changed (Z1). WITHOUT ROWID. */
 export const auditLog = sqliteTable(

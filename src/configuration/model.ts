@@ -103,7 +103,7 @@ export const streakSettings = z
   .transform((text): unknown => (text === null ? DEFAULT_STREAKS : JSON.parse(text)))
   .pipe(StreakSettings)
 
-export type { Filter } from './tables.sql.ts'
+export type { AuditKind, Filter } from './tables.sql.ts'
 
 /** The fields of every configured resource. Times are in milliseconds. */
 export type Resource = { id: string; created: number; updated: number }

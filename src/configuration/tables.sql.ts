@@ -1,6 +1,5 @@
 import { sql } from 'drizzle-orm'
 import {
-  blob,
   customType,
   index,
   integer,
@@ -20,7 +19,6 @@ import {
   ATTRIBUTE_TYPES,
   ATTRIBUTE_WRITERS,
   BOOST_MOMENTS,
-  CORRECTION_TYPES,
   LEADERBOARD_STATUSES,
   METRIC_UNIT_TYPES,
   NOTIFICATION_CHANNELS,
@@ -265,57 +263,6 @@ export const pointsBoosts = sqliteTable(
   ],
 )
 
-/**
- * The ledger: one row for each award, adjustment and reversal, never changed. A user's total in a system is
- * the sum of these rows (P8, V5). For the ids, see src/platform/columns.ts. WITHOUT ROWID.
- */
-export const awards = sqliteTable(
-  'awards',
-  {
-    userIid: blob('user_iid').notNull(),
-    systemNo: integer('system_no').notNull(),
-    /** Milliseconds. Of a time trigger: when it was due. Of a reversal: the moment of its award. */
-    at: integer('at').notNull(),
-    /** The `seq` of the user's change that the award is part of. */
-    seq: integer('seq').notNull(),
-    position: integer('position').notNull(),
-    id: blob('id').notNull(),
-    /** The points that were applied, after boosts, cap and floor (P6). */
-    awarded: integer('awarded').notNull(),
-    total: integer('total').notNull(),
-    /** Minutes ahead of UTC in the user's zone at that moment. It never changes (E8). */
-    utcOffset: integer('utc_offset').notNull(),
-    /** The trigger that fired. A reversal has that of its award, and an adjustment has 0. */
-    triggerNo: integer('trigger_no').notNull(),
-    triggerVersion: integer('trigger_version').notNull(),
-    /** JSON: the boosts that applied, as they were then; null if none applied. */
-    boosts: text('boosts'),
-    /** Null for an award of a trigger (V5). */
-    type: text('type', { enum: CORRECTION_TYPES }),
-    /** The points of a correction before cap and floor (X1). Null for an award of a trigger. */
-    amount: integer('amount'),
-    reason: text('reason'),
-    /** The id of the award that a reversal reverses, or null. */
-    reverses: blob('reverses'),
-    /**
-     * The highest total of the trigger's counter before and after, in millionths (X1). Null if the trigger
-     * has no counter, and for awards of versions that did not store it.
-     */
-    counterBefore: integer('counter_before'),
-    counterAfter: integer('counter_after'),
-    /**
-     * JSON: the user's level before and after, as they were then (`ReachedLevel`). Null if the level stayed,
-     * and for awards of versions that did not store it (X2).
-     */
-    levels: text('levels'),
-  },
-  (table) => [
-    primaryKey({ columns: [table.userIid, table.systemNo, table.at, table.seq, table.position] }),
-    // Reversals have moments of the past, so they are found by their `seq`. Awards of triggers are not in it.
-    index('awards_corrections').on(table.userIid, table.seq).where(sql`type IS NOT NULL`),
-  ],
-)
-
 /** Points summaries that were expensive to make, kept for a minute (P11). WITHOUT ROWID. */
 export const pointsSummaries = sqliteTable(
   'points_summaries',
@@ -413,6 +360,36 @@ export const LISTS = {
   metrics,
   attributes,
 }
+
+/** The kinds of resources that have entries in an audit log (Z1). */
+export const AUDIT_KINDS = [
+  'attribute',
+  'metric',
+  'event_batch',
+  'event',
+  'points_system',
+  'points_level',
+  'points_trigger',
+  'points_boost',
+  'points_adjustment',
+  'achievement',
+  'achievement_completion',
+  'leaderboard',
+  'streak_settings',
+  'streak',
+  'streak_freezes',
+  'streak_pause',
+  'user',
+  'settings',
+  'webhook',
+  'notification_template',
+  'application_key',
+  'admin_key',
+  'tenant',
+  'test_clock',
+  'databases',
+] as const
+export type AuditKind = (typeof AUDIT_KINDS)[number]
 
 /** Columns of resources that no configuration has. */
 export const UNREAD = ['upkeep', 'notified'] as const

@@ -1,5 +1,6 @@
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
+import { entries } from '../../migrations/meta/_journal.json'
 import { type Instant, SECOND } from '../lib/clock'
 import { within } from '../lib/system-clock'
 import type { AccountDatabase } from './database'
@@ -21,8 +22,8 @@ export const schemaVersion = sqliteTable('schema_version', {
   oldest: integer('oldest').notNull(),
 })
 
-/** The newest migration that this version of the code needs: its number and its name. */
-export const NEEDED_MIGRATION = { number: 0, name: '0000_first' } as const
+/** The migration that this version of the code needs, which is its newest one: its number and its name. */
+export const NEEDED_MIGRATION = { number: entries.length - 1, name: entries.at(-1)?.tag ?? 'none' }
 
 const READ = 'SELECT migration, name, oldest FROM schema_version'
 const TABLE = "SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'"

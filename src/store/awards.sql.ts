@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { PointsBoost, PointsTrigger } from '../api/shapes/points'
 import { CORRECTION_TYPES } from '../configuration/enumerations'
-import { awards } from '../configuration/tables.sql.ts'
 import { micros } from '../lib/decimal'
 import {
   bytesOf,
@@ -18,6 +17,7 @@ import { onlyUnchanged, overUsers, type UsersAsRead } from '../platform/guard'
 import type { Change } from '../rules/change.rules'
 import type { StoredAward } from '../rules/points/points.rules'
 import type { AwardRecord } from '../rules/state'
+import { awards } from './tables.sql.ts'
 
 /** The column values of an award in the ledger, without its user. */
 export const AWARD_VALUES: ColumnValues<typeof awards, AwardRecord, 'userIid'> = {

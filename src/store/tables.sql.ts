@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { blob, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
+import { CORRECTION_TYPES } from '../configuration/enumerations'
 import { Preferences } from '../configuration/model'
 import { micros } from '../lib/decimal'
 import { jsonColumn, Moment, momentColumn } from '../platform/columns'
@@ -173,6 +174,57 @@ export const voidedEvents = sqliteTable(
     // A timeline has the event at its moment, and the void at its own (X2).
     index('voided_events_moments').on(table.userIid, table.at, table.seq),
     index('voided_events_voids').on(table.userIid, table.voidedAt, table.voidedSeq),
+  ],
+)
+
+/**
+ * The ledger: one row for each award, adjustment and reversal, never changed. A user's total in a system is
+ * the sum of these rows (P8, V5). For the ids, see src/platform/columns.ts. WITHOUT ROWID.
+ */
+export const awards = sqliteTable(
+  'awards',
+  {
+    userIid: blob('user_iid').notNull(),
+    systemNo: integer('system_no').notNull(),
+    /** Milliseconds. Of a time trigger: when it was due. Of a reversal: the moment of its award. */
+    at: integer('at').notNull(),
+    /** The `seq` of the user's change that the award is part of. */
+    seq: integer('seq').notNull(),
+    position: integer('position').notNull(),
+    id: blob('id').notNull(),
+    /** The points that were applied, after boosts, cap and floor (P6). */
+    awarded: integer('awarded').notNull(),
+    total: integer('total').notNull(),
+    /** Minutes ahead of UTC in the user's zone at that moment. It never changes (E8). */
+    utcOffset: integer('utc_offset').notNull(),
+    /** The trigger that fired. A reversal has that of its award, and an adjustment has 0. */
+    triggerNo: integer('trigger_no').notNull(),
+    triggerVersion: integer('trigger_version').notNull(),
+    /** JSON: the boosts that applied, as they were then; null if none applied. */
+    boosts: text('boosts'),
+    /** Null for an award of a trigger (V5). */
+    type: text('type', { enum: CORRECTION_TYPES }),
+    /** The points of a correction before cap and floor (X1). Null for an award of a trigger. */
+    amount: integer('amount'),
+    reason: text('reason'),
+    /** The id of the award that a reversal reverses, or null. */
+    reverses: blob('reverses'),
+    /**
+     * The highest total of the trigger's counter before and after, in millionths (X1). Null if the trigger
+     * has no counter, and for awards of versions that did not store it.
+     */
+    counterBefore: integer('counter_before'),
+    counterAfter: integer('counter_after'),
+    /**
+     * JSON: the user's level before and after, as they were then (`ReachedLevel`). Null if the level stayed,
+     * and for awards of versions that did not store it (X2).
+     */
+    levels: text('levels'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.userIid, table.systemNo, table.at, table.seq, table.position] }),
+    // Reversals have moments of the past, so they are found by their `seq`. Awards of triggers are not in it.
+    index('awards_corrections').on(table.userIid, table.seq).where(sql`type IS NOT NULL`),
   ],
 )
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { BOOST_LIST, BoostRow } from '../configuration/configuration'
 import type { Configuration } from '../configuration/model'
-import { awards } from '../configuration/tables.sql.ts'
+
 import { DAY, type Instant, instant, SECOND } from '../lib/clock'
 import { packed } from '../lib/packed'
 import { bytesOf, columnList, json, readingOf } from '../platform/columns'
@@ -14,7 +14,7 @@ import { insertOutboxEntries } from '../webhooks/outbox/outbox.sql.ts'
 import { notePoints } from '../webhooks/outbox/points-changed.sql.ts'
 import { AWARD_VALUES } from './awards.sql.ts'
 import { asRead } from './commit/writer'
-import { users } from './tables.sql.ts'
+import { awards, users } from './tables.sql.ts'
 import { portionOf, shortAmong, shortColumns } from './users/portions.sql.ts'
 import { userOf, usersStatement } from './users/users.sql.ts'
 

@@ -1,10 +1,11 @@
 import { getTableName } from 'drizzle-orm'
 import { getTableConfig, type SQLiteColumn, type SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { auditLog } from '../../configuration/audit.sql.ts'
-import { awards, pendingNotifications, pointsBoosts } from '../../configuration/tables.sql.ts'
+import { pendingNotifications, pointsBoosts } from '../../configuration/tables.sql.ts'
 import { bytesOf, columnsOf, quoted, updates } from '../../platform/columns'
 import {
   adjustmentKeys,
+  awards,
   devices,
   events,
   idempotencyKeys,

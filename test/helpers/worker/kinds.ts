@@ -1,4 +1,4 @@
-import type { AuditKind } from '../../../src/configuration/audit.rules'
+import type { AuditKind } from '../../../src/configuration/model'
 import { filter, NOBODY, NOON } from '../known'
 import type { World } from './world'
 
