@@ -1,6 +1,7 @@
 import type { Core } from '../core/core.js'
 import { LaurelError } from '../core/laurel-error.js'
 import { Pauses } from '../core/pauses.js'
+import { isRefusedForGood } from '../core/retries.js'
 import { tell } from '../core/tell.js'
 import { pathOf } from '../core/urls.js'
 import type { LiveFinished, LiveRanking } from '../generated/types.js'
@@ -13,9 +14,10 @@ export interface LiveOptions {
   /** Gets the last state of a run that has become final. */
   onFinished?: ((run: LiveFinished) => void) | undefined
   /**
-   * Gets each failure. After network failures, 429 and 5xx the client connects again by itself; after any
-   * other error, `isOver` is true and the watching has ended. Also gets what the other functions throw, which
-   * does not end it.
+   * Gets each failure. If Laurel refuses for good (4xx), `isOver` is true and the watching has ended. After
+   * all others the client connects again by itself: network failures, answers of other servers, 408, 429,
+   * 5xx, and after 401 and 403 if `apiKey` is a function, since another user may sign in. Also gets what the
+   * other functions throw, which does not end it.
    */
   onError?: ((error: unknown, isOver: boolean) => void) | undefined
   /** The number of ranks, 1 to 100. 10 if absent. */
@@ -53,15 +55,15 @@ async function watching(core: Core, path: string, options: LiveOptions, signal: 
   const { onRanking, onFinished, onError, limit, userAttributes } = options
   let version = Number.NEGATIVE_INFINITY
   const pauses = new Pauses(core.runtime, LONGEST_PAUSE)
+  // An error of a callback does not end the stream.
+  const reports = { onError: onError && ((error: unknown) => onError(error, false)) }
   const take = (event: string, data: unknown) => {
-    if (event === 'finished' && isRun(data)) onFinished?.(data)
+    if (event === 'finished' && isRun(data)) tell(() => onFinished?.(data), reports)
     // A server that restarts may send a state again. It is never older than this one (Y4).
     if (event !== 'ranking' || !isRanking(data) || data.version <= version) return
     version = data.version
-    onRanking(data)
+    tell(() => onRanking(data), reports)
   }
-  // An error of a callback does not end the stream.
-  const reports = { onError: onError && ((error: unknown) => onError(error, false)) }
   while (!signal.aborted) {
     let retryAfter: number | null = null
     try {
@@ -76,14 +78,14 @@ async function watching(core: Core, path: string, options: LiveOptions, signal: 
         // This loop tries again itself, as long as the leaderboard is watched.
         tries: 1,
       }
-      await core.send(sending, async ({ body, headers, status }) => {
+      await core.send(sending, async ({ body, headers }) => {
+        // Another server has answered, such as the page of a Wi-Fi network.
         if (!headers.get('content-type')?.startsWith('text/event-stream'))
-          throw new LaurelError('The answer is not a stream of events.', { status })
+          throw new LaurelError('The answer is not a stream of events.', { status: 0 })
         const began = core.runtime.now()
         try {
           for await (const { event, data } of serverSentEvents(body, SILENCE, signal)) {
-            const parsed: unknown = JSON.parse(data)
-            tell(() => take(event, parsed), reports)
+            take(event, JSON.parse(data))
           }
         } finally {
           if (core.runtime.now() - began >= LONG_LIFE) pauses.reset()
@@ -92,8 +94,7 @@ async function watching(core: Core, path: string, options: LiveOptions, signal: 
       // Streams end after 15 minutes at most, which is no failure.
     } catch (error) {
       if (signal.aborted) return
-      const status = error instanceof LaurelError ? error.status : -1
-      const isOver = status !== 0 && status !== 429 && status < 500
+      const isOver = !(error instanceof LaurelError) || isFinal(error.status, core.hasKeyFunction)
       tell(() => onError?.(error, isOver))
       if (isOver) return
       retryAfter = error instanceof LaurelError ? error.retryAfter : null
@@ -101,6 +102,10 @@ async function watching(core: Core, path: string, options: LiveOptions, signal: 
     await core.runtime.sleep(pauses.begin(retryAfter), signal).catch(() => undefined)
   }
 }
+
+/** True if no later connection can work. Another user may sign in, if a function gives the key. */
+const isFinal = (status: number, hasKeyFunction: boolean): boolean =>
+  isRefusedForGood(status) || (!hasKeyFunction && [401, 403].includes(status))
 
 const isRun = (data: unknown): data is LiveFinished =>
   typeof data === 'object' && data !== null && 'version' in data && 'rankings' in data

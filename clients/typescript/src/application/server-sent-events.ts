@@ -1,3 +1,4 @@
+import { LaurelError } from '../core/laurel-error.js'
 import { startTimer } from '../core/timers.js'
 
 /** One event of a stream. */
@@ -7,7 +8,7 @@ interface ServerSentEvent {
 }
 
 /**
- * The events of a `text/event-stream`, as they arrive. It ends with the stream.
+ * The events of a `text/event-stream`, as they arrive: their types and their data. It ends with the stream.
  *
  * @param silence milliseconds after which a stream without any bytes is lost
  * @throws the stream's error, or an Error if the stream is silent for too long
@@ -17,7 +18,8 @@ export async function* serverSentEvents(
   silence: number,
   signal: AbortSignal,
 ): AsyncGenerator<ServerSentEvent, void, undefined> {
-  if (body === null) return
+  // The `fetch` of React Native has no body that can be read in parts.
+  if (!body) throw new LaurelError('This runtime cannot read an answer in parts.', { status: 0 })
   const reader = body.getReader()
   const decoder = new TextDecoder()
   let stopTimer = () => {}
@@ -25,6 +27,8 @@ export async function* serverSentEvents(
   const cancel = () => void reader.cancel().catch(() => undefined)
   signal.addEventListener('abort', cancel, { once: true })
   let rest = ''
+  let event = 'message'
+  let data: string[] = []
   try {
     for (;;) {
       stopTimer()
@@ -35,13 +39,18 @@ export async function* serverSentEvents(
       const { done, value } = await reader.read()
       if (isSilent) throw new Error('The stream was silent for too long.')
       if (done) return
-      rest += decoder.decode(value, { stream: true })
-      // An event ends at an empty line. The last part is not whole yet.
-      const blocks = rest.replaceAll('\r\n', '\n').split('\n\n')
-      rest = blocks.pop() ?? ''
-      for (const block of blocks) {
-        const event = eventIn(block)
-        if (event !== null) yield event
+      // A "\r" at the end may be the first half of "\r\n".
+      const lines = (rest + decoder.decode(value, { stream: true })).split(/\r\n|\n|\r(?!$)/)
+      rest = lines.pop() ?? ''
+      for (const line of lines) {
+        if (line === '') {
+          if (data.length > 0) yield { event, data: data.join('\n') }
+          event = 'message'
+          data = []
+        }
+        const { field, text } = partsOf(line)
+        if (field === 'event') event = text || 'message'
+        if (field === 'data') data.push(text)
       }
     }
   } finally {
@@ -51,14 +60,8 @@ export async function* serverSentEvents(
   }
 }
 
-/** The event in a block of lines, or null if the block has only comments. */
-function eventIn(block: string): ServerSentEvent | null {
-  let event = 'message'
-  const data: string[] = []
-  for (const line of block.split('\n')) {
-    const [, field, value = ''] = /^(\w+):? ?(.*)$/.exec(line) ?? []
-    if (field === 'event') event = value
-    if (field === 'data') data.push(value)
-  }
-  return data.length === 0 ? null : { event, data: data.join('\n') }
+/** The two parts of a line. A line without a colon is a field without a text. A comment has an empty field. */
+function partsOf(line: string): { field: string; text: string } {
+  const [field = ''] = line.split(':', 1)
+  return { field, text: line.slice(field.length + 1).replace(/^ /, '') }
 }

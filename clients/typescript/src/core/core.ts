@@ -148,6 +148,11 @@ export class Core {
     )
   }
 
+  /** True if a function gives the key, so that another one may come after a refusal. */
+  get hasKeyFunction(): boolean {
+    return this.#shared.key.isReplaceable
+  }
+
   /** The time of the service, in milliseconds since 1970. */
   now(): number {
     return this.#shared.clock.now()

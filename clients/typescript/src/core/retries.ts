@@ -19,6 +19,10 @@ export interface Runtime {
 /** True if the service asks for another try, with any method: it has stored nothing. */
 export const isRefusedForNow = (status: number): boolean => status === 429 || status === 408
 
+/** True if a request can never work as it is. After a 401 or 403, another key may help. */
+export const isRefusedForGood = (status: number): boolean =>
+  status >= 400 && status < 500 && ![401, 403].includes(status) && !isRefusedForNow(status)
+
 /** True if another try may help, if the request may be sent twice. */
 export const isFailureForNow = (status: number): boolean => status === 0 || status >= 500
 

@@ -3,7 +3,7 @@ import { checkEvent, type NewEvent, userIdOf } from '../application/events.js'
 import { LaurelError } from '../core/laurel-error.js'
 import { newId } from '../core/new-id.js'
 import { Pauses } from '../core/pauses.js'
-import { type Runtime, realRuntime } from '../core/retries.js'
+import { isRefusedForGood, type Runtime, realRuntime } from '../core/retries.js'
 import { tell } from '../core/tell.js'
 import type { EventResponse } from '../generated/types.js'
 import { browserStorage, type EventStorage, memoryStorage, type WaitingEvent } from './storage.js'
@@ -239,10 +239,6 @@ function copyOf(metric: string, event: NewEvent): NewEvent {
   checkEvent(metric, event)
   return JSON.parse(JSON.stringify(event))
 }
-
-/** True if sending an event again cannot help. After a 401 or 403 another key may help. */
-const isRefusedForGood = (status: number): boolean =>
-  status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status)
 
 /** True if the events of other users would fail too: by the network, by the key, or because the service is busy. */
 const isForAll = (error: unknown): boolean =>

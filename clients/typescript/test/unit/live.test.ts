@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { untilHeld } from '../../../../test/helpers/until'
 import { Laurel, LaurelError, type LiveRanking } from '../../src/app.js'
-import { type FakeAnswer, failure, fake, networkFailure } from '../fake-fetch.js'
+import { serverSentEvents } from '../../src/application/server-sent-events.js'
+import { type FakeAnswer, failure, fake, foreign, networkFailure } from '../fake-fetch.js'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -113,10 +114,11 @@ describe('a live leaderboard', () => {
       failure(500),
       failure(503, 'Full.', { 'retry-after': '20' }),
       failure(429),
+      failure(408),
       ...Array.from({ length: 10 }, networkFailure),
       () => stream([message('ranking', ranking(1))]),
     )
-    await requests(16)
+    await requests(17)
     stop()
     expect(seen).toHaveLength(1)
     expect(errors.map(([error, isOver]) => [error instanceof LaurelError && error.status, isOver])).toEqual([
@@ -124,6 +126,7 @@ describe('a live leaderboard', () => {
       [500, false],
       [503, false],
       [429, false],
+      [408, false],
       ...Array.from({ length: 10 }, () => [0, false]),
     ])
     expect(pauses.slice(0, 6)).toEqual([250, 500, 21_000, 2000, 4000, 8000])
@@ -136,10 +139,44 @@ describe('a live leaderboard', () => {
     expect(sent).toHaveLength(1)
   })
 
-  it('ends if the answer is no stream', async () => {
-    const wrong = watched(new Response('{}'))
-    await untilHeld(() => expect(wrong.errors).toHaveLength(1))
-    expect(wrong.errors[0]).toMatchObject([{ message: 'The answer is not a stream of events.' }, true])
+  it.each(foreign)('goes on after an answer that is not one of Laurel: %s', async (_, answer) => {
+    const { seen, errors, requests, stop } = watched(
+      () => stream([message('ranking', ranking(1))]),
+      answer,
+      () => stream([message('ranking', ranking(2))]),
+    )
+    await requests(4)
+    stop()
+    expect(seen.map(({ version }) => version)).toEqual([1, 2])
+    expect(errors).toMatchObject([[{ status: 0 }, false]])
+  })
+
+  it.each([401])('goes on after a %i if a function gives the key: somebody may sign in', async (status) => {
+    const { options, sent, pauses } = fake(
+      () => stream([message('ranking', ranking(1))]),
+      ({ headers }) => {
+        if (headers.get('x-api-key') === 'of-grace') return stream([message('ranking', ranking(2))])
+        if (sent.length > 6) key = 'of-grace'
+        return failure(status)
+      },
+    )
+    let key = 'of-ada'
+    const isOver: boolean[] = []
+    const versions = await new Promise<number[]>((resolve) => {
+      const seen: number[] = []
+      const stop = new Laurel({ ...options, apiKey: async () => key }).leaderboards.live('weekly', {
+        onRanking: ({ version }) => {
+          seen.push(version)
+          if (version < 2) return
+          stop()
+          resolve(seen)
+        },
+        onError: (_, over) => isOver.push(over),
+      })
+    })
+    expect(versions).toEqual([1, 2])
+    expect(new Set(isOver)).toEqual(new Set([false]))
+    expect(pauses.slice(0, 4)).toEqual([250, 500, 1000, 2000])
   })
 
   it('goes on after a callback that throws, and reports its error', async () => {
@@ -193,10 +230,15 @@ describe('a live leaderboard', () => {
     const keys = ['one', 'two', 'three']
     const { sent, options } = fake(failure(401), () => stream([]), failure(401))
     const apiKey = vi.fn(async () => keys.shift() ?? 'none')
-    const over = new Promise((onError) => {
-      new Laurel({ ...options, apiKey }).leaderboards.live('weekly', { onRanking: () => undefined, onError })
+    await new Promise<void>((resolve) => {
+      const stop = new Laurel({ ...options, apiKey }).leaderboards.live('weekly', {
+        onRanking: () => undefined,
+        onError: () => {
+          stop()
+          resolve()
+        },
+      })
     })
-    await over
     expect(sent.map(({ headers }) => headers.get('x-api-key'))).toEqual(['one', 'two', 'two', 'three'])
   })
 
@@ -230,4 +272,44 @@ describe('a live leaderboard', () => {
     expect(sent).toHaveLength(2)
     stop()
   })
+})
+
+/** Streams, as the standard has them, and the events in them. */
+const STREAMS: [name: string, text: string, events: [event: string, data: string][]][] = [
+  ['a line and a paragraph separator', 'data: a\u2028b\u2029c\n\n', [['message', 'a\u2028b\u2029c']]],
+  ['other characters that some take for line ends', 'data: \v\f\x85\0\n\n', [['message', '\v\f\x85\0']]],
+  ['a byte order mark', '\ufeffevent: a\ndata: b\n\n', [['a', 'b']]],
+  ['lines that end with CR and LF', 'event: a\r\ndata: b\r\ndata: c\r\n\r\n', [['a', 'b\nc']]],
+  [
+    'lines that end with CR',
+    'event: a\rdata: b\rdata: c\r\rdata: d\r\r:',
+    [
+      ['a', 'b\nc'],
+      ['message', 'd'],
+    ],
+  ],
+  ['all three ends of lines', 'data: a\ndata: b\r\ndata: c\rdata: d\r\n\n', [['message', 'a\nb\nc\nd']]],
+  [
+    'fields without a space, a colon or a text',
+    'data:a\ndata:  b\ndata\nevent:\n\n',
+    [['message', 'a\n b\n']],
+  ],
+  ['colons in a text', 'data: {"a": ":"}\n\n', [['message', '{"a": ":"}']]],
+  [
+    'comments and unknown fields',
+    ': data: a\n\nid: 7\nretry: 1\nData: b\n data: c\n\ndata: d\n\n',
+    [['message', 'd']],
+  ],
+  ['an event that has not ended', 'data: a\n\ndata: b\n', [['message', 'a']]],
+  ['a type of an event without data', 'event: a\n\ndata: b\n\n', [['message', 'b']]],
+]
+
+it.each(STREAMS)('a stream with %s is read, however it is cut', async (_, text, events) => {
+  for (let size = 1; size < 20; size += 1) {
+    const read: [string, string][] = []
+    const { body } = stream([text], { size })
+    for await (const { event, data } of serverSentEvents(body, 1000, new AbortController().signal))
+      read.push([event, data])
+    expect([size, read]).toEqual([size, events])
+  }
 })
