@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { act, cleanup, fireEvent, render, screen } from '@testing-library/react'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import {
   board,
   boardOutside,
@@ -19,6 +19,7 @@ import {
   PointsCounter,
 } from '../src/index.ts'
 import { Announcer } from '../src/parts/index.ts'
+import { Gallery } from './pages.tsx'
 
 beforeEach(() => vi.useFakeTimers())
 afterEach(() => {
@@ -239,4 +240,30 @@ test('a failed component offers to try again', () => {
   render(<PointsCounter error={new Error('No network.')} refetch={refetch} />)
   fireEvent.click(screen.getByRole('button', { name: 'Try again' }))
   expect(refetch).toHaveBeenCalledOnce()
+})
+
+test('components need neither Intl.Segmenter nor matchMedia, nor events of it', () => {
+  const shown = () => {
+    render(<Gallery />)
+    expect(screen.getAllByText('GH').length).toBeGreaterThan(0)
+    cleanup()
+  }
+  onTestFinished(() => void vi.unstubAllGlobals())
+  vi.stubGlobal('Intl', Object.create(Intl, { Segmenter: { value: undefined } }))
+  vi.stubGlobal('matchMedia', undefined)
+  shown()
+  vi.stubGlobal('matchMedia', () => ({ matches: true }))
+  shown()
+})
+
+test('a unit that is called like another column is a column of its own', () => {
+  const complain = vi.spyOn(console, 'error').mockReturnValue()
+  const { rerender } = render(<Leaderboard data={{ ...board, unit: 'Name' }} />)
+  rerender(<Leaderboard data={{ ...board, unit: 'Rank' }} />)
+  expect(screen.getAllByRole('columnheader').map(({ textContent }) => textContent)).toEqual([
+    'Rank',
+    'Name',
+    'Rank',
+  ])
+  expect(complain.mock.calls).toEqual([])
 })

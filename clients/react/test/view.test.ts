@@ -6,7 +6,7 @@ import type {
   StreakResponse,
   UserAchievementWithStatsResponse,
 } from '@laurel/client/app'
-import { describe, expect, expectTypeOf, test } from 'vitest'
+import { describe, expect, expectTypeOf, onTestFinished, test, vi } from 'vitest'
 import { daily } from '../gallery/data.ts'
 import type {
   AchievementData,
@@ -168,4 +168,41 @@ test('texts and numbers follow the locale', () => {
   expect(formatOf('en', 'UTC').clock(3909)).toBe('1:05:09')
   expect(formatOf('en', 'UTC').clock(9)).toBe('0:09')
   expect(defaultLabels.freezes({ count: 1, max: undefined }, formatOf('en', 'UTC'))).toBe('1 freeze')
+})
+
+test('texts have the same spaces for every version of the locale data', () => {
+  const english = formatOf('en', 'UTC')
+  expect(english.dateRange('2026-11-02', '2026-11-08')).toBe('Nov 2 – 8')
+  expect(formatOf('fr', 'UTC').number(1_234_567)).toBe('1\u00a0234\u00a0567')
+  for (const locale of ['en', 'de', 'fr', 'es', 'ja', 'pt', 'sv', 'bg', 'uk', 'kk']) {
+    const { date, dateRange, month, instant, number, shortNumber, signed, percent } = formatOf(locale, 'UTC')
+    const texts = [
+      date('2026-11-02', 'long'),
+      dateRange('2026-11-02', '2026-12-08'),
+      month('2026-11-02'),
+      instant('2026-11-02T10:00:00Z'),
+      number(-1234567.8),
+      shortNumber(12_345_678),
+      signed(12_345),
+      percent(12.5),
+    ]
+    expect(texts.join(' ')).not.toMatch(/[\u2009\u202f]/)
+  }
+})
+
+test('numbers, dates and plurals have a text without newer parts of Intl', () => {
+  const { prototype } = Intl.DateTimeFormat
+  const { formatRange } = prototype
+  Reflect.deleteProperty(prototype, 'formatRange')
+  vi.stubGlobal('Intl', { NumberFormat: Intl.NumberFormat, DateTimeFormat: Intl.DateTimeFormat })
+  onTestFinished(() => {
+    vi.unstubAllGlobals()
+    Object.assign(prototype, { formatRange })
+  })
+  const format = formatOf('en', 'UTC')
+  expect(format.dateRange('2026-11-02', '2026-11-08')).toBe('Nov 2 – Nov 8')
+  expect(format.dateRange('2026-11-02', '2026-11-02')).toBe('Nov 2')
+  expect(format.plural(1, { one: 'freeze', other: 'freezes' })).toBe('freeze')
+  expect(format.plural(2, { one: 'freeze', other: 'freezes' })).toBe('freezes')
+  expect(format.list(['a', 'b'])).toBe('a, b')
 })

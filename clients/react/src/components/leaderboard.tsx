@@ -249,9 +249,11 @@ function Change({ row }: { row: { rank: number; previousRank: number | null | un
 function initials(name: string, locale: string): string {
   const words = name.split(/\s+/u).filter((word) => /[\p{L}\p{N}]/u.test(word))
   const chosen = words.length > 1 ? [words[0], words.at(-1)] : words
-  const segmenter = new Intl.Segmenter(locale, { granularity: 'grapheme' })
+  // Not every engine has it.
+  const segmenter =
+    typeof Intl.Segmenter === 'function' ? new Intl.Segmenter(locale, { granularity: 'grapheme' }) : undefined
   return chosen
-    .map((word = '') => [...segmenter.segment(word)][0]?.segment ?? '')
+    .map((word = '') => (segmenter === undefined ? [...word][0] : [...segmenter.segment(word)][0]?.segment))
     .join('')
     .toLocaleUpperCase(locale)
 }

@@ -7,6 +7,7 @@ import type {
 } from '@laurel/client/app'
 import { startTimer } from '@laurel/client/app'
 import { useCallback, useEffect, useMemo, useSyncExternalStore } from 'react'
+import { useIsHydrated } from '../parts/browser.ts'
 import type { GroupData, LeaderboardData, OwnPlace, RankingRow, Resource } from '../view/data.ts'
 import { withPreviousRanks } from '../view/ranking.ts'
 import { runOf } from '../view/runs.ts'
@@ -73,6 +74,7 @@ export function useLeaderboard(
     isEnabled: key !== '',
   })
   const user = useUser()
+  const isHydrated = useIsHydrated()
   const stream = useLiveState({
     key,
     limit,
@@ -90,7 +92,7 @@ export function useLeaderboard(
       !isWaiting &&
       board.data &&
       leaderboardOf(board.data, state, {
-        date: new Date(board.readAt).toISOString().slice(0, 10),
+        readAt: isHydrated ? board.readAt : initialDataUpdatedAt,
         own: isOwnGroup(attributes, user.data?.attributes)
           ? ownPlace(userId, user.data?.name, place.data, state?.rankings ?? board.data.rankings, limit)
           : undefined,
@@ -107,22 +109,35 @@ export function useLeaderboard(
       },
       dataKey: board.dataKey,
     }
-  }, [board, place, user.data, stream, userId, attributes, limit, initialData])
+  }, [
+    board,
+    place,
+    user.data,
+    stream,
+    userId,
+    attributes,
+    limit,
+    initialData,
+    initialDataUpdatedAt,
+    isHydrated,
+  ])
 }
 
 function leaderboardOf(
   board: LeaderboardResponseWithRankings,
   live: LiveState | undefined,
-  { date, own }: { date: string; own: OwnPlace | undefined },
+  { readAt, own }: { readAt: number | undefined; own: OwnPlace | undefined },
 ): LeaderboardData {
-  const { name, pointsSystemName, metricName, status } = board
-  const run = runOf(board, live?.run ?? date)
+  const { name, pointsSystemName, metricName, status, runUnit } = board
+  const date = live?.run ?? (readAt === undefined ? undefined : new Date(readAt).toISOString().slice(0, 10))
+  // Without runs the dates do not depend on the time.
+  const run = date === undefined && runUnit !== null ? undefined : runOf(board, date ?? board.start)
   return {
     name,
     unit: pointsSystemName ?? metricName,
     status,
-    start: run.start,
-    end: run.end,
+    start: run?.start,
+    end: run?.end,
     rankings: live?.rankings ?? board.rankings,
     own,
   }

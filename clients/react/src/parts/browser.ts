@@ -4,10 +4,14 @@ import { useLaurelSettings } from '../view/settings.tsx'
 
 const REDUCED = '(prefers-reduced-motion: reduce)'
 
+/** The browser's answer. Some engines have no media queries, or none with events. */
+const motionQuery = (): Partial<MediaQueryList> | undefined =>
+  typeof window.matchMedia === 'function' ? window.matchMedia(REDUCED) : undefined
+
 function watchMotion(changed: () => void): () => void {
-  const query = window.matchMedia(REDUCED)
-  query.addEventListener('change', changed)
-  return () => query.removeEventListener('change', changed)
+  const query = motionQuery()
+  query?.addEventListener?.('change', changed)
+  return () => query?.removeEventListener?.('change', changed)
 }
 
 /** True if the settings or the user's system ask for less motion, and on servers. */
@@ -15,7 +19,7 @@ export function useReducedMotion(): boolean {
   const { reducedMotion } = useLaurelSettings()
   const isPreferred = useSyncExternalStore(
     watchMotion,
-    () => window.matchMedia(REDUCED).matches,
+    () => motionQuery()?.matches ?? false,
     () => true,
   )
   return reducedMotion || isPreferred
@@ -36,6 +40,16 @@ export const useSeconds = (ahead: number): number | null =>
     everySecond,
     () => Math.floor((Date.now() + ahead) / 1000),
     () => null,
+  )
+
+const never = () => () => {}
+
+/** False on servers and during hydration, which must draw the same, whatever time it is. */
+export const useIsHydrated = (): boolean =>
+  useSyncExternalStore(
+    never,
+    () => true,
+    () => false,
   )
 
 /** `useLayoutEffect` in browsers. On servers React 18 would warn about it. */

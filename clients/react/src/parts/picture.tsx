@@ -13,11 +13,13 @@ export interface PictureProps extends Omit<ComponentProps<'img'>, 'src' | 'alt' 
 export function Picture({ src, alt = '', fallback, ...rest }: PictureProps) {
   const [failed, setFailed] = useState<string>()
   // A picture of server-rendered HTML may have failed before React listens to its errors.
-  const check = useCallback((image: HTMLImageElement | null) => {
-    if (image?.complete && image.naturalWidth === 0 && image.currentSrc !== '') setFailed(image.src)
-  }, [])
-  const isFailed = failed !== undefined && failed === src
-  if (src === null || src === undefined || src === '' || isFailed) return fallback
+  const check = useCallback(
+    (image: HTMLImageElement | null) => {
+      if (src && image?.complete && image.naturalWidth === 0 && image.currentSrc !== '') setFailed(src)
+    },
+    [src],
+  )
+  if (src === null || src === undefined || src === '' || failed === src) return fallback
   return (
     <img
       loading="lazy"

@@ -43,8 +43,9 @@ export function RankingTable({ view, caption, columns, children, ...rest }: Rank
       </caption>
       <thead>
         <tr>
-          {columns.map((column) => (
-            <th key={column} scope="col">
+          {columns.map((column, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: two columns can have the same name.
+            <th key={index} scope="col">
               <VisuallyHidden>{column}</VisuallyHidden>
             </th>
           ))}

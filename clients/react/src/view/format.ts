@@ -1,4 +1,4 @@
-/** Formats numbers and dates of one locale. It uses `Intl` only, so a server and a browser agree. */
+/** Formats numbers and dates of one locale. A server and a browser write the same texts. */
 export interface Format {
   locale: string
   number: (value: number) => string
@@ -25,6 +25,15 @@ const SHORT_FROM = 10_000_000
 /** Noon is the same date in all zones from UTC−12 to UTC+11, and these formatters use UTC. */
 const civil = (date: string) => new Date(`${date}T12:00:00Z`)
 
+/**
+ * Replaces spaces whose width depends on the version of the locale data: Node writes thin ones where Chrome
+ * writes others, and a page of a server would not be that of the browser.
+ */
+const withSpaces = (text: string, space: ' ' | '\u00a0') => text.replace(/[\u00a0\u2009\u202f]/g, space)
+const dateText = (text: string) => withSpaces(text, ' ')
+/** Numbers are never broken into two lines. */
+const numberText = (text: string) => withSpaces(text, '\u00a0')
+
 /** `timeZone` is that of instants. Dates have none. Throws a RangeError if locale or zone is unknown. */
 export function formatOf(locale: string, timeZone: string): Format {
   const plain = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 })
@@ -42,20 +51,21 @@ export function formatOf(locale: string, timeZone: string): Format {
   const months = { short: dates({ month: 'short' }), long: dates({ month: 'long', year: 'numeric' }) }
   const weekdays = { narrow: dates({ weekday: 'narrow' }), long: dates({ weekday: 'long' }) }
   const instants = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone })
-  const rules = new Intl.PluralRules(locale)
-  const lists = new Intl.ListFormat(locale)
+  // Not every engine has all parts of Intl.
+  const rules = typeof Intl.PluralRules === 'function' ? new Intl.PluralRules(locale) : undefined
+  const lists = typeof Intl.ListFormat === 'function' ? new Intl.ListFormat(locale) : undefined
   const two = new Intl.NumberFormat(locale, { minimumIntegerDigits: 2 })
   return {
     locale,
-    number: (value) => plain.format(value),
-    shortNumber: (value) => (Math.abs(value) >= SHORT_FROM ? short : plain).format(value),
-    signed: (value) => signed.format(value),
-    percent: (percentage) => percent.format(percentage / 100),
-    date: (date, length = 'short') => (length === 'short' ? day : fullDay).format(civil(date)),
-    dateRange: (start, end) => day.formatRange(civil(start), civil(end)),
-    month: (date, length = 'long') => months[length].format(civil(date)),
-    weekday: (date, length) => weekdays[length].format(civil(date)),
-    instant: (instant) => instants.format(new Date(instant)),
+    number: (value) => numberText(plain.format(value)),
+    shortNumber: (value) => numberText((Math.abs(value) >= SHORT_FROM ? short : plain).format(value)),
+    signed: (value) => numberText(signed.format(value)),
+    percent: (percentage) => numberText(percent.format(percentage / 100)),
+    date: (date, length = 'short') => dateText((length === 'short' ? day : fullDay).format(civil(date))),
+    dateRange: (start, end) => dateText(rangeOf(day, civil(start), civil(end))),
+    month: (date, length = 'long') => dateText(months[length].format(civil(date))),
+    weekday: (date, length) => dateText(weekdays[length].format(civil(date))),
+    instant: (instant) => dateText(instants.format(new Date(instant))),
     clock: (seconds) => {
       const hours = Math.floor(seconds / 3600)
       const minutes = Math.floor(seconds / 60) % 60
@@ -64,7 +74,13 @@ export function formatOf(locale: string, timeZone: string): Format {
       else parts.unshift(plain.format(minutes))
       return parts.join(':')
     },
-    list: (items) => lists.format(items),
-    plural: (count, forms) => forms[rules.select(count)] ?? forms.other,
+    list: (items) => lists?.format(items) ?? items.join(', '),
+    plural: (count, forms) => forms[rules?.select(count) ?? (count === 1 ? 'one' : 'other')] ?? forms.other,
   }
+}
+
+function rangeOf(day: Intl.DateTimeFormat, start: Date, end: Date): string {
+  if (typeof day.formatRange === 'function') return day.formatRange(start, end)
+  const [first, last] = [day.format(start), day.format(end)]
+  return first === last ? first : `${first} – ${last}`
 }
