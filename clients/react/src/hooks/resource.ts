@@ -38,22 +38,24 @@ export function useRead<Data>(options: Read<Data>): Resource<Data> & { readAt: n
   const newOwner = () => (isWanted ? { dataKey, since: Date.now() } : undefined)
   const [owner, setOwner] = useState(newOwner)
   if (owner === undefined && isWanted) setOwner(newOwner)
+  const given = isWanted && owner?.dataKey === dataKey ? initialData : undefined
   const result = useObserved<Data>(cache, {
     queryKey,
     queryFn: async ({ signal }) => read(context, signal),
     enabled: isWanted,
-    ...(initialData !== undefined &&
-      owner?.dataKey === dataKey && {
-        initialData: () => initialData,
-        initialDataUpdatedAt: initialDataUpdatedAt ?? owner.since,
-      }),
+    ...(given !== undefined && {
+      initialData: () => given,
+      initialDataUpdatedAt: () => initialDataUpdatedAt ?? owner?.since,
+    }),
   })
-  const { data, error, isPending, dataUpdatedAt, refetch } = result
+  const { error, dataUpdatedAt, refetch } = result
+  // Old versions of the cache ignore initial data if another hook has asked for the same data before.
+  const data = isWanted ? (result.data ?? given) : undefined
   return useMemo(
     () => ({
-      data: isWanted ? data : undefined,
+      data,
       error: isWanted ? error : null,
-      isLoading: isPending && isWanted,
+      isLoading: isWanted && error === null && data === undefined,
       refetch: () => {
         if (isWanted) void refetch()
       },
@@ -61,7 +63,7 @@ export function useRead<Data>(options: Read<Data>): Resource<Data> & { readAt: n
       // The cache has the browser's time.
       readAt: dataUpdatedAt + client.now() - Date.now(),
     }),
-    [data, error, isPending, isWanted, refetch, dataKey, dataUpdatedAt, client],
+    [data, error, isWanted, refetch, dataKey, dataUpdatedAt, client],
   )
 }
 
