@@ -17,14 +17,14 @@ const TOLERANCE = 300
  * Confirms that Laurel has sent a webhook, and returns its body. It reads the body of the request.
  *
  * @param request a `Request`, or the headers and the body as they came, before any parsing
- * @param secret the secret of the webhook, such as `whsec_…`
+ * @param secret the secret of the webhook, such as `whsec_…`, or several: one of them must fit
  * @param now milliseconds since 1970, for tests
  * @throws LaurelError with status 401, which is also the right answer to the sender
- * @throws TypeError if the secret is no secret, or if the body was parsed before
+ * @throws TypeError if a secret is no secret, or if the body was parsed before
  */
 export async function verifyWebhook(
   request: Request | ReceivedRequest,
-  secret: string,
+  secret: string | readonly string[],
   now: number = Date.now(),
 ): Promise<WebhookEvent> {
   const id = headerOf(request.headers, 'webhook-id')
@@ -37,33 +37,37 @@ export async function verifyWebhook(
   const body = await bodyOf(request)
   const encoder = new TextEncoder()
   const signed = joined(encoder.encode(`${id}.${timestamp}.`), body)
-  const key = await crypto.subtle.importKey('raw', keyOf(secret), { name: 'HMAC', hash: 'SHA-256' }, false, [
-    'verify',
-  ])
-  for (const one of signatures.split(' ')) {
-    const [version, encoded = ''] = one.split(',')
-    const signature = version === 'v1' ? bytesOf(encoded) : null
-    // `verify` compares in constant time.
-    if (signature !== null && (await crypto.subtle.verify('HMAC', key, signature, signed)))
-      return JSON.parse(new TextDecoder().decode(body))
+  for (const bytes of keysOf(secret)) {
+    const hmac = { name: 'HMAC', hash: 'SHA-256' }
+    const key = await crypto.subtle.importKey('raw', bytes, hmac, false, ['verify'])
+    // A space or a comma separates signatures, such as those of a header that is repeated.
+    for (const [, encoded = ''] of signatures.matchAll(/(?:^|[\s,])v1,([^\s,]+)/g)) {
+      const signature = bytesOf(encoded)
+      // `verify` compares in constant time.
+      if (signature !== null && (await crypto.subtle.verify('HMAC', key, signature, signed)))
+        return JSON.parse(new TextDecoder().decode(body))
+    }
   }
   throw refusal('The signature of the webhook is wrong. Check the secret, and pass the body as it came.')
 }
 
 const refusal = (message: string) => new LaurelError(message, { status: 401 })
 
-/** The bytes of a secret. Programs without types may pass anything, such as a variable that is not set. */
-function keyOf(secret: unknown): Uint8Array<ArrayBuffer> {
-  const bytes = typeof secret === 'string' ? bytesOf(secret.replace(/^whsec_/, '')) : null
-  if (bytes === null || bytes.length === 0)
+/** The bytes of secrets. Programs without types may pass anything, such as a variable that is not set. */
+function keysOf(secrets: unknown): Uint8Array<ArrayBuffer>[] {
+  const keys = [secrets].flat().map((secret: unknown) => {
+    const bytes = typeof secret === 'string' ? bytesOf(secret.replace(/^whsec_/, '')) : null
+    return bytes ?? new Uint8Array()
+  })
+  if (keys.length === 0 || keys.some(({ length }) => length === 0))
     throw new TypeError('The secret of the webhook must be the text that begins with "whsec_".')
-  return bytes
+  return keys
 }
 
 function headerOf(headers: ReceivedRequest['headers'], name: string): string | null {
   if (isHeaders(headers)) return headers.get(name)
   const [, value] = Object.entries(headers).find(([one]) => one.toLowerCase() === name) ?? []
-  return typeof value === 'string' ? value : (value?.[0] ?? null)
+  return value === undefined ? null : [value].flat().join(' ')
 }
 
 /** True if these are the headers of a `Request`, which need not be one of this realm. */

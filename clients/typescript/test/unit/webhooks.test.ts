@@ -57,10 +57,22 @@ describe('[W3] verify', () => {
       `${other['webhook-signature']} ${signature}`,
       `v1a,AAAA ${signature}`,
       `v1,not-base64! ${signature}`,
+      // A repeated header, as Node, other servers and proxies have it.
+      [other['webhook-signature'], signature],
+      [`v1a,AAAA ${other['webhook-signature']}`, signature],
+      `${other['webhook-signature']}, ${signature}`,
+      `${other['webhook-signature']},${signature}`,
     ])
       expect(
         await verifyWebhook({ headers: { ...headers, 'webhook-signature': several }, body }, SECRET, NOW),
       ).toEqual(JSON.parse(BODY))
+  })
+
+  it('takes several secrets, one of which must fit', async () => {
+    const event = JSON.parse(BODY)
+    for (const secrets of [[SECRET], [OTHER, SECRET], [SECRET, OTHER]])
+      expect(await verifyWebhook(requestOf(webhook()), secrets, NOW)).toEqual(event)
+    await refused(verifyWebhook(requestOf(webhook()), [OTHER, OTHER], NOW))
   })
 
   it('refuses everything else', async () => {
@@ -74,7 +86,12 @@ describe('[W3] verify', () => {
       await refused(
         verifyWebhook({ headers: { ...headers, 'webhook-timestamp': timestamp }, body }, SECRET, NOW),
       )
-    for (const signature of ['v1,', 'v1', headers['webhook-signature'].replace('v1,', 'v2,'), ','])
+    for (const signature of [
+      'v1,',
+      'v1',
+      ...['v2,', 'xv1,'].map((to) => headers['webhook-signature'].replace('v1,', to)),
+      ',',
+    ])
       await refused(
         verifyWebhook({ headers: { ...headers, 'webhook-signature': signature }, body }, SECRET, NOW),
       )
@@ -88,7 +105,7 @@ describe('[W3] verify', () => {
       )
     }
     const { UNSET } = JSON.parse('{}')
-    for (const secret of [UNSET, '', 'whsec_', '!'])
+    for (const secret of [UNSET, '', 'whsec_', '!', [], [SECRET, UNSET], [SECRET, '']])
       await expect(verifyWebhook({ headers, body }, secret, NOW)).rejects.toThrow(
         /must be the text that begins/,
       )
