@@ -1,50 +1,23 @@
 import type { Core, QueryOf } from '../core/core.js'
 import type { CallOptions } from '../core/options.js'
 import type {
-  CreateTemplatesRequest,
-  CreateWebhooksRequest,
   PreviewDraftRequest,
   PreviewTemplateRequest,
   TestTemplateRequest,
   TestWebhookRequest,
-  UpdateTemplatesRequest,
-  UpdateWebhooksRequest,
 } from '../generated/types.js'
+import { AdminCollection } from './collection.js'
 
 /** Webhooks. */
-export class AdminWebhooks {
+export class AdminWebhooks extends AdminCollection<'/admin/v1/webhooks'> {
   readonly #core: Core
   /** The deliveries of a webhook. */
   readonly deliveries: AdminWebhookDeliveries
 
   constructor(core: Core) {
+    super(core, '/admin/v1/webhooks')
     this.#core = core
     this.deliveries = new AdminWebhookDeliveries(core)
-  }
-
-  /** Lists the webhooks, oldest first. */
-  list(query?: QueryOf<'GET /admin/v1/webhooks'>, options?: CallOptions) {
-    return this.#core.list('skip', 'GET /admin/v1/webhooks', { query }, options)
-  }
-
-  /** Creates webhooks. An item that cannot be created is an entry in `issues`. */
-  create(items: CreateWebhooksRequest, options?: CallOptions) {
-    return this.#core.call('POST /admin/v1/webhooks', { body: items }, options)
-  }
-
-  /** Updates the passed fields. An item that cannot be updated is an entry in `issues`. */
-  update(items: UpdateWebhooksRequest, options?: CallOptions) {
-    return this.#core.call('PATCH /admin/v1/webhooks', { body: items }, options)
-  }
-
-  /** Deletes webhooks by their ids or keys. */
-  delete(query: QueryOf<'DELETE /admin/v1/webhooks'>, options?: CallOptions) {
-    return this.#core.call('DELETE /admin/v1/webhooks', { query }, options)
-  }
-
-  /** Gets a webhook by its id or key. */
-  get(id: string, options?: CallOptions) {
-    return this.#core.call('GET /admin/v1/webhooks/{id}', { path: { id } }, options)
   }
 
   /**
@@ -120,36 +93,12 @@ export class AdminNotifications {
   }
 }
 
-class AdminTemplates {
+class AdminTemplates extends AdminCollection<'/admin/v1/notifications/templates'> {
   readonly #core: Core
 
   constructor(core: Core) {
+    super(core, '/admin/v1/notifications/templates')
     this.#core = core
-  }
-
-  /** Lists the templates, oldest first. */
-  list(query?: QueryOf<'GET /admin/v1/notifications/templates'>, options?: CallOptions) {
-    return this.#core.list('skip', 'GET /admin/v1/notifications/templates', { query }, options)
-  }
-
-  /** Creates templates. An item that cannot be created is an entry in `issues`. */
-  create(items: CreateTemplatesRequest, options?: CallOptions) {
-    return this.#core.call('POST /admin/v1/notifications/templates', { body: items }, options)
-  }
-
-  /** Updates the passed fields. An item that cannot be updated is an entry in `issues`. */
-  update(items: UpdateTemplatesRequest, options?: CallOptions) {
-    return this.#core.call('PATCH /admin/v1/notifications/templates', { body: items }, options)
-  }
-
-  /** Deletes templates by their ids or keys. */
-  delete(query: QueryOf<'DELETE /admin/v1/notifications/templates'>, options?: CallOptions) {
-    return this.#core.call('DELETE /admin/v1/notifications/templates', { query }, options)
-  }
-
-  /** Gets a template by its id or key. */
-  get(id: string, options?: CallOptions) {
-    return this.#core.call('GET /admin/v1/notifications/templates/{id}', { path: { id } }, options)
   }
 
   /** Renders a template for a user, without sending anything. */

@@ -4,10 +4,9 @@ import type { CallOptions } from '../core/options.js'
 import type {
   BatchEventsRequest,
   CreateAttributesRequest,
-  CreateMetricsRequest,
   UpdateAttributesRequest,
-  UpdateMetricsRequest,
 } from '../generated/types.js'
+import { AdminCollection } from './collection.js'
 
 /** Attributes of users and events. */
 export class AdminAttributes {
@@ -44,36 +43,12 @@ export class AdminAttributes {
 }
 
 /** Metrics. */
-export class AdminMetrics {
+export class AdminMetrics extends AdminCollection<'/admin/v1/metrics'> {
   readonly #core: Core
 
   constructor(core: Core) {
+    super(core, '/admin/v1/metrics')
     this.#core = core
-  }
-
-  /** Lists the metrics, oldest first. */
-  list(query?: QueryOf<'GET /admin/v1/metrics'>, options?: CallOptions) {
-    return this.#core.list('skip', 'GET /admin/v1/metrics', { query }, options)
-  }
-
-  /** Creates metrics. An item that cannot be created is an entry in `issues`. */
-  create(items: CreateMetricsRequest, options?: CallOptions) {
-    return this.#core.call('POST /admin/v1/metrics', { body: items }, options)
-  }
-
-  /** Updates the passed fields. An item that cannot be updated is an entry in `issues`. */
-  update(items: UpdateMetricsRequest, options?: CallOptions) {
-    return this.#core.call('PATCH /admin/v1/metrics', { body: items }, options)
-  }
-
-  /** Deletes metrics by their ids or keys. */
-  delete(query: QueryOf<'DELETE /admin/v1/metrics'>, options?: CallOptions) {
-    return this.#core.call('DELETE /admin/v1/metrics', { query }, options)
-  }
-
-  /** Gets a metric by its id or key. */
-  get(id: string, options?: CallOptions) {
-    return this.#core.call('GET /admin/v1/metrics/{id}', { path: { id } }, options)
   }
 
   /** Gets the figures of a metric between two dates, by day. */

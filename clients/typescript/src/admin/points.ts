@@ -5,16 +5,15 @@ import type {
   CreatePointsAdjustmentsRequest,
   CreatePointsBoostsRequest,
   CreatePointsLevelsRequest,
-  CreatePointsSystemsRequest,
   CreatePointsTriggersRequest,
   PatchPointsBoostsRequest,
   PatchPointsLevelsRequest,
   PatchPointsTriggersRequest,
-  UpdatePointsSystemsRequest,
 } from '../generated/types.js'
+import { AdminCollection } from './collection.js'
 
 /** Points systems. Everywhere a system is named by its id or key. */
-export class AdminPoints {
+export class AdminPoints extends AdminCollection<'/admin/v1/points'> {
   readonly #core: Core
   /** The levels of a system. */
   readonly levels: AdminPointsLevels
@@ -26,36 +25,12 @@ export class AdminPoints {
   readonly adjustments: AdminPointsAdjustments
 
   constructor(core: Core) {
+    super(core, '/admin/v1/points')
     this.#core = core
     this.levels = new AdminPointsLevels(core)
     this.triggers = new AdminPointsTriggers(core)
     this.boosts = new AdminPointsBoosts(core)
     this.adjustments = new AdminPointsAdjustments(core)
-  }
-
-  /** Lists the points systems, oldest first. */
-  list(query?: QueryOf<'GET /admin/v1/points'>, options?: CallOptions) {
-    return this.#core.list('skip', 'GET /admin/v1/points', { query }, options)
-  }
-
-  /** Creates points systems. An item that cannot be created is an entry in `issues`. */
-  create(items: CreatePointsSystemsRequest, options?: CallOptions) {
-    return this.#core.call('POST /admin/v1/points', { body: items }, options)
-  }
-
-  /** Updates the passed fields. An item that cannot be updated is an entry in `issues`. */
-  update(items: UpdatePointsSystemsRequest, options?: CallOptions) {
-    return this.#core.call('PATCH /admin/v1/points', { body: items }, options)
-  }
-
-  /** Deletes points systems by their ids or keys. */
-  delete(query: QueryOf<'DELETE /admin/v1/points'>, options?: CallOptions) {
-    return this.#core.call('DELETE /admin/v1/points', { query }, options)
-  }
-
-  /** Gets a points system by its id or key. */
-  get(id: string, options?: CallOptions) {
-    return this.#core.call('GET /admin/v1/points/{id}', { path: { id } }, options)
   }
 
   /** Gets the figures of a points system between two dates, by day. */

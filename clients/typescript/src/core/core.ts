@@ -55,7 +55,8 @@ type Query<Q> = {
     | undefined
 }
 
-type ItemOf<Answer> = Answer extends readonly (infer Item)[] ? Item : never
+/** An item of an answer that is a list. */
+export type ItemOf<Answer> = Answer extends readonly (infer Item)[] ? Item : never
 
 /** The parts of a query that say which page is wanted. */
 interface PagedQuery {
@@ -164,7 +165,12 @@ export class Core {
     request: RequestOf<Id>,
     settings: CallSettings = {},
   ): Call<AnswerOf<Id>> {
-    return new Call(this.#read<AnswerOf<Id>>(id, request, settings))
+    return this.callAny(id, request, settings)
+  }
+
+  /** The same for a method that calls one of several operations. Its own types say what fits. */
+  callAny<Answer>(id: OperationId, request: AnyRequest, settings: CallSettings = {}): Call<Answer> {
+    return new Call(this.#read<Answer>(id, request, settings))
   }
 
   /**
@@ -178,13 +184,23 @@ export class Core {
     request: RequestOf<Id>,
     settings: CallSettings = {},
   ): List<ItemOf<AnswerOf<Id>>> {
-    const { query = {}, ...rest }: AnyRequest = request
+    return this.listAny(paging, id, request, settings)
+  }
+
+  /** The same for a method that calls one of several operations. Its own types say what fits. */
+  listAny<Item>(
+    paging: Paging,
+    id: OperationId,
+    request: AnyRequest,
+    settings: CallSettings = {},
+  ): List<Item> {
+    const { query = {}, ...rest } = request
     const limited = paging === 'whole' ? query : { limit: PAGE, ...withoutUndefined(query) }
     return new List(async (place) => {
       // A cursor and `skip` exclude each other (O3).
       const start = place.after === undefined ? {} : { skip: undefined }
       const paged: PagedQuery = { ...limited, ...start, ...place }
-      const answered = await this.#read<ItemOf<AnswerOf<Id>>[]>(id, { ...rest, query: paged }, settings)
+      const answered = await this.#read<Item[]>(id, { ...rest, query: paged }, settings)
       return { answered, next: nextPlace(paging, paged, answered) }
     })
   }
