@@ -185,21 +185,19 @@ export class TestTenant {
     let rows: Rows = {}
     const isMine = (row: Record<string, unknown>) => row.tenant_id === this.id
     await until(async () => {
-      rows = await readTables()
+      const others = await rowsEverywhere<{ id: string }>('SELECT id FROM tenants WHERE id <> ?1', this.id)
+      rows = await readTables(others.map(({ id }) => id))
       const due = rows.due_work?.filter((row) => isMine(row) && Number(row.due_at) <= present()) ?? []
       return ![due, rows.inbox, rows.outbox].some((waiting) => waiting?.some(isMine))
     })
-    const others = new Set(rows.tenants?.map(({ id }) => id).filter((id) => id !== this.id))
-    const theirs = new Set(rows.users?.filter((row) => others.has(row.tenant_id)).map(({ iid }) => iid))
-    const isKept = (table: string, row: Record<string, unknown>) =>
-      !others.has(row.tenant_id) &&
-      !theirs.has(row.user_iid) &&
-      !(table === 'due_work' && row.kind === 'analytics')
-    const kept = Object.entries(rows)
-      .filter(([table]) => !['analytics_figures', 'analytics_passes', 'counted_users'].includes(table))
-      .map(([table, all]) => [table, all.filter((row) => isKept(table, row))] as const)
-    const { users = [], ...more } = Object.fromEntries(kept)
-    return sorted({ ...more, users: users.map(({ counted, ...user }) => user) })
+    const uncounted = ['analytics_figures', 'analytics_passes', 'counted_users']
+    const kept = Object.entries(rows).filter(([table]) => !uncounted.includes(table))
+    const { users = [], due_work = [], ...more } = Object.fromEntries(kept)
+    return sorted({
+      ...more,
+      users: users.map(({ counted, ...user }) => user),
+      due_work: due_work.filter(({ kind }) => kind !== 'analytics'),
+    })
   }
 }
 
@@ -345,15 +343,29 @@ export function countedD1(): {
 
 type Rows = Record<string, Record<string, unknown>[]>
 
-/** All rows of all tables of Laurel in all databases, each database as it is at one moment. */
-async function readTables(): Promise<Rows> {
+/**
+ * The rows of all tables of Laurel in all databases, each database as it is at one moment, without the rows of
+ * some tenants and of their users.
+ */
+async function readTables(without: readonly string[] = []): Promise<Rows> {
   const { results } = await env.DB.prepare(
-    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND name NOT LIKE 'd1%'",
-  ).all<{ name: string }>()
+    "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND name NOT LIKE 'd1%'",
+  ).all<{ name: string; sql: string }>()
+  const tenants = 'SELECT value FROM json_each(?1)'
+  const theirs = {
+    tenant_id: tenants,
+    user_iid: `SELECT iid FROM users WHERE tenant_id IN (${tenants})`,
+  }
+  const statements = results.map(({ name, sql }) => {
+    const left = Object.entries(theirs)
+      .filter(([column]) => sql.includes(`\`${column}\``))
+      .map(([column, of]) => `(${column} IS NULL OR ${column} NOT IN (${of}))`)
+    return `SELECT * FROM ${readableTable(name)} WHERE ${['?1 IS NOT NULL', ...left].join(' AND ')}`
+  })
   const found = await Promise.all(
     databases().map(({ d1 }) =>
       d1.batch<Record<string, unknown>>(
-        results.map(({ name }) => d1.prepare(`SELECT * FROM ${readableTable(name)}`)),
+        statements.map((sql) => d1.prepare(sql).bind(JSON.stringify(without))),
       ),
     ),
   )
