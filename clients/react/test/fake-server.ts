@@ -64,9 +64,9 @@ export class FakeServer {
     const date = this.clockAhead !== undefined && {
       // By the fake timers, if a test has set them.
       date: new Date(Date.now() + this.clockAhead).toUTCString(),
-      'x-request-id': 'request',
     }
-    return Response.json(data, { status: method === 'POST' ? 201 : 200, headers: { ...date } })
+    const headers = { 'x-request-id': 'request', ...date }
+    return Response.json(data, { status: method === 'POST' ? 201 : 200, headers })
   }
 
   /** Ends all open streams, as the service does. */

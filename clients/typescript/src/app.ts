@@ -54,6 +54,14 @@ export class Laurel {
     return this.#core.now()
   }
 
+  /**
+   * Forgets the key that the function `apiKey` has given. Call it when a user signs out: the next call gets the
+   * key of the next one. Copies of the client forget it too.
+   */
+  forgetKey(): void {
+    this.#core.forgetKey()
+  }
+
   /** The same client with other options, such as another tenant. */
   with(options: Omit<CallOptions, 'signal'>): Laurel {
     return new Laurel(this.#core.with(options))

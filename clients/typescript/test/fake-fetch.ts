@@ -6,13 +6,20 @@ export type Sent = { method: string; url: string; path: string; headers: Headers
 /** An answer: a response, an error that `fetch` throws, or what makes one of them from the request. */
 export type FakeAnswer = Response | Error | ((sent: Sent, init: RequestInit) => Response | Promise<Response>)
 
-/** A response with a JSON body. */
-export const json = (body: unknown, status = 200, headers: Record<string, string> = {}): Response =>
+/** An answer of another server, with a JSON body. */
+export const otherJson = (body: unknown, status = 200, headers: Record<string, string> = {}): Response =>
   new Response(JSON.stringify(body), { status, headers })
+
+/** An answer of Laurel with a JSON body. */
+export const json = (body: unknown, status = 200, headers: Record<string, string> = {}): Response =>
+  otherJson(body, status, { 'x-request-id': `request-${status}`, ...headers })
+
+/** An answer to an event. */
+export const accepted = (more: object = {}): Response => json({ eventId: 'event', ...more }, 201)
 
 /** An error of Laurel. */
 export const failure = (status: number, error = 'It failed.', headers: Record<string, string> = {}) =>
-  json({ error }, status, { 'x-request-id': `request-${status}`, ...headers })
+  json({ error }, status, headers)
 
 export const networkFailure = () => new TypeError('fetch failed')
 
@@ -84,6 +91,7 @@ export const unsendable: [name: string, metric: string, event: object | undefine
   ['an empty key', 'lessons', { ...LESSON, idempotencyKey: '' }],
   ['a key that is too long', 'lessons', { ...LESSON, idempotencyKey: 'a'.repeat(256) }],
   ['a key that is a number', 'lessons', { ...LESSON, idempotencyKey: 7 }],
+  ['no number', 'lessons', { ...LESSON, value: Number.NaN }],
   ['a big integer', 'lessons', { ...LESSON, value: 5n }],
   ['a circle', 'lessons', { ...LESSON, attributes: circular }],
 ]
@@ -94,14 +102,17 @@ const SPRING = { timestamp: '2026-06-01T12:00:00Z', status: 404, error: 'Not Fou
 /** Answers that do not come from Laurel. */
 export const foreign: [name: string, answer: () => Response][] = [
   ['a page with the status 404', () => new Response('<html>', { status: 404 })],
-  ['another JSON with the status 403', () => json({ message: 'Forbidden' }, 403)],
-  ['an error of another form with the status 401', () => json({ error: { code: 401 } }, 401, ID)],
-  ['a text in quotes with the status 400', () => json('It failed.', 400, ID)],
-  ['a list with the status 400', () => json([{ error: 'It failed.' }], 400, ID)],
-  ['an error of a gateway with the status 422', () => json({ error: 'It failed.' }, 422)],
-  ['an error of Spring with the status 404', () => json(SPRING, 404)],
-  ['an error of Spring with an id', () => json(SPRING, 404, ID)],
+  ['another JSON with the status 403', () => otherJson({ message: 'Forbidden' }, 403)],
+  ['an error of another form with the status 401', () => otherJson({ error: { code: 401 } }, 401, ID)],
+  ['a text in quotes with the status 400', () => otherJson('It failed.', 400, ID)],
+  ['a list with the status 400', () => otherJson([{ error: 'It failed.' }], 400, ID)],
+  ['an error of a gateway with the status 422', () => otherJson({ error: 'It failed.' }, 422)],
+  ['an error of Spring with the status 404', () => otherJson(SPRING, 404)],
+  ['an error of Spring with an id', () => otherJson(SPRING, 404, ID)],
   ['an empty body with the status 413', () => new Response(null, { status: 413 })],
   ['a page with the status 200', () => new Response('<html>', { status: 200 })],
+  ['another JSON with the status 200', () => otherJson({ status: 'ok' })],
+  ['a text in quotes with the status 200', () => otherJson('ok', 200, ID)],
+  ['nothing with the status 204', () => new Response(null, { status: 204, headers: ID })],
   ['a redirect', () => new Response(null, { status: 302, headers: { location: 'https://login.test' } })],
 ]

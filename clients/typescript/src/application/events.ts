@@ -33,10 +33,13 @@ export function sendEvent(
             headers: { ...options?.headers, 'idempotency-key': headerText(idempotencyKey) },
             isRepeatable: true,
           }
-    return core.call('POST /v1/metrics/{key}/event', request, settings).withResponse()
+    return core.call('POST /v1/metrics/{key}/event', request, { ...settings, isAnswer }).withResponse()
   }
   return new Call(send())
 }
+
+/** True for the answer to an event. After any other answer, the event must not be forgotten. */
+const isAnswer = (data: unknown): boolean => typeof Object(data).eventId === 'string'
 
 /** Throws a TypeError if no request can be made of an event. Programs without types may pass anything. */
 export function checkEvent(metric: unknown, event: unknown): void {
@@ -58,11 +61,11 @@ export function userIdOf(event: unknown): string {
 
 /** True for an idempotency key (E4) that is valid as the value of a header. */
 const isKey = (value: unknown): value is string =>
-  typeof value === 'string' && /^(?!\s*$)([^\p{Control}\p{Surrogate}]|\t){1,255}$/u.test(value)
+  typeof value === 'string' && /^(?!\s*$)[\t -~\u00a0-\ud7ff\ue000-\u{10ffff}]{1,255}$/u.test(value)
 
 /** A text as the value of a header, so that its bytes are sent in UTF-8. */
 function headerText(text: string): string {
-  if (encodesHeaders()) return text
+  if (/^[\t -~]*$/.test(text) || encodesHeaders()) return text
   // Elsewhere, each character of a header is one byte.
   return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join('')
 }

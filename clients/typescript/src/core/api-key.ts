@@ -1,18 +1,29 @@
 import { LaurelError } from './laurel-error.js'
 import type { ApiKey, Token } from './options.js'
+import { startTimer } from './timers.js'
 
 /** A token is replaced this long before it ends, or when a tenth of its time is left, if that is sooner. */
 const MARGIN = 60_000
+
+/** A key that the function of the app has given. */
+interface Held {
+  key: string
+  replaceAt: number
+}
 
 /** The key of a client. All calls of the client share it. */
 export class KeySource {
   readonly #source: ApiKey
   readonly #now: () => number
-  #current: Promise<{ key: string; replaceAt: number }> | null = null
+  readonly #patience: number
+  #held: Held | null = null
+  #asked: Promise<Held> | null = null
 
-  constructor(source: ApiKey, now: () => number) {
+  /** @param patience milliseconds after which a function that has not answered is asked again */
+  constructor(source: ApiKey, now: () => number, patience: number) {
     this.#source = source
     this.#now = now
+    this.#patience = patience
   }
 
   /** True if a key that was refused can be replaced. */
@@ -22,40 +33,59 @@ export class KeySource {
 
   /** The key. Calls at the same time wait for the same one. */
   async get(): Promise<string> {
-    if (typeof this.#source === 'string') return this.#source
-    const current = this.#current
-    if (current !== null) {
-      const { key, replaceAt } = await current
-      if (this.#now() < replaceAt) return key
-      // Another call may have replaced it meanwhile.
-      if (this.#current === current) this.#current = null
-    }
-    this.#current ??= this.#fetch(this.#source)
-    return (await this.#current).key
+    if (typeof this.#source !== 'function') return this.#source
+    if (this.#held !== null && this.#now() < this.#held.replaceAt) return this.#held.key
+    this.#asked ??= this.#ask(this.#source)
+    return (await this.#asked).key
   }
 
-  /** Forgets a key that was refused, unless another call has replaced it already. */
-  async forget(refused: string): Promise<void> {
-    const current = this.#current
-    if (current === null) return
-    const { key } = await current
-    if (key === refused && this.#current === current) this.#current = null
+  /** Forgets the key, and does not keep one that is on its way. */
+  forget(): void {
+    this.#held = null
+    this.#asked = null
   }
 
-  async #fetch(source: Exclude<ApiKey, string>): Promise<{ key: string; replaceAt: number }> {
-    try {
-      const given = await source()
-      const token = typeof given === 'string' ? { token: given } : given
-      if (typeof token.token !== 'string' || token.token === '') throw new TypeError('It answered no key.')
-      const now = this.#now()
-      const lifetime = lifetimeOf(token, now)
-      return { key: token.token, replaceAt: now + lifetime - Math.min(MARGIN, lifetime / 10) }
-    } catch (cause) {
-      // The next call asks again.
-      this.#current = null
-      throw new LaurelError('The function "apiKey" could not get a key.', { status: 0, cause })
-    }
+  /** Gets a key instead of one that was refused. Calls at the same time replace it once. */
+  replacing(refused: string): Promise<string> {
+    if (this.#held?.key === refused) this.#held = null
+    return this.get()
   }
+
+  #ask(source: Exclude<ApiKey, string>): Promise<Held> {
+    // The function may throw at once, and may never answer.
+    const asked = new Promise<string | Token>((resolve) => resolve(source()))
+      .then((given) => heldOf(given, this.#now()))
+      .catch((cause: unknown) => {
+        throw new LaurelError('The function "apiKey" could not get a key.', { status: 0, cause })
+      })
+    const isAsked = () => this.#asked === asked
+    const end = () => {
+      if (isAsked()) this.#asked = null
+    }
+    const stopTimer = startTimer(end, this.#patience)
+    const settle = (held: Held | null) => {
+      stopTimer()
+      if (held !== null && isAsked()) this.#held = held
+      end()
+    }
+    asked.then(settle, () => settle(null))
+    return asked
+  }
+}
+
+function heldOf(given: string | Token, now: number): Held {
+  const token = typeof given === 'string' ? { token: given } : given
+  if (typeof token.token !== 'string' || token.token === '') throw new TypeError('It answered no key.')
+  const lifetime = lifetimeOf(token, now)
+  return { key: token.token, replaceAt: now + lifetime - Math.min(MARGIN, lifetime / 10) }
+}
+
+/** True if two keys may do the same: they are the same, or are tokens that differ only in their times. */
+export const areAlike = (one: string, other: string): boolean => rightsOf(one) === rightsOf(other)
+
+function rightsOf(key: string): string {
+  const { iat, exp, ...rights } = claimsOf(key)
+  return exp === undefined ? key : JSON.stringify(rights)
 }
 
 /**
@@ -69,12 +99,12 @@ function lifetimeOf({ token, expires }: Token, now: number): number {
   return expires === undefined ? Number.POSITIVE_INFINITY : Date.parse(expires) - now
 }
 
-/** The claims of a JWT, unchecked. None if the text is not a JWT. */
+/** The claims of a JWT, unchecked. None if the text is not a JWT, or if this runtime has no `atob`. */
 function claimsOf(token: string): { iat?: unknown; exp?: unknown } {
   const parts = token.split('.')
   if (parts.length !== 3) return {}
   try {
-    const claims: unknown = JSON.parse(atob((parts[1] ?? '').replaceAll('-', '+').replaceAll('_', '/')))
+    const claims: unknown = JSON.parse(atob((parts[1] ?? '').replace(/-/g, '+').replace(/_/g, '/')))
     return typeof claims === 'object' && claims !== null ? claims : {}
   } catch {
     return {}

@@ -1,7 +1,8 @@
 import type { Operations } from '../generated/operations.js'
-import { KeySource } from './api-key.js'
+import { areAlike, KeySource } from './api-key.js'
 import { type Answered, Call } from './call.js'
 import { IgnoredFields } from './ignored-fields.js'
+import { jsonOf } from './json.js'
 import { issuesOf, LaurelError, type LaurelIssue } from './laurel-error.js'
 import { List, type Place } from './list.js'
 import type { CallOptions, Fetch, LaurelOptions } from './options.js'
@@ -17,8 +18,8 @@ import {
   throwIfAborted,
 } from './retries.js'
 import { ServiceClock } from './service-clock.js'
-import { startTimer } from './timers.js'
-import { baseOf, nextCursor, pathOf, searchOf } from './urls.js'
+import { baseOf, copyOfQuery, nextCursor, pathOf, searchOf } from './urls.js'
+import { within } from './within.js'
 
 /** The tries of a call, and the timeout of each in milliseconds, unless the options say otherwise. */
 const TRIES = 5
@@ -79,6 +80,8 @@ interface CallSettings extends CallOptions {
    * True if the request may be sent twice. By default all methods but POST may (Sending again, docs/api.md).
    */
   isRepeatable?: boolean
+  /** True if the body of an answer is one of the operation. By default each object and list is. */
+  isAnswer?: (data: unknown) => boolean
 }
 
 /** One request to send. */
@@ -104,6 +107,11 @@ interface Made {
   timeout: number
 }
 
+/** The key of a try, once there is one. */
+interface Used {
+  key: string | null
+}
+
 /** The state that copies of a client share. */
 interface Shared {
   key: KeySource
@@ -123,11 +131,13 @@ export class Core {
     this.runtime = { ...realRuntime, ...options.runtime }
     this.#options = options
     this.#shared = shared ?? {
-      key: new KeySource(options.apiKey, this.runtime.now),
+      key: new KeySource(options.apiKey, this.runtime.now, timeoutOf(options.timeout)),
       clock: new ServiceClock(this.runtime.now),
       ignored: new IgnoredFields(),
     }
-    this.#fetch = options.fetch ?? ((url, init) => fetch(url, init))
+    // Not as a method: the global one refuses any other `this` in browsers and Workers.
+    const { fetch: given } = options
+    this.#fetch = (url, init) => (given ?? fetch)(url, init)
     this.#bases = {
       application: baseOf(options.url, 'url'),
       admin: baseOf(options.adminUrl ?? options.url, 'adminUrl'),
@@ -157,6 +167,11 @@ export class Core {
   /** The time of the service, in milliseconds since 1970. */
   now(): number {
     return this.#shared.clock.now()
+  }
+
+  /** Forgets the key that the function of the options has given. */
+  forgetKey(): void {
+    this.#shared.key.forget()
   }
 
   /** Calls an operation. */
@@ -194,13 +209,16 @@ export class Core {
     request: AnyRequest,
     settings: CallSettings = {},
   ): List<Item> {
-    const { query = {}, ...rest } = request
-    const limited = paging === 'whole' ? query : { limit: PAGE, ...withoutUndefined(query) }
+    // Pages are read later. Objects that the caller changes meanwhile change none of them.
+    const { path, query = {} } = request
+    const rest = { path: { ...path } }
+    const copied = { ...settings, headers: { ...settings.headers }, isAnswer: Array.isArray }
+    const limited = { ...(paging !== 'whole' && { limit: PAGE }), ...copyOfQuery(query) }
     return new List(async (place) => {
       // A cursor and `skip` exclude each other (O3).
       const start = place.after === undefined ? {} : { skip: undefined }
       const paged: PagedQuery = { ...limited, ...start, ...place }
-      const answered = await this.#read<Item[]>(id, { ...rest, query: paged }, settings)
+      const answered = await this.#read<Item[]>(id, { ...rest, query: paged }, copied)
       return { answered, next: nextPlace(paging, paged, answered) }
     })
   }
@@ -213,34 +231,23 @@ export class Core {
    */
   async send<T>(sending: Sending, read: (response: Response) => Promise<T>): Promise<T> {
     const { signal, isRepeatable = sending.method !== 'POST' } = sending
-    const { key: source } = this.#shared
     // Before the first `await`: an object that the caller changes later changes no try.
     const made = this.#made(sending)
     const most = between(1, MOST_TRIES, sending.tries ?? this.#options.tries, TRIES)
     const pauses = new Pauses(this.runtime)
     let hasNewKey = false
     for (let tries = 1; ; tries += 1) {
-      throwIfAborted(signal)
-      let key: string | null = null
+      const used: Used = { key: null }
       try {
-        key = await source.get()
-        return await this.#try(made, sending, key, read)
+        return await this.#try(made, sending, used, read)
       } catch (error) {
         throwIfAborted(signal)
-        if (!(error instanceof LaurelError)) throw error
-        if (
-          error.status === 401 &&
-          key !== null &&
-          !hasNewKey &&
-          source.isReplaceable &&
-          tries < MOST_TRIES
-        ) {
+        // A function that fails to get a key can try again itself.
+        if (!(error instanceof LaurelError) || used.key === null) throw error
+        if (!hasNewKey && tries < MOST_TRIES && (await this.#hasNewKey(error, used.key, made, signal))) {
           hasNewKey = true
-          await source.forget(key)
           continue
         }
-        // A function that fails to get a key can try again itself.
-        if (key === null) throw error
         const mayRepeat = isRefusedForNow(error.status) || (isRepeatable && isFailureForNow(error.status))
         if (!mayRepeat || tries >= most || !mayWait(error.retryAfter)) throw error
         await this.runtime.sleep(pauses.begin(error.retryAfter), signal)
@@ -248,48 +255,64 @@ export class Core {
     }
   }
 
+  /** True if a request may work with another key, and there is one. Otherwise nothing has changed. */
+  async #hasNewKey(
+    error: LaurelError,
+    refused: string,
+    { timeout }: Made,
+    signal: AbortSignal | undefined,
+  ): Promise<boolean> {
+    const { key: source } = this.#shared
+    if (!source.isReplaceable || (error.status !== 401 && error.status !== 403)) return false
+    const key = await within(timeout, signal, lateKey(timeout), () => source.replacing(refused)).catch(
+      (failure: unknown) => {
+        throwIfAborted(signal)
+        // The answer says more than the failure of the function, unless the key is what was wrong.
+        if (error.status === 401) throw failure
+        return refused
+      },
+    )
+    // A 403 stays if the same user signs in again.
+    return error.status === 401 || !areAlike(key, refused)
+  }
+
   /** Sends a request once. */
-  async #try<T>(
-    { url, method, headers, body, timeout }: Made,
+  #try<T>(
+    made: Made,
     { operation, signal, isStream = false }: Sending,
-    key: string,
+    used: Used,
     read: (response: Response) => Promise<T>,
   ): Promise<T> {
-    const all = withKey(headers, key)
-    const controller = new AbortController()
-    const abort = () => controller.abort(signal?.reason)
-    signal?.addEventListener('abort', abort, { once: true })
-    if (signal?.aborted) abort()
-    let isLate = false
-    const stopTimer = startTimer(() => {
-      isLate = true
-      controller.abort()
-    }, timeout)
-    try {
-      const response = await this.#fetch(url, {
-        method,
-        headers: all,
-        // Another address must not get the key.
-        redirect: 'manual',
-        signal: controller.signal,
-        ...(body !== null && { body }),
-      })
-      // Another server on the way may have any clock.
-      if (response.headers.has('x-request-id')) this.#shared.clock.follow(response.headers)
-      this.#shared.ignored.warn(operation, response.headers)
-      if (!response.ok) throw await errorOf(response, this.now())
-      if (isStream) stopTimer()
-      return await read(response)
-    } catch (cause) {
-      if (cause instanceof LaurelError) throw cause
-      const reason = isLate
-        ? `did not answer within ${timeout} ms`
-        : 'could not be reached, or its answer was lost'
-      throw new LaurelError(`${new URL(url).origin} ${reason}.`, { status: 0, cause })
-    } finally {
-      stopTimer()
-      signal?.removeEventListener('abort', abort)
-    }
+    const { url, method, headers, body, timeout } = made
+    const { origin = url } = /^(?<origin>https?:\/\/[^/]+)/i.exec(url)?.groups ?? {}
+    const late = () => new LaurelError(`${origin} did not answer within ${timeout} ms.`, { status: 0 })
+    const lateOf = () => (used.key === null ? lateKey(timeout)() : late())
+    return within(timeout, signal, lateOf, async (ended, stopTimer) => {
+      used.key = await this.#shared.key.get()
+      const all = withKey(headers, used.key)
+      // The call may have ended while it waited for the key.
+      throwIfAborted(ended)
+      try {
+        const response = await this.#fetch(url, {
+          method,
+          headers: all,
+          // Another address must not get the key.
+          redirect: 'manual',
+          signal: ended,
+          ...(body !== null && { body }),
+        })
+        // Another server on the way may have any clock.
+        if (response.headers.has('x-request-id')) this.#shared.clock.follow(response.headers)
+        this.#shared.ignored.warn(operation, response.headers)
+        if (!response.ok) throw await errorOf(response, this.now())
+        if (isStream) stopTimer()
+        return await read(response)
+      } catch (cause) {
+        if (cause instanceof LaurelError) throw cause
+        const message = `${origin} could not be reached, or its answer was lost.`
+        throw new LaurelError(message, { status: 0, cause })
+      }
+    })
   }
 
   #made({ method, path, query, headers, tenant, body, accept, timeout }: Sending): Made {
@@ -303,8 +326,8 @@ export class Core {
       url: base + path + searchOf(query),
       method,
       headers: all,
-      body: body === undefined ? null : JSON.stringify(body),
-      timeout: between(1, Number.POSITIVE_INFINITY, timeout ?? this.#options.timeout, TIMEOUT),
+      body: body === undefined ? null : jsonOf(body),
+      timeout: timeoutOf(timeout ?? this.#options.timeout),
     }
   }
 
@@ -315,11 +338,12 @@ export class Core {
     settings: CallSettings,
   ): Promise<Answered<T>> {
     const [method = '', template = ''] = id.split(' ')
+    const { isAnswer = isObject } = settings
     const sending = { ...settings, operation: id, method, path: pathOf(template, path), query, body }
     return this.send(sending, async (response) => {
       const text = await response.text()
       return {
-        data: parsed<T>(text, response),
+        data: parsed<T>(text, response, isAnswer),
         response,
         requestId: response.headers.get('x-request-id'),
         warning: response.headers.get('x-laurel-warning'),
@@ -330,6 +354,8 @@ export class Core {
 
 /** The headers of one try. */
 function withKey(headers: Headers, key: string): Headers {
+  // Programs without types may pass anything, such as a variable that is not set.
+  if (typeof key !== 'string') throw new TypeError('"apiKey" must be a text or a function.')
   // The error of `set` would contain the key.
   if (!/^[!-~]+$/.test(key.trim())) throw new TypeError('The API key has characters that no key has.')
   const all = new Headers(headers)
@@ -337,19 +363,35 @@ function withKey(headers: Headers, key: string): Headers {
   return all
 }
 
+/** Makes the error if the function of the options takes too long. */
+const lateKey = (timeout: number) => () =>
+  new LaurelError(`The function "apiKey" did not answer within ${timeout} ms.`, { status: 0 })
+
+const timeoutOf = (milliseconds: number | undefined): number =>
+  between(1, Number.POSITIVE_INFINITY, milliseconds, TIMEOUT)
+
 /** A number between two others. The fallback if it is missing, or not a number. */
 function between(least: number, most: number, value: number | undefined, fallback: number): number {
   return value === undefined || Number.isNaN(value) ? fallback : Math.min(most, Math.max(least, value))
 }
 
-/** The body of an answer. The type is what the OpenAPI documents say about it. */
-function parsed<T>(text: string, response: Response): T {
+const isObject = (data: unknown): boolean => typeof data === 'object' && data !== null
+
+/**
+ * The body of an answer. The type is what the OpenAPI documents say about it. Other servers answer 200 with JSON
+ * too, so it must have the form of the operation's answer, and the id that every answer of Laurel has (G2).
+ */
+function parsed<T>(text: string, { headers }: Response, isAnswer: (data: unknown) => boolean): T {
+  const requestId = headers.get('x-request-id')
+  let cause: unknown
   try {
-    return JSON.parse(text)
-  } catch (cause) {
-    const requestId = response.headers.get('x-request-id')
-    throw new LaurelError(`The answer is not JSON. ${CHECK_URL}`, { status: 0, requestId, cause })
+    const data = JSON.parse(text)
+    if (requestId !== null && isAnswer(data)) return data
+  } catch (error) {
+    cause = error
   }
+  const fault = requestId === null ? 'has no header X-Request-Id' : 'has another form than those of Laurel'
+  throw new LaurelError(`The answer ${fault}. ${CHECK_URL}`, { status: 0, requestId, cause })
 }
 
 /**
@@ -408,9 +450,4 @@ function nextPlace(paging: Paging, query: PagedQuery, { data, response }: Answer
   const { limit, skip = 0 } = query
   if (paging === 'whole' || typeof limit !== 'number' || typeof skip !== 'number') return null
   return data.length < limit ? null : { skip: skip + data.length }
-}
-
-/** An object without the fields that are undefined. They must not hide defaults. */
-function withoutUndefined(value: object): object {
-  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined))
 }

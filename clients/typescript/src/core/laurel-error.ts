@@ -15,6 +15,9 @@ interface Parts {
   cause?: unknown
 }
 
+/** The mark of all LaurelErrors, also of those of another copy of this package. */
+const MARK = /* @__PURE__ */ Symbol.for('@laurel/client LaurelError')
+
 /**
  * The error of every call that fails: an answer of the service that is not 2xx, a network failure, a timeout,
  * or an answer that cannot be read. No message contains a key.
@@ -39,6 +42,14 @@ export class LaurelError extends Error {
     this.requestId = requestId
     this.issues = issues
     this.retryAfter = retryAfter
+    Object.defineProperty(this, MARK, { value: true })
+  }
+
+  /** True for errors of every copy of this package: a bundle may have several. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: a subclass inherits this method, and has only its own errors.
+    if (this !== LaurelError) return Function.prototype[Symbol.hasInstance].call(this, value)
+    return typeof value === 'object' && value !== null && MARK in value
   }
 }
 

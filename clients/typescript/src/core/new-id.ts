@@ -1,6 +1,6 @@
-/** A random UUID. `crypto.randomUUID` is missing in pages without https. */
+/** A random UUID. `crypto.randomUUID` is missing in pages without https, and React Native has no `crypto`. */
 export function newId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  const bytes = typeof crypto === 'undefined' ? timedBytes() : crypto.getRandomValues(new Uint8Array(16))
   const hex = Array.from(bytes, (byte, index) => {
     // Version 4 and variant 1 (RFC 9562).
     const value = index === 6 ? (byte & 0x0f) | 0x40 : index === 8 ? (byte & 0x3f) | 0x80 : byte
@@ -8,3 +8,12 @@ export function newId(): string {
   }).join('')
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
+
+/**
+ * Bytes that are unique, and that others may guess: an id is no secret. The time comes first, since two devices
+ * may have the same numbers from `Math.random`.
+ */
+const timedBytes = (): Uint8Array =>
+  Uint8Array.from({ length: 16 }, (_, index) =>
+    index < 6 ? Math.floor(Date.now() / 256 ** (5 - index)) % 256 : Math.floor(Math.random() * 256),
+  )

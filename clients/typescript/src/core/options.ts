@@ -33,7 +33,8 @@ export interface LaurelOptions {
   url: string
   /**
    * An admin key on servers; an application key, or a function that gets a user token, in browsers. A
-   * function is called when the client has no token, shortly before the token ends, and once after a 401.
+   * function is called when the client has no token, shortly before the token ends, and once after a 401 or
+   * 403.
    */
   apiKey: ApiKey
   /** The base URL of the admin interface, if it is another one (`ADMIN_HOST`). */

@@ -26,13 +26,19 @@ export const isRefusedForGood = (status: number): boolean =>
 /** True if another try may help, if the request may be sent twice. */
 export const isFailureForNow = (status: number): boolean => status === 0 || status >= 500
 
-/** The seconds that `Retry-After` names, as a number or a date. Null if it is missing or has another form. */
+/**
+ * The seconds that `Retry-After` names, as a number or a date. Null if it is missing or has another form. A
+ * date is one of the clock that wrote it, which the header `Date` shows.
+ *
+ * @param now the time if the answer has no `Date`
+ */
 export function retryAfterOf(headers: Headers, now: number): number | null {
   const text = headers.get('retry-after')?.trim()
   if (!text) return null
   if (/^\d+$/.test(text)) return Number(text)
-  const date = Date.parse(text)
-  return Number.isNaN(date) ? null : Math.max(0, Math.ceil((date - now) / 1000))
+  const date = Date.parse(headers.get('date') ?? '')
+  const seconds = Math.ceil((Date.parse(text) - (Number.isNaN(date) ? now : date)) / 1000)
+  return Number.isNaN(seconds) ? null : Math.max(0, seconds)
 }
 
 /** True if a call may wait so long. */

@@ -1,17 +1,25 @@
 /**
- * Calls functions of the caller. Their errors go to `onError`. Without one, or if it throws too, they are
- * reported like errors that nothing catches. They never come back to the client.
+ * Calls functions of the app. What they throw, at once or later, goes to `onError`. Without one, or if it
+ * throws too, it is reported like an error that nothing catches. It never comes back to the client.
  */
 export function tell(
-  call: () => void,
-  options: { onError?: ((error: unknown) => void) | undefined } = {},
+  call: () => unknown,
+  options: { onError?: ((error: unknown) => unknown) | undefined } = {},
 ): void {
-  try {
-    call()
-  } catch (error) {
+  const failed = (error: unknown) => {
     if (options.onError !== undefined) tell(() => options.onError?.(error))
-    // Node has no `reportError`.
-    else if (typeof reportError === 'function') reportError(error)
-    else console.error(error)
+    else report(error)
   }
+  try {
+    // An async function fails later. Without this, Node would end the process then.
+    Promise.resolve(call()).catch(failed)
+  } catch (error) {
+    failed(error)
+  }
+}
+
+/** Reports an error. Node has no `reportError`, and the one of Deno ends the process. */
+function report(error: unknown): void {
+  if (typeof reportError === 'function' && !('Deno' in globalThis)) reportError(error)
+  else console.error(error)
 }

@@ -1,13 +1,16 @@
+/** The URL of a server with a path, and without credentials, query and fragment. */
+const BASE = /^https?:\/\/[^\s/?#@\\]+(\/[^\s?#\\]*)?$/i
+
 /**
- * The base of an option, without a slash at its end.
+ * The base of an option, without a slash at its end. React Native has a `URL` whose parts cannot be read.
  *
  * @throws TypeError if it is not the base URL of an installation
  */
 export function baseOf(url: string, option: string): string {
-  const { protocol, username, search, hash, href } = parsedUrl(url, option)
-  if (!/^https?:$/.test(protocol) || username !== '' || search !== '' || hash !== '')
+  if (!isUrl(url)) throw new TypeError(`"${option}" must be a URL, such as http://localhost:8787.`)
+  const base = url.trim().replace(/\/+$/, '')
+  if (!BASE.test(base))
     throw new TypeError(`"${option}" must be an http or https URL without credentials, query or fragment.`)
-  const base = href.replace(/\/+$/, '')
   if (/\/(v1|api|admin)$/.test(base))
     throw new TypeError(
       `"${option}" must be the base URL of the installation: leave out /v1, /api and /admin/v1.`,
@@ -15,11 +18,11 @@ export function baseOf(url: string, option: string): string {
   return base
 }
 
-function parsedUrl(url: string, option: string): URL {
+function isUrl(url: string): boolean {
   try {
-    return new URL(url)
+    return typeof url === 'string' && Boolean(new URL(url))
   } catch {
-    throw new TypeError(`"${option}" must be a URL, such as http://localhost:8787.`)
+    return false
   }
 }
 
@@ -34,7 +37,7 @@ export function pathOf(template: string, parameters: object = {}): string {
     const value = values.get(name)
     // Without this, an empty id would name the whole list, and URL parsers resolve dots.
     // A lone surrogate has no form in a URL.
-    if (typeof value !== 'string' || /^\.{0,2}$|\p{Surrogate}/u.test(value))
+    if (typeof value !== 'string' || /^\.{0,2}$|[\ud800-\udfff]/u.test(value))
       throw new TypeError(`"${name}" must be a text that is not empty, "." or "..".`)
     return encodeURIComponent(value)
   })
@@ -46,6 +49,15 @@ export function searchOf(query: object = {}): string {
     valuesOf(value).map((one) => `${encodeURIComponent(name)}=${encodeURIComponent(one)}`),
   )
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`
+}
+
+/** A query that later changes of its objects do not change, without the values that are not set. */
+export function copyOfQuery(query: object): object {
+  return Object.fromEntries(
+    Object.entries(query)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [name, typeof value === 'object' ? valuesOf(value) : value]),
+  )
 }
 
 /** A value of a query as texts, one for each repetition of the parameter. */
@@ -69,6 +81,7 @@ function attributePairs(attributes: object): string[] {
 
 /** The cursor of the next page in the header `Link`, or null if there is none (O3). */
 export function nextCursor(link: string | null): string | null {
-  const [, search] = /<[^>?]*\?([^>]*)>; rel="next"/.exec(link ?? '') ?? []
-  return search === undefined ? null : new URLSearchParams(search).get('after')
+  // React Native has a `URLSearchParams` that cannot be read.
+  const [, after] = /<[^>]*[?&]after=([^&>]*)[^>]*>; rel="next"/.exec(link ?? '') ?? []
+  return after === undefined ? null : decodeURIComponent(after.replace(/\+/g, ' '))
 }

@@ -1,5 +1,6 @@
 import type { Laurel } from '../app.js'
 import { checkEvent, type NewEvent, userIdOf } from '../application/events.js'
+import { jsonOf } from '../core/json.js'
 import { LaurelError } from '../core/laurel-error.js'
 import { newId } from '../core/new-id.js'
 import { Pauses } from '../core/pauses.js'
@@ -237,7 +238,7 @@ export class OfflineQueue {
 /** An event as JSON has it. Throws if there is none of it, or if no request can be made of it. */
 function copyOf(metric: string, event: NewEvent): NewEvent {
   checkEvent(metric, event)
-  return JSON.parse(JSON.stringify(event))
+  return JSON.parse(jsonOf(event))
 }
 
 /** True if the events of other users would fail too: by the network, by the key, or because the service is busy. */

@@ -17,12 +17,14 @@ import { listening, stop } from '../../../../test/helpers/listening'
 const root = join(import.meta.dirname, '..', '..', '..', '..')
 const run = promisify(execFile)
 
-/** A service that answers each event with its metric, its key and its body. */
+/** A service that answers each event with its metric, its key, its body, and an id. */
 const service = createServer(async (request, response) => {
   let body = ''
   for await (const part of request.setEncoding('utf8')) body += part
   const key = Buffer.from(String(request.headers['idempotency-key']), 'latin1').toString('utf8')
-  response.end(JSON.stringify({ metric: request.url, key, ...JSON.parse(body || '{}') }))
+  response
+    .setHeader('x-request-id', 'request')
+    .end(JSON.stringify({ eventId: 'event', metric: request.url, key, ...JSON.parse(body || '{}') }))
 })
 let url: string
 /** The new folder. */
@@ -31,6 +33,7 @@ let folder: string
 /** The client in each of the three projects: it sends one event. */
 const EVENT = "laurel.event('lessons', { user: { id: 'ada' }, value: 1 })"
 const ANSWER = {
+  eventId: 'event',
   metric: '/v1/metrics/lessons/event',
   key: expect.stringMatching(/^[\da-f-]{36}$/),
   user: { id: 'ada' },

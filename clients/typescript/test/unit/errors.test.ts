@@ -1,7 +1,7 @@
 /** The errors of the client, and whose answers count as Laurel's (G2). */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { Laurel, LaurelError } from '../../src/index.js'
-import { errorOf, failure, fake, foreign, json } from '../fake-fetch.js'
+import { accepted, errorOf, failure, fake, foreign, json } from '../fake-fetch.js'
 
 const LESSON = { user: { id: 'ada' }, value: 1 }
 const USER = { id: 'ada' }
@@ -72,6 +72,34 @@ describe('errors', () => {
     const write = fake(answer)
     await errorOf(new Laurel(write.options).admin.metrics.create([{ key: 'a', name: 'A' }]))
     expect(write.sent).toHaveLength(1)
+  })
+
+  it('an object is no list of Laurel, and an answer without an event is none to an event', async () => {
+    const list = fake(json({ status: 'ok' }), json([1]))
+    expect(await new Laurel(list.options).points.list()).toEqual([1])
+    const event = fake(json({ status: 'ok' }), accepted())
+    expect(await new Laurel(event.options).event('lessons', LESSON)).toEqual({ eventId: 'event' })
+    expect([list.sent.length, event.sent.length]).toEqual([2, 2])
+  })
+
+  it('are LaurelErrors of every copy of the package, and of no other class', async () => {
+    vi.resetModules()
+    const other = await import('../../src/core/laurel-error.js')
+    const error = new other.LaurelError('It failed.', { status: 404 })
+    class Own extends LaurelError {}
+    const own = new Own('It failed.', { status: 404 })
+    expect(other.LaurelError).not.toBe(LaurelError)
+    expect([error, own].map((one) => one instanceof LaurelError)).toEqual([true, true])
+    expect([error, own, Object.create(Own.prototype)].map((one) => one instanceof Own)).toEqual([
+      false,
+      true,
+      true,
+    ])
+    expect(
+      [new Error('It failed.'), null, 'LaurelError', { status: 404 }].some(
+        (one) => one instanceof LaurelError,
+      ),
+    ).toBe(false)
   })
 
   it('never follow a redirect, which would pass the key on', async () => {

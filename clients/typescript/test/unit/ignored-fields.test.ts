@@ -4,7 +4,7 @@ import { Laurel } from '../../src/index.js'
 import { errorOf, failure, fake, json } from '../fake-fetch.js'
 
 const LESSON = { user: { id: 'ada' }, value: 1 }
-const USER = { id: 'ada' }
+const USER = { id: 'ada', eventId: 'event' }
 
 describe('ignored fields', () => {
   const ignored = (...names: string[]) => json(USER, 200, { 'x-laurel-ignored': names.join(', ') })

@@ -3,11 +3,11 @@ import { untilHeld } from '../../../../test/helpers/until'
 import { Laurel, LaurelError } from '../../src/app.js'
 import { memoryStorage, type OfflineOptions, OfflineQueue } from '../../src/offline.js'
 import {
+  accepted,
   errorOf,
   failure,
   fake,
   foreign,
-  json,
   networkFailure,
   type Sent,
   unsendable,
@@ -55,17 +55,17 @@ function queueOf(...answers: Parameters<typeof fake>) {
 const byUser =
   (answers: Record<string, () => Response>) =>
   ({ body }: Sent): Response =>
-    (answers[String(Object(body).user.id)] ?? (() => json({}, 201)))()
+    (answers[String(Object(body).user.id)] ?? (() => accepted()))()
 
 describe('an offline queue', () => {
   it('sends an event at once if it can, and tells what it changed', async () => {
-    const { sent, storage, onSent, queue } = queueOf(json({ total: 1 }, 201))
+    const { sent, storage, onSent, queue } = queueOf(accepted({ total: 1 }))
     const events = queue()
     await events.event('lessons', { user: { id: 'ada' }, value: 1 })
     await events.flush()
     expect(keysOf(sent)).toEqual([expect.stringMatching(/^[\da-f-]{36}$/)])
     expect(onSent).toHaveBeenCalledExactlyOnceWith(
-      { total: 1 },
+      { eventId: 'event', total: 1 },
       expect.objectContaining({ metric: 'lessons' }),
     )
     expect(await storage.list()).toEqual([])
@@ -74,7 +74,7 @@ describe('an offline queue', () => {
   it('keeps events until the network is back, and sends them in order with their keys', async () => {
     const network = { isUp: false }
     const { sent, storage, onError, queue } = queueOf(() => {
-      if (network.isUp) return json({}, 201)
+      if (network.isUp) return accepted()
       throw networkFailure()
     })
     const events = queue()
@@ -91,7 +91,7 @@ describe('an offline queue', () => {
   })
 
   it('goes on after a crash between the answer and the removal', async () => {
-    const { sent, storage, queue } = queueOf(json({}, 201))
+    const { sent, storage, queue } = queueOf(accepted())
     await storage.add({ metric: 'lessons', event: lesson('ada', 1), queued: 0 })
     const remove = vi.spyOn(storage, 'remove').mockRejectedValue(new Error('It crashed.'))
     const first = queue()
@@ -108,7 +108,7 @@ describe('an offline queue', () => {
 
   it.each([400, 404, 413, 422])('drops an event after a %i, and tells', async (status) => {
     const { sent, storage, onDropped, queue } = queueOf((request) =>
-      request.headers.get('idempotency-key') === 'ada-1' ? failure(status) : json({}, 201),
+      request.headers.get('idempotency-key') === 'ada-1' ? failure(status) : accepted(),
     )
     const events = queue()
     await events.event('lessons', lesson('ada', 1))
@@ -124,7 +124,7 @@ describe('an offline queue', () => {
 
   it('[K3] keeps the events of a user whose key is not there, and sends those of others', async () => {
     const { sent, storage, onDropped, queue } = queueOf(({ body }) =>
-      Object(body).user.id === 'grace' ? failure(403) : json({}, 201),
+      Object(body).user.id === 'grace' ? failure(403) : accepted(),
     )
     await storage.add({ metric: 'lessons', event: lesson('grace', 1), queued: 0 })
     await storage.add({ metric: 'lessons', event: lesson('grace', 2), queued: 0 })
@@ -152,7 +152,7 @@ describe('an offline queue', () => {
   })
 
   it('sends at once what cannot be stored', async () => {
-    const { sent, storage, onSent, queue } = queueOf(json({ total: 1 }, 201))
+    const { sent, storage, onSent, queue } = queueOf(accepted({ total: 1 }))
     vi.spyOn(storage, 'add').mockRejectedValue(new DOMException('Full.', 'QuotaExceededError'))
     await queue().event('lessons', lesson('ada', 1))
     expect(keysOf(sent)).toEqual(['ada-1'])
@@ -187,7 +187,7 @@ describe('an offline queue', () => {
 
     it('and goes on', async () => {
       const { events, onSent, onDropped, sent, pauses, storage, reported } = brokenQueue(({ headers }) =>
-        headers.get('idempotency-key') === 'ada-3' ? failure(404) : json({}, 201),
+        headers.get('idempotency-key') === 'ada-3' ? failure(404) : accepted(),
       )
       for (const value of [1, 2, 3, 4, 5]) await events.event('lessons', lesson('ada', value))
       await events.flush()
@@ -198,7 +198,7 @@ describe('an offline queue', () => {
     })
 
     it('also of an event that cannot be stored', async () => {
-      const { events, storage, onSent, reported } = brokenQueue(json({}, 201))
+      const { events, storage, onSent, reported } = brokenQueue(accepted())
       vi.spyOn(storage, 'add').mockRejectedValue(new DOMException('Full.', 'QuotaExceededError'))
       await events.event('lessons', lesson('ada', 1))
       expect(onSent).toHaveBeenCalledTimes(1)
@@ -208,7 +208,7 @@ describe('an offline queue', () => {
 
   it('tries again after a failure, also if onError throws', async () => {
     const logged = vi.spyOn(console, 'error').mockReturnValue()
-    const { storage, pauses, queue, pass } = queueOf(networkFailure(), json({}, 201))
+    const { storage, pauses, queue, pass } = queueOf(networkFailure(), accepted())
     const events = queue({ onError: broken })
     await events.event('lessons', lesson('ada', 1))
     await events.flush()
@@ -222,7 +222,7 @@ describe('an offline queue', () => {
   })
 
   it('sends nothing after it was closed', async () => {
-    const { sent, storage, queue } = queueOf(json({}, 201))
+    const { sent, storage, queue } = queueOf(accepted())
     const events = queue()
     await events.flush()
     events.close()
@@ -233,7 +233,7 @@ describe('an offline queue', () => {
   })
 
   it.each(unsendable)('refuses at once what no request can be made of: %s', async (_, metric, event) => {
-    const { sent, storage, onError, queue } = queueOf(json({}, 201))
+    const { sent, storage, onError, queue } = queueOf(accepted())
     const events = queue()
     const call = Reflect.apply(OfflineQueue.prototype.event, events, [metric, event])
     expect(await errorOf(call)).toBeInstanceOf(TypeError)
@@ -247,7 +247,7 @@ describe('an offline queue', () => {
   it.each(unsendable)(
     'drops a stored event of which no request can be made: %s',
     async (_, metric, event) => {
-      const { sent, storage, onDropped, onError, queue } = queueOf(json({}, 201))
+      const { sent, storage, onDropped, onError, queue } = queueOf(accepted())
       await Reflect.apply(storage.add, storage, [{ metric, event, queued: 0 }])
       await storage.add({ metric: 'lessons', event: lesson('ada', 1), queued: 0 })
       await queue().flush()
@@ -263,7 +263,7 @@ describe('an offline queue', () => {
   )
 
   it('stores an event as it was, whatever happens to the object later', async () => {
-    const { sent, queue } = queueOf(json({}, 201))
+    const { sent, queue } = queueOf(accepted())
     const events = queue()
     const user = { id: 'ada' }
     const queued = [1, 2, 3].map((value) => {
@@ -277,7 +277,7 @@ describe('an offline queue', () => {
   })
 
   it.each(foreign)('keeps an event after an answer that is not one of Laurel: %s', async (_, answer) => {
-    const { sent, storage, onSent, onDropped, onError, queue, pass } = queueOf(answer, json({}, 201))
+    const { sent, storage, onSent, onDropped, onError, queue, pass } = queueOf(answer, accepted())
     await storage.add({ metric: 'lessons', event: lesson('ada', 1), queued: 0 })
     queue()
     await untilHeld(() => expect(onError).toHaveBeenCalled())
@@ -298,7 +298,7 @@ describe('an offline queue', () => {
 
   it('sends the events of others while the event of one user fails, and keeps the order of each user', async () => {
     const grace = { fails: true }
-    const set = queueOf(byUser({ grace: () => (grace.fails ? failure(500) : json({}, 201)) }))
+    const set = queueOf(byUser({ grace: () => (grace.fails ? failure(500) : accepted()) }))
     const { sent, storage, pauses, queue, pass } = set
     await store(set, 'grace', 'ada', 'grace', 'linus', 'ada')
     const events = queue()
@@ -351,7 +351,7 @@ describe('an offline queue', () => {
   })
 
   it('keeps the events if no request can be made at all, such as with a wrong key', async () => {
-    const { sent, storage, options, onDropped, onError } = queueOf(json({}, 201))
+    const { sent, storage, options, onDropped, onError } = queueOf(accepted())
     const laurel = new Laurel({ ...options, apiKey: 'app_kéy' })
     const events = new OfflineQueue(laurel, { storage, onDropped, onError })
     await events.event('lessons', lesson('ada', 1))
@@ -365,7 +365,7 @@ describe('an offline queue', () => {
     const set = queueOf(
       failure(429, 'Too many.', { 'retry-after': '40' }),
       failure(503, 'Full.', { 'retry-after': '2592000' }),
-      json({}, 201),
+      accepted(),
     )
     const { sent, pauses, clock, queue, pass } = set
     const events = queue()
@@ -392,7 +392,7 @@ describe('an offline queue', () => {
   it('sends an event that is queued while an attempt ends', async () => {
     // The number of steps until an attempt has ended is not known, so each one is tried.
     for (let steps = 0; steps < 60; steps += 1) {
-      const { storage, queue } = queueOf(json({}, 201))
+      const { storage, queue } = queueOf(accepted())
       const events = queue()
       for (let step = 0; step < steps; step += 1) await Promise.resolve()
       await events.event('lessons', lesson('ada', 1))

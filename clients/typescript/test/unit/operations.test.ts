@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { wholeDocument } from '../../scripts/generate.mjs'
 import { List } from '../../src/core/list.js'
 import { Laurel } from '../../src/index.js'
-import { failure, fake, json, type Sent } from '../fake-fetch.js'
+import { accepted, failure, fake, json, type Sent } from '../fake-fetch.js'
 
 /** An operation of the documents. */
 type Documented = { id: string; method: string; path: string; query: string[] }
@@ -30,7 +30,7 @@ const ARGUMENTS: Readonly<Record<string, unknown[]>> = {
 const LIVE = 'leaderboards.live'
 
 /** The methods that send no request of their own. */
-const OTHERS = ['with', 'request', 'now', 'webhooks.verify']
+const OTHERS = ['with', 'request', 'now', 'forgetKey', 'webhooks.verify']
 
 /** All methods of an object and of the objects in it, by their path. */
 function methodsOf(target: object, prefix = ''): [name: string, call: (args: unknown[]) => unknown][] {
@@ -66,7 +66,8 @@ async function requestsOf(name: string): Promise<Sent[]> {
   const next = { link: '<https://laurel.example.com/x?limit=100&after=cursor>; rel="next"' }
   const page = Array.from({ length: 100 }, (_, index) => ({ index }))
   // A watched leaderboard asks again and again, except after a 404.
-  const { sent, options } = name === LIVE ? fake(failure(404)) : fake(json(page, 200, next), json([]))
+  const answers = { [LIVE]: [failure(404)], event: [accepted()] }[name] ?? [json(page, 200, next), json([])]
+  const { sent, options } = fake(...answers)
   const [, call] = methodsOf(new Laurel(options)).find(([one]) => one === name) ?? []
   if (call === undefined) throw new Error(`There is no method ${name}`)
   if (name === LIVE) {

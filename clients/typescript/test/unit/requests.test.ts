@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { untilHeld } from '../../../../test/helpers/until'
 import { Laurel, LaurelError } from '../../src/index.js'
-import { errorOf, failure, fake, json, networkFailure, unsendable } from '../fake-fetch.js'
+import { accepted, errorOf, failure, fake, json, networkFailure, unsendable } from '../fake-fetch.js'
 
 const LESSON = { user: { id: 'ada' }, value: 1 }
 const USER = { id: 'ada' }
@@ -114,7 +114,7 @@ describe('requests', () => {
   })
 
   it('are made before anything is awaited, so that later changes of objects change no try', async () => {
-    const { sent, options } = fake(failure(500), json({}, 201))
+    const { sent, options } = fake(failure(500), accepted())
     const laurel = new Laurel({ ...options, apiKey: async () => 'app_key' })
     const user = { id: 'ada' }
     const headers: Record<string, string> = { a: '1' }
@@ -129,6 +129,42 @@ describe('requests', () => {
     expect(sent.flatMap(({ headers: all }) => all.get('a') ?? [])).not.toContain('2')
   })
 
+  it('read all pages of a list as it was asked for, whatever happens to the objects meanwhile', async () => {
+    const { sent, options } = fake(json([1, 2]), json([]))
+    const query = { limit: 2, key: ['a'], userAttributes: { plan: 'pro' } }
+    const headers: Record<string, string> = { a: '1' }
+    const list = new Laurel(options).admin.metrics.list(query, { headers })
+    query.key.push('b')
+    query.userAttributes.plan = 'free'
+    headers.a = '2'
+    await list.toArray()
+    const search = 'limit=2&key=a&userAttributes=plan%3Apro'
+    expect(sent.map(({ path }) => path.split('?')[1])).toEqual([search, `${search}&skip=2`])
+    expect(sent.map(({ headers: all }) => all.get('a'))).toEqual(['1', '1'])
+  })
+
+  it('call the global fetch as a function, which allows no other `this`', async () => {
+    const { sent, options } = fake(json(USER))
+    const calls: unknown[] = []
+    function picky(this: unknown, ...[url, init]: Parameters<typeof fetch>) {
+      calls.push(this)
+      return Promise.resolve(options.fetch?.(String(url), init ?? {}) ?? Response.error())
+    }
+    await new Laurel({ ...options, fetch: picky }).users.get('ada')
+    expect([sent.length, calls]).toEqual([1, [undefined]])
+  })
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY])(
+    'are not sent with the number %d, which JSON lacks',
+    async (n) => {
+      const { sent, options } = fake(json({}))
+      const item = { userId: 'ada', amount: n }
+      const error = await errorOf(new Laurel(options).admin.points.adjustments.create('xp', [item]))
+      expect(error).toMatchObject({ name: 'TypeError', message: '"amount" must be a finite number.' })
+      expect(sent).toEqual([])
+    },
+  )
+
   it('are not sent if their body is no JSON', async () => {
     const { sent, options } = fake(json({}))
     const attributes: Record<string, string> = {}
@@ -141,7 +177,7 @@ describe('requests', () => {
 
 describe('events', () => {
   it('have an idempotency key of their own', async () => {
-    const { sent, options } = fake(json({}, 201))
+    const { sent, options } = fake(accepted())
     const laurel = new Laurel(options)
     await laurel.event('lessons', LESSON)
     await laurel.event('lessons', LESSON)
@@ -152,7 +188,7 @@ describe('events', () => {
   })
 
   it('keep the key when they are sent again, and take a given one', async () => {
-    const { sent, options } = fake(networkFailure(), failure(503), json({}, 201))
+    const { sent, options } = fake(networkFailure(), failure(503), accepted())
     const laurel = new Laurel(options)
     await laurel.event('lessons', { ...LESSON, idempotencyKey: 'lesson-1' })
     expect(sent.map(({ headers }) => headers.get('idempotency-key'))).toEqual([
@@ -173,14 +209,14 @@ describe('events', () => {
   })
 
   it.each(unsendable)('of which no request can be made are refused: %s', async (_, metric, event) => {
-    const { sent, options } = fake(json({}, 201))
+    const { sent, options } = fake(accepted())
     const call = Reflect.apply(Laurel.prototype.event, new Laurel(options), [metric, event])
     expect(await errorOf(call)).toBeInstanceOf(TypeError)
     expect(sent).toEqual([])
   })
 
   it('[E4] take keys of 255 characters of any script, also with a tab in them', async () => {
-    const { sent, options } = fake(json({}, 201))
+    const { sent, options } = fake(accepted())
     const laurel = new Laurel(options)
     await laurel.event('lessons', { ...LESSON, idempotencyKey: '🏅'.repeat(255) })
     await laurel.event('lessons', { ...LESSON, idempotencyKey: 'a\tb' })
@@ -316,6 +352,26 @@ describe('retries', () => {
 })
 
 describe('timeouts and signals', () => {
+  const hung = () => new Promise<Response>(() => undefined)
+  const unread = () => new Response(new ReadableStream(), { headers: { 'x-request-id': 'r' } })
+
+  it.each([
+    ['a fetch', hung],
+    ['a body', unread],
+  ])('end %s that knows no signal and never ends', async (_, answer) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { sent, options } = fake(answer)
+    const laurel = new Laurel({ ...options, tries: 1 })
+    const late = errorOf(laurel.users.get('ada', { timeout: 50 }))
+    const controller = new AbortController()
+    const aborted = errorOf(laurel.users.get('ada', { signal: controller.signal }))
+    await vi.advanceTimersByTimeAsync(50)
+    controller.abort('Enough.')
+    expect(await late).toMatchObject({ status: 0, message: expect.stringContaining('within 50 ms') })
+    expect(await aborted).toBe('Enough.')
+    expect([sent.length, vi.getTimerCount()]).toEqual([2, 0])
+  })
+
   const never = (_: unknown, { signal }: RequestInit) =>
     new Promise<Response>((_resolve, reject) => {
       signal?.addEventListener('abort', () => reject(signal.reason))

@@ -1,7 +1,7 @@
 /** The time of the service, which the client knows from its answers (C1). */
 import { describe, expect, it } from 'vitest'
 import { Laurel } from '../../src/index.js'
-import { errorOf, failure, fake, json } from '../fake-fetch.js'
+import { errorOf, failure, fake, json, otherJson } from '../fake-fetch.js'
 
 const USER = { id: 'ada' }
 
@@ -31,7 +31,7 @@ describe('the clock of the service', () => {
   const OLD = { date: 'Thu, 01 Jan 1970 00:00:00 GMT' }
   it.each([
     ['a page', () => new Response('<html>', { status: 404, headers: OLD })],
-    ['an error', () => json({ error: 'Not Found' }, 404, OLD)],
+    ['an error', () => otherJson({ error: 'Not Found' }, 404, OLD)],
   ])('is not that of another server on the way: %s', async (_, answer) => {
     const { clock, options } = fake(answer)
     const laurel = new Laurel({ ...options, tries: 1 })
@@ -44,5 +44,14 @@ describe('the clock of the service', () => {
     const { pauses, options } = fake(failure(503, 'Later.', headers), json(USER))
     await new Laurel(options).users.get('ada')
     expect(pauses).toEqual([7250])
+  })
+
+  it('does not decide that of another server, whose answer has a clock of its own', async () => {
+    const headers = { 'retry-after': 'Thu, 01 Jan 1970 00:00:07 GMT', date: 'Thu, 01 Jan 1970 00:00:00 GMT' }
+    const { pauses, clock, options } = fake(new Response('Busy.', { status: 503, headers }), json(USER))
+    const laurel = new Laurel(options)
+    await laurel.users.get('ada')
+    expect(pauses).toEqual([7250])
+    expect(laurel.now()).toBe(clock.now)
   })
 })

@@ -1,0 +1,36 @@
+import { reasonOf, throwIfAborted } from './retries.js'
+import { startTimer } from './timers.js'
+
+/**
+ * Runs something that ends with a signal, and after some milliseconds, whatever it waits for: functions of the
+ * app, such as `apiKey` or another `fetch`, may never answer, and know nothing of the signal.
+ *
+ * @param run gets a signal of its own, and a function that stops the timer
+ * @param late makes the error if it takes too long
+ */
+export async function within<T>(
+  timeout: number,
+  signal: AbortSignal | undefined,
+  late: () => Error,
+  run: (signal: AbortSignal, stopTimer: () => void) => Promise<T>,
+): Promise<T> {
+  throwIfAborted(signal)
+  const controller = new AbortController()
+  let stopTimer = () => {}
+  let abort = () => {}
+  const ended = new Promise<never>((_, reject) => {
+    const end = (reason: unknown) => {
+      reject(reason)
+      controller.abort()
+    }
+    stopTimer = startTimer(() => end(late()), timeout)
+    abort = () => end(signal && reasonOf(signal))
+    signal?.addEventListener('abort', abort)
+  })
+  try {
+    return await Promise.race([run(controller.signal, stopTimer), ended])
+  } finally {
+    stopTimer()
+    signal?.removeEventListener('abort', abort)
+  }
+}
