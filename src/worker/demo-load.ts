@@ -31,6 +31,7 @@ import { findUser } from '../store/users/users.sql.ts'
 import { listDeliveries, sendSample } from '../webhooks/webhooks.routes'
 import * as demo from './demo'
 import { webhook as webhooks } from './jobs'
+import { firstResources } from './operations'
 
 /** A part of the demo's configuration: whether it exists, and the function that creates it. */
 type Step = {
@@ -40,10 +41,7 @@ type Step = {
 
 /** Each step is one change of the configuration, after earlier steps. The last completes the demo. */
 const STEPS: readonly Step[] = [
-  ...demo.FIRST.map(({ list, create }) => ({
-    isDone: (config: Configuration) => config[list].length > 0,
-    make: create,
-  })),
+  ...firstResources.map((one) => one.demo),
   {
     isDone: ({ streaks }) => streaks.metrics.length > 0 || streaks.freezes !== null,
     make: (scope) => updateStreakSettings(scope, demo.streaks()),

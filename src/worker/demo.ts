@@ -4,47 +4,23 @@ import type { Configuration } from '../configuration/model'
 import type { CreateApplicationKeysRequest } from '../features/account/keys'
 import { achievement } from '../features/achievements/achievement.resource'
 import { BatchEventsRequest } from '../features/events/batches/batches.routes'
-import { attribute } from '../features/metrics/attribute.resource'
-import { metric } from '../features/metrics/metric.resource'
 import { template } from '../features/notifications/template.resource'
 import { system } from '../features/points/system.resource'
 import { CreateStreakPausesRequest } from '../features/streaks/admin'
 import { UpdateStreakSettingsRequest } from '../features/streaks/admin.routes'
 import { leaderboard } from '../leaderboards/leaderboard.resource'
 import { addDays, type CivilDate, periodStartDate } from '../lib/zone'
-import type { Scope } from '../platform/context'
 import { webhook } from './jobs'
 
 /**
  * The demo: a learning app. It has at least one item of everything that has an id, so that each example in
- * the OpenAPI documents can name one. It also has an unused item of each kind for the examples of DELETE. The
- * items are parsed when the demo is loaded, so other starts of the Worker don't pay for that.
+ * the OpenAPI documents can name one. It also has an unused item of each kind for the examples of DELETE. Items
+ * that refer to nothing else, such as metrics, are in the declarations of their resources (`demo`). All are
+ * parsed when the demo is loaded, so other starts of the Worker don't pay for that.
  */
 
 /** The port of the discard service. No server listens there, so requests to it do no harm. */
 const NOWHERE = 'http://127.0.0.1:9'
-
-/** Attributes of users and events. */
-const attributes = () =>
-  attribute.Create.parse([
-    { key: 'demo-plan', name: 'Plan', type: 'user', writableBy: 'user' },
-    { key: 'demo-device', name: 'Device', type: 'event' },
-    { key: 'demo-team', name: 'Team (unused)', type: 'user', writableBy: 'user' },
-  ])
-
-/** Metrics. */
-const metrics = () =>
-  metric.Create.parse([
-    { key: 'demo-lessons', name: 'Lessons completed', units: 'lessons' },
-    { key: 'demo-minutes', name: 'Minutes learned', units: 'minutes' },
-    { key: 'demo-quizzes', name: 'Quizzes passed (unused)', units: 'quizzes' },
-  ])
-
-/** Lists whose items name nothing else, with what creates them. They are created first. */
-export const FIRST = [
-  { list: 'attributes', create: (scope: Scope) => attribute.create(scope, attributes()) },
-  { list: 'metrics', create: (scope: Scope) => metric.create(scope, metrics()) },
-] as const
 
 /** A lesson or ten minutes make a day. A new user has one freeze, and earns another one each week. */
 export const streaks = () =>

@@ -50,10 +50,12 @@ export const applicationEndpoints: readonly Endpoint[] = [
   ...streakEndpoints,
 ]
 
+/** Admin resources that refer to no other ones. The demo begins with their items. */
+export const firstResources = [attribute, metric]
+
 /** The endpoints of the admin interface, in the order of the OpenAPI document. */
 export const adminEndpoints: readonly Endpoint[] = [
-  ...attribute.endpoints,
-  ...metric.endpoints,
+  ...firstResources.flatMap(({ endpoints }) => endpoints),
   ...batchEndpoints,
   ...system.endpoints,
   ...level.endpoints,

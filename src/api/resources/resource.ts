@@ -60,6 +60,7 @@ type Effects = Partial<Omit<Decision<unknown>, 'result'>> & {
 
 type Read<R, X> = { resources: readonly R[]; facts: X }
 
+type AskedItem<F extends Fields> = z.input<z.ZodObject<Part<F, 'create'>>>
 type CreateItem<F extends Fields> = z.output<z.ZodObject<Part<F, 'create'>>>
 type UpdateItem<F extends Fields> = z.output<z.ZodObject<typeof itemName & Part<F, 'update'>>>
 type Shown<F extends Fields> = z.input<z.ZodObject<Part<F, 'item'>>>
@@ -134,6 +135,8 @@ type Verbs<R extends Keyed, X, C, S> = {
   make(item: C, write: Write<R, X>): R | string
   decide(write: Write<R, X>): Promise<Effects>
   entries(changes: readonly Change<R>[], showing: Showing<X>): AuditEntry[]
+  /** The part of the demo that has its items. They are parsed only then, so that other starts don't pay. */
+  demo: { isDone(config: Configuration): boolean; make(scope: Scope): Promise<unknown> }
 }
 
 const IN_SYSTEM = ['levels', 'triggers', 'boosts'] as const satisfies (keyof InSystem)[]
@@ -144,7 +147,10 @@ export const presentSystem = ({ systems }: Configuration, idOrKey: string): Syst
   byIdOrKey(systems, idOrKey, 'This points system')
 
 type AnyWrite = Write<Keyed, unknown>
-type AnySpec = Spec<Fields, Keyed, unknown, Item, Item, Item, Item, object> & { list: keyof Listed }
+type AnySpec = Spec<Fields, Keyed, unknown, Item, Item, Item, Item, object> & {
+  list: keyof Listed
+  demo?: readonly Item[]
+}
 
 /** Declares a kind of admin resource. `list` names its list in the configuration or in a points system. */
 export function defineResource<F extends Fields, K extends keyof Listed, X = undefined>(
@@ -157,7 +163,10 @@ export function defineResource<F extends Fields, K extends keyof Listed, X = und
     Shown<F>,
     NewRow<F, K>,
     Further<F, Listed[K]>
-  >,
+  > & {
+      /** Its items in the demo, if they refer to no other resource (`src/worker/demo.ts`). */
+      demo?: readonly AskedItem<F>[]
+    },
 ): Schemas<F> & Verbs<Listed[K] & Keyed, X, CreateItem<F>, Shown<F>>
 export function defineResource(spec: AnySpec): unknown {
   const { fields, list, showOnce, reads, apart, also } = spec
@@ -350,6 +359,10 @@ export function defineResource(spec: AnySpec): unknown {
     make,
     decide,
     entries,
+    demo: {
+      isDone: (config: Configuration) => present(config, null).length > 0,
+      make: (scope: Scope) => createIn(scope, '', schemas.Create.parse(spec.demo)),
+    },
   }
 }
 

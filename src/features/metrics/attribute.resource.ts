@@ -39,6 +39,11 @@ export const attribute = defineResource({
     type: fixed(Type, Type),
     writableBy: optionally(WritableBy, WritableBy.optional()),
   },
+  demo: [
+    { key: 'demo-plan', name: 'Plan', type: 'user', writableBy: 'user' },
+    { key: 'demo-device', name: 'Device', type: 'event' },
+    { key: 'demo-team', name: 'Team (unused)', type: 'user', writableBy: 'user' },
+  ],
   show: ({ type, writableBy }) => ({ writableBy: type === 'user' ? writableBy : undefined }),
   make: (row, { draft: { list } }) => {
     const { type, key, writableBy } = row

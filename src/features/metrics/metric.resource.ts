@@ -37,6 +37,11 @@ export const metric = defineResource({
       stored: (units: string | undefined) => units ?? '',
     },
   },
+  demo: [
+    { key: 'demo-lessons', name: 'Lessons completed', units: 'lessons' },
+    { key: 'demo-minutes', name: 'Minutes learned', units: 'minutes' },
+    { key: 'demo-quizzes', name: 'Quizzes passed (unused)', units: 'quizzes' },
+  ],
   make: (row, { draft: { list } }) => {
     if (list.some(({ key }) => key === row.key)) return keyTaken(row.key, 'metric')
     return list.length < MOST_RESOURCES
