@@ -7,7 +7,7 @@ import { Pauses } from '../core/pauses.js'
 import { isRefusedForGood, type Runtime, realRuntime } from '../core/retries.js'
 import { tell } from '../core/tell.js'
 import type { EventResponse } from '../generated/types.js'
-import { browserStorage, type EventStorage, memoryStorage, type WaitingEvent } from './storage.js'
+import { bounded, type EventStorage, pageStorage, type WaitingEvent } from './storage.js'
 
 /** The options of an offline queue. */
 export interface OfflineOptions {
@@ -24,11 +24,14 @@ export interface OfflineOptions {
    */
   onDropped?: ((error: LaurelError, waiting: WaitingEvent) => void) | undefined
   /**
-   * Gets each failure after which events stay in the queue: no answer of Laurel, 401, 403, 429 or 5xx. Also
-   * gets what `onSent` and `onDropped` throw, which changes nothing in the queue.
+   * Gets each failure after which events stay in the queue: no answer of Laurel, 401, 403, 408, 429 or 5xx,
+   * and those of the storage. Also gets what `onSent` and `onDropped` throw, which changes nothing in the queue.
    */
   onError?: ((error: unknown) => void) | undefined
-  /** Where events wait. IndexedDB if the browser has it, else memory. */
+  /**
+   * Where events wait. IndexedDB if the browser has it, else memory. If IndexedDB is refused or does not answer
+   * within 10 seconds, they wait in memory too, and `onError` is told once.
+   */
   storage?: EventStorage | undefined
   /** Replaces time and chance, for tests. */
   runtime?: Partial<Runtime> | undefined
@@ -65,8 +68,9 @@ export class OfflineQueue {
     this.#laurel = laurel
     this.#options = options
     this.#name = options.name ?? 'laurel-events'
-    this.#storage =
-      options.storage ?? (typeof indexedDB === 'undefined' ? memoryStorage() : browserStorage(this.#name))
+    this.#storage = options.storage
+      ? bounded(options.storage)
+      : pageStorage(this.#name, (error) => tell(() => this.#options.onError?.(error)))
     this.#runtime = { ...realRuntime, ...options.runtime }
     this.#pauses = new Pauses(this.#runtime, LONGEST_PAUSE)
     if (typeof addEventListener === 'function')
@@ -144,8 +148,20 @@ export class OfflineQueue {
 
   /** Runs in one tab at a time, if the browser has locks. Without them a second tab only repeats requests. */
   async #alone<T>(run: () => Promise<T>): Promise<T> {
-    if (typeof navigator === 'undefined' || !navigator.locks) return run()
-    return navigator.locks.request(`laurel:${this.#name}`, { signal: this.#closed.signal }, run)
+    let running: Promise<T> | undefined
+    const begin = () => {
+      running = run()
+      return running
+    }
+    const { signal } = this.#closed
+    try {
+      if (typeof navigator !== 'undefined' && navigator.locks)
+        return await navigator.locks.request(`laurel:${this.#name}`, { signal }, begin)
+    } catch (error) {
+      if (running !== undefined || signal.aborted) throw error
+      // A sandboxed frame gets no locks.
+    }
+    return run()
   }
 
   /** Sends everything that waits. Answers the pause before the next attempt, or null if none is needed. */

@@ -1,4 +1,5 @@
 import type { NewEvent } from '../application/events.js'
+import { within } from '../core/within.js'
 
 /** An event that waits. */
 export interface WaitingEvent {
@@ -22,9 +23,11 @@ export interface EventStorage {
 }
 
 /** Keeps events in memory, until the process or the page ends. */
-export function memoryStorage(): EventStorage {
+export const memoryStorage = (): EventStorage => memoryAfter(0)
+
+/** Keeps events in memory, in places after this one. */
+function memoryAfter(last: number): EventStorage {
   const events = new Map<number, WaitingEvent>()
-  let last = 0
   return {
     add: async (event) => {
       last += 1
@@ -37,6 +40,46 @@ export function memoryStorage(): EventStorage {
   }
 }
 
+/** A storage that does not answer within this time has failed, in milliseconds. */
+const PATIENCE = 10_000
+
+/** Places in memory that no event in a database has. */
+const MEMORY = 2 ** 50
+
+/** A storage of the app, which may throw at once, later, or never answer. */
+export const bounded = (storage: EventStorage): EventStorage => ({
+  add: (event) => inTime(async () => storage.add(event)),
+  list: () => inTime(async () => storage.list()),
+  remove: (place) => inTime(async () => storage.remove(place)),
+})
+
+/**
+ * The browser's storage, or memory if there is none. If the browser refuses it or does not answer, events wait
+ * in memory from then on. Those that it has stored before wait there for another page.
+ *
+ * @param onLost gets the error if the browser has a storage that does not work, once
+ */
+export function pageStorage(name: string, onLost: (error: Error) => void): EventStorage {
+  const memory = memoryAfter(MEMORY)
+  let storage = 'indexedDB' in globalThis ? browserStorage(name) : memory
+  const use = async <T>(run: (storage: EventStorage) => Promise<T>): Promise<T> => {
+    const used = storage
+    try {
+      return await run(used)
+    } catch (error) {
+      if (!(error instanceof Unusable)) throw error
+      if (storage === used) onLost(error)
+      storage = memory
+      return run(memory)
+    }
+  }
+  return {
+    add: (event) => use((one) => one.add(event)),
+    list: () => use((one) => one.list()),
+    remove: (place) => use((one) => one.remove(place)),
+  }
+}
+
 const STORE = 'events'
 
 /**
@@ -46,54 +89,63 @@ const STORE = 'events'
  */
 export function browserStorage(name: string): EventStorage {
   let opened: Promise<IDBDatabase> | null = null
-  const database = (): Promise<IDBDatabase> => {
-    opened ??= open(name).then(
-      (db) => {
-        // A browser may close it, and another tab may want to delete it. The next use opens it again.
-        db.onclose = () => {
-          opened = null
-        }
-        db.onversionchange = () => {
-          opened = null
-          db.close()
-        }
-        return db
-      },
-      (error: unknown) => {
-        opened = null
-        throw error
-      },
-    )
-    return opened
+  let hasWorked = false
+  // A browser may close it, and another tab may want to delete it. The next use opens it again.
+  const forget = () => {
+    opened?.then((db) => db.close()).catch(() => undefined)
+    opened = null
+    hasWorked = false
+  }
+  const once = async <T>(
+    mode: IDBTransactionMode,
+    use: (store: IDBObjectStore) => IDBRequest<T>,
+  ): Promise<T> => {
+    opened ??= open(name, forget)
+    const transaction = (await opened).transaction(STORE, mode, { durability: 'strict' })
+    const request = use(transaction.objectStore(STORE))
+    await done(transaction)
+    hasWorked = true
+    return request.result
+  }
+  const run: typeof once = async (mode, use) => {
+    const mayHaveEnded = hasWorked
+    try {
+      return await inTime(() => once(mode, use))
+    } catch (error) {
+      forget()
+      if (!mayHaveEnded) throw error
+      // iOS ends connections without a word. A new one may work.
+      return inTime(() => once(mode, use))
+    }
   }
   return {
     add: async (event) => {
-      const transaction = (await database()).transaction(STORE, 'readwrite', { durability: 'strict' })
-      transaction.objectStore(STORE).add(event)
-      await done(transaction)
+      await run('readwrite', (store) => store.add(event))
     },
-    list: async () => {
-      const transaction = (await database()).transaction(STORE, 'readonly')
-      const request: IDBRequest<WaitingEvent[]> = transaction.objectStore(STORE).getAll()
-      await done(transaction)
-      return request.result
-    },
-    remove: async (place) => {
-      const transaction = (await database()).transaction(STORE, 'readwrite')
-      transaction.objectStore(STORE).delete(place)
-      await done(transaction)
-    },
+    list: () => run<WaitingEvent[]>('readonly', (store) => store.getAll()),
+    remove: (place) => run('readwrite', (store) => store.delete(place)),
   }
 }
 
-function open(name: string): Promise<IDBDatabase> {
-  return new Promise((resolve, reject) => {
+/** The error of a storage that cannot be opened, or does not answer. */
+class Unusable extends Error {}
+
+/** @param ended is called if the connection ends */
+function open(name: string, ended: () => void): Promise<IDBDatabase> {
+  return new Promise<IDBDatabase>((resolve, reject) => {
     const request = indexedDB.open(name, 1)
     request.onupgradeneeded = () => {
       request.result.createObjectStore(STORE, { keyPath: 'place', autoIncrement: true })
     }
-    request.onsuccess = () => resolve(request.result)
+    request.onsuccess = () => {
+      const db = request.result
+      db.onclose = ended
+      db.onversionchange = ended
+      resolve(db)
+    }
     request.onerror = () => reject(request.error)
+  }).catch((cause: unknown) => {
+    throw new Unusable('The storage of the browser cannot be opened.', { cause })
   })
 }
 
@@ -104,3 +156,12 @@ function done(transaction: IDBTransaction): Promise<void> {
     transaction.onabort = () => reject(transaction.error)
   })
 }
+
+/** Runs something that must answer in time. */
+const inTime = <T>(run: () => Promise<T>): Promise<T> =>
+  within(
+    PATIENCE,
+    undefined,
+    () => new Unusable(`The storage of events did not answer within ${PATIENCE} ms.`),
+    run,
+  )

@@ -57,6 +57,10 @@ const byUser =
   ({ body }: Sent): Response =>
     (answers[String(Object(body).user.id)] ?? (() => accepted()))()
 
+afterEach(() => {
+  vi.unstubAllGlobals()
+})
+
 describe('an offline queue', () => {
   it('sends an event at once if it can, and tells what it changed', async () => {
     const { sent, storage, onSent, queue } = queueOf(accepted({ total: 1 }))
@@ -368,17 +372,23 @@ describe('an offline queue', () => {
       accepted(),
     )
     const { sent, pauses, clock, queue, pass } = set
+    let goOnline = () => {}
+    vi.stubGlobal('addEventListener', (_: 'online', listener: () => void) => {
+      goOnline = listener
+    })
     const events = queue()
     await events.event('lessons', lesson('ada', 1))
     await untilHeld(() => expect(pauses).toEqual([40_250]))
+    goOnline()
+    await untilHeld(() => expect(pauses).toEqual([40_250, 40_250]))
     clock.now += 10_000
     await events.event('lessons', lesson('grace', 1))
-    await untilHeld(() => expect(pauses).toEqual([40_250, 30_250]))
+    await untilHeld(() => expect(pauses).toEqual([40_250, 40_250, 30_250]))
     expect(keysOf(sent)).toEqual(['ada-1'])
     // A failure of the storage does not end it either.
     vi.spyOn(set.storage, 'list').mockRejectedValueOnce(new Error('The disk is broken.'))
     await events.event('lessons', lesson('grace', 1))
-    await untilHeld(() => expect(pauses).toEqual([40_250, 30_250, 30_750]))
+    await untilHeld(() => expect(pauses).toEqual([40_250, 40_250, 30_250, 30_750]))
     expect(keysOf(sent)).toEqual(['ada-1'])
     await pass()
     expect(pauses.at(-1)).toBe(3_600_000)
