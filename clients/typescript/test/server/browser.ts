@@ -100,6 +100,22 @@ export function testBrowser(server: () => Server): void {
       expect(values).toEqual([3, 2, 1])
     })
 
+    it('[E4] sends events from a sandboxed frame, which gets no storage and no locks', async () => {
+      const access = await accessOf('framed-ada')
+      const page = await browser.newPage()
+      await page.goto(origin)
+      await page.setContent(`<iframe sandbox="allow-scripts" src="${origin}"></iframe>`)
+      const frame = page.frames()[1]
+      await frame?.waitForLoadState()
+      const inFrame = (name: string, ...args: unknown[]) =>
+        frame?.evaluate(`laurelPage.${name}(...${JSON.stringify(args)})`)
+      await inFrame('open', access)
+      await inFrame('send', access.user, [3, 4])
+      await vi.waitFor(async () => expect(await inFrame('waiting')).toEqual([]), { timeout: PATIENCE })
+      await page.close()
+      expect(await laurel.users.metrics.get(access.user, 'demo-lessons')).toMatchObject({ current: 7 })
+    })
+
     it('[E4] drops stored events of which no request can be made, and sends those behind them', async () => {
       const access = await accessOf('blocked-ada')
       const context = await browser.newContext()
