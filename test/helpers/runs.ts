@@ -8,3 +8,6 @@ declare module 'vitest' {
 
 /** How many random worlds a property plays: a few in `npm test`, and many in `npm run test:long`. */
 export const runs = (few: number, many: number): number => (inject('isLong') ? many : few)
+
+/** The first few of some cases that are alike in `npm test`, and all of them in `npm run test:long`. */
+export const casesOf = <T>(few: number, all: readonly T[]): T[] => all.slice(0, runs(few, all.length))

@@ -1,4 +1,4 @@
-/** `npm run deploy`: what it does in which order, and what it refuses. test/long/server/deploy.test.ts has the rest. */
+/** `npm run deploy`: what it does in which order. test/long/server/deploy.test.ts has the rest. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { ALL, DEPLOY, deployments, MIGRATE, threeDatabases } from '../helpers/server/deployments'
@@ -6,7 +6,6 @@ import { BOOKMARK, MOMENT, migrateCalls, PUT_SECRET, SECRETS } from '../helpers/
 
 const scene = deployments()
 const { project, file, calls, deploy } = scene
-const RESTORE = `npx wrangler d1 time-travel restore laurel --bookmark=${BOOKMARK}`
 
 describe('npm run deploy', () => {
   it('builds, notes the bookmark, migrates, deploys and asks /health, in this order', async () => {
@@ -54,36 +53,5 @@ describe('npm run deploy', () => {
     const secret = readFileSync(file('secret'), 'utf8')
     expect(secret).toMatch(/^[\w-]{43}$/)
     expect(output).not.toContain(secret)
-  })
-
-  it('names the reason of a 503 and the way back', async () => {
-    scene.answers = [[503, { error: 'Missing bindings: OUTBOX.' }]]
-    const { code, output } = await deploy('--url', scene.url, '--wait', '1')
-    expect([code, calls()], output).toEqual([1, ALL])
-    expect(scene.asked).not.toEqual([])
-    expect(output).toContain('503 {"error":"Missing bindings: OUTBOX."}')
-    expect(output).toContain('npx wrangler rollback')
-    expect(output).toContain(RESTORE)
-    expect(output).not.toContain('healthy.')
-  })
-
-  it('calls nothing while wrangler.toml lacks something that the Worker needs, and names all of it', async () => {
-    const parts: [lack: string, part: RegExp][] = [
-      ['the binding DB', /\[\[d1_databases\]\][^[]*/],
-      ['the binding KEYS', /\[\[kv_namespaces\]\][^[]*/],
-      ['the binding ASSETS', /binding = "ASSETS"\n/],
-      ['the binding ADMIN_LIMIT', /\[\[ratelimits\]\]\nname = "ADMIN_LIMIT"\n.*\n.*\n/],
-      ['the binding TIMEKEEPER', /\[\[durable_objects\.bindings\]\]\nname = "TIMEKEEPER"\n.*\n/],
-      ['the binding OUTBOX', /\[\[queues\.producers\]\]\nbinding = "OUTBOX"\n.*\n/],
-      ['a [[queues.consumers]] for the queue laurel-repairs', /\[\[queues\.consumers\]\][^[]*/],
-      ['the cron trigger: crons in [triggers]', /\[triggers\]\n.*\n/],
-    ]
-    project.configure((text) => {
-      for (const [, part] of parts) expect(text).toMatch(part)
-      return parts.reduce((rest, [, part]) => rest.replace(part, ''), text)
-    })
-    const { code, output } = await deploy('--url', scene.url)
-    expect([code, calls()], output).toEqual([1, []])
-    expect(output).toContain(`wrangler.toml lacks:\n${parts.map(([lack]) => `  ${lack}\n`).join('')}Add`)
   })
 })

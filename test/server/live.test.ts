@@ -9,7 +9,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { firstEventOf } from '../helpers/conformance'
 import { testCrossOrigin } from '../helpers/server/cross-origin'
 import { type Answer, newProject, type Server, startServer } from '../helpers/server/harness'
-import { testReferencePage } from '../helpers/server/reference-page'
 import { SERVER_START } from '../helpers/time'
 import {
   type Ask,
@@ -430,7 +429,6 @@ describe('one service, in order', { shuffle: false }, () => {
     })
   })
 
-  testReferencePage(() => server)
   testCrossOrigin(() => server)
 
   describe('every operation, over HTTP', () => {

@@ -13,7 +13,7 @@ test('[U8] each character is found in upper and lower case, composed and decompo
       character.normalize('NFC'),
       character.normalize('NFD'),
       wanted,
-    ]
+    ].filter((other) => other !== character)
     if (others.some((other) => folded(other) !== wanted)) different.push(code.toString(16))
   }
   expect(different).toEqual([])

@@ -12,6 +12,7 @@ import { UserLane } from '../../src/features/events/lane.object'
 import { LeaderboardObject } from '../../src/leaderboards/object/board.object'
 import worker from '../../src/worker'
 import { Courier, Timekeeper } from '../../src/worker/index'
+import { casesOf } from '../helpers/runs'
 import { START } from '../helpers/time'
 import { callsOf, operations, pathOf, settle, type World } from '../helpers/walk'
 import { awayAfter, faultyLast, lastAway } from '../helpers/worker/faulty'
@@ -78,7 +79,7 @@ describe('[G2] while the database cannot be reached', () => {
       }
   })
 
-  it.each([1, 2, 3])(
+  it.each(casesOf(1, [2, 1, 3]))(
     'no operation fails in another way if it goes away after %i batches',
     async (batches) => {
       const { tenantId, calls } = await world()

@@ -19,7 +19,6 @@ import {
   newTenant,
   type TestTenant,
   toApp,
-  untilHeld,
 } from '../helpers/worker/harness'
 
 import {
@@ -271,33 +270,6 @@ describe('a batch that is accepted', () => {
     const subscribing = { id: 'bob', email: '', subscribeToEmails: true }
     const { status } = await post(tenant, [event('bob', 1, { user: subscribing })])
     expect(status).toBe(422)
-  })
-
-  it('[G2] may have 3.9 MiB, and all of it is processed', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
-    const own = (id: string) => `${id} ${'ä'.repeat(940)}`
-    const events = Array.from({ length: 1_000 }, (_, n) => {
-      const id = `user ${n % 900}`
-      return event(id, n, { user: { id, deviceTokens: [own(id), '"'.repeat(950)] } })
-    })
-    const size = new TextEncoder().encode(JSON.stringify(events)).length / 1_048_576
-    expect(size).toBeGreaterThan(3.6)
-    expect(size).toBeLessThan(4)
-    expect(await done(tenant, await send(tenant, events))).toEqual(processed(1_000))
-    const log = await logOf(tenant)
-    expect(log.map(({ value }) => Number(value)).sort((a, b) => a - b)).toEqual(events.map((_, n) => n))
-    const { body } = await tenant.app('GET', '/users/user%20899')
-    expect(at(body, 'deviceTokens', 0)).toBe(own('user 899'))
-    // The same token of 900 users belongs to one of them (U2).
-    await untilHeld(async () => {
-      const owners = await rowsOf(
-        tenant,
-        `SELECT u.id FROM users u, json_each(u.device_tokens) t WHERE u.tenant_id = ?1
-          AND t.value LIKE '"""%'`,
-      )
-      expect(owners).toHaveLength(1)
-    })
   })
 
   it('[E9, T3] is known by its id to its own tenant, and to no other', async () => {

@@ -27,8 +27,15 @@ async function bundledPage(): Promise<string> {
   return script.text
 }
 
-/** Declares the test of a running server. It is skipped if there is no browser (reference-page.ts). */
+/** Declares the test of a running server. It is skipped, with a message, if there is no browser. */
 export function testCrossOrigin(server: () => Server): void {
+  if (!hasBrowser) {
+    // Not `console`: vitest shows its lines only if a test fails.
+    process.stderr.write(
+      `\nThe tests in a browser are skipped: no browser at ${executablePath} (apt-get install chromium, or set CHROMIUM_PATH).\n`,
+    )
+  }
+
   describe.skipIf(!hasBrowser)('a page of another origin', () => {
     it('[G8] uses the npm client with an application key, and reads responses, errors and request ids', async () => {
       const userId = 'page-visitor'

@@ -10,18 +10,8 @@ import type { Server } from './harness'
 export const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
 /** Is true if the browser is installed. */
 export const hasBrowser = existsSync(executablePath)
-/**
- * Declares the tests of the reference page of a running server. They are skipped, with a message, if there is
- * no browser.
- */
+/** Declares the tests of the reference page of a running server. They are skipped if there is no browser. */
 export function testReferencePage(server: () => Server): void {
-  if (!hasBrowser) {
-    // Not `console`: vitest shows its lines only if a test fails.
-    process.stderr.write(
-      `\nThe tests in a browser (test/helpers/server/reference-page.ts, cross-origin.ts) are skipped: no browser at ${executablePath} (apt-get install chromium, or set CHROMIUM_PATH).\n`,
-    )
-  }
-
   describe.skipIf(!hasBrowser)('the reference page', () => {
     let browser: Browser
 

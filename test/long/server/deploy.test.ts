@@ -203,6 +203,37 @@ describe('npm run deploy', () => {
     expect([code, scene.asked.length], output).toEqual([0, 6])
   })
 
+  it('names the reason of a 503 and the way back', async () => {
+    scene.answers = [[503, { error: 'Missing bindings: OUTBOX.' }]]
+    const { code, output } = await deploy('--url', scene.url, '--wait', '1')
+    expect([code, calls()], output).toEqual([1, ALL])
+    expect(scene.asked).not.toEqual([])
+    expect(output).toContain('503 {"error":"Missing bindings: OUTBOX."}')
+    expect(output).toContain('npx wrangler rollback')
+    expect(output).toContain(RESTORE)
+    expect(output).not.toContain('healthy.')
+  })
+
+  it('calls nothing while wrangler.toml lacks something that the Worker needs, and names all of it', async () => {
+    const parts: [lack: string, part: RegExp][] = [
+      ['the binding DB', /\[\[d1_databases\]\][^[]*/],
+      ['the binding KEYS', /\[\[kv_namespaces\]\][^[]*/],
+      ['the binding ASSETS', /binding = "ASSETS"\n/],
+      ['the binding ADMIN_LIMIT', /\[\[ratelimits\]\]\nname = "ADMIN_LIMIT"\n.*\n.*\n/],
+      ['the binding TIMEKEEPER', /\[\[durable_objects\.bindings\]\]\nname = "TIMEKEEPER"\n.*\n/],
+      ['the binding OUTBOX', /\[\[queues\.producers\]\]\nbinding = "OUTBOX"\n.*\n/],
+      ['a [[queues.consumers]] for the queue laurel-repairs', /\[\[queues\.consumers\]\][^[]*/],
+      ['the cron trigger: crons in [triggers]', /\[triggers\]\n.*\n/],
+    ]
+    project.configure((text) => {
+      for (const [, part] of parts) expect(text).toMatch(part)
+      return parts.reduce((rest, [, part]) => rest.replace(part, ''), text)
+    })
+    const { code, output } = await deploy('--url', scene.url)
+    expect([code, calls()], output).toEqual([1, []])
+    expect(output).toContain(`wrangler.toml lacks:\n${parts.map(([lack]) => `  ${lack}\n`).join('')}Add`)
+  })
+
   it('does not take the 200 of another site for health', async () => {
     scene.answers = [[200, { parked: true }]]
     expect(await deploy('--url', scene.url, '--wait', '0')).toMatchObject({
