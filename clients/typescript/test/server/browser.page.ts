@@ -4,7 +4,9 @@ import { browserStorage, OfflineQueue } from '../../src/offline.js'
 
 type Access = { url: string; key: string; user: string }
 
-const clientOf = ({ url, key }: Access) => new Laurel({ url, apiKey: async () => key, tries: 1 })
+/** A client that calls the page's own `fetch`, which refuses to be a method. */
+const clientOf = ({ url, key }: Access) =>
+  new Laurel({ url, apiKey: async () => key, tries: 1, fetch: globalThis.fetch })
 
 /** Sends an event, reads, and makes a mistake. */
 export async function visit(access: Access) {

@@ -26,6 +26,7 @@ export function testBrowser(server: () => Server): void {
         bundle: true,
         platform: 'browser',
         format: 'iife',
+        target: 'es2020',
         globalName: 'laurelPage',
         write: false,
       })

@@ -54,6 +54,23 @@ class OldUrl {
   }
 }
 
+it('needs no newer syntax than the README says', async () => {
+  const bundle = async (target: string[]) => {
+    const entryPoints = ['index', 'offline'].map((entry) => join(client, 'src', `${entry}.ts`))
+    const { outputFiles } = await build({
+      entryPoints,
+      bundle: true,
+      format: 'esm',
+      target,
+      outdir: 'out',
+      write: false,
+    })
+    return outputFiles.map(({ text }) => text)
+  }
+  // esbuild rewrites what a target does not know.
+  expect(await bundle(['chrome91', 'firefox90', 'safari15'])).toEqual(await bundle(['esnext']))
+})
+
 it('needs no newer parts of a runtime than fetch, AbortController and async functions', async () => {
   const { outputFiles } = await build({
     stdin: { contents: SCRIPT, resolveDir: client, loader: 'ts' },
