@@ -1,4 +1,4 @@
-import type { LeaderboardResponseWithRankings } from '@laurel/client/app'
+import type { LaurelOptions, LeaderboardResponseWithRankings } from '@laurel/client/app'
 import { FakeServer } from './fake-server.ts'
 
 /** Answers of Laurel about the users Ada and Bob. */
@@ -85,8 +85,8 @@ export const answer = {
 }
 
 /** A server that has them. */
-export function serverOfAda(): FakeServer {
-  const server = new FakeServer()
+export function serverOfAda(options: Partial<LaurelOptions> = {}): FakeServer {
+  const server = new FakeServer(options)
   const answers = {
     'GET users/ada': { id: 'ada', name: 'Ada', attributes: { team: 'owls' } },
     'GET users/ada/points/xp': points(100),

@@ -1,4 +1,4 @@
-import { Laurel } from '@laurel/client/app'
+import { Laurel, type LaurelOptions } from '@laurel/client/app'
 
 /** A fake server of the application interface. Tests change its data, and see the requests. */
 export class FakeServer {
@@ -15,13 +15,18 @@ export class FakeServer {
   readonly #streams = new Set<ReadableStreamDefaultController<Uint8Array>>()
 
   /** A client of this server. */
-  readonly client = new Laurel({
-    url: 'http://laurel.test',
-    apiKey: 'app_key',
-    tries: 1,
-    fetch: (url, init) => this.#answer(new URL(url), init),
-    runtime: { sleep: () => Promise.resolve() },
-  })
+  readonly client: Laurel
+
+  constructor(options: Partial<LaurelOptions> = {}) {
+    this.client = new Laurel({
+      url: 'http://laurel.test',
+      apiKey: 'app_key',
+      tries: 1,
+      fetch: (url, init) => this.#answer(new URL(url), init),
+      runtime: { sleep: () => Promise.resolve() },
+      ...options,
+    })
+  }
 
   /** Requests whose path ends with this text. */
   count(end: string): number {

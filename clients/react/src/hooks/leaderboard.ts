@@ -5,7 +5,7 @@ import type {
   LiveRanking,
   UserLeaderboardResponseWithHistory,
 } from '@laurel/client/app'
-import { startTimer } from '@laurel/client/app'
+import { LaurelError, startTimer } from '@laurel/client/app'
 import { useCallback, useEffect, useMemo, useSyncExternalStore } from 'react'
 import { useIsHydrated } from '../parts/browser.ts'
 import type { GroupData, LeaderboardData, OwnPlace, RankingRow, Resource } from '../view/data.ts'
@@ -181,11 +181,11 @@ interface Watched {
   limit: number
   attributes: Record<string, string> | undefined
   isWanted: boolean
-  /** When the board was read. A stream that has ended is opened again after each read. */
+  /** When the board was read. A stream that was refused is opened again after each read. */
   readAt: number
 }
 
-/** The live state of a ranking, as long as a component wants it, and a function that revives an ended stream. */
+/** The live state of a ranking, as long as a component wants it, and a function that opens it again if it was refused. */
 function useLiveState({ key, limit, attributes, isWanted, readAt }: Watched) {
   const context = useLaurelContext()
   const { streams, userId } = context
@@ -205,35 +205,38 @@ function useLiveState({ key, limit, attributes, isWanted, readAt }: Watched) {
 /** Watches a ranking, and brings its state and the user's place up to date. */
 function openStream(
   context: LaurelContext,
-  { get, set, end }: Sink<LiveState>,
+  { get, set, setRefused }: Sink<LiveState>,
   { key, limit, attributes }: Pick<Watched, 'key' | 'limit' | 'attributes'>,
 ): () => void {
   const { client, cache, userId } = context
   const readBoard = () => void cache.invalidateQueries({ queryKey: keyOf(context, 'board', key) })
   const place = placeReader(context, key)
-  let hasEnded = false
+  let isOpen = true
   const stop = client.leaderboards.live(key, {
     limit,
     userAttributes: attributes,
     onRanking: (ranking) => {
       const before = get()
+      isOpen = true
+      setRefused(false)
       set({ ...liveState(ranking, before), at: client.now() })
       if (before !== undefined && before.run !== ranking.run) readBoard()
       if (!ranking.rankings.some((row) => row.userId === userId)) place.read()
     },
     onFinished: readBoard,
-    onError: (_, isOver) => {
+    onError: (error, isOver) => {
       const last = get()
-      hasEnded = isOver
-      if (isOver) end()
+      isOpen = false
+      // With a function as the key, the client tries again by itself, but only after a while.
+      setRefused(isOver || (error instanceof LaurelError && [401, 403].includes(error.status)))
       if (last !== undefined) set({ ...last, isOpen: false })
     },
   })
   return () => {
     stop()
     place.stop()
-    // The board is as old as the stream. One that has ended may be opened again, and then nothing has changed.
-    if (!hasEnded) readBoard()
+    // The board is as old as the stream. One that was refused is opened after each read, so it must not read.
+    if (isOpen) readBoard()
   }
 }
 

@@ -4,8 +4,8 @@ import { startTimer } from '@laurel/client/app'
 export interface Sink<State> {
   get: () => State | undefined
   set: (state: State | undefined) => void
-  /** Says that the stream has ended for good. Whoever wants it then opens another one. */
-  end: () => void
+  /** Says if the stream was refused. Until it is not, whoever wants it opens it anew. */
+  setRefused: (isRefused: boolean) => void
 }
 
 interface Stream<State> {
@@ -13,7 +13,7 @@ interface Stream<State> {
   open: (sink: Sink<State>) => () => void
   stop: () => void
   /** The newest opening. An earlier one can end later, and then says nothing about this one. */
-  opening: { hasEnded: boolean }
+  opening: { isRefused: boolean }
   state: State | undefined
 }
 
@@ -31,7 +31,8 @@ export class Streams<State> {
       watchers: 0,
       open,
       stop: () => {},
-      opening: { hasEnded: true },
+      // It is not open yet.
+      opening: { isRefused: true },
       state: undefined,
     }
     this.#streams.set(id, stream)
@@ -51,10 +52,10 @@ export class Streams<State> {
     }
   }
 
-  /** Opens a stream again if it has ended, or all that have, without an id. A new sign-in may let it through. */
+  /** Opens a stream again if it was refused, or all that were, without an id. The user may have signed in. */
   revive(id?: string): void {
     for (const [key, stream] of this.#streams) {
-      if (stream.opening.hasEnded && (id === undefined || id === key)) this.#start(stream)
+      if (stream.opening.isRefused && (id === undefined || id === key)) this.#start(stream)
     }
   }
 
@@ -69,7 +70,7 @@ export class Streams<State> {
 
   #start(stream: Stream<State>): void {
     stream.stop()
-    const opening = { hasEnded: false }
+    const opening = { isRefused: false }
     stream.opening = opening
     const sink: Sink<State> = {
       get: () => stream.state,
@@ -77,15 +78,15 @@ export class Streams<State> {
         stream.state = state
         this.#tell()
       },
-      end: () => {
-        opening.hasEnded = true
+      setRefused: (isRefused) => {
+        opening.isRefused = isRefused
       },
     }
     try {
       stream.stop = stream.open(sink)
     } catch {
       // Such as for a key that no path can have. The reads of the same key have this error too.
-      opening.hasEnded = true
+      opening.isRefused = true
       stream.stop = () => {}
     }
   }
