@@ -1,11 +1,15 @@
 import { execFile } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { chromium } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { listening, stop } from '../../../../test/helpers/listening'
+import { executablePath, hasBrowser } from '../../../../test/helpers/server/reference-page'
 
 const root = join(import.meta.dirname, '..', '..', '..', '..')
 const run = promisify(execFile)
@@ -24,7 +28,9 @@ const PAGE = `
     useSendEvent, useStreak,
   } from '@laurel/react'
   import { Meter } from '@laurel/react/parts'
+  import { QueryClient } from '@tanstack/react-query'
 
+  const cache = new QueryClient()
   const laurel = new Laurel({ url: 'http://laurel.test', apiKey: 'app_key' })
 
   const Board = () => (
@@ -42,10 +48,53 @@ const PAGE = `
   )
 
   export const Page = () => (
-    <LaurelProvider client={laurel} userId="ada">
+    <LaurelProvider client={laurel} userId="ada" queryClient={cache}>
       <Board />
     </LaurelProvider>
   )
+`
+
+/** A page with everything whose text could depend on the clock, the language or the locale data of a machine. */
+const HYDRATED = `
+  import { createElement as h } from 'react'
+  import { Laurel } from '@laurel/client/app'
+  import {
+    AchievementGrid, Energy, LaurelProvider, Leaderboard, PointsCounter, StreakCalendar, StreakCounter,
+    useAchievements, useLeaderboard, usePoints, useStreak,
+  } from '@laurel/react'
+
+  const laurel = new Laurel({ url: location(), apiKey: 'app_key' })
+  function location() {
+    return typeof document === 'undefined' ? 'http://laurel.test' : document.location.origin
+  }
+  const user = { userId: 'ada', userName: 'Ada', rank: 1, value: 12345678.9 }
+  const schedule = { start: '2026-01-05', end: null, runUnit: 'day', runInterval: 7 }
+  const rankings = { name: 'Weekly XP', pointsSystemName: 'XP', status: 'active', ...schedule, rankings: [user] }
+  const period = (date, length) => ({ periodStart: date, periodEnd: date, length, usedPause: false })
+  const daily = {
+    length: 1234567, frequency: 'daily', started: '2026-11-01', periodStart: '2026-11-23',
+    periodEnd: '2026-11-23', expires: '2026-11-24', streakHistory: [period('2026-11-22', 1), period('2026-11-23', 2)],
+  }
+  const weekly = {
+    ...daily, frequency: 'weekly',
+    streakHistory: [{ ...period('2026-11-16', 1), periodEnd: '2026-11-22' }],
+  }
+  const achievement = { id: 'a', name: 'First', achievedAt: '2026-11-22T23:30:00.000Z', rarity: 12.5 }
+  const energy = { name: 'Energy', total: 2, maxPoints: 5, nextAt: '2026-11-23T12:30:00.000Z', nextPoints: 1 }
+
+  const Board = ({ readAt, limit }) => h(Leaderboard, useLeaderboard('weekly-xp', {
+    initialData: rankings, initialDataUpdatedAt: readAt, limit,
+  }))
+  const Rest = () => h('div', null,
+    h(StreakCounter, useStreak({ initialData: daily })),
+    h(StreakCalendar, useStreak({ initialData: daily })),
+    h(StreakCalendar, { data: weekly }),
+    h(PointsCounter, usePoints('xp', { initialData: { name: 'XP', total: 1234567, awards: [], badgeUrl: 'no badge.png' } })),
+    h(AchievementGrid, useAchievements({ initialData: [achievement] })),
+    h(Energy, { data: energy }))
+
+  export const page = (locale) => h(LaurelProvider, { client: laurel, userId: 'ada', locale, timeZone: 'Asia/Tokyo' },
+    h(Board, { readAt: Date.parse('2026-11-23T12:00:00Z') }), h(Board, { limit: 5 }), h(Rest))
 `
 
 const write = (files: Record<string, string>) => {
@@ -87,10 +136,14 @@ afterAll(() => rm(folder, { recursive: true }))
 describe('the packed package, in a new folder', () => {
   test('has its entries, their types, the stylesheet, a README and a license', () => {
     const installed = join(folder, 'node_modules', '@laurel', 'react')
-    const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+    const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+    const { exports, dependencies, peerDependencies } = manifest
     const paths = ['.', './parts'].flatMap((entry) => [exports[entry].types, exports[entry].default])
     for (const path of [...paths, exports['./styles.css'].default, 'README.md', 'LICENSE'])
       expect(readFileSync(join(installed, path), 'utf8')).not.toBe('')
+    // The app and the package share one copy of everything else.
+    expect(dependencies).toBeUndefined()
+    expect(Object.keys(peerDependencies)).toEqual(['@laurel/client', '@tanstack/react-query', 'react'])
   })
 
   test('renders in Node', async () => {
@@ -171,4 +224,73 @@ describe('the packed package, in a new folder', () => {
     )
     expect(gzipSync(stdout).length).toBeLessThan(32_000)
   })
+
+  // "fr" and "sv" have spaces of their own in numbers, and "ar" has digits of its own.
+  test.skipIf(!hasBrowser).each([undefined, 'de', 'fr', 'sv', 'ar'])(
+    'is hydrated in a browser with another clock, zone and language than the server (locale %s)',
+    async (locale) => {
+      write({
+        'hydrated.jsx': HYDRATED,
+        'html.jsx': `
+          import { renderToString } from 'react-dom/server'
+          import { page } from './hydrated.jsx'
+          // The clock of the server is a month behind.
+          const now = Date.now
+          Date.now = () => now() - 31 * 86_400_000
+          console.log(renderToString(page(${JSON.stringify(locale)})))
+        `,
+        'hydrate.jsx': `
+          import { hydrateRoot } from 'react-dom/client'
+          import { page } from './hydrated.jsx'
+          const root = document.getElementById('root')
+          window.complaints = []
+          hydrateRoot(root, page(${JSON.stringify(locale)}), {
+            onRecoverableError: (error) => window.complaints.push(String(error)),
+          })
+        `,
+      })
+      const options = ['--bundle', '--format=esm', '--define:process.env.NODE_ENV="development"']
+      const bundle = (name: string, ...more: string[]) =>
+        tool('esbuild/bin/esbuild', name, ...options, ...more)
+      await bundle('html.jsx', '--platform=node', '--packages=external', '--outfile=html.mjs')
+      const { stdout: script } = await bundle('hydrate.jsx')
+      const env = { ...process.env, TZ: 'America/New_York', LANG: 'C' }
+      const { stdout: html, stderr } = await run(process.execPath, ['html.mjs'], { cwd: folder, env })
+      expect(stderr).toBe('')
+      const server = createServer(({ url }, response) => {
+        const text = url === '/' ? `<!doctype html><div id="root">${html.trim()}</div>` : script
+        if (url === '/' || url === '/script.js')
+          response
+            .setHeader('content-type', `text/${url === '/' ? 'html' : 'javascript'}; charset=utf-8`)
+            .end(text)
+        else response.writeHead(404).end()
+      })
+      const origin = await listening(server)
+      const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+      onTestFinished(async () => {
+        await browser.close()
+        stop(server)
+      })
+      // All of the page is in view, so that the browser asks for its picture.
+      const viewport = { width: 800, height: 4000 }
+      const context = await browser.newContext({ locale: 'da-DK', timezoneId: 'Pacific/Auckland', viewport })
+      const page = await context.newPage()
+      await page.clock.setFixedTime('2026-11-30T12:00:00Z')
+      const complaints: string[] = []
+      page.on('console', (message) => {
+        if (message.type() === 'error' && !message.text().includes('404')) complaints.push(message.text())
+      })
+      await page.goto(origin)
+      // The badge has failed before there is a script.
+      await page.waitForFunction(() => document.querySelector('img')?.complete)
+      await page.addScriptTag({ url: '/script.js', type: 'module' })
+      await page.locator('.laurel-points svg').waitFor()
+      expect(complaints).toEqual([])
+      expect(await page.evaluate('window.complaints')).toEqual([])
+      // One that says when it was read has its run in the HTML, and the other one gets it in the browser.
+      const runs = await page.locator('.laurel-leaderboard .laurel-detail').allTextContents()
+      if (locale === undefined) expect(runs).toEqual(['Nov 23 – 29', 'Nov 30 – Dec 6'])
+      expect(html).toContain(runs[0])
+    },
+  )
 })
