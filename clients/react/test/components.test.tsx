@@ -10,6 +10,7 @@ import {
   levelMiddle,
   levelTop,
 } from '../gallery/data.ts'
+import type { GroupData } from '../src/index.ts'
 import {
   AwardToast,
   Energy,
@@ -266,4 +267,26 @@ test('a unit that is called like another column is a column of its own', () => {
     'Rank',
   ])
   expect(complain.mock.calls).toEqual([])
+})
+
+test('the picker of groups keeps the focus while another group is loading', () => {
+  const [owls, foxes] = ['Owls', 'Foxes'].map((value) => ({ userAttributes: [{ key: 'team', value }] }))
+  const groups = [owls, foxes].filter((group) => group !== undefined)
+  const of = (group: GroupData | undefined, isThere: boolean) => (
+    <Leaderboard
+      data={isThere ? board : undefined}
+      dataKey={JSON.stringify(group)}
+      groups={groups}
+      group={group}
+    />
+  )
+  const { rerender } = render(of(owls, true))
+  const radio = screen.getByRole('radio', { name: /Foxes/ })
+  radio.focus()
+  rerender(of(foxes, false))
+  expect(document.activeElement).toBe(radio)
+  expect(radio.closest('[aria-hidden]')).toBeNull()
+  rerender(of(foxes, true))
+  expect(document.activeElement).toBe(radio)
+  expect(radio.matches(':checked')).toBe(true)
 })

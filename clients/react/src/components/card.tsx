@@ -18,15 +18,21 @@ interface CardProps<Data> extends CardAttributes {
   resource: ResourceProps<Data>
   /** Is drawn as grey blocks while data is loading, so that nothing moves when the data is there. */
   placeholder: Data
+  /** The first part of the box, which `controls` follow. */
+  head?: (data: Data, isReady: boolean) => ReactNode
+  /** Controls that stay, with their focus, while other data is loading. */
+  controls?: ReactNode
   children: (data: Data, isReady: boolean) => ReactNode
 }
 
 /** The box of a component, in one of three states: loading, failed, or ready. */
 export function Card<Data>(props: CardProps<Data>) {
-  const { kind, label, resource, placeholder, children, className, id } = props
+  const { kind, label, resource, placeholder, head, controls, children, className, id } = props
   const { labels, reducedMotion } = useLaurelSettings()
   const { data, error, refetch, dataKey = '' } = resource
   const isReady = data !== undefined
+  const shown = data ?? placeholder
+  const isHidden = isReady ? undefined : true
   const state = isReady ? 'ready' : error ? 'error' : 'loading'
   return (
     // biome-ignore lint/a11y/useSemanticElements: the elements inside belong together, but are no form.
@@ -39,13 +45,15 @@ export function Card<Data>(props: CardProps<Data>) {
       data-state={state}
       data-motion={reducedMotion ? 'reduced' : undefined}
     >
+      {head !== undefined && (
+        <div className="laurel-body" aria-hidden={isHidden}>
+          {head(shown, isReady)}
+        </div>
+      )}
+      {controls}
       {/* Without the key, numbers of the placeholder or of another user would count to those of the data. */}
-      <div
-        key={isReady ? `data ${dataKey}` : 'placeholder'}
-        className="laurel-body"
-        aria-hidden={isReady ? undefined : true}
-      >
-        {children(data ?? placeholder, isReady)}
+      <div key={isReady ? `data ${dataKey}` : 'placeholder'} className="laurel-body" aria-hidden={isHidden}>
+        {children(shown, isReady)}
       </div>
       {state === 'loading' && <VisuallyHidden>{labels.loading}</VisuallyHidden>}
       {state === 'error' && (

@@ -61,26 +61,26 @@ export function Leaderboard(props: LeaderboardProps) {
       kind="leaderboard"
       label={resource.data?.name ?? labels.loading}
       placeholder={placeholderOf(placeholderRows)}
+      head={(board, isReady) => <Head board={board} isLive={isLive === true && isReady} />}
+      controls={
+        groups !== undefined &&
+        groups.length > 0 && (
+          <GroupPicker
+            className="laurel-group-picker"
+            groups={groups}
+            value={group}
+            onChange={(chosen) => onGroupChange?.(chosen)}
+          />
+        )
+      }
     >
       {(board, isReady) => (
-        <>
-          <Head board={board} isLive={isLive === true && isReady} />
-          {groups !== undefined && groups.length > 0 && (
-            <GroupPicker
-              className="laurel-group-picker"
-              groups={groups}
-              value={group}
-              disabled={!isReady}
-              onChange={(chosen) => onGroupChange?.(chosen)}
-            />
-          )}
-          <Ranking
-            board={board}
-            maxHeight={maxHeight}
-            isReady={isReady}
-            renderName={isReady ? renderName : undefined}
-          />
-        </>
+        <Ranking
+          board={board}
+          maxHeight={maxHeight}
+          isReady={isReady}
+          renderName={isReady ? renderName : undefined}
+        />
       )}
     </Card>
   )
