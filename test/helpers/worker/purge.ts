@@ -26,6 +26,7 @@ import {
   type TestTenant,
   toApp,
 } from './harness'
+import { KINDS } from './kinds'
 import { Hook } from './receiver'
 
 /* A tenant with one of everything, and the rest of it after a purge */
@@ -85,6 +86,7 @@ export async function furnished(): Promise<Furnished> {
   })
   const template = { type: 'recap', channel: 'email', subject: 's', body: 'b', status: 'active' }
   await tenant.create('/notifications/templates', template)
+  for (const kind of Object.values(KINDS)) if (kind.isAlone) await tenant.create(kind.path, kind.least('one'))
   await tenant.create(`/points/${system}/boosts`, { name: 'All', start: dateAt(NOON), multiplier: 2 })
   await tenant.admin('PATCH', '/streaks/settings', {
     freezes: { initial: 0, max: 3, autoEarnInterval: null, autoEarnAmount: 1 },
