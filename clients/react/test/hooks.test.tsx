@@ -33,6 +33,7 @@ beforeEach(() => {
 afterEach(() => {
   cleanup()
   vi.useRealTimers()
+  vi.restoreAllMocks()
 })
 
 const Wrapper = ({ children }: { children: ReactNode }) => (
