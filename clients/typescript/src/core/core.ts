@@ -18,6 +18,7 @@ import {
   throwIfAborted,
 } from './retries.js'
 import { ServiceClock } from './service-clock.js'
+import { Signals } from './signals.js'
 import { baseOf, copyOfQuery, nextCursor, pathOf, searchOf } from './urls.js'
 import { within } from './within.js'
 
@@ -117,6 +118,7 @@ interface Shared {
   key: KeySource
   clock: ServiceClock
   ignored: IgnoredFields
+  signals: Signals
 }
 
 /** Sends requests: addresses, keys, retries, timeouts, errors. */
@@ -134,6 +136,7 @@ export class Core {
       key: new KeySource(options.apiKey, this.runtime.now, timeoutOf(options.timeout)),
       clock: new ServiceClock(this.runtime.now),
       ignored: new IgnoredFields(),
+      signals: new Signals(),
     }
     // Not as a method: the global one refuses any other `this` in browsers and Workers.
     const { fetch: given } = options
@@ -241,7 +244,6 @@ export class Core {
       try {
         return await this.#try(made, sending, used, read)
       } catch (error) {
-        throwIfAborted(signal)
         // A function that fails to get a key can try again itself.
         if (!(error instanceof LaurelError) || used.key === null) throw error
         if (!hasNewKey && tries < MOST_TRIES && (await this.#hasNewKey(error, used.key, made, signal))) {
@@ -250,7 +252,13 @@ export class Core {
         }
         const mayRepeat = isRefusedForNow(error.status) || (isRepeatable && isFailureForNow(error.status))
         if (!mayRepeat || tries >= most || !mayWait(error.retryAfter)) throw error
-        await this.runtime.sleep(pauses.begin(error.retryAfter), signal)
+        const pause = pauses.begin(error.retryAfter)
+        await this.#within(
+          Number.POSITIVE_INFINITY,
+          signal,
+          () => error,
+          (ended) => this.runtime.sleep(pause, ended),
+        )
       }
     }
   }
@@ -264,7 +272,7 @@ export class Core {
   ): Promise<boolean> {
     const { key: source } = this.#shared
     if (!source.isReplaceable || (error.status !== 401 && error.status !== 403)) return false
-    const key = await within(timeout, signal, lateKey(timeout), () => source.replacing(refused)).catch(
+    const key = await this.#within(timeout, signal, lateKey(timeout), () => source.replacing(refused)).catch(
       (failure: unknown) => {
         throwIfAborted(signal)
         // The answer says more than the failure of the function, unless the key is what was wrong.
@@ -287,7 +295,7 @@ export class Core {
     const { origin = url } = /^(?<origin>https?:\/\/[^/]+)/i.exec(url)?.groups ?? {}
     const late = () => new LaurelError(`${origin} did not answer within ${timeout} ms.`, { status: 0 })
     const lateOf = () => (used.key === null ? lateKey(timeout)() : late())
-    return within(timeout, signal, lateOf, async (ended, stopTimer) => {
+    return this.#within(timeout, signal, lateOf, async (ended, stopTimer) => {
       used.key = await this.#shared.key.get()
       const all = withKey(headers, used.key)
       // The call may have ended while it waited for the key.
@@ -313,6 +321,10 @@ export class Core {
         throw new LaurelError(message, { status: 0, cause })
       }
     })
+  }
+
+  #within<T>(...[timeout, signal, late, run]: Parameters<typeof within<T>>): Promise<T> {
+    return within(timeout, signal, late, run, this.#shared.signals)
   }
 
   #made({ method, path, query, headers, tenant, body, accept, timeout }: Sending): Made {

@@ -1,4 +1,5 @@
 import { reasonOf, throwIfAborted } from './retries.js'
+import { Signals } from './signals.js'
 import { startTimer } from './timers.js'
 
 /**
@@ -7,30 +8,34 @@ import { startTimer } from './timers.js'
  *
  * @param run gets a signal of its own, and a function that stops the timer
  * @param late makes the error if it takes too long
+ * @param signals is shared by calls that may have the same signal
  */
 export async function within<T>(
   timeout: number,
   signal: AbortSignal | undefined,
   late: () => Error,
   run: (signal: AbortSignal, stopTimer: () => void) => Promise<T>,
+  signals = new Signals(),
 ): Promise<T> {
   throwIfAborted(signal)
   const controller = new AbortController()
   let stopTimer = () => {}
-  let abort = () => {}
+  let stopListening = () => {}
   const ended = new Promise<never>((_, reject) => {
     const end = (reason: unknown) => {
       reject(reason)
       controller.abort()
     }
     stopTimer = startTimer(() => end(late()), timeout)
-    abort = () => end(signal && reasonOf(signal))
-    signal?.addEventListener('abort', abort)
+    if (signal) stopListening = signals.listen(signal, () => end(reasonOf(signal)))
   })
   try {
     return await Promise.race([run(controller.signal, stopTimer), ended])
+  } catch (error) {
+    throwIfAborted(signal)
+    throw error
   } finally {
     stopTimer()
-    signal?.removeEventListener('abort', abort)
+    stopListening()
   }
 }

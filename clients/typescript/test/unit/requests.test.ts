@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { untilHeld } from '../../../../test/helpers/until'
 import { Laurel, LaurelError } from '../../src/index.js'
@@ -8,6 +9,7 @@ const USER = { id: 'ada' }
 
 afterEach(() => {
   vi.useRealTimers()
+  vi.unstubAllGlobals()
 })
 
 describe('requests', () => {
@@ -143,14 +145,20 @@ describe('requests', () => {
     expect(sent.map(({ headers: all }) => all.get('a'))).toEqual(['1', '1'])
   })
 
-  it('call the global fetch as a function, which allows no other `this`', async () => {
+  it.each([
+    ['given to the client', true],
+    ['of the moment, which a test may have replaced', false],
+  ])('call the global fetch as a function, which allows no other `this`: the one %s', async (_, isGiven) => {
     const { sent, options } = fake(json(USER))
+    const { fetch: answer, ...others } = options
     const calls: unknown[] = []
     function picky(this: unknown, ...[url, init]: Parameters<typeof fetch>) {
       calls.push(this)
-      return Promise.resolve(options.fetch?.(String(url), init ?? {}) ?? Response.error())
+      return Promise.resolve(answer?.(String(url), init ?? {}) ?? Response.error())
     }
-    await new Laurel({ ...options, fetch: picky }).users.get('ada')
+    const laurel = new Laurel(isGiven ? { ...others, fetch: picky } : others)
+    vi.stubGlobal('fetch', picky)
+    await laurel.users.get('ada')
     expect([sent.length, calls]).toEqual([1, [undefined]])
   })
 
@@ -376,6 +384,20 @@ describe('timeouts and signals', () => {
     new Promise<Response>((_resolve, reject) => {
       signal?.addEventListener('abort', () => reject(signal.reason))
     })
+
+  it('listen once to a signal that many calls share, and only while they last', async () => {
+    const { sent, options } = fake(never)
+    const { signal } = new AbortController()
+    const listeners = () => getEventListeners(signal, 'abort').length
+    const laurel = new Laurel({ ...options, tries: 1, timeout: 50 })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const calls = Array.from({ length: 20 }, () => errorOf(laurel.users.get('ada', { signal })))
+    await untilHeld(() => expect(sent).toHaveLength(20))
+    expect(listeners()).toBe(1)
+    await vi.advanceTimersByTimeAsync(50)
+    await Promise.all(calls)
+    expect(listeners()).toBe(0)
+  })
 
   it('end a try, and the next one follows', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
