@@ -1,0 +1,141 @@
+/**
+ * Ten minutes in a real browser, behind a network that fails all the time. `SOAK_SECONDS` makes it shorter, and
+ * `TEST_SEED` makes other faults.
+ */
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { build } from 'esbuild'
+import { type BrowserContext, chromium, type Page } from 'playwright-core'
+import { describe, expect, it, vi } from 'vitest'
+import { listening, stop } from '../../../../test/helpers/listening'
+import { PATIENCE } from '../../../../test/helpers/patience'
+import { startServer } from '../../../../test/helpers/server/harness'
+import { executablePath, hasBrowser } from '../../../../test/helpers/server/reference-page'
+import { Random } from '../../../../test/simulation/random'
+import { Laurel } from '../../src/index.js'
+import { faultyProxy } from './faulty-proxy.js'
+
+const SECONDS = Number(process.env.SOAK_SECONDS ?? 600)
+const EVENTS = 2_000
+const USERS = ['soak-ada', 'soak-bob']
+const LIMIT = 20
+const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking']
+
+/** What happens to the page, one after another. */
+const MISHAPS = ['offline', 'reload', 'cut', 'clear'] as const
+
+async function pageScript(): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [join(import.meta.dirname, 'soak.page.ts')],
+    bundle: true,
+    platform: 'browser',
+    format: 'iife',
+    globalName: 'laurelPage',
+    write: false,
+  })
+  return outputFiles[0]?.text ?? ''
+}
+
+describe.skipIf(!hasBrowser)('a page behind a network that fails', () => {
+  it('[E4, Y1] counts each of 2,000 events once, ends with the board of the service, and asks at most twice as often as needed', {
+    timeout: SECONDS * 1_000 + 2 * PATIENCE,
+  }, async () => {
+    const server = await startServer()
+    const laurel = new Laurel({ url: server.url, apiKey: server.adminKey })
+    const random = new Random(Number(process.env.TEST_SEED ?? 1))
+    const script = await pageScript()
+    const proxy = faultyProxy(
+      server.url,
+      `<!doctype html><title>Page</title><script>${script}</script>`,
+      () => random.next(),
+    )
+    const origin = await listening(proxy.server)
+    const browser = await chromium.launch({ executablePath, args: FLAGS })
+    const context = await browser.newContext()
+    const page = await context.newPage()
+    const call = (name: string, ...args: unknown[]): Promise<ReturnType<ObjectConstructor>> =>
+      page.evaluate(`laurelPage.${name}(...${JSON.stringify(args)})`)
+    const { created } = await laurel.admin.applicationKeys.create(USERS.map((userId) => ({ userId })))
+    /** How often the page itself ended all its streams: it was opened, or lost the network. */
+    let beginnings = 0
+    const open = async () => {
+      await page.goto(`${origin}/page`)
+      for (const [nth, user] of USERS.entries())
+        await call('open', { user, key: created[nth]?.key, limit: LIMIT })
+      beginnings += 1
+    }
+    /** Waits until no event waits. Nothing may have been dropped, and no board may be watched no more. */
+    const untilIdle = async () => {
+      for (const user of USERS) {
+        await vi.waitFor(async () => expect(await call('state', user)).toMatchObject({ waiting: 0 }), {
+          timeout: PATIENCE,
+          interval: 500,
+        })
+        expect(await call('state', user)).toMatchObject({ ends: [] })
+      }
+    }
+
+    /** Lets something happen to the page. Events that it had not stored yet are sent again. */
+    const mishap = async (kind: (typeof MISHAPS)[number]) => {
+      if (kind === 'cut') return proxy.cutStreams()
+      if (kind === 'reload') return open()
+      if (kind === 'clear') {
+        // An event that still waits would be lost.
+        await untilIdle()
+        return clearStorage(context, page, origin)
+      }
+      beginnings += 1
+      await context.setOffline(true)
+      await sleep(random.int(500, 5_000))
+      await context.setOffline(false)
+    }
+
+    try {
+      await open()
+      const began = Date.now()
+      const pauses = (SECONDS * 1_000) / EVENTS
+      for (let sent = 0; sent < EVENTS; sent += 1) {
+        // Each user's events have the values 1, 2, 3 …
+        await call('send', USERS[sent % USERS.length], Math.floor(sent / USERS.length) + 1)
+        if (sent % 50 === 49) await mishap(random.of([...MISHAPS]))
+        const early = began + (sent + 1) * pauses - Date.now()
+        if (early > 0) await sleep(early)
+      }
+      proxy.calm()
+      await untilIdle()
+      const each = EVENTS / USERS.length
+      const values = Array.from({ length: each }, (_, nth) => nth + 1)
+      for (const user of USERS) {
+        const entries = await laurel.admin.users.timeline.list(user, { types: 'event' }).toArray()
+        const counted = entries.map((entry) => (entry.type === 'event' ? entry.value : null)).reverse()
+        expect(counted).toEqual(values)
+        expect(await laurel.users.metrics.get(user, 'demo-lessons')).toMatchObject({
+          current: (each * (each + 1)) / 2,
+        })
+      }
+      const { rankings } = await laurel.leaderboards.get('demo-all-time', { limit: LIMIT })
+      await vi.waitFor(
+        async () => {
+          for (const user of USERS) expect(await call('state', user)).toMatchObject({ rankings })
+        },
+        { timeout: PATIENCE, interval: 500 },
+      )
+      const { events, failedEvents, streams, failedStreams } = proxy.counts
+      console.info({ ...proxy.counts, beginnings, seconds: (Date.now() - began) / 1_000 })
+      // Each failure of the network needs one more request.
+      expect(events).toBeLessThanOrEqual(2 * (EVENTS + failedEvents))
+      expect(streams).toBeLessThanOrEqual(2 * (USERS.length * beginnings + failedStreams))
+    } finally {
+      await browser.close()
+      stop(proxy.server)
+      await server.stop()
+    }
+  })
+})
+
+/** Removes everything that the browser keeps for a page, as a user does who frees space. */
+async function clearStorage(context: BrowserContext, page: Page, origin: string): Promise<void> {
+  const session = await context.newCDPSession(page)
+  await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' })
+  await session.detach()
+}
