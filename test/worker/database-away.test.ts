@@ -147,7 +147,7 @@ describe('[G2] while the database cannot be reached', () => {
       get: (target) => (name: string) => ({ commit: () => commit(target.getByName(name)) }),
     })
     const { status, headers } = await tenant
-      .through(newApp({ ...bindings, USER_LANE }))
+      .through(newApp({ DB: env.DB, ...bindings, USER_LANE }))
       .event('steps', 'ada', 1)
     expect([status, headers.get('Retry-After')]).toEqual([503, '5'])
   })
