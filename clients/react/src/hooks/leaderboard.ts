@@ -87,7 +87,8 @@ export function useLeaderboard(
     const state =
       stream.state && (stream.state.isOpen || stream.state.at > board.readAt) ? stream.state : undefined
     // The own row comes with the others, so that nothing moves. Data of a server is shown without waiting.
-    const isWaiting = place.isLoading && initialData === undefined
+    const isOwnUnknown = place.isLoading || (attributes !== undefined && user.isLoading)
+    const isWaiting = isOwnUnknown && initialData === undefined
     const data =
       !isWaiting &&
       board.data &&
@@ -113,6 +114,7 @@ export function useLeaderboard(
     board,
     place,
     user.data,
+    user.isLoading,
     stream,
     userId,
     attributes,

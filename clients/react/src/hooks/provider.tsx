@@ -79,18 +79,20 @@ export function LaurelProvider(props: LaurelProviderProps) {
     () => ({ ...shared, userId, sending: { active: 0, isOverlapped: false } }),
     [shared, userId],
   )
-  const { cache, streams } = shared
+  const { streams } = shared
+  // Both have the same queries, and the app may have mounted its own already.
+  const mounted = shared.queryClient ?? shared.cache
   useEffect(() => {
     // Reads again on focus, and when the browser is online again.
-    cache.mount()
+    mounted.mount()
     const stop = focusManager.subscribe(() => {
       if (focusManager.isFocused()) streams.revive()
     })
     return () => {
       stop()
-      cache.unmount()
+      mounted.unmount()
     }
-  }, [cache, streams])
+  }, [mounted, streams])
   return (
     <Context.Provider value={value}>
       <LaurelSettings {...settings}>{children}</LaurelSettings>
