@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, statfsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { Sequencer } from './test/helpers/sequencer.ts'
 import { workers } from './test/helpers/worker/project.ts'
 
 // The folder of a test file says which projects run it (see the table in CONTRIBUTING.md). `npm test` runs all
@@ -89,6 +90,7 @@ export default defineConfig({
     silent: 'passed-only',
     // One more than there are cores, since tests wait for their databases and servers for a third of the time.
     maxWorkers: availableParallelism() + 1,
+    sequence: { sequencer: Sequencer },
     projects: [
       // Without isolation, each process reads the modules once for all its files.
       node('unit', ['test/{unit,contract}/*.test.ts', 'clients/*/test/unit/*.test.ts'], { isolate: false }),
@@ -107,7 +109,6 @@ export default defineConfig({
       }),
       servers('server', ['test/server/*.test.ts', 'clients/*/test/server/*.test.ts']),
       servers('console', ['test/console/*.test.ts']),
-      servers('alone', ['test/alone/*.test.ts'], { groupOrder: 1 }),
 
       node('long-unit', ['test/unit/*.property.test.ts'], MANY),
       simulation('long-simulation', 3, { from: 2, seeds: 1, size: 'small' }),
