@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Configuration, Filter } from '../configuration/model'
-import { type Instant, parseIso } from '../lib/clock'
+import { type Instant, iso, parseRfc3339 } from '../lib/clock'
 import { counted } from '../lib/errors'
 import {
   MOST_ATTRIBUTE_CHARACTERS,
@@ -201,17 +201,18 @@ export const DateField = z
     return z.NEVER
   })
 
-const ISO = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/
-
-/** A moment in a request: an ISO 8601 timestamp with its offset from UTC. */
+/** A moment in a request: a timestamp with its offset from UTC, of a year that all languages can read (G4). */
 export const MomentField = z
   .string()
   .meta({ format: 'date-time' })
   .transform((text, context): Instant => {
-    const [date] = ISO.exec(text)?.slice(1) ?? []
-    const at = date !== undefined && isCivilDate(date) ? parseIso(text) : null
-    if (at !== null) return at
-    context.addIssue('must be an ISO 8601 timestamp with its offset, such as 2026-01-31T09:00:00Z')
+    const at = parseRfc3339(text)
+    if (at !== null && isCivilDate(iso(at).slice(0, 10))) return at
+    context.addIssue(
+      at === null
+        ? 'must be an ISO 8601 timestamp with its offset, such as 2026-01-31T09:00:00Z'
+        : 'must be in the years 1 to 9999 in UTC',
+    )
     return z.NEVER
   })
 

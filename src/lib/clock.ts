@@ -44,10 +44,35 @@ export function iso(at: Instant): string {
 /** The same, or null for no moment. */
 export const isoOrNull = (at: Instant | null): string | null => (at === null ? null : iso(at))
 
-/** Reads an ISO 8601 timestamp with an offset. Returns null if the text can't be read. */
+/** Reads a timestamp as the platform does. Returns null if the text can't be read. */
 export function parseIso(text: string): Instant | null {
   const ms = Date.parse(text)
   return Number.isNaN(ms) ? null : instant(ms)
+}
+
+/** What `read` returns; null if it throws a RangeError, as Temporal does for texts and results it cannot take. */
+function orNull<T>(read: () => T): T | null {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
+  }
+}
+
+// Temporal reads more spellings, but at most nine digits of a second.
+const RFC3339 = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:(\.\d{1,3})\d*)?(Z|[+-]\d\d:\d\d)$/i
+
+/**
+ * Reads a timestamp of RFC 3339, rounded down to the millisecond (G4). A leap second is the second before it.
+ * Returns null for any other text.
+ */
+export function parseRfc3339(text: string): Instant | null {
+  const [, time, fraction = '', offset] = RFC3339.exec(text) ?? []
+  if (time === undefined) return null
+  const at = orNull(() => instant(Temporal.Instant.from(`${time}${fraction}${offset}`).epochMilliseconds))
+  // A leap second is the last one of a day in UTC.
+  return at !== null && time.endsWith(':60') && !iso(at).includes('T23:59:59') ? null : at
 }
 
 /** The moment as a `Date`, for libraries. */
@@ -58,14 +83,12 @@ export function dateOf(at: Instant): Date {
 /** A calendar duration, such as a month and two hours. */
 export type Duration = Temporal.Duration
 
+// Temporal also reads lower case, a plus sign, and weeks beside other units.
+const DURATION = /^-?P(?:\d+W|[\dYMDTHS.,]+)$/
+
 /** Reads an ISO 8601 duration, such as `P1M` or `-PT1.5H`; null if the text is not one. */
 export function parseDuration(text: string): Duration | null {
-  try {
-    return Temporal.Duration.from(text)
-  } catch (error) {
-    if (error instanceof RangeError) return null
-    throw error
-  }
+  return DURATION.test(text) ? orNull(() => Temporal.Duration.from(text)) : null
 }
 
 /** The sign of an ISO 8601 duration that is too large, such as `P99999999999Y`; null if it is not one. */
@@ -79,11 +102,6 @@ export function signOfOversized(text: string): number | null {
  * day. Fractions of a millisecond are dropped. Returns null if the result is out of range.
  */
 export function later(at: Instant, duration: Duration): Instant | null {
-  try {
-    const start = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO('UTC')
-    return instant(start.add(duration).epochMilliseconds)
-  } catch (error) {
-    if (error instanceof RangeError) return null
-    throw error
-  }
+  const start = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO('UTC')
+  return orNull(() => instant(start.add(duration).epochMilliseconds))
 }

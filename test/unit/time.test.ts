@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { instant, iso, parseIso } from '../../src/lib/clock'
+import { instant, iso, parseDuration, parseIso, parseRfc3339 } from '../../src/lib/clock'
 import {
   addDays,
   civilDate,
@@ -199,5 +199,62 @@ describe('[G4] dates and timestamps', () => {
     for (const wrong of [1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
       expect(() => instant(wrong)).toThrow(RangeError)
     }
+  })
+
+  test('[G4] a timestamp of a request is one of RFC 3339, as other languages write it', () => {
+    for (const [text, wanted] of [
+      ['2026-01-31T09:00:00Z', '2026-01-31T09:00:00.000Z'],
+      ['2026-01-31t09:00:00z', '2026-01-31T09:00:00.000Z'],
+      ['2026-01-31T09:00:00.5-05:00', '2026-01-31T14:00:00.500Z'],
+      ['2026-01-31T09:00:00.123456+00:00', '2026-01-31T09:00:00.123Z'],
+      ['2026-01-31T09:00:00.999999999-00:00', '2026-01-31T09:00:00.999Z'],
+      [`2026-01-31T09:00:00.0019${'9'.repeat(5_000)}Z`, '2026-01-31T09:00:00.001Z'],
+      ['1969-12-31T23:59:59.9999Z', '1969-12-31T23:59:59.999Z'],
+      ['2016-12-31T23:59:60Z', '2016-12-31T23:59:59.000Z'],
+      ['1998-12-31T15:59:60.123-08:00', '1998-12-31T23:59:59.123Z'],
+      ['2024-02-29T00:00:00+23:59', '2024-02-28T00:01:00.000Z'],
+      ['9999-12-31T23:59:59.999999Z', '9999-12-31T23:59:59.999Z'],
+      ['0000-01-01T00:00:00Z', '0000-01-01T00:00:00.000Z'],
+    ] as const) {
+      const at = parseRfc3339(text)
+      expect([text, at === null ? null : iso(at)]).toEqual([text, wanted])
+    }
+    for (const wrong of [
+      ...['2026-01-31T24:00:00Z', '2026-01-31T09:00Z', '2026-01-31T09Z', '2026-01-31T09:00:00', '2026-01-31'],
+      ...['2026-02-29T09:00:00Z', '2026-01-31T09:60:00Z', '2026-01-31T09:00:61Z', '2026-01-31T09:00:00.Z'],
+      ...['2026-01-31T09:00:60Z', '2016-12-31T23:58:60Z', '2016-12-31T23:59:60-08:00'],
+      ...['2026-01-31T09:00:00+24:00', '2026-01-31T09:00:00+0100', '2026-01-31T09:00:00+01'],
+      ...['2026-01-31T09:00:00+01:00:00', '20260131T090000Z', '2026-01-31T09:00:00,5Z'],
+      ...['2026-01-31T09:00:00Z[UTC]', '2026-01-31T09:00:00Z[u-ca=iso8601]', ' 2026-01-31T09:00:00Z'],
+      ...[
+        '+002026-01-31T09:00:00Z',
+        '2026-01-31T09:00:00Z\n',
+        '２026-01-31T09:00:00Z',
+        '2026-01-31T09:00:00−01:00',
+      ],
+    ]) {
+      expect([wrong, parseRfc3339(wrong)]).toEqual([wrong, null])
+    }
+  })
+
+  test('[C1] a duration is spelled as ISO 8601 does', () => {
+    for (const text of ['P1D', 'P2W', 'PT1H2S', 'P1Y2D', 'PT0.25S', '-P1M'])
+      expect([text, String(parseDuration(text))]).toEqual([text, text])
+    expect(['PT1.5H', 'PT0,25S'].map((text) => String(parseDuration(text)))).toEqual(['PT1H30M', 'PT0.25S'])
+    for (const wrong of [
+      'p1d',
+      'P1d',
+      'PT1h',
+      'pT1H',
+      '+P1D',
+      '−P1D',
+      'P1W2D',
+      'P1Y1W',
+      'P',
+      'PT',
+      'P1',
+      'P1.5W',
+    ])
+      expect([wrong, parseDuration(wrong)]).toEqual([wrong, null])
   })
 })

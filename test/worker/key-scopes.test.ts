@@ -146,6 +146,19 @@ describe('[K5] scope and end of a key', () => {
     )
   })
 
+  it('[G4, K5] an end may be written as other languages write it', async () => {
+    const tenant = await newTenant()
+    const written = ['2100-01-31t09:00:00.123456z', '9999-12-31T23:59:59.999999999Z']
+    const ends = ['2100-01-31T09:00:00.123Z', '9999-12-31T23:59:59.999Z']
+    const items = written.map((expires) => ({ userId: 'ada', expires }))
+    const wanted = ends.map((expires) => ({ expires }))
+    const { body } = await tenant.admin('POST', '/application-api-keys', items)
+    expect([body, (await tenant.admin('GET', '/application-api-keys')).body]).toMatchObject([
+      { created: wanted, issues: [] },
+      wanted,
+    ])
+  })
+
   it('[K5] wrong ones are 422, and create nothing', async () => {
     const tenant = await newTenant()
     for (const [wrong, message] of [
@@ -154,6 +167,10 @@ describe('[K5] scope and end of a key', () => {
       [{ expires: 'soon' }, '0.expires: must be an ISO 8601 timestamp with its offset, such as'],
       [{ expires: '2100-01-31' }, '0.expires: must be an ISO 8601 timestamp'],
       [{ expires: '2100-02-30T00:00:00Z' }, '0.expires: must be an ISO 8601 timestamp'],
+      [{ expires: '2100-01-31T24:00:00Z' }, '0.expires: must be an ISO 8601 timestamp'],
+      [{ expires: '2100-01-31T09:00Z' }, '0.expires: must be an ISO 8601 timestamp'],
+      [{ expires: '9999-12-31T23:59:59.999-00:01' }, '0.expires: must be in the years 1 to 9999 in UTC'],
+      [{ expires: '0001-01-01T00:00:00+00:01' }, '0.expires: must be in the years 1 to 9999 in UTC'],
       [{ expires: 4_102_444_800_000 }, '0.expires: must be a string'],
     ] as const) {
       const { status, body } = await tenant.admin('POST', '/application-api-keys', [
