@@ -7,7 +7,6 @@ import type { Call } from './core/call.js'
 import { type AnswerOf, Core, type OperationId, type RequestOf } from './core/core.js'
 import type { CallOptions, LaurelOptions } from './core/options.js'
 import type { EventResponse } from './generated/types.js'
-import { verifyWebhook } from './webhooks.js'
 
 /** A client of the application interface of Laurel. */
 export class Laurel {
@@ -18,8 +17,6 @@ export class Laurel {
   readonly points: Points
   readonly streaks: Streaks
   readonly users: Users
-  /** Receives webhooks. */
-  readonly webhooks = { verify: verifyWebhook }
 
   constructor(options: LaurelOptions | Core) {
     const core = options instanceof Core ? options : new Core(options)
@@ -76,4 +73,3 @@ export type { List } from './core/list.js'
 export type { ApiKey, CallOptions, Fetch, LaurelOptions, Token } from './core/options.js'
 export { startTimer } from './core/timers.js'
 export type * from './generated/types.js'
-export { verifyWebhook, type WebhookEvent } from './webhooks.js'

@@ -3,12 +3,15 @@ import { Admin } from './admin/admin.js'
 import { Laurel as ApplicationLaurel } from './app.js'
 import { Core } from './core/core.js'
 import type { CallOptions, LaurelOptions } from './core/options.js'
+import { verifyWebhook } from './webhooks.js'
 
 /** A client of Laurel. */
 export class Laurel extends ApplicationLaurel {
   readonly #core: Core
   /** The admin interface. It needs an admin key. */
   readonly admin: Admin
+  /** Receives webhooks. It needs their secret, which belongs on a server. */
+  readonly webhooks = { verify: verifyWebhook }
 
   constructor(options: LaurelOptions | Core) {
     const core = options instanceof Core ? options : new Core(options)
@@ -24,3 +27,4 @@ export class Laurel extends ApplicationLaurel {
 }
 
 export * from './app.js'
+export { verifyWebhook, type WebhookEvent } from './webhooks.js'

@@ -1,6 +1,7 @@
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import type { EventType } from '../../../../src/configuration/enumerations.ts'
+import * as app from '../../src/app.js'
 import { Laurel, LaurelError, type User, verifyWebhook, type WebhookEvent } from '../../src/index.js'
 import { errorOf, fake } from '../fake-fetch.js'
 
@@ -31,6 +32,11 @@ describe('[W3] verify', () => {
     expect(event).toEqual(JSON.parse(BODY))
     const { webhooks } = new Laurel(fake().options)
     expect(await webhooks.verify(requestOf(webhook()), SECRET, NOW)).toEqual(event)
+  })
+
+  it('is not in the entry for browsers, where a secret never belongs', () => {
+    expect(Object.keys(app)).not.toContain('verifyWebhook')
+    expect(new app.Laurel(fake().options)).not.toHaveProperty('webhooks')
   })
 
   it('takes the headers and the raw body of Node, as text or bytes', async () => {
