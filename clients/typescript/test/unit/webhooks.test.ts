@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks'
-import { describe, expect, expectTypeOf, it } from 'vitest'
+import { describe, expect, expectTypeOf, it, vi } from 'vitest'
 import type { EventType } from '../../../../src/configuration/enumerations.ts'
 import * as app from '../../src/app.js'
 import { Laurel, LaurelError, type User, verifyWebhook, type WebhookEvent } from '../../src/index.js'
@@ -72,6 +72,16 @@ describe('[W3] verify', () => {
       expect(
         await verifyWebhook({ headers: { ...headers, 'webhook-signature': several }, body }, SECRET, NOW),
       ).toEqual(JSON.parse(BODY))
+  })
+
+  it('checks at most ten signatures, since anybody may send thousands', async () => {
+    const { headers, body } = webhook()
+    const wrong = Array.from({ length: 2_000 }, () => webhook({ secret: OTHER }).headers['webhook-signature'])
+    const checked = vi.spyOn(crypto.subtle, 'verify')
+    const many = { ...headers, 'webhook-signature': wrong.join(' ') }
+    await refused(verifyWebhook({ headers: many, body }, SECRET, NOW))
+    expect(checked).toHaveBeenCalledTimes(10)
+    checked.mockRestore()
   })
 
   it('takes several secrets, one of which must fit', async () => {
