@@ -73,11 +73,26 @@ export class KeySource {
   }
 }
 
+/**
+ * A key as the value of a header.
+ *
+ * @throws TypeError if it is none. The error of `Headers` would contain the key
+ */
+export function keyText(key: unknown): string {
+  // Programs without types may pass anything, such as a variable that is not set.
+  if (typeof key !== 'string') throw new TypeError('"apiKey" must be a text or a function.')
+  const text = key.trim()
+  if (!/^[!-~]+$/.test(text)) throw new TypeError('The API key has characters that no key has.')
+  return text
+}
+
 function heldOf(given: string | Token, now: number): Held {
   const token = typeof given === 'string' ? { token: given } : given
-  if (typeof token.token !== 'string' || token.token === '') throw new TypeError('It answered no key.')
+  if (typeof token.token !== 'string') throw new TypeError('It answered no key.')
+  // The page of another server is no key. It would be kept for ever, since nothing could refuse it.
+  const key = keyText(token.token)
   const lifetime = lifetimeOf(token, now)
-  return { key: token.token, replaceAt: now + lifetime - Math.min(MARGIN, lifetime / 10) }
+  return { key, replaceAt: now + lifetime - Math.min(MARGIN, lifetime / 10) }
 }
 
 /** True if two keys may do the same: they are the same, or are tokens that differ only in their times. */

@@ -1,5 +1,5 @@
 import type { Operations } from '../generated/operations.js'
-import { areAlike, KeySource } from './api-key.js'
+import { areAlike, KeySource, keyText } from './api-key.js'
 import { type Answered, Call } from './call.js'
 import { IgnoredFields } from './ignored-fields.js'
 import { jsonOf } from './json.js'
@@ -366,12 +366,8 @@ export class Core {
 
 /** The headers of one try. */
 function withKey(headers: Headers, key: string): Headers {
-  // Programs without types may pass anything, such as a variable that is not set.
-  if (typeof key !== 'string') throw new TypeError('"apiKey" must be a text or a function.')
-  // The error of `set` would contain the key.
-  if (!/^[!-~]+$/.test(key.trim())) throw new TypeError('The API key has characters that no key has.')
   const all = new Headers(headers)
-  all.set('x-api-key', key.trim())
+  all.set('x-api-key', keyText(key))
   return all
 }
 

@@ -100,6 +100,22 @@ describe('a function that gets keys', () => {
     expect(await laurel.users.get('ada')).toEqual({ id: 'ada' })
   })
 
+  it.each([
+    ['the page of a proxy', '<html>\r\n<h1>Sign in</h1>'],
+    ['a token with such a text', { token: 'app kéy' }],
+    ['an empty text', ' '],
+    ['nothing', null],
+    ['an answer without a token', { error: 'Sign in first.' }],
+  ])('may answer what is no key (%s), and is asked again', async (_, given) => {
+    const { sent, options } = fake(json({ id: 'ada' }))
+    const apiKey = vi.fn(() => 'app_one').mockReturnValueOnce(JSON.parse(JSON.stringify(given)))
+    const laurel = new Laurel({ ...options, apiKey })
+    const error = await errorOf(laurel.users.get('ada'))
+    expect(error).toMatchObject({ name: 'LaurelError', status: 0, cause: expect.any(TypeError) })
+    expect(sent).toEqual([])
+    expect(await laurel.users.get('ada')).toEqual({ id: 'ada' })
+  })
+
   it('may never answer: the timeout and the signal of a call hold, and it is asked again', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { sent, options } = fake(json({ id: 'ada' }))
