@@ -3,7 +3,7 @@ import { LaurelError } from '../core/laurel-error.js'
 import { Pauses } from '../core/pauses.js'
 import { isRefusedForGood } from '../core/retries.js'
 import { tell } from '../core/tell.js'
-import { pathOf } from '../core/urls.js'
+import { copyOfQuery, pathOf } from '../core/urls.js'
 import type { LiveFinished, LiveRanking } from '../generated/types.js'
 import { serverSentEvents } from './server-sent-events.js'
 
@@ -39,6 +39,7 @@ const LONG_LIFE = 60_000
 
 /** Watches a leaderboard until the returned function is called. */
 export function watch(core: Core, key: string, options: LiveOptions): () => void {
+  const path = pathOf('/v1/leaderboards/{key}/live', { key })
   const controller = new AbortController()
   const stop = () => {
     controller.abort()
@@ -46,18 +47,20 @@ export function watch(core: Core, key: string, options: LiveOptions): () => void
   }
   options.signal?.addEventListener('abort', stop, { once: true })
   if (options.signal?.aborted) stop()
-  const path = pathOf('/v1/leaderboards/{key}/live', { key })
   void watching(core, path, options, controller.signal).finally(stop)
   return stop
 }
 
 async function watching(core: Core, path: string, options: LiveOptions, signal: AbortSignal): Promise<void> {
   const { onRanking, onFinished, onError, limit, userAttributes } = options
+  // Each connection asks for the same, whatever the caller does with the object meanwhile.
+  const query = copyOfQuery({ limit, userAttributes })
   let version = Number.NEGATIVE_INFINITY
   const pauses = new Pauses(core.runtime, LONGEST_PAUSE)
   // An error of a callback does not end the stream.
   const reports = { onError: onError && ((error: unknown) => onError(error, false)) }
   const take = (event: string, data: unknown) => {
+    if (signal.aborted) return
     if (event === 'finished' && isRun(data)) tell(() => onFinished?.(data), reports)
     // A server that restarts may send a state again. It is never older than this one (Y4).
     if (event !== 'ranking' || !isRanking(data) || data.version <= version) return
@@ -71,7 +74,7 @@ async function watching(core: Core, path: string, options: LiveOptions, signal: 
         operation: 'GET /v1/leaderboards/{key}/live',
         method: 'GET',
         path,
-        query: { limit, userAttributes },
+        query,
         accept: 'text/event-stream',
         isStream: true,
         signal,

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { untilHeld } from '../../../../test/helpers/until'
 import { Laurel, LaurelError, type LiveRanking } from '../../src/app.js'
@@ -263,6 +264,45 @@ describe('a live leaderboard', () => {
     controller.abort()
     await untilHeld(() => expect(cancelled).toHaveBeenCalledTimes(2))
     expect([errors, pauses]).toEqual([[], []])
+  })
+
+  it('tells nothing more after it was stopped, also not what has arrived already', async () => {
+    const ended = vi.fn()
+    const texts = [
+      message('ranking', ranking(1)),
+      message('ranking', ranking(2)),
+      message('finished', ranking(3)),
+    ]
+    const { options } = fake((_, { signal }) => {
+      signal?.addEventListener('abort', ended)
+      return stream(texts, { size: 1000 })
+    })
+    const onRanking = vi.fn(() => stop())
+    const onFinished = vi.fn()
+    const stop = new Laurel(options).leaderboards.live('weekly', { onRanking, onFinished })
+    await untilHeld(() => expect(ended).toHaveBeenCalled())
+    await new Promise((resolve) => setTimeout(resolve))
+    expect([onRanking.mock.calls.length, onFinished.mock.calls.length]).toEqual([1, 0])
+  })
+
+  it('watches the same group, whatever happens to the object later', async () => {
+    const { options, sent } = fake(
+      () => stream([]),
+      () => stream([], { isOpen: true }),
+    )
+    const userAttributes = { plan: 'pro' }
+    const stop = new Laurel(options).leaderboards.live('weekly', { onRanking: () => {}, userAttributes })
+    userAttributes.plan = 'free'
+    await untilHeld(() => expect(sent).toHaveLength(2))
+    stop()
+    expect(sent.map(({ path }) => path.split('=')[1])).toEqual(['plan%3Apro', 'plan%3Apro'])
+  })
+
+  it('leaves nothing behind on a signal, if it refuses the key of the board', () => {
+    const { signal } = new AbortController()
+    const { leaderboards } = new Laurel(fake().options)
+    expect(() => leaderboards.live('..', { onRanking: () => {}, signal })).toThrow(TypeError)
+    expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
   it('[Y1] connects again if the stream is silent for a minute', async () => {
