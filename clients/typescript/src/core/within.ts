@@ -4,7 +4,8 @@ import { startTimer } from './timers.js'
 
 /**
  * Runs something that ends with a signal, and after some milliseconds, whatever it waits for: functions of the
- * app, such as `apiKey` or another `fetch`, may never answer, and know nothing of the signal.
+ * app, such as `apiKey` or another `fetch`, may never answer, and know nothing of the signal. If it fails, the
+ * rest of it ends too, such as an answer that nobody reads: it would keep its connection.
  *
  * @param run gets a signal of its own, and a function that stops the timer
  * @param late makes the error if it takes too long
@@ -32,6 +33,7 @@ export async function within<T>(
   try {
     return await Promise.race([run(controller.signal, stopTimer), ended])
   } catch (error) {
+    controller.abort()
     throwIfAborted(signal)
     throw error
   } finally {

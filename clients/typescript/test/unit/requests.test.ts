@@ -1,5 +1,7 @@
 import { getEventListeners } from 'node:events'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { createServer } from 'node:http'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { listening, stop } from '../../../../test/helpers/listening'
 import { untilHeld } from '../../../../test/helpers/until'
 import { Laurel, LaurelError } from '../../src/index.js'
 import { accepted, errorOf, failure, fake, json, networkFailure, unsendable } from '../fake-fetch.js'
@@ -356,6 +358,37 @@ describe('retries', () => {
     const { sent, options } = fake(broken, json(USER))
     expect(await new Laurel(options).users.get('ada')).toEqual(USER)
     expect(sent).toHaveLength(2)
+  })
+})
+
+describe('an answer of another server that never ends', () => {
+  const HEADERS = { location: 'https://login.test', 'content-type': 'text/html' }
+  let status = 200
+  let url = ''
+  // A real server, since only the real `fetch` has connections.
+  const server = createServer((_, response) => void response.writeHead(status, HEADERS).write('<html>'))
+
+  beforeAll(async () => {
+    url = await listening(server)
+  })
+  afterAll(() => stop(server))
+
+  it.each<[name: string, status: number, send: (laurel: Laurel) => unknown]>([
+    ['a call that is redirected', 302, ({ users }) => errorOf(users.get('ada'))],
+    [
+      'a stream that is redirected',
+      302,
+      ({ leaderboards }) => leaderboards.live('a', { onRanking: vi.fn() }),
+    ],
+    ['a stream that is a page', 200, ({ leaderboards }) => leaderboards.live('a', { onRanking: vi.fn() })],
+  ])('keeps no connection: %s', async (_, answered, send) => {
+    status = answered
+    const closed = new Promise<void>((resolve) => {
+      server.once('connection', (socket) => socket.once('close', resolve))
+    })
+    const runtime = { sleep: () => new Promise<void>(() => undefined) }
+    send(new Laurel({ url, apiKey: 'app_key', tries: 1, runtime }))
+    await closed
   })
 })
 
