@@ -9,7 +9,8 @@ const BOUND = 60 * 60_000
 
 /**
  * The pauses between the tries of one call, one queue or one stream. All pauses of the package are made here.
- * Each is longer than the one before, until `reset`. New work does not end a pause: ask `left` first.
+ * Each is longer than the one before, until `reset`. New work ends no pause that the server asked for: ask
+ * `askedLeft` first.
  */
 export class Pauses {
   readonly #runtime: Pick<Runtime, 'now' | 'random'>
@@ -59,9 +60,9 @@ export class Pauses {
     return this.#isAsked ? this.left() : 0
   }
 
-  /** Ends the pause. The next one is longer all the same. */
+  /** Ends the pause, unless the server asked for it. The next one is longer all the same. */
   skip(): void {
-    this.#length = 0
+    if (!this.#isAsked) this.#length = 0
   }
 
   /** Ends the pause after a success. The next one is short again. */

@@ -102,7 +102,10 @@ export class OfflineQueue {
     return this.#storage.list()
   }
 
-  /** Tries to send everything that waits, without any pause. Resolves after the attempt. Never rejects. */
+  /**
+   * Tries to send everything that waits, and ends each pause except one that the service asked for. Resolves
+   * after the attempt. Never rejects.
+   */
   flush(): Promise<void> {
     for (const pauses of [this.#pauses, ...this.#users.values()]) pauses.skip()
     return this.#wake()
