@@ -71,58 +71,65 @@ it('needs no newer syntax than the README says', async () => {
   expect(await bundle(['chrome91', 'firefox90', 'safari15'])).toEqual(await bundle(['esnext']))
 })
 
-it('needs no newer parts of a runtime than fetch, AbortController and async functions', async () => {
-  const { outputFiles } = await build({
-    stdin: { contents: SCRIPT, resolveDir: client, loader: 'ts' },
-    bundle: true,
-    format: 'iife',
-    target: 'es2018',
-    conditions: ['@laurel/source'],
-    write: false,
-  })
-  const script = outputFiles[0]?.text ?? ''
-  // Hermes compiles each expression when the app is built, and some versions do not know this.
-  expect(script).not.toContain('\\p{')
-  const sent: string[] = []
-  const answers = (url: string): Promise<Response> => {
-    const { pathname, search } = new URL(url)
-    sent.push(pathname + search)
-    const answer = (body: unknown, headers: Record<string, string> = {}) =>
-      Promise.resolve(Response.json(body, { headers: { 'x-request-id': 'r', ...headers } }))
-    const next = '<https://laurel.example.com/x?limit=100&after=a%2Bb+c>; rel="next"'
-    if (pathname.endsWith('/hung')) return new Promise(() => undefined)
-    if (pathname.endsWith('/lost')) return Promise.reject(new TypeError('Network request failed'))
-    if (pathname.endsWith('/event')) return answer({ eventId: 'e' })
-    if (pathname.endsWith('/metrics')) return answer(search.includes('skip') ? [] : [1, 2])
-    return answer([{ id: sent.length }], search.includes('after') ? {} : { link: next })
-  }
-  const context = createContext({
-    Headers,
-    URL: OldUrl,
-    URLSearchParams: undefined,
-    AbortController: OldController,
-    fetch: answers,
-    setTimeout,
-    clearTimeout,
-    console,
-  })
-  for (const missing of ['replaceAll', 'at', 'isWellFormed'])
-    runInContext(`delete String.prototype.${missing}`, context)
-  runInContext('delete Object.hasOwn; delete Promise.withResolvers; delete Promise.any', context)
-  runInContext(script, context)
-  expect(JSON.parse(await runInContext('run()', context))).toEqual({
-    event: { eventId: 'e' },
-    metrics: [1, 2],
-    users: [4, 5],
-    aborted: ['AbortError', 'AbortError'],
-    refused: 'TypeError',
-    lost: 'https://laurel.example.com could not be reached, or its answer was lost.',
-  })
-  expect(sent.slice(0, 5)).toEqual([
-    '/base/v1/metrics/lessons/event',
-    '/base/admin/v1/metrics?limit=2',
-    '/base/admin/v1/metrics?limit=2&skip=2',
-    '/base/admin/v1/users?limit=100',
-    '/base/admin/v1/users?limit=100&after=a%2Bb%20c',
-  ])
-})
+it.each([
+  ['none', undefined],
+  ['an empty one', {}],
+])(
+  'needs no newer parts of a runtime than fetch, AbortController and async functions (crypto: %s)',
+  async (_, crypto) => {
+    const { outputFiles } = await build({
+      stdin: { contents: SCRIPT, resolveDir: client, loader: 'ts' },
+      bundle: true,
+      format: 'iife',
+      target: 'es2018',
+      conditions: ['@laurel/source'],
+      write: false,
+    })
+    const script = outputFiles[0]?.text ?? ''
+    // Hermes compiles each expression when the app is built, and some versions do not know this.
+    expect(script).not.toContain('\\p{')
+    const sent: string[] = []
+    const answers = (url: string): Promise<Response> => {
+      const { pathname, search } = new URL(url)
+      sent.push(pathname + search)
+      const answer = (body: unknown, headers: Record<string, string> = {}) =>
+        Promise.resolve(Response.json(body, { headers: { 'x-request-id': 'r', ...headers } }))
+      const next = '<https://laurel.example.com/x?limit=100&after=a%2Bb+c>; rel="next"'
+      if (pathname.endsWith('/hung')) return new Promise(() => undefined)
+      if (pathname.endsWith('/lost')) return Promise.reject(new TypeError('Network request failed'))
+      if (pathname.endsWith('/event')) return answer({ eventId: 'e' })
+      if (pathname.endsWith('/metrics')) return answer(search.includes('skip') ? [] : [1, 2])
+      return answer([{ id: sent.length }], search.includes('after') ? {} : { link: next })
+    }
+    const context = createContext({
+      Headers,
+      URL: OldUrl,
+      URLSearchParams: undefined,
+      AbortController: OldController,
+      fetch: answers,
+      setTimeout,
+      clearTimeout,
+      console,
+      crypto,
+    })
+    for (const missing of ['replaceAll', 'at', 'isWellFormed'])
+      runInContext(`delete String.prototype.${missing}`, context)
+    runInContext('delete Object.hasOwn; delete Promise.withResolvers; delete Promise.any', context)
+    runInContext(script, context)
+    expect(JSON.parse(await runInContext('run()', context))).toEqual({
+      event: { eventId: 'e' },
+      metrics: [1, 2],
+      users: [4, 5],
+      aborted: ['AbortError', 'AbortError'],
+      refused: 'TypeError',
+      lost: 'https://laurel.example.com could not be reached, or its answer was lost.',
+    })
+    expect(sent.slice(0, 5)).toEqual([
+      '/base/v1/metrics/lessons/event',
+      '/base/admin/v1/metrics?limit=2',
+      '/base/admin/v1/metrics?limit=2&skip=2',
+      '/base/admin/v1/users?limit=100',
+      '/base/admin/v1/users?limit=100&after=a%2Bb%20c',
+    ])
+  },
+)
