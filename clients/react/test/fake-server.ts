@@ -6,6 +6,8 @@ export class FakeServer {
   readonly answers = new Map<string, unknown>()
   /** Methods and paths of all requests, with their queries. */
   readonly requests: string[] = []
+  /** The key of each request. */
+  readonly keys: (string | null)[] = []
   readonly bodies: unknown[] = []
   /** Milliseconds by which its clock is ahead of this machine's. Without it, answers have no `Date`. */
   clockAhead: number | undefined
@@ -52,8 +54,9 @@ export class FakeServer {
     for (const stream of this.#streams) stream.enqueue(text)
   }
 
-  async #answer(url: URL, { method = 'GET', body, signal }: RequestInit): Promise<Response> {
+  async #answer(url: URL, { method = 'GET', body, signal, headers: sent }: RequestInit): Promise<Response> {
     this.requests.push(`${method} ${url.pathname}${url.search}`)
+    this.keys.push(new Headers(sent).get('x-api-key'))
     if (typeof body === 'string') this.bodies.push(JSON.parse(body))
     const failure = (status: number, error: string) =>
       Response.json({ error }, { status, headers: { 'x-request-id': 'request' } })

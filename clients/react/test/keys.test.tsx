@@ -256,6 +256,33 @@ describe('the next user', () => {
     expect(event).toMatchObject({ changes: [], toastId: undefined, error: null, isSending: false })
   })
 
+  test('sends nothing with the token of the one before, and the same user needs no new one', async () => {
+    const session = { user: 'ada', tokens: 0 }
+    const apiKey = () => {
+      session.tokens += 1
+      return `token-of-${session.user}`
+    }
+    server = serverOfAda({ apiKey })
+    server.answers.set('GET users/bob/points/xp', points(5))
+    const Page = () => {
+      useLeaderboard('weekly-xp', { live: true })
+      return <output>{usePoints('xp').data?.total}</output>
+    }
+    const { change } = pageOf(Page)
+    await screen.findByText('100')
+    await waitFor(() => expect(server.openStreams).toBe(1))
+    change({})
+    expect(session.tokens).toBe(1)
+    const before = server.requests.length
+    session.user = 'bob'
+    change({ userId: 'bob' })
+    await screen.findByText('5')
+    await waitFor(() => expect(server.openStreams).toBe(1))
+    expect(server.keys.slice(before).length).toBeGreaterThan(3)
+    expect(new Set(server.keys.slice(before))).toEqual(new Set(['token-of-bob']))
+    expect(session.tokens).toBe(2)
+  })
+
   test('gets nothing of an event of the one before that is answered late', async () => {
     const queryClient = new QueryClient()
     let event: ReturnType<typeof useSendEvent> | undefined

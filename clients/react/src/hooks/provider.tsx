@@ -1,7 +1,8 @@
 'use client'
 import type { Laurel } from '@laurel/client/app'
 import { focusManager, QueryClient } from '@tanstack/react-query'
-import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react'
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from 'react'
+import { useBrowserLayoutEffect } from '../parts/browser.ts'
 import { LaurelSettings, type SettingsProps } from '../view/settings.tsx'
 import type { LiveState } from './leaderboard.ts'
 import { Streams } from './streams.ts'
@@ -11,7 +12,8 @@ export interface LaurelProviderProps extends SettingsProps {
   client: Laurel
   /**
    * The id of the user. The hooks read the data of this user, and send this user's events. With `null` they
-   * wait, for example until the user has signed in.
+   * wait, for example until the user has signed in. After a change, the client asks its function `apiKey` for a
+   * new token.
    */
   userId: string | null
   /** A cache of your own, if your app uses TanStack Query. All keys begin with `laurel`. */
@@ -79,6 +81,12 @@ export function LaurelProvider(props: LaurelProviderProps) {
     () => ({ ...shared, userId, sending: { active: 0, isOverlapped: false } }),
     [shared, userId],
   )
+  const keyOwner = useRef(userId)
+  // Before the effects of the hooks, so that none of them sends with the token of the user before.
+  useBrowserLayoutEffect(() => {
+    if (keyOwner.current !== userId) client.forgetKey()
+    keyOwner.current = userId
+  }, [client, userId])
   const { streams } = shared
   // Both have the same queries, and the app may have mounted its own already.
   const mounted = shared.queryClient ?? shared.cache
