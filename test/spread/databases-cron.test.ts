@@ -5,7 +5,7 @@ import {
   runInDurableObject,
 } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { noteMoment } from '../../src/access/restores.sql'
 import { newInstance } from '../../src/configuration/configuration'
 import { noteBound } from '../../src/features/databases/databases.routes'
@@ -16,10 +16,11 @@ import type { Bindings } from '../../src/platform/env'
 import worker from '../../src/worker'
 import { Timekeeper } from '../../src/worker/index'
 import { START } from '../helpers/time'
+import { deleteData } from '../helpers/worker/delete-data'
 import { awayAfter, faulty, intercepted, lost } from '../helpers/worker/faulty'
 import { databases, newTenant, rowsEverywhere, userIn } from '../helpers/worker/harness'
 
-/* The notes of the cron trigger in several databases. The tests depend on their order: users come later. */
+/* The notes of the cron trigger in several databases. */
 
 const contextWith = (bindings: Partial<Bindings> = {}) =>
   newContext(newInstance(), { ...env, ...bindings }, () => undefined)
@@ -66,7 +67,10 @@ const failing = (number: number, after = 0) =>
 const errors = vi.spyOn(console, 'error')
 afterEach(() => errors.mockClear())
 
+// In order: users come later.
 describe('[M1] the moment that is noted in all databases', { shuffle: false }, () => {
+  beforeAll(deleteData)
+
   test('is the same in all of them, also in one without users that was bound again', async () => {
     expect(await moments()).toEqual([null, null, null])
     const first = await tick()

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bucketOf } from '../../src/lib/ids'
 import { utf8Bytes } from '../../src/lib/packed'
 import { anotherUuid } from '../helpers/readable'
+import { forgetTime } from '../helpers/worker/boards'
 import { behind, lost } from '../helpers/worker/faulty'
 import {
   account,
@@ -154,6 +155,7 @@ describe.runIf(databases().length > 1)(
     let whole: TestTenant
 
     beforeAll(async () => {
+      await forgetTime()
       await setClock(BASE)
       spreadOver = await newTenant()
       whole = await wholeTenant()
@@ -368,11 +370,13 @@ describe.runIf(databases().length > 1)('[B5] a database that is away', () => {
   })
 })
 
-describe.runIf(databases().length > 1)('[P11, B5] many users in three databases', () => {
+// In order, because the last test moves the users.
+describe.runIf(databases().length > 1)('[P11, B5] many users in three databases', { shuffle: false }, () => {
   let tenant: TestTenant
   let systemId: string
 
   beforeAll(async () => {
+    await forgetTime()
     await setClock(BASE + 20 * DAY)
     tenant = await newTenant()
     systemId = await tenant.create('/points', {

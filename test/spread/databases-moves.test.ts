@@ -32,6 +32,7 @@ import {
   wake,
   weigh,
 } from '../helpers/worker/databases-moves'
+import { deleteData } from '../helpers/worker/delete-data'
 import { behind } from '../helpers/worker/faulty'
 import { ADMIN_KEY, at, call, databases, newApp, type Send, toApp, until } from '../helpers/worker/harness'
 
@@ -39,6 +40,8 @@ afterEach(() => weigh({}))
 
 describe('The databases [B3]', () => {
   test('are listed with their buckets, users, events and states', async () => {
+    // Tenants of other tests may still get buckets.
+    await deleteData()
     const before = z.array(Listed).parse((await listed()).body)
     const tenant = await newWorld()
     await newUsers(tenant, 20)

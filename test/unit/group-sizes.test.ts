@@ -1,10 +1,14 @@
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { type Counted, GroupSizes } from '../../src/leaderboards/object/ranking'
 import { instant } from '../../src/lib/clock'
 
 describe('the number of users in the groups of a run', () => {
-  const sizes = new GroupSizes()
-  let counts = 0
+  let sizes: GroupSizes
+  let counts: number
+  beforeEach(() => {
+    sizes = new GroupSizes()
+    counts = 0
+  })
   /** Asks at a time in seconds, when a count reads `read` scores. Returns which count the result is from. */
   const ask = (seconds: number, read: number, run = 1) => {
     const count = (): Counted => {

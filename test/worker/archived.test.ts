@@ -19,11 +19,13 @@ const archive = async (id: string) =>
 
 const named = (id: string) => `customer-${id}`
 
+const nameOf = ({ id }: { id: string }, user: string) => `${user} of ${id}`
+
 /** Creates a tenant with two users, and archives it. */
 async function archived() {
   const setup = await withBoard()
   const { tenant } = setup
-  for (const user of ['ada', 'bob']) await tenant.event('steps', { id: user, name: `called ${user}` }, 3)
+  for (const user of ['ada', 'bob']) await tenant.event('steps', { id: user, name: nameOf(tenant, user) }, 3)
   await archive(tenant.id)
   return setup
 }
@@ -34,14 +36,14 @@ describe('[U8, T2] the users of an archived tenant', () => {
     const { status, body } = await tenant.admin('GET', '/users/ada/export')
     expect([status, at(body, 'user', 'name'), at(body, 'events')]).toMatchObject([
       200,
-      'called ada',
+      nameOf(tenant, 'ada'),
       [{ value: 3 }],
     ])
     expect(at(body, 'leaderboards', 0)).toMatchObject({ leaderboardId: board, value: 3 })
     expect(await tenant.admin('DELETE', '/users/ada')).toMatchObject({ status: 200, body: { id: 'ada' } })
     await moveTo(NOON + DAY)
     expect((await tenant.admin('GET', '/users/ada/export')).status).toBe(404)
-    expect(JSON.stringify(await everything())).not.toContain('called ada')
+    expect(JSON.stringify(await everything())).not.toContain(nameOf(tenant, 'ada'))
     const held = await env.LEADERBOARD.getByName(board).held({ userId: 'ada', iid: 'x', after: null })
     expect(held).toEqual({ runs: [], hasMore: false })
     expect(at((await tenant.admin('GET', '/users/bob/export')).body, 'user', 'id')).toBe('bob')

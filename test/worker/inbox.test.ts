@@ -17,6 +17,7 @@ import {
   databases,
   everything,
   newTenant,
+  rowsEverywhere,
   type TestTenant,
   toApp,
 } from '../helpers/worker/harness'
@@ -516,6 +517,10 @@ describe.skipIf(databases().length > 1)('the price', () => {
 })
 
 describe('[E9] batches older than BATCH_LOG_DAYS', () => {
+  // The cron trigger would delete those of other tests too.
+  beforeEach(async () => {
+    for (const table of ['event_batches', 'parked_events']) await rowsEverywhere(`DELETE FROM ${table}`)
+  })
   afterEach(forgetTime)
 
   /** Runs the cron trigger of a deployment with this variable. */

@@ -1,13 +1,12 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { at, newTenant, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
+import { forgetTime } from '../helpers/worker/boards'
+import { at, newTenant, type TestTenant } from '../helpers/worker/harness'
 
-/** The clock of these tests only moves forward: each test begins on a later day, at noon UTC. */
-let day = 0
 const DAY = 86_400_000
-const BASE = Date.UTC(2027, 0, 1)
-/** The date `days` days after the first day of the present test. */
-const date = (days: number) => new Date(BASE + (day + days) * DAY).toISOString().slice(0, 10)
+/** Each test begins on this day, at noon UTC. */
+const BASE = Date.UTC(2027, 3, 11)
+const date = (days: number) => new Date(BASE + days * DAY).toISOString().slice(0, 10)
 const moment = (days: number, time: string) => `${date(days)}T${time}:00.000Z`
 
 let tenant: TestTenant
@@ -20,9 +19,7 @@ const setClock = async (days: number, time: string) => {
 
 beforeEach(async () => {
   tenant = await newTenant()
-  // Due work of earlier tests would run when the clock moves.
-  await rowsEverywhere('DELETE FROM due_work')
-  day += 100
+  await forgetTime()
   await setClock(0, '12:00')
   metricId = await tenant.metric('steps')
 })

@@ -355,11 +355,13 @@ async function readTables(without: readonly string[] = []): Promise<Rows> {
   const theirs = {
     tenant_id: tenants,
     user_iid: `SELECT iid FROM users WHERE tenant_id IN (${tenants})`,
+    trigger_id: `SELECT id FROM points_triggers WHERE tenant_id IN (${tenants})`,
   }
   const statements = results.map(({ name, sql }) => {
     const left = Object.entries(theirs)
       .filter(([column]) => sql.includes(`\`${column}\``))
       .map(([column, of]) => `(${column} IS NULL OR ${column} NOT IN (${of}))`)
+    if (name === 'tenants') left.push(`id NOT IN (${tenants})`)
     return `SELECT * FROM ${readableTable(name)} WHERE ${['?1 IS NOT NULL', ...left].join(' AND ')}`
   })
   const found = await Promise.all(
