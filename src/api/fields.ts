@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Configuration, Filter } from '../configuration/model'
 import { type Instant, iso, parseRfc3339 } from '../lib/clock'
-import { counted } from '../lib/errors'
+import { counted, isLonger } from '../lib/errors'
 import {
   MOST_ATTRIBUTE_CHARACTERS,
   MOST_ATTRIBUTES,
@@ -259,7 +259,7 @@ const isPlain = (value: unknown) =>
   typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))
 
 const isAttributeValue = (value: unknown): value is string =>
-  typeof value === 'string' && value.length <= MOST_ATTRIBUTE_CHARACTERS && value.isWellFormed()
+  typeof value === 'string' && !isLonger(value, MOST_ATTRIBUTE_CHARACTERS) && value.isWellFormed()
 
 /** The values of an event's attributes, by key (E6, U1). */
 export const AttributeMap = attributeMap(['string', 'number', 'boolean'], isAttributeValue)

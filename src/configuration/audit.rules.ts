@@ -1,3 +1,4 @@
+import { isLonger } from '../lib/errors'
 import type { AuditKind } from './model'
 
 /** The changes that an admin can make to a resource (Z1). */
@@ -52,11 +53,8 @@ const LEFT_OUT: ReadonlySet<string> = new Set(['id', 'created', 'updated'])
 const MOST_TEXT = 2_000
 
 /** A text of at most the given length. The end of a text that was cut is `…`. */
-function cut(text: string): string {
-  if (text.length <= MOST_TEXT) return text
-  // A character of two units is left out if only its first half would fit.
-  return `${text.slice(0, MOST_TEXT).replace(/[\ud800-\udbff]$/, '')}…`
-}
+const cut = (text: string): string =>
+  isLonger(text, MOST_TEXT) ? `${[...text].slice(0, MOST_TEXT).join('')}…` : text
 
 /** A URL without its query, its fragment, and the name and password before its host, which may be secret. */
 function withoutQuery(url: string): string {

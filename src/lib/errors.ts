@@ -53,6 +53,10 @@ export function listed(names: readonly string[]): string {
 /** A count with its unit: `1 point`, `2 points`. */
 export const counted = (count: number, unit: string): string => `${count} ${unit}${count === 1 ? '' : 's'}`
 
+/** Whether a text has more than `most` characters: code points, as schemas and OpenAPI count them (G7). */
+export const isLonger = (text: string, most: number): boolean =>
+  text.length > 2 * most || (text.length > most && [...text].length > most)
+
 const spelled = ({ path, message }: FieldError) => `${path}: ${message}`
 
 const SAME_EVENT = 'with the same idempotency key if it is an event'

@@ -137,8 +137,8 @@ export const MOST_VIEWS = 1_000
 /** The same for parts that mix groups: each reads all scores of a run. */
 export const MOST_MIXED_VIEWS = 20
 
-/** The most characters of a stream's group as JSON, in a note of at most 16,384 bytes at its socket. */
-export const MOST_GROUP_CHARACTERS = 7_000
+/** The most characters of a stream's group as JSON, with 4 bytes at worst, in its note of at most 16,384. */
+export const MOST_GROUP_CHARACTERS = 3_500
 
 /* Logs of webhooks and notifications (W4, N4) */
 

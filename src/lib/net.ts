@@ -198,8 +198,6 @@ const NEEDS_HTTPS = 'must be an https URL, such as https://example.com/hooks'
  * Names are not resolved: a Worker can't do that.
  */
 export function targetOf(given: string, { loopbackAllowed, allowed }: TargetRules): Target {
-  if (given.length > MOST_URL_CHARACTERS)
-    return refused(`must have at most ${MOST_URL_CHARACTERS} characters`)
   const url = URL.parse(given)
   if (url === null || !['https:', 'http:'].includes(url.protocol)) return refused(NEEDS_HTTPS)
   if (url.username !== '' || url.password !== '') return refused('must hold no user name and no password')

@@ -32,6 +32,7 @@ export const ALLOWED: readonly [given: string, url: string][] = [
   ['https://127.0.0.1.example.com/', 'https://127.0.0.1.example.com/'],
   ['https://example.com/?next=http://127.0.0.1/', 'https://example.com/?next=http://127.0.0.1/'],
   [long(2_048), long(2_048)],
+  [`https://example.com/#${'😀'.repeat(2_000)}`, 'https://example.com/'],
   // Public addresses, up to the edges of the private ranges.
   ['https://8.8.8.8/', 'https://8.8.8.8/'],
   ['https://134744072/', 'https://8.8.8.8/'],

@@ -317,7 +317,7 @@ describe('[Z1] an entry', () => {
 
   it.each([
     ['is never long: texts are cut', 'long '.repeat(5_000), `${'long '.repeat(400)}…`],
-    ['has no half of a character where a text is cut', `${'x'.repeat(1_999)}😀😀`, `${'x'.repeat(1_999)}…`],
+    ['counts characters, not their halves', `${'x'.repeat(1_998)}😀😀😀`, `${'x'.repeat(1_998)}😀😀…`],
   ])('%s', async (_name, body, cut) => {
     const tenant = await newTenant(app)
     const template = { type: 'recap', channel: 'push', title: 'T', body }

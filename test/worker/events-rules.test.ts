@@ -444,6 +444,7 @@ describe('other rules of an event', () => {
       { page: null },
       { page: {} },
       { page: 'x'.repeat(1_001) },
+      { page: '😀'.repeat(1_001) },
     ]) {
       const { status } = await shared.app('POST', '/metrics/words/event', {
         user: { id: 'ada' },
@@ -456,7 +457,13 @@ describe('other rules of an event', () => {
       ])
     }
     expect(await shared.stored()).toEqual(before)
-    for (const attributes of [{ page: '' }, { page: 'x'.repeat(1_000) }, {}, null]) {
+    for (const attributes of [
+      { page: '' },
+      { page: 'x'.repeat(1_000) },
+      { page: '😀'.repeat(1_000) },
+      {},
+      null,
+    ]) {
       expect(
         (await shared.app('POST', '/metrics/words/event', { user: { id: 'ada' }, value: 1, attributes }))
           .status,

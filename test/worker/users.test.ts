@@ -260,7 +260,15 @@ describe('the fields of a user', () => {
       ].map((tz) => ({ tz })),
       ...['yes', 0, 1, []].map((subscribeToEmails) => ({ subscribeToEmails })),
       ...['t', {}, [5], [null]].map((deviceTokens) => ({ deviceTokens })),
-      ...['x', [], 5, { plan: {} }, { plan: ['x'] }, { plan: 'x'.repeat(1_001) }].map((attributes) => ({
+      ...[
+        'x',
+        [],
+        5,
+        { plan: {} },
+        { plan: ['x'] },
+        { plan: 'x'.repeat(1_001) },
+        { plan: '😀'.repeat(1_001) },
+      ].map((attributes) => ({
         attributes,
       })),
       ...[5, {}, [], true].map((name) => ({ name })),
@@ -307,6 +315,13 @@ describe('the fields of a user', () => {
       expect((await tenant.app('POST', '/users', body)).status).toBe(422)
     }
     expect(await tenant.stored()).toEqual(before)
+  })
+
+  it('[U1, G7] a text that is as long as it may be counts its characters, not their halves', async () => {
+    const tenant = await withPlan()
+    const longest = { name: '😀'.repeat(255), attributes: { plan: '😀'.repeat(1_000) } }
+    expect((await put(tenant, 'ada', longest)).body).toMatchObject(longest)
+    expect((await tenant.admin('GET', '/users/ada/export')).body).toMatchObject({ user: longest })
   })
 
   it('[U1] an email address has no empty label, comma or invisible character, and may be of any script', async () => {

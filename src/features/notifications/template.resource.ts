@@ -7,6 +7,7 @@ import { NOTIFICATION_CHANNELS, NOTIFICATION_TYPES, SWITCH_STATUSES } from '../.
 import { freeKey, templateKey } from '../../configuration/keys.rules'
 import { notificationTemplates } from '../../configuration/tables.sql.ts'
 import { instant, iso } from '../../lib/clock'
+import { isLonger } from '../../lib/errors'
 import { MOST_TEMPLATE_CHARACTERS, MOST_TITLE_CHARACTERS } from '../../lib/limits'
 import { templateProblem, titleIn } from './notification'
 import { listenerStatements } from './schedule'
@@ -22,7 +23,7 @@ const liquid = (form: Form, max: number) =>
   text(max)
     .refine((given) => given.trim() !== '', 'must not be empty')
     .superRefine((given, context) => {
-      const parsed = given.length > max ? null : parseLiquid(form, given)
+      const parsed = isLonger(given, max) ? null : parseLiquid(form, given)
       if (parsed !== null && 'fault' in parsed) context.addIssue(`is not Liquid: ${parsed.fault}`)
     })
 

@@ -7,7 +7,7 @@ import { EventStream, realTimers, type Timers } from '../../api/streams'
 import { configurationOf } from '../../configuration/configuration'
 import type { Leaderboard } from '../../configuration/model'
 import { type Instant, iso, SECOND } from '../../lib/clock'
-import { ApiError, errors, throwIfInvalid } from '../../lib/errors'
+import { ApiError, errors, isLonger, throwIfInvalid } from '../../lib/errors'
 import { MOST_GROUP_CHARACTERS } from '../../lib/limits'
 import { within } from '../../lib/system-clock'
 import { localDay } from '../../lib/zone'
@@ -37,7 +37,7 @@ export async function watchLeaderboard(
 ): Promise<EventStream<z.infer<typeof LiveEvent>>> {
   const config = await configurationOf(scope)
   const { group, fieldErrors } = groupAsked(config, board, userAttributes)
-  const isTooLong = JSON.stringify(group).length > MOST_GROUP_CHARACTERS
+  const isTooLong = isLonger(JSON.stringify(group), MOST_GROUP_CHARACTERS)
   const message = `must have at most ${MOST_GROUP_CHARACTERS} characters, all values together`
   throwIfInvalid(isTooLong ? [{ path: 'userAttributes', message }] : fieldErrors)
   const definition = definitionOf(config, board)

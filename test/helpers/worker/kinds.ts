@@ -306,7 +306,7 @@ export const KINDS: Record<string, Kind> = {
     wrong: {
       type: ['news'],
       channel: ['fax'],
-      title: ['', ' ', 5, 'x'.repeat(1_001), '{% fo %}'],
+      title: ['', ' ', 5, 'x'.repeat(1_001), '{% fo %}', `${'😀'.repeat(600)}{% fo %}`],
       subject: ['', ' ', 5, 'x'.repeat(1_001), '{% fo %}'],
       body: ['', 5, 'x'.repeat(65_537), '{% if %}'],
       userAttributes: FILTERS,
