@@ -40,13 +40,15 @@ const LONG_LIFE = 60_000
 /** Watches a leaderboard until the returned function is called. */
 export function watch(core: Core, key: string, options: LiveOptions): () => void {
   const path = pathOf('/v1/leaderboards/{key}/live', { key })
+  const { signal } = options
   const controller = new AbortController()
+  let stopListening = () => {}
   const stop = () => {
     controller.abort()
-    options.signal?.removeEventListener('abort', stop)
+    stopListening()
   }
-  options.signal?.addEventListener('abort', stop, { once: true })
-  if (options.signal?.aborted) stop()
+  if (signal?.aborted) stop()
+  else if (signal) stopListening = core.signals.listen(signal, stop)
   void watching(core, path, options, controller.signal).finally(stop)
   return stop
 }

@@ -167,6 +167,11 @@ export class Core {
     return this.#shared.key.isReplaceable
   }
 
+  /** The signals of all calls. */
+  get signals(): Signals {
+    return this.#shared.signals
+  }
+
   /** The time of the service, in milliseconds since 1970. */
   now(): number {
     return this.#shared.clock.now()
@@ -324,7 +329,7 @@ export class Core {
   }
 
   #within<T>(...[timeout, signal, late, run]: Parameters<typeof within<T>>): Promise<T> {
-    return within(timeout, signal, late, run, this.#shared.signals)
+    return within(timeout, signal, late, run, this.signals)
   }
 
   #made({ method, path, query, headers, tenant, body, accept, timeout }: Sending): Made {

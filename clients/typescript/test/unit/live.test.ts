@@ -298,11 +298,18 @@ describe('a live leaderboard', () => {
     expect(sent.map(({ path }) => path.split('=')[1])).toEqual(['plan%3Apro', 'plan%3Apro'])
   })
 
-  it('leaves nothing behind on a signal, if it refuses the key of the board', () => {
+  it('listens once to a signal that many boards share, and only while they are watched', () => {
     const { signal } = new AbortController()
-    const { leaderboards } = new Laurel(fake().options)
+    const listeners = () => getEventListeners(signal, 'abort').length
+    const { leaderboards } = new Laurel(fake(() => stream([], { isOpen: true })).options)
     expect(() => leaderboards.live('..', { onRanking: () => {}, signal })).toThrow(TypeError)
-    expect(getEventListeners(signal, 'abort')).toEqual([])
+    expect(listeners()).toBe(0)
+    const stops = Array.from({ length: 20 }, () =>
+      leaderboards.live('weekly', { onRanking: () => {}, signal }),
+    )
+    expect(listeners()).toBe(1)
+    for (const stop of stops) stop()
+    expect(listeners()).toBe(0)
   })
 
   it('[Y1] connects again if the stream is silent for a minute', async () => {
