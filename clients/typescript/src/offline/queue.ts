@@ -13,7 +13,9 @@ import { bounded, type EventStorage, pageStorage, type WaitingEvent } from './st
 export interface OfflineOptions {
   /**
    * Names the queue. Give each signed-in user a queue of their own, such as `laurel-ada`, if several people
-   * use one browser: a key of one user cannot send events of another. `laurel-events` if absent.
+   * use one browser: a key of one user cannot send events of another. Clients of other tenants or
+   * installations need names of their own too: a queue sends all that is stored under its name.
+   * `laurel-events` if absent.
    */
   name?: string | undefined
   /** Gets each event that was sent, and what it changed. With several tabs, one of them is told. */
