@@ -72,8 +72,8 @@ const newShared = (client: Laurel, queryClient: QueryClient | undefined): Shared
 
 /** Gives the hooks a client and a user, and the components a language. */
 export function LaurelProvider(props: LaurelProviderProps) {
-  const { client, queryClient, children, ...rest } = props
-  const { userId, ...settings } = { ...rest, userId: rest.userId ?? '' }
+  const { client, queryClient, children, userId: given, ...settings } = props
+  const userId = given ?? ''
   const [shared, setShared] = useState(() => newShared(client, queryClient))
   if (shared.client !== client || shared.queryClient !== queryClient)
     setShared(newShared(client, queryClient))

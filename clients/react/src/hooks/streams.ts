@@ -23,7 +23,7 @@ export class Streams<State> {
   readonly #subscribers = new Set<() => void>()
 
   /**
-   * Opens a stream, or joins the one that is open. The returned function leaves it. The last watcher to leave
+   * Opens a stream, or joins the one that is open. The returned function leaves it, once. The last watcher to leave
    * closes the stream a moment later, so that a component that mounts again at once keeps it.
    */
   join(id: string, open: (sink: Sink<State>) => () => void): () => void {
@@ -38,10 +38,7 @@ export class Streams<State> {
     this.#streams.set(id, stream)
     stream.watchers += 1
     this.revive(id)
-    let isIn = true
     return () => {
-      if (!isIn) return
-      isIn = false
       stream.watchers -= 1
       startTimer(() => {
         if (stream.watchers > 0 || this.#streams.get(id) !== stream) return

@@ -119,8 +119,7 @@ function claimsOf(token: string): { iat?: unknown; exp?: unknown } {
   const parts = token.split('.')
   if (parts.length !== 3) return {}
   try {
-    const claims: unknown = JSON.parse(atob((parts[1] ?? '').replace(/-/g, '+').replace(/_/g, '/')))
-    return typeof claims === 'object' && claims !== null ? claims : {}
+    return Object(JSON.parse(atob((parts[1] ?? '').replace(/-/g, '+').replace(/_/g, '/'))))
   } catch {
     return {}
   }
