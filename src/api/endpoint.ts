@@ -231,14 +231,23 @@ function entered(spec: OperationSpec): Handler {
   }
 }
 
-/** Whether the path is UTF-8 after percent-decoding. If not, its parameters are as they were sent (U1). */
-export function isDecodable(c: HonoContext<AppEnv>): boolean {
+function isUtf8(encoded: string): boolean {
   try {
-    decodeURIComponent(new URL(c.req.url).pathname)
+    decodeURIComponent(encoded)
     return true
   } catch {
     return false
   }
+}
+
+/**
+ * The part of a request's address that is not UTF-8 after percent-decoding, or null. Its parameters are as they
+ * were sent (U1, G6).
+ */
+export function undecodable(c: HonoContext<AppEnv>): 'path' | 'query' | null {
+  const { pathname, search } = new URL(c.req.url)
+  if (!isUtf8(pathname)) return 'path'
+  return isUtf8(search) ? null : 'query'
 }
 
 /** Names the fields of the body that are ignored in a header of the response, also of an error (G3). */
@@ -250,10 +259,11 @@ const nameIgnored =
     await next()
   }
 
-/** Refuses a path that is not UTF-8: it names nothing, so that nothing is looked for (U1). */
+/** Refuses a path or a query that is not UTF-8: it names nothing, so that nothing is looked for (U1, G6). */
 const decodable: Handler = async (c, next) => {
-  if (!isDecodable(c))
-    throw errors.unprocessable('The path is not percent-encoded UTF-8. Encode each part of it.')
+  const part = undecodable(c)
+  if (part !== null)
+    throw errors.unprocessable(`The ${part} is not percent-encoded UTF-8. Encode each part of it.`)
   await next()
 }
 
@@ -266,8 +276,7 @@ export function stages<F, S>(
   const list: Handler[] = []
   if (spec.body) list.push(readBody(spec.bodyLimit))
   if (spec.body && spec.surface === 'application') list.push(nameIgnored(spec.body))
-  list.push(ownUser(subject))
-  if (spec.params) list.push(decodable)
+  list.push(ownUser(subject), decodable)
   if (find) {
     list.push(async (c, next) => {
       c.set('found', await find(scopeOf(c), paramOf(c), c.get('json'), (name) => c.req.query(name)))

@@ -363,7 +363,7 @@ describe('headers, queries and paths', () => {
       '?__proto__=1&__proto__=2&constructor=3&toString=4&&=&==&a[b]=c&userId=x&userId=y',
       '?limit=1&limit=2&skip=1&skip=2&ids=a&awards=1&awards=2&aggregation=daily&aggregation=daily',
       `?limit=${'9'.repeat(400)}&skip=${'9'.repeat(400)}&awards=-${'9'.repeat(400)}&startDate=9999-99-99&endDate=9999-99-99&aggregation=daily`,
-      '?%00=%00&limit=%00&skip=%FF&awards=%F0%9F%98%80&userAttributes=%00:%00&ids=%00',
+      '?%00=%00&limit=%00&skip=%EF%BF%BD&awards=%F0%9F%98%80&userAttributes=%00:%00&ids=%00',
       "?ids=' OR 1=1 --&userAttributes=plan:' OR 1=1 --&userId=' OR 1=1 --",
       `?userAttributes=${'plan:x,'.repeat(2_000)}`,
       `?ids=${`${NOBODY},`.repeat(500)}`,
@@ -421,6 +421,26 @@ describe('headers, queries and paths', () => {
       )
       expect([spec.id, wrong]).toEqual([spec.id, []])
     }
+  })
+
+  it('[G6] a query that is not UTF-8 after decoding is 422 for every operation, and finds and stores nothing', async () => {
+    await tenant.app('PUT', '/users/%25FF', {})
+    expect(await tenant.admin('GET', '/users?search=%25FF')).toMatchObject({ body: [{ id: '%FF' }] })
+    const before = await tenant.stored()
+    for (const spec of ALL) {
+      const responses = await Promise.all(
+        ['%FF', '%', 'a%E2%82', '%ED%A0%80'].map(async (odd) => {
+          const raw = spec.body ? { raw: '{}' } : {}
+          const path = `${pathOf(spec)}?ids=x&search=${odd}`
+          return call(toApp, spec.method.toUpperCase(), path, { ...raw, headers: headers() })
+        }),
+      )
+      const wrong = responses.filter(
+        ({ status, body }) => status !== 422 || !Object(body).error.startsWith('The query is not'),
+      )
+      expect([spec.id, wrong]).toEqual([spec.id, []])
+    }
+    expect(await tenant.stored()).toEqual(before)
   })
 })
 

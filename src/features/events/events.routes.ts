@@ -3,11 +3,11 @@ import * as z from 'zod'
 import { byPresentName, enter, permits, readClaim } from '../../access/access'
 import {
   type Endpoint,
-  isDecodable,
   type OperationSpec,
   paramOf,
   routeOf,
   stages,
+  undecodable,
   validated,
 } from '../../api/endpoint'
 import { type AppEnv, answer } from '../../api/hono'
@@ -133,7 +133,7 @@ const claimed: MiddlewareHandler<AppEnv> = async (c, next) => {
   await next()
   const apiError = c.error
   if (!(apiError instanceof ApiError) || c.get('confirmed')) return
-  if (apiError.status === 422 && isDecodable(c)) await enterRefused(c)
+  if (apiError.status === 422 && undecodable(c) === null) await enterRefused(c)
   else await enter(ctx, metricsEvent.surface, claim)
 }
 
