@@ -1,24 +1,30 @@
-import { execFile } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
+/** The package as it is published, in new folders with the newest and the oldest React and TanStack Query. */
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import { chromium } from 'playwright-core'
+import { type Browser, chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { listening, stop } from '../../../../test/helpers/listening'
+import { NODES, type PackedApp, packedApp } from '../../../../test/helpers/packed-app'
 import { executablePath, hasBrowser } from '../../../../test/helpers/server/reference-page'
 
-const root = join(import.meta.dirname, '..', '..', '..', '..')
-const run = promisify(execFile)
-
-/** The new folder. */
-let folder: string
-
 /** Packages that apps install beside ours. They come from this project, so that no registry is needed. */
-const OTHERS = ['react', 'react-dom', 'scheduler', '@tanstack/react-query', '@tanstack/query-core']
+const APPS = [
+  {
+    react: 19,
+    beside: [
+      ...['react', 'react-dom', 'scheduler', '@tanstack/react-query', '@tanstack/query-core'],
+      ...['@types/react', 'csstype'],
+    ],
+  },
+  {
+    react: 18,
+    beside: [
+      ...['react-18', 'react-dom-18', 'react-dom-18/node_modules/scheduler', 'loose-envify', 'js-tokens'],
+      ...['react-query-5', 'react-query-5/node_modules/@tanstack/query-core'],
+      ...['types-react-18', '@types/prop-types', 'csstype'],
+    ],
+  },
+]
 
 const PAGE = `
   import { Laurel } from '@laurel/client/app'
@@ -93,49 +99,25 @@ const HYDRATED = `
     h(AchievementGrid, useAchievements({ initialData: [achievement] })),
     h(Energy, { data: energy }))
 
+  /** What Intl writes without our help. */
+  export const text = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' }).formatRange(0, 864e5)
+
   export const page = (locale) => h(LaurelProvider, { client: laurel, userId: 'ada', locale, timeZone: 'Asia/Tokyo' },
     h(Board, { readAt: Date.parse('2026-11-23T12:00:00Z') }), h(Board, { limit: 5 }), h(Rest))
 `
 
-const write = (files: Record<string, string>) => {
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
-}
+describe.each(APPS)('the packed package, in an app with React $react', ({ beside }) => {
+  let app: PackedApp
 
-const tool = (script: string, ...args: string[]) =>
-  run(process.execPath, [join(root, 'node_modules', script), ...args], {
-    cwd: folder,
-    env: { ...process.env, NODE_ENV: 'production' },
-    maxBuffer: 10_000_000,
+  beforeAll(async () => {
+    const others = beside.map((name) => `node_modules/${name}`)
+    app = await packedApp('clients/typescript', 'clients/react', ...others)
+    app.write({ 'page.tsx': PAGE })
   })
+  afterAll(() => app.remove())
 
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'laurel-react-packed-'))
-  const pack = async (name: string, ...which: string[]) => {
-    const { stdout } = await run('npm', ['pack', '--silent', ...which, '--pack-destination', folder], {
-      cwd: root,
-    })
-    return [name, `file:${stdout.trim().split('\n').at(-1)}`]
-  }
-  const dependencies = [
-    await pack('@laurel/client', '-w', '@laurel/client'),
-    await pack('@laurel/react', '-w', '@laurel/react'),
-  ]
-  for (const name of OTHERS) dependencies.push(await pack(name, `./node_modules/${name}`))
-  const manifest = {
-    name: 'app',
-    type: 'module',
-    private: true,
-    dependencies: Object.fromEntries(dependencies),
-  }
-  write({ 'package.json': JSON.stringify(manifest), 'page.tsx': PAGE })
-  await run('npm', ['install', '--offline', '--no-audit', '--no-fund'], { cwd: folder })
-  symlinkSync(join(root, 'node_modules', '@types'), join(folder, 'node_modules', '@types'))
-}, 120_000)
-afterAll(() => rm(folder, { recursive: true }))
-
-describe('the packed package, in a new folder', () => {
   test('has its entries, their types, the stylesheet, a README and a license', () => {
-    const installed = join(folder, 'node_modules', '@laurel', 'react')
+    const installed = join(app.folder, 'node_modules', '@laurel', 'react')
     const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
     const { exports, dependencies, peerDependencies } = manifest
     const paths = ['.', './parts'].flatMap((entry) => [exports[entry].types, exports[entry].default])
@@ -146,29 +128,32 @@ describe('the packed package, in a new folder', () => {
     expect(Object.keys(peerDependencies)).toEqual(['@laurel/client', '@tanstack/react-query', 'react'])
   })
 
-  test('renders in Node', async () => {
+  test.each(NODES)('renders in Node $version, with import and with require', async ({ path }) => {
     // Node needs no compiler for a page without JSX.
-    write({
-      'server.mjs': `
-        import { createElement } from 'react'
-        import { renderToString } from 'react-dom/server'
-        import { Laurel } from '@laurel/client/app'
-        import { LaurelProvider, PointsCounter, usePoints } from '@laurel/react'
-        const laurel = new Laurel({ url: 'http://laurel.test', apiKey: 'app_key' })
-        const initialData = { name: 'XP', total: 1234, level: null, awards: [] }
-        const Points = () => createElement(PointsCounter, usePoints('xp', { initialData }))
-        const page = createElement(LaurelProvider, { client: laurel, userId: 'ada' }, createElement(Points))
-        console.log(renderToString(page))
-      `,
-    })
-    const { stdout, stderr } = await run(process.execPath, ['server.mjs'], { cwd: folder })
-    expect(stderr).toBe('')
-    expect(stdout).toContain('1,234')
+    const script = `
+      import { createElement } from 'react'
+      import { renderToString } from 'react-dom/server'
+      import { Laurel } from '@laurel/client/app'
+      import { LaurelProvider, PointsCounter, usePoints } from '@laurel/react'
+      const laurel = new Laurel({ url: 'http://laurel.test', apiKey: 'app_key' })
+      const initialData = { name: 'XP', total: 1234, level: null, awards: [] }
+      const Points = () => createElement(PointsCounter, usePoints('xp', { initialData }))
+      const page = createElement(LaurelProvider, { client: laurel, userId: 'ada' }, createElement(Points))
+      console.log(renderToString(page))
+    `
+    const required = script.replaceAll(/import (.*) from (.*)/g, 'const $1 = require($2)')
+    app.write({ 'server.mjs': script, 'server.cjs': required })
+    for (const name of ['server.mjs', 'server.cjs']) {
+      const { stdout, stderr } = await app.node(path, name)
+      expect(stderr).toBe('')
+      expect(stdout).toContain('1,234')
+    }
   })
 
   test.each([
     ['a bundler', 'Bundler', 'ESNext'],
     ['Node', 'NodeNext', 'NodeNext'],
+    ['Node 16', 'Node16', 'Node16'],
   ])('has types, as %s resolves them', async (_, moduleResolution, module) => {
     const options = {
       strict: true,
@@ -188,13 +173,13 @@ describe('the packed package, in a new folder', () => {
       },
       files: ['page.tsx'],
     }
-    write({ 'tsconfig.json': JSON.stringify(settings) })
-    const { stdout } = await tool('typescript/bin/tsc', '-p', '.').catch((error) => error)
+    app.write({ 'tsconfig.json': JSON.stringify(settings) })
+    const { stdout } = await app.tool('typescript/bin/tsc', '-p', '.').catch((error) => error)
     expect(stdout).toBe('')
   })
 
   test('is bundled by Vite, with its styles and both themes', async () => {
-    write({
+    app.write({
       'index.html': '<div id="root"></div><script type="module" src="/main.tsx"></script>',
       'main.tsx': `
         import { createRoot } from 'react-dom/client'
@@ -203,10 +188,10 @@ describe('the packed package, in a new folder', () => {
         createRoot(document.getElementById('root')!).render(<Page />)
       `,
     })
-    await tool('vite/bin/vite.js', 'build', '--logLevel', 'error')
+    await app.tool('vite/bin/vite.js', 'build', '--logLevel', 'error')
     const text = (pattern: string) =>
-      globSync(`dist/assets/${pattern}`, { cwd: folder })
-        .map((file) => readFileSync(join(folder, file), 'utf8'))
+      globSync(`dist/assets/${pattern}`, { cwd: app.folder })
+        .map((file) => readFileSync(join(app.folder, file), 'utf8'))
         .join('')
     expect(text('*.css')).toMatch(/@layer laurel/)
     expect(text('*.css')).toMatch(/--_dark:initial/)
@@ -216,7 +201,7 @@ describe('the packed package, in a new folder', () => {
 
   test('is at most 32 KB with all components, hooks and its cache, beside React', async () => {
     const options = ['--bundle', '--minify', '--format=esm', '--jsx=automatic', '--external:react']
-    const { stdout } = await tool(
+    const { stdout } = await app.tool(
       'esbuild/bin/esbuild',
       'page.tsx',
       ...options,
@@ -225,72 +210,88 @@ describe('the packed package, in a new folder', () => {
     expect(gzipSync(stdout).length).toBeLessThan(32_000)
   })
 
-  // "fr" and "sv" have spaces of their own in numbers, and "ar" has digits of its own.
-  test.skipIf(!hasBrowser).each([undefined, 'de', 'fr', 'sv', 'ar'])(
-    'is hydrated in a browser with another clock, zone and language than the server (locale %s)',
-    async (locale) => {
-      write({
+  describe.skipIf(!hasBrowser)('hydrated in a browser', () => {
+    let browser: Browser
+    let script: string
+
+    beforeAll(async () => {
+      app.write({
         'hydrated.jsx': HYDRATED,
         'html.jsx': `
           import { renderToString } from 'react-dom/server'
-          import { page } from './hydrated.jsx'
+          import { page, text } from './hydrated.jsx'
           // The clock of the server is a month behind.
           const now = Date.now
           Date.now = () => now() - 31 * 86_400_000
-          console.log(renderToString(page(${JSON.stringify(locale)})))
+          console.log(JSON.stringify([renderToString(page(process.env.LOCALE || undefined)), text]))
         `,
         'hydrate.jsx': `
           import { hydrateRoot } from 'react-dom/client'
-          import { page } from './hydrated.jsx'
-          const root = document.getElementById('root')
+          import { page, text } from './hydrated.jsx'
           window.complaints = []
-          hydrateRoot(root, page(${JSON.stringify(locale)}), {
+          window.text = text
+          hydrateRoot(document.getElementById('root'), page(location.hash.slice(1) || undefined), {
             onRecoverableError: (error) => window.complaints.push(String(error)),
           })
         `,
       })
-      const options = ['--bundle', '--format=esm', '--define:process.env.NODE_ENV="development"']
       const bundle = (name: string, ...more: string[]) =>
-        tool('esbuild/bin/esbuild', name, ...options, ...more)
+        app.tool(
+          'esbuild/bin/esbuild',
+          name,
+          '--bundle',
+          '--format=esm',
+          '--define:process.env.NODE_ENV="development"',
+          ...more,
+        )
       await bundle('html.jsx', '--platform=node', '--packages=external', '--outfile=html.mjs')
-      const { stdout: script } = await bundle('hydrate.jsx')
-      const env = { ...process.env, TZ: 'America/New_York', LANG: 'C' }
-      const { stdout: html, stderr } = await run(process.execPath, ['html.mjs'], { cwd: folder, env })
-      expect(stderr).toBe('')
-      const server = createServer(({ url }, response) => {
-        const text = url === '/' ? `<!doctype html><div id="root">${html.trim()}</div>` : script
-        if (url === '/' || url === '/script.js')
-          response
-            .setHeader('content-type', `text/${url === '/' ? 'html' : 'javascript'}; charset=utf-8`)
-            .end(text)
-        else response.writeHead(404).end()
-      })
-      const origin = await listening(server)
-      const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
-      onTestFinished(async () => {
-        await browser.close()
-        stop(server)
-      })
-      // All of the page is in view, so that the browser asks for its picture.
-      const viewport = { width: 800, height: 4000 }
-      const context = await browser.newContext({ locale: 'da-DK', timezoneId: 'Pacific/Auckland', viewport })
-      const page = await context.newPage()
-      await page.clock.setFixedTime('2026-11-30T12:00:00Z')
-      const complaints: string[] = []
-      page.on('console', (message) => {
-        if (message.type() === 'error' && !message.text().includes('404')) complaints.push(message.text())
-      })
-      await page.goto(origin)
-      // The badge has failed before there is a script.
-      await page.waitForFunction(() => document.querySelector('img')?.complete)
-      await page.addScriptTag({ url: '/script.js', type: 'module' })
-      await page.locator('.laurel-points svg').waitFor()
-      expect(complaints).toEqual([])
-      expect(await page.evaluate('window.complaints')).toEqual([])
-      // One that says when it was read has its run in the HTML, and the other one gets it in the browser.
-      const runs = await page.locator('.laurel-leaderboard .laurel-detail').allTextContents()
-      if (locale === undefined) expect(runs).toEqual(['Nov 23 – 29', 'Nov 30 – Dec 6'])
-      expect(html).toContain(runs[0])
-    },
-  )
+      script = (await bundle('hydrate.jsx')).stdout
+      browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+    })
+    afterAll(() => browser?.close())
+
+    // "fr" and "sv" have spaces of their own in numbers, and "ar" has digits of its own.
+    const LOCALES = [undefined, 'de', 'fr', 'sv', 'ar']
+
+    test.each(NODES.flatMap((node) => LOCALES.map((locale) => ({ ...node, locale }))))(
+      'without a complaint, though the clock, zone, language and ICU of Node $version are others (locale $locale)',
+      async ({ path, locale = '' }) => {
+        const env = { TZ: 'America/New_York', LANG: 'C', LOCALE: locale }
+        const { stdout, stderr } = await app.node(path, 'html.mjs', env)
+        expect(stderr).toBe('')
+        const [html, text]: string[] = JSON.parse(stdout)
+        // All of the page is in view, so that the browser asks for its picture.
+        const viewport = { width: 800, height: 4000 }
+        const context = await browser.newContext({
+          locale: 'da-DK',
+          timezoneId: 'Pacific/Auckland',
+          viewport,
+        })
+        onTestFinished(() => context.close())
+        const page = await context.newPage()
+        await page.clock.setFixedTime('2026-11-30T12:00:00Z')
+        const complaints: string[] = []
+        page.on('console', (message) => {
+          if (message.type() === 'error' && !message.text().includes('404')) complaints.push(message.text())
+        })
+        await page.route('**/*', (route) => route.fulfill({ status: 404 }))
+        const contentType = 'text/html; charset=utf-8'
+        const body = `<!doctype html><div id="root">${html}</div>`
+        await page.route('http://app.test/', (route) => route.fulfill({ contentType, body }))
+        await page.goto(`http://app.test/#${locale}`)
+        // The badge has failed before there is a script.
+        await page.waitForFunction(() => document.querySelector('img')?.complete)
+        await page.addScriptTag({ content: script, type: 'module' })
+        await page.locator('.laurel-points svg').waitFor()
+        expect(complaints).toEqual([])
+        expect(await page.evaluate('window.complaints')).toEqual([])
+        // The two ICUs write this differently.
+        expect(await page.evaluate('window.text')).not.toBe(text)
+        // One that says when it was read has its run in the HTML, and the other one gets it in the browser.
+        const runs = await page.locator('.laurel-leaderboard .laurel-detail').allTextContents()
+        if (locale === '') expect(runs).toEqual(['Nov 23 – 29', 'Nov 30 – Dec 6'])
+        expect(html).toContain(runs[0])
+      },
+    )
+  })
 })

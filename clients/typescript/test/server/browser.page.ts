@@ -1,6 +1,6 @@
 /** The script of a page that uses the client. It is bundled, and runs in the browser (browser.ts). */
-import { Laurel, LaurelError } from '../../src/app.js'
-import { browserStorage, OfflineQueue } from '../../src/offline.js'
+import { Laurel, LaurelError } from '@laurel/client/app'
+import { browserStorage, OfflineQueue } from '@laurel/client/offline'
 
 type Access = { url: string; key: string; user: string }
 

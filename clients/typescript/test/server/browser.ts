@@ -1,6 +1,6 @@
 import { createServer, type Server as HttpServer } from 'node:http'
 import { join } from 'node:path'
-import { build } from 'esbuild'
+import { type BuildOptions, build } from 'esbuild'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { listening, stop } from '../../../../test/helpers/listening'
@@ -11,8 +11,14 @@ import { Laurel } from '../../src/index.js'
 
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking']
 
-/** Declares the tests in a browser. They are skipped if there is none. */
-export function testBrowser(server: () => Server): void {
+/** The script of the page of the tests. */
+export const PAGE = join(import.meta.dirname, 'browser.page.ts')
+
+/** Declares the tests in a browser. They are skipped if there is none. By default, the page has this source. */
+export function testBrowser(
+  server: () => Server,
+  page: () => BuildOptions = () => ({ entryPoints: [PAGE], conditions: ['@laurel/source'] }),
+): void {
   describe.skipIf(!hasBrowser)('the client in a browser, on a page of another origin', () => {
     let pages: HttpServer
     let origin: string
@@ -22,7 +28,7 @@ export function testBrowser(server: () => Server): void {
 
     beforeAll(async () => {
       const { outputFiles } = await build({
-        entryPoints: [join(import.meta.dirname, 'browser.page.ts')],
+        ...page(),
         bundle: true,
         platform: 'browser',
         format: 'iife',
