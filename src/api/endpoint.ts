@@ -3,7 +3,7 @@ import type { Context as HonoContext, MiddlewareHandler } from 'hono'
 import * as z from 'zod'
 import { type Claim, enter, enterAccount, readClaim } from '../access/access'
 import type { Entrance, Surface } from '../access/credentials'
-import { errors, type FieldError, throwIfInvalid } from '../lib/errors'
+import { errors, type FieldError, listed, throwIfInvalid } from '../lib/errors'
 import type { AccountScope, KeyScope, Scope } from '../platform/context'
 import { type App, type AppEnv, answer, type Parsed, readBody } from './hono'
 import type { EventStream, Streamed, StreamedList } from './streams'
@@ -11,6 +11,7 @@ import {
   type FieldWarning,
   fieldWarnings,
   ignoredHeader,
+  strangeObjects,
   type UnknownField,
   unknownFields,
   withWarnings,
@@ -175,9 +176,19 @@ function isParsed(value: unknown): value is Parsed {
   return typeof value === 'object' && value !== null && 'given' in value && 'result' in value
 }
 
+/** The errors of nested objects without a known field (O4). One that lacks a needed field has an error already. */
+function strangeErrors({ body }: OperationSpec, json: unknown, others: readonly FieldError[]): FieldError[] {
+  if (body === undefined) return []
+  const wrong = new Set(others.map(({ path }) => path.slice(0, Math.max(0, path.lastIndexOf('.')))))
+  return strangeObjects(body, json).flatMap(({ path, known }) => {
+    const message = `must have one of ${listed(known)}, and has only unknown fields`
+    return wrong.has(path.join('.')) ? [] : [{ path: path.join('.'), message }]
+  })
+}
+
 /** The parsed request. Throws a 422 with every error of every part, and those of the check (G3). */
 export async function validated<O extends OperationSpec>(
-  _spec: O,
+  spec: O,
   c: HonoContext<AppEnv>,
   check: Check = () => [],
 ): Promise<Input<O>> {
@@ -192,10 +203,9 @@ export async function validated<O extends OperationSpec>(
     return undefined
   }
   const input = { params: part('param'), query: part('query'), headers: part('header'), body: part('json') }
-  if (fieldErrors.length > 0) {
-    const [query, json] = [parsed.get('query')?.given, parsed.get('json')?.given]
-    throwIfInvalid([...fieldErrors, ...(await check({ query, json, param: paramOf(c) }))])
-  }
+  const [query, json] = [parsed.get('query')?.given, parsed.get('json')?.given]
+  const all = [...fieldErrors, ...strangeErrors(spec, json, fieldErrors)]
+  if (all.length > 0) throwIfInvalid([...all, ...(await check({ query, json, param: paramOf(c) }))])
   // biome-ignore lint/plugin: each part is what this very spec's schema put out, which is what Input<O> says.
   return input as Input<O>
 }

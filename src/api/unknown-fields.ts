@@ -61,6 +61,28 @@ export function unknownFields(
 }
 
 /**
+ * The nested objects that have fields, but none that the schema knows (O4): whoever wrote them means something
+ * else. The body is not nested, nor is an item of a body that is a list.
+ */
+export function strangeObjects(
+  schema: z.core.$ZodType,
+  json: unknown,
+  path: UnknownField['path'] = [],
+): UnknownField[] {
+  const inner = unwrapped(schema)
+  if (inner instanceof z.ZodArray && Array.isArray(json))
+    return json.flatMap((item, index) => strangeObjects(inner.element, item, [...path, index]))
+  if (!(inner instanceof z.ZodObject) || typeof json !== 'object' || json === null || Array.isArray(json))
+    return []
+  const { shape } = inner
+  const given = Object.entries(json)
+  const known = given.filter(([name]) => Object.hasOwn(shape, name))
+  if (given.length > 0 && known.length === 0 && path.some((part) => typeof part === 'string'))
+    return [{ path, known: Object.keys(shape) }]
+  return known.flatMap(([name, value]) => strangeObjects(shape[name], value, [...path, name]))
+}
+
+/**
  * The value of the header `X-Laurel-Ignored` (G3): the paths of unknown fields, and `+3` at the end if there
  * are 3 more. Names are percent-encoded, also their dots, so that it can be split at each `, ` and each `.`.
  * Empty if there are no unknown fields.

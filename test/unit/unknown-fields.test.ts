@@ -7,6 +7,7 @@ import { UpdateUserPreferencesRequest } from '../../src/api/shapes/users'
 import {
   fieldWarnings,
   ignoredHeader,
+  strangeObjects,
   type UnknownField,
   unknownFields,
   unknownMessage,
@@ -34,6 +35,17 @@ const named = (json: unknown) =>
   unknownFields(Items, json).map((field) => [field.path.join('.'), meantBy(field)])
 
 describe('unknown fields', () => {
+  it('[O4] are alone in a nested object, which an item of the body is not', () => {
+    const strange = (json: unknown) => strangeObjects(Items, json).map(({ path }) => path.join('.'))
+    expect(
+      strange([{ x: 1 }, { name: 'a', badge: { uri: 1 }, parts: [{ points: 1, x: 1 }, { x: {} }] }]),
+    ).toEqual(['1.badge', '1.parts.1'])
+    expect(strange([{ badge: {}, parts: [{}, [], null, 5], attributes: { x: 1 }, y: { z: 1 } }])).toEqual([])
+    expect(strange([{ badge: { __proto__: 1, url: null } }, null])).toEqual([])
+    expect(strange([JSON.parse('{"badge":{"__proto__":1}}')])).toEqual(['0.badge'])
+    expect(strangeObjects(Item, { badge: { constructor: 1 } }).map(({ path }) => path)).toEqual([['badge']])
+  })
+
   it('[O4] are found at any depth, with the name that is meant', () => {
     expect(
       named([

@@ -50,7 +50,7 @@ describe('unknown fields of an admin write', () => {
     const wrong = await tenant.admin('PATCH', '/settings', { controlratio: 5 })
     expect(wrong).toMatchObject({ status: 200, body: { controlRatio: 0 } })
     expect(at(wrong.body, 'issues')).toEqual([warning('controlratio', 'controlRatio')])
-    const streaks = await tenant.admin('PATCH', '/streaks/settings', { freezes: { maximum: 5 } })
+    const streaks = await tenant.admin('PATCH', '/streaks/settings', { freezes: { initial: 0, maximum: 5 } })
     expect(at(streaks.body, 'issues')).toEqual([warning('freezes.maximum')])
     await tenant.metric('steps')
     const events = [{ key: 'steps', value: 1, user: { id: 'ada', nme: 'Ada' }, attribute: {} }]
@@ -74,6 +74,28 @@ describe('unknown fields of an admin write', () => {
     expect(at(body, 'issues')).toMatchObject(issues)
     const restored = await tenant.admin('POST', '/streaks/restore', { users: [{ id: 'bob', days: 1 }] })
     expect(at(restored.body, 'issues', 1)).toMatchObject({ index: 0, userId: 'bob', ...warning('days') })
+  })
+
+  it('[O4] are 422 if a nested object has no other fields, on both interfaces, and nothing is stored', async () => {
+    await tenant.app('PUT', '/users/dora', {})
+    await tenant.admin('PATCH', '/streaks/settings', { personalisation: true })
+    const before = await tenant.stored()
+    const settings = await tenant.admin('PATCH', '/streaks/settings', {
+      frequency: 'weekly',
+      freezes: { unknown: 1 },
+    })
+    const message = expect.stringMatching(/^must have one of initial, .*, and has only unknown fields$/)
+    expect(settings).toMatchObject({ status: 422, body: { issues: [{ path: 'freezes', message }] } })
+    expect(at(settings.body, 'issues')).toHaveLength(1)
+    const preferences = await tenant.app('PATCH', '/users/dora/preferences', { streak: { mode: 'OR', x: 1 } })
+    expect(preferences).toMatchObject({ status: 422, body: { issues: [{ path: 'streak' }] } })
+    // The missing field is named once.
+    const badge = await tenant.admin('POST', '/achievements', [{ badge: { uri: 'https://a.example' } }])
+    expect(at(badge.body, 'error')).not.toContain('badge: ')
+    expect(await tenant.stored()).toEqual(before)
+    expect(await tenant.app('PATCH', '/users/dora/preferences', { streak: {} })).toMatchObject({
+      status: 200,
+    })
   })
 
   it('[O4] may have the names of prototypes', async () => {
