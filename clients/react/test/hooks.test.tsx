@@ -280,6 +280,21 @@ test('[P4] energy waits for a gain that is weeks away, and asks once when it is 
   expect(server.count('/points/energy')).toBe(3)
 })
 
+test('[P4] energy asks once a minute for a gain that is due, while the service fails', async () => {
+  vi.useFakeTimers({ now: Date.parse('2026-11-23T12:00:00Z'), shouldAdvanceTime: true })
+  answerEnergy('2026-11-23T11:30:00.000Z', 1)
+  const energy = hook(() => useEnergy('energy'))
+  await waitFor(() => expect(energy.current.data?.total).toBe(2))
+  const before = server.count('/users/ada/points/energy')
+  server.answers.set('GET users/ada/points/energy', 500)
+  await act(async () => vi.advanceTimersByTimeAsync(33 * 60_000))
+  // It was due three minutes ago.
+  expect(server.count('/users/ada/points/energy') - before).toBe(3)
+  answerEnergy('2026-11-23T12:30:00.000Z', 1, 3)
+  await act(async () => vi.advanceTimersByTimeAsync(60_000))
+  await waitFor(() => expect(energy.current.data?.total).toBe(3))
+})
+
 test.each([
   ['behind', -10],
   ['ahead', 10],

@@ -20,6 +20,9 @@ const MOST_AWARDS = 100
 /** How long after a tick is due the points are read again, in milliseconds. */
 const TICK_DELAY = 2000
 
+/** How long after a read that failed they are read again, in milliseconds. */
+const RETRY_DELAY = 60_000
+
 /** The user (U1). */
 export const useUser = (given: InitialData<User> = {}): Resource<User> =>
   useRead({
@@ -102,12 +105,13 @@ export function useEnergy(ofPoints: string | null): Resource<EnergyData> {
   )
   const { nextAt, total = 0, maxPoints = 0 } = energy.data ?? {}
   // Each read makes a new one, so the timer starts again.
-  const { refetch } = points
+  const { refetch, error } = points
   const dueAt = total < maxPoints ? nextAt : undefined
   useEffect(() => {
     if (dueAt === undefined || dueAt === null) return
-    return startTimer(refetch, Math.max(0, Date.parse(dueAt) - client.now()) + TICK_DELAY)
-  }, [dueAt, refetch, client])
+    const delay = error === null ? TICK_DELAY : RETRY_DELAY
+    return startTimer(refetch, Math.max(0, Date.parse(dueAt) - client.now()) + delay)
+  }, [dueAt, refetch, error, client])
   return energy
 }
 
