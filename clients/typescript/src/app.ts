@@ -34,7 +34,10 @@ export class Laurel {
     return sendEvent(this.#core, metric, event, options)
   }
 
-  /** Calls an operation by its method and path. Only a `GET` is repeated after a failure. */
+  /**
+   * Calls an operation by its method and path. If a request other than a `GET` may have been stored, it is not
+   * repeated.
+   */
   request<Id extends OperationId>(
     operation: Id,
     request: RequestOf<Id>,

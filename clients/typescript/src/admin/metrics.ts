@@ -68,7 +68,7 @@ export class AdminEventBatches {
   /**
    * Sends up to 1,000 events at once. They are processed in the background. The header `X-Batch-Id`
    * (`withResponse()`) names the batch. An event without `idempotencyKey` gets one, so that the client can
-   * repeat the request. `null`: the event has none, and the batch is sent once.
+   * repeat the request. `null`: the event has none, and a batch that may have been stored is not repeated.
    */
   create(events: BatchEventsRequest, options?: CallOptions) {
     const body = events.map((event) =>

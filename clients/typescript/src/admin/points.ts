@@ -214,7 +214,7 @@ class AdminPointsAdjustments {
 
   /**
    * Gives points to users, or takes them away. An item without `idempotencyKey` gets one, so that the request
-   * can be repeated. `null`: the item has none, and the request is sent once.
+   * can be repeated. `null`: the item has none, and a request that may have been stored is not repeated.
    */
   create(system: string, items: CreatePointsAdjustmentsRequest, options?: CallOptions) {
     const body = items.map((item) =>

@@ -9,7 +9,7 @@ import type { EventRequest, EventResponse } from '../generated/types.js'
 export interface NewEvent extends EventRequest {
   /**
    * Makes the event count once, even if it is sent several times. If it is absent, the client makes one, so
-   * that it can repeat the request. `null`: the event has none, and is sent once.
+   * that it can repeat the request. `null`: the event has none, and is not repeated if it may have been stored.
    */
   idempotencyKey?: string | null | undefined
 }

@@ -19,7 +19,7 @@ export interface CallOptions {
   signal?: AbortSignal | undefined
   /** The longest time of one try, in milliseconds. */
   timeout?: number | undefined
-  /** The most tries, 1 to 10. 1: the call is never repeated. */
+  /** The most tries, 1 to 10. 1: the call is repeated only with a new key, after a 401 or 403. */
   tries?: number | undefined
   /** More headers. */
   headers?: Readonly<Record<string, string>> | undefined
