@@ -61,8 +61,10 @@ async function watching(core: Core, path: string, options: LiveOptions, signal: 
   const pauses = new Pauses(core.runtime, LONGEST_PAUSE)
   // An error of a callback does not end the stream.
   const reports = { onError: onError && ((error: unknown) => onError(error, false)) }
-  const take = (event: string, data: unknown) => {
-    if (signal.aborted) return
+  const take = (event: string, text: string) => {
+    // A later version of Laurel may send other events, in any form.
+    if (signal.aborted || !['ranking', 'finished'].includes(event)) return
+    const data: unknown = JSON.parse(text)
     if (event === 'finished' && isRun(data)) tell(() => onFinished?.(data), reports)
     // A server that restarts may send a state again. It is never older than this one (Y4).
     if (event !== 'ranking' || !isRanking(data) || data.version <= version) return
@@ -89,9 +91,7 @@ async function watching(core: Core, path: string, options: LiveOptions, signal: 
           throw new LaurelError('The answer is not a stream of events.', { status: 0 })
         const began = core.runtime.now()
         try {
-          for await (const { event, data } of serverSentEvents(body, SILENCE, signal)) {
-            take(event, JSON.parse(data))
-          }
+          for await (const { event, data } of serverSentEvents(body, SILENCE, signal)) take(event, data)
         } finally {
           if (core.runtime.now() - began >= LONG_LIFE) pauses.reset()
         }

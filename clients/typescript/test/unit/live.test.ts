@@ -53,6 +53,7 @@ describe('a live leaderboard', () => {
     const { seen, finished, sent, requests, stop } = watched(() =>
       stream([
         ': welcome\n\n',
+        'event: news\ndata: soon\n\n',
         message('ranking', ranking(1, '2026-06-01')).replaceAll('\n', '\r\n'),
         ': still here\n\n',
         message('ranking', { ...ranking(2), rankings: [{ userId: 'é', userName: '✓', rank: 1, value: 2 }] }),
