@@ -108,7 +108,7 @@ export function useEnergy(ofPoints: string | null): Resource<EnergyData> {
   const { refetch, error } = points
   const dueAt = total < maxPoints ? nextAt : undefined
   useEffect(() => {
-    if (dueAt === undefined || dueAt === null) return
+    if (!dueAt) return
     const delay = error === null ? TICK_DELAY : RETRY_DELAY
     return startTimer(refetch, Math.max(0, Date.parse(dueAt) - client.now()) + delay)
   }, [dueAt, refetch, error, client])

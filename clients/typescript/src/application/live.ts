@@ -65,9 +65,9 @@ async function watching(core: Core, path: string, options: LiveOptions, signal: 
     // A later version of Laurel may send other events, in any form.
     if (signal.aborted || !['ranking', 'finished'].includes(event)) return
     const data: unknown = JSON.parse(text)
-    if (event === 'finished' && isRun(data)) tell(() => onFinished?.(data), reports)
+    if (event === 'finished' && isState<LiveFinished>(data)) tell(() => onFinished?.(data), reports)
     // A server that restarts may send a state again. It is never older than this one (Y4).
-    if (event !== 'ranking' || !isRanking(data) || data.version <= version) return
+    if (event !== 'ranking' || !isState<LiveRanking>(data) || data.version <= version) return
     version = data.version
     tell(() => onRanking(data), reports)
   }
@@ -112,8 +112,8 @@ async function watching(core: Core, path: string, options: LiveOptions, signal: 
 const isFinal = (status: number, hasKeyFunction: boolean): boolean =>
   isRefusedForGood(status) || (!hasKeyFunction && [401, 403].includes(status))
 
-const isRun = (data: unknown): data is LiveFinished =>
-  typeof data === 'object' && data !== null && 'version' in data && 'rankings' in data
-
-const isRanking = (data: unknown): data is LiveRanking =>
-  isRun(data) && typeof data.version === 'number' && Array.isArray(data.rankings)
+/** True if the data of an event has the form of a state. */
+function isState<State extends LiveRanking | LiveFinished>(data: unknown): data is State {
+  const { version, rankings }: { version?: unknown; rankings?: unknown } = Object(data)
+  return typeof version === 'number' && Array.isArray(rankings)
+}

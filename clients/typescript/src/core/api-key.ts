@@ -58,17 +58,15 @@ export class KeySource {
       .catch((cause: unknown) => {
         throw new LaurelError('The function "apiKey" could not get a key.', { status: 0, cause })
       })
-    const isAsked = () => this.#asked === asked
-    const end = () => {
-      if (isAsked()) this.#asked = null
-    }
-    const stopTimer = startTimer(end, this.#patience)
-    const settle = (held: Held | null) => {
+    const end = (held: Held | null) => {
       stopTimer()
-      if (held !== null && isAsked()) this.#held = held
-      end()
+      // It may have been forgotten, or asked again.
+      if (this.#asked !== asked) return
+      this.#asked = null
+      this.#held = held
     }
-    asked.then(settle, () => settle(null))
+    const stopTimer = startTimer(() => end(null), this.#patience)
+    asked.then(end, () => end(null))
     return asked
   }
 }
