@@ -115,7 +115,8 @@ describe('the client in Node', () => {
   })
 
   it('[G2] has one error for everything that fails', async () => {
-    const invalid = await errorOf(laurel.users.update('node-ada', { tz: 'nowhere', email: 'none' }))
+    await laurel.users.create({ id: 'erring-ada' })
+    const invalid = await errorOf(laurel.users.update('erring-ada', { tz: 'nowhere', email: 'none' }))
     expect(invalid).toBeInstanceOf(LaurelError)
     expect(invalid).toMatchObject({
       status: 422,
@@ -160,19 +161,20 @@ describe('the client in Node', () => {
     const seen: LiveRanking[] = []
     const errors: unknown[] = []
     const stop = page.leaderboards.live('demo-all-time', {
-      limit: 1,
+      limit: 100,
       onRanking: (ranking) => seen.push(ranking),
       onError: (error) => errors.push(error),
     })
     try {
       await vi.waitFor(() => expect(seen).toHaveLength(1), { timeout: PATIENCE })
-      await page.event('demo-lessons', { user: { id: 'live-ada' }, value: 1_000_000 })
+      await page.event('demo-lessons', { user: { id: 'live-ada' }, value: 1000 })
       await vi.waitFor(() => expect(seen).toHaveLength(2), { timeout: PATIENCE })
     } finally {
       stop()
     }
     const [first, second] = seen
-    expect(second?.rankings).toEqual([{ userId: 'live-ada', userName: 'Ada', rank: 1, value: 1_000_000 }])
+    const rank = expect.any(Number)
+    expect(second?.rankings).toContainEqual({ userId: 'live-ada', userName: 'Ada', rank, value: 1000 })
     expect(second?.version).toBeGreaterThan(first?.version ?? Number.POSITIVE_INFINITY)
     expect([apiKey.mock.calls.length, errors]).toEqual([1, []])
     expect((await page.liveTickets.create()).ticket).not.toBe('')
