@@ -1,7 +1,7 @@
 /** Runs the examples of the README and of docs/, unchanged, in a new shell, against a server. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
-import { rm, writeFile } from 'node:fs/promises'
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
@@ -104,8 +104,11 @@ async function holdsPage(
   tenant: string | null,
 ): Promise<void> {
   const page = pageOf(name)
-  for (const [file, code] of filesOf(page)) await writeFile(join(folder, file), code)
-  const shell = new Shell(folder, {
+  // The reader of the client's README is in the folder of a product, beside Laurel's.
+  const place = name === CLIENT ? join(folder, 'your-product') : folder
+  if (place !== folder) await Promise.all([mkdir(place), symlink(folder, join(folder, 'laurel'), 'dir')])
+  for (const [file, code] of filesOf(page)) await writeFile(join(place, file), code)
+  const shell = new Shell(place, {
     PORT: String(proxy.port),
     RECEIVER: String(await freePort()),
     RELAY: String(await freePort()),

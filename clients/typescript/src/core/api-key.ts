@@ -80,6 +80,7 @@ export function keyText(key: unknown): string {
   // Programs without types may pass anything, such as a variable that is not set.
   if (typeof key !== 'string') throw new TypeError('"apiKey" must be a text or a function.')
   const text = key.trim()
+  if (text === '') throw new TypeError('The API key is empty.')
   if (!/^[!-~]+$/.test(text)) throw new TypeError('The API key has characters that no key has.')
   return text
 }

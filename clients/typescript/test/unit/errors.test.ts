@@ -113,11 +113,15 @@ describe('errors', () => {
     expect(sent.map(({ url }) => new URL(url).host)).toEqual(['laurel.example.com'])
   })
 
-  it.each(['app_key.sec\nret', 'app_kéy.secret', ''])('never show the key %j', async (apiKey) => {
+  it.each([
+    ['app_key.sec\nret', 'The API key has characters that no key has.'],
+    ['app_kéy.secret', 'The API key has characters that no key has.'],
+    [' ', 'The API key is empty.'],
+  ])('never show the key %j', async (apiKey, message) => {
     const { options } = fake(json(USER))
     const error = await errorOf(new Laurel({ ...options, apiKey }).users.get('ada'))
     expect(error).toBeInstanceOf(TypeError)
-    expect(error).toMatchObject({ message: 'The API key has characters that no key has.' })
+    expect(error).toMatchObject({ message })
   })
 
   it('ignore white space around a key', async () => {
