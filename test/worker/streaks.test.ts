@@ -825,7 +825,7 @@ describe('effects of streaks', () => {
     expect(await page()).toEqual(['ada 2'])
   })
 
-  it('[S6, K3] GET /streaks: longest first, ids never split, unknown ones left out, 403 for others’ keys', async () => {
+  it('[S6, K3] GET /streaks: longest first, unknown ones left out, 403 for others’ keys', async () => {
     await tenant.event('steps', 'a,b', 1)
     await tenant.event('steps', 'zoe', 1)
     await move(1, 9)
@@ -844,6 +844,39 @@ describe('effects of streaks', () => {
     expect((await tenant.app('GET', `/streaks?${many}`)).status).toBe(422)
     expect((await tenant.app('GET', '/users/zoe/streak?historyPeriods=367')).status).toBe(422)
     expect((await tenant.app('GET', '/users/nobody/streak')).status).toBe(404)
+  })
+})
+
+describe('[S6] a list of ids with commas', () => {
+  const lengthsOf = async (query: string, key?: string) => {
+    const path = `/streaks?${query}`
+    const { status, body } = await (key === undefined ? tenant.app('GET', path) : tenant.as(key, 'GET', path))
+    return status === 200 ? [body].flat().map((one) => at(one, 'userId')) : status
+  }
+
+  it('[S6] is what a value is that is no id of a user', async () => {
+    for (const id of ['a', 'b', 'c', 'a,b', 'é, x']) await tenant.event('steps', id, 1)
+    expect(await lengthsOf('userIds=a,b')).toEqual(['a,b'])
+    expect(await lengthsOf('userIds=b,a')).toEqual(['a', 'b'])
+    expect(await lengthsOf('userIds=b,a&userIds=a,b&userIds=c,c,nobody,,&userIds=%C3%A9,%20x')).toEqual([
+      ...['a', 'a,b', 'b', 'c', 'é, x'],
+    ])
+    const long = Array.from({ length: 100 }, (_, n) => (n === 7 ? 'c' : `somebody-${n}`)).join(',')
+    expect(await lengthsOf(`userIds=${long}`)).toEqual(['c'])
+    for (const wrong of [`${long},d`, `${long}&userIds=d`, 'x,'.repeat(101), `a,${'x'.repeat(256)}`, 'a,%00'])
+      expect([wrong, await lengthsOf(`userIds=${wrong}`)]).toEqual([wrong, 422])
+  })
+
+  it('[S6, K3] of an application key names its own user only, whether others exist or not', async () => {
+    for (const id of ['a', 'b', 'a,a', 'b,c']) await tenant.event('steps', id, 1)
+    const [a, list] = [await tenant.key('a'), await tenant.key('b,c')]
+    expect(await lengthsOf('userIds=a,a&userIds=a', a)).toEqual(['a'])
+    expect(await lengthsOf('userIds=b,c', list)).toEqual(['b,c'])
+    for (const [query, key] of [
+      ...[['a,b', a] as const, ['a,nobody', a] as const, ['b,c', a] as const, ['b,b', list] as const],
+      ...[['a,', a] as const, ['b,c,b', list] as const],
+    ])
+      expect([query, await lengthsOf(`userIds=${query}`, key)]).toEqual([query, 403])
   })
 })
 

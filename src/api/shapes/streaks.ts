@@ -2,7 +2,8 @@ import * as z from 'zod'
 import { STREAK_FREQUENCIES } from '../../configuration/enumerations'
 import type { Configuration } from '../../configuration/model'
 import { type Instant, isoOrNull } from '../../lib/clock'
-import { MOST_STREAK_USERS, PAGES } from '../../lib/limits'
+import { isLonger } from '../../lib/errors'
+import { MOST_ID_CHARACTERS, MOST_STREAK_USERS, PAGES } from '../../lib/limits'
 import { dateOfDay, dayIn, periodEnd, periodStart, periodsBefore } from '../../lib/zone'
 import type { UserState } from '../../rules/state'
 import { historyOf } from '../../rules/streaks/history.rules'
@@ -57,12 +58,14 @@ export const BulkStreakResponse = z
 /** The number of periods of history (S6). */
 export const StreakQuery = z.object({ historyPeriods: integerQuery({ min: 1, ...PAGES.streakHistory }) })
 
-/** The users of the streaks: a repeated parameter, never split at commas, which ids may have (S6). */
+/** The users of the streaks: a repeated parameter. Ids may have commas: only a longer text is split here (S6). */
 export const StreaksQuery = z.object({
   userIds: z
     .custom<string | string[]>((given) => given !== undefined, 'must be user ids, and is missing')
     .meta({ type: 'array', items: { type: 'string' }, minItems: 1, maxItems: MOST_STREAK_USERS })
-    .transform((given) => [given].flat())
+    .transform((given) =>
+      [given].flat().flatMap((text) => (isLonger(text, MOST_ID_CHARACTERS) ? text.split(',') : [text])),
+    )
     .pipe(z.array(UserId).max(MOST_STREAK_USERS)),
 })
 

@@ -47,7 +47,10 @@ export const streaks: Chapter = {
     streaks_list: {
       description:
         'The streak lengths of up to 100 users, longest first, then by user id. Unknown users are left out. With an application key, only its own user is allowed.',
-      parameters: { userIds: 'The ids of the users, repeated (`userIds=…&userIds=…`).' },
+      parameters: {
+        userIds:
+          'The ids of the users, repeated (`userIds=…&userIds=…`). A value that is no id of a user is a list of ids, separated by commas.',
+      },
       example: { query: { userIds: ['demo-ada', 'demo-grace'] } },
     },
     streaks_rankings: {

@@ -14,8 +14,9 @@ import {
 import { configurationOf } from '../../configuration/configuration'
 import type { Configuration } from '../../configuration/model'
 import { type Instant, isoOrNull } from '../../lib/clock'
-import { errors } from '../../lib/errors'
+import { errors, throwIfInvalid } from '../../lib/errors'
 import { compareText } from '../../lib/ids'
+import { MOST_STREAK_USERS } from '../../lib/limits'
 import { dayIn } from '../../lib/zone'
 import type { Scope } from '../../platform/context'
 import type { UserState } from '../../rules/state'
@@ -70,16 +71,38 @@ export async function userStreak(
   return wholeStreakResponse(config, user, scope.now, { historyPeriods, past, pauses })
 }
 
+const idsIn = (list: string) => list.split(',').filter((id) => id !== '')
+
+/**
+ * The users of these ids. One that is no user's, and has commas, is a list of ids (S6). For an application key,
+ * each must be its own user's, so that it does not learn which ids are users' (K3).
+ */
+async function usersOf({ access, databases, tenant }: Scope, ids: readonly string[]): Promise<UserState[]> {
+  const read = async (some: readonly string[]) =>
+    (await databases.usersOf(tenant.id).askAbout([...new Set(some)], readStreaks)).flat()
+  if (access.kind === 'application') {
+    const isOwn = (id: string) => id === access.userId
+    if (!ids.every((id) => isOwn(id) || id.split(',').every(isOwn))) throw errors.otherUser()
+    return read([access.userId])
+  }
+  const found = await read(ids)
+  const known = new Set(found.map(({ id }) => id))
+  const lists = ids.filter((id) => id.includes(',') && !known.has(id))
+  const listed = lists.flatMap(idsIn)
+  if (ids.length - lists.length + listed.length > MOST_STREAK_USERS)
+    throwIfInvalid([{ path: 'userIds', message: `must have at most ${MOST_STREAK_USERS} items, with lists` }])
+  const further = listed.filter((id) => !known.has(id))
+  return further.length === 0 ? found : [...found, ...(await read(further))]
+}
+
 async function streaksOf(
   scope: Scope,
   userIds: readonly string[],
 ): Promise<z.infer<typeof BulkStreakResponse>> {
-  const { access, databases, tenant } = scope
-  if (access.kind === 'application' && userIds.some((id) => id !== access.userId)) throw errors.otherUser()
+  const { databases, tenant } = scope
   const config = await configurationOf(scope)
   const streaks = []
-  const found = await databases.usersOf(tenant.id).askAbout([...new Set(userIds)], readStreaks)
-  for (const user of found.flat()) {
+  for (const user of await usersOf(scope, userIds)) {
     const terms = termsOf(config, user.preferences)
     const db = databases.usersOf(tenant.id).of(user.id)
     const isOutdated = isStale(user.streak, terms)
