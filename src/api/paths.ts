@@ -66,11 +66,11 @@ function methodsOf(routes: readonly Route[], path: string): string[] {
 
 const withoutEnd = (path: string): string => path.replace(/\/$/, '')
 
-/** The addresses of a path that lacks its version prefix, those for the request's method first (O5). */
+/** The addresses of a path without its prefix, or with another one, those for the request's method first (O5). */
 function prefixed(routes: readonly Route[], path: string, method: string, isAdminHost: boolean): string[] {
-  const rest = path.startsWith('/admin/') ? [] : [{ base: '/v1', shown: isAdminHost ? '/api' : '/v1' }]
+  const rest = /^\/admin\/(?!v1\/)/.test(path) ? [] : [{ base: '/v1', shown: isAdminHost ? '/api' : '/v1' }]
   const bases = [...rest, { base: '/admin/v1', shown: '/admin/v1' }]
-  const below = path.replace(/^\/admin\//, '/')
+  const below = path.replace(/^\/(?:admin\/v1|admin|v1|api)\//, '/')
   const known = bases.flatMap(({ base, shown }) => {
     const methods = methodsOf(routes, base + below)
     return methods.length === 0 ? [] : [{ address: shown + below, methods }]
@@ -81,8 +81,8 @@ function prefixed(routes: readonly Route[], path: string, method: string, isAdmi
 
 /**
  * The response for a request that no route serves: 405 with `Allow` if its path has other methods, after 401
- * and 403; otherwise 404, which names the right path if the version prefix is missing, or if a slash is at
- * the end (O5, G2).
+ * and 403; otherwise 404, which names the right path if the version prefix is missing or that of the other
+ * interface, or if a slash is at the end (O5, G2).
  */
 export async function unserved(c: HonoContext<AppEnv>, routes: readonly Route[]): Promise<Response> {
   const fail = ({ status, body }: ApiError) => c.json(body, status)

@@ -101,6 +101,18 @@ describe('a path without its version prefix', () => {
     expect(await errorOf('GET', '/metrics', host)).toEqual(use('/admin/v1/metrics'))
   })
 
+  it('[O5] with the prefix of the other interface is 404, and the error names the right path', async () => {
+    expect(await errorOf('GET', '/v1/metrics')).toEqual(use('/admin/v1/metrics'))
+    expect(await errorOf('GET', '/api/metrics?limit=5')).toEqual(use('/admin/v1/metrics'))
+    expect(await errorOf('GET', '/v1/audit-log/')).toEqual(use('/admin/v1/audit-log'))
+    expect(await errorOf('GET', '/admin/v1/streaks/rankings')).toEqual(use('/v1/streaks/rankings'))
+    expect(await errorOf('GET', '/admin/v1/users/a%2Fb/streak')).toEqual(use('/v1/users/a%2Fb/streak'))
+    const host = newApp({ ADMIN_HOST: 'laurel.test' })
+    expect(await errorOf('GET', '/v1/streaks/rankings', host)).toEqual(use('/api/streaks/rankings'))
+    expect(await errorOf('GET', '/api/metrics', host)).toEqual(use('/admin/v1/metrics'))
+    expect(await call(toApp, 'GET', '/v1/metrics', { headers: asAdmin })).toMatchObject({ status: 404 })
+  })
+
   it('[O5] is a plain 404 if no prefix makes it a path', async () => {
     for (const path of ['/nowhere', '/v1/nowhere', '/admin', '/admin/', '/v2/points', '/users//points']) {
       expect([path, ...(await errorOf('GET', path))]).toEqual([
