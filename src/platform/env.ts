@@ -26,6 +26,11 @@ const Variables = z.object({
   TOKEN_SECRET_PREVIOUS: secret,
   /** The host on which `/v1/…` is the admin interface (G1). */
   ADMIN_HOST: z.string().optional(),
+  /** The key of this deployment among a team's environments (T6). */
+  ENVIRONMENT: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]+$/, 'must consist of letters, digits, _ and -')
+    .default('production'),
   MULTI_TENANCY: onOff.default('off'),
   /** Development only: `/admin/v1/test-clock` exists (C1). */
   TEST_CLOCK: onOff.default('off'),

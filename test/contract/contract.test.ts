@@ -178,7 +178,7 @@ test('[G2] documents the errors of an operation from its path, its body and its 
   expect(more({ furtherErrors: [404] })).toEqual([404])
 })
 
-test('the contract has 74 operations, each with a response', () => {
-  expect(agreed).toHaveLength(74)
+test('the contract has 75 operations, each with a response', () => {
+  expect(agreed).toHaveLength(75)
   expect(agreed.filter(({ responses }) => responses.size === 0)).toEqual([])
 })

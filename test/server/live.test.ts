@@ -479,6 +479,7 @@ describe('one service, in order', { shuffle: false }, () => {
       await calling('admin_admin_keys_delete', { query: { ids: id } })
       await calling('admin_status')
       await calling('admin_session_get')
+      await calling('admin_environments_list')
       await calling('admin_databases')
       await calling('admin_databases_rebalance', { body: { weights: { DB: 1 } } })
       for (const spec of operations.filter(({ path }) => path.startsWith('/tenants'))) {

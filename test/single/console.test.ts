@@ -233,3 +233,21 @@ describe('the session of a key', () => {
     expect((await ask('adm_wrong.key')).status).toBe(401)
   })
 })
+
+describe('the environment of a deployment', () => {
+  it.each([
+    [undefined, { name: 'Production', key: 'production', priority: 1 }],
+    ['', { name: 'Production', key: 'production', priority: 1 }],
+    ['staging_2-eu', { name: 'Staging_2-eu', key: 'staging_2-eu', priority: 2 }],
+    ['PRODUCTION', { name: 'PRODUCTION', key: 'PRODUCTION', priority: 2 }],
+  ])('[T6] is the variable ENVIRONMENT, if that is %j', async (ENVIRONMENT, environment) => {
+    const app = newApp({ MULTI_TENANCY: 'on', ...(ENVIRONMENT !== undefined && { ENVIRONMENT }) })
+    const ask = async (headers: Record<string, string>) => {
+      const response = await get('/admin/v1/environments', headers, app)
+      return [response.status, await response.json()]
+    }
+    // It names no tenant.
+    expect(await ask({ 'x-api-key': ADMIN_KEY })).toEqual([200, [environment]])
+    expect(await ask({})).toMatchObject([401, {}])
+  })
+})

@@ -13,6 +13,7 @@ const WRONG = {
   ],
   TOKEN_SECRET: [['x'.repeat(31)], 'must have at least 32 characters.'],
   TOKEN_SECRET_PREVIOUS: [['secret'], 'must have at least 32 characters.'],
+  ENVIRONMENT: [['pre production', 'staging.eu', 'prüfung'], 'must consist of letters, digits, _ and -.'],
   MULTI_TENANCY: [['yes', 'ON'], SWITCH],
   TEST_CLOCK: [['1'], SWITCH],
   RATE_LIMITS: [['true'], SWITCH],

@@ -58,6 +58,7 @@ const OF_THE_ACCOUNT = [
   'admin_test_clock_reset',
   'admin_status',
   'admin_session_get',
+  'admin_environments_list',
   'admin_databases',
   'admin_databases_rebalance',
 ]

@@ -1,7 +1,9 @@
 import { Dialog } from '@base-ui/react/dialog'
+import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useLocation } from '@tanstack/react-router'
 import { BookOpen, LogOut, Menu, Search } from 'lucide-react'
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { useAdmin } from '../api/laurel'
 import { watchCodes } from '../session/one-time-code'
 import { useSession, useSessionState } from '../session/session-context'
 import { SignInPage } from '../session/sign-in-page'
@@ -9,7 +11,7 @@ import { TenantPage, TenantSwitch } from '../session/tenant-picker'
 import { Button, buttonClasses, IconButton } from '../ui/button'
 import { classes } from '../ui/classes'
 import { headingOfPage, ShownPage, useKeptFocus } from '../ui/heading'
-import { Page } from '../ui/page'
+import { Badge, Page } from '../ui/page'
 import { ClockBar } from './clock-bar'
 import { CommandPalette } from './command-palette'
 import { ConnectionBanner } from './connection-banner'
@@ -145,12 +147,27 @@ function PageIsLoading() {
   )
 }
 
-const Wordmark = () => (
-  <span className="flex items-center gap-2 px-1.5 text-lg font-semibold tracking-tight">
-    <img src={icon} alt="" width={24} height={24} />
-    Laurel
-  </span>
-)
+/** The logo, with the name of the environment if it is not production. */
+function Wordmark() {
+  const admin = useAdmin()
+  const environments = useQuery({
+    queryKey: ['environments'],
+    queryFn: () => admin.environments(),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  const other = environments.data?.find(({ key }) => key !== 'production')
+  return (
+    <span className="flex min-w-0 items-center gap-2 px-1.5 text-lg font-semibold tracking-tight">
+      <img src={icon} alt="" width={24} height={24} />
+      Laurel
+      {other !== undefined && (
+        <Badge tone="warning">
+          <span className="max-w-28 truncate">{other.name}</span>
+        </Badge>
+      )}
+    </span>
+  )
+}
 
 function Sidebar({ onSearch, onLeave }: { onSearch: () => void; onLeave?: () => void }) {
   const session = useSession()

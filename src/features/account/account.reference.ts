@@ -66,6 +66,11 @@ export const account: Chapter = {
         'Stores the weights of the databases, and spreads the users of all tenants by them. Users move in the background while events arrive, and no event waits for long. The new weights replace all earlier ones. A database that you do not name counts 1, and one of weight 0 is emptied. The first database keeps the configuration in any case. The status is 422 for a name that is no database, for a negative weight, and if all weights are 0.',
       example: { body: { weights: { DB: 1 } } },
     },
+    admin_environments_list: {
+      description:
+        'The environments of the team. A deployment is one, which the variable `ENVIRONMENT` names: `production` if it is not set.',
+      example: {},
+    },
     admin_session_get: {
       description:
         'Whether the key is valid, and what this deployment has: tenants, a test clock. The console asks this when a user signs in. The call costs one round trip to the database.',
@@ -76,6 +81,14 @@ export const account: Chapter = {
     {
       of: ['RebalanceRequest'],
       fields: { weights: 'Weights by the name of a database: numbers of 0 or more. Missing ones are 1.' },
+    },
+    {
+      of: ['AdminEnvironment'],
+      fields: {
+        name: 'The key with a capital, to show.',
+        key: 'The variable `ENVIRONMENT`.',
+        priority: '1 for `production`, otherwise 2.',
+      },
     },
     {
       of: ['RebalanceResponse'],

@@ -66,6 +66,14 @@ const SessionResponse = z
   })
   .meta({ id: 'SessionResponse' })
 
+const ListEnvironmentsResponse = z
+  .array(
+    z
+      .object({ name: z.string(), key: z.string(), priority: z.int().min(1).max(10) })
+      .meta({ id: 'AdminEnvironment' }),
+  )
+  .meta({ id: 'ListEnvironmentsResponse' })
+
 /** The most parts of the table of due work that are read in all databases, of 5,000 rows each. */
 const MOST_PARTS = 40
 /** The most delivery queues that are asked, and how long they may take, in milliseconds. */
@@ -76,6 +84,12 @@ const BEHIND = MINUTE
 
 type Status = z.infer<typeof StatusResponse>
 type Session = z.infer<typeof SessionResponse>
+
+/** This deployment, as the only environment. The contract orders environments by `priority` (T6). */
+function environmentsOf({ variables: { ENVIRONMENT: key } }: AccountScope) {
+  const name = key.slice(0, 1).toUpperCase() + key.slice(1)
+  return [{ name, key, priority: key === 'production' ? 1 : 2 }]
+}
 
 /** The features that a console shows: whether there are tenants, and a test clock (G13). */
 function readSession({ access, now, variables }: AccountScope): Session {
@@ -216,5 +230,15 @@ export const statusEndpoints = (jobs: Jobs): Endpoint[] => [
       responses: { 200: { description: 'The key is valid.', body: SessionResponse } },
     },
     async (scope) => ok(readSession(scope)),
+  ),
+  endpoint(
+    'GET /environments',
+    {
+      id: 'admin_environments_list',
+      account: true,
+      summary: 'List the environments: this deployment is one',
+      responses: { 200: { description: 'The environment.', body: ListEnvironmentsResponse } },
+    },
+    async (scope) => ok(environmentsOf(scope)),
   ),
 ]

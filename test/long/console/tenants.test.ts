@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { expectAccessible, hasBrowser, settled } from '../../helpers/console/browser'
 import { sharedWorld } from '../../helpers/console/world'
 
-const world = sharedWorld({ env: { MULTI_TENANCY: 'on' } })
+const world = sharedWorld({ env: { MULTI_TENANCY: 'on', ENVIRONMENT: 'staging' } })
 const tenants: Record<'apple' | 'berry', string> = { apple: '', berry: '' }
 
 /** Asks the interface for a tenant. */
@@ -42,6 +42,8 @@ describe.skipIf(!hasBrowser)('the management of tenants, from none to one that i
     await page.getByRole('button', { name: 'Create tenant' }).click()
     await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor()
     expect(await stored()).toMatchObject([{ name: 'Acme', customerId: 'acme', status: 'active' }])
+    // The name of the environment stands beside the logo, since it is not production (T6).
+    await page.locator('header').getByText('Staging', { exact: true }).first().waitFor()
 
     await page.getByRole('button', { name: 'New tenant' }).click()
     const form = page.getByRole('dialog', { name: 'New tenant' })

@@ -69,6 +69,11 @@ export class Admin {
     return this.#core.call('GET /admin/v1/status', {}, options)
   }
 
+  /** Lists the environments: the deployment is one. */
+  environments(options?: CallOptions) {
+    return this.#core.call('GET /admin/v1/environments', {}, options)
+  }
+
   /** Checks the key, and gets what is switched on in this deployment. */
   session(options?: CallOptions) {
     return this.#core.call('GET /admin/v1/session', {}, options)
