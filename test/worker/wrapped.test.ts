@@ -234,6 +234,9 @@ describe('a year', { shuffle: false }, () => {
     }
     const none = [undefined, undefined, undefined]
     expect(await places('ada')).toEqual([none, [50, 50, 50], [50, 50, 50], [50, 75, 50]])
+    const words = at(await wrapped(tenant, 'ada', '?year=2036'), 'entireYear', 'metrics', 'words')
+    const byAttribute = JSON.stringify(at(words, 'byAttribute'))
+    expect([byAttribute.includes('percentChange'), byAttribute.includes('percentile')]).toEqual([true, false])
     // In April bob was alone.
     expect((await places('bob')).at(-1)).toEqual([75, undefined, 75])
     expect((await places('neg')).at(-1)).toEqual([0, undefined, undefined])

@@ -131,7 +131,7 @@ const CHANGE = {
   percentChange:
     'The change in percent of the previous total, to one decimal. If that total was 0, it is 100.',
   percentileThisPeriod:
-    "The share of users with a smaller change, in percent of the users who were active in the period. It is counted once a day, and missing until then. Days don't have it.",
+    "The share of users with a smaller change, in percent of the users who were active in the period. It is counted once a day, and missing until then. Days and the figures in `byAttribute` don't have it.",
   units: 'The unit of the values, or `null`.',
 }
 
