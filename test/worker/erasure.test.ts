@@ -540,7 +540,8 @@ describe('an interrupted erasure', () => {
     const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
     const request = new Request(`http://laurel.test/admin/v1${ada.path}`, { method: 'DELETE', headers })
     expect((await lame(bindings).send(request)).status).toBe(503)
-    expect((await tenant.admin('GET', `/application-api-keys?userId=${ada.id}`)).body).toEqual([])
+    const keys = `/application-api-keys?userId=${encodeURIComponent(ada.id)}`
+    expect((await tenant.admin('GET', keys)).body).toEqual([])
     expect((await tenant.app('GET', ada.path)).status).toBe(200)
     await cron(tenant)
     expect((await tenant.app('GET', ada.path)).status).toBe(404)

@@ -519,7 +519,8 @@ describe.skipIf(databases().length > 1)('the price', () => {
 describe('[E9] batches older than BATCH_LOG_DAYS', () => {
   // The cron trigger would delete those of other tests too.
   beforeEach(async () => {
-    for (const table of ['event_batches', 'parked_events']) await rowsEverywhere(`DELETE FROM ${table}`)
+    for (const table of ['due_work', 'inbox', 'event_batches', 'parked_events'])
+      await rowsEverywhere(`DELETE FROM ${table}`)
   })
   afterEach(forgetTime)
 
