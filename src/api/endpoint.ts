@@ -176,10 +176,10 @@ function isParsed(value: unknown): value is Parsed {
   return typeof value === 'object' && value !== null && 'given' in value && 'result' in value
 }
 
-/** The errors of nested objects without a known field (O4). One that lacks a needed field has an error already. */
+/** The errors of nested objects without a known field (O4), if they have no error yet, also for needed fields. */
 function strangeErrors({ body }: OperationSpec, json: unknown, others: readonly FieldError[]): FieldError[] {
   if (body === undefined) return []
-  const wrong = new Set(others.map(({ path }) => path.slice(0, Math.max(0, path.lastIndexOf('.')))))
+  const wrong = new Set(others.flatMap(({ path }) => [path, path.slice(0, Math.max(0, path.lastIndexOf('.')))]))
   return strangeObjects(body, json).flatMap(({ path, known }) => {
     const message = `must have one of ${listed(known)}, and has only unknown fields`
     return wrong.has(path.join('.')) ? [] : [{ path: path.join('.'), message }]

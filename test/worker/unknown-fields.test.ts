@@ -89,6 +89,9 @@ describe('unknown fields of an admin write', () => {
     expect(at(settings.body, 'issues')).toHaveLength(1)
     const preferences = await tenant.app('PATCH', '/users/dora/preferences', { streak: { mode: 'OR', x: 1 } })
     expect(preferences).toMatchObject({ status: 422, body: { issues: [{ path: 'streak' }] } })
+    const types = await tenant.app('PATCH', '/users/dora/preferences', { notifications: { news: ['email'] } })
+    expect(types).toMatchObject({ status: 422, body: { issues: [{ path: 'notifications' }] } })
+    expect(at(types.body, 'issues')).toHaveLength(1)
     // The missing field is named once.
     const badge = await tenant.admin('POST', '/achievements', [{ badge: { uri: 'https://a.example' } }])
     expect(at(badge.body, 'error')).not.toContain('badge: ')
