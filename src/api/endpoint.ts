@@ -179,7 +179,9 @@ function isParsed(value: unknown): value is Parsed {
 /** The errors of nested objects without a known field (O4), if they have no error yet, also for needed fields. */
 function strangeErrors({ body }: OperationSpec, json: unknown, others: readonly FieldError[]): FieldError[] {
   if (body === undefined) return []
-  const wrong = new Set(others.flatMap(({ path }) => [path, path.slice(0, Math.max(0, path.lastIndexOf('.')))]))
+  const wrong = new Set(
+    others.flatMap(({ path }) => [path, path.slice(0, Math.max(0, path.lastIndexOf('.')))]),
+  )
   return strangeObjects(body, json).flatMap(({ path, known }) => {
     const message = `must have one of ${listed(known)}, and has only unknown fields`
     return wrong.has(path.join('.')) ? [] : [{ path: path.join('.'), message }]

@@ -113,6 +113,14 @@ export const text = (max: number) =>
     .max(max)
     .transform((given) => given.toWellFormed())
 
+/** The same for a text that must not be empty. */
+export const filledText = (max: number) =>
+  z
+    .string()
+    .min(1, 'must not be empty')
+    .max(max)
+    .transform((given) => given.toWellFormed())
+
 /** The caller's own id of a user: its length and its characters (U1). */
 export const UserId = z
   .string()
@@ -156,7 +164,7 @@ export const Description = text(MOST_DESCRIPTION_CHARACTERS)
 
 /** The badge of a configured resource (G7). */
 export const Badge = z.object({
-  url: text(MOST_URL_CHARACTERS).refine((url) => url !== '', 'must not be empty'),
+  url: filledText(MOST_URL_CHARACTERS),
 })
 
 // HTML's pattern of addresses, with letters, digits and emoji of all scripts instead of ASCII's. Some of them
@@ -173,6 +181,8 @@ export const Email = z
     new RegExp(ADDRESS, 'u'),
     'must be an email address, such as ada@example.com, without spaces and invisible characters',
   )
+  // The documents have a looser pattern: validators do not set the flag that the one above needs.
+  .meta({ pattern: String.raw`^(?:[^\s@]+@[^\s@]+)?$` })
 
 /** A user's time zone (U1): an IANA zone, in any letter case. `""` is allowed, and means none. */
 export const TimeZone = z

@@ -27,6 +27,8 @@ export type OperationObject = {
   summary: string
   description?: string
   parameters: Parameter[]
+  /** Only if it is not that of the whole document. */
+  security?: Record<string, string[]>[]
   requestBody?: { required: true; content: Content }
   responses: Record<string, Answer>
 }
@@ -51,6 +53,7 @@ export type OpenApiDocument = {
   components: {
     schemas: Record<string, unknown>
     parameters: Record<string, Parameter>
+    headers: Record<string, unknown>
     securitySchemes: Record<string, unknown>
   }
 }
@@ -60,6 +63,7 @@ const ERROR_DESCRIPTIONS = {
   401: 'The API key is missing or not valid.',
   403: 'The API key does not permit this.',
   404: 'The resource in the path, or the tenant in the Tenant-ID header, does not exist.',
+  405: 'The path does not have the method of the request; Allow names those that it has.',
   408: 'The body did not arrive in time. Send it again.',
   413: 'The body is too large, as sent or decompressed.',
   415: 'The Content-Encoding of the body is not accepted; Accept-Encoding names those that are.',
@@ -85,10 +89,20 @@ const TENANT_ID: Parameter = {
   schema: { type: 'string' },
 }
 
+const TICKET = {
+  type: 'apiKey',
+  in: 'query',
+  name: 'ticket',
+  description: 'A ticket from `POST /v1/live-tickets`, for clients that can send no headers.',
+}
+
 const RETRY_AFTER = {
   'Retry-After': { description: 'Seconds to wait before the next attempt.', schema: { type: 'integer' } },
 }
+/** The header of every answer (G2). */
+const REQUEST_ID = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } }
 const ERROR_HEADERS: Readonly<Record<number, Record<string, unknown>>> = {
+  405: { Allow: { description: 'The methods that the path has.', schema: { type: 'string' } } },
   415: {
     'Accept-Encoding': { description: 'The accepted encodings of a body.', schema: { type: 'string' } },
   },
@@ -256,20 +270,20 @@ export function openApiDocument(
       const schema = answered(described.roots.get(label(spec, status)))
       responses[status] = {
         description,
-        ...(headerObjects.length > 0 && { headers: Object.fromEntries(headerObjects) }),
+        headers: { ...Object.fromEntries(headerObjects), ...REQUEST_ID },
         content: isEventStream ? { 'text/event-stream': { schema } } : json(schema),
       }
     }
-    for (const status of errorStatusesOf(spec)) {
-      const headers = ERROR_HEADERS[status]
-      const description = ERROR_DESCRIPTIONS[status]
-      responses[status] = { description, ...(headers && { headers }), content: error }
+    for (const status of [405, ...errorStatusesOf(spec)] as const) {
+      const headers = { ...ERROR_HEADERS[status], ...REQUEST_ID }
+      responses[status] = { description: ERROR_DESCRIPTIONS[status], headers, content: error }
     }
     return {
       operationId: spec.id,
       tags: [spec.path.split('/')[1] ?? ''],
       summary: spec.summary,
       parameters,
+      ...(spec.ticket && { security: [{ apiKey: [] }, { ticket: [] }] }),
       ...(spec.body && { requestBody: { required: true, content: json(sent(fields('body'))) } }),
       responses,
     }
@@ -305,7 +319,11 @@ export function openApiDocument(
     components: {
       schemas,
       parameters: { TenantId: TENANT_ID },
+      headers: {
+        RequestId: { description: 'The id of the request in the log.', schema: { type: 'string' } },
+      },
       securitySchemes: {
+        ...(operations.some(({ ticket }) => ticket) && { ticket: TICKET }),
         apiKey: {
           type: 'apiKey',
           in: 'header',

@@ -40,7 +40,7 @@ export function booleanQuery(fallback: boolean) {
 /** The parameter `ids`: repeated, comma-separated or both; 1–100 different ones, in the order given (G7). */
 export const IdsQuery = z
   .custom<string | string[]>((given) => given !== undefined, fieldError('must be UUIDs, and is missing'))
-  .meta({ type: 'array', items: { type: 'string', format: 'uuid' }, minItems: 1, maxItems: MOST_IDS })
+  .meta({ type: 'array', items: { type: 'string', format: 'uuid' }, minItems: 1 })
   .transform((given, context) => {
     const ids = new Set([given].flat().flatMap((part) => part.toLowerCase().split(',')))
     const bad = [...ids].filter((id) => !isId(id))
@@ -52,7 +52,7 @@ export const IdsQuery = z
 /** Keys in a query: repeated, comma-separated or both; 1–100 different ones, in the order given (O1). */
 const KeysQuery = z
   .custom<string | string[]>((given) => given !== undefined, fieldError('must be keys, and is missing'))
-  .meta({ type: 'array', items: { type: 'string' }, minItems: 1, maxItems: MOST_IDS })
+  .meta({ type: 'array', items: { type: 'string' }, minItems: 1 })
   .transform((given, context) => {
     const keys = new Set([given].flat().flatMap((part) => part.split(',')))
     const bad = [...keys].filter((key) => !ConfigKey.safeParse(key).success)

@@ -26,7 +26,7 @@ const MOST_GIVEN = 100
 const NAME_SHOWN = 100
 
 /** `targetErrors` finds the URLs that are not allowed, because that depends on the deployment. */
-const Url = z.string().max(MOST_URL_CHARACTERS).meta({ format: 'uri' })
+const Url = z.string().max(MOST_URL_CHARACTERS).meta({ format: 'uri', minLength: 1 })
 
 const EventName = z.enum(SUBSCRIPTIONS, {
   error: ({ input }) =>

@@ -81,12 +81,15 @@ describe.each([
           'name' in one && !isSentence(one.description) ? [`${operationId} ${one.name}`] : [],
         ),
         ...headers.flatMap(([name, header]) =>
-          isObject(header) && isSentence(header.description) ? [] : [`${operationId} ${name}`],
+          isObject(header) && ('$ref' in header || isSentence(header.description))
+            ? []
+            : [`${operationId} ${name}`],
         ),
       ]
     })
     expect(silent, WHERE).toEqual([])
-    for (const parameter of Object.values(document.components.parameters)) {
+    const { parameters: shared, headers } = document.components
+    for (const parameter of [...Object.values(shared), ...Object.values(headers)]) {
       expect(parameter).toMatchObject({ description: expect.stringMatching(/\.$/) })
     }
   })
@@ -150,4 +153,60 @@ test('the Worker does not contain these texts: only the scripts that make the do
     ),
   )
   expect(importing).toEqual([])
+})
+
+describe('what validators and generators of requests need', () => {
+  const documents = [application.document, admin.document]
+  const everyOperation = documents.flatMap(operationsOf)
+  const parameters = everyOperation.flatMap(({ operationId, parameters: all }) =>
+    all.flatMap((one) =>
+      'name' in one && isObject(one.schema) ? [{ ...one, operationId, schema: one.schema }] : [],
+    ),
+  )
+
+  test('an example of a parameter has the type of its schema', () => {
+    const typeOf = (value: unknown) => (Array.isArray(value) ? 'array' : typeof value)
+    const wrong = parameters.filter(({ example, schema: { type } }) => {
+      const wanted = type === 'integer' ? 'number' : type
+      return example !== undefined && wanted !== undefined && typeOf(example) !== wanted
+    })
+    expect(wrong.map(({ operationId, name }) => `${operationId} ${name}`)).toEqual([])
+  })
+
+  test('every pattern means the same with and without the flag u', () => {
+    const found = [...JSON.stringify(documents).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)]
+    const patterns = new Set(found.map(([, text = '""']) => String(JSON.parse(text))))
+    expect(patterns.size).toBeGreaterThan(1)
+    for (const pattern of patterns) expect(pattern).not.toMatch(/\\[pPu]/)
+  })
+
+  test('[O5, G2] every operation has the 405 with Allow, and every response X-Request-Id', () => {
+    for (const { operationId, responses } of everyOperation) {
+      expect([operationId, responses[405]]).toMatchObject([operationId, { headers: { Allow: {} } }])
+      const without = Object.entries(responses).filter(
+        ([, { headers }]) => headers?.['X-Request-Id'] === undefined,
+      )
+      expect([operationId, without]).toEqual([operationId, []])
+    }
+  })
+
+  test('[Y2] the stream has the ticket as a second way of signing in, and no other operation', () => {
+    const others = everyOperation.filter(({ security }) => security !== undefined)
+    expect(others).toMatchObject([
+      { operationId: 'leaderboards_live', security: [{ apiKey: [] }, { ticket: [] }] },
+    ])
+    const { ticket } = application.document.components.securitySchemes
+    expect(ticket).toMatchObject({ type: 'apiKey', in: 'query', name: 'ticket' })
+  })
+
+  test('[G7, U8] lengths of texts, and lists that may repeat an id', () => {
+    const search = parameters.find(
+      ({ operationId, name }) => operationId === 'admin_users_list' && name === 'search',
+    )
+    expect(search?.schema).toMatchObject({ minLength: 1, maxLength: 255 })
+    const ids = parameters.filter(({ name }) => name === 'ids' || name === 'keys')
+    expect(ids.filter(({ schema }) => 'maxItems' in schema)).toEqual([])
+    const text = JSON.stringify(documents)
+    expect(text).toContain('"url":{"type":"string","minLength":1,"maxLength":2048')
+  })
 })

@@ -33,7 +33,11 @@ function lean({ operationId, summary, description, parameters, requestBody, resp
     description,
     parameters: parameters.filter((parameter) => parameter.in === 'path' || parameter.in === 'query'),
     requestBody,
-    responses: Object.fromEntries(Object.entries(responses).filter(([status]) => Number(status) < 400)),
+    responses: Object.fromEntries(
+      Object.entries(responses)
+        .filter(([status]) => Number(status) < 400)
+        .map(([status, { description, content }]) => [status, { description, content }]),
+    ),
   }
 }
 

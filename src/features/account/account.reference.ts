@@ -29,7 +29,7 @@ export const account: Chapter = {
     admin_tenants_purge: {
       description: `${NEEDS_TENANCY} Erases an archived tenant: its users, configuration, keys and everything else. This runs in the background, and continues after a crash. The status is 202 until everything is erased, and 404 from then on. It is 422 for a tenant that is not archived. Erased data can't be restored.`,
       parameters: { purge: 'Must be `true`.' },
-      example: { path: { id: NO_TENANT }, query: { purge: 'true' } },
+      example: { path: { id: NO_TENANT }, query: { purge: true } },
     },
     admin_settings_get: { description: 'The settings of the tenant.', example: {} },
     admin_settings_update: {

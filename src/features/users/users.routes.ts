@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { created, endpointsOf, ok, type RawRequest } from '../../api/endpoint'
-import { text, UserId } from '../../api/fields'
+import { UserId } from '../../api/fields'
 import { type LongPage, longListQuery, longPage, NEXT_LINK, UserAttributesQuery } from '../../api/queries'
 import { UserAchievementsResponse } from '../../api/shapes/achievements'
 import { MetricsResponse } from '../../api/shapes/events'
@@ -263,7 +263,8 @@ const UserListQuery = longListQuery(UserPlace, {
   search: z
     .string('must be given once')
     .min(1, 'must not be empty')
-    .pipe(text(MOST_SEARCH_CHARACTERS))
+    .max(MOST_SEARCH_CHARACTERS)
+    .transform((given) => given.toWellFormed())
     .optional(),
   userAttributes: UserAttributesQuery.optional(),
 })
