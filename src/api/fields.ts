@@ -106,6 +106,10 @@ export function wholeNumber(min: number, max: number) {
     .meta({ type: 'integer' })
 }
 
+/** A number other than `value`. The documents say so too. */
+export const isNot = (value: number, schema: z.ZodNumber, error = `must not be ${value}`) =>
+  schema.refine((given) => given !== value, error).meta({ not: { const: value } })
+
 /** A text of at most `max` characters. An unpaired surrogate becomes U+FFFD, as it would in storage. */
 export const text = (max: number) =>
   z

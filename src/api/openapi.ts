@@ -121,9 +121,9 @@ function withComponents(value: unknown, nameOf: (definition: string) => string):
   return Object.fromEntries(entries)
 }
 
-/** Objects ignore unknown fields, and responses may get new ones, so none are forbidden (G3). */
-function leaveOpen({ jsonSchema }: { jsonSchema: JsonSchema }): void {
-  if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
+/** Responses may get new fields, so none are forbidden. A request forbids them only if its schema is strict. */
+function leaveOpen({ jsonSchema }: { jsonSchema: JsonSchema }, io: 'input' | 'output'): void {
+  if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
   delete jsonSchema.propertyNames
   // These bounds only repeat the type. With them, a viewer would show the smallest possible number as its
   // example.
@@ -141,7 +141,7 @@ function describe(schemas: ReadonlyMap<string, z.ZodType>, io: 'input' | 'output
   const whole = z.toJSONSchema(z.object(Object.fromEntries(schemas)), {
     io,
     unrepresentable: 'any',
-    override: leaveOpen,
+    override: (context) => leaveOpen(context, io),
   })
   return {
     roots: new Map(Object.entries(whole.properties ?? {})),

@@ -209,4 +209,18 @@ describe('what validators and generators of requests need', () => {
     const text = JSON.stringify(documents)
     expect(text).toContain('"url":{"type":"string","minLength":1,"maxLength":2048')
   })
+
+  test('[U7, P3, P5, V1, N3] values that are refused though their type is right', () => {
+    const schemas = (name: string) =>
+      documents.map(({ components }) => Object(components.schemas)[name]).find((one) => one !== undefined)
+    const field = (name: string, of: string) => Object(schemas(name)).properties?.[of]
+    const preferences = JSON.stringify(schemas('UpdateUserPreferencesRequest'))
+    expect(preferences).toContain('"additionalProperties":false')
+    expect(field('CreatePointsAdjustmentRequestItem', 'amount')).toMatchObject({ not: { const: 0 } })
+    const text = JSON.stringify(documents)
+    expect(text).toContain('"not":{"const":1}')
+    for (const name of ['CreateTemplateRequestItem']) {
+      expect(field(name, 'body')).toMatchObject({ minLength: 1, maxLength: 65_536 })
+    }
+  })
 })

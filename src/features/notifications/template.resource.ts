@@ -26,6 +26,7 @@ const liquid = (form: Form, max: number) =>
       const parsed = isLonger(given, max) ? null : parseLiquid(form, given)
       if (parsed !== null && 'fault' in parsed) context.addIssue(`is not Liquid: ${parsed.fault}`)
     })
+    .meta({ minLength: 1 })
 
 const Title = liquid('text', MOST_TITLE_CHARACTERS)
 // Escaping does not affect the syntax.

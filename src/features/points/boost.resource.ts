@@ -6,6 +6,7 @@ import {
   endsInOrder,
   Filters,
   FiltersResponse,
+  isNot,
   rule,
   UserId,
 } from '../../api/fields'
@@ -38,11 +39,7 @@ export type BoostFacts = { users: ReadonlyMap<string, BoostUser>; taken: Readonl
 
 const BOOST = 'boost of this points system'
 
-const Multiplier = z
-  .number()
-  .gt(0)
-  .lt(100)
-  .refine((value) => value !== 1, 'must not be 1, which changes nothing')
+const Multiplier = isNot(1, z.number().gt(0).lt(100), 'must not be 1, which changes nothing')
 const Rounding = z.enum(ROUNDINGS)
 
 const hasOneAudience = z.refine<{ userId?: unknown; userAttributes?: unknown }>(

@@ -5,6 +5,7 @@ import {
   defaulted,
   Filters,
   FiltersResponse,
+  isNot,
   rule,
   Uuid,
   UuidResponse,
@@ -38,10 +39,7 @@ import { scheduleTicks, settleTicks } from './ticks'
 
 const Type = z.enum(TRIGGER_TYPES)
 const Status = z.enum(SWITCH_STATUSES)
-const Points = wholeNumber(-MOST_TRIGGER_POINTS, MOST_TRIGGER_POINTS).refine(
-  (value) => value !== 0,
-  'must not be 0',
-)
+const Points = isNot(0, wholeNumber(-MOST_TRIGGER_POINTS, MOST_TRIGGER_POINTS))
 const Positive = wholeNumber(1, INT32_MAX)
 const TimeUnit = z.enum(TIME_UNITS)
 

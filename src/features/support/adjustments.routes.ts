@@ -1,7 +1,16 @@
 import * as z from 'zod'
 import { requestSnapshotStatement } from '../../access/tenants.sql.ts'
 import { created, endpointsOf, ok } from '../../api/endpoint'
-import { createResponse, IdOrKey, items, optional, UserId, UuidResponse, wholeNumber } from '../../api/fields'
+import {
+  createResponse,
+  IdOrKey,
+  isNot,
+  items,
+  optional,
+  UserId,
+  UuidResponse,
+  wholeNumber,
+} from '../../api/fields'
 import { UNKNOWN_USER, USER_MISSED } from '../../api/resources/drafts.rules'
 import { presentSystem } from '../../api/resources/resource'
 import { madeFields, userEntry } from '../../configuration/audit.rules'
@@ -33,10 +42,7 @@ const AdjustmentKey = z
 const CreatePointsAdjustmentRequestItem = z
   .object({
     userId: UserId,
-    amount: wholeNumber(-MOST_ADJUSTMENT_POINTS, MOST_ADJUSTMENT_POINTS).refine(
-      (amount) => amount !== 0,
-      'must not be 0',
-    ),
+    amount: isNot(0, wholeNumber(-MOST_ADJUSTMENT_POINTS, MOST_ADJUSTMENT_POINTS)),
     reason: Reason,
     idempotencyKey: optional(AdjustmentKey),
   })
