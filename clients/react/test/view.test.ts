@@ -190,6 +190,35 @@ test('texts have the same spaces for every version of the locale data', () => {
   }
 })
 
+test('dates have the months of the calendar on the page, in locales with another calendar too', () => {
+  expect(formatOf('fa', 'UTC').month('2026-11-02')).toContain('نوامبر')
+  const saudi = formatOf('ar-SA-u-ca-islamic-umalqura', 'UTC')
+  expect(saudi.date('2026-11-02')).toContain('نوفمبر')
+  expect(saudi.instant('2026-11-02T10:00:00Z')).toContain('٢٠٢٦')
+  expect(formatOf('th', 'UTC').month('2026-11-02')).toContain('2569')
+})
+
+test('Arabic without a country has the same digits with older locale data', () => {
+  const { NumberFormat, DateTimeFormat } = Intl
+  const older = (locale: string) => (locale === 'ar' ? 'ar-u-nu-arab' : locale)
+  class OlderNumbers extends NumberFormat {
+    constructor(locale: string, options?: Intl.NumberFormatOptions) {
+      super(older(locale), options)
+    }
+  }
+  class OlderDates extends DateTimeFormat {
+    constructor(locale: string, options?: Intl.DateTimeFormatOptions) {
+      super(older(locale), options)
+    }
+  }
+  vi.stubGlobal('Intl', { NumberFormat: OlderNumbers, DateTimeFormat: OlderDates })
+  onTestFinished(() => void vi.unstubAllGlobals())
+  const { number, date, instant, clock, locale } = formatOf('ar', 'UTC')
+  const texts = [number(12), date('2026-11-02'), instant('2026-11-02T10:00:00Z'), clock(65)]
+  expect(texts.join(' ')).not.toMatch(/[٠-٩]/)
+  expect(locale).toBe('ar')
+})
+
 test('numbers, dates and plurals have a text without newer parts of Intl', () => {
   const { prototype } = Intl.DateTimeFormat
   const { formatRange } = prototype

@@ -250,8 +250,7 @@ function initials(name: string, locale: string): string {
   const words = name.split(/\s+/u).filter((word) => /[\p{L}\p{N}]/u.test(word))
   const chosen = words.length > 1 ? [words[0], words.at(-1)] : words
   // Not every engine has it.
-  const segmenter =
-    typeof Intl.Segmenter === 'function' ? new Intl.Segmenter(locale, { granularity: 'grapheme' }) : undefined
+  const segmenter = Intl.Segmenter ? new Intl.Segmenter(locale, { granularity: 'grapheme' }) : undefined
   return chosen
     .map((word = '') => (segmenter === undefined ? [...word][0] : [...segmenter.segment(word)][0]?.segment))
     .join('')

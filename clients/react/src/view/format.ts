@@ -36,25 +36,32 @@ const numberText = (text: string) => withSpaces(text, '\u00a0')
 
 /** `timeZone` is that of instants. Dates have none. Throws a RangeError if locale or zone is unknown. */
 export function formatOf(locale: string, timeZone: string): Format {
-  const plain = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 })
-  const short = new Intl.NumberFormat(locale, {
+  // Newer locale data has Latin digits for Arabic without a country, and that of WebKit has Arabic ones.
+  const tag = locale === 'ar' ? 'ar-u-nu-latn' : locale
+  const numbers = (options?: Intl.NumberFormatOptions) =>
+    new Intl.NumberFormat(tag, { maximumFractionDigits: 2, ...options })
+  // Other calendars do not fit the months of a page, and engines do not agree about that of "ar-SA". The
+  // Buddhist one of Thai differs only by its years.
+  const calendar = locale.startsWith('th') ? 'buddhist' : 'gregory'
+  const plain = numbers()
+  const short = numbers({
     notation: 'compact',
     maximumFractionDigits: 1,
     roundingMode: 'trunc',
   })
-  const signed = new Intl.NumberFormat(locale, { signDisplay: 'exceptZero', maximumFractionDigits: 2 })
-  const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 2 })
-  const dates = (options: Intl.DateTimeFormatOptions) =>
-    new Intl.DateTimeFormat(locale, { ...options, timeZone: 'UTC' })
+  const signed = numbers({ signDisplay: 'exceptZero' })
+  const percent = numbers({ style: 'percent' })
+  const dates = (options: Intl.DateTimeFormatOptions, zone = 'UTC') =>
+    new Intl.DateTimeFormat(tag, { ...options, calendar, timeZone: zone })
   const day = dates({ month: 'short', day: 'numeric' })
   const fullDay = dates({ weekday: 'long', year: 'numeric', month: 'long', day: 'numeric' })
   const months = { short: dates({ month: 'short' }), long: dates({ month: 'long', year: 'numeric' }) }
   const weekdays = { narrow: dates({ weekday: 'narrow' }), long: dates({ weekday: 'long' }) }
-  const instants = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone })
+  const instants = dates({ dateStyle: 'medium' }, timeZone)
   // Not every engine has all parts of Intl.
-  const rules = typeof Intl.PluralRules === 'function' ? new Intl.PluralRules(locale) : undefined
-  const lists = typeof Intl.ListFormat === 'function' ? new Intl.ListFormat(locale) : undefined
-  const two = new Intl.NumberFormat(locale, { minimumIntegerDigits: 2 })
+  const rules = Intl.PluralRules ? new Intl.PluralRules(locale) : undefined
+  const lists = Intl.ListFormat ? new Intl.ListFormat(locale) : undefined
+  const two = numbers({ minimumIntegerDigits: 2 })
   return {
     locale,
     number: (value) => numberText(plain.format(value)),
@@ -69,10 +76,8 @@ export function formatOf(locale: string, timeZone: string): Format {
     clock: (seconds) => {
       const hours = Math.floor(seconds / 3600)
       const minutes = Math.floor(seconds / 60) % 60
-      const parts = [two.format(Math.floor(seconds) % 60)]
-      if (hours > 0) parts.unshift(plain.format(hours), two.format(minutes))
-      else parts.unshift(plain.format(minutes))
-      return parts.join(':')
+      const start = hours ? `${plain.format(hours)}:${two.format(minutes)}` : plain.format(minutes)
+      return `${start}:${two.format(Math.floor(seconds) % 60)}`
     },
     list: (items) => lists?.format(items) ?? items.join(', '),
     plural: (count, forms) => forms[rules?.select(count) ?? (count === 1 ? 'one' : 'other')] ?? forms.other,
@@ -80,7 +85,7 @@ export function formatOf(locale: string, timeZone: string): Format {
 }
 
 function rangeOf(day: Intl.DateTimeFormat, start: Date, end: Date): string {
-  if (typeof day.formatRange === 'function') return day.formatRange(start, end)
+  if (day.formatRange) return day.formatRange(start, end)
   const [first, last] = [day.format(start), day.format(end)]
   return first === last ? first : `${first} – ${last}`
 }

@@ -250,7 +250,7 @@ describe.each(APPS)('the packed package, in an app with React $react', ({ beside
     })
     afterAll(() => browser?.close())
 
-    // "fr" and "sv" have spaces of their own in numbers, and "ar" has digits of its own.
+    // "fr" and "sv" have spaces of their own in numbers, and "ar" has marks of direction.
     const LOCALES = [undefined, 'de', 'fr', 'sv', 'ar']
 
     test.each(NODES.flatMap((node) => LOCALES.map((locale) => ({ ...node, locale }))))(
