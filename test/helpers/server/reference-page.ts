@@ -44,9 +44,11 @@ export function testReferencePage(server: () => Server): void {
       await page.goto(`${server().url}/docs`)
       await page.getByText(version, { exact: true }).waitFor()
       await page.getByRole('button', { name: 'Authorize' }).click()
-      await page.locator('.auth-container input').fill(server().adminKey)
-      await page.getByRole('button', { name: 'Apply credentials' }).click()
-      await page.getByRole('button', { name: 'Close' }).click()
+      // The other form is of the ticket of a stream.
+      const form = page.locator('.auth-container form').filter({ hasText: 'apiKey (apiKey)' })
+      await form.locator('input').fill(server().adminKey)
+      await form.getByRole('button', { name: 'Apply credentials' }).click()
+      await form.getByRole('button', { name: 'Close' }).click()
 
       const event = operationOf(page, 'post', '/metrics/{key}/event')
       expect(await send(event)).toBe('201')
