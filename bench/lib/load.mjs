@@ -15,7 +15,7 @@ const PATIENCE = 20_000
 
 /** Events a second, and the time of each response in milliseconds. */
 /** @typedef {{ perSecond: number; waits: number[] }} Round */
-/** Where events are sent, with which API key. `user` chooses the user of the next event. */
+/** The address for events, and the API key. `user` returns the id of the user of the next event. */
 /** @typedef {{ port: number; path: string; key: string; user: () => string }} To */
 
 /** Sends events with idempotency keys from 32 clients at once. */

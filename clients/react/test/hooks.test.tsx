@@ -82,15 +82,15 @@ test('data that fails later stays, with the error beside it', async () => {
 })
 
 test('old data is read again when the page gets the focus', async () => {
-  vi.useFakeTimers({ toFake: ['Date'] })
+  const now = Date.UTC(2026, 10, 23, 12)
+  vi.useFakeTimers({ toFake: ['Date'], now })
   const result = hook(() => usePoints('xp'))
   await waitFor(() => expect(result.current.data?.total).toBe(100))
   server.answers.set('GET users/ada/points/xp', points(110))
   const focus = () => act(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })))
   focus()
   expect(server.count('/points/xp')).toBe(1)
-  // Date is fake here.
-  vi.setSystemTime(Date.now() + 11_000)
+  vi.setSystemTime(now + 11_000)
   focus()
   await waitFor(() => expect(result.current.data?.total).toBe(110))
 })

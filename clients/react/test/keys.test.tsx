@@ -1,6 +1,5 @@
 // @vitest-environment happy-dom
 /** Nothing that was read or given for one user, board, group or client is shown for another. */
-import type { LaurelOptions } from '@laurel/client/app'
 import { focusManager, keepPreviousData, QueryClient } from '@tanstack/react-query'
 import { act, cleanup, render, screen, waitFor } from '@testing-library/react'
 import type { ReactNode } from 'react'
@@ -25,6 +24,9 @@ import {
 } from '../src/index.ts'
 import { board, points, row, serverOfAda, streak } from './answers.ts'
 import type { FakeServer } from './fake-server.ts'
+
+/** The time of these tests, if they set it. */
+const NOW = Date.UTC(2026, 10, 23, 12)
 
 let server: FakeServer
 
@@ -58,7 +60,7 @@ function pageOf(Content: () => ReactNode, first: Around = {}) {
   return { container, change: (next: Around) => rerender(around(next)) }
 }
 
-/** What the hook answered when it was drawn last, and how to draw it with other options. */
+/** Draws a component with a hook. `current` is the last result. `change` draws it again with other options. */
 function hookOf<Options, Result>(use: (options: Options) => Result, options: Options, first: Around = {}) {
   let latest: Result | undefined
   let given = options
@@ -123,17 +125,19 @@ describe('data that a server has read', () => {
   })
 
   test('is read again at once if the app says that it is old', async () => {
-    const options = { initialData: points(7), initialDataUpdatedAt: Date.now() - 60_000 }
+    vi.useFakeTimers({ toFake: ['Date'], now: NOW })
+    const options = { initialData: points(7), initialDataUpdatedAt: NOW - 60_000 }
     const result = hookOf(() => usePoints('xp', options), undefined)
     expect(result.current).toMatchObject({ data: { total: 7 }, isLoading: false })
     await waitFor(() => expect(result.current.data?.total).toBe(100))
   })
 
   test('is as old as its first show if it is shown a second time', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: NOW })
     const queryClient = new QueryClient()
     const options = { initialData: points(7) }
     const result = hookOf(() => usePoints('xp', options), undefined, { queryClient })
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 })
+    vi.setSystemTime(NOW + 60_000)
     queryClient.removeQueries()
     result.change({ userId: 'bob', queryClient })
     result.change({ userId: 'ada', queryClient })
@@ -398,104 +402,4 @@ describe('not yet', () => {
       await waitFor(() => expect(result.current.points.error).toBeInstanceOf(TypeError))
     },
   )
-})
-
-/** The client connects again after the first end, and then waits. */
-const waiting = () => {
-  const sleep = vi.fn(() => new Promise<void>(() => {})).mockResolvedValueOnce()
-  return { apiKey: () => 'app_key', runtime: { sleep } }
-}
-
-describe.each<[string, () => Partial<LaurelOptions>]>([
-  ['with a key', () => ({})],
-  ['with a function, before the client tries again', waiting],
-])('[Y1] a stream that ended with 401, after a new sign-in, %s', (_, options) => {
-  beforeEach(() => {
-    server = serverOfAda(options())
-  })
-
-  let tries = 0
-  const use = () => useLeaderboard('weekly-xp', { live: true })
-  const ranking = (version: number, value: number) => ({
-    version,
-    run: '2026-11-23',
-    status: 'active',
-    rankings: [row('ada', 1, value)],
-  })
-
-  /** A board whose stream has ended, and a server that takes the user again. */
-  async function ended() {
-    vi.useFakeTimers({ toFake: ['Date'] })
-    const result = hookOf(use, undefined)
-    await waitFor(() => expect(server.openStreams).toBe(1))
-    act(() => server.send('ranking', ranking(1, 95)))
-    await waitFor(() => expect(result.current.isLive).toBe(true))
-    server.streamFailure = 401
-    act(() => server.endStreams())
-    await waitFor(() => expect(result.current.isLive).toBe(false))
-    tries = server.count('/live')
-    server.streamFailure = undefined
-    return result
-  }
-
-  async function isBack(result: { current: ReturnType<typeof use> }) {
-    await waitFor(() => expect(server.openStreams).toBe(1))
-    act(() => server.send('ranking', ranking(2, 97)))
-    await waitFor(() =>
-      expect(result.current).toMatchObject({ isLive: true, data: { rankings: [{ value: 97 }] } }),
-    )
-    expect(server.count('/live')).toBe(tries + 1)
-  }
-
-  test('comes back by refetch, and shows what was read until then', async () => {
-    const result = await ended()
-    vi.setSystemTime(Date.now() + 1000)
-    server.answers.set('GET leaderboards/weekly-xp', { ...board, rankings: [row('ada', 1, 96)] })
-    act(() => result.current.refetch())
-    await waitFor(() => expect(result.current.data?.rankings[0]?.value).toBe(96))
-    await isBack(result)
-  })
-
-  test('comes back by focus', async () => {
-    const result = await ended()
-    act(() => focusManager.setFocused(false))
-    act(() => focusManager.setFocused(true))
-    await isBack(result)
-  })
-
-  test('comes back by a new component', async () => {
-    let isSecond = false
-    let latest: ReturnType<typeof use> | undefined
-    const First = () => {
-      latest = use()
-      return null
-    }
-    const Second = () => {
-      use()
-      return null
-    }
-    const content = () => (
-      <LaurelProvider client={server.client} userId="ada">
-        <First />
-        {isSecond && <Second />}
-      </LaurelProvider>
-    )
-    const { rerender } = render(content())
-    await waitFor(() => expect(server.openStreams).toBe(1))
-    act(() => server.send('ranking', ranking(1, 95)))
-    await waitFor(() => expect(latest?.isLive).toBe(true))
-    server.streamFailure = 401
-    act(() => server.endStreams())
-    await waitFor(() => expect(latest?.isLive).toBe(false))
-    tries = server.count('/live')
-    server.streamFailure = undefined
-    isSecond = true
-    rerender(content())
-    await isBack({
-      get current() {
-        if (latest === undefined) throw new Error('The hook was not called.')
-        return latest
-      },
-    })
-  })
 })

@@ -1,27 +1,13 @@
 /** A real browser on the console of a running server. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { type Browser, chromium, type Page, type Request } from 'playwright-core'
+import type { Browser, Page, Request } from 'playwright-core'
 import { expect } from 'vitest'
 import { PATIENCE } from '../patience'
-import { executablePath } from '../server/reference-page'
 
-export { hasBrowser } from '../server/reference-page'
+export { hasBrowser, launchBrowser } from '../server/browser'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-export const launchBrowser = (): Promise<Browser> =>
-  chromium.launch({
-    executablePath,
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      // Nothing reaches another machine.
-      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1',
-    ],
-  })
 
 /** A page of the console, and everything that went wrong in it. */
 export type Watched = {

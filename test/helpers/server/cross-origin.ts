@@ -1,39 +1,16 @@
 /** The npm client in a real browser, on a page of another origin (G8). */
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { build } from 'esbuild'
-import { chromium } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { listening, stop } from '../listening'
+import { hasBrowser, launchBrowser, NO_BROWSER, pageScript } from './browser'
 import type { Server } from './harness'
-import { executablePath, hasBrowser } from './reference-page'
-
-/**
- * The script of the page, bundled with the client. The client uses `node-fetch` only if there is no `fetch`.
- * Browsers have `fetch`.
- */
-async function bundledPage(): Promise<string> {
-  const { outputFiles } = await build({
-    entryPoints: [join(import.meta.dirname, 'cross-origin.page.ts')],
-    bundle: true,
-    platform: 'browser',
-    format: 'iife',
-    globalName: 'laurelPage',
-    external: ['node-fetch'],
-    write: false,
-  })
-  const [script] = outputFiles
-  if (script === undefined) throw new Error('esbuild made no script')
-  return script.text
-}
 
 /** Declares the test of a running server. It is skipped, with a message, if there is no browser. */
 export function testCrossOrigin(server: () => Server): void {
   if (!hasBrowser) {
     // Not `console`: vitest shows its lines only if a test fails.
-    process.stderr.write(
-      `\nThe tests in a browser are skipped: no browser at ${executablePath} (apt-get install chromium, or set CHROMIUM_PATH).\n`,
-    )
+    process.stderr.write(`\nThe tests in a browser are skipped: ${NO_BROWSER}.\n`)
   }
 
   describe.skipIf(!hasBrowser)('a page of another origin', () => {
@@ -45,13 +22,17 @@ export function testCrossOrigin(server: () => Server): void {
         body: JSON.stringify([{ userId }]),
       })
       const { key } = Object(await made.json()).created[0]
-      const script = await bundledPage()
+      // The client uses `node-fetch` only if there is no `fetch`, and browsers have it.
+      const script = await pageScript({
+        entryPoints: [join(import.meta.dirname, 'cross-origin.page.ts')],
+        external: ['node-fetch'],
+      })
       const pages = createServer((_request, response) => {
         response
           .setHeader('content-type', 'text/html; charset=utf-8')
           .end('<!doctype html><title>Page</title>')
       })
-      const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+      const browser = await launchBrowser()
       try {
         const page = await browser.newPage()
         await page.goto(await listening(pages))

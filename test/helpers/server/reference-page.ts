@@ -1,22 +1,18 @@
-/** Tests `GET /docs` in a real browser: Debian's chromium, or the browser that CHROMIUM_PATH names. */
-import { existsSync } from 'node:fs'
-import { type Browser, chromium, type Locator, type Page } from 'playwright-core'
+/** Tests `GET /docs` in a real browser. */
+import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { version } from '../../../package.json'
 import { PATIENCE } from '../patience'
+import { hasBrowser, launchBrowser } from './browser'
 import type { Server } from './harness'
 
-/** The browser of the tests. */
-export const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
-/** Is true if the browser is installed. */
-export const hasBrowser = existsSync(executablePath)
 /** Declares the tests of the reference page of a running server. They are skipped if there is no browser. */
 export function testReferencePage(server: () => Server): void {
   describe.skipIf(!hasBrowser)('the reference page', () => {
     let browser: Browser
 
     beforeAll(async () => {
-      browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+      browser = await launchBrowser()
     })
     afterAll(() => browser?.close())
 

@@ -31,7 +31,7 @@ interface Shared {
   streams: Streams<LiveState>
 }
 
-/** What the hooks of one user share. Another client, cache or user makes another one. */
+/** The things that all hooks of one user share. If the client, the cache or the user changes, there is a new one. */
 export interface LaurelContext extends Shared {
   /** Is empty while there is no user. */
   userId: string

@@ -63,7 +63,7 @@ export function useSendEvent(): SendEvent {
   if (state !== kept) setState(state)
   const change = useCallback(
     (of: (now: State) => Partial<State>) =>
-      // What comes late is not shown to the next user.
+      // An answer may come after the user has changed. The next user does not see it.
       setState((now) => (now.context === context ? { ...now, ...of(now) } : now)),
     [context],
   )

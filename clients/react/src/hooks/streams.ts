@@ -1,10 +1,10 @@
 import { startTimer } from '@laurel/client/app'
 
-/** What the opener of a stream gets. */
+/** The function that opens a stream gets this, to read and write the state of the stream. */
 export interface Sink<State> {
   get: () => State | undefined
   set: (state: State | undefined) => void
-  /** Says if the stream was refused. Until it is not, whoever wants it opens it anew. */
+  /** Notes whether the stream was refused. A refused stream is opened again by the next `join` or `revive`. */
   setRefused: (isRefused: boolean) => void
 }
 

@@ -151,6 +151,6 @@ export interface ResourceProps<Data> {
   error?: Error | null | undefined
   isLoading?: boolean | undefined
   refetch?: (() => void) | undefined
-  /** With another one, a component begins anew: numbers do not count from those of another user. */
+  /** If it changes, the component shows the new numbers at once. It does not count up from the old ones. */
   dataKey?: string | undefined
 }

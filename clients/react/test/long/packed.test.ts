@@ -2,10 +2,10 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { type Browser, chromium } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { NODES, type PackedApp, packedApp } from '../../../../test/helpers/packed-app'
-import { executablePath, hasBrowser } from '../../../../test/helpers/server/reference-page'
+import { hasBrowser, launchBrowser } from '../../../../test/helpers/server/browser'
 
 /** Packages that apps install beside ours. They come from this project, so that no registry is needed. */
 const APPS = [
@@ -246,7 +246,7 @@ describe.each(APPS)('the packed package, in an app with React $react', ({ beside
         )
       await bundle('html.jsx', '--platform=node', '--packages=external', '--outfile=html.mjs')
       script = (await bundle('hydrate.jsx')).stdout
-      browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+      browser = await launchBrowser()
     })
     afterAll(() => browser?.close())
 

@@ -1,13 +1,12 @@
 /** An app of hooks and components, in a real browser, against a running server. */
 import { createServer, type Server as HttpServer } from 'node:http'
 import { join } from 'node:path'
-import { build } from 'esbuild'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listening, stop } from '../../../../test/helpers/listening'
 import { PATIENCE } from '../../../../test/helpers/patience'
+import { hasBrowser, launchBrowser, pageScript } from '../../../../test/helpers/server/browser'
 import { type Server, startServer } from '../../../../test/helpers/server/harness'
-import { executablePath, hasBrowser } from '../../../../test/helpers/server/reference-page'
 import { Laurel } from '../../../typescript/src/index.js'
 
 describe.skipIf(!hasBrowser)('an app with React', () => {
@@ -18,23 +17,19 @@ describe.skipIf(!hasBrowser)('an app with React', () => {
   let laurel: Laurel
 
   beforeAll(async () => {
-    const { outputFiles } = await build({
+    const script = await pageScript({
       entryPoints: [join(import.meta.dirname, 'app.page.tsx')],
-      bundle: true,
-      platform: 'browser',
-      format: 'iife',
       globalName: 'app',
       jsx: 'automatic',
       conditions: ['@laurel/source'],
       define: { 'process.env.NODE_ENV': '"development"' },
-      write: false,
     })
-    const page = `<!doctype html><title>App</title><body><script>${outputFiles[0]?.text ?? ''}</script>`
+    const page = `<!doctype html><title>App</title><body><script>${script}</script>`
     pages = createServer((_, response) => {
       response.setHeader('content-type', 'text/html; charset=utf-8').end(page)
     })
     origin = await listening(pages)
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+    browser = await launchBrowser()
     server = await startServer()
     laurel = new Laurel({ url: server.url, apiKey: server.adminKey })
   })

@@ -1,9 +1,10 @@
 import type { Operations } from '../generated/operations.js'
+import { dataOf, errorOf, isObject } from './answer.js'
 import { areAlike, KeySource, keyText } from './api-key.js'
 import { type Answered, Call } from './call.js'
 import { IgnoredFields } from './ignored-fields.js'
 import { jsonOf } from './json.js'
-import { issuesOf, LaurelError, type LaurelIssue } from './laurel-error.js'
+import { LaurelError } from './laurel-error.js'
 import { List, type Place } from './list.js'
 import type { CallOptions, Fetch, LaurelOptions } from './options.js'
 import { Pauses } from './pauses.js'
@@ -14,7 +15,6 @@ import {
   mayWait,
   type Runtime,
   realRuntime,
-  retryAfterOf,
   throwIfAborted,
 } from './retries.js'
 import { ServiceClock } from './service-clock.js'
@@ -28,8 +28,6 @@ const TIMEOUT = 30_000
 
 /** The size of a page, unless the query names one. No page is larger. */
 const PAGE = 100
-
-const CHECK_URL = 'Check that "url" is the base URL of Laurel.'
 
 /** The method and the path of an operation, such as `GET /v1/users/{id}`. */
 export type OperationId = keyof Operations
@@ -360,7 +358,7 @@ export class Core {
     return this.send(sending, async (response) => {
       const text = await response.text()
       return {
-        data: parsed<T>(text, response, isAnswer),
+        data: dataOf<T>(text, response, isAnswer),
         response,
         requestId: response.headers.get('x-request-id'),
         warning: response.headers.get('x-laurel-warning'),
@@ -386,72 +384,6 @@ const timeoutOf = (milliseconds: number | undefined): number =>
 /** A number between two others. The fallback if it is missing, or not a number. */
 function between(least: number, most: number, value: number | undefined, fallback: number): number {
   return value === undefined || Number.isNaN(value) ? fallback : Math.min(most, Math.max(least, value))
-}
-
-const isObject = (data: unknown): boolean => typeof data === 'object' && data !== null
-
-/**
- * The body of an answer. The type is what the OpenAPI documents say about it. Other servers answer 200 with JSON
- * too, so it must have the form of the operation's answer, and the id that every answer of Laurel has (G2).
- */
-function parsed<T>(text: string, { headers }: Response, isAnswer: (data: unknown) => boolean): T {
-  const requestId = headers.get('x-request-id')
-  let cause: unknown
-  try {
-    const data = JSON.parse(text)
-    if (requestId !== null && isAnswer(data)) return data
-  } catch (error) {
-    cause = error
-  }
-  const fault = requestId === null ? 'has no header X-Request-Id' : 'has another form than those of Laurel'
-  throw new LaurelError(`The answer ${fault}. ${CHECK_URL}`, { status: 0, requestId, cause })
-}
-
-/**
- * The error that an answer is. Its status is 0 if the answer is not one of Laurel: a proxy, a gateway or the
- * page of a Wi-Fi network says nothing about what Laurel would answer.
- */
-async function errorOf(response: Response, now: number): Promise<LaurelError> {
-  const { headers, type, status } = response
-  const parts = { requestId: headers.get('x-request-id'), retryAfter: retryAfterOf(headers, now) }
-  // A browser does not show the status of a redirect.
-  if (type === 'opaqueredirect' || (status >= 300 && status < 400))
-    return new LaurelError(`The address redirects to another one. ${CHECK_URL}`, { ...parts, status: 0 })
-  const found = errorIn(headers, await response.text())
-  if (found === null) {
-    const message = `The answer has the status ${status}, and no error of Laurel. ${CHECK_URL}`
-    return new LaurelError(message, { ...parts, status: 0 })
-  }
-  const { error, issues } = found
-  // Services before 1.0 name the problems of a 422 in the text alone.
-  return new LaurelError(error, {
-    ...parts,
-    status,
-    issues: issues.length === 0 && status === 422 ? issuesOf(error) : issues,
-  })
-}
-
-/**
- * The error in an answer, or null if it is none of Laurel's. Other servers answer JSON with a text `error`
- * too. Laurel's errors have at most `issues` beside it, and every answer of Laurel has an id (G2).
- */
-function errorIn(headers: Headers, text: string): { error: string; issues: LaurelIssue[] } | null {
-  try {
-    const { error, issues, ...others }: { error?: unknown; issues?: unknown } = Object(JSON.parse(text))
-    if (typeof error !== 'string' || Object.keys(others).length > 0 || !headers.has('x-request-id'))
-      return null
-    return { error, issues: Array.isArray(issues) ? issues.flatMap(issueIn) : [] }
-  } catch {
-    // Another server has answered, such as a proxy.
-    return null
-  }
-}
-
-/** An entry of an error's list, if it has the form of one. */
-function issueIn(entry: unknown): LaurelIssue[] {
-  const { path, message }: { path?: unknown; message?: unknown } = Object(entry)
-  if (typeof message !== 'string') return []
-  return [{ path: typeof path === 'string' && path !== '' ? path : null, message }]
 }
 
 /** The place of the page after one, or null if it was the last one. */

@@ -4,13 +4,12 @@
  */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { build } from 'esbuild'
-import { type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { describe, expect, it, vi } from 'vitest'
 import { listening, stop } from '../../../../test/helpers/listening'
 import { PATIENCE } from '../../../../test/helpers/patience'
+import { hasBrowser, launchBrowser, pageScript } from '../../../../test/helpers/server/browser'
 import { startServer } from '../../../../test/helpers/server/harness'
-import { executablePath, hasBrowser } from '../../../../test/helpers/server/reference-page'
 import { Random } from '../../../../test/simulation/random'
 import { Laurel } from '../../src/index.js'
 import { faultyProxy } from './faulty-proxy.js'
@@ -19,22 +18,9 @@ const SECONDS = Number(process.env.SOAK_SECONDS ?? 600)
 const EVENTS = 2_000
 const USERS = ['soak-ada', 'soak-bob']
 const LIMIT = 20
-const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking']
 
 /** What happens to the page, one after another. */
 const MISHAPS = ['offline', 'reload', 'cut', 'clear'] as const
-
-async function pageScript(): Promise<string> {
-  const { outputFiles } = await build({
-    entryPoints: [join(import.meta.dirname, 'soak.page.ts')],
-    bundle: true,
-    platform: 'browser',
-    format: 'iife',
-    globalName: 'laurelPage',
-    write: false,
-  })
-  return outputFiles[0]?.text ?? ''
-}
 
 describe.skipIf(!hasBrowser)('a page behind a network that fails', () => {
   it('[E4, Y1] counts each of 2,000 events once, ends with the board of the service, and asks at most twice as often as needed', {
@@ -43,14 +29,14 @@ describe.skipIf(!hasBrowser)('a page behind a network that fails', () => {
     const server = await startServer()
     const laurel = new Laurel({ url: server.url, apiKey: server.adminKey })
     const random = new Random(Number(process.env.TEST_SEED ?? 1))
-    const script = await pageScript()
+    const script = await pageScript({ entryPoints: [join(import.meta.dirname, 'soak.page.ts')] })
     const proxy = faultyProxy(
       server.url,
       `<!doctype html><title>Page</title><script>${script}</script>`,
       () => random.next(),
     )
     const origin = await listening(proxy.server)
-    const browser = await chromium.launch({ executablePath, args: FLAGS })
+    const browser = await launchBrowser()
     const context = await browser.newContext()
     const page = await context.newPage()
     const call = (name: string, ...args: unknown[]): Promise<ReturnType<ObjectConstructor>> =>
@@ -92,13 +78,14 @@ describe.skipIf(!hasBrowser)('a page behind a network that fails', () => {
 
     try {
       await open()
-      const began = Date.now()
+      // Only the pace depends on real time.
+      const began = performance.now()
       const pauses = (SECONDS * 1_000) / EVENTS
       for (let sent = 0; sent < EVENTS; sent += 1) {
         // Each user's events have the values 1, 2, 3 …
         await call('send', USERS[sent % USERS.length], Math.floor(sent / USERS.length) + 1)
         if (sent % 50 === 49) await mishap(random.of([...MISHAPS]))
-        const early = began + (sent + 1) * pauses - Date.now()
+        const early = began + (sent + 1) * pauses - performance.now()
         if (early > 0) await sleep(early)
       }
       proxy.calm()
@@ -121,7 +108,7 @@ describe.skipIf(!hasBrowser)('a page behind a network that fails', () => {
         { timeout: PATIENCE, interval: 500 },
       )
       const { events, failedEvents, streams, failedStreams } = proxy.counts
-      console.info({ ...proxy.counts, beginnings, seconds: (Date.now() - began) / 1_000 })
+      console.info({ ...proxy.counts, beginnings, seconds: (performance.now() - began) / 1_000 })
       // Each failure of the network needs one more request.
       expect(events).toBeLessThanOrEqual(2 * (EVENTS + failedEvents))
       expect(streams).toBeLessThanOrEqual(2 * (USERS.length * beginnings + failedStreams))

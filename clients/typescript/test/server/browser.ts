@@ -1,15 +1,13 @@
 import { createServer, type Server as HttpServer } from 'node:http'
 import { join } from 'node:path'
-import { type BuildOptions, build } from 'esbuild'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { BuildOptions } from 'esbuild'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { listening, stop } from '../../../../test/helpers/listening'
 import { PATIENCE } from '../../../../test/helpers/patience'
+import { hasBrowser, launchBrowser, pageScript } from '../../../../test/helpers/server/browser'
 import type { Server } from '../../../../test/helpers/server/harness'
-import { executablePath, hasBrowser } from '../../../../test/helpers/server/reference-page'
 import { Laurel } from '../../src/index.js'
-
-const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking']
 
 /** The script of the page of the tests. */
 export const PAGE = join(import.meta.dirname, 'browser.page.ts')
@@ -27,23 +25,14 @@ export function testBrowser(
     let laurel: Laurel
 
     beforeAll(async () => {
-      const { outputFiles } = await build({
-        ...page(),
-        bundle: true,
-        platform: 'browser',
-        format: 'iife',
-        target: 'es2020',
-        globalName: 'laurelPage',
-        write: false,
-      })
-      script = outputFiles[0]?.text ?? ''
+      script = await pageScript(page())
       pages = createServer((_, response) => {
         response
           .setHeader('content-type', 'text/html; charset=utf-8')
           .end(`<!doctype html><title>Page</title><script>${script}</script>`)
       })
       origin = await listening(pages)
-      browser = await chromium.launch({ executablePath, args: FLAGS })
+      browser = await launchBrowser()
       laurel = new Laurel({ url: server().url, apiKey: server().adminKey })
     })
     afterAll(async () => {
