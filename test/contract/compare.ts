@@ -73,6 +73,7 @@ export function misfits(sent: Shape, expected: Shape, direction: Direction, path
     for (const [name, field] of expected.fields) {
       const other = sent.fields.get(name)
       if (field.required && !other?.required) found.push(`${path}.${name} is required, and may be missing`)
+      else if (!other && direction === 'answer') found.push(`${path}.${name} is never sent`)
     }
     for (const [name, field] of sent.fields) {
       const other = expected.fields.get(name)

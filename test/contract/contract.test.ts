@@ -12,6 +12,31 @@ import webhooks from './webhooks.json'
 
 const agreed = contract.map(parseOperation)
 
+/**
+ * What the contract has and Laurel has not built yet: the rule, and the differences that its absence makes.
+ * An entry that explains nothing fails a test.
+ */
+const NOT_BUILT: readonly (readonly [rule: string, what: string, differences: RegExp])[] = [
+  ['A1', 'achievements without a key', /^admin_achievements_create: body\[\]\.key /],
+  ['A7', 'anniversaries', /anniversary/],
+  ['L13', 'boards for some users', /leaderboard.*\.userAttributes /],
+  [
+    'S1',
+    'names of streak settings',
+    /streaks_settings.*(evaluationMode|customizationEnabled|startCount|maxCount)/,
+  ],
+  ['S12', 'days off', /daysOff/],
+  ['S13', 'resets of streaks', /streaks\/reset|resetAt/],
+  ['T4', 'settings', /^admin_settings_/],
+  ['U7', '`ALL` is answered as `AND`', /preferences: 200\.streak\.evaluationMode /],
+  ['U9', 'the day on which a user signed up', /signUpDate/],
+]
+
+/** Where Laurel allows more than the contract on purpose. Clients of the contract never set it. */
+const WIDER: typeof NOT_BUILT = [
+  ['S1', 'thresholds with decimals', /streaks_settings.*threshold is number, expected integer/],
+]
+
 const surfaces = [
   {
     surface: 'application',
@@ -25,47 +50,53 @@ const surfaces = [
   },
 ] as const
 
-describe.each(surfaces)(
-  'the $surface interface conforms to the contract',
-  ({ surface, operations, document }) => {
-    test('every operation is on its own interface', () => {
-      expect(operations.filter((spec) => spec.surface !== surface).map((spec) => spec.id)).toEqual([])
-    })
+const webhookDocument = openApiDocument([], { title: '', version: '', base: '', webhooks: WEBHOOKS })
+const webhookTypes = webhooks.map((line) => line.split(' ', 1)[0] ?? '')
 
-    test('no two operations share an id, or a method and path', () => {
-      const ids = operations.map(({ id }) => id)
-      const places = operations.map(({ method, path }) => `${method} ${path}`)
-      expect(ids).toEqual([...new Set(ids)])
-      expect(places).toEqual([...new Set(places)])
-    })
+/** Each operation and webhook type of the contract, with what Laurel lacks or has in another form. */
+const found = [
+  ...surfaces.flatMap(({ surface, document }) =>
+    agreed
+      .filter((one) => one.surface === surface)
+      .map((one) => ({ id: one.id, all: differences(one, document) })),
+  ),
+  ...webhooks.map((line, index) => {
+    const id = webhookTypes[index] ?? ''
+    const sent = webhookDocument.webhooks?.[id]?.post.requestBody.content['application/json'].schema
+    return { id, all: misfits(shapeOf(sent, webhookDocument), parseShape(line.slice(id.length)), 'answer') }
+  }),
+]
 
-    const isOurs = (id: string, place: string) =>
-      operations.some((spec) => spec.id === id || `${spec.method} ${spec.path}` === place)
-    const implemented = agreed.filter(
-      (one) => one.surface === surface && isOurs(one.id, `${one.method} ${one.path}`),
-    )
-    for (const one of implemented) {
-      test(one.id, () => expect(differences(one, document)).toEqual([]))
-    }
-  },
-)
+const explains = ([, , pattern]: (typeof NOT_BUILT)[number], id: string, difference: string) =>
+  pattern.test(`${id}: ${difference}`)
 
-describe('webhook payloads conform to the contract', () => {
-  const document = openApiDocument([], { title: '', version: '', base: '', webhooks: WEBHOOKS })
-  const agreedBodies = webhooks.map((line) => {
-    const [type = ''] = line.split(' ', 1)
-    return { type, shape: parseShape(line.slice(type.length)) }
+test.each(found)('$id conforms to the contract', ({ id, all }) => {
+  const entries = [...NOT_BUILT, ...WIDER]
+  expect(all.filter((difference) => !entries.some((entry) => explains(entry, id, difference)))).toEqual([])
+})
+
+test.each([...NOT_BUILT, ...WIDER])('[%s] the exception for %s is needed', (...entry) => {
+  expect(found.some(({ id, all }) => all.some((difference) => explains(entry, id, difference)))).toBe(true)
+})
+
+test('the contract has 85 operations, each with a response, and 18 webhooks that are all there are', () => {
+  expect(agreed).toHaveLength(85)
+  expect(agreed.filter(({ responses }) => responses.size === 0)).toEqual([])
+  expect(webhookTypes).toHaveLength(18)
+  expect(Object.keys(WEBHOOKS).sort()).toEqual(webhookTypes)
+  expect([...EVENT_TYPES].sort()).toEqual(webhookTypes)
+})
+
+describe.each(surfaces)('the $surface interface', ({ surface, operations }) => {
+  test('every operation is on its own interface', () => {
+    expect(operations.filter((spec) => spec.surface !== surface).map((spec) => spec.id)).toEqual([])
   })
-  const types = agreedBodies.map(({ type }) => type)
 
-  test('documents exactly the webhook types of the contract', () => {
-    expect(Object.keys(WEBHOOKS).sort()).toEqual(types)
-    expect([...EVENT_TYPES].sort()).toEqual(types)
-  })
-
-  test.each(agreedBodies)('$type', ({ type, shape }) => {
-    const sent = document.webhooks?.[type]?.post.requestBody.content['application/json'].schema
-    expect(misfits(shapeOf(sent, document), shape, 'answer')).toEqual([])
+  test('no two operations share an id, or a method and path', () => {
+    const ids = operations.map(({ id }) => id)
+    const places = operations.map(({ method, path }) => `${method} ${path}`)
+    expect(ids).toEqual([...new Set(ids)])
+    expect(places).toEqual([...new Set(places)])
   })
 })
 
@@ -98,47 +129,48 @@ describe('the comparison of an operation with the document', () => {
     body: Body,
     responses: { 201: { description: 'Made.', body: Answer } },
   }
-  const found = (change: object) => {
+  const compared = (change: object) => {
     const document = openApiDocument([{ ...made, ...change }], { title: '', version: '', base: '' })
     return differences(parseOperation(line), document)
   }
-  const answering = (body: z.ZodType) => found({ responses: { 201: { description: '', body } } })
+  const answering = (body: z.ZodType) => compared({ responses: { 201: { description: '', body } } })
 
   test('finds nothing if the document conforms to the contract and has more', () =>
-    expect(found({})).toEqual([]))
+    expect(compared({})).toEqual([]))
 
   test('finds a missing operation', () =>
-    expect(found({ method: 'put' })).toEqual(['post /things/{key} is missing']))
+    expect(compared({ method: 'put' })).toEqual(['post /things/{key} is missing']))
 
   test('finds a different id', () =>
-    expect(found({ id: 'things_create' })).toEqual(['its id is things_create']))
+    expect(compared({ id: 'things_create' })).toEqual(['its id is things_create']))
 
   test('finds parameters that are missing, required or of another type', () => {
-    expect(found({ headers: undefined })).toEqual(['header Idempotency-Key is missing'])
-    expect(found({ query: z.object({ size: z.int(), page: z.string() }) })).toEqual([
+    expect(compared({ headers: undefined })).toEqual(['header Idempotency-Key is missing'])
+    expect(compared({ query: z.object({ size: z.int(), page: z.string() }) })).toEqual([
       'query size is required',
       'query page is required, and unknown to the contract',
     ])
-    expect(found({ query: z.object({ size: z.boolean().optional() }) })).toEqual([
+    expect(compared({ query: z.object({ size: z.boolean().optional() }) })).toEqual([
       'query size is integer, expected boolean',
     ])
   })
 
   test('finds fields of the body that are missing, required, narrower or not described', () => {
-    expect(found({ body: undefined })).toEqual(['it takes no body'])
-    expect(found({ body: Body.omit({ kind: true }) })).toEqual(['body.kind is unknown'])
-    expect(found({ body: Body.extend({ more: z.string() }) })).toEqual([
+    expect(compared({ body: undefined })).toEqual(['it takes no body'])
+    expect(compared({ body: Body.omit({ kind: true }) })).toEqual(['body.kind is unknown'])
+    expect(compared({ body: Body.extend({ more: z.string() }) })).toEqual([
       'body.more is required, and may be missing',
     ])
-    expect(found({ body: Body.extend({ kind: z.enum(['a']).optional() }) })).toEqual([
+    expect(compared({ body: Body.extend({ kind: z.enum(['a']).optional() }) })).toEqual([
       'body.kind is a|b, expected a',
     ])
-    expect(found({ body: Body.extend({ end: z.string().optional() }) })).toEqual(['body.end may be null'])
-    expect(found({ body: Body.extend({ name: z.unknown() }) })).toEqual(['body.name is not described'])
+    expect(compared({ body: Body.extend({ end: z.string().optional() }) })).toEqual(['body.end may be null'])
+    expect(compared({ body: Body.extend({ name: z.unknown() }) })).toEqual(['body.name is not described'])
   })
 
   test('finds fields of the response that are missing, optional, null, wider or of another format', () => {
     expect(answering(Answer.omit({ tags: true }))).toEqual(['201.tags is required, and may be missing'])
+    expect(answering(Answer.omit({ level: true }))).toEqual(['201.level is never sent'])
     expect(answering(Answer.extend({ total: z.number().optional() }))).toEqual([
       '201.total is required, and may be missing',
     ])
@@ -153,7 +185,7 @@ describe('the comparison of an operation with the document', () => {
   })
 
   test('finds a missing status', () => {
-    expect(found({ responses: { 200: { description: '', body: Answer } } })).toEqual([
+    expect(compared({ responses: { 200: { description: '', body: Answer } } })).toEqual([
       'status 201 is missing',
     ])
   })
@@ -176,9 +208,4 @@ test('[G2] documents the errors of an operation from its path, its body and its 
   expect(more({ account: false })).toEqual([404])
   expect(more({ body: z.object({}) })).toEqual([400, 408, 413, 415])
   expect(more({ furtherErrors: [404] })).toEqual([404])
-})
-
-test('the contract has 75 operations, each with a response', () => {
-  expect(agreed).toHaveLength(75)
-  expect(agreed.filter(({ responses }) => responses.size === 0)).toEqual([])
 })
