@@ -25,6 +25,10 @@ const SHOWN = {
   runUnit: 'The unit of the length of a run. `null`: the leaderboard never resets.',
   runInterval: 'The number of units that a run lasts, or `null`.',
   status: 'The present status.',
+  userAttributes:
+    'The user attributes, and their values, that users must have to take part. Empty: all users take part.',
+  'userAttributes.key': 'The key of the attribute.',
+  'userAttributes.value': 'The value that users must have.',
 }
 
 const PLACE = {
@@ -152,7 +156,6 @@ export const leaderboards: Chapter = {
       of: [
         'LeaderboardResponse',
         'LeaderboardResponseWithRankings',
-        'WebhookLeaderboardResponse',
         'UserLeaderboardResponse',
         'UserLeaderboardResponseWithHistory',
         'WebhookUserLeaderboardResponse',
@@ -162,7 +165,10 @@ export const leaderboards: Chapter = {
     },
     {
       of: ['LeaderboardResponseWithRankings'],
-      fields: { rankings: 'The places of the page, best first. In webhooks, the first ten.' },
+      fields: {
+        rankings:
+          'The places of the page, best first. In webhooks, the first ten. Empty if no user is ranked.',
+      },
     },
     {
       of: ['LiveRanking', 'LiveFinished'],
@@ -182,28 +188,27 @@ export const leaderboards: Chapter = {
       },
     },
     {
-      of: ['WebhookLeaderboardResponse'],
-      fields: { rankings: 'The first ten places, best first. Empty if no user is ranked.' },
-    },
-    {
-      of: ['WebhookLeaderboardResponse', 'WebhookUserLeaderboardResponse'],
+      of: ['LeaderboardResponseWithRankings', 'WebhookUserLeaderboardResponse'],
       fields: {
-        userAttributes:
-          'The group that this is about, by the breakdown attributes. Missing on a leaderboard without breakdown, and if a run without ranked users ends.',
+        group:
+          'The group that this is about: the values of the breakdown attributes, in their order. Missing on a leaderboard without breakdown, on a page of several groups, and in the webhook about the end of a run without ranked users.',
       },
     },
     {
       of: ['LeaderboardGroup'],
       fields: {
-        userAttributes: 'The values of the breakdown attributes, in the order of the breakdown.',
+        group: 'The values of the breakdown attributes, in the order of the breakdown.',
+        userAttributes: 'The same as `group`, as the query of a page names it.',
+        'userAttributes.key': 'The key of the breakdown attribute.',
+        'userAttributes.value': 'The value that the users of the group have.',
         users: 'The number of ranked users in the group.',
       },
     },
     {
-      of: ['WebhookLeaderboardResponse', 'WebhookUserLeaderboardResponse', 'LeaderboardGroup'],
+      of: ['LeaderboardResponseWithRankings', 'WebhookUserLeaderboardResponse', 'LeaderboardGroup'],
       fields: {
-        'userAttributes.key': 'The key of the breakdown attribute.',
-        'userAttributes.value': 'The value that the users of the group have.',
+        'group.key': 'The key of the breakdown attribute.',
+        'group.value': 'The value that the users of the group have.',
       },
     },
     {

@@ -108,6 +108,7 @@ export async function readLeaderboard(
   )
   return {
     ...leaderboardFields(config, board, scope.now),
+    ...(group.length > 0 && !group.includes(null) && { group: valuesOf(config, board, group) }),
     rankings: page.map(({ userId, iid, rank, value }) => ({
       userId,
       userName: names.get(iid) ?? null,
@@ -179,7 +180,10 @@ export async function readGroups(
   const same = { run: dateOfDay(run.start), limit: String(limit) }
   const cursor: z.input<typeof GroupCursor> | null = hasMore && last ? [last.users, last.group] : null
   return {
-    groups: groups.map(({ group, users }) => ({ userAttributes: valuesOf(config, board, group), users })),
+    groups: groups.map(({ group, users }) => {
+      const values = valuesOf(config, board, GroupValues.parse(JSON.parse(group)))
+      return { userAttributes: values, group: values, users }
+    }),
     next: cursor && nextLink(scope, same, cursor),
   }
 }
@@ -187,8 +191,7 @@ export async function readGroups(
 const GroupValues = z.array(z.string())
 
 /** The values of a group by attribute key. Attributes of a finished leaderboard may be deleted. */
-function valuesOf(config: Configuration, { breakdown }: Leaderboard, group: string) {
-  const values = GroupValues.parse(JSON.parse(group))
+function valuesOf(config: Configuration, { breakdown }: Leaderboard, values: readonly (string | null)[]) {
   return filtersResponse(
     config,
     breakdown.map((attributeId, index) => ({ attributeId, attributeValue: values[index] ?? '' })),

@@ -1,7 +1,8 @@
 import * as z from 'zod'
-import { AttributeFilterResponse, DateResponse, Timestamp } from '../api/fields'
+import { DateResponse, Timestamp } from '../api/fields'
 import { UserAchievementResponse } from '../api/shapes/achievements'
 import {
+  Group,
   type LeaderboardResponse,
   LeaderboardResponseWithRankings,
   UserLeaderboardResponse,
@@ -127,19 +128,11 @@ const boostEvent = (status: 'active' | 'finished') =>
     },
   }))
 
-/** The group of an event: the values of the breakdown attributes, in the order of the breakdown (L6). */
-const group = { userAttributes: z.array(AttributeFilterResponse).optional() }
-
-/** The first places of a group of a leaderboard in a run (W6). */
-const WebhookLeaderboardResponse = LeaderboardResponseWithRankings.extend(group).meta({
-  id: 'WebhookLeaderboardResponse',
-})
-
-/** A user's place on a leaderboard now, and the place in the last such event (W5). */
+/** A user's place on a leaderboard now, in a group if it has some, and the place in the last such event (W5). */
 const WebhookUserLeaderboardResponse = UserLeaderboardResponse.extend({
   previousRank: z.int32().nullable(),
   previousValue: z.int32().nullable(),
-  ...group,
+  group: Group.optional(),
 }).meta({ id: 'WebhookUserLeaderboardResponse' })
 
 const sampleBoard = ({ today }: When): z.infer<typeof LeaderboardResponse> => ({
@@ -160,6 +153,7 @@ const sampleBoard = ({ today }: When): z.infer<typeof LeaderboardResponse> => ({
   runUnit: null,
   runInterval: null,
   status: 'active',
+  userAttributes: [],
 })
 
 const SAMPLE_RANKINGS = [{ userId: 'sample-user', userName: 'Sample user', rank: 1, value: 110 }]
@@ -199,14 +193,14 @@ const EVENTS = {
   'leaderboard.started': webhookEvent({ leaderboard: LeaderboardResponseWithRankings }, (when) => ({
     leaderboard: { ...sampleBoard(when), rankings: [] },
   })),
-  'leaderboard.changed': webhookEvent({ leaderboard: WebhookLeaderboardResponse }, (when) => ({
+  'leaderboard.changed': webhookEvent({ leaderboard: LeaderboardResponseWithRankings }, (when) => ({
     leaderboard: { ...sampleBoard(when), rankings: SAMPLE_RANKINGS },
   })),
   'leaderboard.rank_changed': userEvent({ leaderboard: WebhookUserLeaderboardResponse }, (when) => ({
     leaderboard: { ...sampleBoard(when), rank: 1, value: 110, previousRank: 2, previousValue: 100 },
   })),
   /** A run is final (W6). Its status is `finished`, even if more runs follow. */
-  'leaderboard.finished': webhookEvent({ leaderboard: WebhookLeaderboardResponse }, (when) => ({
+  'leaderboard.finished': webhookEvent({ leaderboard: LeaderboardResponseWithRankings }, (when) => ({
     leaderboard: {
       ...sampleBoard(when),
       status: 'finished' as const,

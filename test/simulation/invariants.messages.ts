@@ -154,11 +154,7 @@ function allTold(
   const finals = messages.flatMap(({ event, body }) => {
     const json: unknown = JSON.parse(body)
     return event === 'leaderboard.finished'
-      ? [
-          ['key', 'start', 'userAttributes']
-            .map((name) => JSON.stringify(at(json, 'leaderboard', name)))
-            .join(' '),
-        ]
+      ? [['key', 'start', 'group'].map((name) => JSON.stringify(at(json, 'leaderboard', name))).join(' ')]
       : []
   })
   if (new Set(finals).size !== finals.length)

@@ -942,7 +942,7 @@ describe('a receiver that trusts all events', () => {
       const tops = new Map<unknown, { at: number; rankings: unknown }>()
       for (const { at: when, event, body } of sent) {
         const board = at(body, 'leaderboard')
-        const group = at(board, 'userAttributes', '0', 'value')
+        const group = at(board, 'group', '0', 'value')
         if (event === CHANGED) {
           const before = tops.get(group)
           if (before !== undefined)

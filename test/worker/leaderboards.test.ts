@@ -219,6 +219,11 @@ describe('groups', () => {
     expect((await get()).status).toBe(422)
     expect((await get('?userAttributes=plan:pro,size:xl')).status).toBe(422)
     expect(await ranked('?userAttributes=plan:pro,team:red')).toEqual([['ada', 1, 5]])
+    const group = ['plan:pro', 'team:red']
+      .map((pair) => pair.split(':'))
+      .map(([key, value]) => ({ key, value }))
+    expect((await get('?userAttributes=team:red,plan:pro')).body).toMatchObject({ group, userAttributes: [] })
+    expect(at((await get('?userAttributes=team:red')).body, 'group')).toBeUndefined()
     expect(await ranked('?userAttributes=team:red')).toEqual([
       ['eve', 1, 9],
       ['ada', 2, 5],
@@ -418,7 +423,10 @@ describe('reading', () => {
     await step({ id: 'ada', attributes: { plan: 'free' } }, 5)
     await step({ id: 'bob', name: 'Bob', attributes: { plan: 'pro' } }, 3)
     const key = await tenant.key('ada')
-    const group = (value: string) => ({ userAttributes: [{ key: 'plan', value }], users: 1 })
+    const group = (value: string) => {
+      const values = [{ key: 'plan', value }]
+      return { group: values, userAttributes: values, users: 1 }
+    }
     expect((await tenant.as(key, 'GET', '/leaderboards/board/groups')).body).toEqual([
       group('free'),
       group('pro'),

@@ -418,7 +418,7 @@ describe('GET /leaderboards/{key}/groups', () => {
   const sizes = (body: unknown) =>
     list(body).map((one) =>
       [
-        ...list(at(one, 'userAttributes')).map((each) => `${at(each, 'key')}:${at(each, 'value')}`),
+        ...list(at(one, 'group')).map((each) => `${at(each, 'key')}:${at(each, 'value')}`),
         at(one, 'users'),
       ].join(' '),
     )

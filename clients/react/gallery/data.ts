@@ -230,7 +230,7 @@ export const boardScroll: LeaderboardData = {
 }
 
 const group = (users: number, ...values: string[]): GroupData => ({
-  userAttributes: values.map((value, index) => ({ key: ['team', 'city'][index] ?? 'team', value })),
+  group: values.map((value, index) => ({ key: ['team', 'city'][index] ?? 'team', value })),
   users,
 })
 export const teams = [group(418, 'Owls'), group(390, 'Foxes'), group(77, 'Hares')]

@@ -64,6 +64,7 @@ export const board: Omit<LeaderboardResponseWithRankings, 'rankings'> = {
   startTime: null,
   endTime: null,
   maxParticipants: null,
+  userAttributes: [],
 }
 
 export const row = (userId: string, rank: number, value: number) => ({

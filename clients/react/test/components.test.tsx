@@ -270,7 +270,7 @@ test('a unit that is called like another column is a column of its own', () => {
 })
 
 test('the picker of groups keeps the focus while another group is loading', () => {
-  const [owls, foxes] = ['Owls', 'Foxes'].map((value) => ({ userAttributes: [{ key: 'team', value }] }))
+  const [owls, foxes] = ['Owls', 'Foxes'].map((value) => ({ group: [{ key: 'team', value }] }))
   const groups = [owls, foxes].filter((group) => group !== undefined)
   const of = (group: GroupData | undefined, isThere: boolean) => (
     <Leaderboard

@@ -229,7 +229,7 @@ test('[Y1] a live ranking follows the stream, knows ranks before, and closes wit
 })
 
 test('[L6] a leaderboard with groups shows the own place in the own group only', async () => {
-  const group = (team: string) => ({ userAttributes: [{ key: 'team', value: team }] })
+  const group = (team: string) => ({ group: [{ key: 'team', value: team }] })
   server.answers.set('GET leaderboards/weekly-xp', { ...board, rankings: [row('bob', 1, 90)] })
   const { result, rerender } = renderHook(
     ({ team }: { team: string | null }) =>

@@ -99,7 +99,7 @@ describe('data that a server has read', () => {
   })
 
   test('is not shown for another group, nor while no group is chosen', async () => {
-    const group = (team: string) => ({ userAttributes: [{ key: 'team', value: team }] })
+    const group = (team: string) => ({ group: [{ key: 'team', value: team }] })
     const initialData = { ...board, rankings: [row('eve', 1, 9)] }
     const result = hookOf(
       (team: string | null) => {
@@ -349,7 +349,7 @@ describe('the next user', () => {
   test('is not in a group before the own group is known', async () => {
     server.answers.set('GET leaderboards/weekly-xp', { ...board, rankings: [row('eve', 1, 90)] })
     server.answers.set('GET users/ada', 404)
-    const group = { userAttributes: [{ key: 'team', value: 'foxes' }] }
+    const group = { group: [{ key: 'team', value: 'foxes' }] }
     const result = hookOf(() => useLeaderboard('weekly-xp', { group }), undefined)
     await waitFor(() => expect(result.current.data?.rankings).toHaveLength(1))
     expect(result.current.data?.own).toBeUndefined()

@@ -43,6 +43,7 @@ export const LeaderboardResponse = z
     runUnit: RunUnit.nullable(),
     runInterval: z.int32().nullable(),
     status: ShownStatus,
+    userAttributes: z.array(AttributeFilterResponse),
   })
   .meta({ id: 'LeaderboardResponse' })
 
@@ -58,8 +59,12 @@ export const LeaderboardRanking = z
   })
   .meta({ id: 'LeaderboardRanking' })
 
-/** A leaderboard with a page of the rankings of one of its runs (L9). */
+/** A group: the values of the breakdown attributes, in the order of the breakdown (L6). */
+export const Group = z.array(AttributeFilterResponse)
+
+/** A leaderboard with a page of the rankings of one of its runs (L9), and the group if it is of one (L6). */
 export const LeaderboardResponseWithRankings = LeaderboardResponse.extend({
+  group: Group.optional(),
   rankings: z.array(LeaderboardRanking),
 }).meta({ id: 'LeaderboardResponseWithRankings' })
 
@@ -158,7 +163,8 @@ export const LeaderboardGroupsQuery = z.object({
 /** A group of a leaderboard with breakdown (L6). */
 export const LeaderboardGroup = z
   .object({
-    userAttributes: z.array(AttributeFilterResponse),
+    userAttributes: Group,
+    group: Group,
     users: z.int32(),
   })
   .meta({ id: 'LeaderboardGroup' })
@@ -221,6 +227,7 @@ export function leaderboardFields(
     runUnit: board.runUnit,
     runInterval: board.runInterval,
     status: status === 'inactive' ? 'active' : status,
+    userAttributes: [],
   }
 }
 

@@ -130,7 +130,7 @@ function draftOfFact(
 /** The group of a fact. No field if the leaderboard has no breakdown. */
 function groupOf(config: Configuration, { group }: { group: readonly [string, string][] }) {
   const filters = group.map(([attributeId, attributeValue]) => ({ attributeId, attributeValue }))
-  return filters.length === 0 ? {} : { userAttributes: filtersResponse(config, filters) }
+  return filters.length === 0 ? {} : { group: filtersResponse(config, filters) }
 }
 
 const rankingsOf = (names: Known['names'], top: readonly Place[]): z.infer<typeof LeaderboardRanking>[] =>

@@ -77,7 +77,7 @@ function line({ at: when, event, body }: Sent, from: number): string {
   const board = at(body, 'leaderboard')
   const rankings = at(board, 'rankings')
   const what = event.slice('leaderboard.'.length)
-  const run = `${String(at(board, 'start')).slice(5)}${values(at(board, 'userAttributes'))}`
+  const run = `${String(at(board, 'start')).slice(5)}${values(at(board, 'group'))}`
   const rest = Array.isArray(rankings)
     ? rankings.map(short).join(', ')
     : `${at(body, 'user', 'id')} ${at(board, 'previousRank')}→${at(board, 'rank')} ${at(board, 'previousValue')}→${at(board, 'value')}`

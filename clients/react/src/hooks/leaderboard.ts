@@ -48,7 +48,7 @@ export type Place = Pick<UserLeaderboardResponseWithHistory, 'rank' | 'value'> &
 const PLACE_INTERVAL = 15_000
 
 const attributesOf = (group: GroupData | null | undefined) =>
-  group ? Object.fromEntries(group.userAttributes.map(({ key, value }) => [key, value])) : undefined
+  group ? Object.fromEntries(group.group.map(({ key, value }) => [key, value])) : undefined
 
 /** A ranking, the user's own place in it, and whether it is live (L9, L10, Y1). */
 export function useLeaderboard(

@@ -13,8 +13,8 @@ export interface GroupPickerProps extends Omit<ComponentProps<'fieldset'>, 'onCh
 }
 
 /** Identifies a group by its values. */
-export const groupId = ({ userAttributes }: GroupData): string =>
-  JSON.stringify(userAttributes.map(({ key, value }) => [key, value]).sort())
+export const groupId = ({ group }: GroupData): string =>
+  JSON.stringify(group.map(({ key, value }) => [key, value]).sort())
 
 /**
  * Chooses a group of a leaderboard (L6). It consists of the browser's own radio buttons, or a `select` for

@@ -120,7 +120,8 @@ export interface LeaderboardData {
 
 /** A group of a leaderboard with breakdown (L6). */
 export interface GroupData {
-  userAttributes: readonly { key: string; value: string }[]
+  /** The values of the breakdown attributes. */
+  group: readonly { key: string; value: string }[]
   users?: number | undefined
 }
 

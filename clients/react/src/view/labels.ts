@@ -118,7 +118,7 @@ export const defaultLabels: Labels = {
   final: 'Final',
   scheduled: 'Starts soon',
   group: 'Group',
-  groupName: ({ userAttributes }) => userAttributes.map(({ value }) => value).join(' · '),
+  groupName: ({ group }) => group.map(({ value }) => value).join(' · '),
   rankUp: ({ places }, format) => `up ${format.number(places)}`,
   rankDown: ({ places }, format) => `down ${format.number(places)}`,
   rankNew: 'new',

@@ -173,7 +173,7 @@ function RunInWords({ run, isFinished }: { run: Run; isFinished: boolean }) {
 }
 
 const groupOf = (values: Record<string, string>): GroupData => ({
-  userAttributes: Object.entries(values).map(([key, value]) => ({ key, value })),
+  group: Object.entries(values).map(([key, value]) => ({ key, value })),
 })
 
 /** Chooses a run. A leaderboard that never begins again has none to choose from. */

@@ -22,8 +22,8 @@ export type Shown = {
 }
 
 /** The values of a group, as the interface takes them. */
-export const valuesOf = ({ userAttributes }: GroupData): Record<string, string> =>
-  Object.fromEntries(userAttributes.map(({ key, value }) => [key, value]))
+export const valuesOf = ({ group }: GroupData): Record<string, string> =>
+  Object.fromEntries(group.map(({ key, value }) => [key, value]))
 
 function watchVisibility(onChange: () => void): () => void {
   document.addEventListener('visibilitychange', onChange)
