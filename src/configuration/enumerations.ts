@@ -43,10 +43,7 @@ export const STREAK_FREQUENCIES = AGGREGATIONS
 export type StreakFrequency = (typeof STREAK_FREQUENCIES)[number]
 
 /** Whether all of a streak's metrics must reach their thresholds, or only one (S1). */
-export const EVALUATION_MODES = ['ALL', 'OR'] as const
-
-/** The spellings that users' preferences may have: AND means ALL (U7). */
-export const EVALUATION_MODE_SPELLINGS = ['OR', 'AND', 'ALL'] as const
+export const EVALUATION_MODES = ['OR', 'AND'] as const
 
 /** The types of attributes: of users, or of events. */
 export const ATTRIBUTE_TYPES = ['user', 'event'] as const

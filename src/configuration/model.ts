@@ -1,10 +1,9 @@
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
 import type { RecapFrequency } from '../access/tenants.sql.ts'
-import { MOST_FREEZES, MOST_RESOURCES } from '../lib/limits'
+import { MOST_RESOURCES } from '../lib/limits'
 import type { Living } from '../platform/columns'
 import {
-  EVALUATION_MODE_SPELLINGS,
   EVALUATION_MODES,
   NOTIFICATION_CHANNELS,
   NOTIFICATION_TYPES,
@@ -29,8 +28,7 @@ export const Preferences = z.object({
   streak: z.object({
     /** On if it is left out. */
     enabled: z.boolean().optional(),
-    /** In the spelling in which it was set. AND and ALL mean the same. */
-    evaluationMode: z.enum(EVALUATION_MODE_SPELLINGS).optional(),
+    evaluationMode: z.enum(EVALUATION_MODES).optional(),
     /** Thresholds in millionths. If the list is empty, there are none. */
     metrics: z
       .array(z.object({ metricId: z.string(), threshold: z.number() }))
@@ -44,11 +42,11 @@ export type Preferences = z.infer<typeof Preferences>
 export const NO_PREFERENCES: Preferences = { notifications: {}, streak: {} }
 
 const FreezeSettings = z.object({
-  initial: z.number(),
-  max: z.number(),
-  /** Days between two automatic earnings; null if freezes are never earned. */
+  startCount: z.number(),
+  maxCount: z.number(),
+  /** Days between two earnings, and how many are earned. Both are null if freezes are never earned. */
   autoEarnInterval: z.number().nullable(),
-  autoEarnAmount: z.number(),
+  autoEarnAmount: z.number().nullable(),
   /** Freezes are earned by these settings from then on (ms). Earlier time gives and takes back none (S1). */
   since: z.number(),
 })
@@ -68,7 +66,7 @@ const StreakSettings = z.object({
   /** Thresholds in millionths. If there are none, any positive event counts. */
   metrics: z.array(z.object({ metricId: z.string(), threshold: z.number() })).readonly(),
   evaluationMode: z.enum(EVALUATION_MODES),
-  personalisation: z.boolean(),
+  customizationEnabled: z.boolean(),
   /** The moment of the last change of the goal of a period, in milliseconds (S2). */
   goalSince: z.number().default(0),
   freezes: FreezeSettings.nullable(),
@@ -83,17 +81,9 @@ const DEFAULT_STREAKS: StreakSettings = {
   epoch: 0,
   metrics: [],
   evaluationMode: 'OR',
-  personalisation: false,
+  customizationEnabled: false,
   goalSince: 0,
   freezes: null,
-}
-
-/** The freeze settings if freezes are switched on without values of their own (S1). */
-export const DEFAULT_FREEZES: Omit<FreezeSettings, 'since'> = {
-  initial: 0,
-  max: MOST_FREEZES,
-  autoEarnInterval: null,
-  autoEarnAmount: 1,
 }
 
 /** The schema of the settings in a tenant's row. */

@@ -6,6 +6,7 @@ import {
   metricByKey,
   NO_PREFERENCES,
   type Preferences,
+  type StreakSettings,
 } from '../configuration/model'
 import type { Instant } from '../lib/clock'
 import type { Micros } from '../lib/decimal'
@@ -194,7 +195,7 @@ export type PreferencesChange = {
   streak?:
     | {
         enabled?: boolean | undefined
-        evaluationMode?: 'ALL' | 'AND' | 'OR' | undefined
+        evaluationMode?: StreakSettings['evaluationMode'] | undefined
         metrics?: readonly { key: string; threshold: Micros }[] | undefined
       }
     | undefined
@@ -202,7 +203,7 @@ export type PreferencesChange = {
 
 /**
  * The user with the changed preferences, or the same object if nothing changes (U7). Throws 403 for fields
- * that need personalisation while it is off, and 422 for metrics that do not count for streaks.
+ * that need customisation while it is off, and 422 for metrics that do not count for streaks.
  */
 export function withPreferences(
   config: Configuration,
@@ -223,10 +224,10 @@ function streakChange(
   config: Configuration,
   { enabled, evaluationMode, metrics }: NonNullable<PreferencesChange['streak']>,
 ): Partial<Preferences['streak']> {
-  if (!config.streaks.personalisation && (evaluationMode !== undefined || metrics !== undefined)) {
+  if (!config.streaks.customizationEnabled && (evaluationMode !== undefined || metrics !== undefined)) {
     throw new ApiError(
       403,
-      "Streaks can't be personalised: leave out metrics and evaluationMode, or switch personalisation on in the streak settings.",
+      "Streaks can't be customised: leave out metrics and evaluationMode, or switch customizationEnabled on in the streak settings.",
     )
   }
   throwIfInvalid(streakErrors(config, metrics?.map(({ key }) => key) ?? []))

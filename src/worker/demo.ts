@@ -29,7 +29,7 @@ export const streaks = () =>
       { key: 'demo-lessons', threshold: 1 },
       { key: 'demo-minutes', threshold: 10 },
     ],
-    freezes: { initial: 1, max: 2, autoEarnInterval: 7, autoEarnAmount: 1 },
+    freezes: { startCount: 1, maxCount: 2, autoEarnInterval: 7, autoEarnAmount: 1 },
   })
 
 type IdOf = (key: string) => string

@@ -20,15 +20,9 @@ const NOT_BUILT: readonly (readonly [rule: string, what: string, differences: Re
   ['A1', 'achievements without a key', /^admin_achievements_create: body\[\]\.key /],
   ['A7', 'anniversaries', /anniversary/],
   ['L13', 'boards for some users', /^admin_leaderboards_.*\.userAttributes /],
-  [
-    'S1',
-    'names of streak settings',
-    /streaks_settings.*(evaluationMode|customizationEnabled|startCount|maxCount)/,
-  ],
   ['S12', 'days off', /daysOff/],
   ['S13', 'resets of streaks', /streaks\/reset|resetAt/],
   ['T4', 'settings', /^admin_settings_/],
-  ['U7', '`ALL` is answered as `AND`', /preferences: 200\.streak\.evaluationMode /],
   ['U9', 'the day on which a user signed up', /signUpDate/],
 ]
 

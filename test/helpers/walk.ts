@@ -230,7 +230,7 @@ export async function settle(world: Omit<World, 'ids'>): Promise<World> {
       }),
     ],
   )
-  const freezes = { initial: 1, max: 2, autoEarnInterval: null, autoEarnAmount: 1 }
+  const freezes = { startCount: 1, maxCount: 2 }
   await done(ask, 'admin_streaks_settings_update', { body: { metrics: [], freezes } })
 
   const users = Object.entries(USERS)

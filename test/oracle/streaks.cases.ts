@@ -4,16 +4,23 @@ import { type Hop, PROFILE, type StreakStep, type StreakWorld, type TwinWorld } 
 /** Fixed lives of one user, for the core and over HTTP. They do not depend on chance. */
 
 const DAILY: OracleSettings = {
-  ...{ enabled: true, frequency: 'daily', metrics: [], mode: 'OR', personalisation: false, freezes: null },
+  ...{
+    enabled: true,
+    frequency: 'daily',
+    metrics: [],
+    mode: 'OR',
+    customizationEnabled: false,
+    freezes: null,
+  },
 }
 const units = (count: number, metric = 'm0') => [{ metric, threshold: count * 1_000_000 }]
-const earned = (initial: number, max: number, interval: number | null = null) => ({
-  ...{ initial, max, interval, amount: 1 },
+const earned = (startCount: number, maxCount: number, interval: number | null = null) => ({
+  ...{ startCount, maxCount, interval, amount: 1 },
 })
 const WEEKLY: OracleSettings = { ...DAILY, frequency: 'weekly' }
 const OFF: OracleSettings = { ...DAILY, enabled: false }
 const FIVE: OracleSettings = { ...DAILY, metrics: units(5) }
-const PERSONAL: OracleSettings = { ...FIVE, personalisation: true }
+const PERSONAL: OracleSettings = { ...FIVE, customizationEnabled: true }
 
 const ZONES: Readonly<Record<string, string>> = {
   ...{ New_York: 'America/New_York', Pago_Pago: 'Pacific/Pago_Pago', Kiritimati: 'Pacific/Kiritimati' },
@@ -94,7 +101,7 @@ function actionOf([word = '', ...rest]: string[], settings: readonly OracleSetti
       return { do: 'profile', field: PROFILE.find((one) => one === first) ?? unknown(first), nth: 1 }
     case 'goal': {
       const metrics = first === 'both' ? [...units(1), ...units(1, 'm1')] : thresholds(first)
-      return { do: 'goal', mode: first === 'both' ? 'ALL' : 'OR', personalisation: true, metrics }
+      return { do: 'goal', mode: first === 'both' ? 'AND' : 'OR', customizationEnabled: true, metrics }
     }
     case 'own':
     case 'optin':
@@ -104,7 +111,7 @@ function actionOf([word = '', ...rest]: string[], settings: readonly OracleSetti
       return {
         do: 'preferences',
         enabled: word === 'own' ? undefined : word === 'optin',
-        mode: all.includes('ALL') ? 'ALL' : all.includes('OR') ? 'OR' : undefined,
+        mode: all.includes('AND') ? 'AND' : all.includes('OR') ? 'OR' : undefined,
         metrics: own < 0 ? undefined : thresholds(all[own + 1] ?? ''),
       }
     }
@@ -128,7 +135,7 @@ const HOPS: readonly Hop[] = [
 export const STREAK_CASES: Record<string, StreakWorld> = {
   '[S2, S3, U7] a goal that is met without an event keeps the freeze': lived(
     '+10; day +6; own 5; -0.5; day +1; day +1; own 20; own 1; own 20; day3 goal 10',
-    { ...DAILY, metrics: units(10), personalisation: true, freezes: earned(1, 3) },
+    { ...DAILY, metrics: units(10), customizationEnabled: true, freezes: earned(1, 3) },
   ),
   '[S2, S3] settings, voided events and deleted metrics meet the goal': lived(
     '+4; goal 4; goal 9; day -3; +9; void 1; day +4; void 0; +8; -8; goal none; day +2; goal both; day +2; unmetric m1; day goal 3; +1; unmetric m0; day set 1',

@@ -6,14 +6,14 @@ import { type Frequency, localAt, offsetIn, periodOf, plusDays, plusPeriods } fr
  */
 
 export type OracleThresholds = readonly { metric: string; threshold: number }[]
-export type OracleFreezes = { initial: number; max: number; interval: number | null; amount: number }
+export type OracleFreezes = { startCount: number; maxCount: number; interval: number | null; amount: number }
 /** A tenant's settings (S1). Thresholds and values are whole millionths. */
 export type OracleSettings = {
   enabled: boolean
   frequency: Frequency
   metrics: OracleThresholds
-  mode: 'ALL' | 'OR'
-  personalisation: boolean
+  mode: 'AND' | 'OR'
+  customizationEnabled: boolean
   freezes: OracleFreezes | null
 }
 
@@ -25,7 +25,7 @@ export type ChangeInput = { at: number } & (
   | { do: 'pause'; id: string; start: string; end: string }
   | { do: 'unpause'; id: string }
   | { do: 'freeze' | 'restore' }
-  | { do: 'preferences'; enabled?: boolean; mode?: 'ALL' | 'OR'; metrics?: OracleThresholds }
+  | { do: 'preferences'; enabled?: boolean; mode?: 'AND' | 'OR'; metrics?: OracleThresholds }
   | { do: 'settings'; settings: OracleSettings }
   /** The user's n-th event, from 0, is voided (V2). Voiding it again changes nothing. */
   | { do: 'void'; nth: number }
@@ -65,7 +65,7 @@ type Logged =
 
 /** True if freezes are earned in the same way. */
 const isEarnedAlike = (one: OracleFreezes | null, other: OracleFreezes | null) =>
-  one?.interval === other?.interval && one?.amount === other?.amount && one?.max === other?.max
+  one?.interval === other?.interval && one?.amount === other?.amount && one?.maxCount === other?.maxCount
 
 /** A replayed history. */
 export class StreakReplay {
@@ -88,7 +88,7 @@ export class StreakReplay {
   #pauses = new Map<string, Pause>()
   /** The parts of deleted pauses that counted. */
   #deleted: Pause[] = []
-  #own: { enabled: boolean; mode: 'ALL' | 'OR' | null; metrics: OracleThresholds } = {
+  #own: { enabled: boolean; mode: 'AND' | 'OR' | null; metrics: OracleThresholds } = {
     enabled: true,
     mode: null,
     metrics: [],
@@ -180,7 +180,7 @@ export class StreakReplay {
       this.#latest = this.#date
       this.#created = this.#date
       this.#now = at
-      this.#freezes = this.#settings.freezes?.initial ?? 0
+      this.#freezes = this.#settings.freezes?.startCount ?? 0
       return true
     }
     this.#liveUntil(at)
@@ -232,7 +232,7 @@ export class StreakReplay {
         return this.#unpause(act.id)
       case 'freeze': {
         const { freezes } = this.#settings
-        if (freezes === null || this.#freezes >= freezes.max) return false
+        if (freezes === null || this.#freezes >= freezes.maxCount) return false
         this.#freezes += 1
         return true
       }
@@ -335,7 +335,7 @@ export class StreakReplay {
     if (date <= this.#earnsAfter) return
     const days = Math.round((Date.parse(date) - Date.parse(this.#created)) / 86_400_000)
     if (days <= 0 || days % freezes.interval !== 0) return
-    this.#freezes += Math.min(Math.max(0, freezes.max - this.#freezes), freezes.amount)
+    this.#freezes += Math.min(Math.max(0, freezes.maxCount - this.#freezes), freezes.amount)
   }
 
   /** Closes a period that is over (S3). */
@@ -473,10 +473,10 @@ export class StreakReplay {
   }
 
   #isSatisfied(sums: ReadonlyMap<string, number>): boolean {
-    const { personalisation, mode } = this.#settings
+    const { customizationEnabled, mode } = this.#settings
     const isLeft = ({ metric }: { metric: string }) => !this.#deletedMetrics.has(metric)
     const metrics = this.#settings.metrics.filter(isLeft)
-    const own = personalisation
+    const own = customizationEnabled
       ? this.#own.metrics.filter(
           (one) =>
             isLeft(one) && (metrics.length === 0 || metrics.some(({ metric }) => metric === one.metric)),
@@ -485,8 +485,8 @@ export class StreakReplay {
     const thresholds = own.length > 0 ? own : metrics
     if (thresholds.length === 0) return (sums.get(POSITIVE) ?? 0) > 0
     const meets = thresholds.map(({ metric, threshold }) => (sums.get(metric) ?? 0) >= threshold)
-    const by = (personalisation && this.#own.mode) || mode
-    return by === 'ALL' ? !meets.includes(false) : meets.includes(true)
+    const by = (customizationEnabled && this.#own.mode) || mode
+    return by === 'AND' ? !meets.includes(false) : meets.includes(true)
   }
 
   /** S8. Returns false if the restore would change nothing. */

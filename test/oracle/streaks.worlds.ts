@@ -19,7 +19,7 @@ type Action =
   | {
       do: 'preferences'
       enabled: boolean | undefined
-      mode: 'ALL' | 'OR' | undefined
+      mode: 'AND' | 'OR' | undefined
       metrics: OracleThresholds | undefined
     }
   | { do: 'settings'; settings: OracleSettings }
@@ -34,7 +34,7 @@ type Action =
   | { do: 'profile'; field: (typeof PROFILE)[number]; nth: number }
 
 /** The settings that decide what satisfies a period. */
-export type Goal = Pick<OracleSettings, 'metrics' | 'mode' | 'personalisation'>
+export type Goal = Pick<OracleSettings, 'metrics' | 'mode' | 'customizationEnabled'>
 
 /** A step of a random life. */
 export type StreakStep = Wait & Action
@@ -85,11 +85,11 @@ const thresholds = fc.uniqueArray(
   }),
   { maxLength: 2, selector: ({ metric: key }) => key },
 )
-const mode = fc.constantFrom('ALL' as const, 'OR' as const)
+const mode = fc.constantFrom('AND' as const, 'OR' as const)
 const freezes = fc.option(
   fc.record({
-    initial: fc.integer({ min: 0, max: 3 }),
-    max: fc.integer({ min: 3, max: 6 }),
+    startCount: fc.integer({ min: 0, max: 3 }),
+    maxCount: fc.integer({ min: 3, max: 6 }),
     interval: fc.option(fc.constantFrom(1, 2, 3, 5, 7, 10, 30), { freq: 3 }),
     amount: fc.integer({ min: 1, max: 3 }),
   }),
@@ -99,7 +99,7 @@ const freezes = fc.option(
 const goal: fc.Arbitrary<Goal> = fc.record({
   metrics: fc.oneof(fc.constant([]), thresholds),
   mode,
-  personalisation: fc.boolean(),
+  customizationEnabled: fc.boolean(),
 })
 
 const settings: fc.Arbitrary<OracleSettings> = fc

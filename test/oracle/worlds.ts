@@ -311,7 +311,7 @@ export function configured(systems: readonly OracleSystem[]): Configuration {
       metrics: [],
       evaluationMode: 'OR',
       goalSince: 0,
-      personalisation: false,
+      customizationEnabled: false,
       freezes: null,
     },
     settings: { controlRatio: 0, recapFrequency: 'weekly' },

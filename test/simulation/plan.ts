@@ -134,7 +134,7 @@ export type Plan = {
    */
   zone: string
   minute: number
-  freezes: { initial: number; max: number; interval: number | null; amount: number }
+  freezes: { startCount: number; maxCount: number; interval: number | null; amount: number }
   /** The first zones of users. */
   zones: ReadonlyMap<string, string>
   steps: Step[]
@@ -152,7 +152,7 @@ export function planOf(seed: number, size: Size): Plan {
     ...{ seed, size, users },
     zone: random.of(['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Pacific/Auckland']),
     minute: random.int(0, 1_439),
-    freezes: { initial: 1, max: 3, interval, amount: 1 },
+    freezes: { startCount: 1, maxCount: 3, interval, amount: 1 },
     zones: new Map(maker.zones),
     steps: inAll(
       size.inAll,

@@ -88,7 +88,7 @@ export async function build(plan: Plan, mail: Hook): Promise<World> {
   const { freezes } = plan
   await client.sure('PATCH', '/admin/v1/streaks/settings', {
     freezes: {
-      ...{ initial: freezes.initial, max: freezes.max },
+      ...{ startCount: freezes.startCount, maxCount: freezes.maxCount },
       ...{ autoEarnInterval: freezes.interval, autoEarnAmount: freezes.amount },
     },
   })

@@ -65,7 +65,7 @@ beforeEach(async () => {
 const ids = (body: unknown, list: string, field = 'userId') => pick(at(body, list), field)
 
 describe('[S7, S8, B1] several users in one request', () => {
-  beforeEach(() => tenant.admin('PATCH', '/streaks/settings', { freezes: { initial: 0, max: 2 } }))
+  beforeEach(() => tenant.admin('PATCH', '/streaks/settings', { freezes: { startCount: 0, maxCount: 2 } }))
   const freezesOf = async (user: string) =>
     at((await tenant.app('GET', `/users/${user}/streak`)).body, 'freezes')
 
@@ -158,7 +158,7 @@ describe('[K2, B4] deleted keys', () => {
     expect(await reads()).toEqual([200, 200, 200])
     // A change of a user is noted with the name of the key, in each database.
     const freezes = users.map((userId) => ({ userId }))
-    await tenant.admin('PATCH', '/streaks/settings', { freezes: { initial: 0, max: 2 } })
+    await tenant.admin('PATCH', '/streaks/settings', { freezes: { startCount: 0, maxCount: 2 } })
     await call(send, 'POST', '/admin/v1/streaks/freezes', { headers, body: { freezes } })
     const log = await tenant.admin('GET', '/audit-log?kind=streak_freezes')
     expect(pick(pick(log.body, 'actor'), 'name')).toEqual(Array(3).fill('Robot'))
@@ -386,7 +386,7 @@ describe('[P5, B4] users’ own boosts', () => {
 
 describe('[Z1, B1] the audit log', () => {
   test('is merged from all databases, newest first, and paged without gaps', async () => {
-    await tenant.admin('PATCH', '/streaks/settings', { freezes: { initial: 0, max: 20 } })
+    await tenant.admin('PATCH', '/streaks/settings', { freezes: { startCount: 0, maxCount: 20 } })
     for (let n = 0; n < 4; n += 1) {
       for (const user of users)
         await tenant.admin('POST', '/streaks/freezes', { freezes: [{ userId: user }] })

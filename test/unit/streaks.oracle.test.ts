@@ -12,12 +12,12 @@ const DAILY: OracleSettings = {
   frequency: 'daily',
   metrics: [],
   mode: 'OR',
-  personalisation: false,
+  customizationEnabled: false,
   freezes: null,
 }
 const WEEKLY: OracleSettings = { ...DAILY, frequency: 'weekly' }
 const MONTHLY: OracleSettings = { ...DAILY, frequency: 'monthly' }
-const FREEZES = { initial: 0, max: 2, interval: null, amount: 1 }
+const FREEZES = { startCount: 0, maxCount: 2, interval: null, amount: 1 }
 const UNIT = 1_000_000
 const goal = (threshold: number) => ({ ...DAILY, metrics: [{ metric: 'm', threshold: threshold * UNIT }] })
 const FIVE = goal(5)
@@ -53,8 +53,8 @@ const CASES: Record<string, Case> = {
     life: `
       2027-03-01 08:00 create; 10:00 +0; 11:00 = 0`,
   },
-  '[S2] ALL requires each sum to reach its threshold in one period': {
-    settings: { ...DAILY, metrics: BOTH, mode: 'ALL' },
+  '[S2] AND requires each sum to reach its threshold in one period': {
+    settings: { ...DAILY, metrics: BOTH, mode: 'AND' },
     life: `
       2027-03-01 00:00 create; 10:00 +2; 23:00 = 0
       2027-03-02 10:00 +1 n; 10:30 = 0; 11:00 +3 = 1 03-02..
@@ -66,7 +66,7 @@ const CASES: Record<string, Case> = {
       2027-03-01 00:00 create; 10:00 +1 = 0; 11:00 +1 = 1`,
   },
   '[S2, U7] a goal that the user lowers is met at once, and the freeze stays': {
-    settings: { ...goal(10), personalisation: true, freezes: { ...FREEZES, initial: 1 } },
+    settings: { ...goal(10), customizationEnabled: true, freezes: { ...FREEZES, startCount: 1 } },
     life: `
       2027-03-01 08:00 create; 09:00 +10
       2027-03-02 09:00 +6 = 1 03-01..03-02 *1; 10:00 own m 5 = 2 03-01..03-03 *1
@@ -101,7 +101,7 @@ const CASES: Record<string, Case> = {
       2027-03-08 09:00 +1; 10:00 void 0; 11:00 set 1 = 1 03-08..03-21`,
   },
   '[G9, S2] without a deleted metric, the others may meet the goal': {
-    settings: { ...DAILY, metrics: BOTH, mode: 'ALL' },
+    settings: { ...DAILY, metrics: BOTH, mode: 'AND' },
     life: `
       2027-03-01 08:00 create; 09:00 +2 = 0; 10:00 unmetric n = 1`,
   },
@@ -166,7 +166,7 @@ const CASES: Record<string, Case> = {
   },
   '[S4] from Pago Pago to Kiritimati a date is skipped and not missed, and on the way back none counts twice':
     {
-      settings: { ...DAILY, freezes: { ...FREEZES, initial: 1 } },
+      settings: { ...DAILY, freezes: { ...FREEZES, startCount: 1 } },
       life: `
       2027-05-01 12:00 create Pacific/Pago_Pago; 12:00 +1
       // 23:30 optin the 1st; in Kiritimati it is 00:30 optin the 3rd. The event there ends the 2nd.
@@ -215,7 +215,7 @@ const CASES: Record<string, Case> = {
       2027-03-09 05:30 to America/New_York`,
   },
   '[S11] the seventh date after a spared one may be spared, the sixth may not': {
-    settings: { ...DAILY, freezes: { ...FREEZES, initial: 2 } },
+    settings: { ...DAILY, freezes: { ...FREEZES, startCount: 2 } },
     life: `
       2027-03-04 17:00 create America/New_York; 17:00 +1; 2027-03-05 23:00 to Asia/Tokyo
       2027-03-06 05:30 to America/New_York; 12:00 +1; 2027-03-07 12:00 +1; 2027-03-08 12:00 +1
@@ -225,7 +225,7 @@ const CASES: Record<string, Case> = {
                  17:00 +1 = 7 03-04..03-14 *1 past 1 1 2 3 4 5 6 6f 6 7`,
   },
   '[S11] a journey takes a freeze and loses a streak only when the skipped date ends': {
-    settings: { ...DAILY, freezes: { ...FREEZES, initial: 1 } },
+    settings: { ...DAILY, freezes: { ...FREEZES, startCount: 1 } },
     life: `
       2027-03-04 17:00 create America/New_York; 17:00 +1
       // The 5th is spared. The 6th takes the freeze at midnight in New York.
@@ -296,7 +296,7 @@ const CASES: Record<string, Case> = {
     fired: { 1: 1, 2: 0 },
   },
   '[S4] a hop to the west and back opens no date that ends later': {
-    settings: { ...DAILY, freezes: { ...FREEZES, initial: 1 } },
+    settings: { ...DAILY, freezes: { ...FREEZES, startCount: 1 } },
     life: `
       2027-05-01 12:00 create Pacific/Kiritimati; 12:00 +1
       // From the 3rd to the 2nd, and back.
@@ -338,7 +338,7 @@ const CASES: Record<string, Case> = {
                  10:30 to Pacific/Pago_Pago; 10:31 +1 = 0; 11:00 +1 = 0`,
   },
   '[S3] a week is paused by one day of it, and activity in it still extends': {
-    settings: { ...WEEKLY, freezes: { ...FREEZES, initial: 1 } },
+    settings: { ...WEEKLY, freezes: { ...FREEZES, startCount: 1 } },
     life: `
       2027-03-01 00:00 create; 2027-03-02 12:00 +1; 13:00 pause 03-14..03-15 = 1 03-01..03-28 *1
       2027-03-15 00:00 = 1 03-01..03-28 *1
@@ -361,7 +361,7 @@ const CASES: Record<string, Case> = {
       2027-03-05 00:00 = 0`,
   },
   '[S7] freezes keep one midnight each, and neither extend nor begin a streak': {
-    settings: { ...DAILY, freezes: { ...FREEZES, initial: 1 } },
+    settings: { ...DAILY, freezes: { ...FREEZES, startCount: 1 } },
     life: `
       2027-03-01 00:00 create; 2027-03-02 00:00 freeze; 01:00 freeze
       2027-03-03 12:00 +1 = 1 03-03..03-04 *2
@@ -370,7 +370,7 @@ const CASES: Record<string, Case> = {
       2027-03-07 00:00 = 0 *0 past 1 1f 1f 0 0`,
   },
   '[S7] at one midnight a freeze is earned before it is consumed, and a forgone freeze is gone': {
-    settings: { ...DAILY, freezes: { initial: 0, max: 1, interval: 3, amount: 2 } },
+    settings: { ...DAILY, freezes: { startCount: 0, maxCount: 1, interval: 3, amount: 2 } },
     life: `
       2027-03-01 20:00 create; 2027-03-02 12:00 +1
       // The 3rd ends with the midnight that is three days after the 1st.
@@ -381,7 +381,7 @@ const CASES: Record<string, Case> = {
       2027-03-10 00:00 = 0 *1`,
   },
   '[S7] days are counted from the date of creation, and each counts once': {
-    settings: { ...DAILY, freezes: { initial: 0, max: 9, interval: 2, amount: 1 } },
+    settings: { ...DAILY, freezes: { startCount: 0, maxCount: 9, interval: 2, amount: 1 } },
     life: `
       // 1 March in UTC, 2 March in Kiritimati.
       2027-03-01 10:00 create UTC; 11:00 to Pacific/Kiritimati; 2027-03-02 09:59 = 0 *0; 10:00 = 0 *1
@@ -390,7 +390,7 @@ const CASES: Record<string, Case> = {
       2027-03-05 00:00 = 0 *2`,
   },
   '[S7, S11] a new interval earns nothing for a date that has begun': {
-    settings: [DAILY, { ...DAILY, freezes: { initial: 0, max: 3, interval: 3, amount: 1 } }],
+    settings: [DAILY, { ...DAILY, freezes: { startCount: 0, maxCount: 3, interval: 3, amount: 1 } }],
     life: `
       2027-03-01 17:00 create America/New_York
       // From the evening of the 3rd to the 4th, which is three days after the 1st. The 3rd is open.
@@ -438,8 +438,8 @@ const CASES: Record<string, Case> = {
   },
   '[S9] another frequency is counted from the log: pauses count, freezes do not, and stored freezes stay': {
     settings: [
-      { ...DAILY, freezes: { ...FREEZES, initial: 2 } },
-      { ...WEEKLY, freezes: { ...FREEZES, initial: 2 } },
+      { ...DAILY, freezes: { ...FREEZES, startCount: 2 } },
+      { ...WEEKLY, freezes: { ...FREEZES, startCount: 2 } },
     ],
     life: `
       2027-03-01 00:00 create; 12:00 +1; 2027-03-03 12:00 +1 = 2 03-01..03-04 *1
@@ -451,8 +451,8 @@ const CASES: Record<string, Case> = {
   },
   '[S9] a period that a freeze kept is lost in a recount, and stored freezes stay': {
     settings: [
-      { ...WEEKLY, freezes: { ...FREEZES, initial: 2 } },
-      { ...DAILY, freezes: { ...FREEZES, initial: 2 } },
+      { ...WEEKLY, freezes: { ...FREEZES, startCount: 2 } },
+      { ...DAILY, freezes: { ...FREEZES, startCount: 2 } },
     ],
     life: `
       2027-03-01 00:00 create; 12:00 +1; 2027-03-03 12:00 +1; 13:00 set 1 = 1 03-03..03-04 *2`,
@@ -488,13 +488,13 @@ const CASES: Record<string, Case> = {
       fired: { 1: 3, 2: 2, 3: 0, 4: 1 },
     },
   '[S10] an unsatisfied period that ends while the user has streaks off is still missed': {
-    settings: { ...DAILY, freezes: { ...FREEZES, initial: 1 } },
+    settings: { ...DAILY, freezes: { ...FREEZES, startCount: 1 } },
     life: `
       2027-03-01 00:00 create; 12:00 +1; 2027-03-02 13:00 optout
       2027-03-03 13:00 optin = 1 03-01..03-03 *0; 14:00 optout
       2027-03-04 01:00 optin = 0 *0`,
   },
-  '[U7] own metrics count only with personalisation': {
+  '[U7] own metrics count only with customizationEnabled': {
     settings: DAILY,
     life: `
       2027-03-01 00:00 create; 01:00 own n 1; 12:00 +1 = 1`,

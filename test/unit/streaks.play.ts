@@ -96,18 +96,18 @@ function rewarded(streaks: StreakSettings): Configuration {
 
 /** The tenant's stored settings after a change at a moment. */
 function stored(settings: OracleSettings, before: StreakSettings | null, now: number): StreakSettings {
-  const { enabled, frequency, metrics, mode, personalisation, freezes } = settings
+  const { enabled, frequency, metrics, mode, customizationEnabled, freezes } = settings
   const was = before?.freezes
   const isEarnedSo =
     was?.autoEarnInterval === freezes?.interval &&
     was?.autoEarnAmount === freezes?.amount &&
-    was?.max === freezes?.max
+    was?.maxCount === freezes?.maxCount
   const since = isEarnedSo ? (was?.since ?? now) : now
   const epoch = before === null ? 0 : before.epoch + (before.frequency === frequency ? 0 : 1)
-  const goal = [metrics.map(({ metric, threshold }) => [idOf(metric), threshold]), mode, personalisation]
+  const goal = [metrics.map(({ metric, threshold }) => [idOf(metric), threshold]), mode, customizationEnabled]
   const goalBefore = before && [
     before.metrics.map(({ metricId, threshold }) => [metricId, threshold]),
-    ...[before.evaluationMode, before.personalisation],
+    ...[before.evaluationMode, before.customizationEnabled],
   ]
   const isSameGoal = JSON.stringify(goal) === JSON.stringify(goalBefore)
   const wasOn = before?.enabled ?? enabled
@@ -115,11 +115,11 @@ function stored(settings: OracleSettings, before: StreakSettings | null, now: nu
   if (wasOn && !enabled) off = [...off, { from: now, to: null }]
   if (!wasOn && enabled) off = off.map(({ from, to }) => ({ from, to: to ?? now }))
   return {
-    ...{ enabled, off, frequency, epoch, evaluationMode: mode, personalisation },
+    ...{ enabled, off, frequency, epoch, evaluationMode: mode, customizationEnabled },
     goalSince: isSameGoal ? (before?.goalSince ?? now) : now,
     metrics: metrics.map(({ metric, threshold }) => ({ metricId: idOf(metric), threshold })),
     freezes: freezes && {
-      ...{ initial: freezes.initial, max: freezes.max, since },
+      ...{ startCount: freezes.startCount, maxCount: freezes.maxCount, since },
       ...{ autoEarnInterval: freezes.interval, autoEarnAmount: freezes.amount },
     },
   }
@@ -503,7 +503,7 @@ export class Play {
       }
       case 'preferences': {
         const { enabled, mode, metrics } = step
-        const { personalisation } = this.#settings
+        const { customizationEnabled } = this.#settings
         const isLeft = ({ metric }: { metric: string }) =>
           this.#config.metrics.some(({ id }) => id === idOf(metric))
         const tenants = this.#settings.metrics.filter(isLeft)
@@ -512,8 +512,8 @@ export class Play {
         const allowed = metrics?.filter((one) => isLeft(one) && isTheirs(one))
         const own = {
           ...(enabled !== undefined && { enabled }),
-          ...(personalisation && mode !== undefined && { mode }),
-          ...(personalisation && allowed !== undefined && { metrics: allowed }),
+          ...(customizationEnabled && mode !== undefined && { mode }),
+          ...(customizationEnabled && allowed !== undefined && { metrics: allowed }),
         }
         if ('mode' in own || 'metrics' in own) this.#isPlain = false
         if ('mode' in own || 'metrics' in own) this.#hasNewGoal = true
@@ -550,9 +550,9 @@ export class Play {
         return
       }
       case 'goal': {
-        const { metrics, mode, personalisation } = step
+        const { metrics, mode, customizationEnabled } = step
         this.#isPlain = false
-        this.#configure({ ...this.#settings, metrics, mode, personalisation })
+        this.#configure({ ...this.#settings, metrics, mode, customizationEnabled })
         return
       }
       case 'void': {

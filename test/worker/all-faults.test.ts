@@ -11,7 +11,7 @@ const ZONE = 'must be an IANA time zone, such as Europe/Paris, not "+02:00"'
 const NO_ADDRESS = 'subscribeToEmails: this user has no email address to subscribe'
 
 let tenant: TestTenant
-/** Another tenant, whose users may not personalise their streaks. */
+/** Another tenant, whose users may not customise their streaks. */
 let other: TestTenant
 let webhook: string
 let before: Record<string, string[]>[]
@@ -40,7 +40,11 @@ beforeAll(async () => {
   await tenant.app('PUT', '/users/ada', { email: 'ada@example.com' })
   await tenant.app('PUT', '/users/bob', {})
   await tenant.admin('PATCH', '/streaks/settings', {
-    ...{ personalisation: true, metrics: [{ key: 'words', threshold: 1 }], freezes: { initial: 2, max: 3 } },
+    ...{
+      customizationEnabled: true,
+      metrics: [{ key: 'words', threshold: 1 }],
+      freezes: { startCount: 2, maxCount: 3 },
+    },
   })
   const target = { url: 'https://example.com/hooks', events: ['*'], status: 'inactive' }
   webhook = await tenant.create('/webhooks', target)
@@ -221,13 +225,18 @@ describe('[G3] a 422 names the errors of the shape and all others', () => {
     const metrics = [{ key: 'none', threshold: 'x' }, { key: 'words', threshold: 1 }, null]
     const path = '/admin/v1/streaks/settings'
     const faults = ['metrics.0.key: there is no metric "none"', 'metrics.0.threshold', 'metrics.2: must be']
-    const initial = 'freezes.initial: must not be above freezes.max, which is'
+    const above = 'freezes.startCount: must not be above maxCount'
+    const half = 'freezes.autoEarnAmount: must be set together'
     await refused(
-      ['PATCH', path, { frequency: 'x', metrics, freezes: { initial: 5 } }],
-      [...[...faults, 'frequency: must be', `${initial} 3`]],
+      ['PATCH', path, { frequency: 'x', metrics, freezes: { startCount: 5, autoEarnInterval: 1 } }],
+      [...faults, 'frequency: must be', half, 'freezes.maxCount: must'],
     )
-    await refused(['PATCH', path, { metrics, freezes: { initial: 5, max: 4 } }], [...faults, `${initial} 4`])
-    await refused(['PATCH', path, { freezes: { initial: 5, max: 'x' } }], ['freezes.max: must'], [initial])
+    await refused(['PATCH', path, { metrics, freezes: { startCount: 5, maxCount: 4 } }], [...faults, above])
+    await refused(
+      ['PATCH', path, { freezes: { startCount: 5, maxCount: 'x' } }],
+      ['freezes.maxCount: must'],
+      [above],
+    )
     const twice = [...metrics.slice(0, 2), { key: 'words', threshold: 1 }]
     await refused(
       ['PATCH', path, { metrics: twice }],

@@ -330,7 +330,7 @@ describe('[Z1] an entry', () => {
 describe('[Z1, U8] an entry about a user', () => {
   it('names the internal id, and loses its fields when the user is erased', async () => {
     const tenant = await newTenant(app)
-    await tenant.admin('PATCH', '/streaks/settings', { freezes: { initial: 0, max: 5 } })
+    await tenant.admin('PATCH', '/streaks/settings', { freezes: { startCount: 0, maxCount: 5 } })
     await tenant.app('PUT', '/users/ada', { name: 'Ada' })
     const start = new Date(START + 5 * 86_400_000).toISOString().slice(0, 10)
     const requests = [

@@ -93,7 +93,7 @@ describe('[E3] the lane', () => {
 
   it('[A3, U7] passes completions and preferences on with all their fields', async () => {
     await tenant.metric('steps')
-    await tenant.admin('PATCH', '/streaks/settings', { personalisation: true })
+    await tenant.admin('PATCH', '/streaks/settings', { customizationEnabled: true })
     await tenant.app('PUT', '/users/ada', {})
     const lanes: string[] = []
     const through = contending((lane) => lanes.push(lane))

@@ -148,7 +148,7 @@ async function withEverything(): Promise<Setup & { points: string; achievement: 
     metricId: metric,
   })
   await tenant.admin('PATCH', '/streaks/settings', {
-    freezes: { initial: 1, max: 3, autoEarnInterval: null, autoEarnAmount: 1 },
+    freezes: { startCount: 1, maxCount: 3 },
   })
   return { ...setup, points, achievement, boards: [board, points, never] }
 }

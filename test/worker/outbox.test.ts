@@ -134,7 +134,7 @@ describe('[W6] streaks', () => {
 
   it('[W6] a freeze that is earned, granted or consumed; not the initial ones, nor pauses and restores', async () => {
     const all = await subscribe(tenant, ...OF_STREAKS)
-    const freezes = { initial: 1, max: 5, autoEarnInterval: 3, autoEarnAmount: 2 }
+    const freezes = { startCount: 1, maxCount: 5, autoEarnInterval: 3, autoEarnAmount: 2 }
     await tenant.admin('PATCH', '/streaks/settings', { freezes })
     await tenant.event('steps', 'ada', 1)
     await tenant.admin('POST', '/streaks/freezes', { freezes: [{ userId: 'ada' }] })
@@ -169,7 +169,7 @@ describe('[W6] streaks', () => {
 
   it('[W6, U7] a user who switches streaks off has no more streak events', async () => {
     const all = await subscribe(tenant, ...OF_STREAKS)
-    const freezes = { initial: 0, max: 5, autoEarnInterval: 1, autoEarnAmount: 1 }
+    const freezes = { startCount: 0, maxCount: 5, autoEarnInterval: 1, autoEarnAmount: 1 }
     await tenant.admin('PATCH', '/streaks/settings', { freezes })
     await tenant.event('steps', 'ada', 1)
     await tenant.app('PATCH', '/users/ada/preferences', { streak: { enabled: false } })

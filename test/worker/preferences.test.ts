@@ -50,31 +50,31 @@ describe('[U7] preferences', () => {
       'streak.metrics',
     ],
   ])('[U7] %j is 422, and changes nothing', async (change, named) => {
-    await settings({ personalisation: true })
+    await settings({ customizationEnabled: true })
     const { status, body } = await set(change)
     expect([status, at(body, 'error')]).toEqual([422, expect.stringContaining(named)])
     expect(await read()).toEqual({ notifications: {} })
   })
 
-  it('[U7] metrics and mode are 403 while personalisation is off; off again, they are neither shown nor applied', async () => {
+  it('[U7] metrics and mode are 403 while customizationEnabled is off; off again, they are neither shown nor applied', async () => {
     const metrics = [{ key: 'words', threshold: 2 }]
     expect((await set({ streak: { metrics } })).status).toBe(403)
     expect((await set({ streak: { evaluationMode: 'OR' } })).status).toBe(403)
-    await settings({ personalisation: true })
+    await settings({ customizationEnabled: true })
     expect((await set({ streak: { metrics, evaluationMode: 'AND' } })).body).toEqual({
       notifications: {},
       streak: { metrics, evaluationMode: 'AND' },
     })
     expect(await extended('steps', 5)).toBe(false)
-    await settings({ personalisation: false })
+    await settings({ customizationEnabled: false })
     expect(await read()).toEqual({ notifications: {} })
     // Any positive event is enough now, and there was one (S2).
     expect((await tenant.app('GET', '/users/ada/streak')).body).toMatchObject({ length: 1 })
   })
 
-  it('[U7] AND is ALL, returned as it was set; the metrics are a part of the tenant’s streak metrics', async () => {
+  it('[U7] ALL is AND; the metrics are a part of the tenant’s streak metrics', async () => {
     await settings({
-      personalisation: true,
+      customizationEnabled: true,
       metrics: [
         { key: 'steps', threshold: 100 },
         { key: 'words', threshold: 100 },
@@ -92,7 +92,7 @@ describe('[U7] preferences', () => {
     for (const evaluationMode of ['AND', 'ALL', 'OR', 'AND']) {
       expect(at((await set({ streak: { metrics, evaluationMode } })).body, 'streak')).toEqual({
         metrics,
-        evaluationMode,
+        evaluationMode: evaluationMode === 'ALL' ? 'AND' : evaluationMode,
       })
     }
     expect(await extended('steps', 3)).toBe(false)
@@ -147,7 +147,7 @@ describe('[U7] preferences', () => {
 
   it('[G9] a deleted metric is removed from a user’s own metrics', async () => {
     const id = at((await tenant.admin('GET', '/metrics?limit=100')).body, 2, 'id')
-    await settings({ personalisation: true })
+    await settings({ customizationEnabled: true })
     await set({ streak: { metrics: [{ key: 'songs', threshold: 2 }] } })
     expect(await extended('steps', 1)).toBe(false)
     await tenant.admin('DELETE', `/metrics?ids=${id}`)

@@ -92,7 +92,7 @@ async function setUp(): Promise<TestTenant> {
     },
     { key: 'secret', name: 'Secret', trigger: 'api' },
   ])
-  await tenant.admin('PATCH', '/streaks/settings', { freezes: { initial: 1, max: 3 } })
+  await tenant.admin('PATCH', '/streaks/settings', { freezes: { startCount: 1, maxCount: 3 } })
   for (const [id, value] of [
     ['ada', 12],
     ['bob', 40],

@@ -412,7 +412,7 @@ describe('[N1, N5] which users are notified', () => {
   it('[N2] a paused streak gets no reminder, a streak with a freeze does', async () => {
     const tenant = await newTenantInLast()
     await tenant.metric('m')
-    await tenant.admin('PATCH', '/streaks/settings', { freezes: { initial: 1, max: 2 } })
+    await tenant.admin('PATCH', '/streaks/settings', { freezes: { startCount: 1, maxCount: 2 } })
     await tenant.event('m', 'ada', 1)
     await tenant.event('m', 'bob', 1)
     const [start, end] = [NOON + DAY, NOON + 2 * DAY].map((ms) => new Date(ms).toISOString().slice(0, 10))

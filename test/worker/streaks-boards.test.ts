@@ -138,7 +138,7 @@ describe('[L3] boards by streak', () => {
     await rowsEverywhere(
       `UPDATE tenants SET config_version = config_version + 1, streaks = json_object('enabled', json('true'),
         'off', json('[]'),
-         'frequency', 'monthly', 'epoch', 1, 'metrics', json('[]'), 'evaluationMode', 'OR', 'personalisation',
+         'frequency', 'monthly', 'epoch', 1, 'metrics', json('[]'), 'evaluationMode', 'OR', 'customizationEnabled',
            json('false'),
          'freezes', NULL) WHERE id = ?1`,
       tenant.id,

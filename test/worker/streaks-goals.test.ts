@@ -50,7 +50,7 @@ beforeEach(async () => {
   tenant = await newTenant()
   for (const key of ['m', 'n']) await tenant.metric(key)
   await move(0, 9)
-  await settings({ personalisation: true, ...goal(10), freezes: { initial: 1, max: 3 } })
+  await settings({ customizationEnabled: true, ...goal(10), freezes: { startCount: 1, maxCount: 3 } })
 })
 
 describe('[S2] a goal that is met without an event', () => {
@@ -75,14 +75,14 @@ describe('[S2] a goal that is met without an event', () => {
   it.each<[string, () => Promise<unknown>]>([
     ['other thresholds in the settings', () => settings(goal(5))],
     ['no metrics in the settings', () => settings({ metrics: [] })],
-    ['personalisation off', () => settings({ personalisation: false })],
+    ['customizationEnabled off', () => settings({ customizationEnabled: false })],
     ['a deleted metric', () => tenant.admin('DELETE', '/metrics?keys=n')],
   ])('[S1, S2, G9] %s extend the streak in the background, with freezes kept', async (name, change) => {
     await tenant.event('m', 'ada', 1)
     const both = [...goal(6).metrics, { key: 'n', threshold: 9 }]
-    if (name === 'a deleted metric') await settings({ metrics: both, evaluationMode: 'ALL' })
-    if (name === 'personalisation off') await settings(goal(6))
-    if (name === 'personalisation off') await prefer(10)
+    if (name === 'a deleted metric') await settings({ metrics: both, evaluationMode: 'AND' })
+    if (name === 'customizationEnabled off') await settings(goal(6))
+    if (name === 'customizationEnabled off') await prefer(10)
     await tenant.event('n', 'ada', 9)
     await sixOfTen()
     await change()

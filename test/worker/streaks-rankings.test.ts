@@ -81,7 +81,7 @@ describe('active streaks', () => {
   })
 
   it('[S3] a streak whose deadline has passed is judged by the rules, although its due work has not run', async () => {
-    const change = { freezes: { initial: 0, max: 2, autoEarnInterval: null, autoEarnAmount: 1 } }
+    const change = { freezes: { startCount: 0, maxCount: 2 } }
     await tenant.admin('PATCH', '/streaks/settings', change)
     await play(0, ['frozen', 'lost', 'paused'], ['frozen', 'lost', 'paused', 'west'])
     await tenant.app('PATCH', '/users/west', { tz: 'America/Los_Angeles' })

@@ -58,31 +58,47 @@ describe('[S1] the settings', () => {
       frequency: 'daily',
       metrics: [],
       evaluationMode: 'OR',
-      personalisation: false,
+      customizationEnabled: false,
       freezes: null,
     })
     const metrics = [{ key: 'steps', threshold: 2.5 }]
-    await settings({ frequency: 'weekly', metrics, evaluationMode: 'ALL', personalisation: true })
+    await settings({ frequency: 'weekly', metrics, evaluationMode: 'ALL', customizationEnabled: true })
     const { body } = await settings({
-      freezes: { initial: 1, max: 2, autoEarnInterval: 7, autoEarnAmount: 1 },
+      freezes: { startCount: 1, maxCount: 2, autoEarnInterval: 7, autoEarnAmount: 1 },
     })
     expect(body).toEqual({
       enabled: true,
       frequency: 'weekly',
       metrics,
-      evaluationMode: 'ALL',
-      personalisation: true,
-      freezes: { initial: 1, max: 2, autoEarnInterval: 7, autoEarnAmount: 1 },
+      evaluationMode: 'AND',
+      customizationEnabled: true,
+      freezes: { startCount: 1, maxCount: 2, autoEarnInterval: 7, autoEarnAmount: 1 },
     })
     expect((await tenant.admin('GET', '/streaks/settings')).body).toEqual(body)
+    // The freezes are set as a whole: without an interval, none are earned from now on.
+    const freezes = { startCount: 2, maxCount: 5 }
+    const none = { autoEarnInterval: null, autoEarnAmount: null }
+    for (const given of [freezes, { ...freezes, ...none }])
+      expect((await settings({ freezes: given })).body).toEqual({
+        ...Object(body),
+        freezes: { ...freezes, ...none },
+      })
+    expect((await settings({ freezes: null })).body).toEqual({ ...Object(body), freezes: null })
   })
 
   it.each([
     [{ frequency: 'yearly' }, 'frequency'],
     [{ metrics: [{ key: 'nope', threshold: 1 }] }, 'metrics.0.key'],
     [{ metrics: [{ key: 'steps', threshold: 0 }] }, 'metrics.0.threshold'],
-    [{ freezes: { initial: 3, max: 2 } }, 'freezes.initial'],
-    [{ freezes: { max: 101 } }, 'freezes.max'],
+    [{ freezes: { startCount: 3, maxCount: 2 } }, 'freezes.startCount'],
+    [{ freezes: { startCount: 0, maxCount: 101 } }, 'freezes.maxCount'],
+    [{ freezes: { startCount: 0 } }, 'freezes.maxCount'],
+    [{ freezes: { startCount: 0, maxCount: 2, autoEarnInterval: 3 } }, 'freezes.autoEarnAmount'],
+    [
+      { freezes: { startCount: 0, maxCount: 2, autoEarnAmount: 3, autoEarnInterval: null } },
+      'freezes.autoEarnAmount',
+    ],
+    [{ evaluationMode: 'ANY' }, 'evaluationMode'],
   ])('[S1] %j is 422, and changes nothing', async (change, named) => {
     const { status, body } = await settings(change)
     expect([status, at(body, 'error')]).toEqual([422, expect.stringContaining(named)])
@@ -118,7 +134,7 @@ describe('[S2] extending', () => {
         { key: 'steps', threshold: 10 },
         { key: 'words', threshold: 2 },
       ],
-      evaluationMode: 'ALL',
+      evaluationMode: 'AND',
     })
     const extendedBy = async (metric: string, value: number) =>
       at((await tenant.event(metric, 'ada', value)).body, 'currentStreak', 'extended')
@@ -211,7 +227,7 @@ describe('[S3] the end of a day', () => {
   })
 
   it('[S3, S7] a freeze is consumed at each midnight that needs one; it is earned before it is consumed', async () => {
-    await settings({ freezes: { initial: 1, max: 2, autoEarnInterval: 3, autoEarnAmount: 1 } })
+    await settings({ freezes: { startCount: 1, maxCount: 2, autoEarnInterval: 3, autoEarnAmount: 1 } })
     await tenant.event('steps', 'ada', 1)
     expect(await streak('ada')).toMatchObject({
       freezes: 1,
@@ -240,8 +256,8 @@ describe('[S3] the end of a day', () => {
     expect(await stored('ada')).toMatchObject({ due: null })
   })
 
-  it('[U6] a user is created with the initial freezes, once, by any call', async () => {
-    await settings({ freezes: { initial: 2, max: 3 } })
+  it('[U6] a user is created with the first freezes, once, by any call', async () => {
+    await settings({ freezes: { startCount: 2, maxCount: 3 } })
     await tenant.app('PUT', '/users/ada', { name: 'Ada' })
     await tenant.app('PUT', '/users/ada', { name: 'Ada L' })
     await tenant.event('steps', 'bob', 1)
@@ -361,7 +377,7 @@ describe('[S4] travelling', () => {
     }
     const item = { url: 'http://127.0.0.1:9/', events: ['streak.lost', 'streak.freeze_consumed'] }
     const webhook = await tenant.create('/webhooks', item)
-    await settings({ freezes: { initial: 1, max: 1 } })
+    await settings({ freezes: { startCount: 1, maxCount: 1 } })
     const away = (tz: string) => tenant.app('PATCH', '/users/ada', { tz })
     await move(0, 17)
     await tenant.event('steps', { id: 'ada', tz: 'America/New_York' }, 1)
@@ -401,7 +417,7 @@ describe('[S4] travelling', () => {
         url: 'http://127.0.0.1:9/',
         events: ['streak.freeze_earned'],
       })
-      await settings({ freezes: { initial: 0, max: 5, autoEarnInterval: 7, autoEarnAmount: 1 } })
+      await settings({ freezes: { startCount: 0, maxCount: 5, autoEarnInterval: 7, autoEarnAmount: 1 } })
       const away = (tz: string) => tenant.app('PATCH', '/users/ada', { tz })
       await tenant.app('PUT', '/users/ada', { tz: 'America/New_York' })
       // The evening before the seventh day in New York. In Tokyo that day has begun.
@@ -432,7 +448,7 @@ describe('[S4] travelling', () => {
       url: 'http://127.0.0.1:9/',
       events: ['streak.freeze_earned'],
     })
-    await settings({ freezes: { initial: 0, max: 5, autoEarnInterval: 7, autoEarnAmount: 1 } })
+    await settings({ freezes: { startCount: 0, maxCount: 5, autoEarnInterval: 7, autoEarnAmount: 1 } })
     const away = (tz: string) => tenant.app('PATCH', '/users/ada', { tz })
     const enable = (enabled: boolean) =>
       tenant.app('PATCH', '/users/ada/preferences', { streak: { enabled } })
@@ -493,7 +509,7 @@ describe('[S4] travelling', () => {
   })
 
   it('[S11] a freeze that is granted during a journey stays', async () => {
-    await settings({ freezes: { initial: 1, max: 3 } })
+    await settings({ freezes: { startCount: 1, maxCount: 3 } })
     const away = (tz: string) => tenant.app('PATCH', '/users/ada', { tz })
     await settings({ frequency: 'weekly' })
     await move(6, 17)
@@ -588,7 +604,7 @@ describe('[S7] freezes by hand', () => {
       status: 200,
       body: { issues: [{ severity: 'error', userId: 'ada' }] },
     })
-    await settings({ freezes: { initial: 0, max: 2 } })
+    await settings({ freezes: { startCount: 0, maxCount: 2 } })
     expect(await grant('ada', 'nobody')).toMatchObject({
       status: 201,
       body: { issues: [{ index: 1, severity: 'error' }] },
@@ -605,7 +621,7 @@ describe('[S7] freezes by hand', () => {
   })
 
   it('[S7, E3] grants and events at once all count', async () => {
-    await settings({ freezes: { initial: 0, max: 20 } })
+    await settings({ freezes: { startCount: 0, maxCount: 20 } })
     await tenant.event('steps', 'ada', 1)
     await Promise.all(
       Array.from({ length: 8 }, () => [
@@ -623,7 +639,7 @@ describe('[G2] an admin’s change with a lost answer', () => {
     through.admin('POST', '/streaks/freezes', { freezes: [{ userId: 'ada' }] })
 
   it('[G2, S7] has its true result, and is done once', async () => {
-    await settings({ freezes: { max: 5 } })
+    await settings({ freezes: { startCount: 0, maxCount: 5 } })
     await tenant.event('steps', 'ada', 1)
     const { bindings, seen } = faultyAll(async (run) => {
       await run()
@@ -686,7 +702,7 @@ describe('[S8] restoring', () => {
 
 describe('[S9] another frequency', () => {
   it('[S9] lengths are counted again from the log; pauses count, freezes and restores do not; freezes stay', async () => {
-    await settings({ freezes: { initial: 1, max: 5 } })
+    await settings({ freezes: { startCount: 1, maxCount: 5 } })
     for (const [day, hours] of [
       [0, 9],
       [1, 9],

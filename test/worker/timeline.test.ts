@@ -86,7 +86,7 @@ async function story(): Promise<void> {
     status: 'active',
   })
   await tenant.admin('PATCH', '/streaks/settings', {
-    freezes: { initial: 0, max: 3, autoEarnInterval: 4, autoEarnAmount: 1 },
+    freezes: { startCount: 0, maxCount: 3, autoEarnInterval: 4, autoEarnAmount: 1 },
   })
   await tenant.app('PUT', '/users/ada', { name: 'Ada', email: 'ada@example.com' })
   // Several changes at one moment.

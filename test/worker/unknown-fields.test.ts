@@ -50,7 +50,9 @@ describe('unknown fields of an admin write', () => {
     const wrong = await tenant.admin('PATCH', '/settings', { controlratio: 5 })
     expect(wrong).toMatchObject({ status: 200, body: { controlRatio: 0 } })
     expect(at(wrong.body, 'issues')).toEqual([warning('controlratio', 'controlRatio')])
-    const streaks = await tenant.admin('PATCH', '/streaks/settings', { freezes: { initial: 0, maximum: 5 } })
+    const streaks = await tenant.admin('PATCH', '/streaks/settings', {
+      freezes: { startCount: 0, maxCount: 5, maximum: 5 },
+    })
     expect(at(streaks.body, 'issues')).toEqual([warning('freezes.maximum')])
     await tenant.metric('steps')
     const events = [{ key: 'steps', value: 1, user: { id: 'ada', nme: 'Ada' }, attribute: {} }]
@@ -78,17 +80,17 @@ describe('unknown fields of an admin write', () => {
 
   it('[O4] are 422 if a nested object has no other fields, on both interfaces, and nothing is stored', async () => {
     await tenant.app('PUT', '/users/dora', {})
-    await tenant.admin('PATCH', '/streaks/settings', { personalisation: true })
+    await tenant.admin('PATCH', '/streaks/settings', { customizationEnabled: true })
     const before = await tenant.stored()
     const settings = await tenant.admin('PATCH', '/streaks/settings', {
       frequency: 'weekly',
       freezes: { unknown: 1 },
     })
-    const message = expect.stringMatching(/^must have one of initial, .*, and has only unknown fields$/)
-    expect(settings).toMatchObject({ status: 422, body: { issues: [{ path: 'freezes', message }] } })
-    expect(at(settings.body, 'issues')).toHaveLength(1)
+    const missing = [{ path: 'freezes.startCount' }, { path: 'freezes.maxCount' }]
+    expect(settings).toMatchObject({ status: 422, body: { issues: missing } })
     const preferences = await tenant.app('PATCH', '/users/dora/preferences', { streak: { mode: 'OR', x: 1 } })
-    expect(preferences).toMatchObject({ status: 422, body: { issues: [{ path: 'streak' }] } })
+    const message = expect.stringMatching(/^must have one of enabled, .*, and has only unknown fields$/)
+    expect(preferences).toMatchObject({ status: 422, body: { issues: [{ path: 'streak', message }] } })
     const types = await tenant.app('PATCH', '/users/dora/preferences', { notifications: { news: ['email'] } })
     expect(types).toMatchObject({ status: 422, body: { issues: [{ path: 'notifications' }] } })
     expect(at(types.body, 'issues')).toHaveLength(1)

@@ -329,7 +329,7 @@ describe('GET /admin/v1/users/{id}/export', () => {
     await elsewhere.metric('steps')
     await elsewhere.event('steps', 'ada', 12_345)
     await elsewhere.key('ada')
-    await tenant.admin('PATCH', '/streaks/settings', { personalisation: true, metrics: [] })
+    await tenant.admin('PATCH', '/streaks/settings', { customizationEnabled: true, metrics: [] })
     const preferences = await tenant.app('PATCH', '/users/ada/preferences', {
       notifications: { recap: ['push'], reactivation: [] },
       streak: { enabled: true, evaluationMode: 'AND', metrics: [{ key: 'words', threshold: 1.5 }] },

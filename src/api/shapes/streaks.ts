@@ -101,11 +101,12 @@ export function streakResponse(
   const run = terms.isOn && !isStale(streak, terms) ? streak.run : null
   const inHand = freezes !== null && {
     freezes: streak.freezes,
-    maxFreezes: freezes.max,
-    ...(freezes.autoEarnInterval !== null && {
-      freezeAutoEarnInterval: freezes.autoEarnInterval,
-      freezeAutoEarnAmount: freezes.autoEarnAmount,
-    }),
+    maxFreezes: freezes.maxCount,
+    ...(freezes.autoEarnInterval !== null &&
+      freezes.autoEarnAmount !== null && {
+        freezeAutoEarnInterval: freezes.autoEarnInterval,
+        freezeAutoEarnAmount: freezes.autoEarnAmount,
+      }),
   }
   if (run === null) {
     const nothing = { started: null, periodStart: null, periodEnd: null, expires: null }

@@ -1,9 +1,5 @@
 import * as z from 'zod'
-import {
-  EVALUATION_MODE_SPELLINGS,
-  NOTIFICATION_CHANNELS,
-  NOTIFICATION_TYPES,
-} from '../../configuration/enumerations'
+import { EVALUATION_MODES, NOTIFICATION_CHANNELS, NOTIFICATION_TYPES } from '../../configuration/enumerations'
 import { type Configuration, Preferences } from '../../configuration/model'
 import { iso } from '../../lib/clock'
 import { fromMicros, micros, toMicros } from '../../lib/decimal'
@@ -154,10 +150,14 @@ export const ReadableMetrics = z
     return Array.isArray(given) && given.length <= MOST_STREAK_METRICS ? given.map(keyIn) : []
   })
 
+/** How many of the metrics are needed, in a request. ALL means AND (S1). */
+export const EvaluationMode = z
+  .enum([...EVALUATION_MODES, 'ALL'])
+  .transform((mode) => (mode === 'ALL' ? 'AND' : mode))
+
 const StreakPreferences = z.object({
   enabled: optional(z.boolean()),
-  /** AND and ALL are the same (U7). */
-  evaluationMode: optional(z.enum(EVALUATION_MODE_SPELLINGS)),
+  evaluationMode: optional(EvaluationMode),
   metrics: optional(StreakMetrics),
 })
 
@@ -185,7 +185,7 @@ export const UserPreferencesResponse = z
     streak: z
       .object({
         enabled: z.boolean().optional(),
-        evaluationMode: z.enum(EVALUATION_MODE_SPELLINGS).optional(),
+        evaluationMode: z.enum(EVALUATION_MODES).optional(),
         metrics: z.array(z.object({ key: z.string(), threshold: z.number() })).optional(),
       })
       .optional(),
@@ -202,20 +202,21 @@ export const PreferencesChangeMessage = z.object({
     .optional(),
 })
 
-/** A user's preferences. Without personalisation, the streak fields that need it are left out (U7). */
+/** A user's preferences. While customisation is off, the streak fields that need it are left out (U7). */
 export function preferencesResponse(
   config: Configuration,
   { notifications, streak }: Preferences,
 ): z.infer<typeof UserPreferencesResponse> {
-  const { personalisation } = config.streaks
+  const { customizationEnabled } = config.streaks
   const metrics = streak.metrics?.flatMap(({ metricId, threshold }) => {
     const metric = config.metrics.find(({ id }) => id === metricId)
     return metric === undefined ? [] : [{ key: metric.key, threshold: fromMicros(micros(threshold)) }]
   })
   const own = {
     ...(streak.enabled !== undefined && { enabled: streak.enabled }),
-    ...(personalisation && streak.evaluationMode !== undefined && { evaluationMode: streak.evaluationMode }),
-    ...(personalisation && metrics !== undefined && { metrics }),
+    ...(customizationEnabled &&
+      streak.evaluationMode !== undefined && { evaluationMode: streak.evaluationMode }),
+    ...(customizationEnabled && metrics !== undefined && { metrics }),
   }
   const entries = Object.entries(notifications).map(([type, channels]) => [type, [...channels]])
   return {

@@ -2,16 +2,15 @@ import { eq } from 'drizzle-orm'
 import * as z from 'zod'
 import { tenants } from '../../access/tenants.sql.ts'
 import { created, createdSome, endpointsOf, ok, type RawRequest } from '../../api/endpoint'
-import { optional, readable, wholeNumber, withIssues } from '../../api/fields'
+import { optional, readable, rule, wholeNumber, withIssues } from '../../api/fields'
 import { IdsQuery } from '../../api/queries'
 import { StreakFrequency } from '../../api/shapes/streaks'
-import { ReadableMetrics, StreakMetrics } from '../../api/shapes/users'
+import { EvaluationMode, ReadableMetrics, StreakMetrics } from '../../api/shapes/users'
 import { entriesOf } from '../../configuration/audit.rules'
 import { configurationOf, configure } from '../../configuration/configuration'
 import { EVALUATION_MODES } from '../../configuration/enumerations'
 import {
   type Configuration,
-  DEFAULT_FREEZES,
   type FreezeSettings,
   metricByKey,
   type StreakSettings,
@@ -29,36 +28,40 @@ import { listenerStatements } from '../notifications/schedule'
 import * as schemas from './admin'
 import { createPauses, grantFreezes, listPauses, removePauses, restoreStreaks, userWarning } from './admin'
 
-const EvaluationMode = z.enum(EVALUATION_MODES)
+const isAbove = (one: unknown, other: unknown) =>
+  typeof one === 'number' && typeof other === 'number' && one > other
 
-const FreezesChange = z.object({
-  initial: optional(wholeNumber(0, MOST_FREEZES)),
-  max: optional(wholeNumber(1, MOST_FREEZES)),
-  /** Days; null for never. */
-  autoEarnInterval: wholeNumber(1, MOST_FREEZE_INTERVAL_DAYS).nullish(),
-  autoEarnAmount: optional(wholeNumber(1, MOST_FREEZES)),
-})
+const Freezes = z
+  .object({
+    startCount: wholeNumber(0, MOST_FREEZES),
+    maxCount: wholeNumber(1, MOST_FREEZES),
+    /** Days. Null, or absent, for never. */
+    autoEarnInterval: wholeNumber(1, MOST_FREEZE_INTERVAL_DAYS).nullish(),
+    autoEarnAmount: wholeNumber(1, MOST_FREEZES).nullish(),
+  })
+  .refine(
+    ({ startCount, maxCount }) => !isAbove(startCount, maxCount),
+    rule('startCount', 'must not be above maxCount'),
+  )
+  .refine(
+    (given) => (given.autoEarnInterval == null) === (given.autoEarnAmount == null),
+    rule('autoEarnAmount', 'must be set together with autoEarnInterval, or both must be null'),
+  )
 
-/** A change of the settings: absent fields stay; `freezes: null` switches freezes off (S1). */
+/** A change of the settings: absent fields stay. `freezes` is set as a whole; null switches freezes off (S1). */
 export const UpdateStreakSettingsRequest = z
   .object({
     enabled: optional(z.boolean()),
     frequency: optional(StreakFrequency),
     metrics: optional(StreakMetrics),
     evaluationMode: optional(EvaluationMode),
-    personalisation: optional(z.boolean()),
-    freezes: FreezesChange.nullish(),
+    customizationEnabled: optional(z.boolean()),
+    freezes: Freezes.nullish(),
   })
   .meta({ id: 'UpdateStreakSettingsRequest' })
 
-/**
- * The readable fields of a change whose shape is wrong, so that one 422 can name their errors too (G3).
- * `freezes` is undefined if it can't be read. It is never stored.
- */
-const ReadableStreakSettings = readable({
-  metrics: ReadableMetrics,
-  freezes: FreezesChange.pick({ initial: true, max: true }).nullish().catch(undefined),
-})
+/** The readable fields of a change whose shape is wrong, so that one 422 can name their errors too (G3). */
+const ReadableStreakSettings = readable({ metrics: ReadableMetrics })
 
 /** The rules of a tenant's streaks (S1). Without metrics, any event with a positive value counts. */
 const StreakSettingsResponse = z
@@ -66,15 +69,15 @@ const StreakSettingsResponse = z
     enabled: z.boolean(),
     frequency: StreakFrequency,
     metrics: z.array(z.object({ key: z.string(), threshold: z.number() })),
-    evaluationMode: EvaluationMode,
-    personalisation: z.boolean(),
+    evaluationMode: z.enum(EVALUATION_MODES),
+    customizationEnabled: z.boolean(),
     freezes: z
       .object({
-        initial: z.int32(),
-        max: z.int32(),
+        startCount: z.int32(),
+        maxCount: z.int32(),
         /** Days; null for never. */
         autoEarnInterval: z.int32().nullable(),
-        autoEarnAmount: z.int32(),
+        autoEarnAmount: z.int32().nullable(),
       })
       .nullable(),
   })
@@ -83,7 +86,6 @@ const StreakSettingsResponse = z
 const UpdatedStreakSettings = withIssues('UpdatedStreakSettings', StreakSettingsResponse)
 
 type Update = z.output<typeof UpdateStreakSettingsRequest>
-type ReadableChange = Pick<z.output<typeof ReadableStreakSettings>, 'metrics' | 'freezes'>
 
 /** How many of the latest times when streaks were off are stored. Later judgements use only these. */
 const MOST_OFF = 20
@@ -94,12 +96,12 @@ function answer(
   { metrics }: Pick<Configuration, 'metrics'>,
   settings: StreakSettings,
 ): z.infer<typeof StreakSettingsResponse> {
-  const { enabled, frequency, evaluationMode, personalisation, freezes } = settings
+  const { enabled, frequency, evaluationMode, customizationEnabled, freezes } = settings
   return {
     enabled,
     frequency,
     evaluationMode,
-    personalisation,
+    customizationEnabled,
     metrics: settings.metrics.flatMap(({ metricId, threshold }) => {
       const metric = metrics.find(({ id }) => id === metricId)
       return metric === undefined ? [] : [{ key: metric.key, threshold: fromMicros(micros(threshold)) }]
@@ -142,7 +144,12 @@ export function storeSettings({ db, tenant, now }: Scope, settings: StreakSettin
 
 function changed(config: Configuration, change: Update, now: Instant): StreakSettings {
   const before = config.streaks
-  throwIfInvalid(settingsErrors(config, { ...change, metrics: change.metrics?.map(({ key }) => key) }, now))
+  throwIfInvalid(
+    metricErrors(
+      config,
+      change.metrics?.map(({ key }) => key),
+    ),
+  )
   const metrics = change.metrics?.flatMap(({ key, threshold }) => {
     const metric = metricByKey(config, key)
     return metric === undefined ? [] : [{ metricId: metric.id, threshold }]
@@ -151,7 +158,7 @@ function changed(config: Configuration, change: Update, now: Instant): StreakSet
   const goal = {
     metrics: metrics ?? before.metrics,
     evaluationMode: change.evaluationMode ?? before.evaluationMode,
-    personalisation: change.personalisation ?? before.personalisation,
+    customizationEnabled: change.customizationEnabled ?? before.customizationEnabled,
   }
   const isSameGoal = JSON.stringify({ ...before, ...goal }) === JSON.stringify(before)
   return {
@@ -165,17 +172,13 @@ function changed(config: Configuration, change: Update, now: Instant): StreakSet
   }
 }
 
-/** Unknown metric keys, and more initial freezes than the maximum. Skips undefined keys (S1). */
-function settingsErrors(config: Configuration, change: ReadableChange, now: Instant): FieldError[] {
-  const unknown = (change.metrics ?? []).flatMap((key, index) => {
+/** Unknown metric keys. Skips undefined keys (S1). */
+function metricErrors(config: Configuration, keys: readonly (string | undefined)[] = []): FieldError[] {
+  return keys.flatMap((key, index) => {
     if (key === undefined || metricByKey(config, key) !== undefined) return []
     const message = `there is no metric ${JSON.stringify(key)}. Create it first`
     return [{ path: `metrics.${index}.key`, message }]
   })
-  const freezes = change.freezes ? freezesAfter(config.streaks.freezes, change.freezes, now) : null
-  if (freezes === null || freezes.initial <= freezes.max) return unknown
-  const message = `must not be above freezes.max, which is ${freezes.max}`
-  return [...unknown, { path: 'freezes.initial', message }]
 }
 
 /** If there are too many, first drops those without a midnight in any zone: no period ended in them. */
@@ -190,26 +193,20 @@ const hasMidnight = ({ from, to }: StreakSettings['off'][number]) =>
   to === null || Math.floor(from / QUARTER) < Math.floor(to / QUARTER)
 
 /** Freezes are earned by these settings. */
-const EARNING = ['max', 'autoEarnInterval', 'autoEarnAmount'] as const
+const EARNING = ['maxCount', 'autoEarnInterval', 'autoEarnAmount'] as const
 
 /** The freeze settings after a change. Changed rules for earning apply from now on. */
 function freezesAfter(
   before: FreezeSettings | null,
-  change: Partial<NonNullable<Update['freezes']>> | null | undefined,
+  change: Update['freezes'],
   now: Instant,
 ): FreezeSettings | null {
   if (change === undefined) return before
   if (change === null) return null
-  const present = before ?? { ...DEFAULT_FREEZES, since: now }
-  const {
-    initial = present.initial,
-    max = present.max,
-    autoEarnInterval = present.autoEarnInterval,
-    autoEarnAmount = present.autoEarnAmount,
-  } = change
-  const after = { initial, max, autoEarnInterval, autoEarnAmount, since: present.since }
-  const isSame = EARNING.every((field) => after[field] === present[field])
-  return isSame ? after : { ...after, since: now }
+  const { startCount, maxCount, autoEarnInterval = null, autoEarnAmount = null } = change
+  const after = { startCount, maxCount, autoEarnInterval, autoEarnAmount, since: now }
+  const isSame = before !== null && EARNING.every((field) => after[field] === before[field])
+  return isSame ? { ...after, since: before.since } : after
 }
 
 const NONE = 'Nothing was changed. The issues say why.'
@@ -217,7 +214,7 @@ const NONE = 'Nothing was changed. The issues say why.'
 const endpoint = endpointsOf('admin')
 
 const check = async (scope: Scope, { json }: RawRequest) =>
-  settingsErrors(await configurationOf(scope), ReadableStreakSettings.parse(json), scope.now)
+  metricErrors(await configurationOf(scope), ReadableStreakSettings.parse(json).metrics)
 
 /** The endpoints of the management of streaks. */
 export const streakAdminEndpoints = [

@@ -19,13 +19,14 @@ const SETTINGS = {
   metrics: 'The metrics that count. Empty: any positive event counts.',
   'metrics.key': 'The key of the metric.',
   'metrics.threshold': 'The sum that the metric must reach in a period.',
-  evaluationMode: 'Whether one of the metrics is enough (`OR`) or all of them are needed (`ALL`).',
-  personalisation: 'Whether users may choose thresholds and the mode themselves, in their preferences.',
+  evaluationMode:
+    'Whether one of the metrics is enough (`OR`) or all of them are needed (`AND`). `ALL` means `AND`.',
+  customizationEnabled: 'Whether users may choose thresholds and the mode themselves, in their preferences.',
   freezes: 'Freezes keep a streak over a missed period. `null`: off.',
-  'freezes.initial': 'The number of freezes of a new user.',
-  'freezes.max': 'The most freezes that a user can have.',
+  'freezes.startCount': 'The number of freezes of a new user.',
+  'freezes.maxCount': 'The most freezes that a user can have.',
   'freezes.autoEarnInterval': 'The number of days after which freezes are earned. `null`: never.',
-  'freezes.autoEarnAmount': 'The number of freezes that are earned each time.',
+  'freezes.autoEarnAmount': 'The number of freezes that are earned each time. `null` if none are earned.',
 }
 
 const PAUSE = {
@@ -71,7 +72,7 @@ export const streaks: Chapter = {
             { key: 'demo-lessons', threshold: 1 },
             { key: 'demo-minutes', threshold: 10 },
           ],
-          freezes: { max: 2 },
+          freezes: { startCount: 1, maxCount: 2 },
         },
       },
     },

@@ -30,7 +30,7 @@ const CHANNELS = {
 const STREAK_PREFERENCES = {
   'streak.enabled': '`false`: the user has no streak, so the length is 0.',
   'streak.evaluationMode':
-    'Whether one of the metrics is enough (`OR`) or all of them are needed (`ALL` or `AND`, which mean the same).',
+    'Whether one of the metrics is enough (`OR`) or all of them are needed (`AND`). `ALL` means `AND`.',
   'streak.metrics': "The user's own thresholds, for metrics in the settings of streaks.",
   'streak.metrics.threshold': 'The sum that the metric must reach in a period.',
 }
@@ -77,7 +77,7 @@ export const users: Chapter = {
     },
     users_update_preferences: {
       description:
-        'Changes the types and fields that you pass. The others stay. An empty list of channels switches a type off. `streak.metrics` and `streak.evaluationMode` get 403 while `personalisation` is off in the settings of streaks. `streak.enabled` is always allowed.',
+        'Changes the types and fields that you pass. The others stay. An empty list of channels switches a type off. `streak.metrics` and `streak.evaluationMode` get 403 while `customizationEnabled` is off in the settings of streaks. `streak.enabled` is always allowed.',
       example: { body: { notifications: { reactivation: ['push'] } } },
     },
     admin_users_list: {

@@ -19,7 +19,7 @@ const RESTORED_DAYS = 90
  * midnights.rules.ts has the freezes that are earned and used at midnights.
  */
 export function withFreeze(streak: StreakState, { freezes }: Pick<Terms, 'freezes'>): StreakState | null {
-  if (freezes === null || streak.freezes >= freezes.max) return null
+  if (freezes === null || streak.freezes >= freezes.maxCount) return null
   return { ...streak, freezes: streak.freezes + 1 }
 }
 

@@ -153,13 +153,13 @@ export class Midnights {
   /** Earns the freezes that are due up to the midnight at which a day begins (S7). */
   earnUntil(day: number): void {
     if (this.#settings === null || this.#settings.autoEarnInterval === null) return
-    const { autoEarnInterval: interval, autoEarnAmount: amount, max } = this.#settings
+    const { autoEarnInterval: interval, autoEarnAmount: amount, maxCount: max } = this.#settings
     const times = Math.floor((day - this.anchor) / interval)
     if (times <= 0) return
     this.anchor += times * interval
     this.earned = [this.anchor, this.#settings.since]
     const before = this.freezes
-    this.freezes = Math.max(before, Math.min(max, before + times * amount))
+    this.freezes = Math.max(before, Math.min(max, before + times * (amount ?? 0)))
     const gained = this.freezes - before
     if (gained > 0) this.streakEvents.push({ kind: 'freeze_earned', earned: gained, freezes: this.freezes })
   }
@@ -167,7 +167,7 @@ export class Midnights {
   /** The day at whose first midnight the next freeze is earned (S7). Null if none will be. */
   nextEarning(today: number): number | null {
     if (this.#settings === null || this.#settings.autoEarnInterval === null) return null
-    const { autoEarnInterval: interval, max } = this.#settings
+    const { autoEarnInterval: interval, maxCount: max } = this.#settings
     if (this.freezes >= max) return null
     return this.anchor + Math.max(1, Math.floor((today - this.anchor) / interval) + 1) * interval
   }

@@ -41,7 +41,7 @@ const STREAK_AS_IT_WAS: StreakChange = {
 /**
  * The streak's part of a change (E5): settles the streak as of the moment before the change, applies a change
  * of zone (S4, S11) and of preferences (U7), and then counts the event, if there is one. While streaks are
- * off, it does this without webhook events (S10). A new user gets the initial freezes (U6).
+ * off, it does this without webhook events (S10). A new user gets the first freezes (U6).
  */
 export function changeStreak(
   config: Configuration,
@@ -53,7 +53,7 @@ export function changeStreak(
   const terms = termsOf(config, user.preferences)
   const today = localDay(at, utcOffset)
   const { frequency, epoch } = terms
-  const begun = { ...NO_STREAK, frequency, epoch, born: today, freezes: terms.freezes?.initial ?? 0 }
+  const begun = { ...NO_STREAK, frequency, epoch, born: today, freezes: terms.freezes?.startCount ?? 0 }
   const known = before === null ? begun : user.streak
   if (isStale(known, terms)) return { user, change: STREAK_AS_IT_WAS }
   const ended: StreakRun[] = []

@@ -143,7 +143,7 @@ export type Terms = {
   frequency: Aggregation
   epoch: number
   metrics: StreakSettings['metrics']
-  mode: 'ALL' | 'OR'
+  mode: StreakSettings['evaluationMode']
   /** When the tenant's settings last changed what satisfies a period. */
   goalSince: number
   freezes: FreezeSettings | null
@@ -160,15 +160,14 @@ export function termsOf(
   const tenants = alive(streaks.metrics)
   const isTheirs = ({ metricId }: { metricId: string }) =>
     tenants.length === 0 || tenants.some((one) => one.metricId === metricId)
-  const owns = streaks.personalisation ? alive(own.metrics ?? []).filter(isTheirs) : []
-  const mode = (streaks.personalisation && own.evaluationMode) || streaks.evaluationMode
+  const owns = streaks.customizationEnabled ? alive(own.metrics ?? []).filter(isTheirs) : []
   return {
     isOn: streaks.enabled && own.enabled !== false,
     isJudged: streaks.enabled,
     frequency: streaks.frequency,
     epoch: streaks.epoch,
     metrics: owns.length > 0 ? owns : tenants,
-    mode: mode === 'OR' ? 'OR' : 'ALL',
+    mode: (streaks.customizationEnabled && own.evaluationMode) || streaks.evaluationMode,
     goalSince: streaks.goalSince,
     freezes: streaks.freezes,
     off: streaks.off,

@@ -40,11 +40,18 @@ export async function toRealTime(): Promise<void> {
 const thresholdsBody = (thresholds: OracleThresholds) =>
   thresholds.map(({ metric: key, threshold }) => ({ key, threshold: threshold / UNIT }))
 
-const settingsBody = ({ enabled, frequency, metrics, mode, personalisation, freezes }: OracleSettings) => ({
-  ...{ enabled, frequency, evaluationMode: mode, personalisation },
+const settingsBody = ({
+  enabled,
+  frequency,
+  metrics,
+  mode,
+  customizationEnabled,
+  freezes,
+}: OracleSettings) => ({
+  ...{ enabled, frequency, evaluationMode: mode, customizationEnabled },
   metrics: thresholdsBody(metrics),
   freezes: freezes && {
-    ...{ initial: freezes.initial, max: freezes.max },
+    ...{ startCount: freezes.startCount, maxCount: freezes.maxCount },
     ...{ autoEarnInterval: freezes.interval, autoEarnAmount: freezes.amount },
   },
 })
@@ -195,15 +202,15 @@ class Life {
       }
       case 'preferences': {
         const { enabled, mode, metrics } = step
-        const { personalisation } = this.#settings
+        const { customizationEnabled } = this.#settings
         const tenants = this.#settings.metrics.filter(({ metric }) => this.#metrics.has(metric))
         const isCounted = (key: string) =>
           this.#metrics.has(key) && (tenants.length === 0 || tenants.some(({ metric }) => metric === key))
         const allowed = metrics?.filter(({ metric }) => isCounted(metric))
         const own = {
           ...(enabled !== undefined && { enabled }),
-          ...(personalisation && mode !== undefined && { mode }),
-          ...(personalisation && allowed !== undefined && { metrics: allowed }),
+          ...(customizationEnabled && mode !== undefined && { mode }),
+          ...(customizationEnabled && allowed !== undefined && { metrics: allowed }),
         }
         this.#tell({ at: now, do: 'preferences', ...own })
         if (enabled !== undefined) this.#isOut = !enabled
@@ -226,8 +233,8 @@ class Life {
         return
       }
       case 'goal': {
-        const { metrics, mode, personalisation } = step
-        await this.#configure({ ...this.#settings, metrics, mode, personalisation })
+        const { metrics, mode, customizationEnabled } = step
+        await this.#configure({ ...this.#settings, metrics, mode, customizationEnabled })
         return
       }
       case 'void': {

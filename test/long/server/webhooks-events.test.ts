@@ -226,7 +226,7 @@ async function configure(): Promise<void> {
     name: 'Coins',
     triggers: [{ type: 'metric', metricId: minutes, metricThreshold: 3, points: 1, status: 'active' }],
   })
-  const freezes = { initial: 1, max: 3, autoEarnInterval: 3, autoEarnAmount: 1 }
+  const freezes = { startCount: 1, maxCount: 3, autoEarnInterval: 3, autoEarnAmount: 1 }
   expect((await send('PATCH', '/admin/v1/streaks/settings', { freezes })).status).toBe(200)
   const template = { channel: 'email', body: '<p>{{ user.id }}</p>', status: 'active' }
   for (const type of ['achievement_completed', 'streak_reminder'])

@@ -79,7 +79,7 @@ async function configured() {
   const metrics = { words: await tenant.metric('words'), pages: await tenant.metric('pages') }
   const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
   const kind = await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
-  const freezes = { initial: 1, max: 2, autoEarnInterval: 2, autoEarnAmount: 1 }
+  const freezes = { startCount: 1, maxCount: 2, autoEarnInterval: 2, autoEarnAmount: 1 }
   const streaks = { metrics: [{ key: 'words', threshold: 4 }], freezes }
   expect((await tenant.admin('PATCH', '/streaks/settings', streaks)).status).toBe(200)
   const has = { attributeId: kind, attributeValue: 'a' }

@@ -129,7 +129,7 @@ class Life {
       frequency: this.#streak,
       metrics: [],
       mode: 'OR' as const,
-      personalisation: false,
+      customizationEnabled: false,
       freezes: null,
     }
     const replay = new StreakReplay(settings)

@@ -19,14 +19,17 @@ import { Notice } from '../../ui/page'
 
 const MOST_FREEZES = 100
 /** The values when freezes are switched on: one to begin with, and another one each week. */
-const FIRST_FREEZES = { initial: 1, max: 2, autoEarnInterval: 7 }
+const FIRST_FREEZES = { startCount: 1, maxCount: 2, autoEarnInterval: 7 }
 
-const Freezes = z.object({
-  initial: whole({ min: 0, max: MOST_FREEZES }),
-  max: whole({ min: 1, max: MOST_FREEZES }),
-  autoEarnInterval: optionalWhole({ min: 1, max: 3650 }),
-  autoEarnAmount: whole({ min: 1, max: MOST_FREEZES }),
-})
+/** Without an interval, none are earned. */
+const Freezes = z
+  .object({
+    startCount: whole({ min: 0, max: MOST_FREEZES }),
+    maxCount: whole({ min: 1, max: MOST_FREEZES }),
+    autoEarnInterval: optionalWhole({ min: 1, max: 3650 }),
+    autoEarnAmount: whole({ min: 1, max: MOST_FREEZES }),
+  })
+  .transform((given) => (given.autoEarnInterval === null ? { ...given, autoEarnAmount: null } : given))
 
 const Common = z.object({
   enabled: z.boolean(),
@@ -38,8 +41,8 @@ const Common = z.object({
         if (metrics.findIndex((one) => one.key === key) < index)
           context.addIssue({ code: 'custom', path: [index, 'key'], message: 'Choose each metric once.' })
     }),
-  evaluationMode: choice(['ALL', 'OR']),
-  personalisation: z.boolean(),
+  evaluationMode: choice(['AND', 'OR']),
+  customizationEnabled: z.boolean(),
 })
 
 /** Without freezes, their fields are not checked and not sent. */
@@ -57,10 +60,10 @@ type Values = {
   enabled: boolean
   frequency: StreakSettings['frequency']
   metrics: { key: string; threshold: string }[]
-  evaluationMode: 'ALL' | 'OR'
-  personalisation: boolean
+  evaluationMode: StreakSettings['evaluationMode']
+  customizationEnabled: boolean
   hasFreezes: boolean
-  freezes: { initial: string; max: string; autoEarnInterval: string; autoEarnAmount: string }
+  freezes: { startCount: string; maxCount: string; autoEarnInterval: string; autoEarnAmount: string }
 }
 
 const valuesOf = ({ freezes, metrics, ...settings }: StreakSettings): Values => ({
@@ -68,8 +71,8 @@ const valuesOf = ({ freezes, metrics, ...settings }: StreakSettings): Values => 
   metrics: metrics.map(({ key, threshold }) => ({ key, threshold: asText(threshold) })),
   hasFreezes: freezes !== null,
   freezes: {
-    initial: asText(freezes?.initial ?? FIRST_FREEZES.initial),
-    max: asText(freezes?.max ?? FIRST_FREEZES.max),
+    startCount: asText(freezes?.startCount ?? FIRST_FREEZES.startCount),
+    maxCount: asText(freezes?.maxCount ?? FIRST_FREEZES.maxCount),
     autoEarnInterval: asText(freezes === null ? FIRST_FREEZES.autoEarnInterval : freezes.autoEarnInterval),
     autoEarnAmount: asText(freezes?.autoEarnAmount ?? 1),
   },
@@ -78,15 +81,15 @@ const valuesOf = ({ freezes, metrics, ...settings }: StreakSettings): Values => 
 const PERIODS = { daily: 'day', weekly: 'week', monthly: 'month' } as const
 
 /** How users get freezes. */
-function freezesInWords({ initial, autoEarnInterval, autoEarnAmount }: Values['freezes']): string {
-  const isNone = initial.trim() === '' || Number(initial) === 0
+function freezesInWords({ startCount, autoEarnInterval, autoEarnAmount }: Values['freezes']): string {
+  const isNone = startCount.trim() === '' || Number(startCount) === 0
   if (isNone && autoEarnInterval.trim() === '')
     return 'Nobody gets one by these settings: let users begin with one, or earn them. Else you grant each by hand.'
   const earned =
     autoEarnInterval.trim() === ''
       ? 'earn no more'
       : `earn ${autoEarnAmount || 1} every ${Number(autoEarnInterval) === 1 ? 'day' : `${autoEarnInterval} days`}`
-  return `Users begin with ${isNone ? 'none' : initial}, and ${earned}.`
+  return `Users begin with ${isNone ? 'none' : startCount}, and ${earned}.`
 }
 
 /** The settings in words, as a user sees them. */
@@ -99,13 +102,14 @@ function inWords(
   const needs = metrics
     .filter(({ key, threshold }) => key !== '' && threshold !== '')
     .map(({ key, threshold }) => amountOf(threshold, key, lookups))
-  const needed = needs.length === 0 ? 'any event' : needs.join(evaluationMode === 'ALL' ? ' and ' : ' or ')
+  const needed = needs.length === 0 ? 'any event' : needs.join(evaluationMode === 'AND' ? ' and ' : ' or ')
   const spared = hasFreezes ? ` A freeze spares a ${period} without it. ${freezesInWords(freezes)}` : ''
   return `The streak grows each ${period} with ${needed}.${spared}`
 }
 
 const when = ({ enabled }: Values) => enabled
 const withFreezes = ({ enabled, hasFreezes }: Values) => enabled && hasFreezes
+const withEarned = (values: Values) => withFreezes(values) && values.freezes.autoEarnInterval.trim() !== ''
 
 const FIRST: readonly Field<Values>[] = [
   { kind: 'switch', name: 'enabled', label: 'Streaks are on' },
@@ -129,13 +133,13 @@ const LAST: readonly Field<Values>[] = [
     label: 'With several metrics',
     options: [
       { value: 'OR', label: 'One of them is enough' },
-      { value: 'ALL', label: 'All of them are needed' },
+      { value: 'AND', label: 'All of them are needed' },
     ],
     when: ({ enabled, metrics }) => enabled && metrics.length > 1,
   },
   {
     kind: 'switch',
-    name: 'personalisation',
+    name: 'customizationEnabled',
     label: 'Users may choose their own metrics',
     when,
   },
@@ -146,8 +150,8 @@ const LAST: readonly Field<Values>[] = [
     hint: 'A freeze keeps the streak when a user misses a period.',
     when,
   },
-  { kind: 'number', name: 'freezes.initial', label: 'Freezes of a new user', when: withFreezes },
-  { kind: 'number', name: 'freezes.max', label: 'Freezes at most', when: withFreezes },
+  { kind: 'number', name: 'freezes.startCount', label: 'Freezes of a new user', when: withFreezes },
+  { kind: 'number', name: 'freezes.maxCount', label: 'Freezes at most', when: withFreezes },
   {
     kind: 'number',
     name: 'freezes.autoEarnInterval',
@@ -156,7 +160,7 @@ const LAST: readonly Field<Values>[] = [
     hint: 'Empty: never.',
     when: withFreezes,
   },
-  { kind: 'number', name: 'freezes.autoEarnAmount', label: 'Freezes earned each time', when: withFreezes },
+  { kind: 'number', name: 'freezes.autoEarnAmount', label: 'Freezes earned each time', when: withEarned },
 ]
 
 const FIELDS = [...FIRST, ...LAST]

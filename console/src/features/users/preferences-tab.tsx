@@ -50,12 +50,16 @@ export function PreferencesTab({ user }: { user: User }) {
       </Card>
     )
   return (
-    <PreferencesForm user={user} preferences={preferences.data} isPersonal={settings.data.personalisation} />
+    <PreferencesForm
+      user={user}
+      preferences={preferences.data}
+      isPersonal={settings.data.customizationEnabled}
+    />
   )
 }
 
 /** How many of the metrics are needed; empty: as in the settings. */
-type Mode = 'OR' | 'ALL' | 'AND' | ''
+type Mode = 'OR' | 'AND' | ''
 
 type FormProps = {
   user: User
@@ -167,7 +171,7 @@ function PreferencesForm({ user, preferences, isPersonal }: FormProps) {
                   <option value="">As in the settings</option>
                 )}
                 <option value="OR">One of them is enough</option>
-                <option value={mode === 'AND' ? 'AND' : 'ALL'}>All of them</option>
+                <option value="AND">All of them</option>
               </select>
             </label>
           )}
@@ -189,4 +193,4 @@ function PreferencesForm({ user, preferences, isPersonal }: FormProps) {
   )
 }
 
-const modeOf = (value: string): Mode => (value === 'OR' || value === 'ALL' || value === 'AND' ? value : '')
+const modeOf = (value: string): Mode => (value === 'OR' || value === 'AND' ? value : '')

@@ -5,7 +5,7 @@ import { StreakResponse } from '../../../api/shapes/streaks'
 import { User, UserPreferencesResponse } from '../../../api/shapes/users'
 import {
   CORRECTION_TYPES,
-  EVALUATION_MODE_SPELLINGS,
+  EVALUATION_MODES,
   NOTIFICATION_CHANNELS,
 } from '../../../configuration/enumerations'
 import { KEY_SCOPES } from '../../../platform/context'
@@ -193,7 +193,7 @@ export const UserExport = z
     preferences: UserPreferencesResponse.pick({ notifications: true }).extend({
       streak: z.object({
         enabled: z.boolean().optional(),
-        evaluationMode: z.enum(EVALUATION_MODE_SPELLINGS).optional(),
+        evaluationMode: z.enum(EVALUATION_MODES).optional(),
         metrics: z.array(Threshold).optional(),
       }),
     }),
