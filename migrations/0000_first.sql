@@ -567,6 +567,7 @@ CREATE TABLE `users` (
 	`subscribe_to_emails` integer NOT NULL,
 	`device_tokens` text,
 	`attributes` text NOT NULL,
+	`sign_up_date` text,
 	`control` integer NOT NULL,
 	`created` integer NOT NULL,
 	`updated` integer NOT NULL,

@@ -3,6 +3,7 @@ import type { Configuration, Filter } from '../configuration/model'
 import { type Instant, iso, parseRfc3339 } from '../lib/clock'
 import { counted, isLonger } from '../lib/errors'
 import {
+  FIRST_SIGN_UP_DATE,
   MOST_ATTRIBUTE_CHARACTERS,
   MOST_ATTRIBUTES,
   MOST_DESCRIPTION_CHARACTERS,
@@ -226,6 +227,23 @@ export const MomentField = z
       at === null
         ? 'must be an ISO 8601 timestamp with its offset, such as 2026-01-31T09:00:00Z'
         : 'must be in the years 1 to 9999 in UTC',
+    )
+    return z.NEVER
+  })
+
+/**
+ * The date on which a user signed up (U9): a date, or a timestamp, of which the date in UTC counts. Whether it is
+ * after the user's today is known later.
+ */
+export const SignUpDate = z
+  .string()
+  .meta({ format: 'date' })
+  .transform((text, context): CivilDate => {
+    const at = parseRfc3339(text)
+    const date = at === null ? text : iso(at).slice(0, 10)
+    if (isCivilDate(date) && date >= FIRST_SIGN_UP_DATE) return date
+    context.addIssue(
+      `must be a date from ${FIRST_SIGN_UP_DATE} on, written YYYY-MM-DD, or a timestamp with its offset`,
     )
     return z.NEVER
   })

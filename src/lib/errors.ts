@@ -97,10 +97,10 @@ export const errors = {
       403,
       "With an application key, userAttributes may only name values that the key's own user has. Name those, or use an admin key.",
     ),
-  adminAttributes: (keys: readonly string[]) =>
+  adminFields: (names: readonly string[]) =>
     new ApiError(
       403,
-      `Only an admin key may change these attributes: ${listed(keys)}. Leave them out, or use an admin key.`,
+      `Only an admin key may change these: ${listed(names)}. Leave them out, or use an admin key.`,
     ),
   tenantUnexpected: () =>
     new ApiError(422, 'Multi-tenancy is off, so the Tenant-ID header has no meaning. Leave it out.'),

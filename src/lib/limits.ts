@@ -44,6 +44,8 @@ export const MOST_DEVICE_TOKEN_CHARACTERS = 2_048
 export const MOST_OWN_BOOSTS = 100
 /** The most pauses of a user that are not over. All of them are in the user's row. */
 export const MOST_PAUSES = 100
+/** The earliest date on which a user may have signed up (U9). */
+export const FIRST_SIGN_UP_DATE = '1900-01-01'
 /** How many days from today a pause may end at most. */
 export const MOST_PAUSE_DAYS = 3_650
 

@@ -15,7 +15,7 @@ import { applyChange, type Change } from './change.rules'
 import {
   type Actor,
   applyProfile,
-  forbiddenAttributes,
+  forbiddenFields,
   type PreferencesChange,
   type ProfileChange,
   profileErrors,
@@ -123,10 +123,10 @@ function evaluateUser(
   given: EvaluationContext,
 ): Decision {
   if (command.kind === 'update' && state === null) throw errors.notFound('This user')
-  const forbidden = forbiddenAttributes(config, state, command.user, command.by)
-  if (forbidden.length > 0) throw errors.adminAttributes(forbidden)
-  throwIfInvalid(profileErrors(config, state, command.user, ''))
+  const forbidden = forbiddenFields(config, state, command.user, command.by)
+  if (forbidden.length > 0) throw errors.adminFields(forbidden)
   const at = momentOf(state, given)
+  throwIfInvalid(profileErrors(config, state, command.user, '', at))
   const user = applyProfile(config, state, command.user, { ...given, at })
   if (user === state) return { kind: 'unchanged', state }
   return changedWithoutEvent(config, state, user, at, given)
@@ -152,13 +152,13 @@ function evaluateEvent(
   const metric = metricByKey(config, command.metricKey)
   // An unknown metric is 404 (E7).
   if (metric === undefined) throw errors.notFound(`The metric ${JSON.stringify(command.metricKey)}`)
+  const at = momentOf(state, given)
   // A replay's body is still validated (E4).
   throwIfInvalid([
     ...unknownAttributes(config, 'event', command.attributes),
-    ...profileErrors(config, state, command.user, 'user.'),
+    ...profileErrors(config, state, command.user, 'user.', at),
   ])
   const attributes = resolveAttributes(config, 'event', command.attributes)
-  const at = momentOf(state, given)
   const first = command.idempotencyKey === null ? undefined : given.usedKey(metric.id, command.idempotencyKey)
   if (first !== undefined && state !== null) {
     return { kind: 'replayed', eventId: first, metric, state, at }
@@ -201,13 +201,13 @@ function evaluateCompletion(
   if (achievement === undefined || achievement.status === 'inactive') {
     throw errors.notFound(`The achievement ${JSON.stringify(achievementKey)}`)
   }
+  const at = momentOf(state, given)
   throwIfInvalid([
     ...completionErrors(achievement, state),
-    ...profileErrors(config, state, command.user, 'user.'),
+    ...profileErrors(config, state, command.user, 'user.', at),
   ])
   const had = state?.achievements.get(achievement.id)
   if (had !== undefined && state !== null) return { kind: 'completed', achievement, completion: had, state }
-  const at = momentOf(state, given)
   const user = applyProfile(config, state, permitted(config, state, command), { ...given, at })
   const isTried = (one: Achievement) => one.id === achievement.id
   const change = applyChange(config, { before: state, user, at, id, event: null, isTried })

@@ -11,6 +11,7 @@ import {
 import type { Instant } from '../lib/clock'
 import type { Micros } from '../lib/decimal'
 import { ApiError, type FieldError, throwIfInvalid } from '../lib/errors'
+import { type CivilDate, dateOfDay, dayIn } from '../lib/zone'
 import { NO_PROFILE, NOTHING_REVOKED, type Profile, type UserState } from './state'
 import { NO_STREAK } from './streaks/streak-state.rules'
 
@@ -23,10 +24,11 @@ export type ProfileChange = {
   deviceTokens?: readonly string[] | null | undefined
   /** Values by attribute key. Null removes the value. */
   attributes?: ReadonlyMap<string, string | null> | undefined
+  signUpDate?: CivilDate | null | undefined
 }
 
 /** The fields of a user that may be invalid although their shapes are right. */
-export type ProfileCheck = Pick<ProfileChange, 'email' | 'subscribeToEmails'> & {
+export type ProfileCheck = Pick<ProfileChange, 'email' | 'tz' | 'subscribeToEmails' | 'signUpDate'> & {
   attributes?: ReadonlyMap<string, unknown> | undefined
 }
 /** The author of a change of a user: an admin key, or the user's own key (K7). */
@@ -59,55 +61,83 @@ export function unknownAttributes(
 }
 
 /** `at` is the path of the profile in the body, such as `user.` (U4). */
-export const subscriptionError = (at: string): FieldError => ({
+const subscriptionError = (at: string): FieldError => ({
   path: `${at}subscribeToEmails`,
   message: 'this user has no email address to subscribe. Pass email too, or leave this out',
 })
 
+/** The stored fields of a user that decide whether passed ones are valid. */
+export type StoredFields = Pick<Profile, 'email' | 'tz'>
+
+/** Whether the stored fields of a user decide whether these are valid. */
+export const dependsOnStored = ({ email, tz, subscribeToEmails, signUpDate }: ProfileCheck): boolean =>
+  (subscribeToEmails === true && email === undefined) || (typeof signUpDate === 'string' && tz === undefined)
+
+/** The errors of passed fields that depend on stored ones: the address (U4) and the user's today (U9). */
+export function storedErrors(
+  stored: StoredFields,
+  { email, tz, subscribeToEmails, signUpDate }: ProfileCheck,
+  at: string,
+  now: Instant,
+): FieldError[] {
+  const today = dateOfDay(dayIn(tz === undefined ? stored.tz : tz, now))
+  const isLater = (signUpDate ?? '') > today
+  return [
+    ...(subscribeToEmails === true && (email ?? stored.email) === null ? [subscriptionError(at)] : []),
+    ...(isLater
+      ? [{ path: `${at}signUpDate`, message: `must not be after the user's today, ${today}` }]
+      : []),
+  ]
+}
+
 /** The field errors of a passed user that are not about shapes (U4). `state` is null if there is no user. */
-export function profileErrors(
+export const profileErrors = (
   config: Configuration,
   state: UserState | null,
   passed: ProfileCheck,
   at: string,
-): FieldError[] {
-  const email = passed.email ?? state?.profile.email ?? null
-  return [
-    ...unknownAttributes(config, 'user', passed.attributes),
-    ...(passed.subscribeToEmails === true && email === null ? [subscriptionError(at)] : []),
-  ]
-}
+  now: Instant,
+): FieldError[] => [
+  ...unknownAttributes(config, 'user', passed.attributes),
+  ...storedErrors(state?.profile ?? NO_PROFILE, passed, at, now),
+]
 
 /**
- * The keys of the passed user attributes that the actor may not change (K7): those that only admins may set,
- * with another value than the stored one. Null is the value of an attribute that the user does not have.
+ * The passed fields that the actor may not change (K7): the keys of attributes that only admins may set, and
+ * `signUpDate` (U9). Null is the value of a field that the user does not have.
  */
-export function forbiddenAttributes(
+function forbidden(
   config: Configuration,
   state: UserState | null,
-  { attributes = new Map() }: ProfileChange,
+  { attributes = new Map(), signUpDate }: ProfileChange,
   by: Actor,
-): string[] {
-  if (by === 'admin') return []
-  return [...attributes].flatMap(([key, value]) => {
+): { keys: readonly string[]; fields: readonly 'signUpDate'[] } {
+  if (by === 'admin') return { keys: [], fields: [] }
+  const { profile } = state ?? { profile: NO_PROFILE }
+  const keys = [...attributes].flatMap(([key, value]) => {
     const attribute = attributeByKey(config, 'user', key)
     if (attribute?.writableBy !== 'admin') return []
-    const stored = state?.profile.attributes.get(attribute.id) ?? null
-    return value === stored ? [] : [key]
+    return value === (profile.attributes.get(attribute.id) ?? null) ? [] : [key]
   })
+  return { keys, fields: signUpDate === undefined || signUpDate === profile.signUpDate ? [] : ['signUpDate'] }
 }
 
-/** The passed user without the attributes that the actor may not change (K7). */
+/** The names of these fields, for a message. */
+export function forbiddenFields(...given: Parameters<typeof forbidden>): string[] {
+  const { keys, fields } = forbidden(...given)
+  return [...keys, ...fields]
+}
+
+/** The passed user without the fields that the actor may not change (K7). */
 export function withoutForbidden(
   config: Configuration,
   state: UserState | null,
   passed: ProfileChange,
   by: Actor,
 ): ProfileChange {
-  const forbidden = new Set(forbiddenAttributes(config, state, passed, by))
-  if (forbidden.size === 0) return passed
-  const attributes = new Map([...(passed.attributes ?? [])].filter(([key]) => !forbidden.has(key)))
-  return { ...passed, attributes }
+  const { keys, fields } = forbidden(config, state, passed, by)
+  const attributes = new Map([...(passed.attributes ?? [])].filter(([key]) => !keys.includes(key)))
+  return { ...passed, attributes, ...(fields.length > 0 && { signUpDate: undefined }) }
 }
 
 /** The user with valid passed fields: new if `state` is null (U6), the same if nothing changes (U3). */
@@ -162,10 +192,11 @@ function merge(
     subscribeToEmails: passed.subscribeToEmails ?? profile.subscribeToEmails,
     deviceTokens: passed.deviceTokens === undefined ? profile.deviceTokens : passed.deviceTokens,
     attributes: attributes.size === 0 ? profile.attributes : living(merged, configured),
+    signUpDate: passed.signUpDate === undefined ? profile.signUpDate : passed.signUpDate,
   }
 }
 
-const PLAIN = ['email', 'name', 'tz', 'subscribeToEmails'] as const
+const PLAIN = ['email', 'name', 'tz', 'subscribeToEmails', 'signUpDate'] as const
 
 function sameProfile(a: Profile, b: Profile): boolean {
   return (

@@ -3,6 +3,7 @@ import type { Boost, Preferences } from '../configuration/model'
 import type { Instant } from '../lib/clock'
 import { MICROS_PER_UNIT, type Micros, micros, type Rounding } from '../lib/decimal'
 import { MOST_METRIC_TOTAL } from '../lib/limits'
+import type { CivilDate } from '../lib/zone'
 import type { StreakState } from './streaks/streak-state.rules'
 
 /**
@@ -61,6 +62,8 @@ export type Profile = {
   deviceTokens: readonly string[] | null
   /** By attribute id, so that a new attribute with an old key begins without values. */
   attributes: ReadonlyMap<string, string>
+  /** The date on which the user signed up (U9). */
+  signUpDate: CivilDate | null
 }
 
 /** The profile of a user before the first call. */
@@ -71,6 +74,7 @@ export const NO_PROFILE: Profile = {
   subscribeToEmails: true,
   deviceTokens: null,
   attributes: new Map(),
+  signUpDate: null,
 }
 
 /** All data of a user that decides the effect of an event. It is never changed in place. */

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { CORRECTION_TYPES } from '../configuration/enumerations'
 import { Preferences } from '../configuration/model'
 import { micros } from '../lib/decimal'
+import type { CivilDate } from '../lib/zone'
 import { jsonColumn, Moment, momentColumn } from '../platform/columns'
 import type { Completion, Counter, UserState } from '../rules/state'
 
@@ -67,6 +68,8 @@ export const users = sqliteTable(
     deviceTokens: jsonColumn('device_tokens', Texts),
     /** Values by attribute id. */
     attributes: byId('attributes', z.string()).notNull(),
+    /** The date on which the user signed up (U9). Null if it was never set. */
+    signUpDate: text('sign_up_date').$type<CivilDate>(),
     /** Whether the user is in the control group, fixed at creation (U5). */
     control: integer('control', { mode: 'boolean' }).notNull(),
     created: momentColumn('created').notNull(),

@@ -47,6 +47,7 @@ const sampleUser = ({ now }: When): z.infer<typeof User> => ({
   deviceTokens: null,
   subscribeToEmails: true,
   attributes: { sample: 'yes' },
+  signUpDate: null,
   control: false,
   created: iso(instant(now - DAY)),
   updated: iso(now),

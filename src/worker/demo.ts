@@ -189,8 +189,15 @@ export const users = () =>
       email: 'ada@example.com',
       tz: 'Europe/Paris',
       attributes: { 'demo-plan': 'pro' },
+      signUpDate: '2024-02-29',
     },
-    { id: 'demo-grace', name: 'Grace', tz: 'America/New_York', attributes: { 'demo-plan': 'free' } },
+    {
+      id: 'demo-grace',
+      name: 'Grace',
+      tz: 'America/New_York',
+      attributes: { 'demo-plan': 'free' },
+      signUpDate: '2022-12-09',
+    },
     { id: 'demo-alan', name: 'Alan', tz: 'Europe/London' },
   ])
 

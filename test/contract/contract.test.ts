@@ -23,7 +23,6 @@ const NOT_BUILT: readonly (readonly [rule: string, what: string, differences: Re
   ['S12', 'days off', /daysOff/],
   ['S13', 'resets of streaks', /streaks\/reset|resetAt/],
   ['T4', 'settings', /^admin_settings_/],
-  ['U9', 'the day on which a user signed up', /signUpDate/],
 ]
 
 /** Where Laurel allows more than the contract on purpose. Clients of the contract never set it. */

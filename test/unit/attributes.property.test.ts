@@ -86,7 +86,7 @@ function actual(
   const decision = evaluate(config, state, command, { userId: 'ada', now: NOW, newId, usedKey })
   if (decision.kind === 'refused') {
     expect(decision.apiError.status).toBe(403)
-    const { 1: names = '' } = /these attributes: (.*)\. Leave/.exec(decision.apiError.message) ?? []
+    const { 1: names = '' } = /change these: (.*)\. Leave/.exec(decision.apiError.message) ?? []
     return { outcome: { refusedFor: names.split(', ') }, state }
   }
   const after = decision.kind === 'changed' ? decision.change.after : decision.state

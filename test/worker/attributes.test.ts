@@ -58,22 +58,25 @@ describe("[K7] a user's own key", () => {
       const set = (attributes: Record<string, string | null>, more = {}) =>
         tenant.as(key, method, path, { ...body, ...more, attributes })
       if (method === 'PATCH') await tenant.app('PUT', '/users/ada', {})
-      const refused = await set({ plan: 'premium', tier: 'x', team: 'red' }, { name: 'Ada' })
+      const more = { name: 'Ada', signUpDate: '2020-01-01' }
+      const refused = await set({ plan: 'premium', tier: 'x', team: 'red' }, more)
       expect([refused.status, refused.body]).toEqual([
         403,
         {
           error:
-            'Only an admin key may change these attributes: plan, tier. Leave them out, or use an admin key.',
+            'Only an admin key may change these: plan, tier, signUpDate. Leave them out, or use an admin key.',
         },
       ])
       const found = await tenant.app('GET', '/users/ada')
-      if (method === 'PATCH') expect(found.body).toMatchObject({ attributes: {}, name: null })
+      if (method === 'PATCH')
+        expect(found.body).toMatchObject({ attributes: {}, name: null, signUpDate: null })
       else expect(found.status).toBe(404)
       // Null is the value of a missing attribute.
       expect((await set({ plan: null, team: 'red' })).body).toMatchObject({ attributes: { team: 'red' } })
-      await tenant.app('PUT', '/users/ada', { attributes: { plan: 'premium' } })
+      await tenant.app('PUT', '/users/ada', { attributes: { plan: 'premium' }, signUpDate: '2020-01-01' })
+      for (const signUpDate of ['2020-01-02', null]) expect((await set({}, { signUpDate })).status).toBe(403)
       const all = { plan: 'premium', team: 'red' }
-      expect((await set({ plan: 'premium' }, { name: 'Ada' })).body).toMatchObject({
+      expect((await set({ plan: 'premium' }, more)).body).toMatchObject({
         attributes: all,
         name: 'Ada',
       })
@@ -97,12 +100,12 @@ describe("[K7] a user's own key", () => {
       multiplier: 10,
       userAttributes: [{ attributeId: plan, attributeValue: 'premium' }],
     })
-    const send = (attributes: Record<string, string | null>, idempotencyKey?: string) =>
+    const send = (attributes: Record<string, string | null>, idempotencyKey?: string, more = {}) =>
       tenant.as(
         key,
         'POST',
         '/metrics/words/event',
-        { user: { id: 'ada', name: 'Ada', attributes }, value: 1 },
+        { user: { id: 'ada', name: 'Ada', attributes, ...more }, value: 1 },
         idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
       )
     const warning = 'Left out, since only an admin key may set them: plan'
@@ -126,6 +129,9 @@ describe("[K7] a user's own key", () => {
     const removed = await send({ plan: null })
     expect([removed.status, removed.headers.get('x-laurel-warning')]).toEqual([201, warning])
     expect(await attributesOf('ada')).toEqual({ plan: 'premium', team: 'red' })
+    const dated = await send({}, undefined, { signUpDate: '2020-01-01' })
+    expect(dated.headers.get('x-laurel-warning')).toBe(warning.replace('plan', 'signUpDate'))
+    expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({ signUpDate: null })
     // An unknown attribute still makes the event a 422.
     expect((await send({ plan: 'x', nope: 'y' })).status).toBe(422)
     const byAdmin = await tenant.event('words', { id: 'ada', attributes: { plan: null } }, 1)

@@ -148,6 +148,7 @@ describe('the fields of a user', () => {
       deviceTokens: null,
       subscribeToEmails: true,
       attributes: {},
+      signUpDate: null,
       control: false,
       created: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       updated: user.created,
@@ -160,7 +161,7 @@ describe('the fields of a user', () => {
     expect((await tenant.app('GET', '/users/nobody')).status).toBe(404)
   })
 
-  it('[U2] passed fields overwrite, absent ones stay, null clears tz and deviceTokens and counts as absent elsewhere', async () => {
+  it('[U2] passed fields overwrite, absent ones stay, null clears tz, deviceTokens and signUpDate and counts as absent elsewhere', async () => {
     const nulls = {
       email: null,
       name: null,
@@ -168,6 +169,7 @@ describe('the fields of a user', () => {
       attributes: null,
       tz: null,
       deviceTokens: null,
+      signUpDate: null,
     }
     const ways = {
       PUT: (tenant: TestTenant, fields: object) => put(tenant, 'ada', fields),
@@ -182,6 +184,7 @@ describe('the fields of a user', () => {
       deviceTokens: ['t1', 't2'],
       subscribeToEmails: false,
       attributes: { plan: 'pro', team: 'red' },
+      signUpDate: '2020-02-29',
     }
     for (const [name, send] of Object.entries(ways)) {
       const tenant = await withPlan()
@@ -206,7 +209,7 @@ describe('the fields of a user', () => {
         [{ attributes: { team: null } }, { ...all, deviceTokens: [], attributes: { plan: 'free' } }],
         [{ attributes: {} }, { ...all, deviceTokens: [], attributes: { plan: 'free' } }],
         [{ attributes: { plan: '', team: null } }, { ...all, deviceTokens: [], attributes: { plan: '' } }],
-        [nulls, { ...all, tz: null, deviceTokens: null, attributes: { plan: '' } }],
+        [nulls, { ...all, tz: null, deviceTokens: null, signUpDate: null, attributes: { plan: '' } }],
         [
           { subscribeToEmails: true, email: 'other@example.com' },
           {
@@ -215,6 +218,7 @@ describe('the fields of a user', () => {
             subscribeToEmails: true,
             tz: null,
             deviceTokens: null,
+            signUpDate: null,
             attributes: { plan: '' },
           },
         ],
@@ -762,5 +766,93 @@ describe('[U6] the creation of a user', () => {
     expect((await put(tenant, 'ada', {})).status).toBe(200)
     expect((await tenant.event('words', 'bob', 1)).status).toBe(201)
     expect(await points(tenant, 'bob')).toMatchObject({ total: 0, awards: [] })
+  })
+})
+
+describe('[U9] `signUpDate`', () => {
+  // In Auckland it is the next day.
+  const [east, west] = ['Pacific/Auckland', 'America/Los_Angeles']
+
+  it.each([
+    ['1900-01-01', {}, '1900-01-01'],
+    ['2026-06-03', {}, '2026-06-03'],
+    ['2026-06-03', { tz: west }, '2026-06-03'],
+    ['2026-06-04', { tz: east }, '2026-06-04'],
+    ['2020-01-01T00:30:00+02:00', {}, '2019-12-31'],
+    ['2020-01-01t23:59:59.123456z', {}, '2020-01-01'],
+    ['1899-12-31', {}, null],
+    ['1900-01-01T00:30:00+02:00', {}, null],
+    ['2026-06-04', {}, null],
+    ['2026-06-04', { tz: west }, null],
+    ['2026-06-05', { tz: east }, null],
+    ['2026-06-03T23:00:00-02:00', {}, null],
+    ['2020-02-30', {}, null],
+    ['2020-01-01T00:00:00', {}, null],
+    ['2020-1-1', {}, null],
+    ['', {}, null],
+    [20_200_101, {}, null],
+  ])('%j with %j is stored as %j in each way to pass a user', async (signUpDate, more, stored) => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    await tenant.create('/achievements', { key: 'done', name: 'Done', trigger: 'api', status: 'active' })
+    const user = { ...more, signUpDate }
+    const ways = [
+      ['POST', '/users', (id: string) => ({ id, ...user })],
+      ['PUT', '/users/ID', () => user],
+      ['PATCH', '/users/ID', () => user],
+      ['POST', '/metrics/words/event', (id: string) => ({ user: { id, ...user }, value: 1 })],
+      ['POST', '/achievements/done/complete', (id: string) => ({ user: { id, ...user } })],
+    ] as const
+    for (const [nth, [method, path, body]] of ways.entries()) {
+      const id = `u${nth}`
+      if (method === 'PATCH') await put(tenant, id, {})
+      const { status, body: answer } = await tenant.app(method, path.replace('ID', id), body(id))
+      expect([path, status < 300]).toEqual([path, stored !== null])
+      if (stored === null) expect(JSON.stringify(answer)).toContain('signUpDate')
+      else expect(await get(tenant, id)).toMatchObject({ signUpDate: stored })
+    }
+    const batch = [{ key: 'words', user: { id: 'b', ...user }, value: 1 }]
+    const answer = await tenant.admin('POST', '/metrics/events', batch)
+    expect(answer.status).toBe(stored === null ? 422 : 202)
+  })
+
+  it("today is that of the zone in the call, else of the stored zone, or an earlier event's in a batch", async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    await put(tenant, 'ada', { tz: east, email: 'ada@example.com' })
+    const later = { signUpDate: '2026-06-04' }
+    const statusOf = async (fields: object) => (await put(tenant, 'ada', fields)).status
+    expect(await statusOf({ ...later, tz: west })).toBe(422)
+    expect(await statusOf({ ...later, tz: null })).toBe(422)
+    // Other errors are named beside it, by the stored zone.
+    const both = await put(tenant, 'ada', { name: 5, signUpDate: '2026-06-05' })
+    expect(Object(both.body).issues).toEqual([
+      { path: 'name', message: expect.any(String) },
+      { path: 'signUpDate', message: "must not be after the user's today, 2026-06-04" },
+    ])
+    expect(await statusOf(later)).toBe(200)
+    const event = (id: string, fields: object) => ({ key: 'words', user: { id, ...fields }, value: 1 })
+    const batch = (...events: object[]) => tenant.admin('POST', '/metrics/events', events)
+    expect((await batch(event('ada', later), event('bob', { tz: east }), event('bob', later))).status).toBe(
+      202,
+    )
+    const refused = await batch(event('bob', { tz: west }), event('bob', later), event('eve', later))
+    expect(Object(refused.body).issues.map(({ path }: { path: string }) => path)).toEqual([
+      '1.user.signUpDate',
+      '2.user.signUpDate',
+    ])
+  })
+
+  it('is in the list of users, the export, the timeline and every webhook about a user', async () => {
+    const tenant = await newTenant()
+    await put(tenant, 'ada', { signUpDate: '2020-05-17' })
+    const signUpDate = '2020-05-17'
+    expect((await tenant.admin('GET', '/users?search=ada')).body).toMatchObject([{ signUpDate }])
+    expect((await tenant.admin('GET', '/users/ada/export')).body).toMatchObject({ user: { signUpDate } })
+    const { body } = await tenant.admin('GET', '/users/ada/timeline')
+    expect(JSON.stringify(body)).toContain('"signUpDate"')
+    const { updated } = await get(tenant, 'ada')
+    await untilTheClockMoves()
+    expect((await put(tenant, 'ada', { signUpDate })).body).toMatchObject({ updated })
   })
 })

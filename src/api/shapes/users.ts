@@ -12,11 +12,13 @@ import {
 } from '../../lib/limits'
 import type { UserState } from '../../rules/state'
 import {
+  DateResponse,
   Email,
   NullableAttributeMap,
   optional,
   ReadableAttributes,
   readable,
+  SignUpDate,
   Timestamp,
   TimeZone,
   text,
@@ -25,7 +27,7 @@ import {
 
 /**
  * The fields of a user that identify and update pass. src/api/fields.ts has the shapes of single fields
- * (U1). Absent fields stay, and null clears `tz` and `deviceTokens` (U2). Empty form fields send `""` for
+ * (U1). Absent fields stay, and null clears `tz`, `deviceTokens` and `signUpDate` (U2, U9). Empty form fields send `""` for
  * `email` and `tz`, which counts as absent (U1).
  */
 export const UpdatedUser = z
@@ -36,6 +38,7 @@ export const UpdatedUser = z
     deviceTokens: z.array(text(MOST_DEVICE_TOKEN_CHARACTERS)).max(MOST_DEVICE_TOKENS).nullish(),
     subscribeToEmails: optional(z.boolean()),
     attributes: optional(NullableAttributeMap),
+    signUpDate: SignUpDate.nullish(),
   })
   .meta({ id: 'UpdatedUser' })
 
@@ -52,6 +55,7 @@ export const User = z
     deviceTokens: z.array(z.string()).nullable().optional(),
     subscribeToEmails: z.boolean(),
     attributes: z.record(z.string(), z.string()),
+    signUpDate: DateResponse.nullable(),
     control: z.boolean(),
     created: Timestamp,
     updated: Timestamp,
@@ -66,8 +70,10 @@ export const ReadableUser = readable({
     .optional()
     .catch(undefined)
     .transform((email) => email || undefined),
+  tz: UpdatedUser.shape.tz.catch(undefined),
   subscribeToEmails: z.boolean().optional().catch(undefined),
   attributes: ReadableAttributes,
+  signUpDate: SignUpDate.nullish().catch(undefined),
 })
 
 /** A user as served, with the values of the attributes that are configured now. */
@@ -86,6 +92,7 @@ export function userResponse(config: Configuration, user: UserState): z.infer<ty
         return value === undefined ? [] : [[attribute.key, value]]
       }),
     ),
+    signUpDate: profile.signUpDate,
     control,
     created: iso(created),
     updated: iso(updated),

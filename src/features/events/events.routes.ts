@@ -25,7 +25,7 @@ import type { CommandResult } from './sent'
 
 /** The header that names the attributes that were left out of an event or a completion (K7). */
 export const WARNING_HEADER = {
-  'X-Laurel-Warning': 'Names the attributes that were left out, since only an admin key may set them.',
+  'X-Laurel-Warning': 'Names the fields that were left out, since only an admin key may set them.',
 } as const
 
 function warned(leftOut: readonly string[]) {

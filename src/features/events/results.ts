@@ -15,7 +15,7 @@ import type { Instant } from '../../lib/clock'
 import { fromMicros } from '../../lib/decimal'
 import { ApiError, unreachable } from '../../lib/errors'
 import type { Command, CompletionCommand, EventCommand } from '../../rules/evaluate.rules'
-import { forbiddenAttributes } from '../../rules/profile.rules'
+import { forbiddenFields } from '../../rules/profile.rules'
 import { NEW_COUNTER, type Placements, type UserState } from '../../rules/state'
 import type { Job, Outcome } from '../../store/commit/decide'
 import type { CommandResult } from './sent'
@@ -153,7 +153,7 @@ const leftOutOf = (
   config: Configuration,
   before: UserState | null,
   { user, by }: EventCommand | CompletionCommand,
-): string[] => forbiddenAttributes(config, before, user, by)
+): string[] => forbiddenFields(config, before, user, by)
 
 const idempotency = (key: string | null, replayed: boolean) =>
   key === null ? {} : { idempotencyKey: key, idempotentReplayed: replayed }

@@ -18,6 +18,8 @@ const PROFILE = {
   subscribeToEmails: 'Whether the user gets emails. `true` needs an email address.',
   attributes:
     'Attribute values by attribute key. They are merged with the earlier values. `null` removes a value. A number or a boolean is stored as text, such as `12.5` or `true`. Send a string if the exact spelling matters. Each key must be configured. An application key may set only attributes that users may set.',
+  signUpDate:
+    "The date on which the user signed up: `YYYY-MM-DD`, from 1900-01-01 to the user's today. A timestamp with its offset is taken too, and its date in UTC is stored. `null` clears it. Only an admin key may change it.",
 }
 
 const CHANNELS = {
@@ -48,6 +50,7 @@ export const users: Chapter = {
           email: 'mary@example.com',
           tz: 'Europe/London',
           attributes: { 'demo-plan': 'free' },
+          signUpDate: '2024-02-29',
         },
       },
     },
@@ -115,6 +118,7 @@ export const users: Chapter = {
         deviceTokens: 'The tokens for push messages, or `null`.',
         subscribeToEmails: 'Whether the user gets emails.',
         attributes: 'Attribute values by attribute key.',
+        signUpDate: 'The date on which the user signed up, or `null`.',
         control:
           'Whether the user is in the control group, which gets no notifications. This is decided when the user is created.',
         created: 'When the user was first seen.',

@@ -22,7 +22,7 @@ import { PLACEMENT, type Statement, type TenantDatabase } from '../../platform/d
 import type { Databases } from '../../platform/databases/databases'
 import { stillPlaced } from '../../platform/databases/directory'
 import { CONFLICT, onlyUnchanged, overUsers, type UsersAsRead } from '../../platform/guard'
-import { profileErrors } from '../../rules/profile.rules'
+import { dependsOnStored, profileErrors } from '../../rules/profile.rules'
 import { NOTHING_REVOKED, type UserState } from '../../rules/state'
 import { NO_STREAK, type StreakState } from '../../rules/streaks/streak-state.rules'
 import { users } from '../tables.sql.ts'
@@ -130,10 +130,10 @@ export function parseUser(result: D1Result): UserState | null {
 /** The state in a row of `userStatement` or a similar statement. `rowOf` is the way back. */
 export function userOf(row: unknown): UserState {
   const { streak, streakDue, revoked, preferences, leftZones, ...rest } = UserRow.parse(row)
-  const { email, name, tz, subscribeToEmails, deviceTokens, attributes, ...state } = rest
+  const { email, name, tz, subscribeToEmails, deviceTokens, attributes, signUpDate, ...state } = rest
   return {
     ...state,
-    profile: { email, name, tz, subscribeToEmails, deviceTokens, attributes },
+    profile: { email, name, tz, subscribeToEmails, deviceTokens, attributes, signUpDate },
     streak: parseStreak(streak, streakDue),
     revoked: revoked === null ? NOTHING_REVOKED : new Set(revoked),
     preferences: preferences ?? NO_PREFERENCES,
@@ -327,19 +327,14 @@ export async function namesOf(
   return new Map(lists.flat().map(({ iid, name }) => [iid, name]))
 }
 
-const WITH_EMAIL = `
-  SELECT u.id FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value
-  WHERE u.email IS NOT NULL`
+const PROFILE = readingOf(users, ['id', 'email', 'tz'])
+const PROFILES = `
+  SELECT ${PROFILE.columns('u')} FROM json_each(?2) asked
+  CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
-/** The ids of these users who have an email address. */
-export async function withEmail(
-  db: TenantDatabase,
-  userIds: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const rows = await db.rows(db.statement(WITH_EMAIL, db.tenantId, JSON.stringify(userIds)))
-  const found = z.array(z.object({ id: z.string() })).parse(rows)
-  return new Set(found.map(({ id }) => id))
-}
+/** The addresses and zones of those of these users who exist. */
+export const addressesAndZones = (db: TenantDatabase, userIds: readonly string[]) =>
+  db.list(PROFILE.row, PROFILES, db.tenantId, JSON.stringify(userIds))
 
 /** A user's whole state, or null if the user does not exist. */
 export async function stateOf({ databases, tenant, now }: Scope, userId: string): Promise<UserState | null> {
@@ -357,15 +352,14 @@ export async function findUser(scope: Scope, userId: string): Promise<UserState>
 
 /**
  * The other field errors of a user with the wrong shape, as far as the fields can be read (G3, U4). `at` is
- * the path of the user in the body, such as `user.`. Reads the stored user only if the email address matters.
+ * the path of the user in the body, such as `user.`. Reads the stored user only if the address or the zone matters.
  */
 export async function furtherUserErrors(
   scope: Scope,
   given: z.output<typeof ReadableUser>,
   at: string,
 ): Promise<FieldError[]> {
-  const { id, email, subscribeToEmails } = given
-  const needsAddress = subscribeToEmails === true && email === undefined
-  const state = needsAddress && id !== undefined ? await stateOf(scope, id) : null
-  return profileErrors(await configurationOf(scope), state, given, at)
+  const { id } = given
+  const state = dependsOnStored(given) && id !== undefined ? await stateOf(scope, id) : null
+  return profileErrors(await configurationOf(scope), state, given, at, scope.now)
 }

@@ -174,7 +174,7 @@ function Points({ points: { id, key, name, total, maxPoints } }: { points: GetUs
 }
 
 function Profile({ user }: { user: User }) {
-  const { tz, email, subscribeToEmails, deviceTokens, attributes, control, created } = user
+  const { tz, email, subscribeToEmails, deviceTokens, attributes, signUpDate, control, created } = user
   const lookups = useLookups(['attributes'])
   return (
     <Card title="Profile">
@@ -193,6 +193,7 @@ function Profile({ user }: { user: User }) {
           ['Gets emails', subscribeToEmails ? 'yes' : 'no'],
           ['Devices', formatNumber(deviceTokens?.length ?? 0)],
           ['Time zone', tz ?? 'none (UTC)'],
+          ['Signed up', signUpDate === null ? '–' : formatDate(signUpDate)],
           ['First seen', <Moment key="created" iso={created} zone={tz} />],
           [
             'Notifications',

@@ -7,7 +7,7 @@ import { useLaurel } from '../../api/laurel'
 import { FormSheet } from '../../resource/form-sheet'
 import { type Attribute, useLookups } from '../../resource/lookups'
 import type { Field } from '../../resource/resource'
-import { optionalText, text } from '../../resource/schemas'
+import { date, optionalText, text } from '../../resource/schemas'
 import { Sheet } from '../../ui/dialog'
 import { counted } from '../../ui/format'
 import { Skeleton } from '../../ui/page'
@@ -22,6 +22,7 @@ const Values = z.object({
     'Use an address such as ada@example.com.',
   ),
   tz: z.string(),
+  signUpDate: z.literal('').or(date()),
   subscribeToEmails: z.boolean(),
   /** The values of attributes, by the id of the attribute. */
   attributes: z.record(z.string(), optionalText(1000)),
@@ -61,6 +62,7 @@ function fieldsOf(user: User | null, attributes: readonly Attribute[]): readonly
       options: zoneOptions(user?.tz ?? null),
       hint: 'Decides when the day of the user begins.',
     },
+    { kind: 'date', name: 'signUpDate', label: 'Signed up', isOptional: true },
     {
       kind: 'switch',
       name: 'subscribeToEmails',
@@ -81,6 +83,7 @@ function changesOf(user: User | null, given: Values, attributes: readonly Attrib
     ...(given.name !== (user?.name ?? '') && { name: given.name }),
     ...(given.email !== (user?.email ?? '') && { email: given.email }),
     ...(given.tz !== (user?.tz ?? '') && { tz: given.tz === '' ? null : given.tz }),
+    ...(given.signUpDate !== (user?.signUpDate ?? '') && { signUpDate: given.signUpDate || null }),
     ...(given.subscribeToEmails !== (user?.subscribeToEmails ?? false) && {
       subscribeToEmails: given.subscribeToEmails,
     }),
@@ -150,6 +153,7 @@ export function UserForm({ user, onClose }: { user: User | null; onClose: () => 
         name: user?.name ?? '',
         email: user?.email ?? '',
         tz: user?.tz ?? '',
+        signUpDate: user?.signUpDate ?? '',
         subscribeToEmails: user?.subscribeToEmails ?? false,
         attributes: Object.fromEntries(attributes.map(({ id, key }) => [id, user?.attributes[key] ?? ''])),
       }}

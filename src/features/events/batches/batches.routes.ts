@@ -13,8 +13,15 @@ import { systemNow, wait } from '../../../lib/system-clock'
 import type { Scope } from '../../../platform/context'
 import type { Statement } from '../../../platform/database'
 import { isConflict } from '../../../platform/guard'
-import { type ProfileCheck, subscriptionError, unknownAttributes } from '../../../rules/profile.rules'
-import { withEmail } from '../../../store/users/users.sql.ts'
+import {
+  dependsOnStored,
+  type ProfileCheck,
+  type StoredFields,
+  storedErrors,
+  unknownAttributes,
+} from '../../../rules/profile.rules'
+import { NO_PROFILE } from '../../../rules/state'
+import { addressesAndZones } from '../../../store/users/users.sql.ts'
 import { defineJob } from '../../../time/job'
 import { ensureAlarm } from '../../../time/timekeeper'
 import { eventCommand, messageOf } from '../sent'
@@ -128,30 +135,27 @@ async function fieldErrorsOf(scope: Scope, events: readonly EventCheck[]): Promi
     const problems = [...ofEvent, ...unknownAttributes(config, 'user', user.attributes)]
     return problems.map(({ message }) => ({ path: String(index), message }))
   })
-  return [...ofAttributes, ...(await subscriptionErrors(scope, events))]
+  return [...ofAttributes, ...(await profileErrorsOf(scope, events))]
 }
 
-/** Email subscriptions without an address, not even from an earlier event of the batch (U4). */
-async function subscriptionErrors(
-  { db, databases }: Scope,
+/** The errors of users whose address and zone are stored, or come with an earlier event of the batch (U4, U9). */
+async function profileErrorsOf(
+  { db, databases, now }: Scope,
   events: readonly EventCheck[],
 ): Promise<FieldError[]> {
-  const passed = new Set<string>()
-  const doubtful: { index: number; userId: string }[] = []
-  for (const [index, { user }] of events.entries()) {
-    // An unreadable id counts as the id of an unknown user.
-    const { id = '', email } = user
-    if (email !== undefined) passed.add(id)
-    if (user.subscribeToEmails === true && email === undefined && !passed.has(id))
-      doubtful.push({ index, userId: id })
-  }
-  if (doubtful.length === 0) return []
-  const ids = [...new Set(doubtful.map(({ userId }) => userId))]
-  const answers = await databases.usersOf(db.tenantId).askAbout(ids, withEmail)
-  const known = new Set(answers.flatMap((some) => [...some]))
-  return doubtful
-    .filter(({ userId }) => !known.has(userId))
-    .map(({ index }) => subscriptionError(`${index}.user.`))
+  // An unreadable id counts as the id of an unknown user.
+  const ids = events.flatMap(({ user }) => (dependsOnStored(user) ? [user.id ?? ''] : []))
+  const found =
+    ids.length === 0
+      ? []
+      : await databases.usersOf(db.tenantId).askAbout([...new Set(ids)], addressesAndZones)
+  const known = new Map<string, StoredFields>(found.flat().map((user) => [user.id, user]))
+  return events.flatMap(({ user }, index) => {
+    const stored = known.get(user.id ?? '') ?? NO_PROFILE
+    const { email = stored.email, tz = stored.tz } = user
+    known.set(user.id ?? '', { email, tz })
+    return storedErrors(stored, user, `${index}.user.`, now)
+  })
 }
 
 async function readBatch({ db }: Scope, id: string): Promise<z.infer<typeof EventBatch>> {
