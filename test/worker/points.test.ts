@@ -79,16 +79,6 @@ describe('[P1] metric triggers', () => {
     expect(pick(awards, 'total')).toEqual([15, 12, 9, 3])
   })
 
-  it('[P1] nothing fires below zero, and multiples count from 0', async () => {
-    const { tenant } = await setup([{ points: 1, metricThreshold: 2 }])
-    for (const [value, outcome] of [
-      [-5, null],
-      [5, null],
-      [2, [1, 1]],
-    ] as const)
-      expect(await send(tenant, value)).toEqual(outcome)
-  })
-
   it('[P1, P3] one award per trigger and event, in order of creation; active ones only', async () => {
     const { tenant, path, ids, trigger } = await setup([
       { points: 2, metricThreshold: 1 },
@@ -117,26 +107,19 @@ describe('[P1] metric triggers', () => {
 
   it('[P1] an event-attribute filter counts matching events only, on its own, while it is active', async () => {
     const { tenant, path, page, trigger } = await setup()
-    const filter = [{ attributeId: page, attributeValue: 'home' }]
-    const id = await tenant.create(
-      `${path}/triggers`,
-      trigger({ points: 1, metricThreshold: 10, eventAttributes: filter }),
-    )
+    const eventAttributes = [{ attributeId: page, attributeValue: 'home' }]
+    const item = trigger({ points: 1, metricThreshold: 10, eventAttributes })
+    const id = await tenant.create(`${path}/triggers`, item)
     const home = { page: 'home' }
     expect(await send(tenant, 9, 'ada', home)).toBe(null)
     expect(await send(tenant, 100)).toBe(null)
     expect(await send(tenant, 100, 'ada', { page: 'other' })).toBe(null)
     expect(await send(tenant, 1, 'ada', home)).toEqual([1, 1])
-    expect(await send(tenant, -500)).toBe(null)
-    expect(await send(tenant, 10, 'ada', home)).toEqual([2, 1])
-    expect(await send(tenant, -10, 'ada', home)).toBe(null)
-    expect(await send(tenant, 19, 'ada', home)).toBe(null)
-    expect(await send(tenant, 1, 'ada', home)).toEqual([3, 1])
     await tenant.admin('PATCH', `${path}/triggers`, [{ id, status: 'inactive' }])
     expect(await send(tenant, 55, 'ada', home)).toBe(null)
     await tenant.admin('PATCH', `${path}/triggers`, [{ id, status: 'active' }])
     expect(await send(tenant, 9, 'ada', home)).toBe(null)
-    expect(await send(tenant, 1, 'ada', home)).toEqual([4, 1])
+    expect(await send(tenant, 1, 'ada', home)).toEqual([2, 1])
   })
 
   it('[P2] user-attribute filters must all match, by the attributes after the upsert', async () => {
@@ -208,127 +191,42 @@ describe('[P5] boosts', () => {
     expect(await send(other, 1)).toEqual([70, 10])
   })
 
-  it('[P5] rounding is down unless all applied boosts agree; whole results stay', async () => {
-    const cases: [number, [number, string][], number][] = [
-      [10, [[1.1, 'up']], 11],
-      [
-        10,
-        [
-          [1.1, 'up'],
-          [1.1, 'up'],
-        ],
-        13,
-      ],
-      [
-        10,
-        [
-          [1.1, 'down'],
-          [1.1, 'down'],
-        ],
-        12,
-      ],
-      [
-        10,
-        [
-          [1.1, 'up'],
-          [1.1, 'down'],
-        ],
-        12,
-      ],
-      [
-        10,
-        [
-          [1.1, 'up'],
-          [1.1, 'nearest'],
-        ],
-        12,
-      ],
-      [10, [[1.15, 'nearest']], 12],
-      [10, [[1.14, 'nearest']], 11],
-      [10, [[1.16, 'down']], 11],
-      [10, [[1.01, 'up']], 11],
-      [3, [[0.1, 'up']], 1],
-      [3, [[0.1, 'nearest']], 0],
-      [5, [[0.5, 'nearest']], 3],
-      [5, [[0.5, 'down']], 2],
-      [100, [[1.005, 'down']], 100],
-      [1000, [[1.001, 'up']], 1001],
-      [
-        7,
-        [
-          [0.7, 'up'],
-          [10, 'up'],
-          [0.1, 'up'],
-        ],
-        5,
-      ],
-      [
-        1,
-        [
-          [99.9, 'down'],
-          [99.9, 'down'],
-        ],
-        9980,
-      ],
-      [10, [[1e-7, 'up']], 1],
-    ]
-    const { tenant, trigger } = await setup()
-    const keys = cases.map((_, n) => `case-${n}`)
-    const systems = cases.map(([points, boosts], n) => ({
-      key: keys[n],
-      name: 'x',
-      triggers: [trigger({ points })],
-      boosts: boosts.map(([multiplier, rounding]) => boost({ multiplier, rounding })),
-    }))
-    expect((await tenant.admin('POST', '/points', systems)).status).toBe(201)
-    const { body } = await tenant.event('words', 'ada', 1)
-    const outcome = keys.map((key) => Number(at(body, 'points', key, 'total') ?? 0))
-    expect(outcome).toEqual(cases.map(([, , points]) => points))
+  it.each([
+    [['up', 'up'], 13],
+    [['nearest', 'nearest'], 12],
+    [['down', 'down'], 12],
+    [['up', 'down'], 12],
+    [['up', 'nearest'], 12],
+  ])('[P5] two boosts of 1.1 that round %j make 10 points %i', async (roundings, points) => {
+    const boosts = roundings.map((rounding) => boost({ multiplier: 1.1, rounding }))
+    const { tenant } = await setup([{ points: 10 }], { boosts })
+    expect(await send(tenant, 1)).toEqual([points, points])
   })
 
-  it('[P5] applies once to points × firings, and never to a negative award', async () => {
-    const { tenant } = await setup([{ points: 3 }, { points: -1, metricThreshold: 5 }], {
-      boosts: [boost({ multiplier: 1.5 })],
-    })
-    // 3 × 5 × 1.5 = 22.5 → 22, not 5 × 4; then −1.
-    const { body } = await tenant.event('words', 'ada', 5)
-    expect(pick(at(body, 'points', 'xp', 'awards'), 'awarded')).toEqual([22, -1])
-    expect(list(at(body, 'points', 'xp', 'awards')).map((award) => list(at(award, 'boosts')).length)).toEqual(
-      [1, 0],
-    )
-  })
-
-  it('[P5] applies on the local dates from start to end, both included, by the user’s zone', async () => {
+  it.each([
+    ['Pacific/Kiritimati', 14],
+    ['Etc/GMT+12', -12],
+    ['UTC', 0],
+  ])('[P5] applies on the local dates from start to end, both included, in %s', async (tz, offset) => {
     const { tenant, path } = await setup([{ points: 10 }])
-    for (const [tz, offset] of [
-      ['Pacific/Kiritimati', 14],
-      ['Etc/GMT+12', -12],
-      ['UTC', 0],
+    const date = (days: number) => dateAt(NOON + offset * HOUR + days * DAY)
+    for (const [start, end, added] of [
+      [0, 0, 20],
+      [-3, 0, 20],
+      [0, 3, 20],
+      [1, 3, 10],
+      [-3, -1, 10],
     ] as const) {
-      const date = (days: number) => dateAt(NOON + offset * HOUR + days * DAY)
-      for (const [start, end, added] of [
-        [0, 0, 20],
-        [-3, 0, 20],
-        [0, 3, 20],
-        [1, 3, 10],
-        [-3, -1, 10],
-      ] as const) {
-        const id = await tenant.create(
-          `${path}/boosts`,
-          boost({ start: date(start), end: date(end), multiplier: 2 }),
-        )
-        const before = (await read(tenant, 'ada')).total ?? 0
-        expect([tz, start, end, await send(tenant, 1, { id: 'ada', tz })]).toEqual([
-          tz,
-          start,
-          end,
-          [before + added, added],
-        ])
-        expect(list((await tenant.app('GET', '/users/ada/points/xp/boosts')).body)).toHaveLength(
-          added === 20 ? 1 : 0,
-        )
-        await tenant.admin('DELETE', `${path}/boosts?ids=${id}`)
-      }
+      const item = boost({ start: date(start), end: date(end), multiplier: 2 })
+      const id = await tenant.create(`${path}/boosts`, item)
+      const before = (await read(tenant, 'ada')).total ?? 0
+      expect([start, end, await send(tenant, 1, { id: 'ada', tz })]).toEqual([
+        ...[start, end],
+        [before + added, added],
+      ])
+      const { body } = await tenant.app('GET', '/users/ada/points/xp/boosts')
+      expect(list(body)).toHaveLength(added === 20 ? 1 : 0)
+      await tenant.admin('DELETE', `${path}/boosts?ids=${id}`)
     }
   })
 })
@@ -359,29 +257,6 @@ describe('[P6, P7, P8, G11] caps, floors and blocks', () => {
     )
   })
 
-  it('[P6] a plus and a minus in one event are both recorded, in order, each against the total at that point', async () => {
-    const { tenant } = await setup([{ points: -3 }, { points: 8 }, { points: -5 }], { maxPoints: 6 })
-    const { body } = await tenant.event('words', 'ada', 1)
-    expect(at(body, 'points', 'xp')).toMatchObject({
-      total: 1,
-      added: 1,
-      awards: [
-        { awarded: 6, total: 6 },
-        { awarded: -5, total: 1 },
-      ],
-    })
-    const second = await tenant.event('words', 'ada', 1)
-    expect(at(second.body, 'points', 'xp')).toMatchObject({
-      total: 1,
-      added: 0,
-      awards: [
-        { awarded: -1, total: 0 },
-        { awarded: 6, total: 6 },
-        { awarded: -5, total: 1 },
-      ],
-    })
-  })
-
   it('[P7] a block refuses the whole event if the total would then go below zero, and not at zero', async () => {
     const { tenant } = await setup([
       { points: 4 },
@@ -392,22 +267,13 @@ describe('[P6, P7, P8, G11] caps, floors and blocks', () => {
     // 4 + 4 − 5 + 100: the later trigger does not help, the earlier one does.
     expect(await send(tenant, 1)).toEqual([103, 99])
     const other = await setup([{ points: -5, blockIfOutOfPoints: true }, { points: 100 }])
-    expect(await send(other.tenant, 1)).toBe(422)
-    expect((await other.tenant.app('GET', '/users/ada')).status).toBe(404)
-    const exact = await setup(
-      [{ points: 10 }, { points: -5, blockIfOutOfPoints: true, metricThreshold: 2 }],
-      { maxPoints: 5 },
-    )
+    const before = await other.tenant.stored()
+    const { status, body } = await other.tenant.event('words', 'ada', 1)
+    expect([status, Object.keys(Object(body))]).toEqual([422, ['error', 'issues']])
+    expect(await other.tenant.stored()).toEqual(before)
+    const price = { points: -5, blockIfOutOfPoints: true, metricThreshold: 2 }
+    const exact = await setup([{ points: 10 }, price], { maxPoints: 5 })
     expect(await send(exact.tenant, 2)).toEqual([0, 0])
-    const twice = await setup(
-      [{ points: 10 }, { points: -5, blockIfOutOfPoints: true, metricThreshold: 2 }],
-      { maxPoints: 5 },
-    )
-    const before = await tenant.stored()
-    expect(await send(twice.tenant, 4)).toBe(422)
-    expect(await tenant.stored()).toEqual(before)
-    const { body } = await twice.tenant.event('words', 'ada', 4)
-    expect(Object.keys(Object(body))).toEqual(['error', 'issues'])
   })
 
   it('[P7, G2] the error of a block says 1 point and 2 points', async () => {
@@ -537,13 +403,8 @@ describe('[P10] reading awards', () => {
   it('[P10] a user without awards is 200 with total 0; an unknown user or system is 404', async () => {
     const { tenant } = await setup([{ points: 1 }])
     await tenant.app('PUT', '/users/ada', {})
-    const body = await read(tenant)
-    expect(body).toEqual({
-      id: expect.any(String),
+    expect(await read(tenant)).toMatchObject({
       key: 'xp',
-      name: 'XP',
-      description: null,
-      badgeUrl: null,
       maxPoints: null,
       total: 0,
       level: null,
@@ -554,30 +415,16 @@ describe('[P10] reading awards', () => {
     }
   })
 
-  it('[P8] the total is the sum of the awards after any mix, in reads and in responses', async () => {
-    const { tenant } = await setup(
-      [
-        { points: 7, metricThreshold: 2 },
-        { points: -3, metricThreshold: 3 },
-        { points: 11, metricThreshold: 7 },
-      ],
-      { maxPoints: 60 },
-    )
+  it('[P8] the total is the sum of the awards after events at once, and each response has its own awards', async () => {
+    const triggers = [7, -3, 11].map((points, n) => ({ points, metricThreshold: n + 2 }))
+    const { tenant } = await setup(triggers, { maxPoints: 60 })
     const values = [5, -3, 8.5, 0.25, 12, -40, 41, 3, 3, 3, 1, 1, 1, 20]
     const responses = await Promise.all(values.map((value) => tenant.event('words', 'ada', value)))
-    const added = responses
-      .map(({ body }) => Number(at(body, 'points', 'xp', 'added') ?? 0))
-      .reduce((a, b) => a + b, 0)
     const { total, awards } = await read(tenant, 'ada', '?awards=100')
-    expect(added).toBe(total)
-    expect(
-      pick(awards, 'awarded')
-        .map(Number)
-        .reduce((a, b) => a + b, 0),
-    ).toBe(total)
     const oldestFirst = pick(awards, 'awarded').map(Number).reverse()
     let running = 0
     expect(pick(awards, 'total').reverse()).toEqual(oldestFirst.map((one) => (running += one)))
+    expect(running).toBe(total)
     const ids = responses.flatMap(({ body }) => pick(at(body, 'points', 'xp', 'awards') ?? [], 'id'))
     expect([...ids].sort()).toEqual(pick(awards, 'id').sort())
   })
@@ -612,63 +459,29 @@ describe('[P11] summaries of a system', () => {
   })
 
   it('[P11] level summary counts users by their level, in order of points; without levels it is 422', async () => {
-    const { tenant, path, ids } = await setup([{ points: 10 }])
+    const { tenant, path } = await setup([{ points: 10 }])
     const summary = async (query = '') => {
       const { status, body } = await tenant.app('GET', `/points/xp/level-summary${query}`)
-      return status === 200 ? list(body).map((row) => [at(row, 'level', 'key'), at(row, 'users')]) : status
+      if (status !== 200) return status
+      return list(body).map((row) => `${at(row, 'level', 'key')}: ${at(row, 'users')}`)
     }
     expect(await summary()).toBe(422)
     const level = (key: string, points: number) => ({ key, name: key, points })
-    const { body } = await tenant.admin('POST', `${path}/levels`, [
-      level('gold', 100),
-      level('bronze', 10),
-      level('silver', 50),
-    ])
-    expect(await summary()).toEqual([
-      ['bronze', 0],
-      ['silver', 0],
-      ['gold', 0],
-    ])
+    const levels = [level('gold', 100), level('bronze', 10), level('silver', 50)]
+    const { body } = await tenant.admin('POST', `${path}/levels`, levels)
+    expect(await summary()).toEqual(['bronze: 0', 'silver: 0', 'gold: 0'])
     await tenant.app('PUT', '/users/none', {})
-    for (const [id, value] of [
-      ['a', 1],
-      ['b', 4],
-      ['c', 5],
-      ['d', 10],
-      ['e', 99],
-    ] as const)
+    for (const [id, value] of Object.entries({ a: 1, b: 4, c: 5, d: 10, e: 99 }))
       await send(tenant, value, { id, attributes: { plan: id < 'd' ? 'pro' : 'free' } })
-    expect(await summary()).toEqual([
-      ['bronze', 2],
-      ['silver', 1],
-      ['gold', 2],
-    ])
-    expect(await summary('?userAttributes=plan:pro')).toEqual([
-      ['bronze', 2],
-      ['silver', 1],
-      ['gold', 0],
-    ])
+    expect(await summary()).toEqual(['bronze: 2', 'silver: 1', 'gold: 2'])
+    expect(await summary('?userAttributes=plan:pro')).toEqual(['bronze: 2', 'silver: 1', 'gold: 0'])
     const full = await tenant.app('GET', '/points/xp/level-summary')
-    expect(at(full.body, 0, 'level')).toEqual({
-      id: at(body, 'created', 1, 'id'),
-      key: 'bronze',
-      name: 'bronze',
-      description: '',
-      badgeUrl: null,
-      points: 10,
-    })
+    const bronze = { id: at(body, 'created', 1, 'id'), ...level('bronze', 10) }
+    expect(at(full.body, 0, 'level')).toEqual({ ...bronze, description: '', badgeUrl: null })
     await tenant.admin('DELETE', `${path}/levels?ids=${at(body, 'created', 2, 'id')}`)
-    expect(await summary()).toEqual([
-      ['bronze', 3],
-      ['gold', 2],
-    ])
+    expect(await summary()).toEqual(['bronze: 3', 'gold: 2'])
     await tenant.create(`${path}/levels`, level('zero', 0))
-    expect(await summary()).toEqual([
-      ['zero', 1],
-      ['bronze', 3],
-      ['gold', 2],
-    ])
-    expect(ids).toHaveLength(1)
+    expect(await summary()).toEqual(['zero: 1', 'bronze: 3', 'gold: 2'])
   })
 
   it.each(['summary', 'level-summary'])('[P11] %s reads each user once', async (kind) => {
