@@ -5,8 +5,11 @@ import { lastDatabase, replaced } from './harness'
 /** The error of D1 if the outcome of a batch is unknown. */
 export const lost = failing('Network connection lost.')
 
-/** A batch that is sent to D1: the texts and parameters of its statements. `run` sends it. */
-export type Batch = { texts: string[]; params: unknown[][]; run: () => Promise<D1Result[]> }
+/**
+ * A batch that is sent to D1: the texts and parameters of its statements. `run` sends it, with further statements
+ * at its end.
+ */
+export type Batch = { texts: string[]; params: unknown[][]; run: (...more: string[]) => Promise<D1Result[]> }
 
 /** D1 that calls `onBatch` instead of sending a batch. */
 export function intercepted(d1: D1Database, onBatch: (batch: Batch) => Promise<D1Result[]>): D1Database {
@@ -25,7 +28,7 @@ export function intercepted(d1: D1Database, onBatch: (batch: Batch) => Promise<D
     onBatch({
       texts: statements.map((one) => sent.get(one)?.text ?? ''),
       params: statements.map((one) => sent.get(one)?.params ?? []),
-      run: () => d1.batch(statements),
+      run: (...more) => d1.batch([...statements, ...more.map((sql) => d1.prepare(sql))]),
     })
   return new Proxy(d1, {
     get: (target, name) =>
