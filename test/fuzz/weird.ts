@@ -3,6 +3,7 @@
  * headers.
  */
 import fc from 'fast-check'
+import { words } from '../helpers/words'
 import type { Dice } from './dice'
 
 const long = (length: number) => 'x'.repeat(length)
@@ -258,23 +259,10 @@ export function weirdHeader(dice: Dice): [name: string, value: string] {
     '00000000-0000-7000-8000-000000000000',
     'null',
   ])
-  const name = dice.pick([
-    'idempotency-key',
-    'idempotency-key',
-    'tenant-id',
-    'x-api-key',
-    'content-type',
-    'accept',
-    'accept-encoding',
-    'origin',
-    'x-forwarded-for',
-    'x-http-method-override',
-    'x-request-id',
-    'authorization',
-    'cookie',
-    'if-none-match',
-    'range',
-  ])
+  const name = dice.pick(words`
+    idempotency-key idempotency-key tenant-id x-api-key content-type accept accept-encoding origin
+    x-forwarded-for x-http-method-override x-request-id authorization cookie if-none-match range
+  `)
   if (name === 'content-type')
     return [
       name,

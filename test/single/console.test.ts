@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { words } from '../helpers/words'
 import { ADMIN_KEY, at, newApp } from '../helpers/worker/harness'
 
 /** A build of the console: its page and one file. */
@@ -53,14 +54,7 @@ describe('the console', () => {
     for (const path of ['', 'index-old.js', 'page', '..%2fpage', 'a/b.js', 'index-a1B2.js.map'])
       expect([path, (await get(`/console/assets/${path}`)).status]).toEqual([path, 404])
     // No page either: the answer would be HTML where a program or a picture was asked for.
-    for (const path of [
-      'x.js',
-      'page.html',
-      '.env',
-      'index-a1B2.js',
-      '%2e%2e%2fassets%2findex-a1B2.js',
-      'assets',
-    ])
+    for (const path of words`x.js page.html .env index-a1B2.js %2e%2e%2fassets%2findex-a1B2.js assets`)
       expect([path, (await get(`/console/${path}`)).status]).toEqual([path, path === 'assets' ? 200 : 404])
     expect((await get('/console/../console/assets/index-a1B2.js')).status).toBe(200)
     for (const path of ['/console/../admin/v1/metrics', '/console/%2e%2e/admin/v1/metrics'])

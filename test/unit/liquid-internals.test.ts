@@ -12,6 +12,7 @@ import {
   TypeGuards,
 } from 'liquidjs'
 import { describe, expect, it, test } from 'vitest'
+import { words } from '../helpers/words'
 
 /*
  * Parts of liquidjs that its documentation does not promise keep templates from using up a Worker
@@ -143,19 +144,7 @@ describe('replaced parts', () => {
     expect(Object.keys(tags).sort()).toEqual(
       [
         ...['#', 'assign', 'block', 'break', 'capture', 'case', 'comment', 'continue', 'cycle', 'decrement'],
-        ...[
-          'echo',
-          'for',
-          'if',
-          'include',
-          'increment',
-          'layout',
-          'liquid',
-          'raw',
-          'render',
-          'tablerow',
-          'unless',
-        ],
+        ...words`echo for if include increment layout liquid raw render tablerow unless`,
       ].sort(),
     )
   })

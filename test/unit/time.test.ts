@@ -13,6 +13,7 @@ import {
   startOfDay,
   utcMidnight,
 } from '../../src/lib/zone'
+import { words } from '../helpers/words'
 import { DAY, localAt, MINUTE, offsetAt } from '../oracle/calendar.oracle'
 
 const HOUR = 60 * MINUTE
@@ -92,15 +93,7 @@ describe('[U1] zones', () => {
   test('their other names are valid, and every valid zone has offsets', () => {
     for (const zone of [
       ...['UTC', 'GMT', 'Etc/UTC', 'Etc/GMT+5', 'Etc/GMT-14', 'US/Eastern', 'Asia/Calcutta', 'Asia/Katmandu'],
-      ...[
-        'America/Buenos_Aires',
-        'Europe/Kiev',
-        'EST5EDT',
-        'GMT0',
-        'Zulu',
-        'NZ-CHAT',
-        'America/Port-au-Prince',
-      ],
+      ...words`America/Buenos_Aires Europe/Kiev EST5EDT GMT0 Zulu NZ-CHAT America/Port-au-Prince`,
       ...['europe/berlin', 'utc'],
     ]) {
       expect([zone, isZone(zone)]).toEqual([zone, true])
@@ -162,16 +155,7 @@ describe('[G4] dates and timestamps', () => {
   })
 
   test.each([
-    ...[
-      '2026-02-29',
-      '2025-13-01',
-      '2025-00-10',
-      '2025-01-00',
-      '2025-04-31',
-      '0000-01-01',
-      '2025-1-1',
-      '20250101',
-    ],
+    ...words`2026-02-29 2025-13-01 2025-00-10 2025-01-00 2025-04-31 0000-01-01 2025-1-1 20250101`,
     ...['2025-01-01T00:00:00Z', ' 2025-01-01', '2025-01-01\n', '+002025-01-01', '-000001-01-01', '', 'today'],
     '２０２５-01-01',
   ])('%j is not a date', (text) => {
@@ -241,20 +225,7 @@ describe('[G4] dates and timestamps', () => {
     for (const text of ['P1D', 'P2W', 'PT1H2S', 'P1Y2D', 'PT0.25S', '-P1M'])
       expect([text, String(parseDuration(text))]).toEqual([text, text])
     expect(['PT1.5H', 'PT0,25S'].map((text) => String(parseDuration(text)))).toEqual(['PT1H30M', 'PT0.25S'])
-    for (const wrong of [
-      'p1d',
-      'P1d',
-      'PT1h',
-      'pT1H',
-      '+P1D',
-      '−P1D',
-      'P1W2D',
-      'P1Y1W',
-      'P',
-      'PT',
-      'P1',
-      'P1.5W',
-    ])
+    for (const wrong of words`p1d P1d PT1h pT1H +P1D −P1D P1W2D P1Y1W P PT P1 P1.5W`)
       expect([wrong, parseDuration(wrong)]).toEqual([wrong, null])
   })
 })

@@ -9,6 +9,7 @@ import { instant } from '../../src/lib/clock'
 import { systemNow } from '../../src/lib/system-clock'
 import { civilDate } from '../../src/lib/zone'
 import { parseUser, userStatement } from '../../src/store/users/users.sql.ts'
+import { words } from '../helpers/words'
 import { contextOfUsers } from '../helpers/worker/contexts'
 import { newTenantInLast, type TestTenant } from '../helpers/worker/harness'
 
@@ -101,14 +102,7 @@ describe('data that a template can reach', () => {
   })
 
   it('[N3] no template can reach the runtime', () => {
-    const names = [
-      'constructor',
-      '__proto__',
-      'toString',
-      'hasOwnProperty',
-      'constructor.constructor',
-      'prototype',
-    ]
+    const names = words`constructor __proto__ toString hasOwnProperty constructor.constructor prototype`
     for (const name of names)
       expect(rendered('text', `{{ user.${name} }}{{ ${name} }}`, { user: {} })).toBe('')
     expect(rendered('text', '{{ list.size }}{{ list.length }}{{ list.map }}', { list: [1, 2] })).toBe('22')

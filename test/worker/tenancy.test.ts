@@ -22,6 +22,7 @@ import {
   specOf,
   type World,
 } from '../helpers/walk'
+import { words } from '../helpers/words'
 import {
   ADMIN_KEY,
   at,
@@ -42,26 +43,12 @@ type PeriodKind = keyof typeof MARKS
  * and there is one clock and one state of the service (K4, T2, C1, G12). tenants-admin.test.ts, keys.test.ts,
  * clock.test.ts and status.test.ts test them.
  */
-const OF_THE_ACCOUNT = [
-  'admin_tenants_list',
-  'admin_tenants_create',
-  'admin_tenants_update',
-  'admin_tenants_delete',
-  'admin_tenants_get',
-  'admin_tenants_purge',
-  'admin_admin_keys_list',
-  'admin_admin_keys_create',
-  'admin_admin_keys_delete',
-  'admin_admin_keys_rotate',
-  'admin_test_clock_get',
-  'admin_test_clock_set',
-  'admin_test_clock_reset',
-  'admin_status',
-  'admin_session_get',
-  'admin_environments_list',
-  'admin_databases',
-  'admin_databases_rebalance',
-]
+const OF_THE_ACCOUNT = words`
+  admin_tenants_list admin_tenants_create admin_tenants_update admin_tenants_delete admin_tenants_get
+  admin_tenants_purge admin_admin_keys_list admin_admin_keys_create admin_admin_keys_delete
+  admin_admin_keys_rotate admin_test_clock_get admin_test_clock_set admin_test_clock_reset admin_status
+  admin_session_get admin_environments_list admin_databases admin_databases_rebalance
+`
 
 const ofTenants = operations.filter(({ account }) => !account)
 const reads = ofTenants.filter(({ method }) => method === 'get')
@@ -390,19 +377,11 @@ it('[T3] the walk knows every operation of both interfaces, and which operations
 // test/helpers/conformance.ts checks that each of their responses, and each other response with a secret, is
 // `Cache-Control: no-store`.
 it('[K1, W1, N3] operations that return secrets say so, so that no cache keeps them', () => {
-  expect(operations.filter(({ secret }) => secret).map(({ id }) => id)).toEqual([
-    'live_tickets_create',
-    'admin_users_export',
-    'admin_webhooks_create',
-    'admin_webhooks_rotate_secret',
-    'admin_notification_templates_preview',
-    'admin_notification_templates_preview_draft',
-    'admin_notifications_log',
-    'admin_application_api_keys_create',
-    'admin_user_tokens_create',
-    'admin_admin_keys_create',
-    'admin_admin_keys_rotate',
-  ])
+  expect(operations.filter(({ secret }) => secret).map(({ id }) => id)).toEqual(words`
+    live_tickets_create admin_users_export admin_webhooks_create admin_webhooks_rotate_secret
+    admin_notification_templates_preview admin_notification_templates_preview_draft admin_notifications_log
+    admin_application_api_keys_create admin_user_tokens_create admin_admin_keys_create admin_admin_keys_rotate
+  `)
 })
 
 // In order, because it is one story: figures, then the walks, then archived tenants.

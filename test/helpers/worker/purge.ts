@@ -8,6 +8,7 @@ import { TABLES } from '../../../src/store/user-data/register'
 import { workOff } from '../../../src/time/run'
 import type { TimekeeperObject } from '../../../src/time/timekeeper.object'
 import { JOBS } from '../../../src/worker/jobs'
+import { words } from '../words'
 import { DAY, dateAt, NOON, withBoard } from './boards'
 import { everyPlace } from './contexts'
 import { intercepted, lost } from './faulty'
@@ -212,14 +213,7 @@ export async function namesOf({ tenant, users }: Pick<Furnished, 'tenant' | 'use
     const sql = `SELECT ${column} AS id FROM ${table} WHERE tenant_id = ?1`
     return Ids.parse(await rowsEverywhere(sql, tenant.id)).map(({ id }) => id)
   }
-  const configured = [
-    'metrics',
-    'points_systems',
-    'points_triggers',
-    'leaderboards',
-    'webhooks',
-    'achievements',
-  ]
+  const configured = words`metrics points_systems points_triggers leaderboards webhooks achievements`
   const ids = await Promise.all([idsIn('iid', 'users'), ...configured.map((table) => idsIn('id', table))])
   return [tenant.id, ...users, ...ids.flat()]
 }

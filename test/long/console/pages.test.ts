@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { expectAccessible, hasBrowser, settled, watchAnswers } from '../../helpers/console/browser'
 import { FORMS, MAIN_PAGES, OTHER_PAGES } from '../../helpers/console/pages'
 import { ATTACK, sharedWorld } from '../../helpers/console/world'
+import { words } from '../../helpers/words'
 
 const world = sharedWorld()
 /** The id of an event in the timeline of `opened`. */
@@ -86,16 +87,10 @@ const opened = (): { name: string; path: string; act?: (page: Page) => Promise<u
 /** More users than any list shows at once. */
 const MANY = 500
 /** Besides the pages of the navigation, those of which more users make more. No user fits the last one. */
-const GROWING = [
-  '/users?search=a',
-  '/users?search=no-such-user',
-  '/users/demo-ada',
-  '/users/demo-ada/timeline',
-  '/users/demo-ada/achievements',
-  '/metrics/demo-lessons',
-  '/points/demo-xp',
-  '/leaderboards/demo-weekly-xp',
-]
+const GROWING = words`
+  /users?search=a /users?search=no-such-user /users/demo-ada /users/demo-ada/timeline
+  /users/demo-ada/achievements /metrics/demo-lessons /points/demo-xp /leaderboards/demo-weekly-xp
+`
 
 describe.skipIf(!hasBrowser)('the pages of the console', () => {
   it.each(VARIANTS)(

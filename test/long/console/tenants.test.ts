@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { expectAccessible, hasBrowser, settled } from '../../helpers/console/browser'
 import { sharedWorld } from '../../helpers/console/world'
+import { words } from '../../helpers/words'
 
 const world = sharedWorld({ env: { MULTI_TENANCY: 'on', ENVIRONMENT: 'staging' } })
 const tenants: Record<'apple' | 'berry', string> = { apple: '', berry: '' }
@@ -165,15 +166,7 @@ describe.skipIf(!hasBrowser)('the console with several tenants', () => {
     expect(await page.getByText(/apple/).count()).toBe(0)
     await page.unroute(/\/v1\/(?!tenants)/)
 
-    for (const path of [
-      '/users',
-      '/metrics',
-      '/points',
-      '/metrics/shared',
-      '/points/shared',
-      '/audit-log',
-      '/',
-    ]) {
+    for (const path of words`/users /metrics /points /metrics/shared /points/shared /audit-log /`) {
       await world.open(page, path)
       expect([path, await page.getByText(/apple/).count()]).toEqual([path, 0])
     }
