@@ -1,11 +1,14 @@
 import type { AttributeType } from './enumerations'
-import type { Boost, Configuration, Filter, Template, Trigger, Webhook } from './model'
+import type { Achievement, Boost, Configuration, Filter, Template, Trigger, Webhook } from './model'
 import { TRIGGER_FIELDS } from './trigger-types'
 
 /*
  * Keys of resources: the ones that triggers, boosts, webhooks and templates get if they are created without one
  * (O2), and those by which items of requests refer to other resources (O1).
  */
+
+/** The most characters of the key that an achievement gets from its name, without its suffix (A1). */
+const MOST_OF_NAME = 80
 
 /** The most characters of a derived key, without its suffix. So it is never too long (G5). */
 const MOST_CHARACTERS = 200
@@ -44,6 +47,13 @@ export function webhookKey({ url }: Pick<Webhook, 'url'>): string {
 /** The key of a template: type and channel, such as `recap-email`. */
 export const templateKey = ({ type, channel }: Pick<Template, 'type' | 'channel'>): string =>
   `${type}-${channel}`
+
+/** The key of an achievement: its name, such as `first-lesson`, or its trigger if nothing is left of that (A1). */
+export function achievementKey({ name, trigger }: Pick<Achievement, 'name' | 'trigger'>): string {
+  const trimmed = (text: string) => text.replaceAll(/^-+|-+$/g, '')
+  const words = name.toLowerCase().replaceAll(/[^a-z0-9_-]+/g, '-')
+  return trimmed(trimmed(words).slice(0, MOST_OF_NAME)) || trigger
+}
 
 /** The first free key of `key`, `key-2`, `key-3` and so on. */
 export function freeKey(key: string, taken: ReadonlySet<string>): string {

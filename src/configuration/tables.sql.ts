@@ -15,7 +15,6 @@ import { type CivilDate, civilDate } from '../lib/zone'
 import { jsonColumn, living, momentColumn, resource } from '../platform/columns'
 import {
   ACHIEVEMENT_STATUSES,
-  ACHIEVEMENT_TRIGGERS,
   ATTRIBUTE_TYPES,
   ATTRIBUTE_WRITERS,
   BOOST_MOMENTS,
@@ -30,7 +29,7 @@ import {
   SWITCH_STATUSES,
   TIME_UNITS,
 } from './enumerations'
-import { TRIGGER_TYPES } from './trigger-types'
+import { ACHIEVEMENT_TRIGGERS, TRIGGER_TYPES } from './trigger-types'
 
 /** A filter on an attribute, as stored: the attribute's id and the value that it must have. */
 export type Filter = { attributeId: string; attributeValue: string }

@@ -1,5 +1,5 @@
-import { ACHIEVEMENT_TRIGGERS } from '../configuration/enumerations'
 import { type Achievement, type Configuration, meets } from '../configuration/model'
+import { ACHIEVEMENT_TRIGGERS } from '../configuration/trigger-types'
 import { toMicros } from '../lib/decimal'
 import { type FieldError, unreachable } from '../lib/errors'
 import { type Completion, type Counter, count, type LocalTime, NEW_COUNTER, type UserState } from './state'

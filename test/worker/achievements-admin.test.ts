@@ -39,17 +39,68 @@ const had = async (user: string) =>
   pick((await s.tenant.app('GET', `/users/${user}/achievements`)).body, 'key')
 
 describe('creation', () => {
-  it('[A1] drops the fields of other triggers, and event filters if the trigger is not metric', async () => {
-    const more = {
-      ...{ metricId: s.words, metricValue: 5, streakLength: 3, eventAttributes: filter(s.page) },
-      achievementIds: [await create(api('first'))],
+  it('[A1] with a field of another trigger is an issue, as is a change to one, and stores nothing', async () => {
+    const first = await create(api('first'))
+    const own = {
+      api: {},
+      streak: { streakLength: 3 },
+      achievement: { achievementIds: [first] },
+      metric: { metricId: s.words, metricValue: 5, eventAttributes: filter(s.page) },
     }
-    for (const trigger of ['api', 'streak', 'achievement', 'metric']) {
-      const { achievementIds, streakLength, ...metric } = more
-      const kept = { api: {}, streak: { streakLength }, achievement: { achievementIds }, metric }
-      const id = await create({ ...api(trigger), ...more, trigger })
-      expect(await get(id)).toEqual(shown(trigger, { trigger, ...Object(at(kept, trigger)) }))
+    const keys = { achievement: { achievementKeys: ['first'] }, metric: { metricKey: 'words' } }
+    for (const [trigger, fields] of Object.entries(own)) {
+      const id = await create({ ...api(trigger), ...fields, trigger })
+      const stored = shown(trigger, { trigger, ...fields })
+      expect(await get(id)).toEqual(stored)
+      const foreign = [...Object.entries(own), ...Object.entries(keys)].flatMap(([other, others]) =>
+        other === trigger ? [] : Object.entries(others),
+      )
+      for (const [name, value] of foreign) {
+        const { body } = await post({ ...api('new'), ...fields, trigger, [name]: value })
+        expect(messages(body)).toEqual([
+          expect.stringContaining(`the trigger ${trigger} has no ${name}. Leave`),
+        ])
+        expect(messages(await patch({ id, name: 'New', [name]: value }))).toEqual(messages(body))
+      }
+      expect([await get(id), at(await get('new'), 'error')]).toEqual([stored, expect.any(String)])
+      const nulls = Object.fromEntries(foreign.map(([name]) => [name, null]))
+      expect(at(await patch({ id, ...nulls, description: 'D' }), 'issues')).toEqual([])
+      expect(await patch({ id, description: null })).toEqual({ updated: [stored], issues: [] })
     }
+  })
+
+  it.each([
+    ['First lesson!', 'first-lesson'],
+    ['  --Über 10,000 Wörter_x--', 'ber-10-000-w-rter_x'],
+    ['第一课', 'streak'],
+    [`${'a'.repeat(79)} b`, 'a'.repeat(79)],
+    ['x'.repeat(255), 'x'.repeat(80)],
+  ])('[A1] without a key gets one that is made from the name: %j gets %j', async (name, made) => {
+    const item = { name, trigger: 'streak', streakLength: 3 }
+    const { body } = await post(item, item, { ...item, key: `${made}-4` }, item, item)
+    const keys = [made, `${made}-2`, `${made}-4`, `${made}-3`, `${made}-5`]
+    expect(pick(at(body, 'created'), 'key')).toEqual(keys)
+  })
+
+  it('[A1, O1] with the trigger api needs a key, which an update by id can change', async () => {
+    expect(messages((await post({ name: 'A', trigger: 'api' })).body)).toEqual([
+      'An achievement with the trigger api needs key. Pass it too.',
+    ])
+    const [a, streak] = [await create(api('a', { status: 'active' })), { trigger: 'streak', streakLength: 3 }]
+    const id = await create({ ...api('b'), ...streak })
+    expect(at(await patch({ id: a, key: 'b' }), 'issues')).toEqual([
+      { id: a, severity: 'error', message: expect.stringContaining('"b" is taken') },
+    ])
+    expect(await patch({ id: a, key: 'c' })).toEqual({
+      updated: [shown('c', { name: 'The a', status: 'active' })],
+      issues: [],
+    })
+    // The key in the item counts by the trigger that the item asks for.
+    const warned = await patch({ id, key: 'd' })
+    expect([at(warned, 'updated', 0, 'key'), at(warned, 'issues', 0, 'severity')]).toEqual(['b', 'warning'])
+    expect(at(await patch({ id, key: 'd', trigger: 'api' }), 'updated', 0, 'key')).toBe('d')
+    const back = await patch({ id, key: 'e', ...streak })
+    expect([at(back, 'updated', 0, 'key'), at(back, 'issues', 0, 'severity')]).toEqual(['d', 'warning'])
   })
 
   it('[A1, A2] needs the fields of its trigger, and is locked later: else it is an issue', async () => {
@@ -60,6 +111,7 @@ describe('creation', () => {
       [words('b', { metricValue: undefined }), 'metricValue'],
       [{ ...api('c'), trigger: 'streak' }, 'streakLength'],
       [{ ...api('d'), trigger: 'achievement' }, 'achievementIds'],
+      [{ name: 'No key', trigger: 'api' }, 'key'],
       [all('e', [NOBODY]), NOBODY],
       [all('f', [first, first]), 'more than once'],
       [api('g', { userAttributes: filter(NOBODY) }), NOBODY],

@@ -256,7 +256,7 @@ describe.each(Object.entries(KINDS))('a %s', (name, kind) => {
         expect([none, (await get(none)).status]).toEqual([none, 404])
     })
 
-    if (kind.keys === 'derived')
+    if (kind.keys === 'derived' || kind.keys === 'made')
       it('[O2] that is made if there is none, and another one each time', async () => {
         const items = ['a', 'a'].map((key) => without(least(key), 'key'))
         const made = pick(created(await post(...items)), 'key')
@@ -264,7 +264,7 @@ describe.each(Object.entries(KINDS))('a %s', (name, kind) => {
         for (const key of made) expect(at((await get(key)).body, 'key')).toBe(key)
       })
 
-    if (kind.keys === 'fixed')
+    if (kind.keys === 'fixed' || kind.keys === 'made')
       it('[O1] that never changes, which is a warning', async () => {
         const id = await create('a')
         const { body } = await patch({ id, key: 'b' })
@@ -274,7 +274,7 @@ describe.each(Object.entries(KINDS))('a %s', (name, kind) => {
         ])
       })
 
-    if (kind.keys !== 'fixed')
+    if (kind.keys === 'given' || kind.keys === 'derived')
       it('[O1, O2] that can change and be swapped, and stays if other fields change', async () => {
         const [a, b] = [await create('a'), await create('b')]
         const taken = issueOf(about(a), expect.stringContaining('The key "b" is taken by another'))

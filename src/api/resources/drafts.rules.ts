@@ -134,7 +134,7 @@ type Matching<R, I> = {
   /** Further fields of an issue about a resource, in addition to `id`. */
   also?: ((id: string) => { boostId?: string }) | undefined
   /** Fields that never change. If an item names another value beside an id, it is ignored with a warning. */
-  fixed?: readonly string[]
+  fixedIn?: (resource: R) => readonly string[]
   /** Chooses the resource of an item if several resources have the item's key. */
   isMeant?: ((resource: R, item: I) => boolean) | undefined
 }
@@ -158,7 +158,7 @@ export function updateEach<I extends ItemName, R extends Keyed>(
   items: readonly I[],
   what: string,
   change: (before: R, item: I) => R | string,
-  { also = () => ({}), fixed = [], isMeant }: Matching<R, I> = {},
+  { also = () => ({}), fixedIn = () => [], isMeant }: Matching<R, I> = {},
 ): { updated: R[]; issues: Issue[] } {
   const issues: Issue[] = []
   const warnings: Issue[] = []
@@ -174,7 +174,7 @@ export function updateEach<I extends ItemName, R extends Keyed>(
     }
     draft.put(after)
     updated.push(after)
-    for (const field of item.id === undefined ? [] : fixed) {
+    for (const field of item.id === undefined ? [] : fixedIn(after)) {
       const given: unknown = Reflect.get(item, field)
       if (given === undefined || String(given) === String(Reflect.get(before, field))) continue
       const message = `The ${field} of ${what} never changes, so ${JSON.stringify(given)} is ignored.`
@@ -190,7 +190,7 @@ export function deleteEach<R extends Keyed>(
   { ids = [], keys = [] }: Names,
   what: string,
   problem: (id: string) => string | null = () => null,
-  { also = () => ({}), isMeant }: Omit<Matching<R, ItemName>, 'fixed'> = {},
+  { also = () => ({}), isMeant }: Omit<Matching<R, ItemName>, 'fixedIn'> = {},
 ): { deleted: { id: string }[]; issues: Issue[] } {
   const issues: Issue[] = []
   const deleted: { id: string }[] = []

@@ -17,8 +17,11 @@ export type Field = {
   /** The value in the row. A create that leaves the field out gives undefined. */
   stored?(given: unknown): unknown
   shown?(stored: unknown): unknown
-  /** Whether it never changes. If an update by id names another value, a warning says that it is ignored. */
-  isFixed?: boolean
+  /**
+   * Whether it never changes, for all resources or for one. If an update by id names another value, a warning says
+   * that it is ignored.
+   */
+  isFixed?: boolean | ((resource: object) => boolean)
 }
 
 /** The fields of a resource, in the order of its answers. */

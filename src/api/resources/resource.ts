@@ -172,7 +172,10 @@ export function defineResource(spec: AnySpec): unknown {
   const { fields, list, showOnce, reads, apart, also } = spec
   const what = isInSystem(list) ? `${spec.one} of this points system` : spec.one
   const schemas = schemasOf(spec)
-  const never = Object.keys(fields).filter((name) => fields[name]?.isFixed)
+  const fixedIn = (resource: object) =>
+    Object.entries(fields).flatMap(([name, { isFixed = false }]) =>
+      (typeof isFixed === 'boolean' ? isFixed : isFixed(resource)) ? [name] : [],
+    )
   const isMeant = (one: object, asked: object) =>
     apart === undefined || [undefined, fieldOf(one, apart.field)].includes(fieldOf(asked, apart.field))
 
@@ -276,12 +279,13 @@ export function defineResource(spec: AnySpec): unknown {
       const change = (before: Keyed, asked: Item) => {
         const item = withIds(seen(write), asked)
         if (typeof item === 'string') return item
-        const key = never.includes('key') ? before.key : (textOf(item.key)[0] ?? before.key)
-        const named = { ...before, ...columns(fields, 'update', item), key }
+        const changed = { ...before, ...columns(fields, 'update', item) }
+        const key = fixedIn(changed).includes('key') ? before.key : (textOf(item.key)[0] ?? before.key)
+        const named = { ...changed, key }
         const after = spec.patch?.(named, before, { ...write, config: seen(write) }, item) ?? named
         return typeof after === 'string' ? after : revised(before, after, scope.now)
       }
-      const matching = { fixed: never, isMeant, also }
+      const matching = { fixedIn, isMeant, also }
       const { updated, issues } = updateEach(write.draft, given, what, change, matching)
       return { updated: updated.map((one) => show(one, showing(write))), issues }
     }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { ACHIEVEMENT_TRIGGERS } from '../../configuration/enumerations'
 import type { Achievement, Configuration } from '../../configuration/model'
+import { ACHIEVEMENT_TRIGGERS } from '../../configuration/trigger-types'
 import { iso } from '../../lib/clock'
 import type { Change } from '../../rules/change.rules'
 import type { Completion } from '../../rules/state'

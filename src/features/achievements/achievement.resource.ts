@@ -1,23 +1,40 @@
 import * as z from 'zod'
-import { ConfigKey, Filters, FiltersResponse, Uuid, wholeNumber } from '../../api/fields'
+import {
+  ConfigKey,
+  Description,
+  Filters,
+  FiltersResponse,
+  optional,
+  Uuid,
+  wholeNumber,
+} from '../../api/fields'
+import { keysIn } from '../../api/resources/drafts.rules'
 import {
   BADGE,
-  DESCRIPTION,
-  FIXED_KEY,
+  fieldOf,
   filters,
+  fixed,
   ID,
+  type Item,
   NAME,
   optionally,
   reference,
+  removable,
   required,
 } from '../../api/resources/fields'
 import { defineResource } from '../../api/resources/resource'
-import { ACHIEVEMENT_STATUSES, ACHIEVEMENT_TRIGGERS } from '../../configuration/enumerations'
-import { filterProblem, keyTaken } from '../../configuration/keys.rules'
+import { ACHIEVEMENT_STATUSES } from '../../configuration/enumerations'
+import { achievementKey, filterProblem, freeKey, keyTaken } from '../../configuration/keys.rules'
 import type { Achievement, Configuration } from '../../configuration/model'
 import { achievements } from '../../configuration/tables.sql.ts'
+import {
+  ACHIEVEMENT_FIELDS,
+  ACHIEVEMENT_TRIGGERS,
+  type AchievementField,
+  ALL_ACHIEVEMENT_FIELDS,
+  keyField,
+} from '../../configuration/trigger-types'
 import { INT32_MAX, MICROS_PER_UNIT } from '../../lib/decimal'
-import { unreachable } from '../../lib/errors'
 import { MOST_METRIC_TOTAL, MOST_PREREQUISITES, MOST_RESOURCES } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import { countsItself } from '../../rules/achievements.rules'
@@ -33,6 +50,18 @@ const MetricValue = z.number().min(LEAST_TOTAL).max(MOST_METRIC_TOTAL)
 const some = <S extends z.ZodType>(schema: S) => z.array(schema).min(1).max(MOST_PREREQUISITES)
 const orNone = (given: readonly string[] | undefined): readonly string[] => given ?? []
 
+/** The fields that only achievements with some triggers have (A2). */
+const typedFields = {
+  metricId: optionally(Uuid, z.string().meta({ format: 'uuid' }).optional()),
+  metricValue: optionally(MetricValue, z.number().optional()),
+  streakLength: optionally(wholeNumber(1, INT32_MAX), z.int32().optional()),
+  achievementIds: {
+    ...optionally(some(Uuid), z.array(z.string().meta({ format: 'uuid' })).optional()),
+    update: optional(z.array(Uuid).max(MOST_PREREQUISITES)),
+    stored: orNone,
+  },
+} satisfies Record<AchievementField, object>
+
 /** Achievements (G7). Each one is created inactive, and then moved to the status that it asks for (A1). */
 export const achievement = defineResource({
   kind: 'achievement',
@@ -46,23 +75,23 @@ export const achievement = defineResource({
   fields: {
     id: ID,
     name: NAME,
-    key: FIXED_KEY,
-    description: DESCRIPTION,
+    // It is made from the name if there is none, and the key of an `api` achievement can change (A1).
+    key: {
+      ...fixed(optional(ConfigKey), z.string()),
+      isFixed: (one: object) => fieldOf(one, 'trigger') !== 'api',
+    },
+    description: {
+      ...removable(Description, z.string()),
+      stored: (given: string | null | undefined) => given ?? '',
+    },
     badge: BADGE,
     status: {
       ...optionally(Status, Status),
       stored: (status: z.output<typeof Status> | undefined) => status ?? 'inactive',
     },
     trigger: required(Trigger, Trigger),
-    // Only some triggers have the fields from here, except the filters on user attributes (A2).
-    metricId: optionally(Uuid, z.string().meta({ format: 'uuid' }).optional()),
+    ...typedFields,
     metricKey: reference(ConfigKey),
-    metricValue: optionally(MetricValue, z.number().optional()),
-    streakLength: optionally(wholeNumber(1, INT32_MAX), z.int32().optional()),
-    achievementIds: {
-      ...optionally(some(Uuid), z.array(z.string().meta({ format: 'uuid' })).optional()),
-      stored: orNone,
-    },
     achievementKeys: reference(some(ConfigKey)),
     userAttributes: filters(Filters, FiltersResponse),
     eventAttributes: filters(Filters, FiltersResponse.optional()),
@@ -71,12 +100,15 @@ export const achievement = defineResource({
     achievementIds: trigger === 'achievement' ? [...achievementIds] : undefined,
     eventAttributes: trigger === 'metric' ? [...eventAttributes] : undefined,
   }),
-  make: (row, { config }) => {
-    const made = achievementFrom({ ...row, counterId: row.id, counted: false })
+  make: (row, { config, draft }, item) => {
+    if (row.key === undefined && row.trigger === 'api') return missing('api', 'key')
+    const key = row.key ?? freeKey(achievementKey(row), keysIn(draft.list))
+    const made =
+      foreignField(row, item) ?? achievementFrom({ ...row, key, counterId: row.id, counted: false })
     return typeof made === 'string' ? made : (achievementProblem(config, made) ?? made)
   },
-  patch: (named, before, { scope, config }) => {
-    const after = achievementPatched(before, named, newId(scope.now))
+  patch: (named, before, { scope, config }, item) => {
+    const after = foreignField(named, item) ?? achievementPatched(before, named, newId(scope.now))
     return typeof after === 'string' ? after : (achievementProblem(config, after) ?? after)
   },
   kept: (id, { config }) => removalProblem(config, id),
@@ -130,30 +162,37 @@ function achievementPatched(
   return moveProblem(status, next.status) ?? { ...next, counterId, counted }
 }
 
+/** The fields that an achievement has because of its trigger. */
+const fieldsOf = ({ trigger }: Pick<Achievement, 'trigger'>): readonly AchievementField[] =>
+  ACHIEVEMENT_FIELDS[trigger]
+
+/** Why an item can't have one of its fields: only achievements with another trigger have it. Null if it can. */
+function foreignField({ trigger }: Pick<Achievement, 'trigger'>, item: Item): string | null {
+  const own = fieldsOf({ trigger })
+  const others = ALL_ACHIEVEMENT_FIELDS.filter((name) => !own.includes(name))
+  // By the name that the item itself has: a key has become an id by now.
+  const never = [...others.map(keyField), ...others, ...(trigger === 'metric' ? [] : ['eventAttributes'])]
+  const given = never.find((name) => item[name] !== undefined && item[name] !== null)
+  if (given === undefined) return null
+  return `An achievement with the trigger ${trigger} has no ${given}. Leave it out, or choose another trigger.`
+}
+
 /** The fields of only some triggers, with their values in an achievement with another trigger. */
-const NONE = {
+const NONE: Pick<Achievement, AchievementField> = {
   metricId: null,
   metricValue: null,
   streakLength: null,
   achievementIds: [],
-  eventAttributes: [],
-} as const satisfies Partial<Achievement>
+}
 
 function ofItsTrigger(achievement: Achievement): Achievement {
-  const bare = { ...achievement, ...NONE }
-  const { trigger, metricId, metricValue, eventAttributes, streakLength, achievementIds } = achievement
-  switch (trigger) {
-    case 'metric':
-      return { ...bare, metricId, metricValue, eventAttributes }
-    case 'streak':
-      return { ...bare, streakLength }
-    case 'achievement':
-      return { ...bare, achievementIds }
-    case 'api':
-      return bare
-    default:
-      return unreachable(trigger)
+  const fields = { ...NONE }
+  const set = <F extends AchievementField>(field: F) => {
+    fields[field] = achievement[field]
   }
+  for (const field of fieldsOf(achievement)) set(field)
+  const { trigger, eventAttributes } = achievement
+  return { ...achievement, ...fields, eventAttributes: trigger === 'metric' ? eventAttributes : [] }
 }
 
 function countsTheSame(before: Achievement, after: Achievement): boolean {
@@ -162,11 +201,13 @@ function countsTheSame(before: Achievement, after: Achievement): boolean {
 }
 
 function asksTheSame(before: Achievement, after: Achievement): boolean {
-  const condition = ({ trigger, metricId, metricValue, streakLength, ...one }: Achievement) => {
-    const { achievementIds, userAttributes, eventAttributes } = one
-    const asked = [trigger, metricId, metricValue, streakLength, achievementIds]
-    return JSON.stringify([...asked, userAttributes, eventAttributes])
-  }
+  const condition = ({ trigger, userAttributes, eventAttributes, ...one }: Achievement) =>
+    JSON.stringify([
+      trigger,
+      userAttributes,
+      eventAttributes,
+      ...ALL_ACHIEVEMENT_FIELDS.map((name) => one[name]),
+    ])
   return condition(before) === condition(after)
 }
 
@@ -210,24 +251,18 @@ function achievementProblem(config: Configuration, achievement: Achievement): st
   )
 }
 
+const missing = (trigger: Achievement['trigger'], field: string) =>
+  `An achievement with the trigger ${trigger} needs ${field}. Pass it too.`
+
 function conditionProblem(config: Configuration, achievement: Achievement): string | null {
-  const { trigger, metricId, metricValue, streakLength, achievementIds } = achievement
-  const missing = (field: string) => `An achievement with the trigger ${trigger} needs ${field}. Pass it too.`
-  switch (trigger) {
-    case 'api':
-      return null
-    case 'streak':
-      return streakLength === null ? missing('streakLength') : null
-    case 'metric':
-      if (metricId === null) return missing('metricId')
-      if (metricValue === null) return missing('metricValue')
-      if (config.metrics.some(({ id }) => id === metricId)) return null
-      return 'No metric has this metricId. Take one from GET /metrics.'
-    case 'achievement':
-      return achievementIds.length === 0 ? missing('achievementIds') : compositeProblem(config, achievement)
-    default:
-      return unreachable(trigger)
-  }
+  const { trigger, metricId } = achievement
+  const absent = fieldsOf(achievement).find(
+    (name) => JSON.stringify(achievement[name]) === JSON.stringify(NONE[name]),
+  )
+  if (absent !== undefined) return missing(trigger, absent)
+  if (metricId !== null && !config.metrics.some(({ id }) => id === metricId))
+    return 'No metric has this metricId. Take one from GET /metrics.'
+  return compositeProblem(config, achievement)
 }
 
 function compositeProblem(

@@ -2,8 +2,8 @@ import { type Chapter, demo, resource } from '../../api/reference/chapter'
 import {
   BADGE,
   CHANGED_ID,
+  CHANGED_KEY,
   EVENT_FILTERS,
-  FIXED_KEY,
   ID,
   PAIRS,
   SHOWN_FILTERS,
@@ -12,8 +12,8 @@ import {
 
 const CONFIGURED = {
   name: 'The display name.',
-  key: "The key: letters, digits, `_` and `-`. It can't be changed later.",
-  description: 'The description, at most 2,000 characters. Empty if not set.',
+  key: 'The key: letters, digits, `_` and `-`. The trigger `api` needs one, and it can be changed by `id`. With the others it never changes, and without one it is made from the name.',
+  description: 'The description, at most 2,000 characters. Empty if not set; `null` clears it.',
   ...BADGE,
   status:
     "`inactive`: users don't see it. `active`: users can complete it. `locked`: users who have it keep it, and no other users get it. An active or locked achievement can't become inactive again.",
@@ -58,7 +58,7 @@ export const achievements: Chapter = {
       many: 'achievements',
       about: 'A user completes an achievement once, and keeps it for ever.',
       create: {
-        note: 'It is inactive unless `status` says otherwise. Which fields are needed depends on `trigger`.',
+        note: 'It is inactive unless `status` says otherwise. Which fields are needed depends on `trigger`. A field of another trigger is an issue.',
         body: [
           {
             key: 'demo-ten-lessons',
@@ -91,7 +91,7 @@ export const achievements: Chapter = {
       of: ['CreateAchievementRequestItem', 'AdminAchievement', 'UpdateAchievementRequestItem'],
       fields: { ...ID, ...CONFIGURED },
     },
-    { of: ['UpdateAchievementRequestItem'], fields: { ...CHANGED_ID, ...FIXED_KEY } },
+    { of: ['UpdateAchievementRequestItem'], fields: { ...CHANGED_ID, ...CHANGED_KEY } },
     {
       of: ['UserAchievementResponse', 'AchievementWithStatsResponse', 'UserAchievementWithStatsResponse'],
       fields: {

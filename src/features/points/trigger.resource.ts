@@ -26,7 +26,7 @@ import {
   type TriggerFields,
 } from '../../configuration/model'
 import { pointsTriggers, triggerVersions } from '../../configuration/tables.sql.ts'
-import { TRIGGER_FIELDS, TRIGGER_TYPES, type TriggerField } from '../../configuration/trigger-types'
+import { keyField, TRIGGER_FIELDS, TRIGGER_TYPES, type TriggerField } from '../../configuration/trigger-types'
 import type { Instant } from '../../lib/clock'
 import { INT32_MAX } from '../../lib/decimal'
 import { MOST_TRIGGER_POINTS } from '../../lib/limits'
@@ -52,9 +52,6 @@ const typedFields = {
   timeUnit: optionally(TimeUnit, TimeUnit.optional()),
   timeInterval: optionally(Positive, z.int32().optional()),
 } satisfies Record<TriggerField | 'eventAttributes', object>
-
-/** The field that names the same resource by its key: `metricKey` for `metricId` (O1). */
-const keyField = (name: TriggerField) => name.replace(/Id$/, 'Key')
 
 const neededBy = (type: Trigger['type'], name: TriggerField) =>
   z.refine<Readonly<Record<string, unknown>>>(

@@ -18,8 +18,8 @@ export type Kind = {
   operations: string
   /** Its name in the audit log. */
   audit: AuditKind
-  /** Whether an update can change its key, and whether a create can leave it out (O1, O2). */
-  keys: 'fixed' | 'given' | 'derived'
+  /** Whether an update can change its key, and whether a create can leave it out (O1, O2, A1). */
+  keys: 'fixed' | 'given' | 'derived' | 'made'
   /** How many there are at most (G7). */
   most: number
   /** What is shown of the fields that such an item leaves out. */
@@ -205,7 +205,7 @@ export const KINDS: Record<string, Kind> = {
     path: '/achievements',
     operations: 'admin_achievements',
     audit: 'achievement',
-    keys: 'fixed',
+    keys: 'made',
     most: 1_000,
     least: (key, { words }) => ({ key, name: 'N', trigger: 'metric', metricId: words, metricValue: 10 }),
     defaults: { description: '', badge: null, status: 'inactive', userAttributes: [], eventAttributes: [] },
@@ -214,8 +214,8 @@ export const KINDS: Record<string, Kind> = {
       ...{ metricId: pages, metricValue: 9_007_199_254 },
       ...{ userAttributes: filter(plan), eventAttributes: filter(page) },
     }),
-    removable: ['badge', 'userAttributes', 'eventAttributes'],
-    needed: ['key', 'name', 'trigger'],
+    removable: ['description', 'badge', 'userAttributes', 'eventAttributes'],
+    needed: ['name', 'trigger'],
     wrong: {
       name: NAME,
       description: ['x'.repeat(2_001), 5],
@@ -225,10 +225,11 @@ export const KINDS: Record<string, Kind> = {
       metricId: ['words'],
       metricValue: [0, -1, 9_007_199_254.1, '1'],
       streakLength: WHOLE,
-      achievementIds: [[], ['x'], Array(101).fill(NOBODY)],
+      achievementIds: [['x'], Array(101).fill(NOBODY)],
       userAttributes: FILTERS,
       eventAttributes: FILTERS,
     },
+    wrongNew: { achievementIds: [[]] },
     unknown: ({ plan, page }) => [
       ['metricId', NOBODY, 'metricId'],
       ...filtersOf('userAttributes', page),

@@ -162,13 +162,14 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
   list: (admin, query) => admin.achievements.list(query),
   get: (admin, key) => admin.achievements.get(key),
   create: (admin, draft) => admin.achievements.create([draft]),
-  // The key never changes, and the trigger only while it is inactive (A1).
-  update: (admin, { id, status }, { key: _key, ...draft }) => {
-    if (status === 'inactive') return admin.achievements.update([{ id, ...draft }])
+  // Only keys of `api` achievements change, and the trigger only while it is inactive (A1).
+  update: (admin, { id, status }, { key, ...draft }) => {
+    const named = draft.trigger === 'api' ? { id, key } : { id }
+    if (status === 'inactive') return admin.achievements.update([{ ...named, ...draft }])
     const { trigger: _trigger, ...rest } = draft
-    return admin.achievements.update([{ id, ...rest }])
+    return admin.achievements.update([{ ...named, ...rest }])
   },
-  expected: (item, draft) => ({ ...item, ...draft, key: item.key }),
+  expected: (item, draft) => ({ ...item, ...draft, key: draft.trigger === 'api' ? draft.key : item.key }),
   columns: (lookups) => [
     { name: 'Name', cell: ({ name }) => name },
     { name: 'Condition', cell: (item) => conditionOf(item, lookups) ?? '–', isMinor: true },
@@ -197,7 +198,13 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
     }),
     fields: [
       { kind: 'text', name: 'name', label: 'Name', placeholder: 'First lesson' },
-      { kind: 'key', name: 'key', label: 'Key', fixed: 'The key of an achievement never changes.' },
+      {
+        kind: 'key',
+        name: 'key',
+        label: 'Key',
+        fixed: ({ trigger }) =>
+          trigger === 'api' ? null : 'Only the key of an achievement by your own code can change.',
+      },
       {
         kind: 'choice',
         name: 'trigger',
