@@ -1,6 +1,6 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeEach, describe, expect, it, test } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, it, test } from 'vitest'
 import { present, START } from '../helpers/time'
 import {
   DAY,
@@ -31,17 +31,18 @@ const equals = (stream: Watch, setup: Setup, query = '') =>
   untilHeld(async () => expect(stream.rankings.at(-1)).toMatchObject(Object(await served(setup, query))))
 
 const opened: Watch[] = []
-/** Opens a stream that the end of the test closes. */
+/** Opens a stream that the end of the file closes. */
 const open: typeof watch = async (...asked) => {
   const stream = await watch(...asked)
   opened.push(stream)
   return stream
 }
-afterEach(async () => {
+afterAll(async () => {
   await Promise.all(opened.splice(0).map((stream) => stream.leave().catch(() => undefined)))
 })
 
-describe('a stream', () => {
+// Concurrent, because a stream sends at most one event in a second, and these tests mostly wait for it.
+describe.concurrent('a stream', () => {
   test('[Y1] begins with the present ranking, as GET shows it', async () => {
     const setup = await withBoard()
     await events(setup.tenant, ['ada', 3], ['bob', 5])
@@ -227,7 +228,7 @@ describe('runs', () => {
   })
 })
 
-describe('the object', () => {
+describe.concurrent('the object', () => {
   test('[Y4] may sleep: the stream goes on', async () => {
     const setup = await withBoard()
     await events(setup.tenant, ['ada', 3])
