@@ -1,15 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { anotherUuid } from '../helpers/readable'
 import { intercepted, lost } from '../helpers/worker/faulty'
-import {
-  at,
-  lastDatabase,
-  newApp,
-  newTenant,
-  newTenantInLast,
-  rowsEverywhere,
-} from '../helpers/worker/harness'
+import { at, newApp, newTenant, newTenantInLast, rowsEverywhere } from '../helpers/worker/harness'
+import { manyUsers } from '../helpers/worker/many-users'
 
 /** A D1 that holds its first batch with a statement for which `isHeld` is true, until `release` is called. */
 function holding(isHeld: (sql: string) => boolean) {
@@ -115,17 +108,7 @@ describe('summaries of many users', () => {
       name: 'XP',
       levels: [{ key: 'one', name: 'One', points: 1 }],
     })
-    await lastDatabase()
-      .d1.prepare(
-        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001)
-       INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
-         updated,
-         metrics, points, counters)
-       SELECT ?1, 'u' || i, ${anotherUuid('?1', 'i')}, 1, 0, 1, '{}', 0, 0, 0, '[]', json_object(?2, i), '{}'
-         FROM n`,
-      )
-      .bind(tenant.id, system)
-      .run()
+    await manyUsers(tenant, 10_001, { points: `json_object('${system}', n)` })
     for (const path of ['summary', 'level-summary', 'summary?userAttributes=plan:pro']) {
       const before = await tenant.app('GET', `/points/xp/${path}`)
       await rowsEverywhere("UPDATE users SET points = '{}' WHERE tenant_id = ?1", tenant.id)

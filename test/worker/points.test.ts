@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { anotherUuid } from '../helpers/readable'
 import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
 import { intercepted } from '../helpers/worker/faulty'
 import { at, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
+import { manyUsers } from '../helpers/worker/many-users'
 
 const list = (body: unknown): unknown[] => [body].flat()
 const pick = (rows: unknown, field: string) => list(rows).map((row) => at(row, field))
@@ -487,13 +487,7 @@ describe('[P11] summaries of a system', () => {
   it.each(['summary', 'level-summary'])('[P11] %s reads each user once', async (kind) => {
     const { tenant, path } = await setup([{ points: 1 }])
     await tenant.create(`${path}/levels`, { key: 'l', name: 'L', points: 0 })
-    const bare = `
-      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
-      INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
-        updated, metrics,
-        points, counters)
-      SELECT ?1, 'user-' || i, ${anotherUuid('?1', 'i')}, 1, 0, 1, '{}', 0, 0, 0, '[]', '{}', '[]' FROM n`
-    await env.DB.prepare(bare).bind(tenant.id).run()
+    await manyUsers(tenant, 500, {}, env.DB)
     let read = 0
     const DB = intercepted(env.DB, async ({ run }) => {
       const results = await run()

@@ -11,7 +11,7 @@ import { loadConfiguration } from '../../src/configuration/configuration'
 import { definitionOf } from '../../src/leaderboards/board'
 import { instant } from '../../src/lib/clock'
 import worker from '../../src/worker'
-import { anotherUuid, bytes, number, numbered } from '../helpers/readable'
+import { bytes, number, numbered } from '../helpers/readable'
 import { START } from '../helpers/time'
 import { untilHeld } from '../helpers/until'
 import { DAY, forgetTime, moveTo, NOON } from '../helpers/worker/boards'
@@ -29,6 +29,7 @@ import {
   rowsEverywhere,
   toApp,
 } from '../helpers/worker/harness'
+import { manyUsers } from '../helpers/worker/many-users'
 import {
   accepted,
   archive,
@@ -184,30 +185,16 @@ describe('[U8, T3] the erasure of a tenant', () => {
   it('is done in bounded steps, for any amount of data', async () => {
     const one = await furnished()
     const names = await namesOf(one)
-    const { d1 } = lastDatabase()
-    const [{ iid } = { iid: '' }] = (
-      await d1
-        .prepare('SELECT iid FROM users WHERE tenant_id = ?1 LIMIT 1')
-        .bind(one.tenant.id)
-        .all<{ iid: string }>()
-    ).results
-    const n = '(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2) SELECT i FROM n)'
-    await d1.batch([
-      d1
-        .prepare(
-          `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset)
-         SELECT ${bytes('?1')}, ${number('metrics', '?3')}, i, 0, ${numbered('i')}, 1, 0 FROM ${n}`,
-        )
-        .bind(iid, 12_000, one.metric),
-      d1
-        .prepare(
-          `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control,
-          created, updated,
-           metrics, points, counters) SELECT ?1, 'user-' || i, ${anotherUuid('?3', 'i')}, 0, 0, 1, '{}', 0, 0,
-             0, '[]', '{}', '[]' FROM ${n}`,
-        )
-        .bind(one.tenant.id, 450, iid),
-    ])
+    await lastDatabase()
+      .d1.prepare(
+        `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset)
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
+         SELECT (SELECT ${bytes('iid')} FROM users WHERE tenant_id = ?1 LIMIT 1), ${number('metrics', '?2')}, i,
+           0, ${numbered('i')}, 1, 0 FROM n`,
+      )
+      .bind(one.tenant.id, one.metric)
+      .run()
+    await manyUsers(one.tenant, 450)
     await moreKeys(one, 250)
     await accepted(one)
     const changes: number[] = []

@@ -7,12 +7,12 @@ import { canonicalZone } from '../../src/lib/zone'
 import type { DueWork } from '../../src/time/due-work.sql.ts'
 import { drain } from '../../src/webhooks/delivery/drain'
 import { SOURCES } from '../../src/worker/jobs'
-import { anotherUuid } from '../helpers/readable'
 import { present, START } from '../helpers/time'
 import { DAY, forgetTime, HOUR, moveTo } from '../helpers/worker/boards'
 import { contextOfUsers, whenBy, worksOf } from '../helpers/worker/contexts'
 import { faultyLast, lost } from '../helpers/worker/faulty'
 import { at, lastDatabase, newTenantInLast, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
+import { manyUsers } from '../helpers/worker/many-users'
 import { messagesOf, subscribe } from '../helpers/worker/messages'
 import { keepTold, toldOf } from '../helpers/worker/received'
 import { Hook } from '../helpers/worker/receiver'
@@ -157,7 +157,7 @@ describe('[N2, C2] a step of the schedule, under faults', () => {
 
   it('with many users: in chunks, each once', async () => {
     const tenant = await reminded()
-    await manyUsers(tenant, 2_600)
+    await usersOf(tenant, 2_600)
     await stealthily(TODAY)
     const { DB, seen } = faultyLast((run) => run())
     const steps = await allSteps(tenant, DB)
@@ -176,7 +176,7 @@ describe('[N2, C2] a step of the schedule, under faults', () => {
 describe('[N2, C2] how many users are notified at once', () => {
   it.each([499, 500, 501, 999, 1_001])('with %i more users: each once, in full steps', async (count) => {
     const tenant = await reminded()
-    await manyUsers(tenant, count)
+    await usersOf(tenant, count)
     await stealthily(TODAY)
     const first = await work(tenant)
     await scheduleJob.run(contextOfUsers(tenant.id), first, whenBy(instant(TODAY)))
@@ -189,7 +189,7 @@ describe('[N2, C2] how many users are notified at once', () => {
 
   it('no more candidates of a page are read than can be notified, and the page ends at the same user', async () => {
     const tenant = await newTenantInLast()
-    await manyUsers(tenant, 1_200)
+    await usersOf(tenant, 1_200)
     const { db } = contextOfUsers(tenant.id)
     const day = Math.floor(NOON / DAY)
     const none = {
@@ -210,7 +210,7 @@ describe('[N2, C2] how many users are notified at once', () => {
     await tenant.metric('m')
     await template(tenant, 'streak_reminder', 'email', 'x'.repeat(60_000))
     await template(tenant, 'recap', 'email', 'y')
-    await manyUsers(tenant, 150)
+    await usersOf(tenant, 150)
     await rowsEverywhere("UPDATE users SET email = 'a@example.com' WHERE tenant_id = ?1", tenant.id)
     await moveTo(NOON + DAY)
     await stealthily(TODAY)
@@ -225,21 +225,14 @@ describe('[N2, C2] how many users are notified at once', () => {
 })
 
 /** Makes users with a streak up to yesterday. */
-async function manyUsers(tenant: TestTenant, count: number): Promise<void> {
+function usersOf(tenant: TestTenant, count: number): Promise<void> {
   const day = Math.floor(NOON / DAY)
   const run = { started: day, first: day, last: day, history: '1e', length: 1, extended: NOON }
-  await lastDatabase()
-    .d1.prepare(
-      `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
-      updated,
-       metrics, points, counters, last_seq_by_input, streak, streak_due, active_day)
-     SELECT ?1, printf('user%05d', value), ${anotherUuid('?1', 'value')}, 1, ?3, 1, '{}', 0, ?3, ?3, '[]',
-       '{}', '[]', '{}', ?4, ?5, ?6
-     FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?2)
-       SELECT value FROM n)`,
-    )
-    .bind(tenant.id, count, NOON, JSON.stringify({ frequency: 'daily', run }), (day + 2) * DAY, day)
-    .run()
+  return manyUsers(tenant, count, {
+    ...{ changed: `${NOON}`, created: `${NOON}`, updated: `${NOON}`, last_seq_by_input: "'{}'" },
+    streak: `'${JSON.stringify({ frequency: 'daily', run })}'`,
+    ...{ streak_due: `${(day + 2) * DAY}`, active_day: `${day}` },
+  })
 }
 
 describe('[N1, N5] which users are notified', () => {

@@ -4,7 +4,7 @@ import { TickProgress, type TickStep, tickStep } from '../../src/features/points
 import { type Instant, instant } from '../../src/lib/clock'
 import type { TenantContext } from '../../src/platform/context'
 import { type DueWork, progressText, workOf } from '../../src/time/due-work.sql.ts'
-import { anotherUuid, readable } from '../helpers/readable'
+import { readable } from '../helpers/readable'
 import { present, START } from '../helpers/time'
 import { forgetTime, moveTo } from '../helpers/worker/boards'
 import { contextOfUsers, workWith } from '../helpers/worker/contexts'
@@ -20,6 +20,7 @@ import {
   type TestTenant,
 } from '../helpers/worker/harness'
 import { muted } from '../helpers/worker/inbox'
+import { manyUsers } from '../helpers/worker/many-users'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -199,21 +200,9 @@ const dues = (anchor: number, interval: number, from: number, to: number) =>
 const faulty = (fault: Parameters<typeof faultyLast>[0]) =>
   faultyLast(fault, ({ texts }) => texts.some((text) => text.includes('UPDATE due_work')))
 
-/** Makes many users at once, with the rows that the service would store. */
-async function manyUsers({ tenant }: Setup, count: number): Promise<void> {
-  await lastDatabase()
-    .d1.prepare(
-      `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
-      updated,
-       metrics, points, counters)
-     SELECT ?1, printf('user%05d', value), ${anotherUuid('?1', 'value')}, 1, ?3, 1, '{}', 0, ?3, ?3, '[]',
-       '{}', '[]'
-     FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?2)
-       SELECT value FROM n)`,
-    )
-    .bind(tenant.id, count, present())
-    .run()
-}
+/** Makes many users who exist since now. */
+const usersOf = ({ tenant }: Setup, count: number) =>
+  manyUsers(tenant, count, { created: String(present()), changed: String(present()) })
 
 /** Records an event. It wakes no Timekeeper, whose alarm could do the steps of a test before the test does. */
 const add = (tenant: TestTenant, value: number, user = 'ada') => muted(tenant).event('words', user, value)
@@ -339,7 +328,7 @@ describe('[P4] ticks', () => {
 
   it('read and write a number of rows proportional to users and awards, in chunks of a thousand', async () => {
     const setup = await withTicks([{}], { users: [] })
-    await manyUsers(setup, 2_300)
+    await usersOf(setup, 2_300)
     await age(setup, HOUR + MINUTE)
     const { DB, seen } = faulty((run) => run())
     const steps = await allSteps(setup, now(), DB)
@@ -532,7 +521,7 @@ describe('[P4, G9] changes of time triggers', () => {
 
   it('a change in the middle of a sweep waits for its end: all users get the same', async () => {
     const setup = await withTicks([{}], { users: [] })
-    await manyUsers(setup, 1_500)
+    await usersOf(setup, 1_500)
     await age(setup, HOUR + MINUTE)
     const [id] = setup.ids
     expect((await step(setup)).changes).toHaveLength(1_000)
@@ -549,7 +538,7 @@ describe('[P4, G9] changes of time triggers', () => {
 
   it('a change in the middle of a sweep whose ticks were not due when it was sent waits for its end', async () => {
     const setup = await withTicks([{}], { users: [] })
-    await manyUsers(setup, 1_500)
+    await usersOf(setup, 1_500)
     await age(setup, HOUR - 10 * MINUTE)
     const [id] = setup.ids
     const work = await ticksDue(setup)
