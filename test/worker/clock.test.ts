@@ -123,30 +123,13 @@ describe('[C1] the test clock', () => {
     expect([answer.status, before <= answered, answered <= present()]).toEqual([401, true, true])
   })
 
+  // test/unit/time.test.ts has the texts that are no timestamp.
   it('[C1] answers 422 to a move back, over 400 days ahead, or to no ISO timestamp with an offset, and moves nothing', async () => {
     const tenant = await newTenant()
     await move(tenant, '2027-03-10T12:00:00Z')
     const start = Date.UTC(2027, 2, 10, 12)
-    for (const now of [
-      iso(start - 1),
-      iso(start + 400 * 86_400_000 + 1),
-      '2000-01-01T00:00:00Z',
-      '2027-03-11',
-      '2027-03-11T12:00:00',
-      '2027-03-32T12:00:00Z',
-      '2027-04-31T12:00:00Z',
-      '2027-03-11T25:00:00Z',
-      '2027-03-11T24:00:00Z',
-      '2027-03-11T12:00Z',
-      `Thu, 11 Mar 2027 12:00:00 Z`,
-      'now',
-      '',
-      start + 1,
-      null,
-      undefined,
-      {},
-      '+275760-09-13T00:00:00.001Z',
-    ]) {
+    const far = [iso(start - 1), iso(start + 400 * 86_400_000 + 1), '+275760-09-13T00:00:00.001Z']
+    for (const now of [...far, '2027-03-11T12:00:00', 'now', '', start + 1, null, undefined, {}]) {
       expect([now, (await clock(tenant, 'PUT', { now })).status]).toEqual([now, 422])
       expect((await clock(tenant, 'GET')).body).toEqual({ now: iso(start) })
     }
@@ -185,7 +168,7 @@ describe('[C1] the test clock', () => {
     }
     const day = 86_400_000
     const before = present()
-    const [first = 0, ...others] = await parallel(...Array(3).fill({ advance: 'P1D' }))
+    const [first = 0, ...others] = await parallel(...Array(3).fill({ now: null, advance: 'P1D' }))
     expectBetween(before + day, first, present() + day)
     expect(others).toEqual([first + day, first + 2 * day])
 
@@ -220,15 +203,6 @@ describe('[C1] the test clock', () => {
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
   })
 
-  it('[C1] without a set clock, a duration counts from real time', async () => {
-    const tenant = await newTenant()
-    const before = present()
-    const { body } = await clock(tenant, 'PUT', { now: null, advance: 'P1D' })
-    const moved = Date.parse(String(at(body, 'now'))) - 86_400_000
-    expect(moved).toBeGreaterThanOrEqual(before)
-    expect(moved).toBeLessThanOrEqual(present())
-  })
-
   it('[C1] answers 422 to no duration, one that is negative or over 400 days, or both fields, and moves nothing', async () => {
     const tenant = await newTenant()
     await move(tenant, '2027-03-10T12:00:00Z')
@@ -236,31 +210,26 @@ describe('[C1] the test clock', () => {
     const shape = 'advance: must be an ISO 8601 duration, such as P1D or PT1H30M'
     const tooFar = 'advance: must be at most 400 days ahead'
     const tooLong = 'advance: must be at most 400 days. Move in smaller steps.'
+    const negative = 'advance: must not be negative'
+    const both = 'advance: must not be passed together with now'
     for (const [body, ...faults] of [
       [{ advance: '' }, shape],
-      [{ advance: 'P' }, shape],
-      [{ advance: 'PT' }, shape],
       [{ advance: '1 day' }, shape],
-      [{ advance: 'P1DT' }, shape],
       [{ advance: 'P1.5D' }, shape],
-      [{ advance: ' P1D' }, shape],
-      [{ advance: 'p1d' }, shape],
-      [{ advance: '+P1D' }, shape],
       [{ advance: `P${'1'.repeat(99)}D` }, 'advance: must have at most 100 characters'],
       [{ advance: 86_400 }, 'advance: must be a string'],
-      [{ advance: '-P1D' }, 'advance: must not be negative'],
-      [{ advance: '-PT0.001S' }, 'advance: must not be negative'],
+      [{ advance: '-PT0.001S' }, negative],
       [{ advance: 'P401D' }, tooFar],
       [{ advance: 'P400DT0.001S' }, tooFar],
       [{ advance: 'P4000000000Y' }, tooFar],
       [{ advance: 'P99999999999Y' }, tooLong],
       [{ advance: `PT${'9'.repeat(90)}.5S` }, tooLong],
-      [{ advance: '-P99999999999Y' }, 'advance: must not be negative'],
+      [{ advance: '-P99999999999Y' }, negative],
       [{ advance: 'P99999999999' }, shape],
       [{ advance: 'P99999999999.5Y' }, shape],
       [{ advance: 'PT1.0000000001S' }, shape],
-      [{ advance: 'P1D', now }, 'advance: must not be passed together with now'],
-      [{ advance: 'x', now: 'x' }, shape, 'now: must be', 'advance: must not be passed together with now'],
+      [{ advance: 'P1D', now }, both],
+      [{ advance: 'x', now: 'x' }, shape, 'now: must be', both],
       [{}, 'now: must be an ISO 8601 timestamp, and is missing'],
     ] as const) {
       const answer = await clock(tenant, 'PUT', body)
@@ -307,27 +276,15 @@ describe('[C1] the test clock', () => {
     const { tenant, words } = await setup()
     await move(tenant, '2027-03-10T12:00:00Z')
     const keys = Array.from({ length: 30 }, (_, n) => `k${n}`)
-    await tenant.admin(
-      'POST',
-      '/metrics',
-      keys.slice(0, 15).map((key) => ({ key, name: key })),
-    )
+    const items = keys.slice(0, 15).map((key) => ({ key, name: key }))
+    await tenant.admin('POST', '/metrics', items)
     for (const key of keys.slice(15)) await tenant.metric(key)
     expect(pick((await tenant.admin('GET', '/metrics?limit=100&skip=2')).body, 'key')).toEqual(keys)
-    const { body } = await tenant.admin(
-      'POST',
-      '/points/xp/triggers',
-      Array.from({ length: 20 }, (_, n) => ({
-        type: 'metric',
-        points: n + 1,
-        status: 'active',
-        metricId: words,
-        metricThreshold: 1,
-      })),
-    )
-    expect(pick(at((await tenant.app('GET', '/points/xp')).body, 'triggers'), 'id').slice(1)).toEqual(
-      pick(at(body, 'created'), 'id'),
-    )
+    const trigger = { type: 'metric', status: 'active', metricId: words, metricThreshold: 1 }
+    const triggers = Array.from({ length: 20 }, (_, n) => ({ ...trigger, points: n + 1 }))
+    const { body } = await tenant.admin('POST', '/points/xp/triggers', triggers)
+    const shown = at((await tenant.app('GET', '/points/xp')).body, 'triggers')
+    expect(pick(shown, 'id').slice(1)).toEqual(pick(at(body, 'created'), 'id'))
     for (let n = 1; n <= 5; n += 1) await tenant.event('words', 'ada', 1)
     const awards = await tenant.app('GET', '/users/ada/points/xp?awards=100')
     const totals = pick(at(awards.body, 'awards'), 'total').map(Number)

@@ -20,87 +20,60 @@ const BUILD = { kind: 'distributions', subject: '2025', dueAt: AT, asked: 0, pro
 
 type Guard = (db: TenantDatabase) => Statement
 
+/** The same for a tenant that does not exist. */
+const elsewhere = (db: TenantDatabase) => contextOfUsers(`${db.tenantId}0`).db
+const BOOST = {
+  ...{ id: 'gone', key: 'gone', created: AT, updated: AT, systemId: 's', userId: null, userIid: null },
+  ...{ name: 'b', start: '2026-01-01', end: '2026-01-02', multiplier: 2, userAttributes: [] },
+  rounding: 'down',
+} as const
+const SENT = { userId: 'ada', userIid: 'x', systemId: 's', seq: 1, at: AT, total: 1, dueAt: AT }
+const PENDING = { dueAt: AT, id: 'n', userId: 'ada', userIid: 'x', achievementId: 'a' }
+
 /**
  * Each guard of a tenant with the user ada and ticks in progress, in the last database: a call that raises,
  * and a call that holds.
  */
-const GUARDS: Record<string, { raises: Guard; holds: Guard }> = {
-  tenantActive: {
-    raises: (db) => tenantActive(contextOfUsers(`${db.tenantId}0`).db),
-    holds: tenantActive,
-  },
-  configurationUnchanged: {
-    raises: (db) => configurationUnchanged(db, 99),
-    holds: (db) => configurationUnchanged(db, 1),
-  },
-  usersUnchanged: {
-    raises: (db) => usersUnchanged(db, [{ id: 'ada', was: null }]),
-    holds: (db) => usersUnchanged(db, [{ id: 'nobody', was: null }]),
-  },
-  clockUnchanged: {
-    raises: (db) => clockUnchanged(db, AT),
-    holds: (db) => clockUnchanged(db, null),
-  },
-  workUnchanged: {
-    raises: (db) => new Work(db, { ...WORK, asked: 1 }, null).unchanged(),
-    holds: (db) => new Work(db, WORK, null).unchanged(),
-  },
-  progressUnchanged: {
-    raises: (db) => new Work(db, { ...WORK, progress: null }, null).progressUnchanged(),
-    holds: (db) => new Work(db, { ...WORK, asked: 1 }, null).progressUnchanged(),
-  },
-  betweenSweeps: {
-    raises: (db) => betweenSweeps(db, 'ticks'),
-    holds: (db) => betweenSweeps(contextOfUsers(`${db.tenantId}0`).db, 'ticks'),
-  },
-  stillAhead: {
-    raises: (db) => stillAhead(db, 'ticks', instant(2_000)),
-    holds: (db) => stillAhead(db, 'ticks', instant(2_001)),
-  },
-  'progressUnchanged, with a moment': {
-    raises: (db) => new Work(db, { ...BUILD, dueAt: instant(2_000) }, null).progressUnchanged(),
-    holds: (db) => new Work(db, BUILD, null).progressUnchanged(),
-  },
-  nothingElseDue: {
-    raises: (db) => nothingElseDue(db, 'ticks'),
-    holds: (db) => nothingElseDue(contextOfUsers(`${db.tenantId}0`).db, 'ticks'),
-  },
-  inboxUnchanged: {
-    raises: (db) => inboxUnchanged(db, [{ no: 0, seq: 1 }]),
-    holds: (db) => inboxUnchanged(db, []),
-  },
-  boostsUnchanged: {
-    raises: (db) =>
-      boostsUnchanged(db, [
-        {
-          ...{
-            id: 'gone',
-            key: 'gone',
-            created: AT,
-            updated: AT,
-            systemId: 's',
-            userId: null,
-            userIid: null,
-            name: 'b',
-          },
-          ...{ start: '2026-01-01', end: '2026-01-02', multiplier: 2, rounding: 'down', userAttributes: [] },
-        },
-      ]),
-    holds: (db) => boostsUnchanged(db, []),
-  },
-  notSentYet: {
-    raises: (db) =>
-      notSentYet(db, [{ userId: 'ada', userIid: 'x', systemId: 's', seq: 1, at: AT, total: 1, dueAt: AT }]),
-    holds: (db) => notSentYet(db, []),
-  },
-  pendingNotificationsPresent: {
-    raises: (db) =>
-      pendingNotificationsPresent(db, [
-        { dueAt: AT, id: 'n', userId: 'ada', userIid: 'x', achievementId: 'a' },
-      ]),
-    holds: (db) => pendingNotificationsPresent(db, []),
-  },
-}
+const GUARDS: [name: string, raises: Guard, holds: Guard][] = [
+  ['tenantActive', (db) => tenantActive(elsewhere(db)), tenantActive],
+  ['configurationUnchanged', (db) => configurationUnchanged(db, 99), (db) => configurationUnchanged(db, 1)],
+  [
+    'usersUnchanged',
+    (db) => usersUnchanged(db, [{ id: 'ada', was: null }]),
+    (db) => usersUnchanged(db, [{ id: 'nobody', was: null }]),
+  ],
+  ['clockUnchanged', (db) => clockUnchanged(db, AT), (db) => clockUnchanged(db, null)],
+  [
+    'workUnchanged',
+    (db) => new Work(db, { ...WORK, asked: 1 }, null).unchanged(),
+    (db) => new Work(db, WORK, null).unchanged(),
+  ],
+  [
+    'progressUnchanged',
+    (db) => new Work(db, { ...WORK, progress: null }, null).progressUnchanged(),
+    (db) => new Work(db, { ...WORK, asked: 1 }, null).progressUnchanged(),
+  ],
+  ['betweenSweeps', (db) => betweenSweeps(db, 'ticks'), (db) => betweenSweeps(elsewhere(db), 'ticks')],
+  [
+    'stillAhead',
+    (db) => stillAhead(db, 'ticks', instant(2_000)),
+    (db) => stillAhead(db, 'ticks', instant(2_001)),
+  ],
+  [
+    'progressUnchanged, with a moment',
+    (db) => new Work(db, { ...BUILD, dueAt: instant(2_000) }, null).progressUnchanged(),
+    (db) => new Work(db, BUILD, null).progressUnchanged(),
+  ],
+  ['nothingElseDue', (db) => nothingElseDue(db, 'ticks'), (db) => nothingElseDue(elsewhere(db), 'ticks')],
+  ['inboxUnchanged', (db) => inboxUnchanged(db, [{ no: 0, seq: 1 }]), (db) => inboxUnchanged(db, [])],
+  ['boostsUnchanged', (db) => boostsUnchanged(db, [BOOST]), (db) => boostsUnchanged(db, [])],
+  ['notSentYet', (db) => notSentYet(db, [SENT]), (db) => notSentYet(db, [])],
+  [
+    'pendingNotificationsPresent',
+    (db) => pendingNotificationsPresent(db, [PENDING]),
+    (db) => pendingNotificationsPresent(db, []),
+  ],
+]
 
 /** A tenant with one user, ada, configuration version 1, and two items of due work on users. */
 async function withAda(): Promise<{ tenant: TestTenant; db: TenantDatabase }> {
@@ -131,18 +104,15 @@ const errorOf = (work: Promise<unknown>) =>
   )
 
 describe('[E2, E3] a guard', () => {
-  it.each(Object.entries(GUARDS))(
-    '%s holds, or raises a conflict that undoes the batch',
-    async (_, guard) => {
-      const { tenant, db } = await withAda()
-      const before = await nameOf(tenant)
-      expect(isConflict(await errorOf(db.batch([rename(db, 'lost'), guard.raises(db)])))).toBe(true)
-      expect(await nameOf(tenant)).toBe(before)
-      const results = await db.batch([rename(db, 'kept'), guard.holds(db)])
-      expect(results[1]?.meta.rows_written).toBe(0)
-      expect(await nameOf(tenant)).toBe('kept')
-    },
-  )
+  it.each(GUARDS)('%s holds, or raises a conflict that undoes the batch', async (_, raises, holds) => {
+    const { tenant, db } = await withAda()
+    const before = await nameOf(tenant)
+    expect(isConflict(await errorOf(db.batch([rename(db, 'lost'), raises(db)])))).toBe(true)
+    expect(await nameOf(tenant)).toBe(before)
+    const results = await db.batch([rename(db, 'kept'), holds(db)])
+    expect(results[1]?.meta.rows_written).toBe(0)
+    expect(await nameOf(tenant)).toBe('kept')
+  })
 
   it('of the statement that stores a user raises a conflict that undoes the batch', async () => {
     const { tenant, db } = await withAda()

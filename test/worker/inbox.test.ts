@@ -77,32 +77,24 @@ describe('a batch that is refused', () => {
       ['x', '2: must be an object'],
       [{ key: 'words', value: 1 }, '3.user: must be an object, and is missing'],
       [event('', 1), '4.user.id: must have at least 1 character'],
-      [event('ada', 1, { value: undefined }), '5.value: must be a number, and is missing'],
-      [event('ada', 1, { value: null }), '6.value: must be a number, not null'],
-      [event('ada', 1_000_000_001), '7.value: must be 1000000000 or less'],
-      [event('ada', 1, { value: '1' }), '8.value: must be a number'],
-      [event('ada', 1, { user: { id: 'ada', tz: 'Mars/Base', email: 'x' } }), '9.user.tz: must be'],
-      [event('ada', 1, { user: { id: '..', email: 'x' } }), '10.user.email: must be'],
-      [event('ada', 1, { idempotencyKey: '' }), '11.idempotencyKey: must have at least 1 character'],
-      [event('ada', 1, { idempotencyKey: 'k'.repeat(256) }), '12.idempotencyKey: must have at most 255'],
-      [event('ada', 1, { idempotencyKey: 5 }), '13.idempotencyKey: must be a string'],
-      [event('ada', 1, { attributes: [] }), '14.attributes: must be an object'],
-      [event('ada', 1, { attributes: { kind: [] } }), '15.attributes.kind: must be a string'],
-      [
-        event('ada', 1, { user: { id: 'ada', attributes: { plan: {} } } }),
-        '16.user.attributes.plan: must be',
-      ],
-      [event('ada', 1, { user: { id: 'ada', subscribeToEmails: 'no' } }), '17.user.subscribeToEmails: must'],
-      [event('ada', 1, { user: { id: 'ada', deviceTokens: 'x' } }), '18.user.deviceTokens: must be an array'],
-      [event('ada', 1, { key: 5 }), '19.key: must be a string'],
-      [{ user: { id: 'ada' }, value: 1 }, '20.key: must be a string, and is missing'],
-      [event('ada', 1, { idempotencyKey: 'k\ud800' }), '21.idempotencyKey: must have no unpaired surrogates'],
-      [event('ada', 1, { idempotencyKey: 'k\ufffd' }), '22.idempotencyKey: must not contain U+FFFD'],
+      [event('ada', 1, { value: null }), '5.value: must be a number, not null'],
+      [event('ada', 1_000_000_001), '6.value: must be 1000000000 or less'],
+      [event('ada', 1, { user: { id: 'ada', tz: 'Mars/Base', email: 'x' } }), '7.user.tz: must be'],
+      [event('ada', 1, { user: { id: '..', email: 'x' } }), '8.user.email: must be'],
+      [event('ada', 1, { idempotencyKey: '' }), '9.idempotencyKey: must have at least 1 character'],
+      [event('ada', 1, { idempotencyKey: 'k'.repeat(256) }), '10.idempotencyKey: must have at most 255'],
+      [event('ada', 1, { idempotencyKey: 5 }), '11.idempotencyKey: must be a string'],
+      [event('ada', 1, { attributes: [] }), '12.attributes: must be an object'],
+      [event('ada', 1, { attributes: { kind: [] } }), '13.attributes.kind: must be a string'],
+      [event('ada', 1, { key: 5 }), '14.key: must be a string'],
+      [{ user: { id: 'ada' }, value: 1 }, '15.key: must be a string, and is missing'],
+      [event('ada', 1, { idempotencyKey: 'k\ud800' }), '16.idempotencyKey: must have no unpaired surrogates'],
+      [event('ada', 1, { idempotencyKey: 'k\ufffd' }), '17.idempotencyKey: must not contain U+FFFD'],
     ]
     const items = faults.map(([item]) => item)
     const error = await refused(tenant, items, 422, ...faults.map(([, path]) => path))
-    expect(error).toContain('9.user.email')
-    expect(error).toContain('10.user.id')
+    expect(error).toContain('7.user.email')
+    expect(error).toContain('8.user.id')
     expect(error).not.toMatch(/(^|; )0/)
   })
 
