@@ -10,79 +10,32 @@ const long = (length: number) => 'x'.repeat(length)
 
 /** Texts that often cause problems. */
 const TEXTS = [
-  '',
-  ' ',
-  '\0',
-  'a\0b',
-  '\ud800',
-  'a\udfff\ud800b',
-  '\u202e\u200b\ufeff',
-  '👩‍👩‍👧‍👦'.repeat(20),
-  'é'.normalize('NFD'),
-  '__proto__',
-  'constructor',
-  'toString',
-  'hasOwnProperty',
-  '.',
-  '..',
-  '../../etc/passwd',
-  "'; DROP TABLE users; --",
-  '%',
-  '%00',
-  '%_',
-  '{{ user.name }}',
+  ...[
+    '',
+    ' ',
+    '\0',
+    'a\0b',
+    '\ud800',
+    'a\udfff\ud800b',
+    '\u202e\u200b\ufeff',
+    '👩‍👩‍👧‍👦'.repeat(20),
+    'é'.normalize('NFD'),
+  ],
+  ...words`__proto__ constructor toString hasOwnProperty . .. ../../etc/passwd`,
+  ...["'; DROP TABLE users; --", '%', '%00', '%_', '{{ user.name }}'],
   '{% for i in (1..1000000000) %}x{% endfor %}',
-  '{{',
-  '<script>',
-  'null',
-  'true',
-  '0',
-  '1e5',
-  '-1',
-  'NaN',
-  '2026-02-30',
-  '0000-01-01',
-  '9999-12-31',
-  '+275760-09-13T00:00:00.000Z',
-  '2026-13-45T99:99:99Z',
-  '00000000-0000-0000-0000-000000000000',
-  'FFFFFFFF-FFFF-7FFF-BFFF-FFFFFFFFFFFF',
-  'Etc/Unknown',
-  '+05:30',
-  '24:00',
-  '99:99',
-  'user_creation',
-  long(256),
-  long(1_001),
-  long(2_049),
-  long(70_000),
+  ...words`
+    {{ <script> null true 0 1e5 -1 NaN 2026-02-30 0000-01-01 9999-12-31 +275760-09-13T00:00:00.000Z
+    2026-13-45T99:99:99Z 00000000-0000-0000-0000-000000000000 FFFFFFFF-FFFF-7FFF-BFFF-FFFFFFFFFFFF
+    Etc/Unknown +05:30 24:00 99:99 user_creation
+  `,
+  ...[256, 1_001, 2_049, 70_000].map(long),
 ]
 
 const NUMBERS = [
-  0,
-  -0,
-  1,
-  -1,
-  0.5,
-  1e-7,
-  -1e-7,
-  5e-324,
-  100,
-  101,
-  366,
-  367,
-  1_000,
-  1_001,
-  1_000_000_000,
-  1_000_000_001,
-  2_147_483_647,
-  2_147_483_648,
-  -2_147_483_649,
-  Number.MAX_SAFE_INTEGER,
-  Number.MAX_SAFE_INTEGER + 1,
-  1e21,
-  1e308,
-  -1.7976931348623157e308,
+  ...[0, -0, 1, -1, 0.5, 1e-7, -1e-7, 5e-324, 100, 101, 366, 367, 1_000, 1_001, 1_000_000_000],
+  ...[1_000_000_001, 2_147_483_647, 2_147_483_648, -2_147_483_649],
+  ...[Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER + 1, 1e21, 1e308, -1.7976931348623157e308],
 ]
 
 const KEYS = ['__proto__', 'constructor', 'prototype', 'toString', 'valueOf', 'toJSON', '', 'control', 'iid']
@@ -193,20 +146,8 @@ export function weirdPart(dice: Dice): string {
   const text = dice.pick(TEXTS).slice(0, 3_000)
   return dice.pick([
     encodeURIComponent(text.toWellFormed()),
-    '%',
-    '%zz',
-    '%00',
-    '%2F',
-    '%2e%2e',
-    '%25',
-    '%C3',
-    '%ED%A0%80',
-    '%F0%9F%91%A9',
-    '',
-    '..',
-    'a;b=c',
-    "'",
-    long(4_000),
+    ...words`% %zz %00 %2F %2e%2e %25 %C3 %ED%A0%80 %F0%9F%91%A9`,
+    ...['', '..', 'a;b=c', "'", long(4_000)],
     encodeURIComponent(dice.of(fc.string({ unit: 'grapheme', maxLength: 10 }))),
   ])
 }
@@ -216,20 +157,7 @@ export function weirdQuery(names: readonly string[], dice: Dice): string {
   const name = dice.pick([...names, 'limit', 'skip', 'ids', 'userAttributes', 'x'])
   const value = dice.pick([
     '',
-    '-1',
-    '0',
-    '101',
-    '1e3',
-    '2147483648',
-    'null',
-    '%00',
-    '%',
-    '%zz',
-    'a,b',
-    ':',
-    'plan:',
-    'plan:pro,plan:pro',
-    '__proto__:x',
+    ...words`-1 0 101 1e3 2147483648 null %00 % %zz a,b : plan: plan:pro,plan:pro __proto__:x`,
     encodeURIComponent(dice.pick(TEXTS).toWellFormed().slice(0, 2_000)),
   ])
   return dice.pick([
@@ -246,18 +174,8 @@ export function weirdQuery(names: readonly string[], dice: Dice): string {
 /** A header in addition to the usual ones, or instead of one. Values are Latin-1 bytes. */
 export function weirdHeader(dice: Dice): [name: string, value: string] {
   const value = dice.pick([
-    '',
-    'x',
-    '\xff\xfe',
-    'é',
-    long(255),
-    long(256),
-    long(3_000),
-    "'; DROP TABLE users",
-    '__proto__',
-    '../..',
-    '00000000-0000-7000-8000-000000000000',
-    'null',
+    ...['', 'x', '\xff\xfe', 'é', long(255), long(256), long(3_000), "'; DROP TABLE users"],
+    ...['__proto__', '../..', '00000000-0000-7000-8000-000000000000', 'null'],
   ])
   const name = dice.pick(words`
     idempotency-key idempotency-key tenant-id x-api-key content-type accept accept-encoding origin
@@ -267,11 +185,7 @@ export function weirdHeader(dice: Dice): [name: string, value: string] {
     return [
       name,
       dice.pick([
-        'text/plain',
-        'multipart/form-data',
-        'application/json; charset=utf-16',
-        'x',
-        '',
+        ...['text/plain', 'multipart/form-data', 'application/json; charset=utf-16', 'x', ''],
         'application/x-www-form-urlencoded',
       ]),
     ]

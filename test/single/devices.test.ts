@@ -1,6 +1,14 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
-import { at, everything, newApp, newTenant, type TestTenant, until } from '../helpers/worker/harness'
+import {
+  at,
+  everything,
+  newApp,
+  newTenant,
+  newTenantWith,
+  type TestTenant,
+  until,
+} from '../helpers/worker/harness'
 import { done, send as post } from '../helpers/worker/inbox'
 
 /* [U2] A device token belongs to the user who has sent it last. */
@@ -40,8 +48,7 @@ describe('a new device token', () => {
 
   it('[U2] is taken whichever call sends it, also while a test clock stands still', async () => {
     await moveTo(NOON)
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     for (const key of ['a0', 'a1'])
       await tenant.create('/achievements', { key, name: key, status: 'active', trigger: 'api' })
     let round = 0
@@ -78,8 +85,7 @@ describe('a new device token', () => {
   })
 
   it('[U2] belongs to exactly one user after many have sent it at the same time', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     const ids = Array.from({ length: 12 }, (_, n) => `user-${n}`)
     // Each through an isolate of its own, and all in one, so that commits are alone and in groups.
     for (const apps of [ids.map(() => newApp()), ids.map(() => tenant.send)]) {
@@ -98,8 +104,7 @@ describe('a new device token', () => {
   })
 
   it('[U2] is written once, and a call without a new token writes nothing for it', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     await tenant.event('words', { id: 'ada', deviceTokens: ['phone'] }, 1)
     const before = (await tenant.stored()).devices
     await tenant.event('words', { id: 'ada', deviceTokens: ['phone'] }, 1)

@@ -11,7 +11,7 @@ import {
   at,
   databases,
   newApp,
-  newTenant,
+  newTenantWith,
   rowsEverywhere,
   type Send,
   toApp,
@@ -88,8 +88,7 @@ describe('[C1, B4] a change of the test clock', () => {
   })
 
   test('that was left under way does not stop a deployment without a test clock', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     const user = userIn(tenant, 'DB_2')
     expect((await tenant.event('words', user, 1)).status).toBe(201)
     await inDatabase('DB_2').prepare('INSERT INTO test_clock (id, now, changing) VALUES (1, 5, 0)').run()
@@ -100,8 +99,7 @@ describe('[C1, B4] a change of the test clock', () => {
   })
 
   test('does not make a database forget a change of the configuration', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     const system = await tenant.create('/points', { key: 'xp', name: 'XP', maxPoints: null })
     const user = userIn(tenant, 'DB_2')
     await tenant.event('words', user, 1)

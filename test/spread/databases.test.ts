@@ -9,6 +9,7 @@ import {
   databases,
   newApp,
   newTenant,
+  newTenantWith,
   type TestTenant,
   toApp,
   userIn,
@@ -48,8 +49,7 @@ const usersOf = (tenant: TestTenant): string[] =>
 
 describe('[B1, B2] users over three databases', () => {
   test('each user, with all rows, is in the database of the bucket alone', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     const users = usersOf(tenant)
     for (const user of users) expect((await tenant.event('words', user, 2)).status).toBe(201)
     const wanted: Record<string, string[]> = { DB: [], DB_2: [], DB_3: [] }
@@ -67,8 +67,7 @@ describe('[B1, B2] users over three databases', () => {
   })
 
   test('an event has two round trips and the rows of one database, and all go to the user’s database', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     const user = userIn(tenant, 'DB_3')
     await tenant.event('words', user, 1)
     const used = new Set<string>()
@@ -92,8 +91,7 @@ describe('[B1, B2] users over three databases', () => {
   })
 
   test('a key and the user that it belongs to work in the user’s database', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     for (const user of usersOf(tenant).slice(0, 6)) {
       const key = await tenant.key(user)
       expect(
@@ -109,8 +107,7 @@ describe('[B1, B2] users over three databases', () => {
   })
 
   test('200 parallel events of 12 users through two isolates are exact', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     const users = usersOf(tenant)
     const apps = [tenant, tenant.through(newApp())]
     const answers = await Promise.all(

@@ -9,49 +9,19 @@ const read = (given: string | string[]) => {
 }
 
 describe('[G6] lists of key:value pairs', () => {
-  test.each<[string | string[], [string, string][] | null]>([
-    ['city:Washington, DC', [['city', 'Washington, DC']]],
-    [
-      'city:Washington, DC, plan:pro',
-      [
-        ['city', 'Washington, DC'],
-        ['plan', 'pro'],
-      ],
-    ],
-    [
-      'plan:pro,   city:',
-      [
-        ['plan', 'pro'],
-        ['city', ''],
-      ],
-    ],
-    [
-      'at:12:30,13:45',
-      [
-        ['at', '12:30'],
-        ['13', '45'],
-      ],
-    ],
-    ['plan:pro,', [['plan', 'pro,']]],
-    ['note:see, é: this', [['note', 'see, é: this']]],
-    ['note:see,\tplan:pro', [['note', 'see,\tplan:pro']]],
-    [
-      `plan:pro,${'k'.repeat(255)}:x`,
-      [
-        ['plan', 'pro'],
-        ['k'.repeat(255), 'x'],
-      ],
-    ],
-    [`plan:pro,${'k'.repeat(256)}:x`, [['plan', `pro,${'k'.repeat(256)}:x`]]],
-    [
-      ['note:see, also: this', 'plan:pro'],
-      [
-        ['note', 'see, also: this'],
-        ['plan', 'pro'],
-      ],
-    ],
-    [['note:see, also: this', 'note:see, also: this'], [['note', 'see, also: this']]],
-    ['plan:pro,plan:pro', [['plan', 'pro']]],
+  test.each<[given: string | string[], ...expected: (string | null)[]]>([
+    ['city:Washington, DC', 'city:Washington, DC'],
+    ['city:Washington, DC, plan:pro', 'city:Washington, DC', 'plan:pro'],
+    ['plan:pro,   city:', 'plan:pro', 'city:'],
+    ['at:12:30,13:45', 'at:12:30', '13:45'],
+    ['plan:pro,', 'plan:pro,'],
+    ['note:see, é: this', 'note:see, é: this'],
+    ['note:see,\tplan:pro', 'note:see,\tplan:pro'],
+    [`plan:pro,${'k'.repeat(255)}:x`, 'plan:pro', `${'k'.repeat(255)}:x`],
+    [`plan:pro,${'k'.repeat(256)}:x`, `plan:pro,${'k'.repeat(256)}:x`],
+    [['note:see, also: this', 'plan:pro'], 'note:see, also: this', 'plan:pro'],
+    [['note:see, also: this', 'note:see, also: this'], 'note:see, also: this'],
+    ['plan:pro,plan:pro', 'plan:pro'],
     ['plan:pro,plan:free', null],
     [['plan:pro', 'plan:free'], null],
     ['plan', null],
@@ -59,9 +29,11 @@ describe('[G6] lists of key:value pairs', () => {
     [' plan:pro', null],
     [`${'k'.repeat(256)}:x`, null],
     [['plan:pro', 'free'], null],
-  ])('%j', (given, expected) => {
-    expect(read(given)).toEqual(expected)
-    expect(pairs(given)).toEqual(expected)
+  ])('%j', (given, ...expected) => {
+    // The first colon of an expected text ends the key.
+    const wanted = expected.map((pair) => /^([^:]*):(.*)$/s.exec(pair ?? '')?.slice(1))
+    expect(read(given)).toEqual(wanted.includes(undefined) ? null : wanted)
+    expect(pairs(given)).toEqual(read(given))
   })
 
   const message = fc.constantFrom(...'ab7_-,,,::  .é\n')

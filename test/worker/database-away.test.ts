@@ -23,6 +23,7 @@ import {
   newApp,
   newTenant,
   newTenantInLast,
+  newTenantWith,
   rowsEverywhere,
   type Send,
   untilHeld,
@@ -111,8 +112,7 @@ describe('[G2] while the database cannot be reached', () => {
   })
 
   it('a lane answers 503', async () => {
-    const tenant = await newTenantInLast()
-    await tenant.metric('steps')
+    const tenant = await newTenantWith('steps', newTenantInLast)
     await tenant.app('PUT', '/users/ada', {})
     // Each isolate loses its conflicts, so the event goes to the lane.
     const { bindings } = faultyLast(async (run) => {
@@ -136,8 +136,7 @@ describe('[G2] while the database cannot be reached', () => {
     ['cannot be reached', failure('retryable')],
     ['is overloaded', failure('overloaded')],
   ])('an event whose lane %s is answered with 503', async (_what, commit) => {
-    const tenant = await newTenantInLast()
-    await tenant.metric('steps')
+    const tenant = await newTenantWith('steps', newTenantInLast)
     await tenant.app('PUT', '/users/ada', {})
     const { bindings } = faultyLast(async (run) => {
       await rowsEverywhere('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1', tenant.id)
@@ -180,8 +179,7 @@ describe('[G2] while the database cannot be reached', () => {
   })
 
   it('a move of the clock answers 503 if the Timekeeper cannot reach it', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('steps')
+    const tenant = await newTenantWith('steps')
     const system = await tenant.create('/points', { name: 'XP', key: 'xp' })
     const hourly = { type: 'time', points: 5, status: 'active', timeUnit: 'hours', timeInterval: 1 }
     await tenant.create(`/points/${system}/triggers`, hourly)
@@ -213,8 +211,7 @@ describe('[G2] while the database cannot be reached', () => {
   })
 
   it('a delivery queue that cannot reach it takes no message over, and gets it from the outbox later', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('steps')
+    const tenant = await newTenantWith('steps')
     const webhook = await subscribe(tenant, '*')
     const silent = { send: () => Promise.reject(new Error('silent')) }
     const OUTBOX = new Proxy(env.OUTBOX, {

@@ -17,6 +17,7 @@ import {
   databases,
   everything,
   newTenant,
+  newTenantWith,
   rowsEverywhere,
   type TestTenant,
   toApp,
@@ -41,8 +42,7 @@ import {
 
 describe('a batch that is refused', () => {
   const prepared = async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
     await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
     return tenant
@@ -205,8 +205,7 @@ describe('a batch that is refused', () => {
 
 describe('a batch that is accepted', () => {
   it('[G3, U2, O4] unknown fields and nulls count as absent', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
     const first = {
       id: 'ada',
@@ -246,8 +245,7 @@ describe('a batch that is accepted', () => {
   })
 
   it('[U1] an empty email or tz counts as absent, and numbers and booleans become the text of attributes', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
     await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
     const known = { id: 'ada', email: 'a@example.com', tz: 'Europe/Paris' }
@@ -281,8 +279,7 @@ describe('a batch that is accepted', () => {
   })
 
   it('[E4] shares its idempotency keys with single events, by user and metric', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     await tenant.metric('pages')
     await tenant.event('words', 'ada', 1, { idempotencyKey: 'k' })
     const keyed = (user: string, value: number, key: string, more = {}) =>
@@ -313,8 +310,7 @@ describe('a batch that is accepted', () => {
 
 describe('the order', () => {
   it('[E9] is the order in which the events were sent, for each user, within a batch and between batches', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     const batch = (from: number) =>
       Array.from({ length: 1_000 }, (_, n) => event(`user ${(from + n * n) % 7}`, from + n))
     const ids = [
@@ -335,8 +331,7 @@ describe('the order', () => {
   })
 
   it('[E9] holds if a step ends inside a batch; the remaining events stay as they were', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     const batch = (from: number) => Array.from({ length: 200 }, (_, n) => event(`u${n % 3}`, from + n))
     const ids: string[] = []
     for (const from of [0, 200, 400]) ids.push(await send(muted(tenant), batch(from)))
@@ -385,8 +380,7 @@ describe('the test clock', () => {
     (await logOf(tenant)).map(({ value, at: moment }) => [value, moment])
 
   it('[C1] a move waits for pending events; they keep the time at which they were sent, before midnight', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     await tenant.event('words', 'ada', 1)
     const late = Math.floor(NOON / DAY) * DAY + 2 * DAY - 60_000
     await moveTo(late)
@@ -399,8 +393,7 @@ describe('the test clock', () => {
   })
 
   it('[C1] each batch has the time at which it was sent, though the clock has moved since', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     const quiet = muted(tenant)
     const ids = [await send(quiet, [event('ada', 1), event('bob', 2)])]
     await stealthily(NOON + HOUR)
@@ -420,8 +413,7 @@ describe('the test clock', () => {
   })
 
   it('[S3] a streak that a batch extends is judged at its midnight', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     await send(muted(tenant), [event('ada', 1), event('bob', 1, { user: { id: 'bob', tz: 'Asia/Tokyo' } })])
     expect(await step(tenant)).toBe(2)
     const due = await rowsOf(tenant, "SELECT due_at FROM due_work WHERE tenant_id = ?1 AND kind = 'streaks'")
@@ -431,8 +423,7 @@ describe('the test clock', () => {
   })
 
   it('[C1, E3] a user’s changes do not go back in time if a live event overtakes while the clock moves', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     await send(muted(tenant), [event('ada', 1), event('bob', 2)])
     await stealthily(NOON + HOUR)
     expect((await muted(tenant).event('words', 'ada', 3)).status).toBe(201)
@@ -445,8 +436,7 @@ describe('the test clock', () => {
   })
 
   it('[C1] without the clock, all events that were sent in its future are processed at once', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     const id = await send(
       muted(tenant),
       Array.from({ length: 600 }, (_, n) => event('ada', n)),

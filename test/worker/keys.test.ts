@@ -12,6 +12,7 @@ import {
   NOBODY,
   newApp,
   newTenant,
+  newTenantWith,
   type TestTenant,
   toApp,
   untilHeld,
@@ -139,8 +140,7 @@ describe('the walk over every route', () => {
   })
 
   it('[K3] an application key does everything for its own user, and reads configuration', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     await tenant.create('/points', { key: 'xp', name: 'XP' })
     const own = await tenant.key('ada')
     expect((await tenant.as(own, 'POST', '/users', { id: 'ada', name: 'Ada' })).status).toBe(201)
@@ -407,8 +407,7 @@ describe('application keys', () => {
   })
 
   it('[K2] a new key works in the very next request, here and in another isolate; for a user who does not exist yet', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     const other = newApp()
     const event = { user: { id: 'new' }, value: 1 }
     // An earlier request with the then unknown prefix must not hide the key later.
@@ -423,8 +422,7 @@ describe('application keys', () => {
   })
 
   it('[K2] a deleted key is refused at once, also if an isolate has cached it and KV still has it', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     await tenant.app('PUT', '/users/ada', {})
     const created = await tenant.admin('POST', '/application-api-keys', [{ userId: 'ada' }])
     const own = String(at(created.body, 'created', 0, 'key'))
@@ -485,8 +483,7 @@ describe('application keys', () => {
   })
 
   it('[K2] an unreachable KV, or an invalid record in it, only costs a round trip', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     const own = await tenant.key('ada')
     await tenant.as(own, 'PUT', '/users/ada', {})
     const costOf = async (overrides: Parameters<typeof newApp>[0]) => {

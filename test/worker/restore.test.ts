@@ -17,7 +17,14 @@ import {
   through,
   withBoard,
 } from '../helpers/worker/boards'
-import { at, newApp, newTenant, rowsEverywhere, type TestTenant, untilHeld } from '../helpers/worker/harness'
+import {
+  at,
+  newApp,
+  newTenantWith,
+  rowsEverywhere,
+  type TestTenant,
+  untilHeld,
+} from '../helpers/worker/harness'
 import { archive, purge, tenants } from '../helpers/worker/purge'
 import { backup, bringBack, cron, restored } from '../helpers/worker/restore'
 
@@ -181,8 +188,7 @@ describe('[M2] without `npm run restored`, a leaderboard that is ahead of the da
 
 describe('[M1] after a restore, the configuration', () => {
   it('of a version that was used again is not taken from the memory of another isolate', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('steps')
+    const tenant = await newTenantWith('steps')
     const before = await backup()
     const elsewhere = tenant.through(newApp())
     // Both isolates know this version, with this metric.
@@ -196,8 +202,7 @@ describe('[M1] after a restore, the configuration', () => {
   })
 
   it('gets versions that were never used, also after two restores of the same backup', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('steps')
+    const tenant = await newTenantWith('steps')
     const before = await backup()
     const version = () =>
       env.DB.prepare('SELECT config_version AS version FROM tenants WHERE id = ?1')
@@ -289,8 +294,7 @@ describe('[M3] after a restore, deletions are done again', () => {
   })
 
   it('and do not depend on the list: without it they happen, and the rest of an erasure notes the user', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('steps')
+    const tenant = await newTenantWith('steps')
     await tenant.event('steps', 'ada', 1)
     const iid = await iidOf(tenant, 'ada')
     const DELETIONS = new Proxy(env.DELETIONS, {

@@ -11,7 +11,14 @@ import { present, START } from '../helpers/time'
 import { DAY, forgetTime, HOUR, moveTo } from '../helpers/worker/boards'
 import { contextOfUsers, whenBy, worksOf } from '../helpers/worker/contexts'
 import { faultyLast, lost } from '../helpers/worker/faulty'
-import { at, lastDatabase, newTenantInLast, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
+import {
+  at,
+  lastDatabase,
+  newTenantInLast,
+  newTenantWith,
+  rowsEverywhere,
+  type TestTenant,
+} from '../helpers/worker/harness'
 import { manyUsers } from '../helpers/worker/many-users'
 import { messagesOf, subscribe } from '../helpers/worker/messages'
 import { keepTold, toldOf } from '../helpers/worker/received'
@@ -32,8 +39,7 @@ const HOOK = { url: new Hook().url, events: DUE }
 
 /** A tenant with a webhook and users who were active yesterday, so that reminders are due this evening. */
 async function reminded(users: Record<string, unknown>[] = [{ id: 'ada' }]): Promise<TestTenant> {
-  const tenant = await newTenantInLast()
-  await tenant.metric('m')
+  const tenant = await newTenantWith('m', newTenantInLast)
   for (const user of users) expect((await tenant.event('m', user, 1)).status).toBe(201)
   await tenant.create('/webhooks', HOOK)
   await moveTo(NOON + DAY)
@@ -206,8 +212,7 @@ describe('[N2, C2] how many users are notified at once', () => {
   })
 
   it('fewer at once with a long template', async () => {
-    const tenant = await newTenantInLast()
-    await tenant.metric('m')
+    const tenant = await newTenantWith('m', newTenantInLast)
     await template(tenant, 'streak_reminder', 'email', 'x'.repeat(60_000))
     await template(tenant, 'recap', 'email', 'y')
     await usersOf(tenant, 150)
@@ -237,8 +242,7 @@ function usersOf(tenant: TestTenant, count: number): Promise<void> {
 
 describe('[N1, N5] which users are notified', () => {
   it('[N5] nothing is scheduled while no template is active and no webhook is subscribed', async () => {
-    const tenant = await newTenantInLast()
-    await tenant.metric('m')
+    const tenant = await newTenantWith('m', newTenantInLast)
     await tenant.event('m', 'ada', 1)
     await tenant.create('/webhooks', { ...HOOK, events: ['streak.lost'] })
     await tenant.create('/webhooks', { ...HOOK, status: 'inactive' })
@@ -248,8 +252,7 @@ describe('[N1, N5] which users are notified', () => {
   })
 
   it('[N5] webhooks need the preference and the subscription, but no address and no control group', async () => {
-    const tenant = await newTenantInLast()
-    await tenant.metric('m')
+    const tenant = await newTenantWith('m', newTenantInLast)
     for (const id of ['plain', 'off', 'push', 'unsubscribed']) await tenant.event('m', id, 1)
     await tenant.admin('PATCH', '/settings', { controlRatio: 100 })
     await tenant.event('m', 'control', 1)
@@ -271,8 +274,7 @@ describe('[N1, N5] which users are notified', () => {
   })
 
   it('[N1] notifications use each channel that has a template and an address or a device', async () => {
-    const tenant = await newTenantInLast()
-    await tenant.metric('m')
+    const tenant = await newTenantWith('m', newTenantInLast)
     const users = [
       { id: 'both', email: 'a@example.com', deviceTokens: ['x'] },
       { id: 'mail', email: 'b@example.com' },
@@ -330,8 +332,7 @@ describe('[N1, N5] which users are notified', () => {
   }
 
   it('[N2, V2] a recap needs an event that counts and is not 0', async () => {
-    const tenant = await newTenantInLast()
-    await tenant.metric('m')
+    const tenant = await newTenantWith('m', newTenantInLast)
     await tenant.create('/webhooks', { ...HOOK, events: ['emails.recap_due'] })
     await voidLast(tenant, await tenant.event('m', 'ada', 1))
     await tenant.event('m', 'bob', 0)
@@ -341,8 +342,7 @@ describe('[N1, N5] which users are notified', () => {
   })
 
   it('[N2, V2] reactivation counts from the last event that is not voided, also from one of value 0', async () => {
-    const tenant = await newTenantInLast()
-    await tenant.metric('m')
+    const tenant = await newTenantWith('m', newTenantInLast)
     await tenant.metric('n')
     await tenant.create('/webhooks', { ...HOOK, events: ['emails.reactivation_due'] })
     await voidLast(tenant, await tenant.event('m', 'bob', 1).then(() => tenant.event('m', 'ada', 1)))
@@ -358,8 +358,7 @@ describe('[N1, N5] which users are notified', () => {
   })
 
   it('[N2, V2] a user without any other event gets no reactivation', async () => {
-    const tenant = await newTenantInLast()
-    await tenant.metric('m')
+    const tenant = await newTenantWith('m', newTenantInLast)
     await tenant.create('/webhooks', { ...HOOK, events: ['emails.reactivation_due'] })
     await voidLast(tenant, await tenant.event('m', 'ada', 1))
     await moveTo(NOON + 6 * DAY)
@@ -367,8 +366,7 @@ describe('[N1, N5] which users are notified', () => {
   })
 
   it('[N2, S7] there is no reactivation in a pause, and after it the days count from its end', async () => {
-    const tenant = await newTenantInLast()
-    await tenant.metric('m')
+    const tenant = await newTenantWith('m', newTenantInLast)
     await tenant.create('/webhooks', { ...HOOK, events: ['emails.reactivation_due', 'emails.recap_due'] })
     for (const id of ['ada', 'bob', 'cleo']) await tenant.event('m', id, 1)
     const date = (days: number) => new Date(NOON + days * DAY).toISOString().slice(0, 10)
@@ -403,8 +401,7 @@ describe('[N1, N5] which users are notified', () => {
   })
 
   it('[N2] a paused streak gets no reminder, a streak with a freeze does', async () => {
-    const tenant = await newTenantInLast()
-    await tenant.metric('m')
+    const tenant = await newTenantWith('m', newTenantInLast)
     await tenant.admin('PATCH', '/streaks/settings', { freezes: { startCount: 1, maxCount: 2 } })
     await tenant.event('m', 'ada', 1)
     await tenant.event('m', 'bob', 1)
@@ -430,8 +427,7 @@ const pendingRows = ({ id }: TestTenant) =>
 
 describe('[N2] when users are notified', () => {
   it('nothing that was due before it was configured; a type that is added later begins then', async () => {
-    const tenant = await newTenantInLast()
-    await tenant.metric('m')
+    const tenant = await newTenantWith('m', newTenantInLast)
     await tenant.event('m', 'ada', 1)
     await moveTo(NOON + 3 * DAY)
     await tenant.create('/webhooks', { ...HOOK, events: ['emails.streak_reminder_due'] })
@@ -496,8 +492,7 @@ describe('[N2] when users are notified', () => {
   })
 
   it('a user who comes to a date again gets the same id, so the notification is sent once', async () => {
-    const tenant = await newTenantInLast()
-    await tenant.metric('m')
+    const tenant = await newTenantWith('m', newTenantInLast)
     // Thursday, 02:00.
     await tenant.event('m', { id: 'ada', tz: 'Pacific/Kiritimati' }, 1)
     const webhookId = await subscribe(tenant, REMINDER)
@@ -515,8 +510,7 @@ describe('[N2] when users are notified', () => {
   })
 
   it('after an outage, in real time: no reminder of a day that is over, and all other types', async () => {
-    const tenant = await newTenantInLast()
-    await tenant.metric('m')
+    const tenant = await newTenantWith('m', newTenantInLast)
     const day = Math.floor(START / DAY)
     await forgetTime()
     await tenant.event('m', 'ada', 1)
@@ -554,8 +548,7 @@ describe.each([false, true])(
   (isKnown) => {
     const start = async (zone: string, to: string, since: number) => {
       await moveTo(since)
-      const tenant = await newTenantInLast()
-      await tenant.metric('m')
+      const tenant = await newTenantWith('m', newTenantInLast)
       await tenant.create('/webhooks', HOOK)
       if (isKnown) await tenant.app('PUT', '/users/other', { tz: to })
       await tenant.app('PUT', '/users/ada', { tz: zone })
@@ -674,8 +667,7 @@ describe('[N2] a change of zone', () => {
   })
 
   it('writes no row for a message if it leads to no later local time, or if nothing is sent', async () => {
-    const tenant = await newTenantInLast()
-    await tenant.metric('m')
+    const tenant = await newTenantWith('m', newTenantInLast)
     await tenant.event('m', { id: 'ada', tz: LIMA }, 1)
     await tenant.event('m', { id: 'ada', tz: LAGOS }, 1)
     await tenant.create('/webhooks', HOOK)

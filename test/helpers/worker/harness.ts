@@ -221,6 +221,13 @@ export async function newTenantInLast(send: Send = toApp): Promise<TestTenant> {
   return tenant
 }
 
+/** Creates a tenant with a metric of this key. */
+export async function newTenantWith(metric: string, make: () => Promise<TestTenant> = newTenant) {
+  const tenant = await make()
+  await tenant.metric(metric)
+  return tenant
+}
+
 async function storedTenant(send: Send): Promise<TestTenant> {
   const tenant = new TestTenant(send)
   await env.DB.prepare(
