@@ -223,11 +223,7 @@ export async function settle(world: Omit<World, 'ids'>): Promise<World> {
       board('daily', { rankBy: 'points', pointsSystemId: of('system'), runUnit: 'day', runInterval: 1 }),
       board('streaks', { rankBy: 'streak' }),
       board('spare', { rankBy: 'metric', metricId: of('metric') }),
-      board('plans', {
-        rankBy: 'metric',
-        metricId: of('minutes'),
-        breakdownAttributes: [of('attribute')],
-      }),
+      board('plans', { rankBy: 'metric', metricId: of('minutes'), breakdownAttributes: [of('attribute')] }),
     ],
   )
   const freezes = { startCount: 1, maxCount: 2 }

@@ -218,11 +218,7 @@ describe.skipIf(names.length === 1)('[B6] a batch of users in three databases', 
   it('knows the email addresses of users in all databases', async () => {
     const tenant = await prepared()
     for (const id of USERS) await tenant.app('PUT', `/users/${id}`, { email: `${id}@example.com` })
-    const subscribed = USERS.map((id) => ({
-      key: 'words',
-      user: { id, subscribeToEmails: true },
-      value: 1,
-    }))
+    const subscribed = USERS.map((id) => ({ key: 'words', user: { id, subscribeToEmails: true }, value: 1 }))
     const id = await send(tenant, subscribed)
     await expect
       .poll(async () => at((await read(tenant, id)).body, 'status'), { timeout: 60_000 })

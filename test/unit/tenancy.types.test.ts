@@ -136,9 +136,7 @@ const exceptions = {
     of<typeof import('../../src/features/support/award-explanation')>(null),
   'features/support/timeline.sql': of<typeof import('../../src/features/support/timeline.sql')>(null),
   'features/support/voids.sql': of<typeof import('../../src/features/support/voids.sql')>(null),
-  'features/users/erasure': of<typeof import('../../src/features/users/erasure')>({
-    eraseAgain: RESTORE,
-  }),
+  'features/users/erasure': of<typeof import('../../src/features/users/erasure')>({ eraseAgain: RESTORE }),
   'features/users/export/export.sql': of<typeof import('../../src/features/users/export/export.sql')>(null),
   'leaderboards/object/recount.sql': of<typeof import('../../src/leaderboards/object/recount.sql')>(null),
   'platform/guard': of<typeof import('../../src/platform/guard')>(null),

@@ -76,10 +76,7 @@ describe("[K7] a user's own key", () => {
       await tenant.app('PUT', '/users/ada', { attributes: { plan: 'premium' }, signUpDate: '2020-01-01' })
       for (const signUpDate of ['2020-01-02', null]) expect((await set({}, { signUpDate })).status).toBe(403)
       const all = { plan: 'premium', team: 'red' }
-      expect((await set({ plan: 'premium' }, more)).body).toMatchObject({
-        attributes: all,
-        name: 'Ada',
-      })
+      expect((await set({ plan: 'premium' }, more)).body).toMatchObject({ attributes: all, name: 'Ada' })
       for (const plan of ['free', '', null]) expect((await set({ plan })).status).toBe(403)
       expect(await attributesOf('ada')).toEqual(all)
       // An unknown attribute is still a 422.

@@ -22,10 +22,7 @@ const metric = (more: object = {}) => ({
   ...{ type: 'metric', metricId: words, metricThreshold: 50, points: 1 },
   ...more,
 })
-const boost = (more: object = {}) => ({
-  ...{ name: 'Double', start: '2026-01-31', multiplier: 2 },
-  ...more,
-})
+const boost = (more: object = {}) => ({ ...{ name: 'Double', start: '2026-01-31', multiplier: 2 }, ...more })
 const hook = { url: 'https://example.com:8443/a?b=secret', events: ['*'], status: 'inactive' }
 const letter = { type: 'recap', channel: 'email', subject: 'S', body: 'B' }
 

@@ -97,9 +97,7 @@ async function erase(tenant: TestTenant, { id, path }: { id: string; path: strin
 }
 
 /** A Timekeeper that cannot be reached. */
-const unreached = new Proxy(env.TIMEKEEPER, {
-  get: () => () => ({ wake: () => Promise.reject(lost()) }),
-})
+const unreached = new Proxy(env.TIMEKEEPER, { get: () => () => ({ wake: () => Promise.reject(lost()) }) })
 
 /** The binding of the leaderboards; the first `times` calls of `erase` fail. */
 function failing(times: number): typeof env.LEADERBOARD {
@@ -147,9 +145,7 @@ async function withEverything(): Promise<Setup & { points: string; achievement: 
     rankBy: 'metric',
     metricId: metric,
   })
-  await tenant.admin('PATCH', '/streaks/settings', {
-    freezes: { startCount: 1, maxCount: 3 },
-  })
+  await tenant.admin('PATCH', '/streaks/settings', { freezes: { startCount: 1, maxCount: 3 } })
   return { ...setup, points, achievement, boards: [board, points, never] }
 }
 
@@ -359,9 +355,7 @@ describe('a decision from before an erasure is not stored after it', () => {
       'preferences',
       404,
       (tenant, _, id) =>
-        tenant.app('PATCH', `/users/${encodeURIComponent(id)}/preferences`, {
-          notifications: { recap: [] },
-        }),
+        tenant.app('PATCH', `/users/${encodeURIComponent(id)}/preferences`, { notifications: { recap: [] } }),
     ],
     [
       'a boost',

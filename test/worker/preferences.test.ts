@@ -167,9 +167,7 @@ describe('[U7] preferences', () => {
     expect((await tenant.as(key, 'GET', '/users/bob/preferences')).status).toBe(403)
     expect(
       (await tenant.as(key, 'PATCH', '/users/ada/preferences', { notifications: { recap: [] } })).body,
-    ).toEqual({
-      notifications: { recap: [] },
-    })
+    ).toEqual({ notifications: { recap: [] } })
   })
 
   it('[E3] parallel changes of different fields, and events, all take effect', async () => {

@@ -244,11 +244,7 @@ describe('secrets in logs and errors', () => {
       .bind(tenant.id)
       .first<string>('link_secret')
     const [prefix = '', body = ''] = key.split('.')
-    const token = await unsubscribeToken(secret ?? '', {
-      tenantId: tenant.id,
-      iid: 'x',
-      userId: 'hush-user',
-    })
+    const token = await unsubscribeToken(secret ?? '', { tenantId: tenant.id, iid: 'x', userId: 'hush-user' })
     const apps = [
       newApp(SECRETS),
       newApp({ ...SECRETS, DB: failing }),

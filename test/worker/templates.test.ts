@@ -185,10 +185,7 @@ describe('[N3] the preview', () => {
         subject: 'Hi Ada <b>',
         body: expect.stringContaining('<p>Hello Ada &lt;b&gt;</p>'),
         text: `Hello Ada <b>\n\nUnsubscribe (${url})`,
-        headers: {
-          'List-Unsubscribe': `<${url}>`,
-          'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
-        },
+        headers: { 'List-Unsubscribe': `<${url}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' },
       },
     ])
     expect(at(body, 'body')).toContain(`<a href="${url}">Unsubscribe</a>`)

@@ -468,9 +468,7 @@ describe('[T3] two tenants with the same keys, users and idempotency keys', { sh
       expect(same).toBeGreaterThan(20)
       expect(
         (await ask('DELETE', `/admin/v1/application-api-keys?ids=${id}`, {}, undefined)).body,
-      ).toMatchObject({
-        deleted: [{ id }],
-      })
+      ).toMatchObject({ deleted: [{ id }] })
     }
   })
 

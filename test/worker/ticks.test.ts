@@ -294,14 +294,7 @@ describe('[P4] ticks', () => {
     ])
     expect(at(body, 'issues')).toEqual([])
     await setup.tenant.admin('POST', `/points/${setup.system}/boosts`, [
-      {
-        userId: 'ada',
-        name: 'Own',
-        start: day,
-        end: day,
-        multiplier: 1.5,
-        rounding: 'down',
-      },
+      { userId: 'ada', name: 'Own', start: day, end: day, multiplier: 1.5, rounding: 'down' },
     ])
     await allSteps(setup)
     for (const { at: due, awarded } of await ledger(setup)) {

@@ -243,10 +243,7 @@ describe('GET /admin/v1/users/{id}/timeline', () => {
       status: 'unsent: no provider',
     })
     expect(first('change')).toMatchObject({
-      fields: {
-        name: { before: null, after: 'Ada' },
-        email: { before: null, after: 'ada@example.com' },
-      },
+      fields: { name: { before: null, after: 'Ada' }, email: { before: null, after: 'ada@example.com' } },
     })
     expect(all.filter(({ type }) => type === 'change').slice(0, -1)).toMatchObject([
       {

@@ -44,13 +44,7 @@ export function testCrossOrigin(server: () => Server): void {
           [403, expect.stringContaining('another user')],
           [404, expect.stringContaining('no-such-metric')],
         ]
-        const visit = {
-          replayed: [false, true],
-          isSameEvent: true,
-          userId,
-          errors,
-          hasRequestId: true,
-        }
+        const visit = { replayed: [false, true], isSameEvent: true, userId, errors, hasRequestId: true }
         expect(visits).toEqual([visit, visit])
       } finally {
         stop(pages)

@@ -88,14 +88,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('complete' as const), user }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ do: fc.constant('revoke' as const), user, points: fc.boolean() }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({ do: fc.constant('switch' as const), user, enabled: fc.boolean() }),
-  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('revoke' as const), user, points: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('switch' as const), user, enabled: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('restore' as const), user }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('erase' as const), user }) },
   { weight: 1, arbitrary: fc.constant({ do: 'rename' as const }) },

@@ -77,11 +77,7 @@ export async function call(
   const text = await response.text()
   // A test that causes faults on purpose uses `send` itself.
   if (response.status === 500) throw new Error(`${method} ${path} failed: ${text}`)
-  return {
-    status: response.status,
-    headers: response.headers,
-    body: text === '' ? null : JSON.parse(text),
-  }
+  return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) }
 }
 
 /** A new tenant for one test, so that the test sees no data of other tests. */

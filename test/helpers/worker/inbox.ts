@@ -35,9 +35,7 @@ export const processed = (count: number) => ({ accepted: count, processed: count
 /** The tenant through a Worker whose Timekeepers can't be woken, so that its events stay in the inbox. */
 export const muted = (tenant: TestTenant) =>
   tenant.through(
-    newApp({
-      TIMEKEEPER: new Proxy(env.TIMEKEEPER, { get: () => () => ({ wake: async () => undefined }) }),
-    }),
+    newApp({ TIMEKEEPER: new Proxy(env.TIMEKEEPER, { get: () => () => ({ wake: async () => undefined }) }) }),
   )
 
 export const Rows = z.array(z.record(z.string(), z.union([z.string(), z.number(), z.null()])))

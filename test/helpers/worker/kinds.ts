@@ -142,12 +142,7 @@ export const KINDS: Record<string, Kind> = {
     change: () => ({ name: 'M', points: 2_147_483_647, description: 'D', badge: { url: 'u' } }),
     removable: ['badge'],
     needed: ['key', 'name', 'points'],
-    wrong: {
-      name: NAME,
-      points: WHOLE.slice(1),
-      description: ['x'.repeat(2_001), 5],
-      badge: BADGE,
-    },
+    wrong: { name: NAME, points: WHOLE.slice(1), description: ['x'.repeat(2_001), 5], badge: BADGE },
     unknown: () => [],
   },
   trigger: {

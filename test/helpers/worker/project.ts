@@ -53,10 +53,7 @@ type Options = {
   main?: string
   /** How many databases there are. Each tenant of the tests is spread over all of them. */
   databases?: number
-  provide?: {
-    simulation?: { from: number; seeds: number; size: 'small' | 'full' }
-    isLong?: boolean
-  }
+  provide?: { simulation?: { from: number; seeds: number; size: 'small' | 'full' }; isLong?: boolean }
 }
 
 /** A project of tests in the Workers run time. */

@@ -89,9 +89,7 @@ export async function furnished(): Promise<Furnished> {
   await tenant.create('/notifications/templates', template)
   for (const kind of Object.values(KINDS)) if (kind.isAlone) await tenant.create(kind.path, kind.least('one'))
   await tenant.create(`/points/${system}/boosts`, { name: 'All', start: dateAt(NOON), multiplier: 2 })
-  await tenant.admin('PATCH', '/streaks/settings', {
-    freezes: { startCount: 0, maxCount: 3 },
-  })
+  await tenant.admin('PATCH', '/streaks/settings', { freezes: { startCount: 0, maxCount: 3 } })
   const users = Array.from({ length: 3 }, (_, n) => `user-${n}-${tenant.id.slice(0, 8)}`)
   const silent = tenant.through(newApp({ TIMEKEEPER: unreached }))
   for (const id of users) {

@@ -35,11 +35,7 @@ async function tablesOf(d1: D1Database): Promise<Table[]> {
   return Promise.all(
     Names.parse(results).map(async ({ name }) => {
       const [columns = [], ...rows] = await d1.prepare(`SELECT * FROM ${name}`).raw({ columnNames: true })
-      return {
-        name,
-        columns: z.array(z.string()).parse(columns),
-        rows: z.array(z.array(Value)).parse(rows),
-      }
+      return { name, columns: z.array(z.string()).parse(columns), rows: z.array(z.array(Value)).parse(rows) }
     }),
   )
 }
@@ -68,12 +64,7 @@ export async function bringBack(backup: Backup): Promise<void> {
 }
 
 const States = z.array(
-  z.object({
-    epoch: z.number(),
-    version: z.number(),
-    moment: z.number().nullable(),
-    hasUsers: z.number(),
-  }),
+  z.object({ epoch: z.number(), version: z.number(), moment: z.number().nullable(), hasUsers: z.number() }),
 )
 
 /** Does what `npm run restored` does. */
