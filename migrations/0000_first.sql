@@ -137,6 +137,7 @@ CREATE TABLE `leaderboards` (
 	`start_time` text,
 	`end_time` text,
 	`breakdown` text NOT NULL,
+	`user_attributes` text NOT NULL,
 	`run_unit` text,
 	`run_interval` integer,
 	`finished` integer,

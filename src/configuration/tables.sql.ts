@@ -135,6 +135,8 @@ export const leaderboards = sqliteTable(
     endTime: text('end_time'),
     /** The ids of the user attributes that divide users into groups (L6). */
     breakdown: jsonColumn('breakdown', Ids).notNull(),
+    /** Only users who match all of these take part (L13). */
+    userAttributes: jsonColumn('user_attributes', Filters).notNull(),
     /** Null if it is perpetual. */
     runUnit: text('run_unit', { enum: RUN_UNITS }),
     runInterval: integer('run_interval'),

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { LEADERBOARD_STATUSES, RANK_BY, RUN_UNITS } from '../configuration/enumerations'
-import type { Configuration, Leaderboard } from '../configuration/model'
+import { type Configuration, type Leaderboard, meets } from '../configuration/model'
+import { Filters } from '../configuration/tables.sql.ts'
 import { type Instant, instant } from '../lib/clock'
 import { unreachable } from '../lib/errors'
 import { civilDate } from '../lib/zone'
@@ -21,7 +22,7 @@ export type Entry = {
 /** A user's score in one run, as stored. */
 export type Row = Entry & {
   run: number
-  /** JSON of the values of the breakdown attributes; null if a value is missing. */
+  /** JSON of the values of the breakdown attributes; null if a value is missing, or a filter does not match. */
   group: string | null
   /** The `seq` of the last change of the board's input that the scores contain; -1 if there is none. */
   cursor: number
@@ -66,6 +67,7 @@ export const Definition = z.object({
   startTime: z.string().nullable(),
   endTime: z.string().nullable(),
   breakdown: z.array(z.string()).readonly(),
+  userAttributes: Filters,
   runUnit: z.enum(RUN_UNITS).nullable(),
   runInterval: z.number().nullable(),
   finished: moment.nullable(),
@@ -77,7 +79,7 @@ export type Definition = z.output<typeof Definition>
 /** The definition of a leaderboard for its object. */
 export function definitionOf(config: Configuration, board: Leaderboard): Definition {
   const { id, status, rankBy, maxParticipants, start, end, startTime, endTime } = board
-  const { breakdown, runUnit, runInterval, finished } = board
+  const { breakdown, userAttributes, runUnit, runInterval, finished } = board
   return {
     id,
     tenantId: config.tenantId,
@@ -93,6 +95,7 @@ export function definitionOf(config: Configuration, board: Leaderboard): Definit
     startTime,
     endTime,
     breakdown,
+    userAttributes,
     runUnit,
     runInterval,
     finished: finished === null ? null : instant(finished),
@@ -121,6 +124,16 @@ export function inputOf({
 /** The group with these values of the breakdown attributes, as JSON; null if a value is missing (L6). */
 export const groupOf = (values: readonly (string | null | undefined)[]): string | null =>
   values.every((value) => typeof value === 'string') ? JSON.stringify(values) : null
+
+/**
+ * The group of a user with these attributes. Null too if the user does not match all filters (L6, L13).
+ * `recount.sql.ts` repeats it in SQL: change both together.
+ */
+export const groupIn = (
+  { breakdown, userAttributes }: Pick<Definition, 'breakdown' | 'userAttributes'>,
+  attributes: ReadonlyMap<string, string>,
+): string | null =>
+  meets(userAttributes, attributes) ? groupOf(breakdown.map((id) => attributes.get(id))) : null
 
 /** How far the upkeep of a board has got. */
 export const Progress = z.object({
@@ -163,15 +176,15 @@ export type ScoreChange = {
   userId: string
   iid: string
   seq: number
-  /** The user's group after it (L6): JSON of the values in the breakdown's order; null if one is missing. */
+  /** The user's group after it (`groupIn`). */
   group: string | null
   /** The amounts, and the `seq` of the change of this input before it. Null: only the group has changed. */
   input: { previous: number | null; amounts: Amount[] } | null
 }
 
-/** The parts of a definition that decide how a change counts: the input and the groups. */
-export const meaningOf = ({ rankBy, input, breakdown }: Definition): string =>
-  JSON.stringify([rankBy, input, breakdown])
+/** The parts of a definition that decide how a change counts: the input, the groups and who takes part. */
+export const meaningOf = ({ rankBy, input, breakdown, userAttributes }: Definition): string =>
+  JSON.stringify([rankBy, input, breakdown, userAttributes])
 
 /**
  * Changes to apply. `changedAt` is when the last one happened, `wanted` whether placements are wanted,

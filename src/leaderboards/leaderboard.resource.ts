@@ -4,12 +4,14 @@ import {
   DateField,
   DateResponse,
   Description,
+  Filters,
+  FiltersResponse,
   optional,
   Uuid,
   UuidResponse,
   wholeNumber,
 } from '../api/fields'
-import { ID, KEY, NAME, optionally, reference, removable, required } from '../api/resources/fields'
+import { filters, ID, KEY, NAME, optionally, reference, removable, required } from '../api/resources/fields'
 import { defineResource } from '../api/resources/resource'
 import { RankBy, RunUnit, TimeOfDay } from '../api/shapes/leaderboards'
 import { LEADERBOARD_STATUSES } from '../configuration/enumerations'
@@ -74,6 +76,7 @@ export const leaderboard = defineResource({
       stored: (given: readonly string[] | undefined): readonly string[] => given ?? [],
     },
     breakdownAttributeKeys: reference(Breakdown(ConfigKey)),
+    userAttributes: filters(Filters, FiltersResponse),
     runUnit: removableLater(RunUnit, RunUnit.optional()),
     runInterval: optionally(wholeNumber(1, INT32_MAX), z.int32().optional()),
   },

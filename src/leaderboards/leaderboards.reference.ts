@@ -1,5 +1,5 @@
 import { type Chapter, demo, resource } from '../api/reference/chapter'
-import { CHANGED_ID, CHANGED_KEY, ID, PAIRS } from '../api/reference/common.reference'
+import { CHANGED_ID, CHANGED_KEY, ID, PAIRS, USER_FILTERS } from '../api/reference/common.reference'
 
 const RANK =
   'The rank, from 1. Each rank has one user: of equal scores, the score that was reached first ranks higher, then the smaller user id.'
@@ -58,6 +58,7 @@ const CONFIGURED = {
     'The ids of up to 10 user attributes that divide users into groups. Each group has a ranking of its own.',
   runUnit: 'The unit of the length of a run. Without it, the leaderboard never resets.',
   runInterval: 'The number of units that a run lasts. For example, 7 days make a weekly leaderboard.',
+  ...USER_FILTERS,
 }
 
 /** Leaderboards: reading them and configuring them. */
@@ -117,7 +118,7 @@ export const leaderboards: Chapter = {
     },
     users_leaderboard: {
       description:
-        'The rank and score of a user in one run of a leaderboard, and the days on which they changed. Rank and score are `null` if the user is not ranked.',
+        'The rank and score of a user in one run of a leaderboard, and the days on which they changed. Rank and score are `null` if the user is not ranked, or does not have the `userAttributes` of the leaderboard.',
       parameters: {
         run: 'A date in the run to read, `YYYY-MM-DD`. Without it, the run of today, by the local date of the user.',
         numEvents: 'The number of entries in the history.',
@@ -145,7 +146,7 @@ export const leaderboards: Chapter = {
         ],
       },
       update: {
-        note: 'The ranking basis, the key, the start, the daily window, the runs and the breakdown can be changed only while the leaderboard is inactive.',
+        note: 'The ranking basis, the key, the start, the daily window, the runs, the breakdown and `userAttributes` can be changed only while the leaderboard is inactive.',
         body: [{ id: demo('leaderboards', 'demo-weekly-xp'), name: 'XP this week' }],
       },
       delete: { note: 'Its rankings are deleted at once.', id: demo('leaderboards', 'demo-sprint') },

@@ -1,4 +1,4 @@
-import { keyTaken } from '../configuration/keys.rules'
+import { filterProblem, keyTaken } from '../configuration/keys.rules'
 import type { Configuration, Leaderboard } from '../configuration/model'
 import type { Instant } from '../lib/clock'
 import { unreachable } from '../lib/errors'
@@ -129,6 +129,7 @@ const FROZEN = [
   ['startTime', 'startTime'],
   ['endTime', 'endTime'],
   ['breakdown', 'breakdownAttributes'],
+  ['userAttributes', 'userAttributes'],
   ['runUnit', 'runUnit'],
   ['runInterval', 'runInterval'],
 ] as const
@@ -155,7 +156,7 @@ function endProblem(before: Leaderboard, after: Leaderboard, now: Instant): stri
 
 /**
  * Why a leaderboard can't be in the configuration, or null: its key is taken, there are too many, or
- * something that it refers to is missing (G5, L1, L2, L6). The configuration may already contain it.
+ * something that it refers to is missing (G5, L1, L2, L6, L13). The configuration may already contain it.
  */
 export function leaderboardProblem(config: Configuration, board: Leaderboard, now: Instant): string | null {
   const before = config.leaderboards.find(({ id }) => id === board.id)
@@ -163,7 +164,7 @@ export function leaderboardProblem(config: Configuration, board: Leaderboard, no
   return (
     roomProblem(others, before, board, now) ??
     scoreProblem(config, board) ??
-    breakdownProblem(config, before, board) ??
+    attributesProblem(config, before, board) ??
     timeProblem(board)
   )
 }
@@ -207,14 +208,23 @@ function scoreProblem({ metrics, systems }: Configuration, board: Leaderboard): 
   }
 }
 
-/** The reason if a breakdown attribute is not a user attribute or is named twice, else null (L6). */
-function breakdownProblem(
-  { attributes }: Configuration,
+/** The reason if filters or the breakdown name another thing than a user attribute, else null (L6, L13). */
+function attributesProblem(
+  config: Configuration,
   before: Leaderboard | undefined,
-  { breakdown }: Leaderboard,
+  { breakdown, userAttributes }: Leaderboard,
 ): string | null {
-  // An unchanged breakdown may name an attribute that was deleted after the leaderboard finished (G9).
-  if (JSON.stringify(before?.breakdown) === JSON.stringify(breakdown)) return null
+  // What is unchanged may name an attribute that was deleted after the leaderboard finished (G9).
+  const isChanged = (name: 'breakdown' | 'userAttributes', after: unknown) =>
+    JSON.stringify(before?.[name]) !== JSON.stringify(after)
+  return (
+    (isChanged('userAttributes', userAttributes) ? filterProblem(config, 'user', userAttributes) : null) ??
+    (isChanged('breakdown', breakdown) ? breakdownProblem(config, breakdown) : null)
+  )
+}
+
+/** The reason if a breakdown attribute is not a user attribute or is named twice, else null (L6). */
+function breakdownProblem({ attributes }: Configuration, breakdown: readonly string[]): string | null {
   const isKnown = (wanted: string) => attributes.some(({ id, type }) => id === wanted && type === 'user')
   const unknown = breakdown.find((id) => !isKnown(id))
   if (unknown !== undefined) {

@@ -15,7 +15,7 @@ import type { AwardRecord, EventRecord, Placement, Placements, Profile, UserStat
 import { schedule, type Work } from '../time/due-work.sql.ts'
 import { defineJob, type When } from '../time/job'
 import { wakeTimekeeper } from '../time/timekeeper'
-import { type Amount, definitionOf, groupOf, inputOf, type ScoreChange } from './board'
+import { type Amount, definitionOf, groupIn, inputOf, type ScoreChange } from './board'
 import { BoardEventRow } from './notify/board-events.sql.ts'
 import { sendBoardEvents } from './notify/send'
 import type { LeaderboardObject } from './object/board.object'
@@ -179,9 +179,8 @@ declare module '../platform/env' {
 function scoreChange(board: Leaderboard, change: InputChange): ScoreChange | null {
   const { before, after } = change
   const amounts = amountsOf(board, change)
-  const hasMoved =
-    before !== null &&
-    board.breakdown.some((id) => before.profile.attributes.get(id) !== after.profile.attributes.get(id))
+  const group = groupIn(board, after.profile.attributes)
+  const hasMoved = before !== null && groupIn(board, before.profile.attributes) !== group
   if (amounts === null && !hasMoved) return null
   const isRecounted =
     (board.rankBy === 'streak' && change.replacesRuns === true) ||
@@ -191,7 +190,7 @@ function scoreChange(board: Leaderboard, change: InputChange): ScoreChange | nul
     userId: after.id,
     iid: after.iid,
     seq: after.seq,
-    group: groupOf(board.breakdown.map((id) => after.profile.attributes.get(id))),
+    group,
     input: amounts && { previous, amounts },
   }
 }

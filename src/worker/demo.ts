@@ -144,7 +144,8 @@ export const templates = () =>
 
 /**
  * This week's XP, which begins again each Monday. All lessons ever, from yesterday: at any hour, every time
- * zone has reached that date. The minutes of each month, among users of the same plan. An unused one.
+ * zone has reached that date. The minutes of each month, among users of the same plan. The lessons of pro
+ * members. An unused one.
  */
 export const leaderboardsFor = (idOf: IdOf, today: CivilDate) =>
   leaderboard.Create.parse([
@@ -175,6 +176,15 @@ export const leaderboardsFor = (idOf: IdOf, today: CivilDate) =>
       runUnit: 'month',
       runInterval: 1,
       breakdownAttributes: [idOf('demo-plan')],
+      status: 'active',
+    },
+    {
+      key: 'demo-pro-league',
+      name: 'Pro league',
+      rankBy: 'metric',
+      metricId: idOf('demo-lessons'),
+      start: addDays(today, -1),
+      userAttributes: byPlan(idOf),
       status: 'active',
     },
     { key: 'demo-sprint', name: 'Sprint (unused)', rankBy: 'metric', metricId: idOf('demo-lessons') },

@@ -18,7 +18,6 @@ const agreed = contract.map(parseOperation)
  */
 const NOT_BUILT: readonly (readonly [rule: string, what: string, differences: RegExp])[] = [
   ['A7', 'anniversaries', /anniversary/],
-  ['L13', 'boards for some users', /^admin_leaderboards_.*\.userAttributes /],
   ['S12', 'days off', /daysOff/],
   ['S13', 'resets of streaks', /streaks\/reset|resetAt/],
   ['T4', 'settings', /^admin_settings_/],

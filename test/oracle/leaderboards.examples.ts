@@ -18,6 +18,7 @@ const BOARD = {
   from: null,
   to: null,
   breakdown: [],
+  filters: [],
   max: 2,
   opens: 'at once',
 } as const
@@ -73,6 +74,22 @@ export function exampleWorlds(year: number): Record<string, World> {
       { breakdown: ['team'], unit: 'day' },
       ...[at(event(0, '3', a), event(1, '2', a)), wait(0.6), at(event(0, '1'), event(1, '1'))],
       ...[at(event(0, '1', within('blue', 'a')))],
+    ),
+    '[L13, L5, L8] users who match take part with their whole score, until the run is final': world(
+      { filters: [['team', 'red']], unit: 'day' },
+      ...[teams, at(event(0, '1', within('blue', 'a'))), at(event(0, '1')), at(event(3, '2'))],
+      ...[wait(0.6), at(event(0, '2')), at(event(0, '0', a)), at(event(1, '1', within('blue', 'a')))],
+      ...[wait(0.8), at(event(0, '0', within('blue', 'a')), event(1, '0', a)), wait(1)],
+    ),
+    '[L13, L6] groups are of those who match all filters': world(
+      {
+        filters: [
+          ['plan', 'a'],
+          ['team', 'red'],
+        ],
+        breakdown: ['team', 'plan'],
+      },
+      ...[teams, at(event(1, '2', within('red', 'a'))), at(event(0, '5', within('blue', 'a')))],
     ),
     '[L6, L8] a user who moves before a run is final moves in it; a user who moves later does not': world(
       { breakdown: ['team'], unit: 'day' },

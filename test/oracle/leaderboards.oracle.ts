@@ -1,7 +1,7 @@
 import { finalAt, holds, localAt, type OracleRun, type OracleSchedule, runsUpTo } from './calendar.oracle'
 
 /**
- * An oracle for leaderboards (L1–L6, L8), written from the rules alone. Imports nothing from the service. It
+ * An oracle for leaderboards (L1–L6, L8, L13), written from the rules alone. Imports nothing from the service. It
  * keeps no state: it computes every ranking from a plain log of inputs, in exact millionths.
  */
 
@@ -14,6 +14,8 @@ export type OracleBoard = OracleSchedule & {
   to: string | null
   /** Keys of user attributes. */
   breakdown: readonly string[]
+  /** Only users with all of these values take part (L13). */
+  filters: Wanted
 }
 
 export type Status = 'inactive' | 'scheduled' | 'active' | 'finished'
@@ -107,7 +109,7 @@ export function attributesOf(log: readonly ChangeInput[]): Map<string, Record<st
   return users
 }
 
-const matches = (attributes: Readonly<Record<string, string>>, wanted: Wanted) =>
+export const matches = (attributes: Readonly<Record<string, string>>, wanted: Wanted) =>
   wanted.every(([key, value]) => attributes[key] === value)
 
 /** Compares by code points. Characters beyond 16 bits come last. */
@@ -133,12 +135,13 @@ export function maxOf(board: OracleBoard, log: readonly ChangeInput[]): number {
   return last?.kind === 'board' ? last.max : 1_000
 }
 
-/** The ranking of a run: of one group, or of all matching groups together (L3–L6, L8). */
+/** The ranking of a run: of one group, or of all matching groups together (L3–L6, L8, L13). */
 export function ranking(board: OracleBoard, run: OracleRun, view: View, wanted: Wanted): Ranked[] {
   const max = maxOf(board, view.log.slice(0, extent(board, run, view)))
   return scores(board, run, view)
     .filter(({ millionths, attributes }) => millionths > 0n && matches(attributes, wanted))
     .filter(({ attributes }) => board.breakdown.every((key) => Object.hasOwn(attributes, key)))
+    .filter(({ attributes }) => matches(attributes, board.filters))
     .sort(byPlace)
     .slice(0, max)
     .map(({ user, millionths }, index) => {

@@ -202,6 +202,16 @@ const boardAt = (begins: number, pace: Pace): fc.Arbitrary<Omit<WorldBoard, 'key
         { weight: 1, arbitrary: fc.constantFrom(...WINDOWS) },
       ),
       breakdown: fc.constantFrom([], [], [], ['team'], ['team', 'plan']),
+      filters: fc.constantFrom(
+        [],
+        [],
+        [],
+        [['team', 'red']],
+        [
+          ['team', 'blue'],
+          ['plan', 'a'],
+        ],
+      ),
       max,
       opens: fc.constantFrom(...(['at once', 'at once', 'at once', 'at once', 'later'] as const)),
     })

@@ -13,6 +13,7 @@ import {
   attributesOf,
   counts,
   extent,
+  matches,
   maxOf,
   type OracleBoard,
   ranking,
@@ -22,21 +23,22 @@ import {
 
 /** The leaderboard data of single users (L5, L6, L10, L11), from the oracle's rankings alone. */
 
-/** Every full set of values of the breakdown attributes that a user has had. */
-export function groupsOf({ breakdown }: OracleBoard, { log }: View): Wanted[] {
+/** Every full set of values of the breakdown attributes that a user who takes part has had. */
+export function groupsOf(board: OracleBoard, { log }: View): Wanted[] {
   const groups = new Map<string, Wanted>()
   for (const [index, one] of log.entries()) {
     if (one.kind !== 'profile') continue
-    const group = groupOf(breakdown, attributesOf(log.slice(0, index + 1)).get(one.user) ?? {})
+    const group = groupOf(board, attributesOf(log.slice(0, index + 1)).get(one.user) ?? {})
     if (group !== null) groups.set(JSON.stringify(group), group)
   }
   return [...groups.values()]
 }
 
 function groupOf(
-  breakdown: readonly string[],
+  { breakdown, filters }: OracleBoard,
   attributes: Readonly<Record<string, string>>,
 ): [string, string][] | null {
+  if (!matches(attributes, filters)) return null
   const group = breakdown.flatMap((key): [string, string][] => {
     const value = attributes[key]
     return value === undefined ? [] : [[key, value]]
@@ -44,12 +46,12 @@ function groupOf(
   return group.length === breakdown.length ? group : null
 }
 
-/** A user's place in a run. `group` is null if the user lacks a breakdown attribute. */
+/** A user's place in a run. `group` is null if the user lacks a breakdown attribute, or does not take part. */
 export type Place = { group: Wanted | null; rank: number | null; value: number | null; threshold: number }
 
 export function placeOf(board: OracleBoard, run: OracleRun, view: View, user: string): Place {
   const log = view.log.slice(0, extent(board, run, view))
-  const group = groupOf(board.breakdown, attributesOf(log).get(user) ?? {})
+  const group = groupOf(board, attributesOf(log).get(user) ?? {})
   if (group === null) return { group, rank: null, value: null, threshold: 0 }
   const ranked = ranking(board, run, view, group)
   const own = ranked.find(({ userId }) => userId === user)

@@ -13,7 +13,7 @@ import { TEAMS } from './plan'
 import type { Story } from './play'
 import type { World } from './world'
 
-/** L3–L6, L8, L12: the served rankings are equal to a recount of the log. */
+/** L3–L6, L8, L12, L13: the served rankings are equal to a recount of the log. */
 
 const HOUR = 3_600_000
 const Rankings = z.array(
@@ -31,6 +31,7 @@ function boardsOf({ began }: World, isSmall: boolean): Shown[] {
     from: null,
     to: null,
     breakdown: [],
+    filters: [],
   }
   const daily = { ...whole, unit: 'day' as const }
   const window = { from: '20:00', to: '12:00', breakdown: ['team'] }
@@ -38,6 +39,7 @@ function boardsOf({ began }: World, isSmall: boolean): Shown[] {
     { board: { ...daily, key: 'daily', of: 'steps' }, max: isSmall ? 10 : 1_000, wanteds: [[]] },
     { board: { ...daily, key: 'xp', of: 'xp' }, max: 1_000, wanteds: [[]] },
     { board: { ...whole, key: 'later', of: 'words' }, max: 1_000, wanteds: [[]] },
+    { board: { ...whole, key: 'reds', of: 'words', filters: [['team', 'red']] }, max: 1_000, wanteds: [[]] },
     {
       board: { ...whole, ...window, key: 'teams', of: 'words' },
       max: 1_000,

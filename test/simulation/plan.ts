@@ -118,6 +118,8 @@ export type Step = {
   batches: Sent[][]
   completions: { user: string; isolate: number }[]
   preferences: { user: string; channels: string[] }[]
+  /** Changes of teams, at the same moment as the users' events. */
+  teams: { user: string; team: string | null; isolate: number }[]
   reads: { path: string; isolate: number }[]
   configuration: ConfigurationChange[]
   erasures: string[]
@@ -219,6 +221,11 @@ class Maker {
         user: random.of([...this.#known]),
         channels: random.of([[], ['email'], ['push'], ['email', 'push']]),
       })),
+      teams: random.list(random.int(2, 6), () => {
+        const active = live.flatMap(({ user }) => (this.#known.has(user) ? [user] : []))
+        const user = random.of([...active, ...this.#known])
+        return { user, team: random.of([...TEAMS, null]), isolate: this.#isolate() }
+      }),
       reads: random.list(3, () => ({ path: this.#read(), isolate: this.#isolate() })),
       configuration: random.list(random.int(0, 2), () => this.#configurationChange()),
       erasures,

@@ -77,6 +77,7 @@ export class Play {
       ...step.batches.map((batch, n) => this.#batch(batch, n)),
       ...step.completions.map(({ user, isolate }) => this.#complete(user, isolate)),
       ...step.preferences.map((one) => this.#prefer(one)),
+      ...step.teams.map((one) => this.#moveTeam(one)),
       ...step.reads.map(({ path, isolate }) =>
         this.#world.client.once(isolate, { method: 'GET', path: `/v1${path}` }),
       ),
@@ -255,6 +256,11 @@ export class Play {
     const body = { notifications: { streak_reminder: channels, achievement_completed: channels } }
     const asked = { method: 'PATCH', path: `/v1/users/${user}/preferences`, body }
     this.#must([200], await this.#world.client.insist(1, asked), 'preferences')
+  }
+
+  async #moveTeam({ user, team, isolate }: Step['teams'][number]): Promise<void> {
+    const asked = { method: 'PATCH', path: `/v1/users/${user}`, body: { attributes: { team } } }
+    this.#must([200], await this.#world.client.insist(isolate, asked), 'team')
   }
 
   async #erase(user: string, step: number): Promise<void> {

@@ -89,7 +89,7 @@ export async function build(plan: Plan, mail: Hook): Promise<World> {
   await client.sure('PATCH', '/admin/v1/streaks/settings', {
     freezes: {
       ...{ startCount: freezes.startCount, maxCount: freezes.maxCount },
-      ...{ autoEarnInterval: freezes.interval, autoEarnAmount: freezes.amount },
+      ...{ autoEarnInterval: freezes.interval, autoEarnAmount: freezes.interval && freezes.amount },
     },
   })
 
@@ -169,7 +169,10 @@ export async function build(plan: Plan, mail: Hook): Promise<World> {
       ...{ rankBy: 'metric', metricId: words, breakdownAttributes: [team] },
       ...{ startTime: '20:00', endTime: '12:00' },
     })
-  if (has(1)) await board('xp', { rankBy: 'points', pointsSystemId: xp, ...daily })
+  if (has(1)) {
+    await board('xp', { rankBy: 'points', pointsSystemId: xp, ...daily })
+    await board('reds', { rankBy: 'metric', metricId: words, userAttributes: red })
+  }
   await board('streak', { rankBy: 'streak' })
   await board('later', { rankBy: 'metric', metricId: words, status: 'inactive' })
 

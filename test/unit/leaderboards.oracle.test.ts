@@ -15,6 +15,7 @@ const BOARD: OracleBoard = {
   from: null,
   to: null,
   breakdown: [],
+  filters: [],
 }
 const WEEKLY = { unit: 'day', interval: 7 } as const
 
@@ -165,6 +166,14 @@ const CASES: Record<string, Case> = {
     board: { breakdown: ['team'] },
     log: [on(), blue('ada'), did('ada', MONDAY, '2'), is('ada', LATER, 'red'), did('ada', LAST, '1')],
     wanted: [['team', 'red']],
+    ranking: 'ada 3',
+  },
+  '[L13] only users who match all filters take part, with their whole score': {
+    board: { filters: [['team', 'red']] },
+    log: [
+      ...[on(1), blue('ada'), red('bob'), red('cy'), did('ada', MONDAY, '2'), did('bob', MONDAY, '9')],
+      ...[did('cy', MONDAY, '1'), is('bob', LATER, null), is('ada', LATER, 'red'), did('ada', LAST, '1')],
+    ],
     ranking: 'ada 3',
   },
   '[L8] a run is final 12 hours after its end in UTC; users who move later stay in their group': {

@@ -23,6 +23,7 @@ const definition = Definition.parse({
   startTime: null,
   endTime: null,
   breakdown: ['team'],
+  userAttributes: [],
   runUnit: null,
   runInterval: null,
   finished: null,

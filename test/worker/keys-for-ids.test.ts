@@ -99,8 +99,14 @@ describe('[O1] references by key', () => {
     for (const [key, item, shown] of [
       [
         'a',
-        { ...ofWords, breakdownAttributeKeys: ['plan'] },
-        { metricId: s.words, breakdownAttributes: [s.plan] },
+        {
+          ...{ ...ofWords, breakdownAttributeKeys: ['plan'] },
+          userAttributes: [{ attributeKey: 'plan', attributeValue: 'pro' }],
+        },
+        {
+          ...{ metricId: s.words, breakdownAttributes: [s.plan] },
+          userAttributes: [{ attributeId: s.plan, attributeValue: 'pro' }],
+        },
       ],
       ['b', { rankBy: 'points', pointsSystemKey: 'xp' }, { pointsSystemId: s.xp }],
     ] as const)

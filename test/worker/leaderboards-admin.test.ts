@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { filter } from '../helpers/known'
 import { forgetTime, moveTo } from '../helpers/worker/boards'
 import { intercepted } from '../helpers/worker/faulty'
 import { at, list, NOBODY, newApp, pick, UUID } from '../helpers/worker/harness'
@@ -24,7 +25,7 @@ const item = (key: string, more: object = {}) => ({
 })
 const shown = (key: string, more: object = {}) => ({
   ...{ id: UUID, key, name: `Board ${key}`, status: 'inactive', rankBy: 'metric', metricId: s.words },
-  ...{ maxParticipants: 1_000, start: TODAY, breakdownAttributes: [], ...more },
+  ...{ maxParticipants: 1_000, start: TODAY, breakdownAttributes: [], userAttributes: [], ...more },
 })
 
 const post = (...items: object[]) => s.tenant.admin('POST', PATH, items)
@@ -277,6 +278,7 @@ describe('status', () => {
       startTime: '09:00',
       endTime: '17:00',
       breakdownAttributes: [s.plan],
+      userAttributes: filter(s.plan),
     }
     const frozen = [
       ['key', { key: 'other' }],
@@ -288,6 +290,8 @@ describe('status', () => {
       ['startTime, endTime', { startTime: null, endTime: null }],
       ['breakdownAttributes', { breakdownAttributes: [] }],
       ['breakdownAttributes', { breakdownAttributes: [s.plan, s.city] }],
+      ['userAttributes', { userAttributes: null }],
+      ['userAttributes', { userAttributes: filter(s.city) }],
       ['runUnit', { runUnit: 'month' }],
       ['runInterval', { runInterval: 1 }],
       ['runUnit, runInterval', { runUnit: null }],
@@ -395,7 +399,7 @@ describe('deletions', () => {
     expect(await keys()).toEqual([...rest, 'metric-active'])
   })
 
-  it('[G9] deleting an attribute that breaks down an unfinished leaderboard is an issue', async () => {
+  it('[G9, L13] deleting an attribute of the breakdown or filters of an unfinished leaderboard is an issue', async () => {
     const { tenant, plan, city } = s
     const remove = async (id: string) => (await tenant.admin('DELETE', `/attributes?ids=${id}`)).body
     const id = await create('a', {
@@ -415,7 +419,7 @@ describe('deletions', () => {
     await changes(id, { status: 'finished' })
     expect(await remove(plan)).toEqual({ deleted: [{ id: plan }], issues: [] })
     await changes(id, { name: 'Old' }, { name: 'Old', breakdownAttributes: [city, plan] })
-    const other = await create('b', { breakdownAttributes: [city] })
+    const other = await create('b', { userAttributes: filter(city) })
     expect(await remove(city)).toMatchObject({ deleted: [] })
     await tenant.admin('DELETE', `${PATH}?ids=${other}`)
     expect(await remove(city)).toMatchObject({ deleted: [{ id: city }] })

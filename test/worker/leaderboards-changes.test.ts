@@ -19,7 +19,7 @@ import {
   through,
   withBoard,
 } from '../helpers/worker/boards'
-import { databases, rowsEverywhere } from '../helpers/worker/harness'
+import { databases, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
 
 afterEach(forgetTime)
 afterEach(() => vi.restoreAllMocks())
@@ -263,6 +263,69 @@ describe('a breakdown attribute that changes', () => {
     await identify(tenant, 'ada', 'z')
     await arrive(...order.map((place) => calls[place]))
     expect(await teams(setup)).toEqual({ x: [], y: [], z: ['ada 6'] })
+  })
+
+  it.each([
+    ['x', ['bob 5'], ['ada 6', 'bob 5']],
+    ['y', [], []],
+    ['z', ['ada 6'], []],
+  ])(
+    '[L13] a board of team %s has who is in it, in any order of the messages',
+    async (value, after, last) => {
+      const filter = { userAttributes: [{ attributeKey: 'team', attributeValue: value }] }
+      for (const order of [
+        [0, 1, 2],
+        [2, 1, 0, 2],
+        [1, 2, 0],
+        [0, 2, 1, 1],
+      ]) {
+        const setup = await withBoard(filter)
+        const is = { filter: { [setup.team]: value } }
+        await events(setup.tenant, ['ada', 4, { team: 'x' }], ['bob', 5, { team: 'x' }])
+        const { tenant, calls } = through(setup.tenant)
+        await identify(tenant, 'ada', 'y')
+        await events(tenant, ['ada', 2, { team: 'x' }])
+        await identify(tenant, 'ada', 'z')
+        await arrive(...order.flatMap((place) => calls[place] ?? []))
+        await identify(setup.tenant, 'bob', 'x')
+        expect(await agrees(setup, is)).toEqual(after)
+        await identify(setup.tenant, 'ada', 'x')
+        expect(await agrees(setup, is)).toEqual(last)
+      }
+    },
+  )
+
+  it('[L13, L12] its call is lost: who takes part is correct within the hour', async () => {
+    await moveTo(NOON)
+    const setup = await withBoard({ userAttributes: [{ attributeKey: 'team', attributeValue: 'x' }] })
+    await events(setup.tenant, ['ada', 4, { team: 'x' }], ['bob', 5], ['cai', 3, { team: 'x' }])
+    await moveTo(NOON + HOUR)
+    const { tenant } = through(setup.tenant)
+    await identify(tenant, 'ada', null)
+    await identify(tenant, 'bob', 'x')
+    expect(await ranking(setup)).toMatchObject([{ userId: 'ada' }, { userId: 'cai' }])
+    await moveTo(NOON + 2 * HOUR)
+    expect(await agrees(setup, { filter: { [setup.team]: 'x' } })).toEqual(['bob 5', 'cai 3'])
+  })
+
+  it('[L13, L7, L8] other filters of an inactive board: final runs stay, and all others are counted again', async () => {
+    await moveTo(NOON)
+    const filters = (value: string) => ({
+      userAttributes: [{ attributeKey: 'team', attributeValue: value }],
+    })
+    const setup = await withBoard({ runUnit: 'day', start: dateAt(NOON), ...filters('x') })
+    const both = (tenant: TestTenant) => events(tenant, ['ada', 4, { team: 'x' }], ['bob', 5, { team: 'y' }])
+    await both(setup.tenant)
+    await moveTo(NOON + DAY + HOUR)
+    const { tenant, calls } = through(setup.tenant)
+    await both(tenant)
+    await patch(setup, OFF, filters('y'), ON)
+    await arrive(...calls)
+    expect(await ranking(setup, { run: dateAt(NOON) })).toMatchObject([{ userId: 'ada', value: 4 }])
+    const today = { from: dateAt(NOON + DAY) }
+    expect(await agrees(setup, { ...today, filter: { [setup.team]: 'y' } })).toEqual(['bob 5'])
+    await patch(setup, OFF, { userAttributes: null }, ON)
+    expect(await agrees(setup, today)).toEqual(['bob 5', 'ada 4'])
   })
 
   it('[L6] comes before the first event: the older group of that event does not last', async () => {

@@ -816,6 +816,30 @@ describe('[L6] a board with breakdown', () => {
     ])
   })
 
+  it('[L13, W5] a user who matches the filters no longer leaves, and comes back with the whole score', async () => {
+    const setup = await withBoard({ userAttributes: [{ attributeKey: 'team', attributeValue: 'x' }] })
+    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    await events(setup.tenant, ['ada', 5, x], ['bob', 9, y], ['cai', 3, x])
+    await minutes(NOON, 20)
+    news(hook, NOON)
+    await events(setup.tenant, ['ada', 2, y], ['bob', 1, x])
+    await minutes(NOON, 40)
+    expect(news(hook, NOON)).toEqual([
+      `20 changed ${TODAY}: bob 1 10, cai 2 3`,
+      `20 rank_changed ${TODAY}: bob null→1 null→10`,
+      `20 rank_changed ${TODAY}: ada 1→null 5→null`,
+    ])
+    await events(setup.tenant, ['ada', 0, x])
+    await minutes(NOON, 60)
+    const filters = [{ key: 'team', value: 'x' }]
+    expect(sent).toContainEqual(
+      expect.objectContaining({
+        body: expect.objectContaining({ leaderboard: expect.objectContaining({ userAttributes: filters }) }),
+      }),
+    )
+    expect(news(hook, NOON)).toContain(`40 rank_changed ${TODAY}: ada null→2 null→7`)
+  })
+
   it('[W5, L5] a smaller maximum changes each group that it shortens', async () => {
     const setup = await withBoard({ breakdown: ['team'] })
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { forgetTime } from '../helpers/worker/boards'
-import { at, newTenant, type TestTenant } from '../helpers/worker/harness'
+import { at, list, newTenant, type TestTenant } from '../helpers/worker/harness'
 
 const DAY = 86_400_000
 /** Each test begins on this day, at noon UTC. */
@@ -235,6 +235,69 @@ describe('groups', () => {
       ['ada', 2, 5],
     ])
     expect(await ranked('?userAttributes=team:blue')).toEqual([])
+  })
+
+  test('[L13] only users who match all filters take part, appear in answers, and are counted', async () => {
+    const attribute = (key: string) => tenant.create('/attributes', { key, name: key, type: 'user' })
+    const [plan, team] = [await attribute('plan'), await attribute('team')]
+    const filters = [
+      { attributeKey: 'plan', attributeValue: 'pro' },
+      { attributeId: team, attributeValue: 'red' },
+    ]
+    await create({ userAttributes: filters, maxParticipants: 2 })
+    const [yes, no] = [{ plan: 'pro', team: 'red' }, { plan: 'pro' }]
+    expect(await step({ id: 'ada', attributes: yes }, 5)).toMatchObject({
+      rank: 1,
+      userAttributes: [
+        { key: 'plan', value: 'pro' },
+        { key: 'team', value: 'red' },
+      ],
+    })
+    expect(await step({ id: 'bob', attributes: no }, 9)).toBeUndefined()
+    expect(await step({ id: 'eve', attributes: yes }, 3)).toMatchObject({ rank: 2, threshold: 3 })
+    expect((await tenant.app('GET', '/users/bob/leaderboards/board')).body).toMatchObject({
+      ...{ rank: null, value: null, history: [] },
+    })
+    const best = async (id: string) => {
+      const { body } = await tenant.app('GET', `/users/${id}/wrapped`)
+      return at(body, 'activity', 'entireYear', 'leaderboards', 'board', 'rank') ?? null
+    }
+    expect([await best('ada'), await best('bob')]).toEqual([1, null])
+    // An event that changes the attributes counts by the new ones.
+    expect(await step({ id: 'bob', attributes: yes }, 1)).toMatchObject({ rank: 1, previousRank: null })
+    expect(await step({ id: 'ada', attributes: { team: 'blue' } }, 1)).toBeUndefined()
+    expect(await ranked()).toEqual([
+      ['bob', 1, 10],
+      ['eve', 2, 3],
+    ])
+    expect((await tenant.admin('GET', '/leaderboards/board/analytics')).body).toMatchObject({
+      series: expect.arrayContaining([{ date: date(0), participants: 2 }]),
+    })
+    const listed = await tenant.admin('GET', '/leaderboards/board')
+    expect(at(listed.body, 'userAttributes')).toEqual([
+      { attributeId: plan, attributeValue: 'pro' },
+      { attributeId: team, attributeValue: 'red' },
+    ])
+  })
+
+  test('[L13, L6] groups are of those who match', async () => {
+    for (const key of ['plan', 'team']) await tenant.create('/attributes', { key, name: key, type: 'user' })
+    const filters = [{ attributeKey: 'plan', attributeValue: 'pro' }]
+    await create({ breakdownAttributeKeys: ['team'], userAttributes: filters })
+    const user = (id: string, plan: string, team: string) => ({ id, attributes: { plan, team } })
+    await step(user('ada', 'pro', 'red'), 5)
+    await step(user('bob', 'free', 'red'), 7)
+    await step(user('eve', 'free', 'blue'), 9)
+    const groups = async () => {
+      const { body } = await tenant.app('GET', '/leaderboards/board/groups')
+      return list(body).map((one) => `${at(one, 'group', '0', 'value')} ${at(one, 'users')}`)
+    }
+    expect(await groups()).toEqual(['red 1'])
+    expect(await ranked('?userAttributes=team:red')).toEqual([['ada', 1, 5]])
+    expect((await get('?userAttributes=plan:pro')).status).toBe(422)
+    for (const id of ['bob', 'eve'])
+      await tenant.app('PATCH', `/users/${id}`, { attributes: { plan: 'pro' } })
+    expect(await groups()).toEqual(['red 2', 'blue 1'])
   })
 
   test('[L6] userAttributes on a leaderboard without breakdown is 422', async () => {

@@ -79,6 +79,16 @@ describe.concurrent('a stream', () => {
     }
   })
 
+  test('[Y1, L13] shows who matches the filters of the board, as attributes change', async () => {
+    const setup = await withBoard({ userAttributes: [{ attributeKey: 'team', attributeValue: 'x' }] })
+    await events(setup.tenant, ['ada', 1, { team: 'x' }], ['bob', 2, { team: 'y' }])
+    const stream = await open(setup.tenant.id)
+    expect(stream.last).toEqual([['ada', 1]])
+    await setup.tenant.app('PATCH', '/users/bob', { attributes: { team: 'x' } })
+    await setup.tenant.app('PATCH', '/users/ada', { attributes: { team: 'y' } })
+    await untilHeld(() => expect(stream.last).toEqual([['bob', 2]]))
+  })
+
   test('[Y1, L6] shows one group, or all groups that match', async () => {
     const setup = await withBoard({ breakdown: ['team', 'plan'] })
     const group = (team: string, plan: string) => ({ team, plan })

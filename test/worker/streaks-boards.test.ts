@@ -294,6 +294,21 @@ describe('[L3] boards by streak', () => {
     expect(await page('?userAttributes=plan:pro')).toEqual(['ada 1', 'bob 1'])
   })
 
+  it('[L13] only for users who match; one who comes back has the present length', async () => {
+    await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
+    await create({ userAttributes: [{ attributeKey: 'plan', attributeValue: 'pro' }] })
+    for (const [id, plan] of Object.entries({ ada: 'pro', bob: 'free' }))
+      await tenant.event('steps', { id, attributes: { plan } }, 1)
+    expect(await page()).toEqual(['ada 1'])
+    for (const [id, plan] of Object.entries({ ada: 'free', bob: 'pro' }))
+      await tenant.app('PATCH', `/users/${id}`, { attributes: { plan } })
+    await move(1, 9)
+    for (const id of ['ada', 'bob']) await act(id)
+    expect(await page()).toEqual(['bob 2'])
+    await tenant.app('PATCH', '/users/ada', { attributes: { plan: 'pro' } })
+    expect(await page()).toEqual(['ada 2', 'bob 2'])
+  })
+
   it('[L10] the history of a rank has the day of the loss', async () => {
     await create()
     await act('ada')

@@ -1,13 +1,21 @@
 import * as z from 'zod'
 import { LEADERBOARD_STATUSES, RANK_BY, RUN_UNITS } from '../../configuration/enumerations'
-import type { Configuration, Leaderboard } from '../../configuration/model'
+import { type Configuration, type Leaderboard, meets } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
 import { INT32_MAX } from '../../lib/decimal'
 import { PAGES } from '../../lib/limits'
 import { dateOfDay } from '../../lib/zone'
 import { statusOf } from '../../rules/runs.rules'
 import type { Placements, Profile } from '../../rules/state'
-import { AttributeFilterResponse, DateField, DateResponse, rule, Timestamp, UserId } from '../fields'
+import {
+  AttributeFilterResponse,
+  DateField,
+  DateResponse,
+  filtersResponse,
+  rule,
+  Timestamp,
+  UserId,
+} from '../fields'
 import { booleanQuery, cursorQuery, integerQuery, UserAttributesQuery } from '../queries'
 
 /** The values by which a leaderboard ranks users (L3). */
@@ -227,11 +235,11 @@ export function leaderboardFields(
     runUnit: board.runUnit,
     runInterval: board.runInterval,
     status: status === 'inactive' ? 'active' : status,
-    userAttributes: [],
+    userAttributes: filtersResponse(config, board.userAttributes),
   }
 }
 
-/** The user's places after an event, by the key of each leaderboard with a changed score (L11). */
+/** The user's places after an event, by the key of each leaderboard with a changed score (L11, L13). */
 export function leaderboardChanges(
   config: Configuration,
   placements: Placements,
@@ -241,7 +249,7 @@ export function leaderboardChanges(
   return Object.fromEntries(
     config.leaderboards.flatMap((board) => {
       const placement = placements.get(board.id)
-      if (placement === undefined) return []
+      if (placement === undefined || !meets(board.userAttributes, profile.attributes)) return []
       const { run, rank, previousRank, threshold } = placement
       const values = board.breakdown.flatMap((attributeId) => {
         const attribute = config.attributes.find((one) => one.id === attributeId)

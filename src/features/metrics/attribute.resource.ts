@@ -82,7 +82,9 @@ function attributesInUse(config: Configuration, now: Instant): ReadonlyMap<strin
   }
   for (const board of config.leaderboards) {
     if (statusOf(board, now) === 'finished') continue
-    for (const id of board.breakdown) used.set(id, `the leaderboard ${board.key}, which is not finished`)
+    const user = `the leaderboard ${board.key}, which is not finished`
+    for (const id of board.breakdown) used.set(id, user)
+    mark(board.userAttributes, user)
   }
   for (const { key, status, userAttributes, eventAttributes } of config.achievements) {
     if (status === 'inactive') continue

@@ -143,7 +143,7 @@ export class Board implements BoardView {
       this.store.forgetFinals(Number.MIN_SAFE_INTEGER)
       const { epoch, isRefilling } = this.#progress
       this.#progress = { ...newProgress(next), epoch, isRefilling }
-    } else if (differs('rankBy', 'input', 'startTime', 'endTime')) {
+    } else if (meaningOf(before) !== meaningOf(next) || differs('startTime', 'endTime')) {
       this.store.forgetFrom(this.#progress.openFrom)
       this.store.unsettle()
     } else if (differs('end', 'finished')) this.store.unsettle()

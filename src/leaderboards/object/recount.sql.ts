@@ -32,7 +32,13 @@ const RecountedRow: z.ZodType<Recounted> = z.intersection(
     days: json(z.array(z.tuple([z.number(), z.number().transform(scoreOf), z.number().nullable()]))),
   }),
 )
-const GROUP = `(SELECT json_group_array(u.attributes ->> ('$."' || b.value || '"')) FROM json_each(?2) b)`
+/** The values of a user's group, of which one is null if the user has none (`groupIn`, `groupingOf`). */
+const GROUP = `CASE WHEN EXISTS (SELECT 1 FROM json_each(?2, '$.filters') f
+    WHERE u.attributes ->> ('$."' || (f.value ->> 'attributeId') || '"') IS NOT f.value ->> 'attributeValue')
+  THEN '[null]' ELSE (SELECT json_group_array(u.attributes ->> ('$."' || b.value || '"'))
+    FROM json_each(?2, '$.breakdown') b) END`
+const groupingOf = ({ breakdown, userAttributes: filters }: Definition) =>
+  JSON.stringify({ breakdown, filters })
 const IDS = `u.id AS userId, u.iid, u.seq, u.last_seq_by_input ->> ('$."' || ?3 || '"') AS cursor`
 const CURSOR = `${IDS}, ${GROUP} AS "group"`
 
@@ -92,11 +98,12 @@ async function userCursorsAfter(
 /** A page of one database. All databases together have room for the users that they find: `share` of them. */
 async function userCursorsIn(
   db: TenantDatabase,
-  { breakdown, input }: Definition,
+  definition: Definition,
   { after, since, limit }: Asked,
   share: number,
 ): Promise<UserCursorPage> {
-  const groups = JSON.stringify(breakdown)
+  const { input } = definition
+  const groups = groupingOf(definition)
   const most = Math.ceil(MOST_FOUND / share)
   const { walked, changed } = await db.batchOf({
     walked: db.statement(WALKED, db.tenantId, after, limit),
@@ -166,12 +173,12 @@ const Streaking = z.intersection(
 /** The length of each user's streak. If the board has ended, its length on the last day that counts (L3). */
 async function recountStreaks(
   db: TenantDatabase,
-  { breakdown, input }: Definition,
+  definition: Definition,
   userIds: readonly string[],
   { from, to }: RecountScope,
 ): Promise<Recounted[]> {
   const ids = JSON.stringify(userIds)
-  const asked = [db.tenantId, JSON.stringify(breakdown), input, ids, to] as const
+  const asked = [db.tenantId, groupingOf(definition), definition.input, ids, to] as const
   const rows = await db.list(Streaking, STREAKS, ...asked)
   return rows.map(({ tz, streak, enabled, past, ...userCursor }) => {
     const [length, reached] = lengthBy({ streak, past, tz, isOff: enabled === 0 }, to)
@@ -280,13 +287,13 @@ async function recountIn(
   userIds: readonly string[],
   extent: RecountScope,
 ): Promise<Recounted[]> {
-  const { breakdown, input, rankBy } = definition
+  const { input, rankBy } = definition
   if (rankBy === 'streak') return recountStreaks(db, definition, userIds, extent)
   const { from, to, window, until, byDay } = extent
   const statement = db.statement(
     RECOUNT[rankBy],
     db.tenantId,
-    JSON.stringify(breakdown),
+    groupingOf(definition),
     input,
     JSON.stringify(userIds),
     dayBegins(from, FURTHEST_OFFSET),

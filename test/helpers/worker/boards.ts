@@ -187,8 +187,8 @@ export const statusOfBoard = async ({ tenant }: Pick<Setup, 'tenant'>) =>
   (await tenant.app('GET', '/leaderboards/board?limit=1')).status
 
 /**
- * The part of the log that counts: a metric or points system, local dates, a group, and the number of
- * participants.
+ * The part of the log that counts: a metric or points system, local dates, a group, the attributes of users
+ * who take part, and the number of participants.
  */
 export type Counted = {
   metric?: string
@@ -196,6 +196,7 @@ export type Counted = {
   from?: string
   to?: string
   group?: Record<string, string>
+  filter?: Record<string, string>
   max?: number
 }
 
@@ -210,7 +211,8 @@ const Logged = z.object({
 
 /** Counts the log again, independently of `src`, by the text of L3, L4 and L5. */
 export async function recount(tenant: TestTenant, counted: Counted): Promise<Ranked> {
-  const { metric, system, from = '0000-01-01', to = '9999-12-31', group = {}, max = 1_000 } = counted
+  const { metric, system, from = '0000-01-01', to = '9999-12-31', max = 1_000 } = counted
+  const wanted = Object.entries({ ...counted.group, ...counted.filter })
   const [log, value, input] =
     metric === undefined ? [readable.awards, 'awarded', 'system_id'] : [readable.events, 'value', 'metric_id']
   const results = await rowsEverywhere(
@@ -224,7 +226,7 @@ export async function recount(tenant: TestTenant, counted: Counted): Promise<Ran
   const scores = new Map<string, { score: number; reached: number }>()
   for (const row of z.array(Logged).parse(results)) {
     if (row.date < from || row.date > to || row.amount === 0) continue
-    if (Object.entries(group).some(([id, wanted]) => row.attributes[id] !== wanted)) continue
+    if (wanted.some(([id, value]) => row.attributes[id] !== value)) continue
     const { score, reached } = scores.get(row.id) ?? { score: 0, reached: 0 }
     scores.set(row.id, { score: score + row.amount, reached: Math.max(reached, row.at) })
   }

@@ -238,13 +238,16 @@ export const KINDS: Record<string, Kind> = {
     keys: 'given',
     most: 1_000,
     least: (key, { words }) => ({ key, name: 'N', rankBy: 'metric', metricId: words }),
-    defaults: { status: 'inactive', maxParticipants: 1_000, start: '2026-06-06', breakdownAttributes: [] },
+    defaults: {
+      ...{ status: 'inactive', maxParticipants: 1_000, start: '2026-06-06' },
+      ...{ breakdownAttributes: [], userAttributes: [] },
+    },
     change: ({ pages, plan }) => ({
       ...{ name: 'M', description: 'D', metricId: pages, maxParticipants: 1, breakdownAttributes: [plan] },
       ...{ start: '2026-06-01', end: '2026-12-31', startTime: '22:00', endTime: '02:30:15' },
-      ...{ runUnit: 'month', runInterval: 3 },
+      ...{ runUnit: 'month', runInterval: 3, userAttributes: filter(plan) },
     }),
-    removable: ['maxParticipants', 'end', 'startTime', 'endTime', 'runUnit', 'runInterval'],
+    removable: ['maxParticipants', 'end', 'startTime', 'endTime', 'runUnit', 'runInterval', 'userAttributes'],
     needed: ['key', 'name', 'rankBy'],
     wrong: {
       name: NAME,
@@ -259,6 +262,7 @@ export const KINDS: Record<string, Kind> = {
       startTime: ['24:00', '9:00', '09:60', '09:00:60'],
       endTime: ['24:00', '9:00', '09:60', '09:00:60'],
       breakdownAttributes: [['plan'], 'plan', Array(11).fill(NOBODY)],
+      userAttributes: FILTERS,
       runUnit: ['week'],
       runInterval: WHOLE,
     },
@@ -266,6 +270,7 @@ export const KINDS: Record<string, Kind> = {
       ['metricId', NOBODY, 'No metric has this metricId'],
       ['breakdownAttributes', [NOBODY], 'breakdownAttributes: no user attribute'],
       ['breakdownAttributes', [page], 'breakdownAttributes: no user attribute'],
+      ...filtersOf('userAttributes', page),
     ],
   },
   webhook: {

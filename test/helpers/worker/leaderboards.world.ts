@@ -68,7 +68,7 @@ function boardItem(
   { metrics, system }: Ids,
   attributes: ReadonlyMap<string, string>,
 ): unknown {
-  const { key, of, start, end, from, to, max, unit, interval, breakdown } = board
+  const { key, of, start, end, from, to, max, unit, interval, breakdown, filters } = board
   return {
     key,
     name: `Board ${key}`,
@@ -84,6 +84,10 @@ function boardItem(
     ...(unit !== null && { runUnit: unit, runInterval: interval }),
     maxParticipants: max === 1_000 ? null : max,
     breakdownAttributes: breakdown.map((name) => attributes.get(name)),
+    userAttributes: filters.map(([name, attributeValue]) => ({
+      attributeId: attributes.get(name),
+      attributeValue,
+    })),
   }
 }
 

@@ -1,7 +1,17 @@
 import type { AdminLeaderboard } from '@laurel/client'
 import { z } from 'zod'
+import type { Filter } from '../../resource/parts'
 import type { Initial, Resource } from '../../resource/resource'
-import { asText, choice, key, optionalDate, optionalText, optionalWhole, text } from '../../resource/schemas'
+import {
+  asText,
+  choice,
+  filters,
+  key,
+  optionalDate,
+  optionalText,
+  optionalWhole,
+  text,
+} from '../../resource/schemas'
 import { formatNumber } from '../../ui/format'
 import { DAYS_OF_A_WEEK, inWords, runOf } from './words'
 
@@ -27,6 +37,7 @@ export type Values = {
   endTime: string
   maxParticipants: string
   breakdownAttributes: string[]
+  userAttributes: Filter[]
 }
 
 const DAY = 86_400_000
@@ -55,6 +66,7 @@ const Checked = z
     endTime: z.string(),
     maxParticipants: optionalWhole({ min: 1, max: MOST_PARTICIPANTS }),
     breakdownAttributes: z.array(z.string()).max(10, 'Choose at most 10.'),
+    userAttributes: filters(),
   })
   .refine(({ rankBy, metricId }) => rankBy !== 'metric' || metricId !== '', {
     path: ['metricId'],
@@ -142,6 +154,7 @@ export const form: Resource<AdminLeaderboard, Values, Draft>['form'] = {
     endTime: item?.endTime ?? '',
     maxParticipants: asText(item?.maxParticipants),
     breakdownAttributes: item?.breakdownAttributes ?? [],
+    userAttributes: item?.userAttributes ?? [],
   }),
   fields: [
     { kind: 'text', name: 'name', label: 'Name', placeholder: 'Weekly league' },
@@ -224,6 +237,7 @@ export const form: Resource<AdminLeaderboard, Values, Draft>['form'] = {
           .filter(({ type }) => type === 'user')
           .map(({ id, name }) => ({ value: id, label: name })),
     },
+    { kind: 'filters', of: 'user', name: 'userAttributes', fixed: frozen, label: 'Only for users whose' },
     {
       kind: 'number',
       name: 'maxParticipants',

@@ -1,4 +1,6 @@
 import type { AdminLeaderboard } from '@laurel/client'
+import type { Lookups } from '../../resource/lookups'
+import { type Filter, filtersInWords } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { formatDate, formatNumber } from '../../ui/format'
@@ -7,6 +9,12 @@ import { LeaderboardFigures } from './leaderboard-figures'
 import { movesOf } from './moves'
 import { Rankings } from './rankings/rankings'
 import { runInWords, runOf, wordsOf } from './words'
+
+/** Who takes part, in words (L13). */
+const usersOf = (filters: readonly Filter[], lookups: Lookups): string => {
+  const users = filtersInWords(filters, lookups)
+  return users === null ? 'all users' : `users whose ${users}`
+}
 
 export const leaderboards: Resource<AdminLeaderboard, Values, Draft> = {
   name: 'Leaderboards',
@@ -51,9 +59,13 @@ export const leaderboards: Resource<AdminLeaderboard, Values, Draft> = {
             ? lookups.points.nameOf(pointsSystemId)
             : lookups.metrics.nameOf(metricId),
     },
+    { name: 'For', cell: ({ userAttributes }) => usersOf(userAttributes, lookups), isMinor: true },
     { name: 'Begins again', cell: (item) => runInWords(runOf(item)) ?? 'never', isMinor: true },
   ],
-  facts: ({ description, start, end, startTime, endTime, maxParticipants, breakdownAttributes }, lookups) => [
+  facts: (
+    { description, start, end, startTime, endTime, maxParticipants, breakdownAttributes, userAttributes },
+    lookups,
+  ) => [
     description === undefined || description === '' ? null : ['Description', description],
     ['Start', formatDate(start)],
     end === undefined ? null : ['End', formatDate(end)],
@@ -64,6 +76,7 @@ export const leaderboards: Resource<AdminLeaderboard, Values, Draft> = {
     breakdownAttributes.length === 0
       ? null
       : ['Groups', breakdownAttributes.map(lookups.attributes.nameOf).join(', ')],
+    ['For', usersOf(userAttributes, lookups)],
   ],
   summary: wordsOf,
   Sections: ({ item }) => (

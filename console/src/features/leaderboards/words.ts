@@ -1,6 +1,7 @@
 /** Leaderboards in words. */
 import type { AdminLeaderboard } from '@laurel/client'
 import type { Lookups } from '../../resource/lookups'
+import { filtersInWords } from '../../resource/parts'
 import type { Values } from './board-form'
 
 export const DAYS_OF_A_WEEK = 7
@@ -36,10 +37,21 @@ export function inWords(
     metricId,
     pointsSystemId,
     breakdownAttributes,
+    userAttributes,
     ...run
-  }: Pick<Values, 'rankBy' | 'metricId' | 'pointsSystemId' | 'breakdownAttributes' | 'runs' | 'runInterval'>,
-  { metrics, points, attributes }: Lookups,
+  }: Pick<
+    Values,
+    | 'rankBy'
+    | 'metricId'
+    | 'pointsSystemId'
+    | 'breakdownAttributes'
+    | 'userAttributes'
+    | 'runs'
+    | 'runInterval'
+  >,
+  lookups: Lookups,
 ): string | null {
+  const { metrics, points, attributes } = lookups
   const by =
     rankBy === 'streak'
       ? 'the length of their streak'
@@ -49,8 +61,9 @@ export function inWords(
   if (by === '') return null
   const begins = rankBy === 'streak' ? null : runInWords(run)
   const groups = breakdownAttributes.map(attributes.nameOf).join(' and ')
+  const filters = filtersInWords(userAttributes, lookups)
   const parts = [
-    `Ranks users by ${by}`,
+    `Ranks users ${filters === null ? '' : `whose ${filters} `}by ${by}`,
     groups === '' ? '' : `, each ${groups} on its own`,
     begins === null ? '. It never begins again.' : `. It begins again ${begins}.`,
   ]
@@ -65,6 +78,7 @@ export const wordsOf = (item: AdminLeaderboard, lookups: Lookups) =>
       metricId: item.metricId ?? '',
       pointsSystemId: item.pointsSystemId ?? '',
       breakdownAttributes: item.breakdownAttributes,
+      userAttributes: item.userAttributes,
       ...runOf(item),
     },
     lookups,
