@@ -46,7 +46,7 @@ export async function playBusyWeeks({ url, key }, days = 35) {
     day: 0,
     zeal: index === 0 ? 1 : 0.8,
   }))
-  await send('PATCH', '/admin/v1/settings', { controlRatio: 20 })
+  await send('PATCH', '/admin/v1/settings', { experimentation: { controlRatio: 20 } })
   const { now } = await send('GET', '/admin/v1/test-clock')
   let time = Math.ceil(Date.parse(now) / DAY) * DAY + EVENING
   for (let day = 0; day < days; day++) {

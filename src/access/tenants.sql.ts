@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { index, integer, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
 import { BoundedMap } from '../lib/bounded'
 import type { Instant } from '../lib/clock'
@@ -19,10 +19,6 @@ import type { Credential } from './credentials'
 /** The states of a tenant (T2, U8); `purging`: it is archived, and its data is being erased. */
 export const TENANT_STATUSES = ['active', 'archived', 'purging'] as const
 
-/** How often users get a recap (N2). */
-export const RECAP_FREQUENCIES = ['none', 'weekly', 'monthly'] as const
-export type RecapFrequency = (typeof RECAP_FREQUENCIES)[number]
-
 /** The name of the audit log of the account. Without multi-tenancy there is only one log (Z1). */
 export const LOG_OF_ACCOUNT = ''
 
@@ -39,8 +35,8 @@ export const tenants = sqliteTable(
     configVersion: integer('config_version').notNull().default(0),
     /** The random name of the last change that raised it, by which a change without an answer finds out. */
     configChange: text('config_change'),
-    controlRatio: real('control_ratio').notNull().default(0),
-    recapFrequency: text('recap_frequency', { enum: RECAP_FREQUENCIES }).notNull().default('weekly'),
+    /** JSON: the settings, see `Settings`; null if they were never set. */
+    settings: text('settings'),
     /** JSON: the streak settings, see `StreakSettings`; null if they were never set. */
     streaks: text('streaks'),
     /** The secret that signs links in notifications (N3); null until the first template is made. */

@@ -1,7 +1,7 @@
 import { getTableColumns, getTableName } from 'drizzle-orm'
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
-import { parseRequestSnapshot, RECAP_FREQUENCIES, requestSnapshotStatement } from '../access/tenants.sql.ts'
+import { parseRequestSnapshot, requestSnapshotStatement } from '../access/tenants.sql.ts'
 import { BoundedMap } from '../lib/bounded'
 import type { Instant } from '../lib/clock'
 import { errors } from '../lib/errors'
@@ -16,7 +16,7 @@ import { ensureAlarm } from '../time/timekeeper'
 import type { AuditEntry } from './audit.rules'
 import { auditEntries } from './audit.sql.ts'
 import { NOTHING_TO_PREPARE, prepareCopies, settleCopy, wasChangedBy } from './copies'
-import { type Configuration, type Lists, streakSettings } from './model'
+import { type Configuration, type Lists, storedSettings } from './model'
 import { LISTS, pointsBoosts, pointsLevels, pointsSystems, pointsTriggers, UNREAD } from './tables.sql.ts'
 
 /** Configurations by tenant id, at most 100; each is used only after D1 has confirmed its version. */
@@ -55,9 +55,7 @@ function reading(table: SQLiteTable): Reading<Record<string, unknown>> {
 const TenantRow = z.object({
   version: z.number(),
   epoch: z.number(),
-  controlRatio: z.number(),
-  recapFrequency: z.enum(RECAP_FREQUENCIES),
-  streaks: streakSettings,
+  ...storedSettings,
 })
 const Systems = reading(pointsSystems)
 const Levels = reading(pointsLevels)
@@ -81,8 +79,7 @@ export const BOOST_COLUMNS = Boosts.columns
 export const BOOST_LIST = `json_group_array(${Boosts.object('b')})`
 
 const TENANT = `
-  SELECT config_version AS version, (SELECT epoch FROM restores) AS epoch, control_ratio AS controlRatio,
-    recap_frequency AS recapFrequency, streaks
+  SELECT config_version AS version, (SELECT epoch FROM restores) AS epoch, settings, streaks
   FROM tenants WHERE id = ?1`
 const BOOSTS_OF_ALL = `
   SELECT ${BOOST_COLUMNS} FROM points_boosts
@@ -104,7 +101,7 @@ export async function loadConfiguration(source: ConfigurationSource): Promise<Co
   })
   const [row] = found.tenant.results
   if (row === undefined) throw errors.tenantUnknown()
-  const { version, epoch, streaks, ...settings } = TenantRow.parse(row)
+  const { version, epoch, settings, streaks } = TenantRow.parse(row)
   const levels = Levels.parse(found.levels)
   const triggers = Triggers.parse(found.triggers)
   const boosts = Boosts.parse(found.boosts)

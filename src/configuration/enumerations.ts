@@ -54,6 +54,24 @@ export const ATTRIBUTE_WRITERS = ['admin', 'user'] as const
 /** The types of a metric's units. */
 export const METRIC_UNIT_TYPES = ['number', 'currency'] as const
 
+/** How often recaps come (T4). */
+export const AGGREGATION_PERIODS = ['weekly', 'monthly'] as const
+export type AggregationPeriod = (typeof AGGREGATION_PERIODS)[number]
+
+/** The fonts of a brand (T4). */
+export const FONTS = [
+  'MODERN_SANS',
+  'BOOK_SANS',
+  'ORGANIC_SANS',
+  'GEOMETRIC_SANS',
+  'HEAVY_SANS',
+  'ROUNDED_SANS',
+  'MODERN_SERIF',
+  'BOOK_SERIF',
+  'MONOSPACE',
+] as const
+export type Font = (typeof FONTS)[number]
+
 /** The types of notifications (N1). */
 export const NOTIFICATION_TYPES = [
   'achievement_completed',

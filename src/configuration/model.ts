@@ -1,10 +1,11 @@
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
-import type { RecapFrequency } from '../access/tenants.sql.ts'
-import { MOST_RESOURCES } from '../lib/limits'
+import { LEAST_ACTIVATION_DAYS, MOST_ACTIVATION_DAYS, MOST_RESOURCES } from '../lib/limits'
 import type { Living } from '../platform/columns'
 import {
+  AGGREGATION_PERIODS,
   EVALUATION_MODES,
+  FONTS,
   NOTIFICATION_CHANNELS,
   NOTIFICATION_TYPES,
   STREAK_FREQUENCIES,
@@ -86,12 +87,56 @@ const DEFAULT_STREAKS: StreakSettings = {
   freezes: null,
 }
 
-/** The schema of the settings in a tenant's row. */
-export const streakSettings = z
-  .string()
-  .nullable()
-  .transform((text): unknown => (text === null ? DEFAULT_STREAKS : JSON.parse(text)))
-  .pipe(StreakSettings)
+const Picture = z.object({ url: z.string().meta({ format: 'uri' }) }).nullable()
+
+/** A tenant's settings (T4), as they are stored and served. */
+export const Settings = z.object({
+  branding: z.object({
+    appName: z.string(),
+    /** Empty if there is none. */
+    appUrl: z.string(),
+    brandColor: z.string(),
+    font: z.enum(FONTS),
+    logo: Picture,
+    appIcon: Picture,
+  }),
+  experimentation: z.object({
+    /** The percentage of new users in the control group (U5). */
+    controlRatio: z.int().min(0).max(100),
+    /** After how many days analytics count who came back (I1). */
+    userActivationWindow: z.int().min(LEAST_ACTIVATION_DAYS).max(MOST_ACTIVATION_DAYS),
+  }),
+  aggregationPeriod: z.enum(AGGREGATION_PERIODS),
+})
+export type Settings = z.infer<typeof Settings>
+
+/** The settings of a tenant that has set none (T4). */
+export const DEFAULT_SETTINGS: Settings = {
+  branding: {
+    appName: 'My app',
+    appUrl: '',
+    brandColor: '#2563EB',
+    font: 'MODERN_SANS',
+    logo: null,
+    appIcon: null,
+  },
+  experimentation: { controlRatio: 0, userActivationWindow: 7 },
+  aggregationPeriod: 'weekly',
+}
+
+/** The schema of a JSON column of a tenant's row, which is null if nothing was set. */
+const stored = <S extends z.ZodType>(schema: S, fallback: z.input<S>) =>
+  z
+    .string()
+    .nullable()
+    .transform((text): unknown => (text === null ? fallback : JSON.parse(text)))
+    .pipe(schema)
+
+/** The settings in a tenant's row. */
+export const storedSettings = {
+  settings: stored(Settings, DEFAULT_SETTINGS),
+  streaks: stored(StreakSettings, DEFAULT_STREAKS),
+}
 
 export type { AuditKind, Filter } from './tables.sql.ts'
 
@@ -128,8 +173,6 @@ export type System = Row<typeof pointsSystems> & {
 export type TriggerFields = Pick<Trigger, TriggerField>
 
 type PresentFields = { [F in TriggerField]?: NonNullable<TriggerFields[F]> }
-
-export type Settings = { controlRatio: number; recapFrequency: RecapFrequency }
 
 /** A tenant's whole configuration, at one version. */
 export type Configuration = Lists & {

@@ -32,6 +32,9 @@ export const MOST_FREEZES = 100
 export const MOST_FREEZE_INTERVAL_DAYS = 3_650
 /** The most webhooks. A change makes one delivery for each webhook that listens to it. */
 export const MOST_WEBHOOKS = 20
+/** After how many days a tenant can count who came back (T4): at least, and at most. */
+export const LEAST_ACTIVATION_DAYS = 3
+export const MOST_ACTIVATION_DAYS = 30
 /** The most notification templates. */
 export const MOST_TEMPLATES = 100
 
@@ -53,6 +56,9 @@ export const MOST_PAUSE_DAYS = 3_650
 
 /** Ids of users, keys of resources, idempotency keys, tenants' customer ids. */
 export const MOST_ID_CHARACTERS = 255
+/** The name of a tenant's app, and the colour of its brand (T4). */
+export const MOST_APP_NAME_CHARACTERS = 100
+export const MOST_COLOR_CHARACTERS = 50
 /** Names of users and resources. */
 export const MOST_NAME_CHARACTERS = 255
 export const MOST_DESCRIPTION_CHARACTERS = 2_000

@@ -157,7 +157,7 @@ export function applyProfile(
     seq: 0,
     changed: at,
     profile,
-    control: isInControlGroup(config.tenantId, userId, config.settings.controlRatio),
+    control: isInControlGroup(config.tenantId, userId, config.settings.experimentation.controlRatio),
     created: at,
     updated: at,
     metrics: new Map(),

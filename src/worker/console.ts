@@ -3,13 +3,16 @@ import { type App, type AppEnv, findAsset, readBody } from '../api/hono'
 import { isByAdminHost, unserved } from '../api/paths'
 import { ApiError, errors } from '../lib/errors'
 
-/** The page loads only files of this server, and calls only this server. No other page may show it. */
+/**
+ * The page loads files of this server only, and calls this server only. Pictures may come from elsewhere: the
+ * logo and the icon of a brand (T4). No other page may show it.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
   "font-src 'self'",
-  "img-src 'self' data:",
+  "img-src 'self' data: https: http:",
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",

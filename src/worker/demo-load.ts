@@ -10,6 +10,7 @@ import {
   listAdminKeys,
   listApplicationKeys,
 } from '../features/account/keys'
+import { updateSettings } from '../features/account/settings.routes'
 import { achievement } from '../features/achievements/achievement.resource'
 import { acceptBatch } from '../features/events/batches/batches.routes'
 import { firstBatch } from '../features/events/batches/batches.sql.ts'
@@ -53,6 +54,10 @@ const STEPS: readonly Step[] = [
   {
     isDone: ({ systems }) => systems.length > 0,
     make: (scope, config, today) => system.create(scope, demo.systemsFor(demo.idsOf(config), today)),
+  },
+  {
+    isDone: ({ settings }) => settings.branding.appUrl !== '',
+    make: (scope) => updateSettings(scope, demo.settings()),
   },
   {
     isDone: ({ templates }) => templates.length > 0,

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { UpsertedUser } from '../api/shapes/users'
 import type { Configuration } from '../configuration/model'
 import type { CreateApplicationKeysRequest } from '../features/account/keys'
+import { UpdateSettingsRequest } from '../features/account/settings.routes'
 import { achievement } from '../features/achievements/achievement.resource'
 import { BatchEventsRequest } from '../features/events/batches/batches.routes'
 import { template } from '../features/notifications/template.resource'
@@ -30,6 +31,12 @@ export const streaks = () =>
       { key: 'demo-minutes', threshold: 10 },
     ],
     freezes: { startCount: 1, maxCount: 2, autoEarnInterval: 7, autoEarnAmount: 1 },
+  })
+
+/** The brand of the app. */
+export const settings = () =>
+  UpdateSettingsRequest.parse({
+    branding: { appName: 'Daily lessons', appUrl: 'https://example.com', brandColor: '#15803D' },
   })
 
 type IdOf = (key: string) => string
@@ -132,7 +139,11 @@ export const templates = () =>
       type: 'streak_reminder',
       channel: 'email',
       subject: 'Keep your streak, {{ user.name | default: "learner" }}',
-      body: '<p>A lesson today makes it {{ streak.length | plus: 1 }} days.</p>',
+      body: `<div style="font-family:{{ branding.fontFamily }}">
+<p><b>{{ branding.appName }}</b></p>
+<p>A lesson today makes it {{ streak.length | plus: 1 }} days.</p>
+<p><a href="{{ branding.appUrl }}" style="color:{{ branding.brandColor }}">Open the next lesson</a></p>
+</div>`,
     },
     {
       type: 'achievement_completed',

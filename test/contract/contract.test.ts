@@ -20,7 +20,6 @@ const NOT_BUILT: readonly (readonly [rule: string, what: string, differences: Re
   ['A7', 'anniversaries', /anniversary/],
   ['S12', 'days off', /daysOff/],
   ['S13', 'resets of streaks', /streaks\/reset|resetAt/],
-  ['T4', 'settings', /^admin_settings_/],
 ]
 
 /** Where Laurel allows more than the contract on purpose. Clients of the contract never set it. */

@@ -545,7 +545,10 @@ export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
   ['admin_achievements_analytics', () => ({ params: { key: 'writer' } })],
   ['admin_users_delete', () => ({ params: { id: 'dora' } })],
   ['admin_settings_get', nothing],
-  ['admin_settings_update', () => ({ body: { controlRatio: 100, recapFrequency: 'none' } })],
+  [
+    'admin_settings_update',
+    () => ({ body: { branding: { appName: 'Walk' }, experimentation: { controlRatio: 100 } } }),
+  ],
   [
     'admin_notification_templates_preview',
     ({ ids }) => ({ params: { id: ids('template') }, body: { userId: 'ada' } }),

@@ -28,14 +28,17 @@ const daysOf = ({ from, to }: Range) => Array.from({ length: to - from + 1 }, (_
 const activeUsers = (users: readonly OracleUser[], day: number, count = 1) =>
   users.filter(({ events }) => events.some((event) => event.day <= day && event.day > day - count)).length
 
-function cohort(users: readonly OracleUser[], { from, to }: Range) {
+function cohort(users: readonly OracleUser[], { from, to }: Range, window: number) {
   const all = users.filter(({ created }) => created >= from && created <= to)
   const after = (n: number) => {
     const old = all.filter(({ created }) => created + n <= to)
     const kept = old.filter(({ created, events }) => events.some(({ day }) => day === created + n))
     return { users: old.length, kept: kept.length }
   }
-  return { users: all.length, d1: after(1), d7: after(7), d30: after(30) }
+  return {
+    ...{ users: all.length, d1: after(1), d7: after(7), d30: after(30) },
+    window: { days: window, ...after(window) },
+  }
 }
 
 const CLASSES: readonly [number, number | null][] = [
@@ -47,11 +50,11 @@ const CLASSES: readonly [number, number | null][] = [
   [100, null],
 ]
 
-/** The overview without `updated`; `date` is a day. An erased user has a streak until the day is over. */
+/** The overview without `updated`; `date` is a day, and `window` the setting. An erased user has a streak until the day is over. */
 export function overviewOf(
   users: readonly OracleUser[],
   systems: readonly string[],
-  range: Range,
+  { window, ...range }: Range & { window: number },
   today: number,
 ) {
   const on = (day: number) => ({
@@ -85,10 +88,12 @@ export function overviewOf(
       control: cohort(
         users.filter(({ isControl }) => isControl),
         range,
+        window,
       ),
       others: cohort(
         users.filter(({ isControl }) => !isControl),
         range,
+        window,
       ),
     },
     streaks: CLASSES.map(([from, to]) => ({

@@ -1,5 +1,13 @@
 import fc from 'fast-check'
-import type { Boost, Configuration, Filter, Lists, System, Trigger } from '../../src/configuration/model'
+import {
+  type Boost,
+  type Configuration,
+  DEFAULT_SETTINGS,
+  type Filter,
+  type Lists,
+  type System,
+  type Trigger,
+} from '../../src/configuration/model'
 import { LISTS } from '../../src/configuration/tables.sql.ts'
 import type { Entry, OracleBoost, OracleSystem, OracleTrigger, Wanted } from './points.oracle'
 
@@ -314,7 +322,7 @@ export function configured(systems: readonly OracleSystem[]): Configuration {
       customizationEnabled: false,
       freezes: null,
     },
-    settings: { controlRatio: 0, recapFrequency: 'weekly' },
+    settings: DEFAULT_SETTINGS,
     attributes: [...USER_KEYS.map(attribute('user')), ...EVENT_KEYS.map(attribute('event'))],
     metrics: METRICS.map((key) => ({
       ...resource,

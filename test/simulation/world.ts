@@ -93,6 +93,12 @@ export async function build(plan: Plan, mail: Hook): Promise<World> {
     },
   })
 
+  await client.sure('PATCH', '/admin/v1/settings', {
+    branding: { appName: '<App>' },
+    experimentation: { userActivationWindow: 3 + (plan.seed % 28) },
+    aggregationPeriod: plan.seed % 3 === 0 ? 'monthly' : 'weekly',
+  })
+
   const hooks: World['hooks'][number][] = []
   // Three worlds of four leave out changes of single ranks, because nearly every user has one in each quarter
   // of an hour.
@@ -178,7 +184,7 @@ export async function build(plan: Plan, mail: Hook): Promise<World> {
 
   const template = (type: string, channel: string) =>
     create(`template ${type}`, '/notifications/templates', {
-      ...{ type, channel, ...active, body: 'Well done, {{ user.id }}' },
+      ...{ type, channel, ...active, body: '{{ branding.appName }}: well done, {{ user.id }}' },
       ...(channel === 'email' ? { subject: 'Hello' } : { title: 'Hello' }),
     })
   await template('achievement_completed', 'email')

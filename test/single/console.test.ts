@@ -20,7 +20,7 @@ const get = (path: string, headers: Record<string, string> = {}, app = send) =>
   app(new Request(`http://laurel.test${path}`, { headers }))
 
 describe('the console', () => {
-  it('[G14] answers its page on every path below it, with a policy that allows only this server', async () => {
+  it('[G14] answers its page on every path below it, with a policy that allows only this server, and pictures', async () => {
     for (const path of [
       '/console',
       '/console/',
@@ -40,7 +40,9 @@ describe('the console', () => {
       expect(policy.split('; ')).toEqual(
         expect.arrayContaining(["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"]),
       )
-      expect(policy).not.toMatch(/https?:|unsafe|\*/)
+      // The logo and the icon of a brand (T4).
+      expect(policy).toContain("; img-src 'self' data: https: http:; ")
+      expect(policy.replace('https: http:', '')).not.toMatch(/https?:|unsafe|\*/)
     }
   })
 

@@ -190,7 +190,10 @@ describe('bodies', () => {
       const more = { headers: { ...headers(), 'content-type': type } }
       const event = { user: { id: 'types' }, value: 1 }
       const one = await call(toApp, 'POST', '/v1/metrics/words/event', { body: event, ...more })
-      const two = await call(toApp, 'PATCH', '/admin/v1/settings', { body: { recapFrequency: 'x' }, ...more })
+      const two = await call(toApp, 'PATCH', '/admin/v1/settings', {
+        body: { aggregationPeriod: 'x' },
+        ...more,
+      })
       const three = await call(toApp, 'PUT', '/v1/users/types', { body: { name: type }, ...more })
       return [type, one.status, two.status, three.status, at(three.body, 'name')]
     }
@@ -247,7 +250,7 @@ describe('bodies', () => {
       ['POST', '/admin/v1/points', [{ key: 'k', name: 'x', levels: [], boosts: [], triggers: [] }]],
       ['POST', '/v1/users', { ...FIELDS, id: 'abused', attributes: { plan: 'x' } }],
       ['POST', '/v1/metrics/words/event', { user: { id: 'abused' }, value: 1, attributes: { page: 'x' } }],
-      ['PATCH', '/admin/v1/settings', { controlRatio: 5, recapFrequency: 'weekly' }],
+      ['PATCH', '/admin/v1/settings', { branding: {}, experimentation: {}, aggregationPeriod: 'weekly' }],
       ['POST', '/admin/v1/application-api-keys', [{ userId: 'x' }]],
       ['POST', '/admin/v1/admin-api-keys', [{ name: 'x' }]],
     ]

@@ -120,7 +120,7 @@ it('[A3, A4] notifies of completions by a batch and by the API, but not of backd
 
 it('[N1] stores no notification for users in the control group', async () => {
   const tenant = await achieved([])
-  await tenant.admin('PATCH', '/settings', { controlRatio: 100 })
+  await tenant.admin('PATCH', '/settings', { experimentation: { controlRatio: 100 } })
   await tenant.event('m', 'ada', 1)
   expect(await left(tenant)).toBe(0)
 })

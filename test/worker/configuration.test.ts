@@ -112,42 +112,106 @@ describe('metrics', () => {
 })
 
 describe('[T4] settings', () => {
-  it('[T4] start at 0 and weekly, and change only the given fields', async () => {
+  type Fields = Readonly<Record<string, unknown>>
+  const UNSET: { branding: Fields; experimentation: Fields; aggregationPeriod: string } = {
+    branding: {
+      ...{ appName: 'My app', appUrl: '', brandColor: '#2563EB', font: 'MODERN_SANS' },
+      ...{ logo: null, appIcon: null },
+    },
+    experimentation: { controlRatio: 0, userActivationWindow: 7 },
+    aggregationPeriod: 'weekly',
+  }
+
+  it('[T4] change field by field, with an entry in the audit log if anything changes', async () => {
     const tenant = await newTenant()
     const settings = async () => (await tenant.admin('GET', '/settings')).body
-    expect(await settings()).toEqual({ controlRatio: 0, recapFrequency: 'weekly' })
-    for (const [change, after] of [
-      [{ controlRatio: 100 }, { controlRatio: 100, recapFrequency: 'weekly' }],
-      [{ recapFrequency: 'none' }, { controlRatio: 100, recapFrequency: 'none' }],
-      [{}, { controlRatio: 100, recapFrequency: 'none' }],
-      [
-        { controlRatio: null, recapFrequency: null, other: 1 },
-        { controlRatio: 100, recapFrequency: 'none' },
-      ],
-      [
-        { controlRatio: 12.5, recapFrequency: 'monthly' },
-        { controlRatio: 12.5, recapFrequency: 'monthly' },
-      ],
-      [{ controlRatio: 0 }, { controlRatio: 0, recapFrequency: 'monthly' }],
-    ] as const) {
-      expect(await tenant.admin('PATCH', '/settings', change)).toMatchObject({ status: 200, body: after })
+    expect(await settings()).toEqual(UNSET)
+    let { branding, experimentation, aggregationPeriod } = UNSET
+    const logo = { url: 'HTTPS://u:p@example.com/l.png?v=1' }
+    for (const change of [
+      {},
+      { branding: { appName: 'Ä'.repeat(100), appUrl: 'http://localhost:3000' } },
+      { branding: { logo, appIcon: { url: 'https://example.com/i' } }, experimentation: {} },
+      { experimentation: { controlRatio: 100 }, aggregationPeriod: 'monthly' },
+      {
+        branding: { appUrl: '', logo: null, font: 'MONOSPACE' },
+        experimentation: { userActivationWindow: 30 },
+      },
+      { branding: { brandColor: '#abc' } },
+    ]) {
+      branding = { ...branding, ...change.branding }
+      experimentation = { ...experimentation, ...change.experimentation }
+      aggregationPeriod = change.aggregationPeriod ?? aggregationPeriod
+      const after = { branding, experimentation, aggregationPeriod }
+      expect(await tenant.admin('PATCH', '/settings', change)).toEqual(
+        expect.objectContaining({ status: 200, body: after }),
+      )
       expect(await settings()).toEqual(after)
     }
-    for (const wrong of [
-      { controlRatio: -1 },
-      { controlRatio: 100.1 },
-      { controlRatio: '5' },
-      { recapFrequency: 'daily' },
-      [],
-      null,
-      'x',
-    ]) {
-      expect((await tenant.admin('PATCH', '/settings', wrong)).status).toBe(422)
-    }
-    const { body } = await tenant.admin('PATCH', '/settings', { controlRatio: 101, recapFrequency: 'x' })
-    expect(String(at(body, 'error'))).toMatch(/controlRatio.*recapFrequency/)
-    expect(await settings()).toEqual({ controlRatio: 0, recapFrequency: 'monthly' })
+    // Null is absent, except for a picture.
+    const nulls = { appName: null, appUrl: null, brandColor: null, font: null, appIcon: null }
+    await tenant.admin('PATCH', '/settings', {
+      branding: nulls,
+      experimentation: null,
+      aggregationPeriod: null,
+    })
+    expect(await settings()).toMatchObject({ branding: { ...branding, appIcon: null }, experimentation })
+    const { body } = await tenant.admin('GET', '/audit-log?kind=settings')
+    expect(body).toHaveLength(6)
+    expect(at(body, 4, 'fields', 'branding', 'after', 'logo')).toEqual({ url: 'HTTPS://example.com/l.png' })
   })
+
+  it('[T4, G3] refuse what no mail program or browser shows, all fields at once, and store nothing of it', async () => {
+    const tenant = await newTenant()
+    const wrong: Record<string, readonly unknown[]> = {
+      'branding.appName': ['', 'x'.repeat(101), 5],
+      'branding.appUrl': [
+        'javascript:alert(1)',
+        'example.com',
+        'https://',
+        'ftp://a.example',
+        ' https://a.example',
+      ],
+      'branding.brandColor': [
+        ...['', 'red', '#12', '#1234', '#12345g', '#2563EB;x:y', '#fff\n', 'rgb(300,0,0)', 'rgb(256, 0, 0)'],
+        ...['rgb(1,2)', 'rgb(1,2,3,0.5)', 'rgba(1,2,3)', 'rgba(1,2,3,1.1)', 'rgb(-1,0,0)', 'rgb(1.5,0,0)'],
+        'url(javascript:x)',
+      ],
+      'branding.font': ['Arial', 'modern_sans'],
+      'branding.logo.url': [
+        'data:image/png;base64,AA',
+        '//example.com/l.png',
+        `https://a.example/${'x'.repeat(2048)}`,
+      ],
+      'branding.appIcon': ['https://example.com/i', []],
+      'experimentation.controlRatio': [-1, 101, 12.5, '5'],
+      'experimentation.userActivationWindow': [2, 31, 7.5],
+      aggregationPeriod: ['daily', 'none'],
+    }
+    for (const [path, values] of Object.entries(wrong)) {
+      for (const value of values) {
+        const change = path.split('.').reduceRight((inner, field) => ({ [field]: inner }), value)
+        const { status, body } = await tenant.admin('PATCH', '/settings', change)
+        expect([value, status, at(body, 'issues', 0, 'path')]).toEqual([value, 422, path])
+        expect(at(body, 'issues')).toHaveLength(1)
+      }
+    }
+    const several = { branding: { font: 'x', logo: { url: 1 } }, experimentation: { controlRatio: 101 } }
+    const { body } = await tenant.admin('PATCH', '/settings', several)
+    expect(String(at(body, 'error'))).toMatch(/font.*logo\.url.*controlRatio/)
+    for (const shape of [[], null, 'x', { branding: [] }, { controlRatio: 5, branding: { name: 'x' } }])
+      expect((await tenant.admin('PATCH', '/settings', shape)).status).toBe(422)
+    expect((await tenant.admin('GET', '/settings')).body).toEqual(UNSET)
+  })
+
+  it.each(['#FFF', '#09afAF', 'rgb(0,128,255)', 'rgb( 1 , 02, 255 )', 'rgba(1,2,3,0)', 'rgba(9, 9, 9, .25)'])(
+    '[T4] take the colour %s',
+    async (brandColor) => {
+      const tenant = await newTenant()
+      const { body } = await tenant.admin('PATCH', '/settings', { branding: { brandColor } })
+      expect(at(body, 'branding', 'brandColor')).toBe(brandColor)
+    },
+  )
 })
 
 describe('[G5] keys', () => {

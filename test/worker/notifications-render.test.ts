@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { STARTERS } from '../../console/src/features/notifications/starters'
+import { brandedEmail, brandedTemplate } from '../../console/src/ui/branded'
 import { loadConfiguration } from '../../src/configuration/configuration'
-import type { Configuration, Template } from '../../src/configuration/model'
+import { FONTS } from '../../src/configuration/enumerations'
+import type { Configuration, Settings, Template } from '../../src/configuration/model'
 import type { NotificationReason } from '../../src/features/notifications/notification'
 import { parseLiquid, RenderError, renderLiquid } from '../../src/features/notifications/templates/liquid'
 import { textOfHtml } from '../../src/features/notifications/templates/plain-text.rules'
@@ -18,6 +21,8 @@ const rendered = (form: 'html' | 'text', text: string, variables: object = {}) =
   if ('fault' in parsed) throw new Error(parsed.fault)
   return renderLiquid(parsed, variables)
 }
+
+type Branding = Settings['branding']
 
 const HUGE = 1_000_000_000
 const TOO_MUCH = 'it renders too much'
@@ -235,6 +240,66 @@ describe('[N3] composing', () => {
     const back = '{{ reactivation.messageNumber }} {{ reactivation.daysSinceLastActive }}'
     const reason = { type: 'reactivation', messageNumber: 2, daysSinceLastActive: 5 } as const
     expect(write({ ...push, body: back }, reason).body).toBe('2 5')
+  })
+
+  it('[T4, N3] the brand is in every template, with its values escaped in emails', async () => {
+    const { write } = await scene(async (tenant) => {
+      await tenant.app('PUT', '/users/ada', { email: 'ada@b.example', deviceTokens: ['one'] })
+      const branding = {
+        appName: '<script>"\'&',
+        appUrl: 'https://a.example/?a=1&b="><script>',
+        logo: { url: "https://a.example/'onerror='x" },
+      }
+      await tenant.admin('PATCH', '/settings', { branding: { ...branding, brandColor: 'rgba(1,2,3,0.5)' } })
+    })
+    const body =
+      '{{ branding.appName }}|{{ branding.appUrl }}|{{ branding.brandColor }}|{{ branding.logoUrl }}|{{ branding.appIconUrl }}|{{ unsubscribeUrl }}'
+    expect(write({ body }).body).toBe(
+      `&lt;script&gt;&#34;&#39;&amp;|https://a.example/?a=1&amp;b=&#34;&gt;&lt;script&gt;|rgba(1,2,3,0.5)|https://a.example/&#39;onerror=&#39;x||${LINK}`,
+    )
+    const text = {
+      channel: 'push',
+      title: '{{ branding.appName }}',
+      body: '{{ branding.fontFamily }}',
+    } as const
+    expect(write(text)).toMatchObject({
+      title: '<script>"\'&',
+      body: expect.stringMatching(/^system-ui.*sans-serif$/),
+    })
+  })
+
+  it('[T4] the starters of emails show logo or name, the address, the colour and the font, as the console does', async () => {
+    const { write, config } = await scene((tenant) =>
+      tenant.app('PUT', '/users/ada', { email: 'ada@b.example' }),
+    )
+    const branded = (branding: Branding): Configuration => ({
+      ...config,
+      settings: { ...config.settings, branding },
+    })
+    const unset = config.settings.branding
+    const full = { ...unset, appUrl: 'https://a.example', logo: { url: 'https://a.example/l.png' } }
+    for (const font of FONTS) {
+      for (const branding of [unset, { ...full, font }, { ...full, font, logo: null, brandColor: '#123' }]) {
+        const { body } = write({ body: brandedTemplate('Words', 'Go') }, undefined, branded(branding))
+        expect(body.replace(LINK, '#')).toBe(brandedEmail(branding, 'Words', 'Go'))
+        expect(body.includes('<img src="https://a.example/l.png" alt="My app"')).toBe(branding.logo !== null)
+      }
+    }
+    const reasons: readonly NotificationReason[] = [
+      { type: 'streak_reminder' },
+      { type: 'achievement_completed', achievementId: 'x', achievedAt: instant(0) },
+      {
+        ...{ type: 'recap', frequency: 'weekly', metrics: [], points: [] },
+        ...{ periodStart: civilDate('2030-01-07'), periodEnd: civilDate('2030-01-13') },
+      },
+      { type: 'reactivation', messageNumber: 2, daysSinceLastActive: 5 },
+    ]
+    for (const reason of reasons) {
+      const { subject: title, body } = STARTERS[reason.type]
+      const message = write({ title, body }, reason, branded(full))
+      expect(message.fault).toBeUndefined()
+      expect([title, textOfHtml(message.body)]).toEqual([title, expect.stringMatching(/^My app \(https.*\n/)])
+    }
   })
 
   it('[N3] a subject is one line for any user name; the body has no control characters', async () => {

@@ -254,7 +254,7 @@ describe('[N1, N5] which users are notified', () => {
   it('[N5] webhooks need the preference and the subscription, but no address and no control group', async () => {
     const tenant = await newTenantWith('m', newTenantInLast)
     for (const id of ['plain', 'off', 'push', 'unsubscribed']) await tenant.event('m', id, 1)
-    await tenant.admin('PATCH', '/settings', { controlRatio: 100 })
+    await tenant.admin('PATCH', '/settings', { experimentation: { controlRatio: 100 } })
     await tenant.event('m', 'control', 1)
     const preferences = (id: string, channels: string[]) =>
       tenant.app('PATCH', `/users/${id}/preferences`, { notifications: { streak_reminder: channels } })
@@ -546,10 +546,10 @@ const SUNDAY = NOON + 4 * DAY
 describe.each([false, true])(
   '[N2] a change of zone that skips the hour of a message (others there: %s)',
   (isKnown) => {
-    const start = async (zone: string, to: string, since: number) => {
+    const start = async (zone: string, to: string, since: number, events = DUE) => {
       await moveTo(since)
       const tenant = await newTenantWith('m', newTenantInLast)
-      await tenant.create('/webhooks', HOOK)
+      await tenant.create('/webhooks', { ...HOOK, events })
       if (isKnown) await tenant.app('PUT', '/users/other', { tz: to })
       await tenant.app('PUT', '/users/ada', { tz: zone })
       return tenant
@@ -619,9 +619,9 @@ describe.each([false, true])(
             : Date.UTC(noon.getUTCFullYear(), noon.getUTCMonth() + 2, 25, 12)
         const before = due - (frequency === 'weekly' ? 7 : 30) * DAY
         for (let to = NOON; to < before; to += 399 * DAY) await moveTo(to)
-        const tenant = await start('Pacific/Honolulu', 'Pacific/Kiritimati', before)
+        const events = DUE.filter((event) => event !== 'emails.recap_due')
+        const tenant = await start('Pacific/Honolulu', 'Pacific/Kiritimati', before, events)
         await tenant.admin('PATCH', '/streaks/settings', { frequency })
-        await tenant.admin('PATCH', '/settings', { recapFrequency: 'none' })
         await tenant.event('m', 'ada', 1)
         await rowsEverywhere('UPDATE users SET active_day = active_day - 100 WHERE tenant_id = ?1', tenant.id)
         await travel(tenant, due + 6 * HOUR, 'Pacific/Kiritimati')

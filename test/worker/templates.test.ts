@@ -150,7 +150,7 @@ describe('[N3, G7] templates', () => {
       notifications: { streak_reminder: [], recap: ['push'] },
     })
     expect(await told('ada')).toEqual([])
-    await tenant.admin('PATCH', '/settings', { controlRatio: 100 })
+    await tenant.admin('PATCH', '/settings', { experimentation: { controlRatio: 100 } })
     expect(await told('eve', { email: 'eve@b.example', deviceTokens: ['x'] })).toEqual([])
   })
 })

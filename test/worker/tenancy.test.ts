@@ -604,7 +604,7 @@ describe('two tenants at the same time', () => {
   it('[T3] settings and a boost of one tenant’s user do not affect the same user id in another tenant', async () => {
     const [one, two] = [await twin(1), await twin(1)]
     for (const { tenant } of [one, two]) await tenant.app('PUT', '/users/ada', {})
-    await one.tenant.admin('PATCH', '/settings', { controlRatio: 100 })
+    await one.tenant.admin('PATCH', '/settings', { experimentation: { controlRatio: 100 } })
     await one.tenant.create(`/points/${one.system}/boosts`, {
       name: 'B',
       start: '2020-01-01',
@@ -615,7 +615,9 @@ describe('two tenants at the same time', () => {
     expect((await two.tenant.event('words', 'ada', 1)).body).toMatchObject({ points: { xp: { total: 1 } } })
     expect((await one.tenant.app('PUT', '/users/new', {})).body).toMatchObject({ control: true })
     expect((await two.tenant.app('PUT', '/users/new', {})).body).toMatchObject({ control: false })
-    expect((await two.tenant.admin('GET', '/settings')).body).toMatchObject({ controlRatio: 0 })
+    expect((await two.tenant.admin('GET', '/settings')).body).toMatchObject({
+      experimentation: { controlRatio: 0 },
+    })
   })
 
   it('[T3] cached rankings and summaries of large tenants are separate for each tenant', async () => {

@@ -153,7 +153,7 @@ describe('[N4] a test of a template', () => {
     }
     for (const [id, user] of Object.entries(users)) await tenant.app('PUT', `/users/${id}`, user)
     await tenant.app('PATCH', '/users/unwilling/preferences', { notifications: { recap: [] } })
-    await tenant.admin('PATCH', '/settings', { controlRatio: 100 })
+    await tenant.admin('PATCH', '/settings', { experimentation: { controlRatio: 100 } })
     await tenant.app('PUT', '/users/control', { email: 'c@b.example' })
     const told = async (id: string, userId: string) => {
       const { status, body } = await test({ ...RESEND, ...EXPO }, id, userId)

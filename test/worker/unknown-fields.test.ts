@@ -45,11 +45,11 @@ describe('unknown fields of an admin write', () => {
   })
 
   it('[O4] also of answers that are one object, which otherwise have no issues', async () => {
-    const settings = await tenant.admin('PATCH', '/settings', { controlRatio: 0 })
-    expect(settings.body).toEqual({ controlRatio: 0, recapFrequency: 'weekly' })
-    const wrong = await tenant.admin('PATCH', '/settings', { controlratio: 5 })
-    expect(wrong).toMatchObject({ status: 200, body: { controlRatio: 0 } })
-    expect(at(wrong.body, 'issues')).toEqual([warning('controlratio', 'controlRatio')])
+    const settings = await tenant.admin('PATCH', '/settings', { aggregationPeriod: 'weekly' })
+    expect(Object.keys(Object(settings.body))).toEqual(['branding', 'experimentation', 'aggregationPeriod'])
+    const wrong = await tenant.admin('PATCH', '/settings', { aggregationperiod: 'monthly' })
+    expect(wrong).toMatchObject({ status: 200, body: { aggregationPeriod: 'weekly' } })
+    expect(at(wrong.body, 'issues')).toEqual([warning('aggregationperiod', 'aggregationPeriod')])
     const streaks = await tenant.admin('PATCH', '/streaks/settings', {
       freezes: { startCount: 0, maxCount: 5, maximum: 5 },
     })

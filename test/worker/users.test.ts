@@ -649,7 +649,8 @@ describe('changes of a user', () => {
       const responses = await Promise.all(ids.map((id) => tenant.app('GET', `/users/${id}`)))
       return responses.map(({ body }) => at(body, 'control'))
     }
-    const ratio = (controlRatio: number) => tenant.admin('PATCH', '/settings', { controlRatio })
+    const ratio = (controlRatio: number) =>
+      tenant.admin('PATCH', '/settings', { experimentation: { controlRatio } })
     await Promise.all(ids.map((id) => put(tenant, id, { control: true })))
     expect(await controls()).toEqual(Array(12).fill(false))
     await ratio(100)
@@ -668,7 +669,7 @@ describe('changes of a user', () => {
 
   it('[U5] the control group is a share of users, by a hash of tenant and user, for every way of creation', async () => {
     const tenant = await newTenant()
-    await tenant.admin('PATCH', '/settings', { controlRatio: 30 })
+    await tenant.admin('PATCH', '/settings', { experimentation: { controlRatio: 30 } })
     const ids = Array.from({ length: 100 }, (_, n) => `user-${n}`)
     const made: unknown[] = []
     for (let from = 0; from < ids.length; from += 50) {

@@ -33,8 +33,9 @@ export const account: Chapter = {
     },
     admin_settings_get: { description: 'The settings of the tenant.', example: {} },
     admin_settings_update: {
-      description: 'Changes the settings that you pass. The others stay.',
-      example: { body: { recapFrequency: 'weekly' } },
+      description:
+        'Changes the fields that you pass, also within `branding` and `experimentation`. The others stay.',
+      example: { body: { branding: { brandColor: '#15803D' }, aggregationPeriod: 'weekly' } },
     },
     admin_test_clock_get: {
       description:
@@ -133,9 +134,23 @@ export const account: Chapter = {
     {
       of: ['UpdateSettingsRequest', 'Settings', 'UpdatedSettings'],
       fields: {
-        controlRatio:
-          'The share of new users, in percent, that goes into the control group. These users get no notifications.',
-        recapFrequency: 'How often users get a recap.',
+        branding: 'How messages look: templates have these as variables.',
+        'branding.appName': 'The name of your app. `My app` until it is set.',
+        'branding.appUrl': 'The address of your app. `""` if there is none.',
+        'branding.brandColor':
+          'The colour of buttons: `#RGB`, `#RRGGBB`, `rgb(r,g,b)` or `rgba(r,g,b,a)`. The numbers `r`, `g` and `b` are 0 to 255, and `a` is 0 to 1.',
+        'branding.font': 'The font of emails.',
+        'branding.logo': 'The picture at the top of emails. `null`: the name stands there.',
+        'branding.logo.url': 'Its address, with `https` or `http`.',
+        'branding.appIcon': 'The small picture of your app, or `null`.',
+        'branding.appIcon.url': 'Its address, with `https` or `http`.',
+        experimentation: 'How you measure what messages are worth.',
+        'experimentation.controlRatio':
+          'The share of new users, in whole percent, that goes into the control group. These users get no notifications. It does not move users who exist.',
+        'experimentation.userActivationWindow':
+          'After how many days the analytics count who came back: `window` of `retention`.',
+        aggregationPeriod:
+          'How often users get a recap, if a template for it is active or a webhook wants it.',
       },
     },
     {

@@ -1,49 +1,102 @@
 import { eq } from 'drizzle-orm'
 import * as z from 'zod'
-import { RECAP_FREQUENCIES, tenants } from '../../access/tenants.sql.ts'
+import { tenants } from '../../access/tenants.sql.ts'
 import { endpointsOf, ok } from '../../api/endpoint'
-import { optional, withIssues } from '../../api/fields'
+import { filledText, optional, wholeNumber, withIssues } from '../../api/fields'
 import { entriesOf } from '../../configuration/audit.rules'
 import { configurationOf, configure } from '../../configuration/configuration'
-import type { Settings as StoredSettings } from '../../configuration/model'
+import { AGGREGATION_PERIODS, FONTS } from '../../configuration/enumerations'
+import { Settings } from '../../configuration/model'
+import {
+  LEAST_ACTIVATION_DAYS,
+  MOST_ACTIVATION_DAYS,
+  MOST_APP_NAME_CHARACTERS,
+  MOST_COLOR_CHARACTERS,
+  MOST_URL_CHARACTERS,
+} from '../../lib/limits'
 import type { Scope } from '../../platform/context'
 import { listenerStatements } from '../notifications/schedule'
 
-const ControlRatio = z.number().min(0).max(100)
-const RecapFrequency = z.enum(RECAP_FREQUENCIES)
-
-/** A tenant's settings. `controlRatio`: the percentage of new users in the control group (T4, U5). */
-export const Settings = z
-  .object({ controlRatio: ControlRatio, recapFrequency: RecapFrequency })
-  .meta({ id: 'Settings' })
+/** A tenant's settings (T4). */
+const SettingsResponse = Settings.meta({ id: 'Settings' })
 
 /** The settings after a change. */
-export const UpdatedSettings = withIssues('UpdatedSettings', Settings)
+const UpdatedSettings = withIssues('UpdatedSettings', Settings)
+
+const WEB_ADDRESS = '[hH][tT][tT][pP][sS]?://\\S+'
+
+/** An address that a browser opens or shows: no other scheme, so no script (T4). */
+const webAddress = (pattern: string, error: string) =>
+  z
+    .string()
+    .max(MOST_URL_CHARACTERS)
+    .regex(new RegExp(pattern), { error, abort: true })
+    .refine((given) => given === '' || URL.canParse(given), error)
+    .transform((given) => given.toWellFormed())
+
+const Picture = z.object({
+  url: webAddress(`^${WEB_ADDRESS}$`, 'must be an https or http URL, such as https://example.com/logo.png'),
+})
+
+const BYTE = ' *(?:25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9]) *'
+const ALPHA = ' *(?:0|1|1\\.0+|0?\\.[0-9]+) *'
+const COLOR = [
+  '#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})',
+  String.raw`rgb\(${BYTE},${BYTE},${BYTE}\)`,
+  String.raw`rgba\(${BYTE},${BYTE},${BYTE},${ALPHA}\)`,
+].join('|')
 
 /** A change to a tenant's settings. Absent fields stay (T4). */
 export const UpdateSettingsRequest = z
-  .object({ controlRatio: optional(ControlRatio), recapFrequency: optional(RecapFrequency) })
+  .object({
+    branding: optional(
+      z.object({
+        appName: optional(filledText(MOST_APP_NAME_CHARACTERS)),
+        appUrl: optional(webAddress(`^(?:${WEB_ADDRESS})?$`, 'must be an https or http URL, or "" for none')),
+        brandColor: optional(
+          z
+            .string()
+            .max(MOST_COLOR_CHARACTERS)
+            .regex(
+              new RegExp(`^(?:${COLOR})$`),
+              'must be a colour: #RGB, #RRGGBB, rgb(r,g,b) or rgba(r,g,b,a), with whole numbers from 0 to 255 and a from 0 to 1',
+            ),
+        ),
+        font: optional(z.enum(FONTS)),
+        logo: Picture.nullish(),
+        appIcon: Picture.nullish(),
+      }),
+    ),
+    experimentation: optional(
+      z.object({
+        controlRatio: optional(wholeNumber(0, 100)),
+        userActivationWindow: optional(wholeNumber(LEAST_ACTIVATION_DAYS, MOST_ACTIVATION_DAYS)),
+      }),
+    ),
+    aggregationPeriod: optional(z.enum(AGGREGATION_PERIODS)),
+  })
   .meta({ id: 'UpdateSettingsRequest' })
 
-/** The tenant's settings (T4). */
-export async function readSettings(scope: Scope): Promise<StoredSettings> {
-  const { settings } = await configurationOf(scope)
-  return settings
+type Given<T> = { [F in keyof T]?: T[F] | undefined }
+
+/** The fields after a change. Absent ones stay. */
+function merged<T extends object>(was: T, change: Given<T> = {}): T {
+  return { ...was, ...Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) }
 }
 
-/** Changes the passed settings. `controlRatio` applies to users who are created later (T4, U5). */
-function updateSettings(scope: Scope, change: z.output<typeof UpdateSettingsRequest>) {
+/** Changes the passed settings. The control ratio applies to users who are created later (T4, U5). */
+export function updateSettings(scope: Scope, change: z.output<typeof UpdateSettingsRequest>) {
   const { db } = scope
   return configure(scope, (config) => {
     const { tenantId, settings } = config
-    const result: StoredSettings = {
-      controlRatio: change.controlRatio ?? settings.controlRatio,
-      recapFrequency: change.recapFrequency ?? settings.recapFrequency,
+    const result: Settings = {
+      branding: merged(settings.branding, change.branding),
+      experimentation: merged(settings.experimentation, change.experimentation),
+      aggregationPeriod: change.aggregationPeriod ?? settings.aggregationPeriod,
     }
-    const isSame =
-      result.controlRatio === settings.controlRatio && result.recapFrequency === settings.recapFrequency
-    if (isSame) return { statements: [], audit: [], result }
-    const update = db.orm.update(tenants).set(result).where(eq(tenants.id, tenantId))
+    const [before, after] = [JSON.stringify(settings), JSON.stringify(result)]
+    if (before === after) return { statements: [], audit: [], result }
+    const update = db.orm.update(tenants).set({ settings: after }).where(eq(tenants.id, tenantId))
     const beside = listenerStatements(db, config, { ...config, settings: result }, scope.now)
     const audit = entriesOf('settings', [{ before: settings, after: result }], (one) => one)
     return { statements: [db.built(update)], beside, audit, result }
@@ -59,9 +112,9 @@ export const settingsEndpoints = [
     {
       id: 'admin_settings_get',
       summary: 'Get the settings',
-      responses: { 200: { description: 'The settings.', body: Settings } },
+      responses: { 200: { description: 'The settings.', body: SettingsResponse } },
     },
-    async (scope) => ok(await readSettings(scope)),
+    async (scope) => ok((await configurationOf(scope)).settings),
   ),
   endpoint(
     'PATCH /settings',

@@ -16,6 +16,8 @@ const COHORT = (path: string) => ({
   ...KEPT(`${path}.d1`, '1 day'),
   ...KEPT(`${path}.d7`, '7 days'),
   ...KEPT(`${path}.d30`, '30 days'),
+  ...KEPT(`${path}.window`, '`days` days'),
+  [`${path}.window.days`]: 'The setting `experimentation.userActivationWindow`.',
 })
 
 /** The analytics: figures of all users by day. */

@@ -16,7 +16,6 @@ import {
   activeIn,
   byDay,
   byDayAnd,
-  KEPT_AFTER,
   LONGEST_WINDOW,
   retentionOf,
   runningSums,
@@ -41,7 +40,13 @@ const series = <S extends z.ZodRawShape>(id: string, row: S) =>
   z.object({ updated, series: z.array(z.object({ date: DateResponse, ...row })) }).meta({ id })
 
 const Kept = z.object({ users: Count, kept: Count })
-const Retention = z.object({ users: Count, d1: Kept, d7: Kept, d30: Kept })
+const Retention = z.object({
+  users: Count,
+  d1: Kept,
+  d7: Kept,
+  d30: Kept,
+  window: Kept.extend({ days: Count }),
+})
 
 const AnalyticsOverview = series('AnalyticsOverview', {
   newUsers: Count,
@@ -117,14 +122,16 @@ function rowsOf<Row>({ first, last }: Range, row: (day: number) => Row): (Row & 
 async function overview(scope: Scope, query: Query): Promise<z.infer<typeof AnalyticsOverview>> {
   const range = rangeOf(scope, query)
   const config = await configurationOf(scope)
-  const window = { first: range.last - LONGEST_WINDOW + 1, last: range.last }
+  const latest = { first: range.last - LONGEST_WINDOW + 1, last: range.last }
+  const window = config.settings.experimentation.userActivationWindow
+  const keptAfter = [...new Set([1, 7, 30, window])]
   const { updated, rows } = await read(scope, range, [
     { figure: 'created' },
-    { figure: 'active', first: Math.min(range.first, window.first) },
-    { figure: 'gap', ...window },
+    { figure: 'active', first: Math.min(range.first, latest.first) },
+    { figure: 'gap', ...latest },
     { figure: 'events' },
     { figure: 'completions' },
-    ...KEPT_AFTER.map((n): AskedHere => ({ figure: `kept ${n}` })),
+    ...keptAfter.map((n): AskedHere => ({ figure: `kept ${n}` })),
     { figure: 'streak', first: 0, last: utcDay(scope.now) },
     ...config.systems.map(({ id }): AskedHere => ({ figure: 'points', id })),
   ])
@@ -134,8 +141,8 @@ async function overview(scope: Scope, query: Query): Promise<z.infer<typeof Anal
   const gaps = byDayAnd(rows('gap'), ({ part }) => part)
   const cohort = (part: number) => {
     const of = (figure: Figure) => byDay(rows(figure).filter((row) => row.part === part))
-    const kept = new Map(KEPT_AFTER.map((n) => [n, of(`kept ${n}`)]))
-    return retentionOf({ created: of('created'), kept }, range.first, range.last)
+    const kept = new Map(keptAfter.map((n) => [n, of(`kept ${n}`)]))
+    return retentionOf({ created: of('created'), kept }, { ...range, window })
   }
   const activeUsers = (days: number) => activeIn({ active, gaps }, range.last, days)
   return {

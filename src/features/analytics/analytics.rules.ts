@@ -8,9 +8,6 @@ export const STREAK_CLASSES = [
   { from: 100, to: null },
 ] as const
 
-/** After how many local days a user who is active again counts as kept (I1). */
-export const KEPT_AFTER = [1, 7, 30] as const
-
 /** The lengths of the windows in which active users are counted, in days (I1). */
 export const WINDOWS = { day: 1, week: 7, month: 30 } as const
 export const LONGEST_WINDOW = WINDOWS.month
@@ -67,24 +64,29 @@ export function activeIn(
 export type Kept = { users: number; kept: number }
 
 /**
- * How many users of the days of creation `first` to `last` were active again after 1, 7 and 30 days. Users
- * whose day is after `last` do not count. `created` is by day of creation, and `kept` by N and that day.
+ * How many users of the days of creation `first` to `last` were active again after 1, 7, 30 and `window` days.
+ * Users whose day is after `last` do not count. `created` is by day of creation, and `kept` by N and that day.
  */
 export function retentionOf(
   { created, kept }: { created: ByDay; kept: ByDayAndPart },
-  first: number,
-  last: number,
-): { users: number; d1: Kept; d7: Kept; d30: Kept } {
+  { first, last, window }: { first: number; last: number; window: number },
+): { users: number; d1: Kept; d7: Kept; d30: Kept; window: Kept & { days: number } } {
   const sum = (days: ByDay | undefined, until: number) => {
     let users = 0
     for (const [day, count] of days ?? []) if (day >= first && day <= until) users += count
     return users
   }
-  const after = (n: (typeof KEPT_AFTER)[number]): Kept => ({
+  const after = (n: number): Kept => ({
     users: sum(created, last - n),
     kept: sum(kept.get(n), last - n),
   })
-  return { users: sum(created, last), d1: after(1), d7: after(7), d30: after(30) }
+  return {
+    users: sum(created, last),
+    d1: after(1),
+    d7: after(7),
+    d30: after(30),
+    window: { days: window, ...after(window) },
+  }
 }
 
 /** The running sums at the end of each day, from the changes by day. `before`: all earlier changes. */

@@ -1,9 +1,10 @@
 import * as z from 'zod'
 import type { Configuration } from '../../configuration/model'
 import { DAY, FURTHEST_OFFSET, MINUTE } from '../../lib/clock'
+import { MOST_ACTIVATION_DAYS } from '../../lib/limits'
 import { bytesOf, LOGS, type Log, localDayOf, numberOf, numbersOfEach } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
-import { EVER, KEPT_AFTER, LONGEST_WINDOW, STREAK_CLASSES } from './analytics.rules'
+import { EVER, LONGEST_WINDOW, STREAK_CLASSES } from './analytics.rules'
 
 /*
  * The parts that the statements of a step share. ?1 is the tenant. The users are those with ids after ?2, up
@@ -148,7 +149,7 @@ const ACTIVITY = `
     UNION ALL SELECT 'gap', 0, day, gap_was, -1 FROM gaps WHERE was AND gap_was < ${LONGEST_WINDOW}
     UNION ALL SELECT 'kept ' || (s.day - c.born), 0, c.born, c.control, s.is_now - s.was
       FROM seen s CROSS JOIN chunk c ON c.iid = s.iid
-      WHERE s.day - c.born IN (${KEPT_AFTER.join(', ')})),
+      WHERE s.day - c.born BETWEEN 1 AND ${MOST_ACTIVATION_DAYS}),
   added AS (SELECT * FROM sums UNION ALL SELECT * FROM activity)
   ${ADD} ${ADDED}`
 

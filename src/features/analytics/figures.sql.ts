@@ -5,7 +5,7 @@ import { utcDay } from '../../lib/zone'
 import { bytesOf, numberOf } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
-import { EVER, type KEPT_AFTER } from './analytics.rules'
+import { EVER } from './analytics.rules'
 
 /** The figures (I1, I2), one number in each row. A pass adds to them. WITHOUT ROWID. */
 export const analyticsFigures = sqliteTable(
@@ -61,7 +61,7 @@ export const countedUsers = sqliteTable('counted_users', {
  * - `active`: different users with an event on a local date.
  * - `gap`: those of them whose last active date before was `part` days earlier, up to 29.
  * - `created`: users by local date of creation; the part is 1 for the control group.
- * - `kept 1`, `kept 7`, `kept 30`: those of them who were active 1, 7 or 30 days after that date.
+ * - `kept 1` to `kept 30`: those of them who were active that many days after that date.
  * - `points`, `trigger`: the sum of the entries of the ledger by local date; the part is the trigger.
  * - `level`: by how much the number of users with a level (the part) changes on a date.
  * - `completions`: completed achievements by local date.
@@ -75,7 +75,7 @@ export type Figure =
   | 'active'
   | 'gap'
   | 'created'
-  | `kept ${(typeof KEPT_AFTER)[number]}`
+  | `kept ${number}`
   | 'points'
   | 'trigger'
   | 'level'

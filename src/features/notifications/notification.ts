@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import type { RecapFrequency } from '../../access/tenants.sql.ts'
 import type { StreakResponse } from '../../api/shapes/streaks'
 import {
+  type AggregationPeriod,
   NOTIFICATION_CHANNELS,
   NOTIFICATION_TYPES,
   type NotificationChannel,
@@ -27,7 +27,7 @@ export type RecapReason = {
   type: 'recap'
   periodStart: CivilDate
   periodEnd: CivilDate
-  frequency: Exclude<RecapFrequency, 'none'>
+  frequency: AggregationPeriod
   metrics: readonly { metricId: string; change: number; total: number }[]
   points: readonly { systemId: string; change: number; total: number }[]
 }

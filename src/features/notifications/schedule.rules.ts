@@ -26,9 +26,8 @@ export type Timetable = Record<Scheduled, Aggregation | null>
 /** The timetable of a configuration (N2, N5). */
 export function timetableOf(config: Configuration): Timetable {
   const { settings, streaks } = config
-  const recap = settings.recapFrequency === 'none' ? null : settings.recapFrequency
   return {
-    recap: tenantSends(config, 'recap') ? recap : null,
+    recap: tenantSends(config, 'recap') ? settings.aggregationPeriod : null,
     reactivation: tenantSends(config, 'reactivation') ? 'daily' : null,
     streak_reminder: tenantSends(config, 'streak_reminder') && streaks.enabled ? streaks.frequency : null,
   }

@@ -180,7 +180,7 @@ export class AnalyticsWorld {
 
   async #configure(): Promise<void> {
     const { tenant } = this
-    await tenant.admin('PATCH', '/settings', { controlRatio: 50 })
+    await tenant.admin('PATCH', '/settings', { experimentation: { controlRatio: 50 } })
     for (const key of METRICS) this.#keys.set(await tenant.metric(key), key)
     for (const key of SYSTEMS) this.#keys.set(await tenant.create('/points', { key, name: key }), key)
     for (const level of LEVELS)
@@ -425,11 +425,13 @@ export class AnalyticsWorld {
       { from: today - 9, to: today - 2 },
     ]) {
       const date = (day: number) => new Date(day * DAY).toISOString().slice(0, 10)
+      const window = 3 + ((today + range.from) % 28)
+      await this.tenant.admin('PATCH', '/settings', { experimentation: { userActivationWindow: window } })
       const query = `?from=${date(range.from)}&to=${date(range.to)}`
       const dated = <T extends { date: number }>(rows: T[]) =>
         rows.map((row) => ({ ...row, date: date(row.date) }))
       const { body } = await this.tenant.admin('GET', `/analytics/overview${query}`)
-      const { series, ...rest } = overviewOf(users, SYSTEMS, range, today)
+      const { series, ...rest } = overviewOf(users, SYSTEMS, { ...range, window }, today)
       expect(body).toEqual({ updated: new Date(now).toISOString(), series: dated(series), ...rest })
       for (const metric of this.#metrics) {
         const wanted = dated(metricOf(users, metric, range)).map((row) => ({

@@ -154,9 +154,10 @@ async function holds(world: World): Promise<void> {
   for (let to = START + 399 * DAY; to < now; to += 399 * DAY) await moveTo(to)
   await moveTo(now)
   await tenant.metric('m')
-  await tenant.admin('PATCH', '/settings', { recapFrequency: world.recap })
+  if (world.recap !== 'none') await tenant.admin('PATCH', '/settings', { aggregationPeriod: world.recap })
   await tenant.admin('PATCH', '/streaks/settings', { frequency: world.streak })
-  await tenant.create('/webhooks', { url: new Hook().url, events: DUE })
+  const events = DUE.filter((event) => world.recap !== 'none' || event !== 'emails.recap_due')
+  await tenant.create('/webhooks', { url: new Hook().url, events })
   const lives = USERS.map(() => new Life(world.streak))
   const since = now
   for (const [n, id] of USERS.entries()) {

@@ -1,9 +1,11 @@
 import type { AdminNotificationTemplate } from '@laurel/client'
 import { useQuery } from '@tanstack/react-query'
-import { type Control, useWatch } from 'react-hook-form'
+import { type Control, useController, useWatch } from 'react-hook-form'
 import { useAdmin } from '../../api/laurel'
 import { type LookupName, useLookups } from '../../resource/lookups'
+import { Button } from '../../ui/button'
 import { Code, Notice } from '../../ui/page'
+import { STARTERS } from './starters'
 import type { Values } from './templates.resource'
 import { unknownIn, variablesOf } from './variables'
 
@@ -65,5 +67,22 @@ export function ChannelWarning({ channel }: Pick<Template, 'channel'>) {
       {channel === 'email' ? 'Email is' : 'Push messages are'} not configured: messages are only in the log.
       The page Notifications says which variables to set.
     </Notice>
+  )
+}
+
+/** Fills an empty email with the starter of its type. */
+export function StarterButton({ control, label }: { control: Control<Values>; label: string }) {
+  const [type, channel] = useWatch({ control, name: ['type', 'channel'] })
+  const { field: subject } = useController({ control, name: 'subject' })
+  const { field: body } = useController({ control, name: 'body' })
+  if (channel !== 'email' || body.value.trim() !== '') return null
+  const fill = () => {
+    body.onChange(STARTERS[type].body)
+    if (subject.value.trim() === '') subject.onChange(STARTERS[type].subject)
+  }
+  return (
+    <div>
+      <Button onClick={fill}>{label}</Button>
+    </div>
   )
 }

@@ -5,8 +5,8 @@ import { type Control, useWatch } from 'react-hook-form'
 import { messageOf } from '../../api/errors'
 import { useAdmin } from '../../api/laurel'
 import { Labelled } from '../../resource/fields'
+import { EmailMessage, PushMessage } from '../../ui/message'
 import { Notice, Skeleton } from '../../ui/page'
-import { withoutForbidden } from './email-html'
 import { ChannelWarning, UnknownVariables } from './template-help'
 import type { Values } from './templates.resource'
 
@@ -124,30 +124,21 @@ export function FormPreview({ control, label }: { control: Control<Values>; labe
   )
 }
 
-/** A rendered message. The HTML of an email is in a frame without scripts, forms and other servers. */
+/** A rendered message, with the brand of the tenant. */
 export function Message({
   message: { channel, subject, title, body },
 }: {
   message: Pick<PreviewTemplateResponse, 'channel' | 'subject' | 'title' | 'body'>
 }) {
-  if (channel === 'push')
-    return (
-      <div className="rounded-lg border border-line bg-raised px-4 py-3 shadow-raised">
-        <p className="font-semibold">{title}</p>
-        <p className="whitespace-pre-wrap">{body}</p>
-      </div>
-    )
+  const admin = useAdmin()
+  const settings = useQuery({ queryKey: ['/settings'], queryFn: async () => admin.settings.get() })
+  const brand = settings.data?.branding
+  if (channel === 'push') return <PushMessage title={title} body={body} brand={brand} />
   return (
-    <div className="overflow-hidden rounded-lg border border-line bg-raised">
-      <p className="border-b border-line px-4 py-2.5 font-semibold">{subject}</p>
-      <iframe
-        title="The email"
-        sandbox=""
-        srcDoc={withoutForbidden(body)}
-        className="email-preview block h-64 w-full"
-      />
-      <p className="border-t border-line px-4 py-2 text-sm text-quiet">
-        Styles, and images of other servers, are left out here. The user sees them.
+    <div className="flex flex-col gap-2">
+      <EmailMessage subject={subject} body={body} brand={brand} />
+      <p className="text-sm text-quiet">
+        Style sheets, and pictures but your logo and icon, are left out here. The user sees them.
       </p>
     </div>
   )

@@ -6,7 +6,7 @@ import { resourcePage } from '../../resource/resource-page'
 import { choice, filters, optionalText, text } from '../../resource/schemas'
 import { Card, Code } from '../../ui/page'
 import { ChannelsSection, LogSection } from './sections'
-import { ChannelWarning, Variables } from './template-help'
+import { ChannelWarning, StarterButton, Variables } from './template-help'
 import { FormPreview, TemplatePreview } from './template-preview'
 import { TestSend } from './test-send'
 import { CHANNELS, nameOf, TIMES, TYPES } from './words'
@@ -37,6 +37,8 @@ export type Values = {
   userAttributes: { attributeId: string; attributeValue: string }[]
   status: AdminNotificationTemplate['status']
   key: string
+  /** A button that fills an email. It is not sent. */
+  starter: string
   /** The variables are listed here. It is not sent. */
   variables: string
   userId: string
@@ -110,6 +112,7 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
       userAttributes: item?.userAttributes ?? [],
       status: item?.status ?? 'inactive',
       key: item?.key ?? '',
+      starter: '',
       variables: '',
       userId: '',
     }),
@@ -150,6 +153,7 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
         label: 'Body',
         hint: 'HTML for an email, plain text for a push message. Variables such as {{ user.name }} stand for values.',
       },
+      { kind: 'custom', name: 'starter', label: 'Begin with an example', render: StarterButton },
       { kind: 'custom', name: 'variables', label: 'All variables', render: Variables },
       { kind: 'custom', name: 'userId', label: 'Preview for the user', render: FormPreview },
       {

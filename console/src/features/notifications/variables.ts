@@ -14,6 +14,15 @@ const USER: readonly Variable[] = [
   { name: 'user.tz', about: 'the time zone, such as Asia/Tokyo' },
 ]
 
+const BRANDING: readonly Variable[] = [
+  { name: 'branding.appName', about: 'the name of your app, from the settings' },
+  { name: 'branding.appUrl', about: 'its address' },
+  { name: 'branding.brandColor', about: 'the colour of the brand' },
+  { name: 'branding.fontFamily', about: 'its font, as a list for CSS' },
+  { name: 'branding.logoUrl', about: 'the address of the logo' },
+  { name: 'branding.appIconUrl', about: 'the address of the icon' },
+]
+
 const STREAK: readonly Variable[] = [
   { name: 'streak.length', about: 'the length of the streak' },
   { name: 'streak.frequency', about: 'daily, weekly or monthly' },
@@ -60,6 +69,7 @@ export function variablesOf(
       .filter((one) => one.type === 'user')
       .map(({ key, name }) => ({ name: `user.attributes${partOf(key)}`, about: `the attribute ${name}` })),
     ...STREAK,
+    ...BRANDING,
     ...points.all.map(({ key, name }) => ({ name: `points${partOf(key)}`, about: `the total of ${name}` })),
     ...metrics.all.map(({ key, name }) => ({ name: `metrics${partOf(key)}`, about: `the total of ${name}` })),
     ...(channel === 'email' ? [{ name: 'unsubscribeUrl', about: 'the link that ends these emails' }] : []),

@@ -139,7 +139,7 @@ function Figures({ overview }: { overview: AnalyticsOverview | undefined }) {
       <div className="grid items-start gap-6 lg:grid-cols-2">
         <Card
           title="Retention"
-          about="Users who were active again 1, 7 and 30 days after their first day."
+          about="Users who were active again, so many days after their first day."
           flush
         >
           <RetentionTable retention={overview?.retention} />

@@ -5,10 +5,17 @@ import { Skeleton } from '../../ui/page'
 type Retention = AnalyticsOverview['retention']
 
 const DAYS = [
-  { key: 'd1', name: 'Day 1' },
-  { key: 'd7', name: 'Day 7' },
-  { key: 'd30', name: 'Day 30' },
+  { key: 'd1', days: 1 },
+  { key: 'd7', days: 7 },
+  { key: 'd30', days: 30 },
 ] as const
+
+/** The days of the table: the usual ones, and the one of the settings if it is another. */
+function columnsOf(retention: Retention | undefined) {
+  const days = retention?.others.window.days
+  const isUsual = days === undefined || DAYS.some((one) => one.days === days)
+  return [...DAYS, ...(isUsual ? [] : [{ key: 'window', days } as const])].sort((a, b) => a.days - b.days)
+}
 
 const GROUPS = [
   { key: 'others', name: 'With notifications' },
@@ -17,6 +24,7 @@ const GROUPS = [
 
 /** How many users came back, with and without notifications, and how many users each figure is of. */
 export function RetentionTable({ retention }: { retention: Retention | undefined }) {
+  const columns = columnsOf(retention)
   return (
     <div className="overflow-x-auto">
       <table className="w-full text-left" aria-busy={retention === undefined}>
@@ -26,13 +34,13 @@ export function RetentionTable({ retention }: { retention: Retention | undefined
             <th scope="col" className="py-2.5 pr-2 pl-4 font-medium sm:px-5">
               Users
             </th>
-            {DAYS.map(({ key, name }) => (
+            {columns.map(({ key, days }) => (
               <th
                 key={key}
                 scope="col"
                 className="px-2 py-2.5 text-right font-medium whitespace-nowrap last:pr-4 sm:px-3 sm:last:pr-5"
               >
-                {name}
+                Day {days}
               </th>
             ))}
           </tr>
@@ -50,7 +58,7 @@ export function RetentionTable({ retention }: { retention: Retention | undefined
                   )}
                 </p>
               </th>
-              {DAYS.map((day) => (
+              {columns.map((day) => (
                 <td
                   key={day.key}
                   className="px-2 py-3 text-right tabular-nums last:pr-4 sm:px-3 sm:last:pr-5"

@@ -1,5 +1,5 @@
 import type { Settings } from '@laurel/client'
-import { useState } from 'react'
+import { useDeferredValue, useState } from 'react'
 import { useForm } from 'react-hook-form'
 import { z } from 'zod'
 import { messagesByField, objectionsOf } from '../../api/errors'
@@ -9,49 +9,160 @@ import { useLookups } from '../../resource/lookups'
 import { resolverOf } from '../../resource/resolver'
 import type { Field } from '../../resource/resource'
 import { InWords } from '../../resource/resource-form'
-import { asText, choice, decimal } from '../../resource/schemas'
+import { asText, choice, optionalText, text, whole } from '../../resource/schemas'
 import { useWrite } from '../../resource/writes'
+import { type Branding, brandedEmail, FONTS } from '../../ui/branded'
 import { Button } from '../../ui/button'
 import { Unsaved } from '../../ui/dialog'
-import { Notice } from '../../ui/page'
+import { EmailMessage, PushMessage } from '../../ui/message'
+import { Card, Notice } from '../../ui/page'
+
+const ADDRESS = 'Use an address with https://, such as https://example.com.'
+
+/** A web address, or nothing. */
+const address = () =>
+  optionalText(2048).refine(
+    (given) => given === '' || (/^https?:\/\/\S+$/i.test(given) && URL.canParse(given)),
+    ADDRESS,
+  )
+
+const picture = () => z.object({ url: address() }).transform(({ url }) => (url === '' ? null : { url }))
 
 const Draft = z.object({
-  controlRatio: decimal({ min: 0, max: 100 }),
-  recapFrequency: choice(['none', 'weekly', 'monthly']),
+  branding: z.object({
+    appName: text(100),
+    appUrl: address(),
+    brandColor: text(50),
+    font: z.custom<Branding['font']>((given) => typeof given === 'string' && Object.hasOwn(FONTS, given)),
+    logo: picture(),
+    appIcon: picture(),
+  }),
+  experimentation: z.object({
+    controlRatio: whole({ min: 0, max: 100 }),
+    userActivationWindow: whole({ min: 3, max: 30 }),
+  }),
+  aggregationPeriod: choice(['weekly', 'monthly']),
 })
 
 type Values = z.input<typeof Draft>
 
-const FIELDS: readonly Field<Values>[] = [
+const BRAND: readonly Field<Values>[] = [
+  { kind: 'text', name: 'branding.appName', label: 'Name of the app' },
+  {
+    kind: 'text',
+    name: 'branding.appUrl',
+    label: 'Address of the app',
+    isOptional: true,
+    placeholder: 'https://example.com',
+    hint: 'Links and buttons in emails lead there.',
+  },
+  {
+    kind: 'text',
+    name: 'branding.brandColor',
+    label: 'Colour',
+    hint: 'For buttons, with white text: #2563EB, or rgb(37, 99, 235).',
+  },
+  {
+    kind: 'choice',
+    name: 'branding.font',
+    label: 'Font',
+    options: Object.entries(FONTS).map(([value, { name }]) => ({ value, label: name })),
+  },
+  {
+    kind: 'text',
+    name: 'branding.logo.url',
+    label: 'Address of the logo',
+    isOptional: true,
+    hint: 'Stands at the top of emails. Without it, the name does.',
+  },
+  {
+    kind: 'text',
+    name: 'branding.appIcon.url',
+    label: 'Address of the icon',
+    isOptional: true,
+    hint: 'A small square picture.',
+  },
+]
+
+const MESSAGES: readonly Field<Values>[] = [
   {
     kind: 'number',
-    name: 'controlRatio',
+    name: 'experimentation.controlRatio',
     label: 'Control group',
     unit: '% of new users',
     hint: 'These users get no messages. So you can see whether messages keep users. It does not move users who exist.',
   },
   {
+    kind: 'number',
+    name: 'experimentation.userActivationWindow',
+    label: 'Activation window',
+    unit: 'days',
+    hint: 'The overview counts the users who come back that many days after their first day.',
+  },
+  {
     kind: 'choice',
-    name: 'recapFrequency',
+    name: 'aggregationPeriod',
     label: 'Recap',
     options: [
-      { value: 'none', label: 'None' },
       { value: 'weekly', label: 'Every week, on Monday' },
       { value: 'monthly', label: 'Every month, on the 1st' },
     ],
+    hint: 'Recaps come only if a template for them is active, or a webhook wants them.',
   },
 ]
+const FIELDS = [...BRAND, ...MESSAGES]
 
 const RECAPS = {
-  none: 'No recaps are sent.',
-  weekly: 'Users get a recap each Monday at 09:00.',
-  monthly: 'Users get a recap on the 1st of each month at 09:00.',
+  weekly: 'Recaps come each Monday at 09:00.',
+  monthly: 'Recaps come on the 1st of each month at 09:00.',
 } as const
 
-const inWords = ({ controlRatio, recapFrequency }: Values) => {
+const inWords = ({ experimentation: { controlRatio }, aggregationPeriod }: Values) => {
   const share = Number(controlRatio)
   const group = share > 0 ? `${share} of 100 new users get no messages.` : 'All new users may get messages.'
-  return `${group} ${RECAPS[recapFrequency]}`
+  return `${group} ${RECAPS[aggregationPeriod]}`
+}
+
+const valuesOf = ({ branding, experimentation, aggregationPeriod }: Settings): Values => ({
+  branding: {
+    ...branding,
+    logo: { url: branding.logo?.url ?? '' },
+    appIcon: { url: branding.appIcon?.url ?? '' },
+  },
+  experimentation: {
+    controlRatio: asText(experimentation.controlRatio),
+    userActivationWindow: asText(experimentation.userActivationWindow),
+  },
+  aggregationPeriod,
+})
+
+/** An email and a push message with the brand as it is typed. Addresses that are not complete are left out. */
+function BrandPreview({ values }: { values: Values['branding'] }) {
+  const { logo, appIcon, appUrl, ...rest } = useDeferredValue(values)
+  const pictureOf = (given: { url: string }) => picture().safeParse(given).data ?? null
+  const brand: Branding = {
+    ...rest,
+    appUrl: address().safeParse(appUrl).data ?? '',
+    logo: pictureOf(logo),
+    appIcon: pictureOf(appIcon),
+  }
+  return (
+    <section
+      aria-label="Preview"
+      className="flex flex-col gap-4 self-start rounded-md border border-line bg-sunken p-4"
+    >
+      <EmailMessage
+        subject="Keep your streak of 12, Ada"
+        body={brandedEmail(brand, 'Come back today, and your streak of 12 goes on.', 'Keep it')}
+        brand={brand}
+      />
+      <PushMessage title="Keep your streak, Ada" body="Come back today, and it is 13." brand={brand} />
+      <p className="text-sm text-quiet">
+        Emails look so if their templates begin with the example in their form. Push messages show the icon of
+        your app.
+      </p>
+    </section>
+  )
 }
 
 /** The settings of a tenant, as one form. */
@@ -59,10 +170,7 @@ export function SettingsForm({ settings }: { settings: Settings }) {
   const lookups = useLookups([])
   const form = useForm<Values>({
     resolver: resolverOf(Draft),
-    values: {
-      controlRatio: asText(settings.controlRatio),
-      recapFrequency: settings.recapFrequency,
-    },
+    values: valuesOf(settings),
     resetOptions: { keepDirtyValues: true },
     mode: 'onTouched',
   })
@@ -81,27 +189,33 @@ export function SettingsForm({ settings }: { settings: Settings }) {
     } catch (error) {
       const names = FIELDS.map(({ name }) => name)
       const { byField, others: rest } = messagesByField(objectionsOf(error), names)
-      for (const name of names) {
+      // The first field with a message gets the focus.
+      for (const name of names.toReversed()) {
         const message = byField.get(name)
-        if (message !== undefined) form.setError(name, { type: 'server', message })
+        if (message !== undefined) form.setError(name, { type: 'server', message }, { shouldFocus: true })
       }
       setOthers(rest)
     }
   })
+  const fieldsOf = (fields: readonly Field<Values>[]) =>
+    fields.map((field) => (
+      <FormField key={field.name} field={field} form={form} values={values} lookups={lookups} isNew={false} />
+    ))
   return (
-    <form onSubmit={submit} noValidate className="flex max-w-xl flex-col gap-5" aria-busy={write.isPending}>
+    <form onSubmit={submit} noValidate className="flex flex-col gap-6" aria-busy={write.isPending}>
       <Unsaved hasEntries={() => isDirty} />
-      {FIELDS.map((field) => (
-        <FormField
-          key={field.name}
-          field={field}
-          form={form}
-          values={values}
-          lookups={lookups}
-          isNew={false}
-        />
-      ))}
-      <InWords>{inWords(values)}</InWords>
+      <Card title="Brand" about="How emails and push messages look. Templates have these as variables.">
+        <div className="grid gap-6 lg:grid-cols-2">
+          <div className="flex flex-col gap-5">{fieldsOf(BRAND)}</div>
+          <BrandPreview values={values.branding} />
+        </div>
+      </Card>
+      <Card title="Messages" about="Emails and push messages to users. A change takes effect at once.">
+        <div className="flex max-w-xl flex-col gap-5">
+          {fieldsOf(MESSAGES)}
+          <InWords>{inWords(values)}</InWords>
+        </div>
+      </Card>
       {others.length > 0 && <Notice tone="danger">{others.join(' ')}</Notice>}
       <div>
         <Button type="submit" look="primary" isBusy={write.isPending}>

@@ -27,15 +27,18 @@ export default function SettingsPage() {
       intro={tenant === null ? 'For all users.' : `For all users of ${tenant.name}.`}
       isLoading={settings.isPending}
     >
-      <Card title="Messages" about="Emails and push messages to users. A change takes effect at once.">
-        {settings.isError && (
-          <Notice tone="danger" action={<Button onClick={() => settings.refetch()}>Try again</Button>}>
-            {messageOf(settings.error)}
-          </Notice>
-        )}
-        {settings.isPending && <Skeleton className="h-64 w-full max-w-xl" />}
-        {settings.data && <SettingsForm settings={settings.data} />}
-      </Card>
+      {settings.data ? (
+        <SettingsForm settings={settings.data} />
+      ) : (
+        <Card title="Brand">
+          {settings.isError && (
+            <Notice tone="danger" action={<Button onClick={() => settings.refetch()}>Try again</Button>}>
+              {messageOf(settings.error)}
+            </Notice>
+          )}
+          {settings.isPending && <Skeleton className="h-96 w-full" />}
+        </Card>
+      )}
       <Card
         title="Streaks"
         actions={

@@ -104,7 +104,7 @@ function achievement({ achievements }: Configuration, user: UserState, now: Inst
 
 /** The period that ended last, as if the user had gained everything in it. */
 function recap({ settings, metrics, systems }: Configuration, user: UserState, now: Instant): RecapReason {
-  const frequency = settings.recapFrequency === 'monthly' ? 'monthly' : 'weekly'
+  const { aggregationPeriod: frequency } = settings
   const start = periodsBefore(periodStart(dayIn(user.profile.tz, now), frequency), 1, frequency)
   const gained = (total: number) => (total === 0 ? { change: GAIN, total: GAIN } : { change: total, total })
   return {

@@ -1,4 +1,5 @@
 import { streakResponse } from '../../../api/shapes/streaks'
+import type { Font } from '../../../configuration/enumerations'
 import type { Configuration, Template } from '../../../configuration/model'
 import { type Instant, iso } from '../../../lib/clock'
 import { fromMicros } from '../../../lib/decimal'
@@ -132,8 +133,35 @@ function variablesOf(
         return [key, counter === undefined ? 0 : fromMicros(counter.total)]
       }),
     ),
+    branding: brandingVariables(config),
     ...reasonVariables(config, reason),
     ...(unsubscribeUrl !== null && { unsubscribeUrl }),
+  }
+}
+
+/** The fonts of a brand as lists of fonts for CSS (T4). No name needs quotes. */
+const FONT_FAMILIES: Readonly<Record<Font, string>> = {
+  MODERN_SANS: 'system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif',
+  BOOK_SANS: 'Optima, Candara, Noto Sans, Verdana, sans-serif',
+  ORGANIC_SANS: 'Seravek, Gill Sans, Ubuntu, Calibri, DejaVu Sans, sans-serif',
+  GEOMETRIC_SANS: 'Avenir, Montserrat, Corbel, URW Gothic, Century Gothic, sans-serif',
+  HEAVY_SANS: 'Bahnschrift, DIN Alternate, Franklin Gothic Medium, Impact, sans-serif',
+  ROUNDED_SANS: 'ui-rounded, Hiragino Maru Gothic ProN, Quicksand, Arial Rounded MT Bold, sans-serif',
+  MODERN_SERIF: 'Charter, Sitka Text, Cambria, Georgia, serif',
+  BOOK_SERIF: 'Iowan Old Style, Palatino Linotype, Palatino, Book Antiqua, serif',
+  MONOSPACE: 'ui-monospace, SF Mono, Menlo, Consolas, Liberation Mono, monospace',
+}
+
+/** The tenant's brand (T4). What was never set is null. */
+function brandingVariables({ settings }: Configuration): object {
+  const { appName, appUrl, brandColor, font, logo, appIcon } = settings.branding
+  return {
+    appName,
+    appUrl: appUrl || null,
+    brandColor,
+    fontFamily: FONT_FAMILIES[font],
+    logoUrl: logo?.url ?? null,
+    appIconUrl: appIcon?.url ?? null,
   }
 }
 

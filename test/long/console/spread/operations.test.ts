@@ -179,11 +179,39 @@ describe.skipIf(!hasBrowser)('the pages of operations', () => {
     await page.getByLabel('Control group').fill('25')
     await page.getByLabel('Recap').selectOption('monthly')
     await page.getByText('25 of 100 new users get no messages.').waitFor()
+    // The preview shows the brand as it is typed, also one that looks like HTML.
+    const preview = page.getByRole('region', { name: 'Preview' })
+    const email = preview.frameLocator('iframe')
+    await page.getByLabel('Name of the app').fill('<b onclick="x">Ada & Co')
+    await page.getByLabel('Address of the app').fill('javascript:alert(1)')
+    await email.getByText('<b onclick="x">Ada & Co').waitFor()
+    await preview.getByText('<b onclick="x">Ada & Co').waitFor()
+    await expect.poll(() => email.getByText('Keep it').count()).toBe(0)
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByText('Use an address with https://').waitFor()
+    await page.getByLabel('Address of the app').fill('https://a.example')
+    await page.getByLabel('Colour').fill('rgb(300, 0, 0)')
+    await page.getByLabel('Font').selectOption('MONOSPACE')
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByText(/^Must be a colour: #RGB/).waitFor()
+    watched.complaints.splice(0)
+    await page.getByLabel('Colour').fill('rgb(1, 2, 3)')
+    const icon = await page.locator('link[rel="icon"]').getAttribute('href')
+    await page.getByLabel('Address of the icon').fill(`${world.server.url}${icon}`)
+    await email.getByText('Keep it').waitFor()
+    const look = (style: string) =>
+      email
+        .getByText('Keep it')
+        .evaluate((link, name) => String(Reflect.get(globalThis, 'getComputedStyle')(link)[name]), style)
+    await expect.poll(() => look('backgroundColor')).toBe('rgb(1, 2, 3)')
+    expect(await look('fontFamily')).toMatch(/^ui-monospace/)
+    await preview.locator('img').waitFor()
     await page.getByRole('button', { name: 'Save changes' }).click()
     await page.getByText('The settings were saved').waitFor()
-    expect((await ask('GET', '/admin/v1/settings')).body).toEqual({
-      controlRatio: 25,
-      recapFrequency: 'monthly',
+    expect((await ask('GET', '/admin/v1/settings')).body).toMatchObject({
+      branding: { appName: '<b onclick="x">Ada & Co', brandColor: 'rgb(1, 2, 3)', font: 'MONOSPACE' },
+      experimentation: { controlRatio: 25 },
+      aggregationPeriod: 'monthly',
     })
 
     await open('/audit-log')
@@ -191,11 +219,11 @@ describe.skipIf(!hasBrowser)('the pages of operations', () => {
     await page.getByRole('link', { name: 'Changed settings' }).first().click()
     const entry = dialog('Changed settings')
     await entry
-      .getByRole('row', { name: /control ratio/ })
-      .getByRole('cell', { name: '25' })
+      .getByRole('row', { name: /experimentation/ })
+      .getByRole('cell', { name: /25/ })
       .waitFor()
     await entry
-      .getByRole('row', { name: /recap frequency/ })
+      .getByRole('row', { name: /aggregation period/ })
       .getByRole('cell', { name: 'monthly' })
       .waitFor()
     await expectAccessible(page, 'an entry of the audit log')
