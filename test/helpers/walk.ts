@@ -497,7 +497,10 @@ export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
   ['admin_metrics_batch_events', ({ factor, mark }) => ({ body: batch('walk', factor, mark) })],
   ['admin_metrics_batch_get', ({ ids }) => ({ params: { id: ids('batch') } })],
   ['admin_streaks_settings_get', nothing],
-  ['admin_streaks_settings_update', ({ factor }) => ({ body: { freezes: { max: 3 + (factor % 90) } } })],
+  [
+    'admin_streaks_settings_update',
+    ({ factor }) => ({ body: { freezes: { startCount: 0, maxCount: 3 + (factor % 90) } } }),
+  ],
   ['admin_streaks_freezes_create', () => ({ body: { freezes: [{ userId: 'ada' }] } })],
   ['admin_streaks_pauses_list', () => ({ query: { userId: 'bob', limit: '100' } })],
   [
