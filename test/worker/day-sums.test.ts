@@ -16,6 +16,7 @@ import {
   rowsEverywhere,
   type TestTenant,
 } from '../helpers/worker/harness'
+import { manyUsers } from '../helpers/worker/many-users'
 import { type Entry, plainSums, withoutZeros } from '../oracle/day-sums.oracle'
 
 /** The database of all users. */
@@ -179,14 +180,12 @@ describe('[P12] sums of closed days equal a plain sum over the log', () => {
         users += 1
         const user = { id: `user-${users}`, iid: crypto.randomUUID() }
         const subject = { log: of, id: of === 'events' ? metric : system }
-        await D1.batch([
-          D1.prepare('DELETE FROM due_work WHERE tenant_id = ?1').bind(tenant.id),
-          D1.prepare(
-            `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control,
-              created, updated, metrics,
-               points, counters) VALUES (?1, ?2, ?3, 0, 0, 1, '{}', 0, 0, 0, '[]', '{}', '[]')`,
-          ).bind(tenant.id, user.id, user.iid),
-        ])
+        const run = (sql: string, ...more: unknown[]) =>
+          D1.prepare(sql)
+            .bind(tenant.id, ...more)
+            .run()
+        await run('DELETE FROM due_work WHERE tenant_id = ?1')
+        await manyUsers(tenant, 1, { id: `'${user.id}'`, iid: `'${user.iid}'`, seq: '0' })
         let now = (TODAY - 200) * DAY
         const entries: (Entry & { seq: number })[] = []
         const add = (entry: Entry) => {
@@ -203,23 +202,16 @@ describe('[P12] sums of closed days equal a plain sum over the log', () => {
             await add({ at: now - one.before, utcOffset: one.offset, change: one.change })
           if (one.do === 'fall behind' && late === null) {
             late = now
-            await D1.prepare(
-              "INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, ?2, '', ?3)",
-            )
-              .bind(tenant.id, one.kind, now)
-              .run()
+            const due = "INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, ?2, '', ?3)"
+            await run(due, one.kind, now)
           }
           if (one.do === 'catch up' && late !== null) {
             late = Math.floor(late + one.share * (now - late))
             await add({ at: late, utcOffset: one.offset, change: one.change })
-            await D1.prepare(
-              one.share > 0.9
-                ? 'DELETE FROM due_work WHERE tenant_id = ?1'
-                : 'UPDATE due_work SET due_at = ?2 WHERE tenant_id = ?1',
-            )
-              .bind(...(one.share > 0.9 ? [tenant.id] : [tenant.id, late]))
-              .run()
-            if (one.share > 0.9) late = null
+            const isAllDone = one.share > 0.9
+            if (isAllDone) await run('DELETE FROM due_work WHERE tenant_id = ?1')
+            else await run('UPDATE due_work SET due_at = ?2 WHERE tenant_id = ?1', late)
+            if (isAllDone) late = null
           }
           if (one.do !== 'read') continue
           const first = Math.floor(now / DAY) - one.days
@@ -403,33 +395,15 @@ describe('[P12] an event summary of a long log', () => {
     const other = await busy('events', 60, 30)
     const reading = Promise.withResolvers<void>()
     const erased = Promise.withResolvers<void>()
-    const DB = new Proxy(D1, {
-      get(target, name) {
-        if (name !== 'prepare') {
-          const value: unknown = Reflect.get(target, name, target)
-          return typeof value === 'function' ? value.bind(target) : value
-        }
-        return (sql: string) => {
-          const statement = target.prepare(sql)
-          if (!sql.includes('INSERT INTO day_sums')) return statement
-          reading.resolve()
-          return statement
-        }
-      },
+    const held = intercepted(D1, async ({ texts, run }) => {
+      if (texts.some((sql) => sql.includes('INSERT INTO day_sums'))) {
+        reading.resolve()
+        await erased.promise
+      }
+      return run()
     })
-    const held = new Proxy(DB, {
-      get(target, name) {
-        if (name !== 'batch') return Reflect.get(target, name, target)
-        return async (statements: D1PreparedStatement[]) => {
-          const isStore = await Promise.race([reading.promise.then(() => true), Promise.resolve(false)])
-          if (isStore) await erased.promise
-          return D1.batch(statements)
-        }
-      },
-    })
-    const answer = other.tenant
-      .through(newApp({ [NAME]: held }))
-      .app('GET', summaryPath(path, TODAY - 40, TODAY))
+    const own = other.tenant.through(newApp({ [NAME]: held }))
+    const answer = own.app('GET', summaryPath(path, TODAY - 40, TODAY))
     await reading.promise
     await other.tenant.admin('DELETE', '/users/ada')
     erased.resolve()
