@@ -13,6 +13,7 @@ import {
   agrees,
   arrive,
   boardsWith,
+  type Counted,
   events,
   forgetTime,
   gate,
@@ -218,6 +219,9 @@ describe('a call with a lost answer', () => {
   })
 })
 
+/** A number from 0 to `sides` - 1. */
+const dice = (sides: number) => Math.floor(Math.random() * sides)
+
 /** Six changes of two users, which the leaderboard did not get: ada's at 0, 2 and 4, bob's at 1, 3 and 5. */
 async function withheld(more: Record<string, unknown> = {}): Promise<{ setup: Setup; calls: Message[] }> {
   const setup = await withBoard(more)
@@ -297,6 +301,59 @@ describe('calls in any order', () => {
     await arrive(...pick(calls, [3, 4, 0, 0]))
     expect(await agrees(setup, { system: setup.system })).toEqual(['bob 100', 'ada 80'])
   })
+})
+
+describe('attributes that change while events of the same users are under way', () => {
+  const filtered = { userAttributes: [{ attributeKey: 'team', attributeValue: 'x' }] }
+  const kinds = {
+    filter: [filtered, (setup) => ({ filter: { [setup.team]: 'x' } })],
+    breakdown: [{ breakdown: ['team'] }, (setup) => ({ group: { [setup.team]: 'x' } })],
+    'filter, by points': [
+      { ...filtered, rankBy: 'points' },
+      (setup) => ({ filter: { [setup.team]: 'x' }, system: setup.system }),
+    ],
+    'filter and breakdown': [
+      { ...filtered, breakdown: ['plan'] },
+      (setup) => ({ filter: { [setup.team]: 'x' }, group: { [setup.plan]: 'pro' } }),
+    ],
+  } satisfies Record<string, readonly [object, (setup: Setup) => Counted]>
+
+  it.each(Object.entries(kinds))(
+    '[L13, L6, L12] calls that are lost, doubled, late or unanswered leave a board exact: %s',
+    async (_kind, [more, counted]) => {
+      const setup = await withBoard(more)
+      const users = ['ada', 'bob', 'cai']
+      const late: Message[] = []
+      const faulty = () =>
+        through(setup.tenant, async (go, message) => {
+          const draw = dice(6)
+          if (draw === 1) late.push(message)
+          if (draw === 2) await arrive(message, message)
+          if (draw < 2) throw lost()
+          const reply = await go()
+          if (draw === 3) throw lost()
+          return reply
+        })
+      const isolates = [faulty(), faulty()]
+      for (let round = 0; round < 12; round += 1) {
+        const work = Array.from({ length: 24 }, async (_, nth) => {
+          const { tenant } = isolates[nth % 2] ?? faulty()
+          const id = users[dice(users.length)] ?? ''
+          const attributes = { team: dice(2) === 0 ? 'x' : 'y', plan: dice(3) === 0 ? 'free' : 'pro' }
+          const what = dice(3)
+          if (what === 0) await tenant.app('PUT', `/users/${id}`, { attributes })
+          else await tenant.event('steps', what === 1 ? { id, attributes } : id, 1 + dice(4))
+        })
+        await Promise.all(work)
+        const messages = late.splice(0)
+        await Promise.all(messages.filter((_, nth) => nth % 2 === 0).map((message) => arrive(message)))
+        // Each user's next change makes the board right again, and no late call changes that.
+        await events(setup.tenant, ...users.map((id): [string, number] => [id, 1]))
+        await Promise.all(messages.map((message) => arrive(message)))
+        await agrees(setup, counted(setup))
+      }
+    },
+  )
 })
 
 describe('an object that is evicted', () => {
