@@ -205,9 +205,7 @@ export function FormField<Values extends FieldValues>({
         />
       )
     case 'filters':
-      return (
-        <Filters form={form} name={field.name} label={label} hint={hint} of={field.of} lookups={lookups} />
-      )
+      return <Filters {...{ form, label, hint, lookups, isDisabled }} name={field.name} of={field.of} />
     case 'custom':
       return <field.render control={control} label={label} />
   }

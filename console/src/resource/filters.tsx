@@ -21,6 +21,7 @@ export function Filters<Values extends FieldValues>({
   hint,
   of,
   lookups,
+  isDisabled,
 }: {
   form: UseFormReturn<Values>
   name: FieldPath<Values>
@@ -28,12 +29,13 @@ export function Filters<Values extends FieldValues>({
   hint?: string | undefined
   of: 'user' | 'event'
   lookups: Lookups
+  isDisabled: boolean
 }) {
   const attributes = lookups.attributes.all.filter(({ type }) => type === of)
   const { errors, touchedFields, isSubmitted } = useFormState({ control: form.control, name })
   const rows = useRows(form, name)
   return (
-    <fieldset className="flex flex-col gap-2">
+    <fieldset className="flex flex-col gap-2" disabled={isDisabled}>
       <legend className="mb-1.5 font-medium">{label}</legend>
       {hint !== undefined && <p className="text-sm text-quiet">{hint}</p>}
       {rows.all.map(({ id }, index) => {

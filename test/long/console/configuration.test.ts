@@ -237,12 +237,15 @@ describe.skipIf(!hasBrowser)('writes', () => {
     expect(held.seen()).toBe(1)
   })
 
-  it('[L7, O1] a form says why a field is fixed', async () => {
-    await open('/leaderboards/demo-weekly-xp/edit')
+  it('[L7, L13, O1] a form says why a field is fixed', async () => {
+    await open('/leaderboards/demo-pro-league/edit')
     expect(await page.getByLabel('Rank by').isDisabled()).toBe(true)
+    expect(await page.getByLabel('Value 1').isDisabled()).toBe(true)
     await page.getByText('Deactivate the leaderboard to change it.').first().waitFor()
     await page.getByLabel('Status').selectOption('inactive')
     expect(await page.getByLabel('Rank by').isEnabled()).toBe(true)
+    expect(await page.getByLabel('Value 1').inputValue()).toBe('pro')
+    expect(await page.getByLabel('Value 1').isEnabled()).toBe(true)
     await expectAccessible(page, 'the form of a leaderboard')
     await open('/metrics/demo-lessons/edit')
     expect(await page.getByLabel('Key').isDisabled()).toBe(true)
@@ -312,11 +315,25 @@ describe.skipIf(!hasBrowser)('new items', () => {
     await page.getByLabel('Name').fill('Weekly league')
     await page.getByLabel('Points system').selectOption({ label: 'XP' })
     await page.getByText('Ranks users by XP. It begins again each week.').waitFor()
+    await page.getByRole('button', { name: 'Filter', exact: true }).click()
+    await page.getByLabel('Attribute 1').selectOption({ label: 'Plan' })
+    await page.getByLabel('Value 1').fill('pro')
+    await page.getByText('Ranks users whose Plan is pro by XP. It begins again each week.').waitFor()
     await page.getByRole('button', { name: 'Create leaderboard' }).click()
     await page.getByRole('heading', { level: 1, name: 'Weekly league' }).waitFor()
     const board = Object(await read('/leaderboards/weekly-league'))
     expect(board).toMatchObject({ status: 'active', rankBy: 'points', runUnit: 'day', runInterval: 7 })
     expect(new Date(board.start).getUTCDay()).toBe(1)
+    expect(board.userAttributes).toMatchObject([{ attributeValue: 'pro' }])
+    await page.getByText('users whose Plan is pro', { exact: true }).waitFor()
+    // Fixed filters are kept if something else is changed.
+    await world.open(page, '/leaderboards/weekly-league/edit')
+    await page.getByLabel('Description').fill('For members')
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByText('For members', { exact: true }).waitFor()
+    await expect
+      .poll(() => read('/leaderboards/weekly-league'))
+      .toMatchObject({ description: 'For members', userAttributes: board.userAttributes })
 
     await world.open(page, '/streaks')
     await page.getByLabel('Frequency').selectOption('weekly')
