@@ -128,7 +128,12 @@ function camelCased(query: unknown): unknown {
 
 const areDates = (...dates: string[]) => dates.every((date) => typeof date === 'string' && isCivilDate(date))
 
-const otherSpelling = (of: string) => DateField.optional().meta({ description: `Another spelling of ${of}.` })
+/** For the documents only: `camelCased` takes it away. */
+const otherSpelling = (of: string) =>
+  z
+    .string()
+    .optional()
+    .meta({ description: `Another spelling of ${of}. Ignored if that is there.` })
 
 /** The range and the buckets of an event summary, in either spelling of the dates (P12, G6). */
 export const SummaryQuery = z

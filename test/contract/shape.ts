@@ -110,7 +110,8 @@ export function resolved(value: unknown, document: unknown): unknown {
 export function shapeOf(given: unknown, document: unknown): Shape {
   const schema = resolved(given, document)
   if (!isRecord(schema)) return { nullable: true, kind: 'anything' }
-  if (Array.isArray(schema.anyOf)) {
+  // Beside properties, alternatives only say which of them are needed.
+  if (Array.isArray(schema.anyOf) && schema.properties === undefined) {
     const parts = schema.anyOf.map((part) => resolved(part, document))
     const rest = parts.filter((part) => !isRecord(part) || part.type !== 'null')
     const shape = rest.length === 1 ? shapeOf(rest[0], document) : anything()

@@ -19,7 +19,8 @@ export function valid(schema: Schema, name: string, source: Source, depth = 0): 
   const one = api.resolve(schema)
   if (one.const !== undefined) return one.const
   if (one.enum) return dice.pick(one.enum)
-  const branches = one.anyOf ?? one.oneOf
+  // Beside properties, alternatives only say which of them are needed.
+  const branches = one.properties ? undefined : (one.anyOf ?? one.oneOf)
   if (branches) return valid(dice.pick(branches), name, source, depth)
   if (one.allOf) return Object.assign({}, ...one.allOf.map((part) => valid(part, name, source, depth + 1)))
   const type = Array.isArray(one.type) ? dice.pick(one.type) : one.type

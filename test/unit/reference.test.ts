@@ -8,6 +8,8 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { OpenApiDocument, OperationObject } from '../../src/api/openapi'
 import { admin, application, CHAPTERS } from '../../src/worker/openapi'
+import { adminOperations } from '../../src/worker/operations'
+import { resolved } from '../contract/shape'
 
 type Json = Record<string, unknown>
 
@@ -31,12 +33,30 @@ function fieldsIn(part: unknown, place: string): [place: string, field: unknown]
   return Object.entries(part).flatMap(([key, value]) => {
     // Examples contain values, not fields.
     if (key === 'example') return []
+    // Beside properties, alternatives only say which of them are needed.
+    if ('properties' in part && (key === 'anyOf' || key === 'oneOf')) return []
     if (key !== 'properties' || !isObject(value)) return fieldsIn(value, `${place} ${key}`)
     return Object.entries(value).flatMap(([name, field]): [string, unknown][] => [
       [`${place}.${name}`, field],
       ...fieldsIn(field, `${place}.${name}`),
     ])
   })
+}
+
+/** Whether an item has the fields that a schema needs. Their types are not looked at. */
+function fits(schema: unknown, value: unknown): boolean {
+  const { required = [], properties = {}, anyOf, oneOf, allOf = [], not, const: only } = Object(schema)
+  const all: unknown[] = allOf
+  const isThere = (name: string) => isObject(value) && value[name] !== undefined
+  return (
+    (only === undefined || only === value) &&
+    (not?.type !== 'null' || value !== null) &&
+    required.every(isThere) &&
+    Object.entries(properties).every(([name, one]) => !isThere(name) || fits(one, Object(value)[name])) &&
+    all.every((one) => fits(one, value)) &&
+    (!isObject(value) || anyOf === undefined || anyOf.some((one: unknown) => fits(one, value))) &&
+    (oneOf === undefined || oneOf.filter((one: unknown) => fits(one, value)).length === 1)
+  )
 }
 
 describe.each([
@@ -198,6 +218,49 @@ describe('what validators and generators of requests need', () => {
     const { ticket } = application.document.components.securitySchemes
     expect(ticket).toMatchObject({ type: 'apiKey', in: 'query', name: 'ticket' })
   })
+
+  const ID = '00000000-0000-7000-8000-000000000000'
+  test.each([
+    ['admin_metrics_update', { name: 'x' }, { id: ID, key: 'k' }],
+    [
+      'admin_points_triggers_create',
+      { type: ['metric', 'achievement', 'streak', 'time', 'user_creation'], points: 1 },
+      {
+        ...{ metricId: ID, metricKey: 'k', metricThreshold: 1, achievementId: ID, achievementKey: 'k' },
+        ...{ streakLength: 1, timeUnit: 'days', timeInterval: 1 },
+      },
+    ],
+    [
+      'admin_notification_templates_create',
+      { type: 'recap', channel: ['email', 'push'], body: 'x' },
+      { subject: 'x', title: 'x' },
+    ],
+  ])(
+    '[O1, P2, N3] %s: the document says which fields an item needs, as the service does',
+    (id, base, more) => {
+      const spec = adminOperations.find((one) => one.id === id)
+      const asked = operationsOf(admin.document).find(({ operationId }) => operationId === id)
+      const { items } = Object(
+        resolved(asked?.requestBody?.content['application/json'].schema, admin.document),
+      )
+      const document = resolved(items, admin.document)
+      const outcomes = new Set<boolean>()
+      let candidates: Json[] = [{}]
+      const by = (name: string, values: readonly unknown[]) => {
+        candidates = candidates.flatMap((one) =>
+          values.map((value) => (value === undefined ? one : { ...one, [name]: value })),
+        )
+      }
+      for (const [name, value] of Object.entries(base)) by(name, [value].flat())
+      for (const [name, value] of Object.entries(more)) by(name, [undefined, null, value])
+      for (const item of candidates) {
+        const isTaken = spec?.body?.safeParse([item]).success ?? null
+        expect([item, fits(document, item)]).toEqual([item, isTaken])
+        outcomes.add(isTaken === true)
+      }
+      expect(outcomes.size).toBe(2)
+    },
+  )
 
   test('[G7, U8] lengths of texts, and lists that may repeat an id', () => {
     const search = parameters.find(

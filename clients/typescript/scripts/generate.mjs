@@ -53,17 +53,27 @@ function schemasOf(application, admin) {
   return schemas
 }
 
+/** A schema without the alternatives that only say which of its properties are needed. */
+function plain(value) {
+  if (Array.isArray(value)) return value.map(plain)
+  if (typeof value !== 'object' || value === null) return value
+  const isNote = (key) => value.properties !== undefined && (key === 'anyOf' || key === 'oneOf')
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, inner]) => (isNote(key) ? [] : [[key, plain(inner)]])),
+  )
+}
+
 /** Both documents as one, with the base in each path, and without what types do not need. */
 export async function wholeDocument() {
   const documents = await importSource(root, 'src/worker/openapi.ts')
   const [application, admin] = [documents.application.document, documents.admin.document]
-  return {
+  return plain({
     openapi: application.openapi,
     info: { title: 'Laurel', version: application.info.version },
     paths: Object.fromEntries([...below('/v1', application), ...below('/admin/v1', admin)]),
     webhooks: application.webhooks,
     components: { schemas: schemasOf(application, admin) },
-  }
+  })
 }
 
 /** `admin_users_get` as the generator writes it in the names of types: `AdminUsersGet`. */

@@ -184,7 +184,9 @@ export function describe(document: OpenApiDocument, chapters: readonly Chapter[]
     return Object.fromEntries(
       Object.entries(schema).map(([key, value]) => {
         if (key === 'properties' && isObject(value)) return [key, properties(value, name, path)]
-        const isInner = ['items', 'additionalProperties', 'anyOf', 'oneOf', 'allOf'].includes(key)
+        // Beside properties, alternatives only say which of them are needed.
+        const isAlternatives = ['anyOf', 'oneOf', 'allOf'].includes(key) && !('properties' in schema)
+        const isInner = isAlternatives || key === 'items' || key === 'additionalProperties'
         return [key, isInner ? fields(value, name, path) : value]
       }),
     )

@@ -219,7 +219,7 @@ export function partsOf(
   const meant: z.ZodRawShape = apart === undefined ? {} : { [apart.field]: optional(apart.schema) }
   const updateItem = z
     .object({ ...itemName, ...meant, ...shapeOf(fields, 'update') })
-    .check(...(rules?.update ?? []), isNamed)
+    .check(...(rules?.update ?? []), ...isNamed)
   // The items of changes of levels, triggers and boosts have no component of their own.
   const UpdateItem =
     change === 'Patch' ? updateItem : updateItem.meta({ id: `Update${component}RequestItem` })

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import {
   ConfigKey,
   Description,
+  documentNeeded,
   Filters,
   FiltersResponse,
   optional,
@@ -96,6 +97,8 @@ export const achievement = defineResource({
     userAttributes: filters(Filters, FiltersResponse),
     eventAttributes: filters(Filters, FiltersResponse.optional()),
   },
+  // A missing one is an issue of its item.
+  rules: { create: [documentNeeded('trigger', { ...ACHIEVEMENT_FIELDS, api: ['key'] })] },
   show: ({ trigger, achievementIds, eventAttributes }) => ({
     achievementIds: trigger === 'achievement' ? [...achievementIds] : undefined,
     eventAttributes: trigger === 'metric' ? [...eventAttributes] : undefined,

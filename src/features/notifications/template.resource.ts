@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { defaulted, Filters, FiltersResponse, optional, rule, Timestamp, text } from '../../api/fields'
+import { defaulted, Filters, FiltersResponse, needs, optional, Timestamp, text } from '../../api/fields'
 import { keysIn } from '../../api/resources/drafts.rules'
 import { DERIVED_KEY, field, filters, ID, required, shown } from '../../api/resources/fields'
 import { defineResource } from '../../api/resources/resource'
@@ -31,11 +31,6 @@ const liquid = (form: Form, max: number) =>
 const Title = liquid('text', MOST_TITLE_CHARACTERS)
 // Escaping does not affect the syntax.
 const Body = liquid('html', MOST_TEMPLATE_CHARACTERS)
-
-const isMissing = (item: { channel?: unknown; subject?: unknown; title?: unknown }, channel: string) =>
-  item.channel === channel && (channel === 'email' ? item.subject : item.title) === undefined
-
-const NEEDED = 'must be a string, and is missing'
 
 /** A field that emails or push messages have as their title. */
 const title = {
@@ -71,10 +66,11 @@ export const template = defineResource({
     updated: shown(Timestamp),
   },
   rules: {
-    create: [
-      z.refine((item) => !isMissing(item, 'email'), rule('subject', NEEDED)),
-      z.refine((item) => !isMissing(item, 'push'), rule('title', NEEDED)),
-    ],
+    create: needs(
+      'channel',
+      { email: ['subject'], push: ['title'] },
+      () => 'must be a string, and is missing',
+    ),
   },
   show: ({ channel, title, created, updated }) => ({
     subject: channel === 'email' ? title : undefined,

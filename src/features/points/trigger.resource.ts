@@ -6,7 +6,7 @@ import {
   Filters,
   FiltersResponse,
   isNot,
-  rule,
+  needs,
   Uuid,
   UuidResponse,
   wholeNumber,
@@ -26,7 +26,7 @@ import {
   type TriggerFields,
 } from '../../configuration/model'
 import { pointsTriggers, triggerVersions } from '../../configuration/tables.sql.ts'
-import { keyField, TRIGGER_FIELDS, TRIGGER_TYPES, type TriggerField } from '../../configuration/trigger-types'
+import { TRIGGER_FIELDS, TRIGGER_TYPES, type TriggerField } from '../../configuration/trigger-types'
 import type { Instant } from '../../lib/clock'
 import { INT32_MAX } from '../../lib/decimal'
 import { MOST_TRIGGER_POINTS } from '../../lib/limits'
@@ -53,12 +53,6 @@ const typedFields = {
   timeInterval: optionally(Positive, z.int32().optional()),
 } satisfies Record<TriggerField | 'eventAttributes', object>
 
-const neededBy = (type: Trigger['type'], name: TriggerField) =>
-  z.refine<Readonly<Record<string, unknown>>>(
-    (one) => one.type !== type || one[name] !== undefined || one[keyField(name)] !== undefined,
-    rule(name, `is needed by a trigger of type ${type}, and is missing`),
-  )
-
 /** Triggers of a points system (G7, P1–P4). A new one is inactive unless `status` says otherwise (P3). */
 export const trigger = defineResource({
   kind: 'points_trigger',
@@ -83,7 +77,7 @@ export const trigger = defineResource({
     blockIfOutOfPoints: field(defaulted(z.boolean(), false), z.boolean(), z.boolean()),
   },
   rules: {
-    create: TRIGGER_TYPES.flatMap((type) => TRIGGER_FIELDS[type].map((name) => neededBy(type, name))),
+    create: needs('type', TRIGGER_FIELDS, (type) => `is needed by a trigger of type ${type}, and is missing`),
   },
   show: ({ type, eventAttributes }) => ({
     eventAttributes: type === 'metric' ? [...eventAttributes] : undefined,
