@@ -51,8 +51,11 @@ const WRITES: [what: string, kind: (batch: Call) => boolean][] = isSeveral
 const TIMEKEEPER = new Proxy(env.TIMEKEEPER, { get: () => () => ({ wake: async () => undefined }) })
 const muted = (tenant: TestTenant, more = {}) => tenant.through(newApp({ TIMEKEEPER, ...more }))
 
-/** A tenant with 1 point for each 1 of a metric. Its Timekeeper does not run. */
-async function prepared() {
+/**
+ * A tenant with 1 point for each 1 of a metric, and the id of a batch of these events, which stays in the inbox.
+ * Its Timekeeper does not run.
+ */
+async function prepared(events: readonly unknown[] = []) {
   const tenant = await newTenantInLast(newApp({ TIMEKEEPER }))
   const metric = await tenant.metric('words')
   const kind = await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
@@ -61,7 +64,8 @@ async function prepared() {
     name: 'XP',
     triggers: [{ type: 'metric', points: 1, status: 'active', metricId: metric, metricThreshold: 1 }],
   })
-  return { tenant, metric, kind, system }
+  const id = events.length > 0 ? await send(tenant, events) : ''
+  return { tenant, metric, kind, system, id }
 }
 
 const event = (user: string, value = 1, more: object = {}) => ({
@@ -98,6 +102,13 @@ async function allSteps(tenant: TestTenant, bindings: Partial<Bindings> = {}): P
   while ((await step(tenant, bindings)) !== null);
 }
 
+/** Values by user, each user's in order. */
+function byUser(values: readonly { id: string; value: number }[]): Record<string, number[]> {
+  const found: Record<string, number[]> = {}
+  for (const { id, value } of values) found[id] = [...(found[id] ?? []), value]
+  return found
+}
+
 /** Values in the log by user, each user's in order. */
 async function valuesOf(tenant: TestTenant): Promise<Record<string, number[]>> {
   const rows = await rowsOf(
@@ -105,9 +116,7 @@ async function valuesOf(tenant: TestTenant): Promise<Record<string, number[]>> {
     `SELECT u.id, e.value / 1e6 AS value FROM users u JOIN ${readable.events} e ON e.user_iid = u.iid
      WHERE u.tenant_id = ?1 ORDER BY u.id, e.seq`,
   )
-  const values: Record<string, number[]> = {}
-  for (const { id, value } of rows) values[String(id)] = [...(values[String(id)] ?? []), Number(value)]
-  return values
+  return byUser(rows.map(({ id, value }) => ({ id: String(id), value: Number(value) })))
 }
 
 /**
@@ -134,11 +143,8 @@ async function holds(tenant: TestTenant, expected: Record<string, number[]>): Pr
 }
 
 /** The values in the log after `turns`. */
-function afterTurns(many: number, users: number): Record<string, number[]> {
-  const values: Record<string, number[]> = {}
-  for (const { user, value } of turns(many, users)) values[user.id] = [...(values[user.id] ?? []), value]
-  return values
-}
+const afterTurns = (many: number, users: number) =>
+  byUser(turns(many, users).map(({ user, value }) => ({ id: user.id, value })))
 
 const done = (count: number, more: object = {}) => ({
   status: 'done',
@@ -148,6 +154,18 @@ const done = (count: number, more: object = {}) => ({
   parked: 0,
   ...more,
 })
+
+/** Checks the counts of a batch, and what is stored. See `holds`. */
+async function ends(tenant: TestTenant, id: string, expected: object, values: Record<string, number[]>) {
+  expect(await counts(tenant, id)).toMatchObject(expected)
+  await holds(tenant, values)
+}
+
+/** Does the tenant's due work until this time. */
+const workUntil = async (to: number, tenant: TestTenant, bindings: Partial<Bindings> = {}, mustAll = true) =>
+  workOff(JOBS, await everyPlace(tenant.id, bindings), {
+    ...{ to: instant(to), steps: 5, mustAll, grace: { first: 0, finals: 0 } },
+  })
 
 /** The logged lines, parsed. */
 function linesOf(level: 'error' | 'warn') {
@@ -212,8 +230,7 @@ describe('a step, when D1’s answer is lost', () => {
   it.each(batches.flatMap((n) => [[n, 'before'] as const, [n, 'after'] as const]))(
     'at batch %d, %s its execution: each event counts once',
     async (number, when) => {
-      const { tenant } = await prepared()
-      const id = await send(tenant, turns(600, 7))
+      const { tenant, id } = await prepared(turns(600, 7))
       const kinds: string[] = []
       const { bindings } = only(
         () => true,
@@ -235,22 +252,19 @@ describe('a step, when D1’s answer is lost', () => {
         processed: isLostProgress ? 500 : 250,
       })
       await allSteps(tenant)
-      expect(await counts(tenant, id)).toMatchObject(done(600))
-      await holds(tenant, afterTurns(600, 7))
+      await ends(tenant, id, done(600), afterTurns(600, 7))
     },
   )
 
   it.each(WRITES)(
     'and %s arrives late, after the retry: its guard refuses it, and it changes nothing',
     async (_what, kind) => {
-      const { tenant } = await prepared()
-      const id = await send(tenant, turns(300, 3))
+      const { tenant, id } = await prepared(turns(300, 3))
       const { fault, late } = delayed()
       expect(await step(tenant, only(kind, fault).bindings)).toBe(250)
       await expect(late()).rejects.toThrow('laurel-conflict')
       await allSteps(tenant)
-      expect(await counts(tenant, id)).toMatchObject(done(300))
-      await holds(tenant, afterTurns(300, 3))
+      await ends(tenant, id, done(300), afterTurns(300, 3))
     },
   )
 
@@ -260,8 +274,7 @@ describe('a step, when D1’s answer is lost', () => {
     'D1 DB storage operation exceeded timeout which caused object to be reset.',
   ])('for a while (%s): it gives up and parks nothing, and a later step does the work', async (message) => {
     const failure = failing(message)
-    const { tenant } = await prepared()
-    const id = await send(tenant, turns(300, 3))
+    const { tenant, id } = await prepared(turns(300, 3))
     for (const kind of [isStep, isProgress, isRead, () => true]) {
       const { bindings, seen } = only(kind, () => Promise.reject(failure()))
       await expect(step(tenant, bindings)).rejects.toThrow(message)
@@ -269,29 +282,25 @@ describe('a step, when D1’s answer is lost', () => {
     }
     expect(await counts(tenant, id)).toMatchObject({ processed: 0, dropped: 0, parked: 0 })
     await allSteps(tenant)
-    expect(await counts(tenant, id)).toMatchObject(done(300))
-    await holds(tenant, afterTurns(300, 3))
+    await ends(tenant, id, done(300), afterTurns(300, 3))
   })
 
   it('[C2] the Timekeeper tries again after a minute, and does other due work', async () => {
-    const { tenant } = await prepared()
-    const id = await send(tenant, turns(4, 2))
+    const { tenant, id } = await prepared(turns(4, 2))
     const lines = linesOf('error')
     const { bindings } = only(isStep, () => Promise.reject(lost()))
-    const work = { steps: 5, mustAll: false, grace: { first: 0, finals: 0 } }
-    const to = instant(present() + 1_000)
-    await workOff(JOBS, await everyPlace(tenant.id, bindings), { to, ...work })
+    const to = present() + 1_000
+    await workUntil(to, tenant, bindings, false)
     expect(lines).toMatchObject([{ level: 'error', tenant: tenant.id, work: 'inbox' }])
     expect((await inboxWork(tenant))?.dueAt).toBe(to + 60_000)
-    await workOff(JOBS, await everyPlace(tenant.id), { to: instant(to + 60_000), ...work })
+    await workUntil(to + 60_000, tenant, {}, false)
     expect(await counts(tenant, id)).toMatchObject(done(4))
   })
 })
 
 describe('concurrent steps', () => {
   it('[E9] six at once, and one afterwards: each event counts once', async () => {
-    const { tenant } = await prepared()
-    const id = await send(tenant, turns(700, 9))
+    const { tenant, id } = await prepared(turns(700, 9))
     const work = await inboxWork(tenant)
     if (work === undefined) throw new Error('nothing is due')
     const made = await Promise.all(
@@ -301,8 +310,7 @@ describe('concurrent steps', () => {
     expect(new Set(changes.map(({ event: made }) => made?.id)).size).toBe(changes.length)
     await inboxStep(contextOf(tenant.id), work, systemNow())
     await allSteps(tenant)
-    expect(await counts(tenant, id)).toMatchObject(done(700))
-    await holds(tenant, afterTurns(700, 9))
+    await ends(tenant, id, done(700), afterTurns(700, 9))
   })
 
   it('[E9] a batch that arrives while the last event is processed is not forgotten', async () => {
@@ -321,20 +329,17 @@ describe('concurrent steps', () => {
   })
 
   it('[E9] two steps over events that are all dropped: each event is counted as dropped once', async () => {
-    const { tenant, metric } = await prepared()
-    const id = await send(tenant, turns(200, 3))
+    const { tenant, metric, id } = await prepared(turns(200, 3))
     await tenant.admin('DELETE', `/metrics?ids=${metric}`)
     linesOf('warn')
     // The first step tries again with half of the events, since the configuration has changed. Before that
     // write, the other step has read the same events.
     const seen = { count: 0 }
     const bindings = behind(async (batch) => {
-      if (isStep(batch)) {
-        seen.count += 1
-        if (seen.count === 1) {
-          await tenant.metric('another')
-          return batch.run()
-        }
+      if (isStep(batch)) seen.count += 1
+      if (isStep(batch) && seen.count === 1) {
+        await tenant.metric('another')
+        return batch.run()
       }
       if (!isProgress(batch)) return batch.run()
       let results: D1Result[] = []
@@ -352,13 +357,20 @@ describe('concurrent steps', () => {
   })
 })
 
-/** Does something else between a step's read and its first write, and counts the step's writes. */
-const between = (act: () => Promise<unknown>) => only(isStep, beforeFirst(act))
+/**
+ * Does something else between a step's read and its write. Checks that the step reads and writes again. Returns
+ * the number of its changes.
+ */
+async function interrupted(tenant: TestTenant, act: () => Promise<unknown>) {
+  const { bindings, seen } = only(isStep, beforeFirst(act))
+  const changes = await step(tenant, bindings)
+  expect(seen.count).toBe(2)
+  return changes
+}
 
 describe('live events between a step’s read and its write', () => {
   it('[E9] the step halves its events at each conflict, and all events count once', async () => {
-    const { tenant } = await prepared()
-    const id = await send(tenant, turns(300, 3))
+    const { tenant, id } = await prepared(turns(300, 3))
     const { bindings, seen } = only(isStep, async (batch, n) => {
       if (n < 2) expect((await live(tenant, 'u0', 1_000 + n)).status).toBe(201)
       return batch.run()
@@ -373,28 +385,18 @@ describe('live events between a step’s read and its write', () => {
   })
 
   it('[E9] a live event creates a user who did not exist at the read: conflict, and all events count once', async () => {
-    const { tenant } = await prepared()
-    const id = await send(tenant, [event('u0', 2), event('u1', 3)])
-    const { bindings, seen } = between(() => live(tenant, 'u0', 1))
-    expect(await step(tenant, bindings)).toBe(2)
-    expect(seen.count).toBe(2)
-    expect(await counts(tenant, id)).toMatchObject(done(2))
-    await holds(tenant, { u0: [1, 2], u1: [3] })
-    const [users] = await rowsOf(
-      tenant,
-      "SELECT count FROM tenant_counters WHERE tenant_id = ?1 AND name = 'users'",
-    )
-    expect(users).toEqual({ count: 2 })
+    const { tenant, id } = await prepared([event('u0', 2), event('u1', 3)])
+    expect(await interrupted(tenant, () => live(tenant, 'u0', 1))).toBe(2)
+    await ends(tenant, id, done(2), { u0: [1, 2], u1: [3] })
+    const users = "SELECT count FROM tenant_counters WHERE tenant_id = ?1 AND name = 'users'"
+    expect(await rowsOf(tenant, users)).toEqual([{ count: 2 }])
   })
 
   it('[E9, E4] a live event uses the idempotency key of an event in the step', async () => {
-    const { tenant } = await prepared()
-    const id = await send(tenant, [event('u0', 2, { idempotencyKey: 'k' }), event('u0', 3)])
-    const { bindings, seen } = between(() => muted(tenant).event('words', 'u0', 1, { idempotencyKey: 'k' }))
-    expect(await step(tenant, bindings)).toBe(1)
-    expect(seen.count).toBe(2)
-    expect(await counts(tenant, id)).toMatchObject(done(2, { processed: 1, dropped: 1 }))
-    await holds(tenant, { u0: [1, 3] })
+    const { tenant, id } = await prepared([event('u0', 2, { idempotencyKey: 'k' }), event('u0', 3)])
+    const live = () => muted(tenant).event('words', 'u0', 1, { idempotencyKey: 'k' })
+    expect(await interrupted(tenant, live)).toBe(1)
+    await ends(tenant, id, done(2, { processed: 1, dropped: 1 }), { u0: [1, 3] })
   })
 
   it('[E4] a key that occurs twice in a batch needs no second attempt', async () => {
@@ -403,13 +405,11 @@ describe('live events between a step’s read and its write', () => {
     const id = await send(tenant, [keyed(1), keyed(2), event('u0', 3), keyed(4)])
     const { bindings, seen } = only(isStep, (batch) => batch.run())
     expect([await step(tenant, bindings), seen.count]).toEqual([2, 1])
-    expect(await counts(tenant, id)).toMatchObject(done(4, { processed: 2, dropped: 2 }))
-    await holds(tenant, { u0: [1, 3] })
+    await ends(tenant, id, done(4, { processed: 2, dropped: 2 }), { u0: [1, 3] })
   })
 
   it('[E9] endless live events make the step give up after a while, without harm', async () => {
-    const { tenant } = await prepared()
-    const id = await send(tenant, [event('u0', 1_000)])
+    const { tenant, id } = await prepared([event('u0', 1_000)])
     const { bindings, seen } = only(isStep, async (batch) => {
       await live(tenant, 'u0', 1)
       return batch.run()
@@ -424,29 +424,14 @@ describe('live events between a step’s read and its write', () => {
 
 describe('changes before an event is processed', () => {
   it('[E9] to the configuration: the new configuration decides the events', async () => {
-    const { tenant, system, metric } = await prepared()
-    const id = await send(tenant, turns(4, 2))
-    const trigger = {
-      type: 'metric',
-      points: 100,
-      status: 'active',
-      metricId: metric,
-      metricThreshold: 1_000,
-    }
-    const { bindings, seen } = between(() =>
-      tenant.create(`/points/${system}/triggers`, { ...trigger, metricThreshold: 3 }),
-    )
-    expect(await step(tenant, bindings)).toBe(4)
-    expect(seen.count).toBe(2)
+    const { tenant, system, metric, id } = await prepared(turns(4, 2))
+    const trigger = { type: 'metric', points: 100, status: 'active', metricId: metric, metricThreshold: 3 }
+    const change = () => tenant.create(`/points/${system}/triggers`, trigger)
+    expect(await interrupted(tenant, change)).toBe(4)
     expect(await counts(tenant, id)).toMatchObject(done(4))
     // 1 + 3 and 2 + 4, and 100 for each 3.
-    expect(
-      await rowsOf(
-        tenant,
-        'SELECT points ->> ? AS p FROM users'.replace('?', `'$."${system}"'`) +
-          ' WHERE tenant_id = ?1 ORDER BY id',
-      ),
-    ).toEqual([{ p: 104 }, { p: 206 }])
+    const points = `SELECT points ->> '$."${system}"' AS p FROM users WHERE tenant_id = ?1 ORDER BY id`
+    expect(await rowsOf(tenant, points)).toEqual([{ p: 104 }, { p: 206 }])
   })
 
   it('[E9] the metric is deleted: its events are dropped and logged, the others count', async () => {
@@ -454,9 +439,7 @@ describe('changes before an event is processed', () => {
     await tenant.metric('pages')
     const id = await send(tenant, [event('u0', 1), event('u0', 2, { key: 'pages' }), event('u1', 3)])
     const lines = linesOf('warn')
-    const { bindings, seen } = between(() => tenant.admin('DELETE', `/metrics?ids=${metric}`))
-    expect(await step(tenant, bindings)).toBe(1)
-    expect(seen.count).toBe(2)
+    expect(await interrupted(tenant, () => tenant.admin('DELETE', `/metrics?ids=${metric}`))).toBe(1)
     expect(await counts(tenant, id)).toMatchObject(done(3, { processed: 1, dropped: 2 }))
     expect(await valuesOf(tenant)).toEqual({ u0: [2] })
     const dropped = expect.stringContaining('The metric "words"')
@@ -495,34 +478,23 @@ describe('changes before an event is processed', () => {
     const set = (frequency: string) => tenant.admin('PATCH', '/streaks/settings', { frequency })
     await live(tenant, 'u0', 1)
     const id = await send(tenant, [event('u0', 2), event('u1', 3)])
-    let reads = 0
-    const bindings = behind(async (batch) => {
-      if (isRead(batch)) {
-        reads += 1
-        if (reads <= 2) await set(reads === 1 ? 'weekly' : 'monthly')
-      }
+    const { bindings, seen } = only(isRead, async (batch, n) => {
+      if (n < 2) await set(n === 0 ? 'weekly' : 'monthly')
       return batch.run()
     })
     expect(await step(tenant, bindings)).toBe(2)
-    expect(reads).toBeGreaterThan(1)
-    expect(await counts(tenant, id)).toMatchObject(done(2))
-    await holds(tenant, { u0: [1, 2], u1: [3] })
-    expect((await tenant.app('GET', '/users/u0/streak')).body).toMatchObject({
-      frequency: 'monthly',
-      length: 1,
-    })
+    expect(seen.count).toBeGreaterThan(1)
+    await ends(tenant, id, done(2), { u0: [1, 2], u1: [3] })
+    const { body } = await tenant.app('GET', '/users/u0/streak')
+    expect(body).toMatchObject({ frequency: 'monthly', length: 1 })
   })
 
   it('[U8] the user is erased: their events are dropped, also between read and write', async () => {
-    const { tenant } = await prepared()
-    const id = await send(tenant, [event('u0', 1), event('u1', 2), event('u0', 3), event('u1', 4)])
+    const { tenant, id } = await prepared([event('u0', 1), event('u1', 2), event('u0', 3), event('u1', 4)])
     const lines = [linesOf('warn'), linesOf('error')]
     const erase = () => muted(tenant).admin('DELETE', '/users/u0')
-    const { bindings, seen } = between(erase)
-    expect(await step(tenant, bindings)).toBe(2)
-    expect(seen.count).toBe(2)
-    expect(await counts(tenant, id)).toMatchObject(done(4, { processed: 2, dropped: 2 }))
-    await holds(tenant, { u1: [2, 4] })
+    expect(await interrupted(tenant, erase)).toBe(2)
+    await ends(tenant, id, done(4, { processed: 2, dropped: 2 }), { u1: [2, 4] })
     expect(lines.flat()).toEqual([])
   })
 
@@ -531,16 +503,12 @@ describe('changes before an event is processed', () => {
     await live(tenant, 'u0', 10)
     const id = await send(tenant, [event('u0', 1), event('u1', 2)])
     const gone = () => rowsEverywhere("DELETE FROM users WHERE tenant_id = ?1 AND id = 'u0'", tenant.id)
-    const { bindings, seen } = between(gone)
-    expect(await step(tenant, bindings)).toBe(2)
-    expect(seen.count).toBe(2)
-    expect(await counts(tenant, id)).toMatchObject(done(2))
-    await holds(tenant, { u0: [1], u1: [2] })
+    expect(await interrupted(tenant, gone)).toBe(2)
+    await ends(tenant, id, done(2), { u0: [1], u1: [2] })
   })
 
   it('[T3] the tenant is archived: its inbox is no longer due', async () => {
-    const { tenant } = await prepared()
-    const id = await send(tenant, [event('u0', 1)])
+    const { tenant, id } = await prepared([event('u0', 1)])
     const work = await inboxWork(tenant)
     if (work === undefined) throw new Error('nothing is due')
     await rowsEverywhere("UPDATE tenants SET status = 'archived' WHERE id = ?1", tenant.id)
@@ -553,8 +521,7 @@ describe('changes before an event is processed', () => {
   })
 
   it('[E9] a step that is too much for D1 is split into smaller steps, and nothing is parked', async () => {
-    const { tenant } = await prepared()
-    const id = await send(tenant, turns(250, 10))
+    const { tenant, id } = await prepared(turns(250, 10))
     const limit = new Error('D1_ERROR: D1 DB exceeded its CPU time limit and was reset.')
     const small = behind(async (batch) => {
       if (isStep(batch) && batch.params.flat().join('').length > 20_000) throw limit
@@ -579,9 +546,7 @@ describe('changes before an event is processed', () => {
       await moveTo(NOON)
       const { tenant } = await prepared()
       await send(tenant, [event('u0', 1)])
-      const { bindings, seen } = between(() => stealthily(NOON + DAY))
-      expect(await step(tenant, bindings)).toBe(1)
-      expect(seen.count).toBe(2)
+      expect(await interrupted(tenant, () => stealthily(NOON + DAY))).toBe(1)
       expect(await moment(tenant)).toEqual([{ at: NOON }])
     })
 
@@ -613,11 +578,8 @@ describe('changes before an event is processed', () => {
     it('[C1] is set between read and write: the event is not earlier than the user’s other changes', async () => {
       const { tenant } = await prepared()
       await send(tenant, [event('u0', 1)])
-      const { bindings, seen } = between(() =>
-        rowsEverywhere('INSERT INTO test_clock (id, now) VALUES (1, ?1)', NOON),
-      )
-      expect(await step(tenant, bindings)).toBe(1)
-      expect(seen.count).toBe(2)
+      const set = () => rowsEverywhere('INSERT INTO test_clock (id, now) VALUES (1, ?1)', NOON)
+      expect(await interrupted(tenant, set)).toBe(1)
     })
   })
 })
@@ -630,13 +592,8 @@ describe('an event that cannot be processed', () => {
       reason: z.string(),
     }),
   )
-  const parkedOf = async (tenant: TestTenant) =>
-    Parked.parse(
-      await rowsOf(
-        tenant,
-        'SELECT position, event, reason FROM parked_events WHERE tenant_id = ?1 ORDER BY position',
-      ),
-    )
+  const PARKED = 'SELECT position, event, reason FROM parked_events WHERE tenant_id = ?1 ORDER BY position'
+  const parkedOf = async (tenant: TestTenant) => Parked.parse(await rowsOf(tenant, PARKED))
 
   /** Checks that exactly these events of a batch are parked for this reason, and that the log says so. */
   async function putAside(
@@ -662,8 +619,7 @@ describe('an event that cannot be processed', () => {
   }
 
   it('[E9] is parked if it cannot be read; its neighbours count', async () => {
-    const { tenant } = await prepared()
-    const id = await send(tenant, turns(6, 2))
+    const { tenant, id } = await prepared(turns(6, 2))
     await env.DB.prepare(
       "UPDATE inbox SET events = json_set(events, '$[1].body.value', 'x', '$[2].kind', 'upsert', '$[4]', 5) WHERE tenant_id = ?1",
     )
@@ -787,8 +743,7 @@ describe('an event that cannot be processed', () => {
     await allSteps(tenant, bindings)
     await unblock(metric)
     expect(seen.count).toBe(1)
-    expect(await counts(tenant, id)).toMatchObject(done(4, { processed: 3, parked: 1 }))
-    await holds(tenant, { u0: [1_000, 1, 3, 4] })
+    await ends(tenant, id, done(4, { processed: 3, parked: 1 }), { u0: [1_000, 1, 3, 4] })
   })
 
   it('[E9] that another step has parked leaves the next event to this step', async () => {
@@ -802,34 +757,31 @@ describe('an event that cannot be processed', () => {
     expect(seen.count).toBe(1)
     await allSteps(tenant)
     await unblock(metric)
-    expect(await counts(tenant, id)).toMatchObject(done(4, { processed: 3, parked: 1 }))
-    await holds(tenant, { u0: [1_000, 2, 3, 4] })
+    await ends(tenant, id, done(4, { processed: 3, parked: 1 }), { u0: [1_000, 2, 3, 4] })
   })
 })
 
 describe('a leaderboard that cannot be reached during a step', () => {
-  /** Deletes the leaderboard's due upkeep, which would count all users again. */
-  const withoutUpkeep = ({ id }: TestTenant) =>
-    env.DB.prepare("DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'leaderboard'").bind(id).run()
-
-  it('[L11, L12] the step succeeds, and the repair corrects the leaderboard', async () => {
+  /** A tenant with a leaderboard, without its due upkeep, which would count all users again. */
+  async function withBoard(): Promise<TestTenant> {
     const { tenant, metric } = await prepared()
     const board = { key: 'board', name: 'Board', status: 'active', rankBy: 'metric', metricId: metric }
     await tenant.create('/leaderboards', board)
-    await withoutUpkeep(tenant)
+    const upkeep = "DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'leaderboard'"
+    await env.DB.prepare(upkeep).bind(tenant.id).run()
+    return tenant
+  }
+
+  it('[L11, L12] the step succeeds, and the repair corrects the leaderboard', async () => {
+    const tenant = await withBoard()
     const id = await send(tenant, turns(300, 3))
     linesOf('warn')
     const repairs: { leaderboardId: string; userIds: string[] }[] = []
     const LEADERBOARD = boardsWith(() => Promise.reject(lost()))
     const REPAIRS = queueWith(async (message) => void repairs.push(message))
-    const broken = await everyPlace(tenant.id, { LEADERBOARD, REPAIRS })
-    const to = instant(present() + 1_000)
-    await workOff(JOBS, broken, { to, steps: 5, mustAll: true, grace: { first: 0, finals: 0 } })
+    await workUntil(present() + 1_000, tenant, { LEADERBOARD, REPAIRS })
     expect(await counts(tenant, id)).toMatchObject(done(300))
-    expect(repairs.map(({ userIds }) => userIds.toSorted())).toEqual([
-      ['u0', 'u1', 'u2'],
-      ['u0', 'u1', 'u2'],
-    ])
+    expect(repairs.map(({ userIds }) => userIds.toSorted().join(' '))).toEqual(['u0 u1 u2', 'u0 u1 u2'])
     for (const message of repairs) await env.REPAIRS.send({ ...message, tenantId: tenant.id })
     const rankings = async () => {
       const { body } = await tenant.app('GET', '/leaderboards/board')
@@ -842,19 +794,9 @@ describe('a leaderboard that cannot be reached during a step', () => {
   })
 
   it('[L12] a step whose answer was lost does not update the board: the user’s next change corrects it', async () => {
-    const { tenant, metric } = await prepared()
-    const board = { key: 'board', name: 'Board', status: 'active', rankBy: 'metric', metricId: metric }
-    await tenant.create('/leaderboards', board)
-    await withoutUpkeep(tenant)
+    const tenant = await withBoard()
     await send(tenant, turns(4, 2))
-    const { bindings } = only(isStep, losing(0, true))
-    const to = instant(present() + 1_000)
-    await workOff(JOBS, await everyPlace(tenant.id, bindings), {
-      to,
-      steps: 5,
-      mustAll: true,
-      grace: { first: 0, finals: 0 },
-    })
+    await workUntil(present() + 1_000, tenant, only(isStep, losing(0, true)).bindings)
     const first = await live(tenant, 'u0', 10)
     expect(first.body).toMatchObject({ total: 14, leaderboards: { board: { rank: 1 } } })
     expect((await live(tenant, 'u1', 1)).body).toMatchObject({ leaderboards: { board: { rank: 2 } } })
