@@ -30,19 +30,14 @@ import {
   toApp,
   userIn,
 } from '../helpers/worker/harness'
+import { ASLEEP } from '../helpers/worker/objects'
 
 /* [A4, P4, B4] Each database does the due work on its own users, while the configuration is changed. */
 
 const MINUTE = 60_000
 
 /** A Timekeeper that does nothing, so that a test does the work of one database after another. */
-const idle = () => {
-  const asleep = { wake: async () => undefined, catchUpKind: async () => undefined }
-  const TIMEKEEPER = new Proxy(env.TIMEKEEPER, {
-    get: (target, name) => (name === 'getByName' ? () => asleep : Reflect.get(target, name, target)),
-  })
-  return newApp({ TIMEKEEPER })
-}
+const idle = () => newApp({ TIMEKEEPER: ASLEEP })
 
 /** The context of work in one database, in an isolate without memory. */
 async function contextIn({ id }: TestTenant, name: string, bindings: Bindings = env): Promise<TenantContext> {

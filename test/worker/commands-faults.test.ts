@@ -12,6 +12,7 @@ import { present } from '../helpers/time'
 import { contextOfUsers } from '../helpers/worker/contexts'
 import { faultyLast, lost } from '../helpers/worker/faulty'
 import { at, newApp, newTenantInLast, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
+import { stubbed } from '../helpers/worker/objects'
 
 /* Completions and preferences on the path of events: lost responses, conflicts, the lane. */
 
@@ -77,17 +78,12 @@ describe('[E3] the lane', () => {
       await bump()
       return run()
     })
-    const USER_LANE = new Proxy(env.USER_LANE, {
-      get: (target, name) => {
-        if (name !== 'getByName') return Reflect.get(target, name, target)
-        return (lane: string) => ({
-          commit: async (...asked: Parameters<UserLane['commit']>) => {
-            await before(lane)
-            return received(await target.getByName(lane).commit(...asked))
-          },
-        })
+    const USER_LANE = stubbed(env.USER_LANE, (lane) => ({
+      commit: async (...asked: Parameters<UserLane['commit']>) => {
+        await before(lane)
+        return received(await env.USER_LANE.getByName(lane).commit(...asked))
       },
-    })
+    }))
     return tenant.through(newApp({ ...bindings, USER_LANE }))
   }
 
@@ -154,17 +150,12 @@ describe('[E3] endless contention', () => {
     })
     const { bindings } = disturbed
     // Real lanes in their own objects, with the same disturbed D1.
-    const USER_LANE = new Proxy(env.USER_LANE, {
-      get: (target, name) => {
-        if (name !== 'getByName') return Reflect.get(target, name, target)
-        return (lane: string) => ({
-          commit: (...asked: Parameters<UserLane['commit']>) =>
-            runInDurableObject(target.getByName(lane), (_, state) =>
-              new UserLane(state, { ...env, ...bindings }).commit(...asked),
-            ),
-        })
-      },
-    })
+    const USER_LANE = stubbed(env.USER_LANE, (lane) => ({
+      commit: (...asked: Parameters<UserLane['commit']>) =>
+        runInDurableObject(env.USER_LANE.getByName(lane), (_, state) =>
+          new UserLane(state, { ...env, ...bindings }).commit(...asked),
+        ),
+    }))
     const through = tenant.through(newApp({ ...bindings, USER_LANE }))
     const refused = await through.event('steps', 'ada', 5, { idempotencyKey: 'once' })
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])

@@ -29,6 +29,7 @@ import {
   untilHeld,
 } from '../helpers/worker/harness'
 import { messagesOf, subscribe } from '../helpers/worker/messages'
+import { stubbed } from '../helpers/worker/objects'
 
 const DAY = 86_400_000
 const dateIn = (days: number) => new Date(START + days * DAY).toISOString().slice(0, 10)
@@ -59,9 +60,7 @@ function objectsWith<T extends Rpc.DurableObjectBranded>(
           }),
     })
   }
-  return new Proxy(namespace, {
-    get: (target, name) => (name === 'getByName' ? stubOf : Reflect.get(target, name, target)),
-  })
+  return stubbed(namespace, stubOf)
 }
 
 describe('[G2] while the database cannot be reached', () => {
@@ -142,9 +141,9 @@ describe('[G2] while the database cannot be reached', () => {
       await rowsEverywhere('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1', tenant.id)
       return run()
     })
-    const USER_LANE = new Proxy(env.USER_LANE, {
-      get: (target) => (name: string) => ({ commit: () => commit(target.getByName(name)) }),
-    })
+    const USER_LANE = stubbed(env.USER_LANE, (lane) => ({
+      commit: () => commit(env.USER_LANE.getByName(lane)),
+    }))
     const { status, headers } = await tenant
       .through(newApp({ DB: env.DB, ...bindings, USER_LANE }))
       .event('steps', 'ada', 1)

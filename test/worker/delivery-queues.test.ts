@@ -21,8 +21,9 @@ import {
   type WithHook,
   withHook,
 } from '../helpers/worker/delivery-queues'
-import { behind } from '../helpers/worker/faulty'
+import { behind, lost } from '../helpers/worker/faulty'
 import { lastDatabase, newApp, newTenantInLast, rowsEverywhere, until } from '../helpers/worker/harness'
+import { stubbed } from '../helpers/worker/objects'
 import { Hook } from '../helpers/worker/receiver'
 
 beforeEach(() => moveTo(NOON))
@@ -398,13 +399,7 @@ describe('the object', () => {
     const one = message(NOON)
     await hand(setup.destination, NOON, one)
     await moveTo(NOON + 1)
-    const DELIVERY_QUEUE = new Proxy(env.DELIVERY_QUEUE, {
-      get: (target, name) =>
-        name === 'getByName'
-          ? () => ({ refresh: () => Promise.reject(new Error('Network connection lost.')) })
-          : Reflect.get(target, name, target),
-    })
-    const { newApp } = await import('../helpers/worker/harness')
+    const DELIVERY_QUEUE = stubbed(env.DELIVERY_QUEUE, () => ({ refresh: () => Promise.reject(lost()) }))
     const lame = setup.tenant.through(newApp({ DELIVERY_QUEUE }))
     expect((await lame.admin('PATCH', '/webhooks', [{ id: setup.webhookId, status: 'active' }])).status).toBe(
       200,

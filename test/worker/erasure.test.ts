@@ -8,6 +8,7 @@ import {
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
+import type { LeaderboardObject } from '../../src/leaderboards/object/board.object'
 import { instant } from '../../src/lib/clock'
 import type { Bindings } from '../../src/platform/env'
 import { hasTables } from '../../src/platform/objects'
@@ -40,6 +41,7 @@ import {
   rowsEverywhere,
   type TestTenant,
 } from '../helpers/worker/harness'
+import { stubbed, UNREACHED } from '../helpers/worker/objects'
 
 afterEach(forgetTime)
 
@@ -96,24 +98,16 @@ async function erase(tenant: TestTenant, { id, path }: { id: string; path: strin
   expect(await tenant.admin('DELETE', path)).toMatchObject({ status: 200, body: { id } })
 }
 
-/** A Timekeeper that cannot be reached. */
-const unreached = new Proxy(env.TIMEKEEPER, { get: () => () => ({ wake: () => Promise.reject(lost()) }) })
-
 /** The binding of the leaderboards; the first `times` calls of `erase` fail. */
 function failing(times: number): typeof env.LEADERBOARD {
   let left = times
-  return new Proxy(env.LEADERBOARD, {
-    get(target, name) {
-      if (name !== 'getByName') throw new Error(`Unexpected use of the leaderboards: ${String(name)}`)
-      return (id: string) => ({
-        erase: async (request: Parameters<ReturnType<typeof target.getByName>['erase']>[0]) => {
-          left -= 1
-          if (left >= 0) throw lost()
-          await target.getByName(id).erase(request)
-        },
-      })
+  return stubbed(env.LEADERBOARD, (id) => ({
+    erase: async (request: Parameters<LeaderboardObject['erase']>[0]) => {
+      left -= 1
+      if (left >= 0) throw lost()
+      await env.LEADERBOARD.getByName(id).erase(request)
     },
-  })
+  }))
 }
 
 /* Data to erase */
@@ -198,7 +192,7 @@ describe('[U8] erasing a user', () => {
     const elsewhere = tenant.through(newApp())
     for (const one of [tenant, elsewhere]) expect((await one.as(key, 'GET', ada.path)).status).toBe(200)
     // Nothing calls the Timekeeper, so these events wait.
-    const batch = await tenant.through(newApp({ TIMEKEEPER: unreached })).admin('POST', '/metrics/events', [
+    const batch = await tenant.through(newApp({ TIMEKEEPER: UNREACHED })).admin('POST', '/metrics/events', [
       { key: 'steps', user: { id: 'bob' }, value: 1 },
       { key: 'steps', user: { id: ada.id, name: ada.id }, value: 1 },
       { key: 'steps', user: { id: `zed "${ada.mark.slice(9)}` }, value: 1 },
@@ -297,7 +291,7 @@ describe('[U8] erasing a user', () => {
     const ada = newUser()
     const key = await tenant.key(ada.id)
     await tenant
-      .through(newApp({ TIMEKEEPER: unreached }))
+      .through(newApp({ TIMEKEEPER: UNREACHED }))
       .admin('POST', '/metrics/events', [{ key: 'steps', user: { id: ada.id }, value: 1 }])
     await erase(tenant, ada)
     expect((await tenant.as(key, 'PUT', ada.path, {})).status).toBe(401)
@@ -411,7 +405,7 @@ describe('a decision from before an erasure is not stored after it', () => {
     const { tenant, system, metric, boards } = setup
     const ada = newUser()
     await furnish(setup, ada.id)
-    const lame = tenant.through(newApp({ TIMEKEEPER: unreached }))
+    const lame = tenant.through(newApp({ TIMEKEEPER: UNREACHED }))
     const hourly = { type: 'time', points: 1, status: 'active', timeUnit: 'hours', timeInterval: 1 }
     await lame.create(`/points/${system}/triggers`, hourly)
     const late = { key: 'late', name: 'Late', trigger: 'metric', metricId: metric, metricValue: 1 }
@@ -544,7 +538,7 @@ describe('an interrupted erasure', () => {
 
   it('[U8, C2] after the user is deleted: the cron trigger does the rest', async () => {
     const { ada, left, lame, tenant } = await someone()
-    await erase(lame({ TIMEKEEPER: unreached }), ada)
+    await erase(lame({ TIMEKEEPER: UNREACHED }), ada)
     expect((await tenant.app('GET', ada.path)).status).toBe(404)
     expect(await left()).not.toEqual([])
     await cron(tenant)
@@ -557,7 +551,7 @@ describe('an interrupted erasure', () => {
     let writes = 0
     for (let broken = 0; broken <= writes; broken += 1) {
       for (const isStored of [false, true]) {
-        await erase(lame({ TIMEKEEPER: unreached }), ada)
+        await erase(lame({ TIMEKEEPER: UNREACHED }), ada)
         const { bindings, seen } = faultyAll(async (run, write) => {
           if (write !== broken) return run()
           if (isStored) await run()
@@ -575,7 +569,7 @@ describe('an interrupted erasure', () => {
 
   it('[U8] an unavailable leaderboard does not delay the rest, and is called until it responds', async () => {
     const { ada, left, lame, tenant, board } = await someone()
-    await erase(lame({ TIMEKEEPER: unreached }), ada)
+    await erase(lame({ TIMEKEEPER: UNREACHED }), ada)
     const work = { to: instant(NOON), steps: 50, grace: { first: 0, finals: 0 } }
     const places = (times: number) => everyPlace(tenant.id, { LEADERBOARD: failing(times) })
     await expect(workOff(JOBS, await places(9), { ...work, mustAll: true })).rejects.toThrow(

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { behind } from '../helpers/worker/faulty'
 import { at, newApp, newTenant } from '../helpers/worker/harness'
+import { stubbed } from '../helpers/worker/objects'
 
 async function withXp(tenant: Awaited<ReturnType<typeof newTenant>>) {
   const metric = await tenant.metric('words')
@@ -44,16 +45,9 @@ describe('an event', () => {
 
   it('[E3] two apps without shared memory have conflicts, use the lane, and are exact', async () => {
     const lanes: string[] = []
-    const USER_LANE = new Proxy(env.USER_LANE, {
-      get(target, name) {
-        if (name === 'getByName') {
-          return (lane: string) => {
-            lanes.push(lane)
-            return target.getByName(lane)
-          }
-        }
-        return Reflect.get(target, name, target)
-      },
+    const USER_LANE = stubbed(env.USER_LANE, (lane) => {
+      lanes.push(lane)
+      return env.USER_LANE.getByName(lane)
     })
     let conflicts = 0
     const counting = behind(({ run }) =>

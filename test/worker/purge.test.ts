@@ -30,6 +30,7 @@ import {
   toApp,
 } from '../helpers/worker/harness'
 import { manyUsers } from '../helpers/worker/many-users'
+import { UNREACHED } from '../helpers/worker/objects'
 import {
   accepted,
   archive,
@@ -44,7 +45,6 @@ import {
   tables,
   tablesWith,
   tenants,
-  unreached,
   work,
 } from '../helpers/worker/purge'
 
@@ -161,7 +161,7 @@ describe('[U8, T3] the erasure of a tenant', () => {
         (await one.tenant.admin(method, `/users/${one.users[0]}${method === 'GET' ? '/export' : ''}`)).status,
       ).toBe(404)
     expect((await one.tenant.event('steps', 'ada', 1)).status).toBe(404)
-    const apps = [newApp({ TIMEKEEPER: unreached }), newApp({ TIMEKEEPER: unreached })]
+    const apps = [newApp({ TIMEKEEPER: UNREACHED }), newApp({ TIMEKEEPER: UNREACHED })]
     const both = await Promise.all(apps.map((send) => purge(one.tenant.id, send)))
     expect(both.map(({ status }) => status)).toEqual([202, 202])
     await Promise.all([work(one.tenant.id, 100), work(one.tenant.id, 100), purge(one.tenant.id)])
@@ -245,7 +245,7 @@ describe('a tenant that is erased in the middle of its work', () => {
   it('with events in the inbox, walks, the erasure of a user and a run of retries in progress', async () => {
     const one = await furnished()
     const names = await namesOf(one)
-    const silent = one.tenant.through(newApp({ TIMEKEEPER: unreached }))
+    const silent = one.tenant.through(newApp({ TIMEKEEPER: UNREACHED }))
     await silent.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
     const userId = one.users[1] ?? ''
     await one.tenant.key(userId)

@@ -15,6 +15,7 @@ import {
   type TestTenant,
   toApp,
 } from '../helpers/worker/harness'
+import { stubbed } from '../helpers/worker/objects'
 
 /** Reads that combine several single reads: each of their items equals the single read. */
 
@@ -239,14 +240,9 @@ describe('GET /users/{id}/leaderboards', () => {
     await settle()
     const lost = await tenant.admin('GET', '/leaderboards')
     const id = at(lost.body, '1', 'id')
-    const LEADERBOARD = new Proxy(env.LEADERBOARD, {
-      get(target, name) {
-        if (name !== 'getByName') return Reflect.get(target, name, target)
-        return (wanted: string) => {
-          if (wanted === id) throw new Error('unreachable')
-          return target.getByName(wanted)
-        }
-      },
+    const LEADERBOARD = stubbed(env.LEADERBOARD, (wanted) => {
+      if (wanted === id) throw new Error('unreachable')
+      return env.LEADERBOARD.getByName(wanted)
     })
     const cut = tenant.through(newApp({ LEADERBOARD }))
     const { status, body } = await cut.app('GET', '/users/ada/leaderboards')
@@ -322,20 +318,15 @@ describe('GET /users/{id}/overview', () => {
       const { DB, count } = countedD1()
       const waves: number[] = []
       let open = 0
-      const LEADERBOARD = new Proxy(env.LEADERBOARD, {
-        get(target, name) {
-          if (name !== 'getByName') return Reflect.get(target, name, target)
-          return (id: string) => ({
-            place: async (request: never) => {
-              open += 1
-              waves.push(open)
-              const reply = await target.getByName(id).place(request)
-              open -= 1
-              return reply
-            },
-          })
+      const LEADERBOARD = stubbed(env.LEADERBOARD, (id) => ({
+        place: async (request: never) => {
+          open += 1
+          waves.push(open)
+          const reply = await env.LEADERBOARD.getByName(id).place(request)
+          open -= 1
+          return reply
         },
-      })
+      }))
       const warm = tenant.through(newApp({ DB, LEADERBOARD }))
       await warm.app('GET', '/users/ada/overview')
       const before = count.batches

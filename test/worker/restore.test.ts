@@ -25,6 +25,7 @@ import {
   type TestTenant,
   untilHeld,
 } from '../helpers/worker/harness'
+import { stubbed } from '../helpers/worker/objects'
 import { archive, purge, tenants } from '../helpers/worker/purge'
 import { backup, bringBack, cron, restored } from '../helpers/worker/restore'
 
@@ -297,9 +298,7 @@ describe('[M3] after a restore, deletions are done again', () => {
     const tenant = await newTenantWith('steps')
     await tenant.event('steps', 'ada', 1)
     const iid = await iidOf(tenant, 'ada')
-    const DELETIONS = new Proxy(env.DELETIONS, {
-      get: () => () => ({ note: () => Promise.reject(new Error('lost')) }),
-    })
+    const DELETIONS = stubbed(env.DELETIONS, () => ({ note: () => Promise.reject(new Error('lost')) }))
     const { status } = await tenant.through(newApp({ DELETIONS })).admin('DELETE', '/users/ada')
     expect(status).toBe(200)
     await untilHeld(async () => {

@@ -33,6 +33,7 @@ import {
   rowsEverywhere,
   toApp,
 } from '../helpers/worker/harness'
+import { ASLEEP } from '../helpers/worker/objects'
 
 const DAY = 86_400_000
 const MARKS = { alpha: 777, beta: 3 } as const
@@ -541,10 +542,7 @@ describe('[T3] two tenants with the same keys, users and idempotency keys', { sh
   })
 
   it('no due work runs for an archived tenant, and its events stay in the inbox', async () => {
-    const unheard = newApp({
-      TIMEKEEPER: new Proxy(env.TIMEKEEPER, { get: () => () => ({ wake: async () => undefined }) }),
-    })
-    const sent = await call(unheard, 'POST', '/admin/v1/metrics/events', {
+    const sent = await call(newApp({ TIMEKEEPER: ASLEEP }), 'POST', '/admin/v1/metrics/events', {
       headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': alpha.id },
       body: [{ key: 'minutes', user: { id: 'bob' }, value: 1 }],
     })

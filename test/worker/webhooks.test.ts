@@ -7,6 +7,7 @@ import { systemNow } from '../../src/lib/system-clock'
 import { signatureHeaders } from '../../src/webhooks/channel'
 import { ALLOWED, HOSTS_REFUSED, LOOPBACK, REFUSED } from '../helpers/targets'
 import { ADMIN_KEY, at, NOBODY, newApp, newTenant, pick, type TestTenant } from '../helpers/worker/harness'
+import { ASLEEP } from '../helpers/worker/objects'
 
 const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/
 const HOOK = { url: 'https://example.com/hooks', events: ['*'] }
@@ -205,8 +206,7 @@ describe('[W1] secrets', () => {
   })
 
   it('[W4] makes deliveries due if the address or the status changes, not if the secret does', async () => {
-    const unreached = { get: () => () => ({ wake: async () => undefined }) }
-    const tenant = (await newTenant()).through(newApp({ TIMEKEEPER: new Proxy(env.TIMEKEEPER, unreached) }))
+    const tenant = (await newTenant()).through(newApp({ TIMEKEEPER: ASLEEP }))
     const { id } = await make(tenant)
     const calls = async () => {
       const due = await env.DB.prepare("SELECT 1 FROM due_work WHERE tenant_id = ? AND kind = 'delivery'")

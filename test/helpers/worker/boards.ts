@@ -5,6 +5,7 @@ import type { Delivery, DeliveryReply } from '../../../src/leaderboards/board'
 import type { Repair } from '../../../src/leaderboards/updates'
 import { readable } from '../readable'
 import { type Answer, at, newApp, newTenant, rowsEverywhere, type TestTenant } from './harness'
+import { stubbed } from './objects'
 
 /** Leaderboards that lose messages, and the recount of the log that their rankings are compared with. */
 
@@ -43,14 +44,9 @@ export type Fault = (go: () => Promise<Reply>, message: Message) => Promise<Repl
 
 /** The binding of the leaderboards, with a fault in calls of `deliver`. */
 export function boardsWith(fault: Fault): typeof env.LEADERBOARD {
-  return new Proxy(env.LEADERBOARD, {
-    get(target, name) {
-      if (name !== 'getByName') throw new Error(`Unexpected use of the leaderboards: ${String(name)}`)
-      return (id: string) => {
-        const stub = target.getByName(id)
-        return { deliver: (message: Message) => fault(async () => stub.deliver(message), message) }
-      }
-    },
+  return stubbed(env.LEADERBOARD, (id) => {
+    const stub = env.LEADERBOARD.getByName(id)
+    return { deliver: (message: Message) => fault(async () => stub.deliver(message), message) }
   })
 }
 

@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
 import * as z from 'zod'
 import { inboxStep } from '../../../src/features/events/batches/process'
@@ -8,6 +7,7 @@ import { PATIENCE } from '../patience'
 import { readable } from '../readable'
 import { contextOf, worksOf } from './contexts'
 import { type Answer, at, newApp, rowsEverywhere, type TestTenant } from './harness'
+import { ASLEEP } from './objects'
 
 export const post = (tenant: TestTenant, events: unknown) => tenant.admin('POST', '/metrics/events', events)
 export const idOf = ({ headers }: Answer) => String(headers.get('x-batch-id'))
@@ -33,10 +33,7 @@ export async function done(tenant: TestTenant, id: string): Promise<unknown> {
 export const processed = (count: number) => ({ accepted: count, processed: count, dropped: 0, parked: 0 })
 
 /** The tenant through a Worker whose Timekeepers can't be woken, so that its events stay in the inbox. */
-export const muted = (tenant: TestTenant) =>
-  tenant.through(
-    newApp({ TIMEKEEPER: new Proxy(env.TIMEKEEPER, { get: () => () => ({ wake: async () => undefined }) }) }),
-  )
+export const muted = (tenant: TestTenant) => tenant.through(newApp({ TIMEKEEPER: ASLEEP }))
 
 export const Rows = z.array(z.record(z.string(), z.union([z.string(), z.number(), z.null()])))
 export const rowsOf = async ({ id }: TestTenant, sql: string) => Rows.parse(await rowsEverywhere(sql, id))

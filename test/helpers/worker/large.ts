@@ -13,6 +13,7 @@ import {
   rowsEverywhere,
   type TestTenant,
 } from './harness'
+import { stubbed } from './objects'
 
 /* The largest user that the interfaces accept */
 
@@ -195,11 +196,6 @@ export async function withLargeUser(
   return { tenant, metric }
 }
 
-/** A Timekeeper that cannot be reached. */
-export const unreached = new Proxy(env.TIMEKEEPER, {
-  get: () => () => ({ wake: () => Promise.reject(new Error('lost')) }),
-})
-
 /**
  * Puts messages into a delivery queue's log, one for each millisecond from a moment on. Returns their ids.
  */
@@ -232,10 +228,7 @@ export function queuesThatListen() {
   const accept = async ({ messages }: { messages: { body: string }[] }) => {
     told.push(messages)
   }
-  const DELIVERY_QUEUE = new Proxy(env.DELIVERY_QUEUE, {
-    get: (target, name) => (name === 'getByName' ? () => ({ accept }) : Reflect.get(target, name)),
-  })
-  return { DELIVERY_QUEUE, told }
+  return { DELIVERY_QUEUE: stubbed(env.DELIVERY_QUEUE, () => ({ accept })), told }
 }
 
 /** The keys of ten attributes with the longest values. */

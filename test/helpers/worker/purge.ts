@@ -28,6 +28,7 @@ import {
   toApp,
 } from './harness'
 import { KINDS } from './kinds'
+import { UNREACHED } from './objects'
 import { Hook } from './receiver'
 
 /* A tenant with one of everything, and the rest of it after a purge */
@@ -41,14 +42,6 @@ export const tenants = (
 
 export const archive = (id: string) => tenants('DELETE', `?ids=${id}`)
 export const purge = (id: string, send: Send = toApp) => tenants('DELETE', `/${id}?purge=true`, { send })
-
-/** A Timekeeper that cannot be reached. */
-export const unreached = new Proxy(env.TIMEKEEPER, {
-  get: () => () => ({
-    wake: () => Promise.reject(new Error('lost')),
-    purge: () => Promise.reject(new Error('lost')),
-  }),
-})
 
 /** Ids of a tenant with everything: the tenant, its users, and its objects. */
 export type Furnished = {
@@ -91,7 +84,7 @@ export async function furnished(): Promise<Furnished> {
   await tenant.create(`/points/${system}/boosts`, { name: 'All', start: dateAt(NOON), multiplier: 2 })
   await tenant.admin('PATCH', '/streaks/settings', { freezes: { startCount: 0, maxCount: 3 } })
   const users = Array.from({ length: 3 }, (_, n) => `user-${n}-${tenant.id.slice(0, 8)}`)
-  const silent = tenant.through(newApp({ TIMEKEEPER: unreached }))
+  const silent = tenant.through(newApp({ TIMEKEEPER: UNREACHED }))
   for (const id of users) {
     const user = { id, name: `name of ${id}`, tz: 'Europe/Paris', deviceTokens: [`device of ${id}`] }
     await silent.event('steps', user, 3, { idempotencyKey: id })
@@ -277,7 +270,7 @@ async function stopAlarms({ id }: TestTenant): Promise<void> {
 export async function accepted({ tenant }: Pick<Furnished, 'tenant'>): Promise<void> {
   await stopAlarms(tenant)
   expect((await archive(tenant.id)).status).toBe(200)
-  expect((await purge(tenant.id, newApp({ TIMEKEEPER: unreached }))).status).toBe(202)
+  expect((await purge(tenant.id, newApp({ TIMEKEEPER: UNREACHED }))).status).toBe(202)
 }
 
 /** Runs a number of steps of a tenant's due work. */

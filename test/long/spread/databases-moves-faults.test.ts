@@ -24,6 +24,7 @@ import {
 import { behind, lost } from '../../helpers/worker/faulty'
 import { at, newApp, newTenant, rowsEverywhere, until, userIn } from '../../helpers/worker/harness'
 import { event, muted, send } from '../../helpers/worker/inbox'
+import { ASLEEP } from '../../helpers/worker/objects'
 
 afterEach(() => weigh({}))
 
@@ -63,10 +64,7 @@ describe('Buckets move between databases, under faults [B3]', () => {
     const totals = await newUsers(tenant, 12)
     const erased: string[] = []
     // No object runs while the test sends requests, and an erasure would wait for it. It is woken later.
-    const asleep = { wake: async () => undefined }
-    const TIMEKEEPER = new Proxy(env.TIMEKEEPER, {
-      get: (target, name) => (name === 'getByName' ? () => asleep : Reflect.get(target, name, target)),
-    })
+    const asleep = { DB: env.DB, TIMEKEEPER: ASLEEP }
     let isDone = false
     for (let nth = 0; !isDone; nth += 1) {
       await weigh(nth % 2 === 0 ? { [LAST]: 0 } : {})
@@ -78,8 +76,7 @@ describe('Buckets move between databases, under faults [B3]', () => {
       const meanwhile: Promise<unknown>[] = []
       const bindings = bindingsWith(async (write, run) => {
         if (write === nth) {
-          for (const id of ids)
-            meanwhile.push(tenant.through(newApp({ DB: env.DB, TIMEKEEPER })).admin('DELETE', `/users/${id}`))
+          for (const id of ids) meanwhile.push(tenant.through(newApp(asleep)).admin('DELETE', `/users/${id}`))
           for (const id of totals.keys()) {
             const counted = tenant
               .through(newApp())

@@ -30,6 +30,7 @@ import {
   untilHeld,
 } from '../../helpers/worker/harness'
 import { watch } from '../../helpers/worker/live'
+import { ASLEEP } from '../../helpers/worker/objects'
 import { archive, purge } from '../../helpers/worker/purge'
 
 /* Clients, operators and watchers at work while buckets move (B3). */
@@ -56,13 +57,7 @@ async function whileMoving(
 }
 
 /** The bindings of an isolate that reaches no Timekeeper: no object runs while the test sends requests. */
-const asleep = () => {
-  const nobody = { wake: async () => undefined, purge: async () => undefined }
-  const TIMEKEEPER = new Proxy(env.TIMEKEEPER, {
-    get: (target, name) => (name === 'getByName' ? () => nobody : Reflect.get(target, name, target)),
-  })
-  return { DB: env.DB, TIMEKEEPER }
-}
+const asleep = { DB: env.DB, TIMEKEEPER: ASLEEP }
 
 /**
  * Does the moves of a tenant, and something else at one of its writes, which may be stored before or after
@@ -235,7 +230,7 @@ describe('While buckets move [B3]', () => {
       await weigh({ [LAST]: 0 })
       let hasBegun = false
       isDone = !(await moveWith(tenant, nth, async () => {
-        const through = newApp(asleep())
+        const through = newApp(asleep)
         hasBegun = true
         expect((await archive(tenant.id)).status).toBe(200)
         expect((await purge(tenant.id, through)).status).toBe(202)

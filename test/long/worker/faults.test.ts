@@ -22,6 +22,7 @@ import {
   rowsEverywhere,
   type TestTenant,
 } from '../../helpers/worker/harness'
+import { stubbed } from '../../helpers/worker/objects'
 
 /* The binding, with faults */
 
@@ -478,16 +479,9 @@ async function disturbed({ tenant }: Setup, batch: Call): Promise<D1Result[]> {
 
 /** The binding of the lanes with a fault; `commit` calls the real object. */
 function laneWith(fault: (commit: () => Promise<string>, name: string) => Promise<string>) {
-  return new Proxy(env.USER_LANE, {
-    get(target, name) {
-      if (name !== 'getByName') return Reflect.get(target, name, target)
-      return (lane: string) => {
-        const stub = target.getByName(lane)
-        return {
-          commit: (...args: Parameters<typeof stub.commit>) => fault(() => stub.commit(...args), lane),
-        }
-      }
-    },
+  return stubbed(env.USER_LANE, (lane) => {
+    const stub = env.USER_LANE.getByName(lane)
+    return { commit: (...args: Parameters<typeof stub.commit>) => fault(() => stub.commit(...args), lane) }
   })
 }
 

@@ -25,6 +25,7 @@ import {
   type TestTenant,
 } from '../../helpers/worker/harness'
 import { rowsOf } from '../../helpers/worker/inbox'
+import { ASLEEP } from '../../helpers/worker/objects'
 
 /* Single steps of the inbox on the real database, with faults before, between and after its batches. */
 
@@ -48,15 +49,14 @@ const WRITES: [what: string, kind: (batch: Call) => boolean][] = isSeveral
 /* The input, and the outcome */
 
 /** Timekeepers that can't be woken, so that events stay in the inbox. */
-const TIMEKEEPER = new Proxy(env.TIMEKEEPER, { get: () => () => ({ wake: async () => undefined }) })
-const muted = (tenant: TestTenant, more = {}) => tenant.through(newApp({ TIMEKEEPER, ...more }))
+const muted = (tenant: TestTenant, more = {}) => tenant.through(newApp({ TIMEKEEPER: ASLEEP, ...more }))
 
 /**
  * A tenant with 1 point for each 1 of a metric, and the id of a batch of these events, which stays in the inbox.
  * Its Timekeeper does not run.
  */
 async function prepared(events: readonly unknown[] = []) {
-  const tenant = await newTenantInLast(newApp({ TIMEKEEPER }))
+  const tenant = await newTenantInLast(newApp({ TIMEKEEPER: ASLEEP }))
   const metric = await tenant.metric('words')
   const kind = await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
   const system = await tenant.create('/points', {

@@ -29,6 +29,7 @@ import {
   withBoard,
 } from '../../helpers/worker/boards'
 import { at, newApp, untilHeld } from '../../helpers/worker/harness'
+import { stubbed } from '../../helpers/worker/objects'
 
 afterEach(forgetTime)
 
@@ -42,25 +43,14 @@ async function consume(...bodies: Repair[]): Promise<string[]> {
 }
 
 describe('a leaderboard that can’t be reached', () => {
+  const throws = () => {
+    throw lost()
+  }
   const faults: [string, () => typeof env.LEADERBOARD][] = [
     ['rejects', () => boardsWith(() => Promise.reject(lost()))],
-    [
-      'throws at once',
-      () =>
-        boardsWith(() => {
-          throw lost()
-        }),
-    ],
+    ['throws at once', () => boardsWith(throws)],
     ['returns an invalid reply', () => boardsWith(async () => ({ placements: [], rowsWritten: Number.NaN }))],
-    [
-      'is not even found',
-      () =>
-        new Proxy(env.LEADERBOARD, {
-          get: () => () => {
-            throw lost()
-          },
-        }),
-    ],
+    ['is not even found', () => stubbed(env.LEADERBOARD, throws)],
   ]
 
   it.each(faults)(

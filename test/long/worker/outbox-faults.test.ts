@@ -20,6 +20,7 @@ import {
   untilHeld,
 } from '../../helpers/worker/harness'
 import { messagesOf, subscribe } from '../../helpers/worker/messages'
+import { stubbed } from '../../helpers/worker/objects'
 
 let tenant: TestTenant
 let webhook: string
@@ -57,12 +58,9 @@ const silent = newApp({
 /** The context with a delivery queue, or all of them, that cannot be reached. */
 function withoutQueue(context: ReturnType<typeof contextOfUsers>, suffix: string) {
   const away = { accept: () => Promise.reject(lost()) }
-  const DELIVERY_QUEUE = new Proxy(env.DELIVERY_QUEUE, {
-    get: (target, name) =>
-      name === 'getByName'
-        ? (called: string) => (called.endsWith(suffix) ? away : target.getByName(called))
-        : Reflect.get(target, name),
-  })
+  const DELIVERY_QUEUE = stubbed(env.DELIVERY_QUEUE, (id) =>
+    id.endsWith(suffix) ? away : env.DELIVERY_QUEUE.getByName(id),
+  )
   return { ...context, env: { ...context.env, DELIVERY_QUEUE } }
 }
 

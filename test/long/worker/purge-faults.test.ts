@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { forgetTime, moveTo, NOON } from '../../helpers/worker/boards'
 import { losing, lost, onWrites } from '../../helpers/worker/faulty'
 import { newApp, rowsEverywhere, type TestTenant } from '../../helpers/worker/harness'
+import { stubbed, UNREACHED } from '../../helpers/worker/objects'
 import {
   accepted,
   archive,
@@ -13,7 +14,6 @@ import {
   isGone,
   namesOf,
   purge,
-  unreached,
   work,
 } from '../../helpers/worker/purge'
 
@@ -26,7 +26,7 @@ describe('[U8] the erasure of a tenant, interrupted', () => {
     const names = await namesOf(one)
     await archive(one.tenant.id)
     const { bindings } = onWrites(losing(0, isDone))
-    expect((await purge(one.tenant.id, newApp({ ...bindings, TIMEKEEPER: unreached }))).status).toBe(503)
+    expect((await purge(one.tenant.id, newApp({ ...bindings, TIMEKEEPER: UNREACHED }))).status).toBe(503)
     expect((await purge(one.tenant.id)).status).toBe(202)
     await isGone(one, names)
   })
@@ -34,7 +34,7 @@ describe('[U8] the erasure of a tenant, interrupted', () => {
   it.each([false, true])('at each of its writes, with the write done: %s', async (isDone) => {
     const one = await furnished()
     const names = await namesOf(one)
-    await one.tenant.through(newApp({ TIMEKEEPER: unreached })).admin('DELETE', `/users/${one.users[0]}`)
+    await one.tenant.through(newApp({ TIMEKEEPER: UNREACHED })).admin('DELETE', `/users/${one.users[0]}`)
     await accepted(one)
     const { bindings, failed } = failingOnce(isDone)
     for (let time = 0; time < 40; time += 1) {
@@ -56,18 +56,13 @@ describe('[U8] the erasure of a tenant, interrupted', () => {
         const names = await namesOf(one)
         await accepted(one)
         const last = (name === 'LEADERBOARD' ? one.boards : one.deliveryQueues).at(-1)
-        const namespace = new Proxy(env[name], {
-          get: (target, key) =>
-            key !== 'getByName'
-              ? Reflect.get(target, key)
-              : (called: string) => ({
-                  purge: async () => {
-                    if (called !== last || isDone) await target.getByName(called).purge()
-                    if (called === last) throw lost()
-                  },
-                }),
-        })
-        await work(one.tenant.id, 20, { [name]: namespace })
+        const objects = stubbed(env[name], (id) => ({
+          purge: async () => {
+            if (id !== last || isDone) await env[name].getByName(id).purge()
+            if (id === last) throw lost()
+          },
+        }))
+        await work(one.tenant.id, 20, { [name]: objects })
         await rowsEverywhere('UPDATE due_work SET due_at = ?1', NOON)
         await isGone(one, names)
       }

@@ -30,11 +30,11 @@ import {
   measured,
   queuesThatListen,
   strict,
-  unreached,
   withGroups,
   withLargeUser,
 } from '../../helpers/worker/large'
 import { messagesOf, subscribe } from '../../helpers/worker/messages'
+import { stubbed, UNREACHED } from '../../helpers/worker/objects'
 
 /*
  * The platform's limits are in bytes; the interfaces' limits are in characters and numbers. The largest input
@@ -170,7 +170,7 @@ describe('work on many users of the largest size', () => {
     })
     const id = at((await tenant.admin('GET', '/achievements')).body, 0, 'id')
     await tenant
-      .through(newApp({ TIMEKEEPER: unreached }))
+      .through(newApp({ TIMEKEEPER: UNREACHED }))
       .admin('PATCH', '/achievements', [{ id, status: 'active' }])
     const { bindings, most } = measured()
     // Over two midnights, after which all streaks are lost.
@@ -205,7 +205,7 @@ describe('work on many users of the largest size', () => {
     // One event that fills all attributes of a new user: 1.2 MB of JSON.
     const large = { key: 'm', user: { id: 'bob', attributes: largeValues(GROWING.control) }, value: 2 }
     const { bindings, most } = measured()
-    const send = tenant.through(newApp({ ...bindings, TIMEKEEPER: unreached }))
+    const send = tenant.through(newApp({ ...bindings, TIMEKEEPER: UNREACHED }))
     const batch = await send.admin('POST', '/metrics/events', [large, ...events, { ...large, value: 3 }])
     expect(batch.status).toBe(202)
     const context = contextWith(tenant.id, bindings)
@@ -352,18 +352,13 @@ describe('calls and parameters', () => {
       if (write % 2 === 0) await tenant.app('PUT', '/users/ada', { name: `n${write}` })
       return run()
     })
-    const USER_LANE = new Proxy(env.USER_LANE, {
-      get: (target, name) =>
-        name !== 'getByName'
-          ? Reflect.get(target, name)
-          : (lane: string) => ({
-              commit: async (line: { tenantId: string; userId: string }, messages: string) => {
-                const reply = await target.getByName(lane).commit(line, messages)
-                calls.push(messages.length + reply.length)
-                return reply
-              },
-            }),
-    })
+    const USER_LANE = stubbed(env.USER_LANE, (lane) => ({
+      commit: async (line: { tenantId: string; userId: string }, messages: string) => {
+        const reply = await env.USER_LANE.getByName(lane).commit(line, messages)
+        calls.push(messages.length + reply.length)
+        return reply
+      },
+    }))
     const conflicting = new Proxy(DB, {
       get: (target, name) =>
         name === 'batch'

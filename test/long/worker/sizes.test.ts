@@ -35,11 +35,11 @@ import {
   measured,
   queuesThatListen,
   strict,
-  unreached,
   withGroups,
   withLargeUser,
 } from '../../helpers/worker/large'
 import { messagesOf, subscribe } from '../../helpers/worker/messages'
+import { UNREACHED } from '../../helpers/worker/objects'
 
 /*
  * The platform's limits are in bytes; the interfaces' limits are in characters and numbers. The largest input
@@ -122,7 +122,7 @@ describe('work on many users of the largest size', () => {
     const { tenant } = await withLargeUser(GROWING.quote)
     const user = { id: 'ada', attributes: largeValues(GROWING.quote) }
     const events = Array.from({ length: 8 }, (_, n) => ({ key: 'm', user, value: n + 1 }))
-    const send = tenant.through(newApp({ ...strict(), TIMEKEEPER: unreached }))
+    const send = tenant.through(newApp({ ...strict(), TIMEKEEPER: UNREACHED }))
     expect((await send.admin('POST', '/metrics/events', events)).status).toBe(202)
     // The second event can't be read and is parked.
     await env.DB.prepare(
@@ -271,7 +271,7 @@ describe('calls and parameters', () => {
     )
       .bind(tenant.id)
       .run()
-    const through = tenant.through(newApp({ ...strict(), TIMEKEEPER: unreached }))
+    const through = tenant.through(newApp({ ...strict(), TIMEKEEPER: UNREACHED }))
     expect((await through.admin('DELETE', '/users/ada')).status).toBe(200)
     const results = await rowsEverywhere<{ bytes: number; keys: number; own: number }>(
       `SELECT octet_length(progress) AS bytes, json_array_length(progress, '$.prefixes') AS keys,
