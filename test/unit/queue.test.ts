@@ -94,6 +94,14 @@ const noWaitUntil = () => undefined
 const settle = () => vi.advanceTimersByTimeAsync(0)
 const numbered = (count: number, from = 0) => Array.from({ length: count }, (_, n) => `${from + n}`)
 
+/** The queue of one user, with this commit, or one that the test holds. */
+function scene(commit?: CommitGroup) {
+  const queues = new UserQueues()
+  const commits = heldCommits()
+  const submit = (name: string) => queues.submit('ada', jobNamed(name), commit ?? commits.commit, noWaitUntil)
+  return { ...commits, submit }
+}
+
 const waited = fakeWaits()
 
 describe('[E3] the queue of one user', () => {
@@ -112,10 +120,9 @@ describe('[E3] the queue of one user', () => {
   })
 
   test('later commands are committed in groups of 30, in order, one group at a time, and each gets its own result', async () => {
-    const queues = new UserQueues()
-    const { commit, held, at, mostOpen } = heldCommits()
+    const { submit, held, at, mostOpen } = scene()
     const names = numbered(70)
-    const ends = Promise.all(names.map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil)))
+    const ends = Promise.all(names.map(submit))
     for (let index = 0; index < 4; index += 1) {
       await settle()
       expect(held).toHaveLength(index + 1)
@@ -171,31 +178,23 @@ describe('[E3] the queue of one user', () => {
 
 describe('[E3] a group that fails', () => {
   test('is committed again one by one, so that only the failing command fails', async () => {
-    const queues = new UserQueues()
     const tried: string[][] = []
     const commit: CommitGroup = async (jobs) => {
       tried.push(jobs.map(nameOf))
       if (jobs.some((job) => nameOf(job) === '2')) throw new Error('poison')
       return settleAll(jobs)
     }
-    const ends = await Promise.allSettled(
-      numbered(5).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil)),
-    )
+    const ends = await Promise.allSettled(numbered(5).map(scene(commit).submit))
     expect(ends.map((end) => (end.status === 'fulfilled' ? end.value : String(end.reason)))).toEqual([
-      settled('0'),
-      settled('1'),
-      'Error: poison',
-      settled('3'),
-      settled('4'),
+      ...[settled('0'), settled('1'), 'Error: poison', settled('3'), settled('4')],
     ])
     expect(tried).toEqual([['0'], ['1', '2', '3', '4'], ['1'], ['2'], ['3'], ['4']])
   })
 
   test('does not stop later commands', async () => {
-    const queues = new UserQueues()
-    const { commit, at } = heldCommits()
-    const first = queues.submit('ada', jobNamed('0'), commit, noWaitUntil)
-    const second = queues.submit('ada', jobNamed('1'), commit, noWaitUntil)
+    const { submit, at } = scene()
+    const first = submit('0')
+    const second = submit('1')
     const seen = expect(first).rejects.toThrow('D1 is away')
     at(0).fail(new Error('D1 is away'))
     await settle()
@@ -205,16 +204,12 @@ describe('[E3] a group that fails', () => {
   })
 
   test('a command without a result from its commit fails, and does not wait for ever', async () => {
-    const queues = new UserQueues()
-    const commit: CommitGroup = async (jobs) => settleAll(jobs).slice(0, 1)
-    const ends = numbered(3).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))
+    const ends = numbered(3).map(scene(async (jobs) => settleAll(jobs).slice(0, 1)).submit)
     let open = 3
-    for (const end of ends)
-      end
-        .catch(() => undefined)
-        .finally(() => {
-          open -= 1
-        })
+    const closed = () => {
+      open -= 1
+    }
+    for (const end of ends) end.then(closed, closed)
     await vi.advanceTimersByTimeAsync(3 * LEASE)
     expect(open).toBe(0)
   })
@@ -222,10 +217,9 @@ describe('[E3] a group that fails', () => {
 
 describe('[E3] a leader that never comes back', () => {
   test('is replaced within its lease and a check; its unfinished commands go first, and it may not write any more', async () => {
-    const queues = new UserQueues()
-    const { commit, held, at } = heldCommits()
-    const dead = queues.submit('ada', jobNamed('0'), commit, noWaitUntil)
-    const others = numbered(3, 1).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))
+    const { submit, held, at } = scene()
+    const dead = submit('0')
+    const others = numbered(3, 1).map(submit)
     await vi.advanceTimersByTimeAsync(LEASE)
     expect(held).toHaveLength(1)
     await vi.advanceTimersByTimeAsync(2 * WATCH)
@@ -241,15 +235,14 @@ describe('[E3] a leader that never comes back', () => {
   })
 
   test('that wakes up while the others work on its group sets no results, and does not hand over', async () => {
-    const queues = new UserQueues()
-    const { commit, held, at, mostOpen } = heldCommits()
+    const { submit, held, at, mostOpen } = scene()
     const names = numbered(4)
-    const ends = Promise.all(names.map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil)))
+    const ends = Promise.all(names.map(submit))
     await vi.advanceTimersByTimeAsync(LEASE + 2 * WATCH)
     expect(held).toHaveLength(2)
     at(0).fail(new Error('the connection was lost'))
     await settle()
-    const late = queues.submit('ada', jobNamed('late'), commit, noWaitUntil)
+    const late = submit('late')
     await settle()
     expect(held).toHaveLength(2)
     at(1).done()
@@ -262,10 +255,9 @@ describe('[E3] a leader that never comes back', () => {
   })
 
   test('that wrote before it was replaced is believed, and each command has one result', async () => {
-    const queues = new UserQueues()
-    const { commit, at } = heldCommits()
-    const dead = queues.submit('ada', jobNamed('0'), commit, noWaitUntil)
-    const other = queues.submit('ada', jobNamed('1'), commit, noWaitUntil)
+    const { submit, at } = scene()
+    const dead = submit('0')
+    const other = submit('1')
     await vi.advanceTimersByTimeAsync(LEASE + 2 * WATCH)
     at(0).done([recorded('as the first wrote it')])
     expect(await dead).toEqual(recorded('as the first wrote it'))
@@ -274,10 +266,9 @@ describe('[E3] a leader that never comes back', () => {
   })
 
   test('that only read before it was replaced is not believed: the successor decides again', async () => {
-    const queues = new UserQueues()
-    const { commit, at } = heldCommits()
-    const dead = queues.submit('ada', jobNamed('0'), commit, noWaitUntil)
-    const other = queues.submit('ada', jobNamed('1'), commit, noWaitUntil)
+    const { submit, at } = scene()
+    const dead = submit('0')
+    const other = submit('1')
     await vi.advanceTimersByTimeAsync(LEASE + 2 * WATCH)
     at(0).done([settled('as the first saw it')])
     await settle()
@@ -287,7 +278,6 @@ describe('[E3] a leader that never comes back', () => {
   })
 
   test('is waited for longer after each takeover, so that a slow database does not look like dead leaders', async () => {
-    const queues = new UserQueues()
     const slow = 12_000
     let commits = 0
     const commit: CommitGroup = async (jobs, stillLeads) => {
@@ -296,20 +286,19 @@ describe('[E3] a leader that never comes back', () => {
       if (!stillLeads()) throw new LeadershipLost()
       return settleAll(jobs)
     }
-    const ends = numbered(3).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))
+    const ends = numbered(3).map(scene(commit).submit)
     await vi.advanceTimersByTimeAsync(10 * slow)
     expect(await Promise.all(ends)).toEqual(numbered(3).map(settled))
     expect(commits).toBeLessThan(8)
   })
 
   test('gets the result of its command from the others, although its own commit never ends', async () => {
-    const queues = new UserQueues()
-    const { commit, at } = heldCommits()
+    const { submit, at } = scene()
     let ended = false
-    void queues.submit('ada', jobNamed('0'), commit, noWaitUntil).then(() => {
+    void submit('0').then(() => {
       ended = true
     })
-    void queues.submit('ada', jobNamed('1'), commit, noWaitUntil)
+    void submit('1')
     await vi.advanceTimersByTimeAsync(LEASE + 2 * WATCH)
     at(1).done()
     await vi.advanceTimersByTimeAsync(2 * WATCH)
@@ -317,11 +306,10 @@ describe('[E3] a leader that never comes back', () => {
   })
 
   test('without others behind it is replaced by the next command, however late', async () => {
-    const queues = new UserQueues()
-    const { commit, held, at } = heldCommits()
-    void queues.submit('ada', jobNamed('0'), commit, noWaitUntil)
+    const { submit, held, at } = scene()
+    void submit('0')
     await vi.advanceTimersByTimeAsync(10 * LEASE)
-    const end = queues.submit('ada', jobNamed('1'), commit, noWaitUntil)
+    const end = submit('1')
     await vi.advanceTimersByTimeAsync(2 * WATCH)
     expect(held).toHaveLength(2)
     expect(at(1).names).toEqual(['0', '1'])
@@ -330,9 +318,8 @@ describe('[E3] a leader that never comes back', () => {
   })
 
   test('is replaced again if its successor also dies', async () => {
-    const queues = new UserQueues()
-    const { commit, held, at } = heldCommits()
-    const ends = numbered(3).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))
+    const { submit, held, at } = scene()
+    const ends = numbered(3).map(submit)
     await vi.advanceTimersByTimeAsync(LEASE + 2 * WATCH)
     await vi.advanceTimersByTimeAsync(2 * LEASE + 2 * WATCH)
     expect(held.map(({ names }) => names)).toEqual([['0'], ['0', '1', '2'], ['0', '1', '2']])
@@ -342,10 +329,9 @@ describe('[E3] a leader that never comes back', () => {
   })
 
   test('with more than one group behind it: the successor works on all of them, although its own is near the end', async () => {
-    const queues = new UserQueues()
-    const { commit, held, at } = heldCommits()
+    const { submit, held, at } = scene()
     const names = numbered(65)
-    const ends = names.map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))
+    const ends = names.map(submit)
     await vi.advanceTimersByTimeAsync(LEASE + 2 * WATCH)
     for (const index of [1, 2, 3]) {
       expect(held).toHaveLength(index + 1)
@@ -357,9 +343,8 @@ describe('[E3] a leader that never comes back', () => {
   })
 
   test('that is only slow, and reports before each write, is left alone', async () => {
-    const queues = new UserQueues()
-    const { commit, held, at } = heldCommits()
-    const ends = numbered(2).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))
+    const { submit, held, at } = scene()
+    const ends = numbered(2).map(submit)
     for (let n = 0; n < 5; n += 1) {
       await vi.advanceTimersByTimeAsync(LEASE - WATCH)
       expect(at(0).stillLeads()).toBe(true)
@@ -374,12 +359,9 @@ describe('[E3] a leader that never comes back', () => {
 
 describe('[E3] the cost of waiting', () => {
   test('a waiting command checks once a second, and all checks end when the work is done', async () => {
-    const queues = new UserQueues()
-    const { commit, at } = heldCommits()
+    const { submit, at } = scene()
     const waiting = 40
-    const ends = numbered(waiting + 1).map((name) =>
-      queues.submit('ada', jobNamed(name), commit, noWaitUntil),
-    )
+    const ends = numbered(waiting + 1).map(submit)
     await vi.advanceTimersByTimeAsync(4 * WATCH)
     expect(waited.count).toBeGreaterThan(0)
     expect(waited.count).toBeLessThanOrEqual(5 * waiting)
@@ -396,11 +378,10 @@ describe('[E3] the cost of waiting', () => {
   })
 
   test('at most 5,000 commands of a user wait; one more is committed alone', async () => {
-    const queues = new UserQueues()
-    const { commit, held, at } = heldCommits()
-    const ends = numbered(5_001).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))
+    const { submit, held, at } = scene()
+    const ends = numbered(5_001).map(submit)
     expect(held).toHaveLength(1)
-    const own = queues.submit('ada', jobNamed('own'), commit, noWaitUntil)
+    const own = submit('own')
     expect(at(1).names).toEqual(['own'])
     at(1).done()
     expect(await own).toEqual(settled('own'))
