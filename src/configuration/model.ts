@@ -22,6 +22,7 @@ import type {
 import { TRIGGER_FIELDS, type TriggerField } from './trigger-types'
 
 const channels = z.array(z.enum(NOTIFICATION_CHANNELS)).readonly()
+const weekdays = z.array(z.number()).readonly()
 
 /** A user's preferences (U7), as stored. Preferences that were never set are left out. */
 export const Preferences = z.object({
@@ -35,6 +36,8 @@ export const Preferences = z.object({
       .array(z.object({ metricId: z.string(), threshold: z.number() }))
       .readonly()
       .optional(),
+    /** Days of the week, from 0 (Sunday) to 6, instead of the tenant's (S12). */
+    daysOff: weekdays.optional(),
   }),
 })
 export type Preferences = z.infer<typeof Preferences>
@@ -68,6 +71,15 @@ const StreakSettings = z.object({
   metrics: z.array(z.object({ metricId: z.string(), threshold: z.number() })).readonly(),
   evaluationMode: z.enum(EVALUATION_MODES),
   customizationEnabled: z.boolean(),
+  /** Days of the week, from 0 (Sunday) to 6, on which daily streaks need no activity (S12). */
+  daysOff: weekdays,
+  /**
+   * What was in force before, until these moments in milliseconds, the newest last. It judges the dates that
+   * ended by then. A new frequency has none, because all dates are counted again (S9).
+   */
+  daysOffBefore: z
+    .array(z.object({ until: z.number(), daysOff: weekdays, customizationEnabled: z.boolean() }))
+    .readonly(),
   /** The moment of the last change of the goal of a period, in milliseconds (S2). */
   goalSince: z.number().default(0),
   freezes: FreezeSettings.nullable(),
@@ -83,6 +95,8 @@ const DEFAULT_STREAKS: StreakSettings = {
   metrics: [],
   evaluationMode: 'OR',
   customizationEnabled: false,
+  daysOff: [],
+  daysOffBefore: [],
   goalSince: 0,
   freezes: null,
 }

@@ -26,6 +26,8 @@ export const MOST_NESTED_ITEMS = 100
 export const MOST_PREREQUISITES = 100
 /** The most metrics in a list of metrics that count for streaks (S1, U7). */
 export const MOST_STREAK_METRICS = 100
+/** The most days of the week that are off, so that one always counts (S12). */
+export const MOST_DAYS_OFF = 6
 /** The most freezes of a user that a tenant can allow, and that users can start with or earn at once (S1). */
 export const MOST_FREEZES = 100
 /** The most days between two earned freezes (S1). */

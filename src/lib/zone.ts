@@ -51,13 +51,16 @@ const WEEK_STARTS = 1
 /** The day of the week of 1970-01-01: Thursday. */
 const EPOCH_WEEKDAY = 4
 
+/** The day of the week of a day since 1970-01-01, from 0 (Sunday) to 6. */
+export const weekdayOf = (day: number): number => (((day + EPOCH_WEEKDAY) % 7) + 7) % 7
+
 /**
  * The first day of the period that contains a day: the day itself, the first day of its week, or the first of
  * its month. Days since 1970-01-01.
  */
 export function periodStart(day: number, frequency: Aggregation): number {
   if (frequency === 'daily') return day
-  if (frequency === 'weekly') return day - ((((day + EPOCH_WEEKDAY - WEEK_STARTS) % 7) + 7) % 7)
+  if (frequency === 'weekly') return day - weekdayOf(day - WEEK_STARTS)
   const first = `${civilDateOfDay(day).slice(0, 8)}01`
   return isCivilDate(first) ? dayOf(first) : day
 }

@@ -196,9 +196,11 @@ export function voided(
 
 /** The streak without an event in the sum of its period, if that period is not satisfied yet. */
 function withoutEvent(streak: StreakState, event: VoidedEvent): StreakState {
-  const { frequency, sums } = streak
+  const { frequency, sums, resets } = streak
   if (frequency === null || frequency === 'unknown') return streak
   const period = periodStart(localDay(event.at, event.utcOffset), frequency)
+  // A reset has taken it out already (S13).
+  if (resets.some(([, day, seq]) => event.seq < seq && periodStart(day, frequency) <= period)) return streak
   const without = sums.map(([start, own]) => {
     const isCounted = start === period && own.some(([id]) => id === event.metricId)
     return [start, isCounted ? added(own, event, -1) : own] as const

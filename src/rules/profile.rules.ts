@@ -228,6 +228,8 @@ export type PreferencesChange = {
         enabled?: boolean | undefined
         evaluationMode?: StreakSettings['evaluationMode'] | undefined
         metrics?: readonly { key: string; threshold: Micros }[] | undefined
+        /** Null removes the user's own list (S12). */
+        daysOff?: readonly number[] | null | undefined
       }
     | undefined
 }
@@ -253,12 +255,13 @@ export function withPreferences(
 
 function streakChange(
   config: Configuration,
-  { enabled, evaluationMode, metrics }: NonNullable<PreferencesChange['streak']>,
+  { enabled, ...custom }: NonNullable<PreferencesChange['streak']>,
 ): Partial<Preferences['streak']> {
-  if (!config.streaks.customizationEnabled && (evaluationMode !== undefined || metrics !== undefined)) {
+  const { evaluationMode, metrics, daysOff } = custom
+  if (!config.streaks.customizationEnabled && Object.values(custom).some((value) => value !== undefined)) {
     throw new ApiError(
       403,
-      "Streaks can't be customised: leave out metrics and evaluationMode, or switch customizationEnabled on in the streak settings.",
+      "Streaks can't be customised: leave out metrics, evaluationMode and daysOff, or switch customizationEnabled on in the streak settings.",
     )
   }
   throwIfInvalid(streakErrors(config, metrics?.map(({ key }) => key) ?? []))
@@ -270,6 +273,7 @@ function streakChange(
     ...(enabled !== undefined && { enabled }),
     ...(evaluationMode !== undefined && { evaluationMode }),
     ...(found !== undefined && { metrics: found }),
+    ...(daysOff !== undefined && { daysOff: daysOff ?? undefined }),
   }
 }
 

@@ -18,8 +18,6 @@ const agreed = contract.map(parseOperation)
  */
 const NOT_BUILT: readonly (readonly [rule: string, what: string, differences: RegExp])[] = [
   ['A7', 'anniversaries', /anniversary/],
-  ['S12', 'days off', /daysOff/],
-  ['S13', 'resets of streaks', /streaks\/reset|resetAt/],
 ]
 
 /** Where Laurel allows more than the contract on purpose. Clients of the contract never set it. */

@@ -499,7 +499,9 @@ export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
   ['admin_streaks_settings_get', nothing],
   [
     'admin_streaks_settings_update',
-    ({ factor }) => ({ body: { freezes: { startCount: 0, maxCount: 3 + (factor % 90) } } }),
+    ({ factor }) => ({
+      body: { daysOff: [factor % 7], freezes: { startCount: 1, maxCount: 3 + (factor % 90) } },
+    }),
   ],
   ['admin_streaks_freezes_create', () => ({ body: { freezes: [{ userId: 'ada' }] } })],
   ['admin_streaks_pauses_list', () => ({ query: { userId: 'bob', limit: '100' } })],
@@ -509,6 +511,7 @@ export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
   ],
   ['admin_streaks_pauses_delete', ({ ids }) => ({ query: { ids: ids('sparePause') } })],
   ['admin_streaks_restore', () => ({ body: { users: [{ id: 'cleo' }] } })],
+  ['admin_streaks_reset', () => ({ body: { users: [{ id: 'cleo' }] } })],
   [
     'admin_points_adjustments_create',
     ({ mark, factor }) => ({

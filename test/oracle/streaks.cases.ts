@@ -11,8 +11,10 @@ const DAILY: OracleSettings = {
     mode: 'OR',
     customizationEnabled: false,
     freezes: null,
+    daysOff: [],
   },
 }
+const WEEKEND: OracleSettings = { ...DAILY, daysOff: [0, 6] }
 const units = (count: number, metric = 'm0') => [{ metric, threshold: count * 1_000_000 }]
 const earned = (startCount: number, maxCount: number, interval: number | null = null) => ({
   ...{ startCount, maxCount, interval, amount: 1 },
@@ -89,7 +91,15 @@ function actionOf([word = '', ...rest]: string[], settings: readonly OracleSetti
       return { do: word, which: Number(first) }
     case 'freeze':
     case 'restore':
+    case 'reset':
       return { do: word }
+    case 'daysOff':
+      return { do: 'daysOff', daysOff: daysOf(first) ?? [] }
+    case 'ownDays':
+      return {
+        do: 'preferences',
+        ...{ enabled: undefined, mode: undefined, metrics: undefined, daysOff: daysOf(first) },
+      }
     case 'off':
     case 'on':
       return { do: 'enable', enabled: word === 'on' }
@@ -120,6 +130,7 @@ function actionOf([word = '', ...rest]: string[], settings: readonly OracleSetti
   }
 }
 
+const daysOf = (text: string) => (text === 'none' ? null : text === '' ? [] : text.split(',').map(Number))
 const thresholds = (text: string) => (text === 'none' ? [] : units(Number(text)))
 
 /** Hops to the west, to the east, and both. Some last a moment, some last hours. */
@@ -329,6 +340,44 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
   '[S3, S7] a long streak with a pause and freezes, and lost': lived(
     'habit 22; pause 1 2; day5 +1; day9 freeze',
     { ...DAILY, freezes: earned(0, 2, 1) },
+  ),
+  '[S12] a weekend off, one with activity, and a list that changes': lived(
+    'habit 5; day2 +1; day +1; habit 4; day2 daysOff 0; 13:00 daysOff 6; day +1; daysOff 1; habit 7; day2 +1',
+    { ...WEEKEND, freezes: earned(1, 3) },
+  ),
+  '[S12, U7] the list of a user': lived(
+    '+1; day ownDays 1; ownDays 2,3; day2 +1; day6 ownDays none; ownDays ; day2 +1; habit 3; ownDays 5,6; set 1; day3 +1; set 0',
+    { ...WEEKEND, customizationEnabled: true, freezes: earned(1, 3) },
+    { ...WEEKEND, freezes: earned(1, 3) },
+  ),
+  '[S11, S12] days off on journeys': lived(
+    'New_York: habit 5; day 18:00 to Tokyo; day 14:30 to New_York; 14:40 daysOff 6; habit 3; hop; daysOff 2,3; hop; +1',
+    { ...WEEKEND, freezes: earned(2, 3) },
+  ),
+  '[S4, S12] a date that has ended was no day off, also if its user comes back to it': lived(
+    'Kiritimati: day2 +1; day 00:30 to Pago_Pago; ownDays 3; day +1; day +1',
+    { ...DAILY, customizationEnabled: true },
+  ),
+  '[S8, S12] what a restore counts as satisfied was no day off': lived(
+    'habit 3; day4 restore; to Tokyo; ownDays 0,6; day +1',
+    { ...WEEKEND, customizationEnabled: true },
+  ),
+  '[S8, S13] resets and restores': lived(
+    'habit 3; 13:00 reset; restore; +1; day +1; reset; reset; +1; reset; restore; day 09:00 reset; +1; restore; day2 reset; day3 restore; +1',
+    WEEKEND,
+  ),
+  '[S9, S13] a recount knows resets': lived(
+    'habit 3; 13:00 reset; +1; habit 9; set 1; +1; set 0',
+    DAILY,
+    WEEKLY,
+  ),
+  '[S11, S13] a reset on a journey': lived(
+    'New_York: habit 2; day 18:00 to Tokyo; 18:10 +1; 18:20 to New_York; 18:30 reset; +1; reset; restore; 18:40 to Tokyo; +1; day +1',
+    { ...DAILY, freezes: earned(2, 3) },
+  ),
+  '[S13, V2] an event before a reset is voided': lived(
+    '+5; reset; +2; void 1; +3; day +5; reset; +1; void 0; +5',
+    FIVE,
   ),
   '[S4] changes of other profile fields': lived(
     '+1; profile email; +1; profile name; +1; profile subscribeToEmails; +1; profile deviceTokens; +1; profile attributes; +1',

@@ -1,7 +1,7 @@
 import { type Frequency, localAt, offsetIn, periodOf, plusDays, plusPeriods } from './calendar.oracle'
 
 /**
- * An oracle for streaks, by the rules S1–S11, U6, U7, P2 and E8 alone. Imports nothing from the service. It
+ * An oracle for streaks, by the rules S1–S13, U6, U7, P2 and E8 alone. Imports nothing from the service. It
  * replays the whole history, local day by local day.
  */
 
@@ -15,6 +15,8 @@ export type OracleSettings = {
   mode: 'AND' | 'OR'
   customizationEnabled: boolean
   freezes: OracleFreezes | null
+  /** Days of the week, from 0 (Sunday) to 6 (S12). */
+  daysOff: readonly number[]
 }
 
 /** An input of a user. */
@@ -24,8 +26,14 @@ export type ChangeInput = { at: number } & (
   | { do: 'zone'; zone: string | null }
   | { do: 'pause'; id: string; start: string; end: string }
   | { do: 'unpause'; id: string }
-  | { do: 'freeze' | 'restore' }
-  | { do: 'preferences'; enabled?: boolean; mode?: 'AND' | 'OR'; metrics?: OracleThresholds }
+  | { do: 'freeze' | 'restore' | 'reset' }
+  | {
+      do: 'preferences'
+      enabled?: boolean
+      mode?: 'AND' | 'OR'
+      metrics?: OracleThresholds
+      daysOff?: readonly number[] | null
+    }
   | { do: 'settings'; settings: OracleSettings }
   /** The user's n-th event, from 0, is voided (V2). Voiding it again changes nothing. */
   | { do: 'void'; nth: number }
@@ -50,17 +58,19 @@ export type OracleStreak = {
 }
 
 /** One period of a streak's history (S6). */
-export type OraclePeriod = { start: string; length: number; usedFreeze: boolean; usedPause: boolean }
+export type OraclePeriod = { start: string; resetAt: number | null } & PeriodKind
 
 /** In the sums of a period: the number of positive events, which is the goal if no metrics are set (S1). */
 const POSITIVE = ''
 
 type Run = { length: number; started: string; extended: number | null }
 type Pause = { start: string; end: string }
-type PeriodKind = { length: number; usedFreeze: boolean; usedPause: boolean }
+type PeriodKind = { length: number; usedFreeze: boolean; usedPause: boolean; dayOff: boolean }
+const PLAIN = { usedFreeze: false, usedPause: false, dayOff: false }
 type Logged =
   | { do: 'event'; at: number; date: string; nth: number; metric: string; value: number }
   | { do: 'move'; from: string; to: string }
+  | { do: 'reset'; at: number; date: string }
   | { do: 'switch'; isOff: boolean; date: string }
 
 /** True if freezes are earned in the same way. */
@@ -88,11 +98,16 @@ export class StreakReplay {
   #pauses = new Map<string, Pause>()
   /** The parts of deleted pauses that counted. */
   #deleted: Pause[] = []
-  #own: { enabled: boolean; mode: 'AND' | 'OR' | null; metrics: OracleThresholds } = {
-    enabled: true,
-    mode: null,
-    metrics: [],
-  }
+  #own: {
+    enabled: boolean
+    mode: 'AND' | 'OR' | null
+    metrics: OracleThresholds
+    daysOff: readonly number[] | null
+  } = { enabled: true, mode: null, metrics: [], daysOff: null }
+  /** The last date that has ended while the length was above 0. It was a day off by then, or never will be (S12). */
+  #ended = ''
+  /** The resets: the period, the length before, and the last period that was closed (S13). */
+  #resets: { at: number; period: string; length: number; closed: string }[] = []
   #history = new Map<string, PeriodKind>()
   #log: Logged[] = []
   /** The last date that travel spared. */
@@ -166,6 +181,8 @@ export class StreakReplay {
     this.#counted = new Map(other.#counted)
     this.#voided = new Set(other.#voided)
     this.#deletedMetrics = new Set(other.#deletedMetrics)
+    this.#ended = other.#ended
+    this.#resets = [...other.#resets]
   }
 
   /**
@@ -238,9 +255,15 @@ export class StreakReplay {
       }
       case 'restore':
         return this.#restore()
+      case 'reset':
+        if (this.#run === null || !this.isOn) return false
+        this.#log.push({ do: 'reset', at: this.#now, date: this.#date })
+        this.#reset(this.#now)
+        return true
       case 'preferences': {
         const { enabled = this.#own.enabled, mode = this.#own.mode, metrics = this.#own.metrics } = act
-        this.#own = { enabled, mode, metrics }
+        const { daysOff = this.#own.daysOff } = act
+        this.#own = { enabled, mode, metrics, daysOff }
         return true
       }
       case 'settings': {
@@ -341,8 +364,16 @@ export class StreakReplay {
   /** Closes a period that is over (S3). */
   #judge(period: string, isSkipped: boolean): void {
     if (this.#run === null) return
-    if (this.#closed !== null && period <= this.#closed) return
+    const dayOff = !this.#isOff && this.#isDayOff(period)
+    const isFirst = period > this.#ended
+    if (isFirst) this.#ended = period
+    if (this.#closed !== null && period <= this.#closed) {
+      const mark = this.#history.get(period)
+      if (mark !== undefined && isFirst && dayOff) this.#history.set(period, { ...mark, dayOff })
+      return
+    }
     if (this.#isOff) this.#close(period)
+    else if (dayOff) this.#close(period, { usedPause: true, dayOff })
     else if (this.#isPaused(period)) this.#close(period, { usedPause: true })
     else if (isSkipped && this.#maySpare(period)) {
       this.#spared = period
@@ -363,7 +394,7 @@ export class StreakReplay {
   #close(period: string, used: Partial<PeriodKind> = {}): void {
     this.#closed = period
     const length = this.#run?.length ?? 0
-    this.#history.set(period, { length, usedFreeze: false, usedPause: false, ...used })
+    this.#history.set(period, { length, ...PLAIN, ...used })
   }
 
   #consume(): boolean {
@@ -378,6 +409,27 @@ export class StreakReplay {
     const end = this.#after(period)
     const pauses = [...this.#pauses.values(), ...this.#deleted]
     return pauses.some((pause) => pause.start < end && period <= pause.end)
+  }
+
+  /** True if a date is a day off by the lists that are in force now: the user's, or else the tenant's (S12). */
+  #isDayOff(date: string): boolean {
+    const { frequency, customizationEnabled, daysOff } = this.#settings
+    const list = (customizationEnabled ? this.#own.daysOff : null) ?? daysOff
+    return frequency === 'daily' && list.includes(new Date(date).getUTCDay())
+  }
+
+  /** The length is 0, and nothing that was done in the present period or later ones counts (S13). */
+  #reset(at: number): void {
+    const period = this.#period(this.#date)
+    const before = this.#after(period, -1)
+    const [length, closed] = this.#run === null ? [0, ''] : [this.#run.length, this.#closed ?? '']
+    this.#resets.push({ at, period, length, closed })
+    this.#run = null
+    for (const list of [this.#sums, this.#history])
+      for (const start of [...list.keys()]) if (start >= period) list.delete(start)
+    for (const [nth, event] of this.#counted) if (event.period >= period) this.#counted.delete(nth)
+    if (this.#closed !== null && this.#closed > before) this.#closed = before
+    if (this.#ended > before) this.#ended = before
   }
 
   #unpause(id: string): boolean {
@@ -499,10 +551,14 @@ export class StreakReplay {
       weekly: this.#period(`${year}-01-01`),
       monthly: `${year - 1}-01-01`,
     }[frequency]
-    const lengths = [...this.#history].flatMap(([start, { length }]) => (start >= since ? [length] : []))
+    const known = [...this.#history].map(([period, { length }]) => ({ period, length }))
+    const lengths = [...known, ...this.#resets].flatMap((one) => (one.period >= since ? [one.length] : []))
     const longest = Math.max(0, ...lengths)
     const gained = longest - this.#length
     if (gained <= 0) return false
+    const previous = this.#after(current, -1)
+    // What the restore counts as satisfied was no day off. The present period has not ended.
+    if (this.#run === null || this.#ended < previous) this.#ended = previous
     if (this.#run !== null) {
       const started = this.#after(this.#run.started, -gained)
       for (const date of this.#skipped) {
@@ -518,8 +574,10 @@ export class StreakReplay {
     }
     // The current period and later ones are open, even if they had ended before.
     for (const start of [...this.#history.keys()]) if (start >= current) this.#history.delete(start)
-    this.#run = { length: gained, started: this.#after(current, -gained), extended: null }
-    this.#close(this.#after(current, -1))
+    const lost = this.#resets.flatMap(({ period, closed }) => (period === current ? [closed] : []))
+    const satisfied = [previous, ...lost].sort().at(-1) ?? previous
+    this.#run = { length: gained, started: this.#after(satisfied, 1 - gained), extended: null }
+    this.#close(satisfied)
     return true
   }
 
@@ -533,6 +591,8 @@ export class StreakReplay {
     this.#counted = new Map()
     this.#history = new Map()
     this.#spared = null
+    this.#ended = ''
+    this.#resets = []
     this.#skipped = []
     this.#date = this.#created
     this.#isOff = false
@@ -545,6 +605,11 @@ export class StreakReplay {
       if (one.do === 'move') {
         this.#passTo(one.from)
         this.#jumpTo(one.to)
+        continue
+      }
+      if (one.do === 'reset') {
+        this.#passTo(one.date)
+        this.#reset(one.at)
         continue
       }
       if (this.#voided.has(one.nth)) continue
@@ -567,7 +632,7 @@ export class StreakReplay {
     const start = this.#period(this.#date)
     let endangered = start
     while (this.#isClosed(endangered)) endangered = this.#after(endangered)
-    while (this.#isPaused(endangered)) endangered = this.#after(endangered)
+    while (this.#isPaused(endangered) || this.#isDayOff(endangered)) endangered = this.#after(endangered)
     const lastOf = (period: string) => plusDays(this.#after(period), -1)
     return {
       ...{ length, started, extended, freezes },
@@ -585,10 +650,11 @@ export class StreakReplay {
         this.#run !== null &&
         !this.#isClosed(start) &&
         this.#skipped.some((date) => this.#period(date) === start)
-      const unmarked = { length: isOpen && this.isOn ? this.#length : 0, usedFreeze: false, usedPause: false }
+      const unmarked = { length: isOpen && this.isOn ? this.#length : 0, ...PLAIN }
       const mark = this.#history.get(start) ?? unmarked
-      if (start !== current) return { start, ...mark }
-      return { start, ...mark, length: this.isOn ? this.#length : 0 }
+      const resetAt = this.#resets.findLast(({ period }) => period === start)?.at ?? null
+      if (start !== current) return { start, ...mark, resetAt }
+      return { start, ...mark, length: this.isOn ? this.#length : 0, resetAt }
     })
   }
 }

@@ -16,15 +16,19 @@ type Action =
   | { do: 'unpause'; which: number }
   | { do: 'freeze' }
   | { do: 'restore' }
+  | { do: 'reset' }
   | {
       do: 'preferences'
       enabled: boolean | undefined
       mode: 'AND' | 'OR' | undefined
       metrics: OracleThresholds | undefined
+      daysOff?: readonly number[] | null | undefined
     }
   | { do: 'settings'; settings: OracleSettings }
   /** Changes only the goal: what satisfies a period. */
   | ({ do: 'goal' } & Goal)
+  /** Changes only the tenant's days off. */
+  | { do: 'daysOff'; daysOff: readonly number[] }
   /** Voids one of the user's events. */
   | { do: 'void'; which: number }
   | { do: 'unmetric'; metric: string }
@@ -86,6 +90,12 @@ const thresholds = fc.uniqueArray(
   { maxLength: 2, selector: ({ metric: key }) => key },
 )
 const mode = fc.constantFrom('AND' as const, 'OR' as const)
+const daysOff: fc.Arbitrary<readonly number[]> = fc.oneof(
+  fc.constant([]),
+  fc.constant([0, 6]),
+  fc.uniqueArray(fc.nat({ max: 6 }), { maxLength: 6 }),
+)
+const ownDays: fc.Arbitrary<readonly number[] | null> = fc.option(daysOff)
 const freezes = fc.option(
   fc.record({
     startCount: fc.integer({ min: 0, max: 3 }),
@@ -109,6 +119,7 @@ const settings: fc.Arbitrary<OracleSettings> = fc
       enabled: fc.constantFrom(true, true, true, false),
       frequency: fc.constantFrom('daily' as const, 'daily' as const, 'weekly' as const, 'monthly' as const),
       freezes,
+      daysOff,
     }),
   )
   .map(([what, how]) => ({ ...how, ...what }))
@@ -168,11 +179,13 @@ const stepsOf = (
       soon,
       fc.oneof(
         goal.map((one) => ({ do: 'goal' as const, ...one })),
+        fc.record({ do: fc.constant('daysOff' as const), daysOff }),
         fc.record({
           do: fc.constant('preferences' as const),
           enabled: fc.constant(undefined),
           mode: fc.option(mode, { nil: undefined, freq: 1 }),
           metrics: fc.option(thresholds, { nil: undefined, freq: 3 }),
+          daysOff: fc.option(ownDays, { nil: undefined, freq: 2 }),
         }),
         fc.record({ do: fc.constant('void' as const), which: fc.nat({ max: 3 }) }),
         fc.record({ do: fc.constant('unmetric' as const), metric: fc.constantFrom(...METRICS) }),
@@ -241,7 +254,8 @@ const stepOf = (
     { weight: 6, arbitrary: fc.constantFrom(...zones, null) },
     { weight: 1, arbitrary: zone },
   )
-  const optional = <T>(one: fc.Arbitrary<T>) => fc.option(one, { nil: undefined, freq: 1 })
+  const optional = <T>(one: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+    fc.option(one, { nil: undefined, freq: 1 })
   const elsewhere = moves ? fc.option(place, { nil: undefined, freq: 1 }) : fc.constant(undefined)
   return fc.oneof(
     {
@@ -276,6 +290,7 @@ const stepOf = (
     },
     { weight: 1, arbitrary: waited(fc.record({ do: fc.constant('freeze' as const) })) },
     { weight: 2, arbitrary: waited(fc.record({ do: fc.constant('restore' as const) })) },
+    { weight: 1, arbitrary: waited(fc.record({ do: fc.constant('reset' as const) })) },
     {
       weight: 1,
       arbitrary: waited(
@@ -284,6 +299,7 @@ const stepOf = (
           enabled: optional(fc.boolean()),
           mode: optional(mode),
           metrics: optional(thresholds),
+          daysOff: optional(ownDays),
         }),
       ),
     },

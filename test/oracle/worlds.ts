@@ -320,6 +320,8 @@ export function configured(systems: readonly OracleSystem[]): Configuration {
       evaluationMode: 'OR',
       goalSince: 0,
       customizationEnabled: false,
+      daysOff: [],
+      daysOffBefore: [],
       freezes: null,
     },
     settings: DEFAULT_SETTINGS,

@@ -37,7 +37,14 @@ export async function streaksAre(
   stored: Stored,
 ): Promise<string[]> {
   const settings: OracleSettings = {
-    ...{ enabled: true, frequency: 'daily', metrics: [], mode: 'OR', customizationEnabled: false },
+    ...{
+      enabled: true,
+      frequency: 'daily',
+      metrics: [],
+      mode: 'OR',
+      customizationEnabled: false,
+      daysOff: [],
+    },
     freezes: plan.freezes,
   }
   const bySender = new Map(story.told.map(({ sent }) => [sent.mark, sent]))

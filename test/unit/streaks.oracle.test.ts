@@ -14,6 +14,12 @@ const DAILY: OracleSettings = {
   mode: 'OR',
   customizationEnabled: false,
   freezes: null,
+  daysOff: [],
+}
+const WEEKEND: OracleSettings = {
+  ...DAILY,
+  daysOff: [0, 6],
+  freezes: { startCount: 1, maxCount: 2, interval: null, amount: 1 },
 }
 const WEEKLY: OracleSettings = { ...DAILY, frequency: 'weekly' }
 const MONTHLY: OracleSettings = { ...DAILY, frequency: 'monthly' }
@@ -29,7 +35,7 @@ const BOTH = [
 /**
  * A life with results that were worked out by hand. An entry is a moment in UTC, an input, and after `=` the
  * length with the first date, the date on which it expires, and the stored freezes. `past` are the lengths of
- * the last periods, with f and p for periods that a freeze or a pause kept.
+ * the last periods, with f and p for periods that a freeze or a pause kept, d for days off and r for resets.
  */
 type Case = {
   /** The first settings, and those that `set` changes to. */
@@ -494,6 +500,82 @@ const CASES: Record<string, Case> = {
       2027-03-03 13:00 optin = 1 03-01..03-03 *0; 14:00 optout
       2027-03-04 01:00 optin = 0 *0`,
   },
+  '[S12] days off keep the streak without a freeze, extend it with activity, and are skipped by `expires`': {
+    settings: WEEKEND,
+    life: `
+      // 5 March is a Friday.
+      2027-03-05 08:00 create; 12:00 +1 = 1 03-05..03-08 *1
+      2027-03-07 12:00 +1 = 2 03-05..03-08 *1
+      2027-03-08 00:00 = 2 03-05..03-08 *1 past 1 1pd 2d 2
+      2027-03-09 00:00 = 2 03-05..03-09 *0
+      2027-03-10 00:00 = 0 past 1 1pd 2d 2f 0 0`,
+  },
+  '[S12] the list in force at the end of a date judges it, also one with activity': {
+    settings: [WEEKEND, { ...WEEKEND, daysOff: [] }],
+    life: `
+      2027-03-05 08:00 create; 12:00 +1; 2027-03-06 12:00 +1
+      // Saturday has ended, Sunday has not.
+      2027-03-07 00:00 set 1 = 2 03-05..03-07 *1
+      2027-03-08 00:00 = 2 03-05..03-08 *0 past 1 2d 2f 2
+                 12:00 set 0; 2027-03-09 00:00 = 0 past 1 2d 2f 0 0`,
+  },
+  '[S12, U7] the user’s own list replaces the tenant’s, and has an effect only while it may be set': {
+    settings: [{ ...WEEKEND, customizationEnabled: true }, WEEKEND],
+    life: `
+      2027-03-05 08:00 create; 12:00 +1; 12:30 days; 13:00 = 1 03-05..03-06; 13:30 days 6 = 1 03-05..03-07
+      2027-03-07 00:00 days 0 = 1 03-05..03-08; 01:00 days none = 1 03-05..03-08; 02:00 days = 1 03-05..03-07
+                 03:00 set 1 = 1 03-05..03-08; 2027-03-08 00:00 = 1 *1 past 1 1pd 1pd 1`,
+  },
+  '[S12] weeks have no days off': {
+    settings: { ...WEEKLY, daysOff: [0, 1, 2, 3, 4, 5] },
+    life: `
+      2027-03-05 08:00 create; 12:00 +1 = 1 03-01..03-14; 2027-03-15 00:00 = 0`,
+  },
+  '[S11, S12] a skipped date that is a day off uses nothing of what travel may spare': {
+    settings: { ...WEEKEND, freezes: null },
+    life: `
+      2027-03-05 17:00 create America/New_York; 17:00 +1; 2027-03-06 23:00 to Asia/Tokyo
+      2027-03-07 05:30 to America/New_York; 2027-03-08 17:00 +1; 2027-03-09 17:00 +1
+      2027-03-10 23:00 to Asia/Tokyo; 2027-03-11 05:30 to America/New_York; 17:00 +1
+      2027-03-12 17:00 = 4 03-05..03-12 past 1 1pd 1pd 2 3 3 4 4`,
+  },
+  '[S12, S9] a recount has the present days off for all dates': {
+    settings: [WEEKLY, DAILY, WEEKEND],
+    life: `
+      2027-03-05 08:00 create; 12:00 +1; 2027-03-08 12:00 +1; 13:00 set 1 = 1 03-08..03-09; 14:00 set 0
+                 15:00 set 2 = 2 03-05..03-09 past 1 1pd 1pd 2`,
+  },
+  '[S13] a reset ends the streak at once, earlier periods stay, and later events begin again in the same period':
+    {
+      settings: FIVE,
+      life: `
+      2027-03-01 08:00 create; 12:00 +5; 2027-03-02 12:00 +5 = 2 03-01..03-03; 13:00 reset = 0 past 1 0r
+                 14:00 +4; 14:30 void 1 = 0; 15:00 +1 = 1 03-02..03-03; 16:00 reset = 0
+      2027-03-03 12:00 +5 = 1 03-03..03-04 past 1 0r 1`,
+      fired: { 1: 4, 2: 1 },
+    },
+  '[S8, S13] a restore gives the length from before the reset, with the present period satisfied if it was': {
+    settings: DAILY,
+    life: `
+      2027-03-01 08:00 create; 12:00 +1; 2027-03-02 12:00 +1; 13:00 reset; 14:00 restore = 2 03-01..03-03
+                 15:00 +1 = 2 03-01..03-03 past 1 2r
+      2027-03-03 08:00 reset; 09:00 restore = 2 03-01..03-03; 10:00 +1 = 3 03-01..03-04; 11:00 reset
+                 12:00 +1; 13:00 reset; 14:00 +1; 15:00 restore = 3 03-01..03-04
+      2027-03-04 12:00 reset; 2027-03-06 12:00 restore = 3 03-03..03-06`,
+  },
+  '[S9, S13] a recount knows resets': {
+    settings: [DAILY, WEEKLY],
+    life: `
+      2027-03-01 08:00 create; 12:00 +1; 2027-03-08 12:00 +1; 13:00 reset; 13:00 +1; 2027-03-15 12:00 +1
+                 13:00 set 1 = 2 03-08..03-28 past 1 1r 2`,
+  },
+  '[S11, S13] a reset counts on the date of its user, also if a later one has counted': {
+    settings: DAILY,
+    life: `
+      2027-03-04 17:00 create America/New_York; 17:00 +1
+      2027-03-05 23:00 to Asia/Tokyo; 23:10 +1 = 2 03-04..03-07; 23:30 to America/New_York = 2 03-04..03-07
+                 23:40 reset = 0; 23:50 +1 = 1 03-05..03-06; 23:55 reset; 23:56 restore = 2 03-05..03-07`,
+  },
   '[U7] own metrics count only with customizationEnabled': {
     settings: DAILY,
     life: `
@@ -548,7 +630,11 @@ function inputOf(
   if (word === 'void') return { at, do: 'void', nth: Number(first) }
   if (word === 'unmetric') return { at, do: 'unmetric', metric: first }
   if (word === 'optin' || word === 'optout') return { at, do: 'preferences', enabled: word === 'optin' }
-  if (word === 'freeze' || word === 'restore') return { at, do: word }
+  if (word === 'freeze' || word === 'restore' || word === 'reset') return { at, do: word }
+  if (word === 'days') {
+    const daysOff = first === '' ? [] : first.split(',').map(Number)
+    return { at, do: 'preferences', daysOff: first === 'none' ? null : daysOff }
+  }
   if (word === 'set' && chosen !== undefined) return { at, do: 'settings', settings: chosen }
   if (word !== 'own') throw new Error(`not an input: ${word}`)
   return { at, do: 'preferences', metrics: [{ metric: first, threshold: Number(second) * UNIT }] }
@@ -567,8 +653,8 @@ function lookOf(look: string, dateOf: (short: string) => string): Partial<Oracle
   }
 }
 
-const spelled = ({ length, usedFreeze, usedPause }: OraclePeriod) =>
-  `${length}${usedFreeze ? 'f' : ''}${usedPause ? 'p' : ''}`
+const spelled = ({ length, usedFreeze, usedPause, dayOff, resetAt }: OraclePeriod) =>
+  `${length}${usedFreeze ? 'f' : ''}${usedPause ? 'p' : ''}${dayOff ? 'd' : ''}${resetAt === null ? '' : 'r'}`
 
 describe('the oracle of streaks', () => {
   test.each(Object.entries(CASES))('%s', (_rule, one) => {

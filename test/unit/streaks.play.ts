@@ -16,6 +16,7 @@ import {
   withFreeze,
   withoutPause,
   withPause,
+  withReset,
 } from '../../src/rules/streaks/freezes-pauses-restores.rules'
 import { historyOf } from '../../src/rules/streaks/history.rules'
 import { Recount } from '../../src/rules/streaks/streak-change.rules'
@@ -37,7 +38,7 @@ import { configured } from '../oracle/worlds'
 export const nothingSeen = () => ({
   ...{ steps: 0, long: 0, lost: 0, frozen: 0, paused: 0, earned: 0, restored: 0, east: 0, west: 0 },
   ...{ recounts: 0, ticks: 0, silent: 0, open: 0, back: 0, spared: 0, fired: 0, achieved: 0 },
-  ...{ met: 0, voided: 0, deleted: 0 },
+  ...{ met: 0, voided: 0, deleted: 0, dayOff: 0, extendedOff: 0, reset: 0 },
 })
 
 /** The number of hops, by the frequency at that time. */
@@ -96,7 +97,7 @@ function rewarded(streaks: StreakSettings): Configuration {
 
 /** The tenant's stored settings after a change at a moment. */
 function stored(settings: OracleSettings, before: StreakSettings | null, now: number): StreakSettings {
-  const { enabled, frequency, metrics, mode, customizationEnabled, freezes } = settings
+  const { enabled, frequency, metrics, mode, customizationEnabled, freezes, daysOff } = settings
   const was = before?.freezes
   const isEarnedSo =
     was?.autoEarnInterval === freezes?.interval &&
@@ -110,12 +111,24 @@ function stored(settings: OracleSettings, before: StreakSettings | null, now: nu
     ...[before.evaluationMode, before.customizationEnabled],
   ]
   const isSameGoal = JSON.stringify(goal) === JSON.stringify(goalBefore)
+  const isSameList =
+    before !== null &&
+    JSON.stringify([before.daysOff, before.customizationEnabled]) ===
+      JSON.stringify([daysOff, customizationEnabled])
+  const lists = before?.frequency === frequency ? before.daysOffBefore : []
+  const list = before && {
+    until: now,
+    daysOff: before.daysOff,
+    customizationEnabled: before.customizationEnabled,
+  }
+  const isListed = list !== null && !isSameList && before?.frequency === frequency
   const wasOn = before?.enabled ?? enabled
   let off = before?.off ?? []
   if (wasOn && !enabled) off = [...off, { from: now, to: null }]
   if (!wasOn && enabled) off = off.map(({ from, to }) => ({ from, to: to ?? now }))
   return {
     ...{ enabled, off, frequency, epoch, evaluationMode: mode, customizationEnabled },
+    ...{ daysOff, daysOffBefore: isListed ? [...lists, list] : lists },
     goalSince: isSameGoal ? (before?.goalSince ?? now) : now,
     metrics: metrics.map(({ metric, threshold }) => ({ metricId: idOf(metric), threshold })),
     freezes: freezes && {
@@ -186,22 +199,29 @@ class Service {
   }
 
   /** An admin's change of a streak without due deadlines. */
-  administer(now: number, change: (streak: StreakState, today: number) => StreakState | null): boolean {
+  administer(
+    now: number,
+    change: (streak: StreakState, today: number) => StreakState | null,
+    ended: readonly StreakRun[] = [],
+  ): boolean {
     this.tick(now)
     const today = dayIn(this.tz, now)
     const streak = change(this.user.streak, today)
     if (streak === null) return false
-    this.#storeStreak(streak, [], now)
+    this.#storeStreak(streak, ended, now)
     this.tick(now)
     return true
   }
 
   /** Voids an event, as the service does. */
-  void(now: number, event: { metricId: string; at: Instant; utcOffset: number; value: Micros }): void {
+  void(
+    now: number,
+    event: { metricId: string; at: Instant; seq: number; utcOffset: number; value: Micros },
+  ): void {
     this.tick(now)
     const metric = this.user.metrics.get(event.metricId) ?? NEW_COUNTER
     const given = {
-      event: { ...event, id: newId(event.at), seq: 0, attributes: new Map() },
+      event: { ...event, id: newId(event.at), attributes: new Map() },
       awards: [],
       metric,
     }
@@ -237,7 +257,8 @@ class Service {
     const { streak, ended } = streakAsOf(this.user, this.terms, today, instant(now))
     const { run } = streak
     const runs = [...this.runs.values(), ...ended, ...(run === null ? [] : [run])]
-    const history = historyOf(runs, isOn ? (run?.length ?? 0) : 0, frequency, today, periods)
+    const { resets } = streak
+    const history = historyOf({ runs, resets }, isOn ? (run?.length ?? 0) : 0, frequency, today, periods)
     return {
       length: answer.length,
       started: answer.started,
@@ -246,8 +267,9 @@ class Service {
       expires: answer.expires,
       freezes: answer.freezes ?? null,
       extended: isOn ? (run?.extended ?? null) : null,
-      history: history.map(({ start, length, kind }) => ({
-        ...{ start: String(dateOfDay(start)), length, usedFreeze: kind === 'f', usedPause: kind === 'p' },
+      history: history.map(({ start, length, kind, resetAt }) => ({
+        ...{ start: String(dateOfDay(start)), length, resetAt, usedFreeze: kind === 'f' },
+        ...{ usedPause: kind === 'p' || kind === 'd', dayOff: kind === 'd' || kind === 'x' },
       })),
     }
   }
@@ -365,7 +387,8 @@ export class Play {
     })
     const recounted = ({ prompt }: Play) => {
       const { streak, runs } = prompt.recount(this.#now, this.#log)
-      return { run: streak.run, missed: streak.missed, spared: streak.spared, runs }
+      const run = streak.run && { ...streak.run, judged: undefined }
+      return { run, missed: streak.missed, spared: streak.spared, runs }
     }
     same(shown(this), shown(other))
     if (this.prompt.isWhole && other.prompt.isWhole) same(recounted(this), recounted(other))
@@ -444,6 +467,8 @@ export class Play {
         const today = dayIn(this.#zone, at)
         this.#events.push({
           ...{ at: instant(at), day: today, metricId: idOf(metric), value: micros(value) },
+          // The two services have other numbers. Only the order counts.
+          seq: at,
           ...{ utcOffset: offsetMinutes(this.#zone ?? 'UTC', instant(at)), isVoided: false },
         })
         if (this.oracle.at(at).length >= ACHIEVED) this.#isAchieved = true
@@ -501,8 +526,27 @@ export class Play {
         }
         return
       }
+      case 'reset': {
+        const isReset = this.#tell({ at, do: 'reset' })
+        if (isReset) this.seen.reset += 1
+        for (const one of this.#both) {
+          const ended: StreakRun[] = []
+          const reset = (streak: StreakState, today: number) => {
+            if (streak.run === null || !one.terms.isOn) return null
+            const made = withReset(streak, one.terms, {
+              at: instant(at),
+              today,
+              seq: at,
+            })
+            ended.push(...made.ended)
+            return made.streak
+          }
+          expect(one.administer(at, reset, ended)).toBe(isReset)
+        }
+        return
+      }
       case 'preferences': {
-        const { enabled, mode, metrics } = step
+        const { enabled, mode, metrics, daysOff } = step
         const { customizationEnabled } = this.#settings
         const isLeft = ({ metric }: { metric: string }) =>
           this.#config.metrics.some(({ id }) => id === idOf(metric))
@@ -514,7 +558,9 @@ export class Play {
           ...(enabled !== undefined && { enabled }),
           ...(customizationEnabled && mode !== undefined && { mode }),
           ...(customizationEnabled && allowed !== undefined && { metrics: allowed }),
+          ...(customizationEnabled && daysOff !== undefined && { daysOff }),
         }
+        if ('daysOff' in own) this.#isPlain = false
         if ('mode' in own || 'metrics' in own) this.#isPlain = false
         if ('mode' in own || 'metrics' in own) this.#hasNewGoal = true
         this.#tell({ at, do: 'preferences', ...own })
@@ -527,6 +573,7 @@ export class Play {
               threshold: micros(threshold),
             })),
           }),
+          ...(own.daysOff !== undefined && { daysOff: own.daysOff }),
         }
         for (const one of this.#both) one.perform({ kind: 'preferences', preferences: { streak } }, at)
         return
@@ -553,6 +600,11 @@ export class Play {
         const { metrics, mode, customizationEnabled } = step
         this.#isPlain = false
         this.#configure({ ...this.#settings, metrics, mode, customizationEnabled })
+        return
+      }
+      case 'daysOff': {
+        this.#isPlain = false
+        this.#configure({ ...this.#settings, daysOff: step.daysOff })
         return
       }
       case 'void': {
@@ -645,7 +697,9 @@ export class Play {
     if (spared !== null) this.seen.spared += 1
     if (expected.length > 20) this.seen.long += 1
     if (history.some(({ usedFreeze }) => usedFreeze)) this.seen.frozen += 1
-    if (history.some(({ usedPause }) => usedPause)) this.seen.paused += 1
+    if (history.some(({ usedPause, dayOff }) => usedPause && !dayOff)) this.seen.paused += 1
+    if (history.some(({ usedPause, dayOff }) => usedPause && dayOff)) this.seen.dayOff += 1
+    if (history.some(({ usedPause, dayOff }) => !usedPause && dayOff)) this.seen.extendedOff += 1
     if (this.prompt.user.streak.earned !== null) this.seen.earned += 1
     if (
       history.at(-1)?.length === 0 &&
@@ -686,7 +740,8 @@ export class Play {
     this.prompt.tick(this.#now)
     const { streak, runs } = this.prompt.recount(this.#now, this.#log)
     const { run } = this.prompt.user.streak
-    expect(streak.run).toEqual(run)
+    const judged = undefined
+    expect(streak.run && { ...streak.run, judged }).toEqual(run && { ...run, judged })
     expect(runs).toEqual([...this.prompt.runs.values()].filter(({ first }) => first !== run?.first))
   }
 }

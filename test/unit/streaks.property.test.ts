@@ -36,7 +36,7 @@ const RUNS = {
   ...(PATH !== undefined && { path: String(PATH) }),
 }
 
-describe('[S1, S2, S3, S4, S5, S6, S7, S8, S9, S10, S11, U6, U7, P2] the core against a recount of the whole history', () => {
+describe('[S1, S2, S3, S4, S5, S6, S7, S8, S9, S10, S11, S12, S13, U6, U7, P2] the core against a recount of the whole history', () => {
   const seen = nothingSeen()
 
   test.each(Object.entries(STREAK_CASES))('%s', (_, one) => holds(one, seen))

@@ -167,6 +167,17 @@ describe('[W6] streaks', () => {
     expect((await told(all)).length).toBe(6)
   })
 
+  it('[W6, S13] a reset is a loss, and nothing else is sent', async () => {
+    const all = await subscribe(tenant, ...OF_STREAKS)
+    await tenant.event('steps', 'ada', 1)
+    await tenant.admin('POST', '/streaks/reset', { users: [{ id: 'ada' }, { id: 'ada' }] })
+    const messages = await told(all)
+    expect(types(messages)).toEqual(['streak.started', 'streak.lost'])
+    expect(at(messages[1]?.body, 'length')).toBe(1)
+    await tenant.admin('POST', '/streaks/restore', { users: [{ id: 'ada' }] })
+    expect(await told(all)).toHaveLength(2)
+  })
+
   it('[W6, U7] a user who switches streaks off has no more streak events', async () => {
     const all = await subscribe(tenant, ...OF_STREAKS)
     const freezes = { startCount: 0, maxCount: 5, autoEarnInterval: 1, autoEarnAmount: 1 }

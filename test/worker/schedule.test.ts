@@ -400,11 +400,15 @@ describe('[N1, N5] which users are notified', () => {
     expect(await toldOf(tenant, 'emails.recap')).toHaveLength(3)
   })
 
-  it('[N2] a paused streak gets no reminder, a streak with a freeze does', async () => {
+  it('[N2, S12] a paused streak and one with a day off get no reminder, a streak with a freeze does', async () => {
     const tenant = await newTenantWith('m', newTenantInLast)
-    await tenant.admin('PATCH', '/streaks/settings', { freezes: { startCount: 1, maxCount: 2 } })
+    const freezes = { startCount: 1, maxCount: 2 }
+    await tenant.admin('PATCH', '/streaks/settings', { customizationEnabled: true, freezes })
     await tenant.event('m', 'ada', 1)
     await tenant.event('m', 'bob', 1)
+    await tenant.event('m', 'cleo', 1)
+    const daysOff = [new Date(TODAY).getUTCDay(), new Date(NOON + DAY).getUTCDay()]
+    await tenant.app('PATCH', '/users/cleo/preferences', { streak: { daysOff: [...new Set(daysOff)] } })
     const [start, end] = [NOON + DAY, NOON + 2 * DAY].map((ms) => new Date(ms).toISOString().slice(0, 10))
     const pause = await tenant.admin('POST', '/streaks/pauses', { pauses: [{ userId: 'ada', start, end }] })
     expect(pause.status).toBe(201)

@@ -139,7 +139,7 @@ describe('[L3] boards by streak', () => {
       `UPDATE tenants SET config_version = config_version + 1, streaks = json_object('enabled', json('true'),
         'off', json('[]'),
          'frequency', 'monthly', 'epoch', 1, 'metrics', json('[]'), 'evaluationMode', 'OR', 'customizationEnabled',
-           json('false'),
+           json('false'), 'daysOff', json('[]'), 'daysOffBefore', json('[]'),
          'freezes', NULL) WHERE id = ?1`,
       tenant.id,
     )

@@ -189,7 +189,7 @@ describe('[S3] a midnight of many users', () => {
           `UPDATE tenants SET config_version = config_version + 1, streaks = json_object('enabled',
             json('true'), 'off', json('[]'),
              'frequency', 'daily', 'epoch', 0, 'metrics', json('[]'), 'evaluationMode', 'OR',
-               'customizationEnabled', json('false'),
+               'customizationEnabled', json('false'), 'daysOff', json('[]'), 'daysOffBefore', json('[]'),
              'freezes', json_object('startCount', 0, 'maxCount', 2, 'autoEarnInterval', NULL, 'autoEarnAmount', NULL,
                'since', 0))
            WHERE id = ?1`,

@@ -59,6 +59,7 @@ describe('[S1] the settings', () => {
       metrics: [],
       evaluationMode: 'OR',
       customizationEnabled: false,
+      daysOff: [],
       freezes: null,
     })
     const metrics = [{ key: 'steps', threshold: 2.5 }]
@@ -72,6 +73,7 @@ describe('[S1] the settings', () => {
       metrics,
       evaluationMode: 'AND',
       customizationEnabled: true,
+      daysOff: [],
       freezes: { startCount: 1, maxCount: 2, autoEarnInterval: 7, autoEarnAmount: 1 },
     })
     expect((await tenant.admin('GET', '/streaks/settings')).body).toEqual(body)
@@ -99,6 +101,11 @@ describe('[S1] the settings', () => {
       'freezes.autoEarnAmount',
     ],
     [{ evaluationMode: 'ANY' }, 'evaluationMode'],
+    [{ daysOff: [7] }, 'daysOff.0'],
+    [{ daysOff: [1, 1.5] }, 'daysOff.1'],
+    [{ daysOff: [1, 1] }, 'daysOff'],
+    [{ daysOff: [0, 1, 2, 3, 4, 5, 6] }, 'daysOff'],
+    [{ frequency: 'weekly', daysOff: [0] }, 'daysOff'],
   ])('[S1] %j is 422, and changes nothing', async (change, named) => {
     const { status, body } = await settings(change)
     expect([status, at(body, 'error')]).toEqual([422, expect.stringContaining(named)])
@@ -331,7 +338,7 @@ describe('[S4] travelling', () => {
     expect(await streak('ada')).toMatchObject({ length: 1, periodStart: date(2), expires: date(2) })
     await away(home)
     expect(await streak('ada')).toEqual(before)
-    // Only the two changes of zone are stored.
+    // Only the two changes of zone are stored, and that yesterday has ended for good (S12).
     const [day, moment] = [Math.floor(start / DAY) + 1, start + DAY + 23 * 3_600_000]
     const { streak: now, ...rest } = (await stored('ada')) ?? {}
     const jumps = [
@@ -339,7 +346,8 @@ describe('[S4] travelling', () => {
       [moment, day + 1, day],
     ]
     expect(rest).toEqual({ due: state?.due, seq: 3 })
-    expect(JSON.parse(now ?? '')).toEqual({ ...JSON.parse(state?.streak ?? ''), jumps })
+    const known = JSON.parse(state?.streak ?? '')
+    expect(JSON.parse(now ?? '')).toEqual({ ...known, jumps, run: { ...known.run, judged: day } })
     expect(at((await tenant.event('steps', 'ada', 1)).body, 'currentStreak')).toMatchObject({
       length: 2,
       extended: true,
@@ -697,6 +705,163 @@ describe('[S8] restoring', () => {
       length: 4,
       expires: date(6),
     })
+  })
+})
+
+describe('[S12] days off', () => {
+  it('[S12] keep the streak without a freeze, and extend it; another frequency clears the list', async () => {
+    expect((await settings({ daysOff: [6, 0], freezes: { startCount: 1, maxCount: 2 } })).body).toMatchObject(
+      {
+        daysOff: [6, 0],
+      },
+    )
+    await move(4, 9)
+    await tenant.event('steps', 'ada', 1)
+    expect(await streak('ada')).toMatchObject({ length: 1, expires: date(7) })
+    await move(6, 9)
+    await tenant.event('steps', 'ada', 1)
+    await move(8, 9)
+    const period = (day: number, length: number, more: object) => ({
+      ...{
+        periodStart: date(day),
+        periodEnd: date(day),
+        length,
+        usedFreeze: false,
+        usedPause: false,
+        ...more,
+      },
+    })
+    expect(await streak('ada', '?historyPeriods=5')).toMatchObject({
+      length: 2,
+      freezes: 0,
+      expires: date(8),
+    })
+    expect(at(await streak('ada', '?historyPeriods=5'), 'streakHistory')).toEqual([
+      period(4, 1, {}),
+      period(5, 1, { usedPause: true, dayOff: true }),
+      period(6, 2, { dayOff: true }),
+      period(7, 2, { usedFreeze: true }),
+      period(8, 2, {}),
+    ])
+    expect((await settings({ frequency: 'monthly' })).body).toMatchObject({ daysOff: [] })
+    expect((await settings({ daysOff: [] })).status).toBe(200)
+    expect((await settings({ daysOff: [1] })).status).toBe(422)
+    expect((await settings({ frequency: 'daily' })).body).toMatchObject({ daysOff: [] })
+  })
+
+  it('[S12, U7] a user has a list of their own while users may customise, also with another frequency', async () => {
+    const key = await tenant.key('ada')
+    const own = (daysOff: unknown) =>
+      tenant.as(key, 'PATCH', '/users/ada/preferences', { streak: { daysOff } })
+    const shown = async () => at((await tenant.app('GET', '/users/ada/preferences')).body, 'streak')
+    await settings({ daysOff: [2] })
+    await tenant.event('steps', 'ada', 1)
+    for (const list of [[3], [], null]) expect((await own(list)).status).toBe(403)
+    await settings({ customizationEnabled: true })
+    for (const list of [[3, 3], [0, 1, 2, 3, 4, 5, 6], ['1'], [-1], '3'])
+      expect((await own(list)).status).toBe(422)
+    expect(await streak('ada')).toMatchObject({ expires: date(2) })
+    expect((await own([])).body).toMatchObject({ streak: { daysOff: [] } })
+    expect(await streak('ada')).toMatchObject({ expires: date(1) })
+    await own([1, 2, 3])
+    expect(await streak('ada')).toMatchObject({ expires: date(3) })
+    await settings({ customizationEnabled: false })
+    expect([await shown(), at(await streak('ada'), 'expires')]).toEqual([undefined, date(2)])
+    await settings({ customizationEnabled: true, frequency: 'weekly' })
+    expect((await own([4, 5])).body).toMatchObject({ streak: { daysOff: [4, 5] } })
+    expect(at(await streak('ada'), 'expires')).toBe(date(13))
+    await settings({ frequency: 'daily' })
+    expect([await shown(), at(await streak('ada'), 'expires')]).toEqual([{ daysOff: [4, 5] }, date(1)])
+    expect((await own(null)).body).toEqual({ notifications: {} })
+  })
+})
+
+describe('[S13] resets', () => {
+  const reset = (...ids: string[]) =>
+    tenant.admin('POST', '/streaks/reset', { users: ids.map((id) => ({ id })) })
+  const BOARD = { key: 'flames', name: 'F', rankBy: 'streak', status: 'active' }
+  const ranked = async () => at((await tenant.app('GET', '/leaderboards/flames')).body, 'rankings')
+
+  it('[S13, S8] set the length to 0 at once, on boards too; what comes later counts, and a restore gives all back', async () => {
+    await tenant.create('/leaderboards', BOARD)
+    await tenant.app('PUT', '/users/idle', {})
+    await tenant.app('PUT', '/users/out', {})
+    await tenant.event('steps', 'ada', 1)
+    await tenant.event('steps', 'out', 1)
+    await tenant.app('PATCH', '/users/out/preferences', { streak: { enabled: false } })
+    await move(1, 9)
+    await tenant.event('steps', 'ada', 1)
+    expect(await ranked()).toMatchObject([{ userId: 'ada', value: 2 }])
+    const warning = (index: number, userId: string) => ({
+      ...{ index, userId, severity: 'warning', message: 'No streak to reset' },
+    })
+    expect(await reset('ada', 'nobody', 'idle', 'ada', 'out')).toMatchObject({
+      status: 200,
+      body: {
+        resetUsers: ['ada'],
+        issues: [
+          { index: 1, userId: 'nobody', severity: 'error', message: 'User does not exist' },
+          ...[warning(2, 'idle'), warning(3, 'ada'), warning(4, 'out')],
+        ],
+      },
+    })
+    expect(await ranked()).toEqual([])
+    expect(await streak('ada', '?historyPeriods=2')).toMatchObject({
+      ...{ length: 0, started: null, expires: null, extended: null },
+      streakHistory: [{ length: 1 }, { length: 0, resetAt: iso(start + DAY + 9 * 3_600_000) }],
+    })
+    const again = await tenant.event('steps', 'ada', 1)
+    expect(at(again.body, 'currentStreak')).toMatchObject({ length: 1, started: date(1), extended: true })
+    await reset('ada')
+    const restored = await tenant.admin('POST', '/streaks/restore', { users: [{ id: 'ada' }] })
+    expect(restored).toMatchObject({ status: 201, body: { restoredUsers: ['ada'] } })
+    expect(await streak('ada')).toMatchObject({ length: 2, started: date(0), expires: date(2) })
+    expect(await ranked()).toMatchObject([{ userId: 'ada', value: 2 }])
+    const [timeline] = [await tenant.admin('GET', '/users/ada/timeline?types=streak')]
+    expect(JSON.stringify(timeline.body)).toContain('"change":"reset"')
+  })
+
+  it('[S13, E2] of twenty at once, one resets, and a user who acts meanwhile has 0 or 1', async () => {
+    await tenant.event('steps', 'ada', 1)
+    await move(1, 9)
+    await tenant.event('steps', 'ada', 1)
+    const [event, ...answers] = await Promise.all([
+      tenant.event('steps', 'ada', 1),
+      ...Array.from({ length: 20 }, () => reset('ada')),
+    ])
+    expect([event.status, new Set(answers.map(({ status }) => status))]).toEqual([201, new Set([200])])
+    const left = Number(await length('ada'))
+    expect([0, 1]).toContain(left)
+    const done = answers.flatMap(({ body }) => at(body, 'resetUsers'))
+    // The event may have begun a new streak between two of them.
+    expect([[1], [1, 2]][1 - left]).toContain(done.length)
+  })
+
+  it('[S13, S9] at one instant the order of calls counts, also if the streak is counted again', async () => {
+    await tenant.event('steps', 'ada', 1)
+    await tenant.event('steps', 'bob', 1)
+    await reset('ada', 'bob')
+    await tenant.event('words', 'bob', 1)
+    const before = [await length('ada'), await length('bob')]
+    await settings({ frequency: 'weekly' })
+    expect([before, await length('ada'), await length('bob')]).toEqual([[0, 1], 0, 1])
+    await move(1, 9)
+    expect([await length('ada'), await length('bob')]).toEqual([0, 1])
+    expect(at(await streak('ada', '?historyPeriods=1'), 'streakHistory', 0, 'resetAt')).toBe(
+      iso(start + 9 * 3_600_000),
+    )
+  })
+
+  it('[S13] at a midnight, the day before has ended', async () => {
+    await tenant.event('steps', 'ada', 1)
+    await move(1)
+    await reset('ada')
+    expect(at(await streak('ada', '?historyPeriods=2'), 'streakHistory')).toMatchObject([
+      { length: 1 },
+      { length: 0, resetAt: iso(start + DAY) },
+    ])
+    await tenant.event('steps', 'ada', 1)
+    expect(await streak('ada')).toMatchObject({ length: 1, started: date(1) })
   })
 })
 

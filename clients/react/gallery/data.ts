@@ -18,21 +18,23 @@ const day = (date: string, by: number) =>
 const TODAY = '2026-11-23'
 
 /**
- * A daily history from a text, oldest first: `x` active, `f` saved by a freeze, `p` paused, `.` missed, `k`
- * kept by a journey. The last letter is today; `o` is a today without activity.
+ * A daily history from a text, oldest first: `x` active, `f` saved by a freeze, `p` paused, `d` a day off, `r`
+ * reset, `.` missed, `k` kept by a journey. The last letter is today; `o` is a today without activity.
  */
 export function daily(text: string): StreakData {
   let length = 0
   const streakHistory = [...text].map((letter, index): StreakPeriod => {
     if (letter === 'x') length += 1
-    if (letter === '.') length = 0
+    if (letter === '.' || letter === 'r') length = 0
     const date = day(TODAY, index - text.length + 1)
     return {
       periodStart: date,
       periodEnd: date,
       length,
       usedFreeze: letter === 'f',
-      usedPause: letter === 'p',
+      usedPause: letter === 'p' || letter === 'd',
+      ...(letter === 'd' && { dayOff: true }),
+      ...(letter === 'r' && { resetAt: `${date}T12:00:00.000Z` }),
     }
   })
   const isActive = text.endsWith('x')
@@ -49,7 +51,7 @@ export function daily(text: string): StreakData {
   }
 }
 
-export const streakSafe = daily('..xxx.xxxxx..xxxxxfxxxx...xxxxxxxppxxxxfxxxxxxxx.xxxxxxxxkxx')
+export const streakSafe = daily('..xxx.xxxxx..xxxxxfxxxx...xxxxxdxppxxxxfxxrxdxxx.xxxddxxxkxx')
 export const streakOpen = daily('...xxxx.....xxxxxxxxfxxxxo')
 export const streakNone = daily('....xx...............')
 export const streakLong: StreakData = { ...streakSafe, length: 12_345, freezes: 87, maxFreezes: 100 }

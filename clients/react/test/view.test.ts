@@ -39,8 +39,8 @@ describe('streaks', () => {
     expect(streakState(daily('xx..'))).toBe('none')
   })
 
-  test('[S3, S6] a period is active, saved by a freeze, paused, kept, missed or still open', () => {
-    const states = periodViews(daily('.xxfpkx.o').streakHistory ?? []).map(({ state }) => state)
+  test('[S3, S6, S12, S13] a period is active, saved by a freeze, paused, kept, off, missed, reset or still open', () => {
+    const states = periodViews(daily('.xxfpkdx.xro').streakHistory ?? []).map(({ state }) => state)
     expect(states).toEqual([
       'missed',
       'active',
@@ -48,18 +48,30 @@ describe('streaks', () => {
       'frozen',
       'paused',
       'kept',
+      'off',
       'active',
       'missed',
+      'active',
+      'reset',
       'open',
     ])
   })
 
-  test('[S3] activity in a paused period counts as activity', () => {
+  test('[S3, S13] activity in a paused period counts as activity, and after a reset it begins a streak', () => {
     const [, second] = periodViews([
       { periodStart: '2026-01-01', periodEnd: '2026-01-01', length: 1, usedPause: false },
       { periodStart: '2026-01-02', periodEnd: '2026-01-02', length: 2, usedPause: true },
     ])
     expect(second?.state).toBe('active')
+    const again = { periodStart: '2026-01-03', periodEnd: '2026-01-03', length: 1, usedPause: false }
+    const views = periodViews([
+      { ...again, length: 2 },
+      { ...again, resetAt: '2026-01-03T09:00:00.000Z' },
+    ])
+    expect(views.map(({ state, joins }) => [state, joins.before])).toEqual([
+      ['active', false],
+      ['active', false],
+    ])
   })
 
   test('periods of one streak join, and a new streak does not join the one before', () => {

@@ -43,6 +43,9 @@ export const formatMomentIn = (iso: string, zone: string): string =>
 /** The zone of the viewer. */
 export const VIEWER_ZONE: string = MOMENT.resolvedOptions().timeZone
 
+const WEEKDAY = new Intl.DateTimeFormat('en', { weekday: 'long', timeZone: 'UTC' })
+/** The name of a day of the week, from 0 (Sunday) to 6. */
+export const weekdayName = (day: number): string => WEEKDAY.format(Date.UTC(2023, 0, 1 + day))
 const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
 /** The time of day in the viewer's zone. */
 export const formatTime = (iso: string): string => TIME.format(new Date(iso))

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { STREAK_FREQUENCIES } from '../../configuration/enumerations'
 import type { Configuration } from '../../configuration/model'
-import { type Instant, isoOrNull } from '../../lib/clock'
+import { type Instant, iso, isoOrNull } from '../../lib/clock'
 import { isLonger } from '../../lib/errors'
 import { MOST_ID_CHARACTERS, MOST_STREAK_USERS, PAGES } from '../../lib/limits'
 import { dateOfDay, dayIn, periodEnd, periodStart, periodsBefore } from '../../lib/zone'
@@ -45,6 +45,8 @@ export const StreakResponse = BaseStreakResponse.extend({
       length: z.int32(),
       usedFreeze: z.boolean().optional(),
       usedPause: z.boolean(),
+      dayOff: z.boolean().optional(),
+      resetAt: Timestamp.optional(),
     }),
   ),
   pauses: z.array(z.object({ id: UuidResponse, start: DateResponse, end: DateResponse })),
@@ -119,7 +121,7 @@ export function streakResponse(
     started: dateOfDay(run.started),
     periodStart: dateOfDay(start),
     periodEnd: dateOfDay(periodEnd(start, frequency)),
-    expires: dateOfDay(periodEnd(firstUnsafePeriod(streak, terms, today), frequency)),
+    expires: dateOfDay(periodEnd(firstUnsafePeriod({ ...user, streak }, terms, today), frequency)),
     ...inHand,
   }
 }
@@ -159,13 +161,15 @@ export function wholeStreakResponse(
   return {
     ...streakResponse(config, { ...user, streak }, at),
     extended: isoOrNull(extended),
-    streakHistory: historyOf(runs, length, frequency, today, historyPeriods).map(
-      ({ start, end, length, kind }) => ({
+    streakHistory: historyOf({ runs, resets: streak.resets }, length, frequency, today, historyPeriods).map(
+      ({ start, end, length, kind, resetAt }) => ({
         periodStart: dateOfDay(start),
         periodEnd: dateOfDay(end),
         length,
         ...(freezes !== null && { usedFreeze: kind === 'f' }),
-        usedPause: kind === 'p',
+        usedPause: kind === 'p' || kind === 'd',
+        ...((kind === 'd' || kind === 'x') && { dayOff: true }),
+        ...(resetAt !== null && { resetAt: iso(resetAt) }),
       }),
     ),
     pauses: pauses

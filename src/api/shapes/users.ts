@@ -4,6 +4,7 @@ import { type Configuration, Preferences } from '../../configuration/model'
 import { iso } from '../../lib/clock'
 import { fromMicros, micros, toMicros } from '../../lib/decimal'
 import {
+  MOST_DAYS_OFF,
   MOST_DEVICE_TOKEN_CHARACTERS,
   MOST_DEVICE_TOKENS,
   MOST_NAME_CHARACTERS,
@@ -23,6 +24,7 @@ import {
   TimeZone,
   text,
   UserId,
+  wholeNumber,
 } from '../fields'
 
 /**
@@ -162,10 +164,19 @@ export const EvaluationMode = z
   .enum([...EVALUATION_MODES, 'ALL'])
   .transform((mode) => (mode === 'ALL' ? 'AND' : mode))
 
+/** Days of the week from 0 (Sunday) to 6, so that one day always counts (S12). */
+export const DaysOff = z
+  .array(wholeNumber(0, 6))
+  .max(MOST_DAYS_OFF)
+  .refine((days) => new Set(days).size === days.length, 'must name each day once')
+  .meta({ uniqueItems: true })
+
 const StreakPreferences = z.object({
   enabled: optional(z.boolean()),
   evaluationMode: optional(EvaluationMode),
   metrics: optional(StreakMetrics),
+  /** Null removes the user's own list (S12). */
+  daysOff: DaysOff.nullish(),
 })
 
 /** A change of a user's preferences. Absent fields stay (U7). */
@@ -194,6 +205,7 @@ export const UserPreferencesResponse = z
         enabled: z.boolean().optional(),
         evaluationMode: z.enum(EVALUATION_MODES).optional(),
         metrics: z.array(z.object({ key: z.string(), threshold: z.number() })).optional(),
+        daysOff: z.array(z.int32()).optional(),
       })
       .optional(),
   })
@@ -205,6 +217,7 @@ export const PreferencesChangeMessage = z.object({
   streak: Preferences.shape.streak
     .extend({
       metrics: z.array(z.object({ key: z.string(), threshold: z.number().transform(micros) })).optional(),
+      daysOff: z.array(z.number()).nullish(),
     })
     .optional(),
 })
@@ -224,6 +237,7 @@ export function preferencesResponse(
     ...(customizationEnabled &&
       streak.evaluationMode !== undefined && { evaluationMode: streak.evaluationMode }),
     ...(customizationEnabled && metrics !== undefined && { metrics }),
+    ...(customizationEnabled && streak.daysOff !== undefined && { daysOff: [...streak.daysOff] }),
   }
   const entries = Object.entries(notifications).map(([type, channels]) => [type, [...channels]])
   return {

@@ -152,8 +152,8 @@ export function absence(
 }
 
 /**
- * Whether a streak ends after the current period unless it is extended (N2). A pause on a day of the period
- * keeps it. A freeze would be used up, so a reminder is needed.
+ * Whether a streak ends after the current period unless it is extended (N2). A pause on a day of the period, or
+ * a day off, keeps it. A freeze would be used up, so a reminder is needed.
  */
 export function isInDanger(
   config: Configuration,
@@ -165,7 +165,8 @@ export function isInDanger(
   const today = dayIn(user.profile.tz, at)
   const { streak } = streakAsOf(user, terms, today, at)
   return (
-    streak.run !== null && firstUnsafePeriod(streak, terms, today) === periodStart(today, terms.frequency)
+    streak.run !== null &&
+    firstUnsafePeriod({ ...user, streak }, terms, today) === periodStart(today, terms.frequency)
   )
 }
 

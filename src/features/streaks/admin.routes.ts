@@ -5,7 +5,7 @@ import { created, createdSome, endpointsOf, ok, type RawRequest } from '../../ap
 import { optional, readable, rule, wholeNumber, withIssues } from '../../api/fields'
 import { IdsQuery } from '../../api/queries'
 import { StreakFrequency } from '../../api/shapes/streaks'
-import { EvaluationMode, ReadableMetrics, StreakMetrics } from '../../api/shapes/users'
+import { DaysOff, EvaluationMode, ReadableMetrics, StreakMetrics } from '../../api/shapes/users'
 import { entriesOf } from '../../configuration/audit.rules'
 import { configurationOf, configure } from '../../configuration/configuration'
 import { EVALUATION_MODES } from '../../configuration/enumerations'
@@ -26,7 +26,15 @@ import { scheduleForUsers } from '../../time/due-work.sql.ts'
 import { wakeTimekeeper } from '../../time/timekeeper'
 import { listenerStatements } from '../notifications/schedule'
 import * as schemas from './admin'
-import { createPauses, grantFreezes, listPauses, removePauses, restoreStreaks, userWarning } from './admin'
+import {
+  createPauses,
+  grantFreezes,
+  listPauses,
+  removePauses,
+  resetStreaks,
+  restoreStreaks,
+  userWarning,
+} from './admin'
 
 const isAbove = (one: unknown, other: unknown) =>
   typeof one === 'number' && typeof other === 'number' && one > other
@@ -56,12 +64,17 @@ export const UpdateStreakSettingsRequest = z
     metrics: optional(StreakMetrics),
     evaluationMode: optional(EvaluationMode),
     customizationEnabled: optional(z.boolean()),
+    daysOff: optional(DaysOff),
     freezes: Freezes.nullish(),
   })
   .meta({ id: 'UpdateStreakSettingsRequest' })
 
 /** The readable fields of a change whose shape is wrong, so that one 422 can name their errors too (G3). */
-const ReadableStreakSettings = readable({ metrics: ReadableMetrics })
+const ReadableStreakSettings = readable({
+  metrics: ReadableMetrics,
+  frequency: StreakFrequency.nullish().catch(undefined),
+  daysOff: z.array(z.unknown()).nullish().catch(undefined),
+})
 
 /** The rules of a tenant's streaks (S1). Without metrics, any event with a positive value counts. */
 const StreakSettingsResponse = z
@@ -71,6 +84,7 @@ const StreakSettingsResponse = z
     metrics: z.array(z.object({ key: z.string(), threshold: z.number() })),
     evaluationMode: z.enum(EVALUATION_MODES),
     customizationEnabled: z.boolean(),
+    daysOff: z.array(z.int32()),
     freezes: z
       .object({
         startCount: z.int32(),
@@ -89,6 +103,8 @@ type Update = z.output<typeof UpdateStreakSettingsRequest>
 
 /** How many of the latest times when streaks were off are stored. Later judgements use only these. */
 const MOST_OFF = 20
+/** How many earlier lists of days off are stored. After each change, a walk judges all dates until then. */
+const MOST_LISTS = 20
 /** In all zones, midnight is at a quarter of an hour. */
 const QUARTER = 15 * MINUTE
 
@@ -96,12 +112,13 @@ function answer(
   { metrics }: Pick<Configuration, 'metrics'>,
   settings: StreakSettings,
 ): z.infer<typeof StreakSettingsResponse> {
-  const { enabled, frequency, evaluationMode, customizationEnabled, freezes } = settings
+  const { enabled, frequency, evaluationMode, customizationEnabled, daysOff, freezes } = settings
   return {
     enabled,
     frequency,
     evaluationMode,
     customizationEnabled,
+    daysOff: [...daysOff],
     metrics: settings.metrics.flatMap(({ metricId, threshold }) => {
       const metric = metrics.find(({ id }) => id === metricId)
       return metric === undefined ? [] : [{ key: metric.key, threshold: fromMicros(micros(threshold)) }]
@@ -144,12 +161,7 @@ export function storeSettings({ db, tenant, now }: Scope, settings: StreakSettin
 
 function changed(config: Configuration, change: Update, now: Instant): StreakSettings {
   const before = config.streaks
-  throwIfInvalid(
-    metricErrors(
-      config,
-      change.metrics?.map(({ key }) => key),
-    ),
-  )
+  throwIfInvalid(settingsErrors(config, { ...change, metrics: change.metrics?.map(({ key }) => key) }))
   const metrics = change.metrics?.flatMap(({ key, threshold }) => {
     const metric = metricByKey(config, key)
     return metric === undefined ? [] : [{ metricId: metric.id, threshold }]
@@ -160,6 +172,7 @@ function changed(config: Configuration, change: Update, now: Instant): StreakSet
     evaluationMode: change.evaluationMode ?? before.evaluationMode,
     customizationEnabled: change.customizationEnabled ?? before.customizationEnabled,
   }
+  const own = daysOffAfter(before, { ...goal, frequency, daysOff: change.daysOff }, now)
   const isSameGoal = JSON.stringify({ ...before, ...goal }) === JSON.stringify(before)
   return {
     enabled,
@@ -167,18 +180,48 @@ function changed(config: Configuration, change: Update, now: Instant): StreakSet
     frequency,
     epoch: before.epoch + (frequency === before.frequency ? 0 : 1),
     ...goal,
+    ...own,
     goalSince: isSameGoal ? before.goalSince : now,
     freezes: freezesAfter(before.freezes, change.freezes, now),
   }
 }
 
-/** Unknown metric keys. Skips undefined keys (S1). */
-function metricErrors(config: Configuration, keys: readonly (string | undefined)[] = []): FieldError[] {
-  return keys.flatMap((key, index) => {
+/** Unknown metric keys, and days off that are not of a daily streak (S1, S12). Skips undefined keys. */
+function settingsErrors(
+  config: Configuration,
+  { metrics, frequency, daysOff }: z.output<typeof ReadableStreakSettings>,
+): FieldError[] {
+  const unknown = (metrics ?? []).flatMap((key, index) => {
     if (key === undefined || metricByKey(config, key) !== undefined) return []
     const message = `there is no metric ${JSON.stringify(key)}. Create it first`
     return [{ path: `metrics.${index}.key`, message }]
   })
+  const isDaily = (frequency ?? config.streaks.frequency) === 'daily'
+  if (isDaily || !daysOff?.length) return unknown
+  const message = 'must be empty, because only daily streaks have days off'
+  return [...unknown, { path: 'daysOff', message }]
+}
+
+/**
+ * The days off after a change, and the lists before them, which judge the dates until now (S12). Another
+ * frequency than `daily` has none. A new frequency begins without earlier lists: all dates are counted again.
+ */
+function daysOffAfter(
+  before: StreakSettings,
+  after: Pick<StreakSettings, 'frequency' | 'customizationEnabled'> & Pick<Update, 'daysOff'>,
+  now: Instant,
+): Pick<StreakSettings, 'daysOff' | 'daysOffBefore'> {
+  const { frequency, customizationEnabled } = after
+  const { daysOff = frequency === 'daily' ? before.daysOff : [] } = after
+  if (frequency !== before.frequency) return { daysOff, daysOffBefore: [] }
+  const isSame =
+    customizationEnabled === before.customizationEnabled &&
+    JSON.stringify(daysOff) === JSON.stringify(before.daysOff)
+  const last = { until: now, daysOff: before.daysOff, customizationEnabled: before.customizationEnabled }
+  return {
+    daysOff,
+    daysOffBefore: isSame ? before.daysOffBefore : [...before.daysOffBefore, last].slice(-MOST_LISTS),
+  }
 }
 
 /** If there are too many, first drops those without a midnight in any zone: no period ended in them. */
@@ -214,7 +257,7 @@ const NONE = 'Nothing was changed. The issues say why.'
 const endpoint = endpointsOf('admin')
 
 const check = async (scope: Scope, { json }: RawRequest) =>
-  metricErrors(await configurationOf(scope), ReadableStreakSettings.parse(json).metrics)
+  settingsErrors(await configurationOf(scope), ReadableStreakSettings.parse(json))
 
 /** The endpoints of the management of streaks. */
 export const streakAdminEndpoints = [
@@ -317,5 +360,16 @@ export const streakAdminEndpoints = [
       const result = await restoreStreaks(scope, body)
       return result.restoredUsers.length > 0 ? created(result) : ok(result)
     },
+  ),
+  endpoint(
+    'POST /streaks/reset',
+    {
+      id: 'admin_streaks_reset',
+      summary: 'Set the streaks of users to zero',
+      body: schemas.ResetStreaksRequest,
+      warning: userWarning('id'),
+      responses: { 200: { description: 'The users, and issues.', body: schemas.ResetStreaksResponse } },
+    },
+    async (scope, { body }) => ok(await resetStreaks(scope, body)),
   ),
 ]

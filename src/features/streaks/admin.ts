@@ -26,6 +26,7 @@ import {
   withFreeze,
   withoutPause,
   withPause,
+  withReset,
 } from '../../rules/streaks/freezes-pauses-restores.rules'
 import type { Pause } from '../../rules/streaks/streak-state.rules'
 import {
@@ -94,6 +95,15 @@ export const RestoreStreaksRequest = z
 export const RestoreStreaksResponse = z
   .object({ restoredUsers: z.array(z.string()), issues: z.array(UserIssue) })
   .meta({ id: 'RestoreStreaksResponse' })
+
+/** The users whose streaks are set to zero (S13). */
+export const ResetStreaksRequest = z
+  .object({ users: items(z.object({ id: UserId })) })
+  .meta({ id: 'ResetStreaksRequest' })
+
+export const ResetStreaksResponse = z
+  .object({ resetUsers: z.array(z.string()), issues: z.array(UserIssue) })
+  .meta({ id: 'ResetStreaksResponse' })
 
 const issue = (
   index: number,
@@ -339,4 +349,41 @@ export async function restoreStreaks(
   })
   const { done: restoredUsers, issues } = allAnswers(changed, idOf)
   return { restoredUsers, issues }
+}
+
+/** Sets streaks to zero (S13). Warns if the length is 0 already, or if the streak is off. */
+export async function resetStreaks(
+  scope: Scope,
+  { users }: z.output<typeof ResetStreaksRequest>,
+): Promise<{ resetUsers: string[]; issues: UserIssue[] }> {
+  const idOf = ({ id }: { id: string }) => id
+  const changed = await changeStreaks(scope, users, idOf, (found, items) => {
+    const issues: UserIssue[] = []
+    const done: At<string>[] = []
+    const audit: AuditEntry[] = []
+    for (const { index, item } of items) {
+      const { id } = item
+      const open = found.get(id)
+      if (open === undefined) {
+        issues.push(issue(index, id, 'User does not exist'))
+        continue
+      }
+      const { user, terms, today, streak } = open
+      if (!terms.isOn || streak.run === null) {
+        issues.push(issue(index, id, 'No streak to reset', 'warning'))
+        continue
+      }
+      const { length } = streak.run
+      const reset = withReset(streak, terms, { at: scope.now, today, seq: user.seq + 1 })
+      audit.push(userEntry('streak', 'reset', { iid: user.iid }, { length: { before: length, after: 0 } }))
+      open.streak = reset.streak
+      open.ended = [...open.ended, ...reset.ended]
+      open.streakEvents = [...open.streakEvents, { kind: 'lost', length }]
+      open.streakEntries = [...open.streakEntries, { kind: 'reset', length: 0 }]
+      done.push({ index, value: id })
+    }
+    return { result: { done, issues }, audit }
+  })
+  const { done: resetUsers, issues } = allAnswers(changed, idOf)
+  return { resetUsers, issues }
 }

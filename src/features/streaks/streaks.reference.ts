@@ -21,7 +21,10 @@ const SETTINGS = {
   'metrics.threshold': 'The sum that the metric must reach in a period.',
   evaluationMode:
     'Whether one of the metrics is enough (`OR`) or all of them are needed (`AND`). `ALL` means `AND`.',
-  customizationEnabled: 'Whether users may choose thresholds and the mode themselves, in their preferences.',
+  customizationEnabled:
+    'Whether users may choose thresholds, the mode and days off themselves, in their preferences.',
+  daysOff:
+    'The days of the week on which no activity is needed, from 0 (Sunday) to 6. Only daily streaks have some. They are local days of each user.',
   freezes: 'Freezes keep a streak over a missed period. `null`: off.',
   'freezes.startCount': 'The number of freezes of a new user.',
   'freezes.maxCount': 'The most freezes that a user can have.',
@@ -65,13 +68,14 @@ export const streaks: Chapter = {
     admin_streaks_settings_get: { description: 'The settings of streaks, for all users.', example: {} },
     admin_streaks_settings_update: {
       description:
-        'Changes the settings that you pass. The others stay. A change affects the current and later periods. Periods that are over stay as they are. After a new `frequency`, all streaks are counted again from the event log, in the background.',
+        'Changes the settings that you pass. The others stay. A change affects the current and later periods. Periods that are over stay as they are. `metrics`, `daysOff` and `freezes` are replaced as a whole. After a new `frequency`, all streaks are counted again from the event log, in the background, and one other than `daily` clears `daysOff`.',
       example: {
         body: {
           metrics: [
             { key: 'demo-lessons', threshold: 1 },
             { key: 'demo-minutes', threshold: 10 },
           ],
+          daysOff: [0, 6],
           freezes: { startCount: 1, maxCount: 2 },
         },
       },
@@ -101,6 +105,11 @@ export const streaks: Chapter = {
         'Gives up to 100 users their longest recent streak back: of the last 90 days (daily), of this year (weekly), or since the start of last year (monthly). If that streak is not longer than the present one, nothing happens, and the response has a warning.',
       example: { body: { users: [{ id: 'demo-ada' }] } },
     },
+    admin_streaks_reset: {
+      description:
+        'Sets the streaks of up to 100 users to zero at once. What they did in the present period does not count for it any more; later events do. Earlier periods, freezes, pauses, points and achievements stay. Restoring gives the length back.',
+      example: { body: { users: [{ id: 'demo-grace' }] } },
+    },
   },
   fields: [
     {
@@ -113,7 +122,10 @@ export const streaks: Chapter = {
         'streakHistory.periodEnd': 'The last day of the period.',
         'streakHistory.length': 'The length of the streak at that time. 0 if it was lost.',
         'streakHistory.usedFreeze': 'Whether a freeze kept the streak. Only present while freezes are on.',
-        'streakHistory.usedPause': 'Whether a pause kept the streak.',
+        'streakHistory.usedPause': 'Whether a pause or a day off kept the streak.',
+        'streakHistory.dayOff':
+          '`true` if the date was a day off, with or without activity. Absent otherwise.',
+        'streakHistory.resetAt': 'When the streak was last reset in this period. Absent if it was not.',
         pauses: 'The pauses of the user.',
         'pauses.id': PAUSE.id,
         'pauses.start': PAUSE.start,
@@ -174,6 +186,17 @@ export const streaks: Chapter = {
       fields: {
         restoredUsers: 'The ids of the users that got their streak back.',
         issues: 'An entry for each user without a restored streak, with the reason.',
+      },
+    },
+    {
+      of: ['ResetStreaksRequest'],
+      fields: { users: 'The users whose streaks are set to zero.', 'users.id': 'The id of the user.' },
+    },
+    {
+      of: ['ResetStreaksResponse'],
+      fields: {
+        resetUsers: 'The ids of the users whose streak was reset.',
+        issues: 'An entry for each user without a streak to reset.',
       },
     },
   ],

@@ -35,6 +35,8 @@ const STREAK_PREFERENCES = {
     'Whether one of the metrics is enough (`OR`) or all of them are needed (`AND`). `ALL` means `AND`.',
   'streak.metrics': "The user's own thresholds, for metrics in the settings of streaks.",
   'streak.metrics.threshold': 'The sum that the metric must reach in a period.',
+  'streak.daysOff':
+    "The user's own days of the week without activity, from 0 (Sunday) to 6, instead of those in the settings of streaks. `null` removes them.",
 }
 
 /** Users: their profiles, their preferences, their overview, their export and their erasure. */
@@ -80,7 +82,7 @@ export const users: Chapter = {
     },
     users_update_preferences: {
       description:
-        'Changes the types and fields that you pass. The others stay. An empty list of channels switches a type off. `streak.metrics` and `streak.evaluationMode` get 403 while `customizationEnabled` is off in the settings of streaks. `streak.enabled` is always allowed.',
+        'Changes the types and fields that you pass. The others stay. An empty list of channels switches a type off. `streak.metrics`, `streak.evaluationMode` and `streak.daysOff` get 403 while `customizationEnabled` is off in the settings of streaks. `streak.enabled` is always allowed.',
       example: { body: { notifications: { reactivation: ['push'] } } },
     },
     admin_users_list: {
@@ -172,7 +174,7 @@ const STREAK_RUN = {
   firstPeriod: 'The first day of its first period.',
   lastPeriod: 'The first day of its last period.',
   periods:
-    'The kinds of its periods, as counts and letters, such as `5e1f2e`: `e` extended, `f` kept by a freeze, `p` paused, `s` skipped by travel, `r` restored.',
+    'The kinds of its periods, as counts and letters, such as `5e1f2e`: `e` extended, `x` extended on a day off, `d` kept by a day off, `f` kept by a freeze, `p` paused, `s` skipped by travel, `r` restored.',
   length: 'The length that the streak reached.',
 }
 
@@ -266,6 +268,10 @@ export const userExport: Chapter = {
         'stored.zoneChanges.date': 'When the zone changed.',
         'stored.zoneChanges.from': 'The local date before.',
         'stored.zoneChanges.to': 'The local date after.',
+        'stored.resets': 'The last times at which the streak was set to zero.',
+        'stored.resets.date': 'When it was reset.',
+        'stored.resets.localDate': 'The local date of the user.',
+        'stored.resets.length': 'The length before it.',
         'stored.spared': 'The last date on which travel protected the streak. `null` if there was none.',
         'stored.altered':
           'The last time at which something other than an event or a midnight changed the length, or `null`.',

@@ -1,38 +1,57 @@
+import { type Instant, instant } from '../../lib/clock'
 import { type Aggregation, nextPeriod, periodEnd, periodStart, periodsBefore } from '../../lib/zone'
-import type { StreakRun, StreakState } from './streak-state.rules'
+import type { Reset, StreakRun, StreakState } from './streak-state.rules'
 
 /**
  * The kinds of periods of a streak. The history is run-length encoded, such as `5e1f2e`.
- * - `e`: extended. `f`: kept by a freeze. `p`: kept by a pause.
+ * - `e`: extended. `x`: extended on a day off. `d`: kept by a day off. `f`: kept by a freeze. `p`: kept by a pause.
  * - `s`: skipped, because travel spared it or streaks were off.
  * - `r`: not a period. Its count is the length that a restore added before the next period (S8).
  */
-export type PeriodKind = 'e' | 'f' | 'p' | 's' | 'r'
+export type PeriodKind = 'e' | 'x' | 'd' | 'f' | 'p' | 's' | 'r'
 
-const PART = /(\d+)([efpsr])/g
+const PART = /(\d+)([exdfpsr])/g
 
-function parseHistory(history: string): [number, PeriodKind][] {
-  const parts: [number, PeriodKind][] = []
+type Part = [number, PeriodKind]
+
+function parseHistory(history: string): Part[] {
+  const parts: Part[] = []
   for (const [, count = '0', kind = ''] of history.matchAll(PART)) {
     if (isPeriodKind(kind)) parts.push([Number(count), kind])
   }
   return parts
 }
 
-const isPeriodKind = (text: string): text is PeriodKind => text.length === 1 && 'efpsr'.includes(text)
+const isPeriodKind = (text: string): text is PeriodKind => text.length === 1 && 'exdfpsr'.includes(text)
 
 /** The history with `count` periods of a kind added at its end. */
 export function marked(history: string, kind: PeriodKind, count = 1): string {
-  const [, number = '', last = ''] = /(\d+)([efpsr])$/.exec(history) ?? []
+  const [, number = '', last = ''] = /(\d+)([exdfpsr])$/.exec(history) ?? []
   if (last !== kind) return `${history}${count}${kind}`
   return `${history.slice(0, -number.length - 1)}${Number(number) + count}${kind}`
 }
 
+/** The history with its last period as one that was extended on a day off, if it was extended (S12). */
+export const asDayOff = (history: string): string =>
+  history.endsWith('e') ? marked(withoutLast(history, 1), 'x') : history
+
 /** The history with a restore of `count` added before its last `periods` periods. */
 export function restoredBeforeLast(history: string, count: number, periods = 1): string {
   if (count === 0) return history
+  const [parts, tail] = divided(history, periods)
+  return joined([...parts, [count, 'r'], ...tail])
+}
+
+/** The history without its last `periods` periods. */
+export const withoutLast = (history: string, periods: number): string => joined(divided(history, periods)[0])
+
+const joined = (parts: readonly Part[]): string =>
+  parts.reduce((text, [number, kind]) => marked(text, kind, number), '')
+
+/** The parts of a history before its last `periods` periods, and those periods. */
+function divided(history: string, periods: number): [Part[], Part[]] {
   const parts = parseHistory(history)
-  const tail: [number, PeriodKind][] = []
+  const tail: Part[] = []
   for (let left = periods; left > 0; ) {
     const part = parts.pop()
     if (part === undefined) break
@@ -42,10 +61,7 @@ export function restoredBeforeLast(history: string, count: number, periods = 1):
     tail.unshift([taken, kind])
     if (kind !== 'r') left -= taken
   }
-  return [...parts, [count, 'r'] as const, ...tail].reduce(
-    (text, [number, kind]) => marked(text, kind, number),
-    '',
-  )
+  return [parts, tail]
 }
 
 /** One period of a streak: its first and last day (since 1970-01-01), its mark, and the length at its end. */
@@ -62,7 +78,7 @@ export function periodsOf(run: Pick<StreakRun, 'first' | 'history'>, frequency: 
       continue
     }
     for (let n = 0; n < count; n += 1) {
-      if (kind === 'e') length += 1
+      if (kind === 'e' || kind === 'x') length += 1
       periods.push({ start, end: periodEnd(start, frequency), kind, length })
       start = nextPeriod(start, frequency)
     }
@@ -86,20 +102,21 @@ export function periodsOfAll(
   })
 }
 
-type HistoryPeriod = Omit<Period, 'kind'> & { kind: PeriodKind | null }
+type HistoryPeriod = Omit<Period, 'kind'> & { kind: PeriodKind | null; resetAt: Instant | null }
 
 /**
  * The last `count` periods up to the one that contains today, oldest first, each with the length at its end
  * (S6). `runs` are past streaks and the present one, oldest first. The current period has the present length,
- * and so have earlier ones that have not ended (S11).
+ * and so have earlier ones that have not ended (S11). Of several resets in a period, the last counts (S13).
  */
 export function historyOf(
-  runs: readonly StreakRun[],
+  { runs, resets }: { runs: readonly StreakRun[]; resets: readonly Reset[] },
   presentLength: number,
   frequency: Aggregation,
   today: number,
   count: number,
 ): HistoryPeriod[] {
+  const reset = new Map(resets.map(([at, day]) => [periodStart(day, frequency), instant(at)]))
   const known = new Map(periodsOfAll(runs, frequency).map((period) => [period.start, period]))
   const current = periodStart(today, frequency)
   const last = runs.at(-1)?.last ?? current
@@ -108,7 +125,8 @@ export function historyOf(
     const start = periodsBefore(current, n, frequency)
     const period = known.get(start)
     const length = n === 0 || start > last ? presentLength : (period?.length ?? 0)
-    history.push({ start, end: periodEnd(start, frequency), length, kind: period?.kind ?? null })
+    const resetAt = reset.get(start) ?? null
+    history.push({ start, end: periodEnd(start, frequency), length, kind: period?.kind ?? null, resetAt })
   }
   return history
 }
@@ -122,7 +140,7 @@ export const longestSince = (runs: readonly StreakRun[], day: number, frequency:
 
 /** `past` is the newest past streak that began by the day, with the local day of its loss, if known. */
 export function lengthOn(
-  { frequency, run, jumps }: StreakState,
+  { frequency, run, jumps, resets }: StreakState,
   past: (StreakRun & { lostOn: number | null }) | null,
   day: number,
 ): number {
@@ -130,10 +148,12 @@ export function lengthOn(
   if (run !== null && run.last <= day) return run.length
   const held = run !== null && run.first <= day ? { ...run, lostOn: null } : past
   if (held === null) return 0
-  // The streak was lost at the end of the period after its last one, or later if travel skipped that (S11).
+  // The streak was lost at the end of the period after its last one, or later if travel skipped that (S11), or
+  // earlier by a reset (S13).
   const end = nextPeriod(nextPeriod(held.last, frequency), frequency)
   const isSkipped = jumps.some(([, from, to]) => from < end && end <= to)
-  const lost = isSkipped ? Math.max(end, held.lostOn ?? end) : end
+  const reset = resets.find(([, on]) => nextPeriod(held.last, frequency) <= on && on < end)?.[1]
+  const lost = reset ?? (isSkipped ? Math.max(end, held.lostOn ?? end) : end)
   const period = periodsOf(held, frequency).findLast(({ start }) => start <= day)
   return day < lost ? (period?.length ?? 0) : 0
 }

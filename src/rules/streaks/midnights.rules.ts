@@ -1,7 +1,7 @@
 import type { FreezeSettings } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
-import { type Aggregation, dayIn, nextPeriod } from '../../lib/zone'
-import { marked } from './history.rules'
+import { type Aggregation, dayIn, nextPeriod, weekdayOf } from '../../lib/zone'
+import { asDayOff, marked } from './history.rules'
 import type {
   Jump,
   LiveRun,
@@ -42,6 +42,16 @@ export const endedBefore = (streak: Pick<StreakState, 'jumps'>, today: number): 
   today > arrivalOf(streak) ? today : today - DAYS_BACK
 
 /**
+ * A settled streak before the user's zone or preferences change, on a day of the user. The dates that have ended
+ * by then are judged for good: by what was in force (S12).
+ */
+export function asJudged(streak: StreakState, today: number): StreakState {
+  if (streak.run === null || streak.run.last >= endedBefore(streak, today)) return streak
+  const judged = Math.max(streak.run.judged ?? 0, endedBefore(streak, today))
+  return { ...streak, run: { ...streak.run, judged } }
+}
+
+/**
  * Whether travel may spare a skipped day. It spares only days of daily streaks, and only if none of the six
  * days before was spared (S4, S11).
  */
@@ -49,8 +59,36 @@ const maySpare = (day: number, spared: number | null, frequency: Aggregation): b
   frequency === 'daily' && (spared === null || day - spared >= SPARED_ONCE_IN)
 
 /** Whether a pause includes a day from `start` up to `end` (S7). `end` is exclusive. */
-export const isPaused = (pauses: readonly Pause[], start: number, end: number): boolean =>
+const isPaused = (pauses: readonly Pause[], start: number, end: number): boolean =>
   pauses.some((pause) => pause.start < end && pause.end >= start)
+
+/** The day at whose first midnight a period ends: later than its own end if travel has skipped that (S11). */
+const endOf = (streak: Pick<StreakState, 'jumps'>, start: number, frequency: Aggregation): number =>
+  Math.max(nextPeriod(start, frequency), arrivalOf(streak) + 1)
+
+/** Whether a day is off for a user by the list that is in force when it ends (S12). */
+function isDayOff({ streak, profile: { tz } }: Streaker, day: number, terms: Terms): boolean {
+  if (terms.frequency !== 'daily') return false
+  const end = endOf(streak, day, 'daily')
+  const list = terms.daysOff.find(({ until }) => until === null || end <= dayIn(tz, until))
+  return list?.days.includes(weekdayOf(day)) === true
+}
+
+/**
+ * Why a period is not expected to be satisfied: it is a day off, or paused, or travel spares it. Null if it is
+ * expected. `mayTravel` is whether travel has skipped it and may spare it.
+ */
+export function reasonToSpare(
+  user: Streaker,
+  start: number,
+  terms: Terms,
+  mayTravel = false,
+): 'day off' | 'pause' | 'travel' | null {
+  if (isDayOff(user, start, terms)) return 'day off'
+  if (isPaused(user.streak.pauses, start, nextPeriod(start, terms.frequency))) return 'pause'
+  return mayTravel ? 'travel' : null
+}
+const KINDS = { 'day off': 'd', pause: 'p', travel: 's' } as const
 
 /** Whether streaks were off at the midnight at which a day began (S1). */
 const wasOff = ({ profile: { tz } }: Streaker, day: number, { off }: Terms): boolean =>
@@ -111,8 +149,22 @@ export class Midnights {
     this.streakEvents.push({ kind: run === null ? 'started' : 'extended', length })
   }
 
-  /** Ends the open periods before a day: a pause, travel or a freeze keeps the streak, or it is lost (S3). */
+  /** Marks the last period if it has ended before a day, was satisfied, and was a day off (S12). */
+  #markDayOff(day: number): void {
+    const { run } = this
+    if (run === null || nextPeriod(run.last, this.#terms.frequency) > day) return
+    if (run.last < (run.judged ?? Number.NEGATIVE_INFINITY)) return
+    if (!isDayOff(this.#user, run.last, this.#terms) || this.#wasOffAtEnd(run.last)) return
+    this.run = { ...run, history: asDayOff(run.history) }
+  }
+
+  #wasOffAtEnd(start: number): boolean {
+    return wasOff(this.#user, endOf(this.#user.streak, start, this.#terms.frequency), this.#terms)
+  }
+
+  /** Ends the open periods before a day: one that is not expected or a freeze keeps the streak, or it is lost (S3). */
   endUntil(day: number, today: number): void {
+    this.#markDayOff(day)
     const { streak } = this.#user
     const { frequency } = this.#terms
     const arrival = arrivalOf(streak)
@@ -122,12 +174,12 @@ export class Midnights {
       if (end > day) return
       this.earnUntil(end)
       const isSkipped = end <= arrival || end > today
-      // A skipped period ends at the first midnight after it.
-      if (wasOff(this.#user, Math.max(end, arrival + 1), this.#terms)) this.#keep(start, 's')
-      else if (isPaused(streak.pauses, start, end)) this.#keep(start, 'p')
-      else if (isSkipped && maySpare(start, this.spared, frequency)) {
-        this.#keep(start, 's')
-        this.spared = start
+      const mayTravel = isSkipped && maySpare(start, this.spared, frequency)
+      const reason = reasonToSpare(this.#user, start, this.#terms, mayTravel)
+      if (this.#wasOffAtEnd(start)) this.#keep(start, 's')
+      else if (reason !== null) {
+        this.#keep(start, KINDS[reason])
+        if (reason === 'travel') this.spared = start
       } else if (this.#settings !== null && this.freezes > 0) {
         this.freezes -= 1
         this.#keep(start, 'f')
@@ -136,7 +188,7 @@ export class Midnights {
     }
   }
 
-  #keep(start: number, kind: 'f' | 'p' | 's'): void {
+  #keep(start: number, kind: 'd' | 'f' | 'p' | 's'): void {
     const { run } = this
     if (run !== null) this.run = { ...run, last: start, history: marked(run.history, kind) }
   }

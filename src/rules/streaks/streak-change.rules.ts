@@ -3,12 +3,14 @@ import { type Instant, instant } from '../../lib/clock'
 import type { Micros } from '../../lib/decimal'
 import { dayIn, localDay } from '../../lib/zone'
 import type { LocalTime, UserState } from '../state'
-import { travelled } from './midnights.rules'
+import { withReset } from './freezes-pauses-restores.rules'
+import { asJudged, travelled } from './midnights.rules'
 import {
   type Jump,
   NO_STREAK,
   NO_STREAK_EVENTS,
   type Pause,
+  type Reset,
   type StreakEntry,
   type StreakEvent,
   type StreakRun,
@@ -69,6 +71,7 @@ export function changeStreak(
   if (hasMoved || (before !== null && before.preferences !== user.preferences)) {
     const from = dayIn(before.profile.tz, at)
     settle(before.profile.tz, from, termsOf(config, before.preferences))
+    streak = asJudged(streak, from)
     if (hasMoved) {
       streak = anchored({ ...user, streak, profile: before.profile }, terms)
       streak = travelled(streak, [at, from, today])
@@ -102,8 +105,9 @@ export class Recount {
   /** The streaks that ended, oldest first. */
   readonly #runs: StreakRun[] = []
   #streak: StreakState
-  /** The changes of zone that are not applied yet. */
+  /** The changes of zone and the resets that are not applied yet. */
   readonly #jumps: Jump[]
+  readonly #resets: Reset[]
 
   /** `pauses` are all pauses that the user ever had, without deleted days. */
   constructor(config: Configuration, user: UserState, pauses: readonly Pause[]) {
@@ -112,20 +116,41 @@ export class Recount {
     const { frequency, epoch } = config.streaks
     this.#streak = { ...NO_STREAK, frequency, epoch, pauses }
     this.#jumps = [...user.streak.jumps]
+    this.#resets = [...user.streak.resets]
   }
 
   get #terms() {
-    // Freezes do not count, and the present goal does for all periods (S9).
-    return { ...termsOf(this.#config, this.#user.preferences), freezes: null, goalSince: 0 }
+    // Freezes do not count, and the present goal and days off do for all periods (S9).
+    const terms = termsOf(this.#config, this.#user.preferences)
+    return { ...terms, freezes: null, goalSince: 0, daysOff: terms.daysOff.slice(-1) }
   }
 
   /** Counts an event. Events must come in order of time. */
-  add({ at, ...event }: Activity & { at: Instant }): void {
-    // At the moment of a change of zone, the event comes first if it is on the date before the change.
-    this.#travel((jump) => jump[0] < at || (jump[0] === at && jump[1] !== event.day))
+  add({ at, seq, ...event }: Activity & { at: Instant; seq: number }): void {
+    for (const reset of [...this.#resets]) {
+      if (reset[0] > at || (reset[0] === at && reset[2] > seq)) break
+      this.#reset(reset)
+    }
+    this.#travelTo(at, event.day)
     this.#settle(event.day, at)
     this.#streak = withEvent(this.#streak, this.#terms, event)
     this.#settle(event.day, at)
+  }
+
+  /** Applies the changes of zone up to a moment. At that moment itself, none that leaves a day. */
+  #travelTo(at: Instant, day: number): void {
+    this.#travel((jump) => jump[0] < at || (jump[0] === at && jump[1] !== day))
+  }
+
+  /** Applies the next reset (S13). */
+  #reset([time, day, seq]: Reset): void {
+    const at = instant(time)
+    this.#travelTo(at, day)
+    this.#settle(day, at)
+    const { streak, ended } = withReset(this.#streak, this.#terms, { at, today: day, seq })
+    this.#streak = streak
+    this.#runs.push(...ended)
+    this.#resets.shift()
   }
 
   /** Applies the next changes of zone while the condition holds. */
@@ -134,7 +159,7 @@ export class Recount {
       this.#jumps.shift()
       const at = instant(jump[0])
       this.#settle(jump[1], at)
-      this.#streak = travelled(this.#streak, jump)
+      this.#streak = travelled(asJudged(this.#streak, jump[1]), jump)
       this.#settle(jump[2], at)
     }
   }
@@ -149,6 +174,7 @@ export class Recount {
   /** The streak as of a moment, with the user's present freezes, and all streaks that ended before it. */
   end(at: Instant): { streak: StreakState; runs: readonly StreakRun[] } {
     const today = dayIn(this.#user.profile.tz, at)
+    for (const reset of [...this.#resets]) this.#reset(reset)
     this.#travel(() => true)
     this.#settle(today, at)
     const { freezes, born, earned, jumps, altered } = this.#user.streak

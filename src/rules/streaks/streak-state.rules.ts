@@ -22,10 +22,18 @@ export type LiveRun = StreakRun & {
   extended: Instant | null
   /** When it was last restored. Absent if it never was. */
   restored?: Instant | undefined
+  /** The first day that was not judged as a day off or none when the user last changed what decides it (S12). */
+  judged?: number | undefined
 }
 
 /** A pause of the streak, from the day `start` to the day `end`, both included. */
 export type Pause = { id: string; start: number; end: number }
+
+/**
+ * A reset: its moment, the user's local day, the `seq` of its change, and the length before it. `last` is the
+ * last period that was satisfied or kept; null if there was no streak when it was counted again (S13).
+ */
+export type Reset = readonly [at: number, day: number, seq: number, length: number, last: number | null]
 
 /** The part of a user's row that is about the streak. It is never changed in place. */
 export type StreakState = {
@@ -43,7 +51,10 @@ export type StreakState = {
    * settings that applied. Null if none was earned.
    */
   earned: readonly [number, number] | null
-  /** First day of the last missed period. Periods up to it stay closed, even if the user comes back (S4). */
+  /**
+   * First day of the last period that was missed, or that was closed before a reset. Periods up to it stay
+   * closed, even if the user comes back (S4, S13).
+   */
   missed: number | null
   /** The last day that travel spared, or null (S11). */
   spared: number | null
@@ -59,6 +70,8 @@ export type StreakState = {
   pauses: readonly Pause[]
   /** Changes of zone that moved the user to another date, the newest last (S4, S9, S11). */
   jumps: readonly Jump[]
+  /** The last resets, the newest last (S13). */
+  resets: readonly Reset[]
   /**
    * When the shown length last changed without an event or a midnight: the streak was restored, or the user
    * switched it off or on. Null for never.
@@ -86,6 +99,7 @@ export const NO_STREAK: StreakState = {
   sums: [],
   pauses: [],
   jumps: [],
+  resets: [],
   altered: null,
   due: null,
 }
@@ -114,11 +128,12 @@ export const STREAK_ENTRY_KINDS = [
   'paused',
   'pause_deleted',
   'restored',
+  'reset',
 ] as const
 
 /** An entry about the streak in a user's history (X2). `length` and `freezes` are those after it. */
 export type StreakEntry =
-  | { kind: 'started' | 'extended' | 'restored'; length: number }
+  | { kind: 'started' | 'extended' | 'restored' | 'reset'; length: number }
   | { kind: 'freeze_earned'; earned: number; freezes: number }
   | { kind: 'freeze_consumed'; freezes: number }
   | { kind: 'paused' | 'pause_deleted'; pause: Pause }
@@ -148,6 +163,11 @@ export type Terms = {
   goalSince: number
   freezes: FreezeSettings | null
   off: StreakSettings['off']
+  /**
+   * The user's days off, oldest first: each list judges the dates that ended until a moment in milliseconds.
+   * The last one has none, and is in force (S12).
+   */
+  daysOff: readonly { until: number | null; days: readonly number[] }[]
 }
 
 /** The terms of a user. Deleted metrics do not count (G9). */
@@ -171,5 +191,9 @@ export function termsOf(
     goalSince: streaks.goalSince,
     freezes: streaks.freezes,
     off: streaks.off,
+    daysOff: [...streaks.daysOffBefore, { ...streaks, until: null }].map((one) => ({
+      until: one.until,
+      days: (one.customizationEnabled ? own.daysOff : undefined) ?? one.daysOff,
+    })),
   }
 }

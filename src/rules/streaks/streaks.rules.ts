@@ -2,7 +2,7 @@ import type { Instant } from '../../lib/clock'
 import type { Micros } from '../../lib/decimal'
 import { civilDateOfDay, dayIn, LAST_DAY, nextPeriod, periodStart, startOfDay } from '../../lib/zone'
 import type { UserState } from '../state'
-import { DAYS_BACK, endedBefore, isPaused, Midnights } from './midnights.rules'
+import { DAYS_BACK, endedBefore, Midnights, reasonToSpare } from './midnights.rules'
 import {
   ANY_METRIC,
   NO_STREAK_EVENTS,
@@ -86,16 +86,13 @@ export function anchored(user: Streaker, terms: Terms): StreakState {
   return { ...streak, earned: [new Midnights(user, terms).anchor, terms.freezes.since] }
 }
 
-/** The first day of the next period that is neither satisfied nor paused: its end may end the streak (S5). */
-export function firstUnsafePeriod({ run, pauses }: StreakState, terms: Terms, today: number): number {
+/** The first day of the next period that is expected to be satisfied, and is not: its end may end the streak (S5). */
+export function firstUnsafePeriod(user: Streaker, terms: Terms, today: number): number {
+  const { run } = user.streak
   const { frequency } = terms
   const current = periodStart(today, frequency)
   let start = run === null ? current : Math.max(current, nextPeriod(run.last, frequency))
-  let end = nextPeriod(start, frequency)
-  while (isPaused(pauses, start, end)) {
-    start = end
-    end = nextPeriod(start, frequency)
-  }
+  while (reasonToSpare(user, start, terms) !== null) start = nextPeriod(start, frequency)
   return start
 }
 
@@ -109,7 +106,7 @@ function dueOf(user: Streaker, terms: Terms, today: number): Instant | null {
   const { streak, profile } = user
   const isAlive = terms.isJudged && streak.run !== null
   const day = endedBefore(streak, today)
-  const end = !isAlive ? null : nextPeriod(firstUnsafePeriod(streak, terms, day), terms.frequency)
+  const end = !isAlive ? null : nextPeriod(firstUnsafePeriod(user, terms, day), terms.frequency)
   const earning = terms.freezes === null ? null : new Midnights(user, terms).nextEarning(day)
   const next = Math.min(end ?? Number.POSITIVE_INFINITY, earning ?? Number.POSITIVE_INFINITY)
   // What a change of zone has skipped happens at the next midnight (S11).

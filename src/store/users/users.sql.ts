@@ -35,6 +35,7 @@ const Run = z.object({
   length: z.number(),
   extended: Moment.nullable(),
   restored: Moment.optional(),
+  judged: z.number().optional(),
 })
 const day = z.number().nullable().default(null)
 const Earned = z.tuple([z.number(), z.number()]).nullable().default(null)
@@ -50,6 +51,9 @@ const StoredStreak = z.object({
   sums: z.array(z.tuple([z.number(), z.array(z.tuple([z.string(), z.number()]))])).default([]),
   pauses: z.array(z.object({ id: z.string(), start: z.number(), end: z.number() })).default([]),
   jumps: z.array(z.tuple([z.number(), z.number(), z.number()])).default([]),
+  resets: z
+    .array(z.tuple([z.number(), z.number(), z.number(), z.number(), z.number().nullable()]))
+    .default([]),
   altered: Moment.nullable().default(null),
 })
 

@@ -29,6 +29,7 @@ const ACHIEVED = 3
 export const nothingSeen = () => ({
   ...{ steps: 0, alive: 0, lost: 0, frozen: 0, paused: 0, restored: 0, off: 0, silent: 0, back: 0 },
   ...{ boards: 0, fired: 0, achieved: 0, recounts: 0, met: 0, voided: 0, deleted: 0 },
+  ...{ dayOff: 0, reset: 0 },
 })
 type Seen = ReturnType<typeof nothingSeen>
 
@@ -47,14 +48,19 @@ const settingsBody = ({
   mode,
   customizationEnabled,
   freezes,
+  daysOff,
 }: OracleSettings) => ({
-  ...{ enabled, frequency, evaluationMode: mode, customizationEnabled },
+  ...{ enabled, frequency, evaluationMode: mode, customizationEnabled, daysOff },
   metrics: thresholdsBody(metrics),
   freezes: freezes && {
     ...{ startCount: freezes.startCount, maxCount: freezes.maxCount },
-    ...{ autoEarnInterval: freezes.interval, autoEarnAmount: freezes.amount },
+    ...{ autoEarnInterval: freezes.interval, autoEarnAmount: freezes.interval && freezes.amount },
   },
 })
+
+/** Only daily streaks have days off. */
+const allowed = (settings: OracleSettings): OracleSettings =>
+  settings.frequency === 'daily' ? settings : { ...settings, daysOff: [] }
 
 /** One life. */
 class Life {
@@ -79,8 +85,8 @@ class Life {
     this.#tenant = tenant
     this.#world = world
     this.#seen = seen
-    this.#settings = world.settings
-    this.#oracle = new StreakReplay(world.settings)
+    this.#settings = allowed(world.settings)
+    this.#oracle = new StreakReplay(this.#settings)
     this.#now = begins
     this.#zone = world.zone
   }
@@ -200,8 +206,16 @@ class Life {
         await this.#admin('POST', '/streaks/restore', { users: [{ id: 'ada' }] }, came ? 201 : 200)
         return
       }
+      case 'reset': {
+        const isReset = this.#tell({ at: now, do: 'reset' })
+        if (isReset) this.#seen.reset += 1
+        expect(await this.#admin('POST', '/streaks/reset', { users: [{ id: 'ada' }] }, 200)).toMatchObject({
+          resetUsers: isReset ? ['ada'] : [],
+        })
+        return
+      }
       case 'preferences': {
-        const { enabled, mode, metrics } = step
+        const { enabled, mode, metrics, daysOff } = step
         const { customizationEnabled } = this.#settings
         const tenants = this.#settings.metrics.filter(({ metric }) => this.#metrics.has(metric))
         const isCounted = (key: string) =>
@@ -211,6 +225,7 @@ class Life {
           ...(enabled !== undefined && { enabled }),
           ...(customizationEnabled && mode !== undefined && { mode }),
           ...(customizationEnabled && allowed !== undefined && { metrics: allowed }),
+          ...(customizationEnabled && daysOff !== undefined && { daysOff }),
         }
         this.#tell({ at: now, do: 'preferences', ...own })
         if (enabled !== undefined) this.#isOut = !enabled
@@ -218,6 +233,7 @@ class Life {
           ...(own.enabled !== undefined && { enabled: own.enabled }),
           ...(own.mode !== undefined && { evaluationMode: own.mode }),
           ...(own.metrics !== undefined && { metrics: thresholdsBody(own.metrics) }),
+          ...(own.daysOff !== undefined && { daysOff: own.daysOff }),
         }
         await this.#own('PATCH', `${USER}/preferences`, { streak }, 200)
         return
@@ -237,6 +253,9 @@ class Life {
         await this.#configure({ ...this.#settings, metrics, mode, customizationEnabled })
         return
       }
+      case 'daysOff':
+        await this.#configure({ ...this.#settings, daysOff: step.daysOff })
+        return
       case 'void': {
         const nth = this.#events.length - 1 - step.which
         const event = this.#events[nth]
@@ -276,7 +295,10 @@ class Life {
   }
 
   async #configure(given: OracleSettings): Promise<void> {
-    const settings = { ...given, metrics: given.metrics.filter(({ metric }) => this.#metrics.has(metric)) }
+    const settings = {
+      ...allowed(given),
+      metrics: given.metrics.filter(({ metric }) => this.#metrics.has(metric)),
+    }
     this.#settings = settings
     this.#tell({ at: this.#now, do: 'settings', settings })
     await this.#admin('PATCH', '/streaks/settings', settingsBody(settings), 200)
@@ -306,17 +328,21 @@ class Life {
     if (wasExtended && after !== 'event' && after !== 'habit') this.#seen.met += 1
     const hasFreezes = this.#settings.freezes !== null
     const when = { after, now: new Date(now).toISOString(), zone: this.#zone }
-    const streakHistory = history.map(({ start, length, usedFreeze, usedPause }) => ({
-      ...{ periodStart: start, length, usedPause, ...(hasFreezes && { usedFreeze }) },
+    const streakHistory = history.map(({ start, length, usedFreeze, usedPause, dayOff, resetAt }) => ({
+      ...{ periodStart: start, periodEnd: expect.any(String), length, usedPause },
+      ...(hasFreezes && { usedFreeze }),
+      ...(dayOff && { dayOff }),
+      ...(resetAt !== null && { resetAt: new Date(resetAt).toISOString() }),
     }))
     expect({ ...when, ...Object(body) }).toMatchObject({
       ...when,
       ...expected,
       ...(freezes !== null && { freezes }),
       extended: extended === null ? null : new Date(extended).toISOString(),
-      // The history of periods with streaks off is shown only when streaks are on again.
-      ...(!this.#isOff && { streakHistory }),
     })
+    // The history of periods with streaks off is shown only when streaks are on again.
+    if (!this.#isOff)
+      expect({ ...when, streakHistory: at(body, 'streakHistory') }).toEqual({ ...when, streakHistory })
     await this.#listsAgree(when, expected.length)
     await this.#rewardsAgree(when)
     const seen = this.#seen
@@ -327,6 +353,7 @@ class Life {
     if (before !== 0 && missed === 0 && current === 0) seen.lost += 1
     if (history.some(({ usedFreeze }) => usedFreeze)) seen.frozen += 1
     if (history.some(({ usedPause }) => usedPause)) seen.paused += 1
+    if (history.some(({ dayOff }) => dayOff)) seen.dayOff += 1
   }
 
   /** Checks that reads of several users have the same length: lists, rankings, and the board by streaks. */

@@ -130,6 +130,7 @@ class Life {
       metrics: [],
       mode: 'OR' as const,
       customizationEnabled: false,
+      daysOff: [],
       freezes: null,
     }
     const replay = new StreakReplay(settings)

@@ -24,11 +24,16 @@ const PLAYED = [
   '[S11] pauses of an open date count',
   '[S8, S11] restored on a date to which its user comes back',
   '[S9, S11] a change of the frequency on a journey',
+  '[S12] a weekend off, one with activity, and a list that changes',
+  '[S12, U7] the list of a user',
+  '[S8, S13] resets and restores',
+  '[S9, S13] a recount knows resets',
+  '[S11, S13] a reset on a journey',
 ]
 /** The most steps of random lives. Each step is a dozen requests. */
 const STEPS = 12
 
-describe('[S1, S2, S3, S4, S5, S6, S7, S8, S9, S10, S11, P2, L3] a streak over HTTP always equals a recount of its history', () => {
+describe('[S1, S2, S3, S4, S5, S6, S7, S8, S9, S10, S11, S12, S13, P2, L3] a streak over HTTP always equals a recount of its history', () => {
   const seen = nothingSeen()
   const played = new Set<string>()
 

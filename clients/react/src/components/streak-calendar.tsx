@@ -6,7 +6,7 @@ import type { ResourceProps, StreakData } from '../view/data.ts'
 import { useLaurelSettings } from '../view/settings.tsx'
 import { addMonths, monthOf, type PeriodState, type PeriodView, periodViews } from '../view/streak.ts'
 import { Card, type CardAttributes } from './card.tsx'
-import { BackIcon, CheckIcon, FreezeIcon, PauseIcon } from './icons.tsx'
+import { BackIcon, CheckIcon, CloseIcon, FreezeIcon, PauseIcon } from './icons.tsx'
 
 const PLACEHOLDER: StreakData = {
   length: 0,
@@ -48,6 +48,7 @@ export function StreakCalendar({ className, id, ...resource }: StreakCalendarPro
 const SYMBOLS: Partial<Record<PeriodState, typeof CheckIcon>> = {
   frozen: FreezeIcon,
   paused: PauseIcon,
+  reset: CloseIcon,
 }
 
 function Days({ periods, isReady }: { periods: readonly PeriodView[]; isReady: boolean }) {
@@ -86,20 +87,16 @@ function Days({ periods, isReady }: { periods: readonly PeriodView[]; isReady: b
       <div className="laurel-month-box">
         <MonthTable className="laurel-month" month={month} periods={periods} aria-labelledby={title}>
           {({ date, period }) => {
-            const Mark = SYMBOLS[period?.state ?? 'unknown']
-            const state = labels.periodState[period?.state ?? 'unknown']
+            const kind = period?.state ?? 'unknown'
+            const Mark = SYMBOLS[kind]
+            const state = labels.periodState[kind]
+            const text = format.date(date) + (state && `: ${state}`)
             return (
-              <span
-                className="laurel-day"
-                title={state === '' ? undefined : `${format.date(date)}: ${state}`}
-              >
+              <span className="laurel-day" title={state ? text : undefined}>
                 <span aria-hidden="true">
                   {Mark === undefined ? format.number(Number(date.slice(-2))) : <Mark />}
                 </span>
-                <VisuallyHidden>
-                  {format.date(date)}
-                  {state !== '' && `: ${state}`}
-                </VisuallyHidden>
+                <VisuallyHidden>{text}</VisuallyHidden>
               </span>
             )
           }}
@@ -120,18 +117,17 @@ function Periods({ periods, frequency }: PeriodsProps) {
     <PeriodList className="laurel-periods" periods={periods} aria-label={labels.calendar}>
       {({ start, end, state }) => {
         const Mark = state === 'active' ? CheckIcon : SYMBOLS[state]
-        const name = frequency === 'weekly' ? format.dateRange(start, end) : format.month(start)
+        const isWeekly = frequency === 'weekly'
+        const text = `${isWeekly ? format.dateRange(start, end) : format.month(start)}: ${labels.periodState[state]}`
         return (
           <>
-            <span className="laurel-day" title={`${name}: ${labels.periodState[state]}`}>
+            <span className="laurel-day" title={text}>
               {Mark === undefined ? null : <Mark />}
             </span>
             <span className="laurel-detail" aria-hidden="true">
-              {frequency === 'weekly' ? format.date(start) : format.month(start, 'short')}
+              {isWeekly ? format.date(start) : format.month(start, 'short')}
             </span>
-            <VisuallyHidden>
-              {name}: {labels.periodState[state]}
-            </VisuallyHidden>
+            <VisuallyHidden>{text}</VisuallyHidden>
           </>
         )
       }}

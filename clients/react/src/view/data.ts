@@ -13,6 +13,10 @@ export interface StreakPeriod {
   length: number
   usedFreeze?: boolean | undefined
   usedPause: boolean
+  /** The date was a day off, with or without activity. */
+  dayOff?: boolean | undefined
+  /** When the streak was reset in this period, if it was. */
+  resetAt?: string | undefined
 }
 
 /** A user's streak (S5, S6). All dates are null while the length is 0. */

@@ -9,7 +9,18 @@ export function streakState({ length, expires, periodEnd }: StreakData): StreakS
   return expires > periodEnd ? 'safe' : 'open'
 }
 
-export type PeriodState = 'active' | 'frozen' | 'paused' | 'kept' | 'missed' | 'open' | 'unknown'
+export type PeriodState =
+  | 'active'
+  | 'frozen'
+  | 'paused'
+  | 'off'
+  | 'kept'
+  | 'missed'
+  | 'reset'
+  | 'open'
+  | 'unknown'
+/** The states of a period that continues a streak. */
+const HOLDS: readonly unknown[] = ['active', 'frozen', 'paused', 'kept', 'off']
 
 export interface PeriodView {
   start: string
@@ -27,35 +38,28 @@ export function periodViews(history: readonly StreakPeriod[]): PeriodView[] {
   const states = history.map((period, index) =>
     stateOf(period, history[index - 1], index === history.length - 1),
   )
-  const holds = (index: number) => {
-    const state = states[index]
-    return state === 'active' || state === 'frozen' || state === 'paused' || state === 'kept'
-  }
+  const holds = (index: number) => HOLDS.includes(states[index])
+  // A length of 1 in an active period is the start of a streak.
+  const joins = (index: number) =>
+    holds(index - 1) && holds(index) && !(states[index] === 'active' && history[index]?.length === 1)
   return history.map(({ periodStart, periodEnd, length }, index) => ({
     start: periodStart,
     end: periodEnd,
     length,
     state: states[index] ?? 'unknown',
     isCurrent: index === history.length - 1,
-    joins: {
-      // A length of 1 in an active period is the start of a streak.
-      before: holds(index) && holds(index - 1) && !(states[index] === 'active' && length === 1),
-      after:
-        holds(index) &&
-        holds(index + 1) &&
-        !(states[index + 1] === 'active' && history[index + 1]?.length === 1),
-    },
+    joins: { before: joins(index), after: joins(index + 1) },
   }))
 }
 
 function stateOf(period: StreakPeriod, before: StreakPeriod | undefined, isCurrent: boolean): PeriodState {
-  const { length, usedFreeze = false, usedPause } = period
+  const { length, usedFreeze, usedPause } = period
+  if (period.resetAt) return length ? 'active' : 'reset'
   // Activity in a paused period extends the streak too (S3).
   if (before !== undefined ? length > before.length : length > 0 && !usedFreeze && !usedPause) return 'active'
   if (usedFreeze) return 'frozen'
-  if (usedPause) return 'paused'
-  if (isCurrent) return 'open'
-  return length > 0 ? 'kept' : 'missed'
+  if (usedPause) return period.dayOff ? 'off' : 'paused'
+  return isCurrent ? 'open' : length ? 'kept' : 'missed'
 }
 
 /** A day of a month, or null for an empty cell before the first or after the last day. */

@@ -3,6 +3,7 @@ import type { CallOptions } from '../core/options.js'
 import type {
   CreateStreakFreezesRequest,
   CreateStreakPausesRequest,
+  ResetStreaksRequest,
   RestoreStreaksRequest,
   UpdateStreakSettingsRequest,
 } from '../generated/types.js'
@@ -27,6 +28,11 @@ export class AdminStreaks {
   /** Gives users back the streak that they lost. A user who has none to restore is an entry in `issues`. */
   restore(streaks: RestoreStreaksRequest, options?: CallOptions) {
     return this.#core.call('POST /admin/v1/streaks/restore', { body: streaks }, options)
+  }
+
+  /** Sets users' streaks to zero. A user without one is an entry in `issues`. */
+  reset(streaks: ResetStreaksRequest, options?: CallOptions) {
+    return this.#core.call('POST /admin/v1/streaks/reset', { body: streaks }, options)
   }
 }
 

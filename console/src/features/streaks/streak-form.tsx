@@ -13,11 +13,13 @@ import type { Field } from '../../resource/resource'
 import { InWords } from '../../resource/resource-form'
 import { asText, choice, decimal, optionalWhole, reference, whole } from '../../resource/schemas'
 import { useWrite } from '../../resource/writes'
-import { Button, IconButton } from '../../ui/button'
+import { Button, IconButton, Toggle } from '../../ui/button'
 import { Unsaved } from '../../ui/dialog'
+import { weekdayName } from '../../ui/format'
 import { Notice } from '../../ui/page'
 
 const MOST_FREEZES = 100
+const WEEK = [1, 2, 3, 4, 5, 6, 0] as const
 /** The values when freezes are switched on: one to begin with, and another one each week. */
 const FIRST_FREEZES = { startCount: 1, maxCount: 2, autoEarnInterval: 7 }
 
@@ -43,6 +45,7 @@ const Common = z.object({
     }),
   evaluationMode: choice(['AND', 'OR']),
   customizationEnabled: z.boolean(),
+  daysOff: z.array(z.number()).max(6, 'Leave one day on which activity counts.'),
 })
 
 /** Without freezes, their fields are not checked and not sent. */
@@ -53,7 +56,9 @@ const Draft = z
   ])
   .transform((given) => {
     const { hasFreezes, ...draft } = given
-    return { ...draft, freezes: given.hasFreezes ? given.freezes : null }
+    // Only daily streaks have days off.
+    const daysOff = draft.frequency === 'daily' ? draft.daysOff : []
+    return { ...draft, daysOff, freezes: given.hasFreezes ? given.freezes : null }
   })
 
 type Values = {
@@ -62,6 +67,7 @@ type Values = {
   metrics: { key: string; threshold: string }[]
   evaluationMode: StreakSettings['evaluationMode']
   customizationEnabled: boolean
+  daysOff: number[]
   hasFreezes: boolean
   freezes: { startCount: string; maxCount: string; autoEarnInterval: string; autoEarnAmount: string }
 }
@@ -94,7 +100,7 @@ function freezesInWords({ startCount, autoEarnInterval, autoEarnAmount }: Values
 
 /** The settings in words, as a user sees them. */
 function inWords(
-  { enabled, frequency, metrics, evaluationMode, hasFreezes, freezes }: Values,
+  { enabled, frequency, metrics, evaluationMode, daysOff, hasFreezes, freezes }: Values,
   lookups: Lookups,
 ): string {
   if (!enabled) return 'Streaks are off. Nothing counts for them.'
@@ -104,7 +110,9 @@ function inWords(
     .map(({ key, threshold }) => amountOf(threshold, key, lookups))
   const needed = needs.length === 0 ? 'any event' : needs.join(evaluationMode === 'AND' ? ' and ' : ' or ')
   const spared = hasFreezes ? ` A freeze spares a ${period} without it. ${freezesInWords(freezes)}` : ''
-  return `The streak grows each ${period} with ${needed}.${spared}`
+  const off =
+    frequency === 'daily' && daysOff.length > 0 ? ` ${daysOff.map(weekdayName).join(', ')}: off.` : ''
+  return `The streak grows each ${period} with ${needed}.${off}${spared}`
 }
 
 const when = ({ enabled }: Values) => enabled
@@ -140,7 +148,7 @@ const LAST: readonly Field<Values>[] = [
   {
     kind: 'switch',
     name: 'customizationEnabled',
-    label: 'Users may choose their own metrics',
+    label: 'Users may choose their own metrics and days off',
     when,
   },
   {
@@ -164,6 +172,7 @@ const LAST: readonly Field<Values>[] = [
 ]
 
 const FIELDS = [...FIRST, ...LAST]
+const NAMES = [...FIELDS.map(({ name }) => name), 'daysOff' as const]
 
 /** The settings of streaks, as one form. */
 export function StreakForm({ settings, lookups }: { settings: StreakSettings; lookups: Lookups }) {
@@ -204,9 +213,8 @@ export function StreakForm({ settings, lookups }: { settings: StreakSettings; lo
       })
       form.reset(given)
     } catch (error) {
-      const names = FIELDS.map(({ name }) => name)
-      const { byField, others: rest } = messagesByField(objectionsOf(error), names)
-      for (const name of names) {
+      const { byField, others: rest } = messagesByField(objectionsOf(error), NAMES)
+      for (const name of NAMES) {
         const message = byField.get(name)
         if (message !== undefined) form.setError(name, { type: 'server', message })
       }
@@ -218,6 +226,7 @@ export function StreakForm({ settings, lookups }: { settings: StreakSettings; lo
       <Unsaved hasEntries={() => isDirty} />
       {shown(FIRST)}
       {values.enabled && <StreakMetrics form={form} lookups={lookups} />}
+      {values.enabled && values.frequency === 'daily' && <DaysOff form={form} />}
       {shown(LAST)}
       <InWords>{inWords(values, lookups)}</InWords>
       {others.length > 0 && <Notice tone="danger">{others.join(' ')}</Notice>}
@@ -227,6 +236,38 @@ export function StreakForm({ settings, lookups }: { settings: StreakSettings; lo
         </Button>
       </div>
     </form>
+  )
+}
+
+/** Seven switches for the days of the week, from Monday. */
+function DaysOff({ form }: { form: ReturnType<typeof useForm<Values>> }) {
+  const daysOff = form.getValues('daysOff')
+  const message = messageAt(form.formState.errors, 'daysOff')
+  const turn = (day: number, isOff: boolean) =>
+    form.setValue('daysOff', isOff ? [...daysOff, day].sort() : daysOff.filter((one) => one !== day), {
+      shouldDirty: true,
+      shouldValidate: true,
+    })
+  return (
+    <fieldset className="flex flex-col gap-2">
+      <legend className="mb-1.5 font-medium">Days off</legend>
+      <p className="text-sm text-quiet">A day off without activity keeps the streak and uses no freeze.</p>
+      <div className="flex flex-wrap gap-x-6 gap-y-2">
+        {WEEK.map((day) => (
+          <Toggle
+            key={day}
+            label={weekdayName(day)}
+            checked={daysOff.includes(day)}
+            onChange={({ target }) => turn(day, target.checked)}
+          />
+        ))}
+      </div>
+      {message !== undefined && (
+        <p role="alert" className="text-sm text-danger">
+          {message}
+        </p>
+      )}
+    </fieldset>
   )
 }
 

@@ -5,6 +5,7 @@ import { messageOf } from '../../api/errors'
 import { useAdmin, useLaurel } from '../../api/laurel'
 import { Button, Toggle } from '../../ui/button'
 import { Unsaved } from '../../ui/dialog'
+import { weekdayName } from '../../ui/format'
 import { Card, Notice, Skeleton } from '../../ui/page'
 import { keyOfUser } from './user-paths'
 import { useUserWrite } from './user-writes'
@@ -106,6 +107,7 @@ function PreferencesForm({ user, preferences, isPersonal }: FormProps) {
       })
   }
   const thresholds = preferences.streak?.metrics ?? []
+  const daysOff = preferences.streak?.daysOff
   return (
     <form onSubmit={submit} className="flex flex-col gap-6" aria-busy={write.isPending}>
       <Unsaved hasEntries={() => isChanged} />
@@ -179,6 +181,11 @@ function PreferencesForm({ user, preferences, isPersonal }: FormProps) {
             <p className="text-quiet">
               The user's own thresholds:{' '}
               {thresholds.map(({ key, threshold }) => `${threshold} of ${key}`).join(', ')}.
+            </p>
+          )}
+          {daysOff !== undefined && (
+            <p className="text-quiet">
+              The user's own days off: {daysOff.length === 0 ? 'none' : daysOff.map(weekdayName).join(', ')}.
             </p>
           )}
         </div>

@@ -91,7 +91,7 @@ function preferencesOf(
   names: Names,
   { preferences: { notifications, streak } }: UserState,
 ): Export['preferences'] {
-  const { enabled, evaluationMode, metrics } = streak
+  const { enabled, evaluationMode, metrics, daysOff } = streak
   const channels = Object.entries(notifications).map(([type, list]) => [type, [...list]])
   return {
     notifications: Object.fromEntries(channels),
@@ -104,6 +104,7 @@ function preferencesOf(
           threshold: fromMicros(micros(threshold)),
         })),
       }),
+      ...(daysOff !== undefined && { daysOff: [...daysOff] }),
     },
   }
 }
@@ -127,7 +128,7 @@ function streakOf(
   { user: { streak }, runs, pauses }: Held,
   now: Export['streak']['now'],
 ): Export['streak'] {
-  const { frequency, run, freezes, sums, jumps, spared, altered } = streak
+  const { frequency, run, freezes, sums, jumps, resets, spared, altered } = streak
   return {
     now,
     stored: {
@@ -150,6 +151,11 @@ function streakOf(
         date: iso(instant(at)),
         from: dateOfDay(from),
         to: dateOfDay(to),
+      })),
+      resets: resets.map(([at, day, , length]) => ({
+        date: iso(instant(at)),
+        localDate: dateOfDay(day),
+        length,
       })),
       spared: spared === null ? null : dateOfDay(spared),
       altered: isoOrNull(altered),

@@ -103,6 +103,7 @@ const ExportedStreak = z
       freezes: z.int(),
       sums: z.array(z.object({ period: DateResponse, ...metric, change: z.number() })),
       zoneChanges: z.array(z.object({ date: Timestamp, from: DateResponse, to: DateResponse })),
+      resets: z.array(z.object({ date: Timestamp, localDate: DateResponse, length: z.int() })),
       /** The last date that travel spared (S11). */
       spared: DateResponse.nullable(),
       /** When the length last changed for another reason than an event or a midnight. */
@@ -195,6 +196,7 @@ export const UserExport = z
         enabled: z.boolean().optional(),
         evaluationMode: z.enum(EVALUATION_MODES).optional(),
         metrics: z.array(Threshold).optional(),
+        daysOff: z.array(z.int()).optional(),
       }),
     }),
     metrics: z.array(z.object({ ...metric, total: z.number(), highest: z.number() })),

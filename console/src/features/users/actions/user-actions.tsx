@@ -1,6 +1,6 @@
 import type { User } from '@laurel/client'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { Ban, CirclePause, Download, RotateCcw, Snowflake, Trash2 } from 'lucide-react'
+import { Ban, CirclePause, CircleSlash, Download, RotateCcw, Snowflake, Trash2 } from 'lucide-react'
 import { messageOf } from '../../../api/errors'
 import { useAdmin } from '../../../api/laurel'
 import { Button } from '../../../ui/button'
@@ -13,7 +13,7 @@ import { AdjustPointsForm } from './adjust-points'
 import { PauseForm } from './pause'
 
 /** The forms that can be open, by their names in the address: `?action=pause`. */
-type Action = 'adjust-points' | 'freeze' | 'pause' | 'restore' | 'erase'
+type Action = 'adjust-points' | 'freeze' | 'pause' | 'restore' | 'reset' | 'erase'
 
 /** The buttons of the actions that support can take for a user. Each form has an address. */
 export function UserActions({ user }: { user: User }) {
@@ -33,6 +33,7 @@ export function UserActions({ user }: { user: User }) {
             { label: 'Grant a freeze', icon: Snowflake, act: () => open('freeze') },
             { label: 'Pause the streak', icon: CirclePause, act: () => open('pause') },
             { label: 'Restore the streak', icon: RotateCcw, act: () => open('restore') },
+            { label: 'Reset the streak', icon: CircleSlash, act: () => open('reset') },
           ],
           [
             {
@@ -56,6 +57,7 @@ export function UserActions({ user }: { user: User }) {
       {action === 'pause' && <PauseForm userId={user.id} onClose={close} />}
       {action === 'freeze' && <GrantFreeze userId={user.id} onClose={close} />}
       {action === 'restore' && <RestoreStreak userId={user.id} onClose={close} />}
+      {action === 'reset' && <ResetStreak userId={user.id} onClose={close} />}
       {action === 'erase' && <Erase userId={user.id} onClose={close} />}
     </>
   )
@@ -99,6 +101,28 @@ function RestoreStreak({ userId, onClose }: QuestionProps) {
       onClose={onClose}
     >
       The user gets the longest recent streak back. It gives no points and sends no messages.
+    </Confirm>
+  )
+}
+
+function ResetStreak({ userId, onClose }: QuestionProps) {
+  const admin = useAdmin()
+  const write = useUserWrite()
+  return (
+    <Confirm
+      title="Reset the streak?"
+      confirm="Confirm: reset"
+      isDangerous
+      onConfirm={() =>
+        write.mutateAsync({
+          act: () => admin.streaks.reset({ users: [{ id: userId }] }),
+          done: 'The streak was reset',
+        })
+      }
+      onClose={onClose}
+    >
+      The length is 0 at once, and webhooks are told that the streak was lost. What the user did in the
+      present period does not count for it any more. You can restore the streak.
     </Confirm>
   )
 }

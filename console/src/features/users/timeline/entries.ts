@@ -124,6 +124,8 @@ function streakInWords(entry: Extract<TimelineEntry, { type: 'streak' }>): Entry
       return { title: 'A pause was removed', details: days }
     case 'restored':
       return { title: `The streak was restored to ${formatNumber(length)}`, details: [] }
+    case 'reset':
+      return { title: 'The streak was reset', details: [] }
     case 'lost':
       return {
         title: `The streak of ${formatNumber(length)} was lost`,
