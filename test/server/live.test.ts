@@ -291,7 +291,7 @@ describe('one service, in order', { shuffle: false }, () => {
         const user = { id: 'racer', name: 'Racer' }
         const event = await metrics.event('demo-minutes', { user, value: 1_000_000 })
         expect(event.leaderboards['demo-weekly-xp']).toMatchObject({ rank: 1, previousRank: undefined })
-        expect(await leaderboards.all()).toHaveLength(3)
+        expect(await leaderboards.all()).toHaveLength(4)
         const board = await leaderboards.get('demo-weekly-xp', { limit: 1 })
         expect(board.rankings).toMatchObject([{ userId: 'racer', userName: 'Racer', rank: 1 }])
         const place = await users.leaderboard('racer', 'demo-weekly-xp')

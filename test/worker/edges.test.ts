@@ -173,7 +173,7 @@ describe('the demo', () => {
     )
       .bind(implicit)
       .all()
-    expect(keys.results).toHaveLength(10)
+    expect(keys.results).toHaveLength(11)
     for (const { key } of keys.results) expect(key).toMatch(/^demo-/)
     const types = await env.DB.prepare('SELECT DISTINCT type FROM points_triggers WHERE tenant_id = ?1')
       .bind(implicit)
