@@ -115,8 +115,8 @@ const PairsQuery = z
     return values
   })
 
-/** The parameter `userAttributes`: values of user attributes by key (G6). */
-export const UserAttributesQuery = PairsQuery.meta({ type: 'string' })
+/** The parameter `userAttributes`: values of user attributes by key, which may be repeated (G6). */
+export const UserAttributesQuery = PairsQuery.meta({ type: ['string', 'array'], items: { type: 'string' } })
 
 /** Gives the dates of a query their camel-case names (G6); if both spellings are given, camel case counts. */
 function camelCased(query: unknown): unknown {

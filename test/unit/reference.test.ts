@@ -262,13 +262,17 @@ describe('what validators and generators of requests need', () => {
     },
   )
 
-  test('[G7, U8] lengths of texts, and lists that may repeat an id', () => {
+  test('[G6, G7, U8] lengths of texts, and lists that may repeat an id', () => {
     const search = parameters.find(
       ({ operationId, name }) => operationId === 'admin_users_list' && name === 'search',
     )
     expect(search?.schema).toMatchObject({ minLength: 1, maxLength: 255 })
     const ids = parameters.filter(({ name }) => name === 'ids' || name === 'keys')
     expect(ids.filter(({ schema }) => 'maxItems' in schema)).toEqual([])
+    const pairs = parameters.filter(({ name }) => name === 'userAttributes')
+    expect(pairs.length).toBeGreaterThan(5)
+    const repeated = { type: ['string', 'array'], items: { type: 'string' } }
+    for (const { schema } of pairs) expect(schema).toEqual(repeated)
     const text = JSON.stringify(documents)
     expect(text).toContain('"url":{"type":"string","minLength":1,"maxLength":2048')
   })
@@ -282,6 +286,7 @@ describe('what validators and generators of requests need', () => {
     expect(field('CreatePointsAdjustmentRequestItem', 'amount')).toMatchObject({ not: { const: 0 } })
     const text = JSON.stringify(documents)
     expect(text).toContain('"not":{"const":1}')
+    expect(text).toContain('"threshold":{"type":"number","minimum":0.000001,"maximum":1000000000')
     for (const name of ['CreateTemplateRequestItem']) {
       expect(field(name, 'body')).toMatchObject({ minLength: 1, maxLength: 65_536 })
     }

@@ -3,7 +3,7 @@ import { LEADERBOARD_STATUSES, RANK_BY, RUN_UNITS } from '../../configuration/en
 import { type Configuration, type Leaderboard, meets } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
 import { INT32_MAX } from '../../lib/decimal'
-import { PAGES } from '../../lib/limits'
+import { MOST_PARTICIPANTS, PAGES } from '../../lib/limits'
 import { dateOfDay } from '../../lib/zone'
 import { statusOf } from '../../rules/runs.rules'
 import type { Placements, Profile } from '../../rules/state'
@@ -142,7 +142,7 @@ export const LeaderboardsQuery = z.object({ includeFinished: booleanQuery(false)
 export const LeaderboardQuery = z
   .object({
     offset: integerQuery({ min: -INT32_MAX, max: INT32_MAX, fallback: 0 }),
-    limit: integerQuery({ min: 0, max: INT32_MAX, fallback: undefined }),
+    limit: integerQuery({ min: 0, max: MOST_PARTICIPANTS, fallback: undefined }),
     run: DateField.optional(),
     userId: UserId.optional(),
     userAttributes: UserAttributesQuery.optional(),

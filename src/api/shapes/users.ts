@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { EVALUATION_MODES, NOTIFICATION_CHANNELS, NOTIFICATION_TYPES } from '../../configuration/enumerations'
 import { type Configuration, Preferences } from '../../configuration/model'
 import { iso } from '../../lib/clock'
-import { fromMicros, micros, toMicros } from '../../lib/decimal'
+import { fromMicros, MICROS_PER_UNIT, micros, toMicros } from '../../lib/decimal'
 import {
   MOST_DAYS_OFF,
   MOST_DEVICE_TOKEN_CHARACTERS,
@@ -121,17 +121,12 @@ const NotificationPreferences = z
 const unknownTypes = (keys: readonly string[]) =>
   `must contain only ${NOTIFICATION_TYPES.join(', ')}, but contains ${keys.join(', ')}`
 
-/** A threshold, in millionths (E1). */
+/** A threshold, in millionths (E1): one at least. */
 const Threshold = z
   .number()
-  .gt(0)
+  .min(1 / MICROS_PER_UNIT)
   .max(MOST_THRESHOLD)
-  .transform((value, context) => {
-    const threshold = toMicros(value)
-    if (threshold > 0) return threshold
-    context.addIssue('must be at least 0.000001')
-    return z.NEVER
-  })
+  .transform(toMicros)
 
 const Keyed = z.object({ key: z.string() })
 
