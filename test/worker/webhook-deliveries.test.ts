@@ -77,11 +77,9 @@ describe('[W3, W4] one attempt', () => {
 
   it('at most one kilobyte of a response is kept, and a body that never ends holds nothing up', async () => {
     const hook = new Hook()
-    const statuses = [200, 302, 404, 410, 429, 500, 503]
     await hook.plan(
       { status: 500, body: 'é'.repeat(100_000) },
       { status: 500, body: 'x'.repeat(2_000), stall: true },
-      ...statuses.map((status) => ({ status, body: 'half', stall: true })),
     )
     // The test would fail by its own time limit if an attempt waited for the end of a body.
     const adapter = adapterTo(hook, 300)
@@ -89,10 +87,14 @@ describe('[W3, W4] one attempt', () => {
     expect(long).toEqual({ kind: 'failed', status: 500, error: `answered 500: ${'é'.repeat(512)}` })
     const endless = await adapter.attempt(message(NOON))
     expect(endless).toMatchObject({ error: `answered 500: ${'x'.repeat(1_024)}` })
-    for (const status of statuses)
-      expect(await adapter.attempt(message(NOON))).toMatchObject(
+    const halved = async (status: number) => {
+      const own = new Hook()
+      await own.plan({ status, body: 'half', stall: true })
+      expect(await adapterTo(own, 300).attempt(message(NOON))).toMatchObject(
         status === 200 ? { kind: 'delivered', status } : { status, error: `answered ${status}: half` },
       )
+    }
+    await Promise.all([200, 302, 404, 410, 429, 500, 503].map(halved))
   })
 
   it('a late response, a broken connection and a missing server are failures with a reason', async () => {
