@@ -52,7 +52,7 @@ export const IdsQuery = z
 /** Keys in a query: repeated, comma-separated or both; 1–100 different ones, in the order given (O1). */
 const KeysQuery = z
   .custom<string | string[]>((given) => given !== undefined, fieldError('must be keys, and is missing'))
-  .meta({ type: 'array', items: { type: 'string' }, minItems: 1 })
+  .meta({ type: 'array', items: { type: 'string', pattern: '^[a-zA-Z0-9_-]+$' }, minItems: 1 })
   .transform((given, context) => {
     const keys = new Set([given].flat().flatMap((part) => part.split(',')))
     const bad = [...keys].filter((key) => !ConfigKey.safeParse(key).success)
@@ -115,8 +115,13 @@ const PairsQuery = z
     return values
   })
 
+const PAIR_TEXT = { type: 'string', pattern: '^[a-zA-Z0-9_-]+:' } as const
 /** The parameter `userAttributes`: values of user attributes by key, which may be repeated (G6). */
-export const UserAttributesQuery = PairsQuery.meta({ type: ['string', 'array'], items: { type: 'string' } })
+export const UserAttributesQuery = PairsQuery.meta({
+  ...PAIR_TEXT,
+  type: ['string', 'array'],
+  items: PAIR_TEXT,
+})
 
 /** Gives the dates of a query their camel-case names (G6); if both spellings are given, camel case counts. */
 function camelCased(query: unknown): unknown {
@@ -173,14 +178,17 @@ function readCursor(text: string): unknown {
 
 /** The parameter `after`: a cursor whose content, by this schema, is the end of the page before. */
 export function cursorQuery<S extends z.ZodType>(schema: S) {
-  return z.string('must be given once').transform((text, context): z.output<S> => {
-    try {
-      return schema.parse(readCursor(text))
-    } catch {
-      context.addIssue('must be the cursor in the Link header of the page before')
-      return z.NEVER
-    }
-  })
+  return z
+    .string('must be given once')
+    .meta({ pattern: '^[A-Za-z0-9_-]+$' })
+    .transform((text, context): z.output<S> => {
+      try {
+        return schema.parse(readCursor(text))
+      } catch {
+        context.addIssue('must be the cursor in the Link header of the page before')
+        return z.NEVER
+      }
+    })
 }
 
 /**

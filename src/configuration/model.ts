@@ -103,40 +103,30 @@ const DEFAULT_STREAKS: StreakSettings = {
 
 const Picture = z.object({ url: z.string().meta({ format: 'uri' }) }).nullable()
 
-/** A tenant's settings (T4), as they are stored and served. */
+/** A tenant's settings (T4), as they are stored and served, with what counts until they are set. */
 export const Settings = z.object({
-  branding: z.object({
-    appName: z.string(),
-    /** Empty if there is none. */
-    appUrl: z.string(),
-    brandColor: z.string(),
-    font: z.enum(FONTS),
-    logo: Picture,
-    appIcon: Picture,
-  }),
-  experimentation: z.object({
-    /** The percentage of new users in the control group (U5). */
-    controlRatio: z.int().min(0).max(100),
-    /** After how many days analytics count who came back (I1). */
-    userActivationWindow: z.int().min(LEAST_ACTIVATION_DAYS).max(MOST_ACTIVATION_DAYS),
-  }),
-  aggregationPeriod: z.enum(AGGREGATION_PERIODS),
+  branding: z
+    .object({
+      appName: z.string().default('My app'),
+      /** Empty if there is none. */
+      appUrl: z.string().default(''),
+      brandColor: z.string().default('#2563EB'),
+      font: z.enum(FONTS).default('MODERN_SANS'),
+      logo: Picture.default(null),
+      appIcon: Picture.default(null),
+    })
+    .prefault({}),
+  experimentation: z
+    .object({
+      /** The percentage of new users in the control group (U5). */
+      controlRatio: z.int().min(0).max(100).default(0),
+      /** After how many days analytics count who came back (I1). */
+      userActivationWindow: z.int().min(LEAST_ACTIVATION_DAYS).max(MOST_ACTIVATION_DAYS).default(7),
+    })
+    .prefault({}),
+  aggregationPeriod: z.enum(AGGREGATION_PERIODS).default('weekly'),
 })
 export type Settings = z.infer<typeof Settings>
-
-/** The settings of a tenant that has set none (T4). */
-export const DEFAULT_SETTINGS: Settings = {
-  branding: {
-    appName: 'My app',
-    appUrl: '',
-    brandColor: '#2563EB',
-    font: 'MODERN_SANS',
-    logo: null,
-    appIcon: null,
-  },
-  experimentation: { controlRatio: 0, userActivationWindow: 7 },
-  aggregationPeriod: 'weekly',
-}
 
 /** The schema of a JSON column of a tenant's row, which is null if nothing was set. */
 const stored = <S extends z.ZodType>(schema: S, fallback: z.input<S>) =>
@@ -148,7 +138,7 @@ const stored = <S extends z.ZodType>(schema: S, fallback: z.input<S>) =>
 
 /** The settings in a tenant's row. */
 export const storedSettings = {
-  settings: stored(Settings, DEFAULT_SETTINGS),
+  settings: stored(Settings, {}),
   streaks: stored(StreakSettings, DEFAULT_STREAKS),
 }
 

@@ -3,10 +3,7 @@ import { type App, type AppEnv, findAsset, readBody } from '../api/hono'
 import { isByAdminHost, unserved } from '../api/paths'
 import { ApiError, errors } from '../lib/errors'
 
-/**
- * The page loads files of this server only, and calls this server only. Pictures may come from elsewhere: the
- * logo and the icon of a brand (T4). No other page may show it.
- */
+/** The page loads and calls only this server, except for pictures (T4). No other page may show it. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

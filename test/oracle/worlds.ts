@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import {
   type Boost,
   type Configuration,
-  DEFAULT_SETTINGS,
   type Filter,
   type Lists,
+  Settings,
   type System,
   type Trigger,
 } from '../../src/configuration/model'
@@ -324,7 +324,7 @@ export function configured(systems: readonly OracleSystem[]): Configuration {
       daysOffBefore: [],
       freezes: null,
     },
-    settings: DEFAULT_SETTINGS,
+    settings: Settings.parse({}),
     attributes: [...USER_KEYS.map(attribute('user')), ...EVENT_KEYS.map(attribute('event'))],
     metrics: METRICS.map((key) => ({
       ...resource,

@@ -271,7 +271,8 @@ describe('what validators and generators of requests need', () => {
     expect(ids.filter(({ schema }) => 'maxItems' in schema)).toEqual([])
     const pairs = parameters.filter(({ name }) => name === 'userAttributes')
     expect(pairs.length).toBeGreaterThan(5)
-    const repeated = { type: ['string', 'array'], items: { type: 'string' } }
+    const pattern = '^[a-zA-Z0-9_-]+:'
+    const repeated = { type: ['string', 'array'], pattern, items: { type: 'string', pattern } }
     for (const { schema } of pairs) expect(schema).toEqual(repeated)
     const text = JSON.stringify(documents)
     expect(text).toContain('"url":{"type":"string","minLength":1,"maxLength":2048')

@@ -64,7 +64,12 @@ export const StreakQuery = z.object({ historyPeriods: integerQuery({ min: 1, ...
 export const StreaksQuery = z.object({
   userIds: z
     .custom<string | string[]>((given) => given !== undefined, 'must be user ids, and is missing')
-    .meta({ type: 'array', items: { type: 'string' }, minItems: 1, maxItems: MOST_STREAK_USERS })
+    .meta({
+      type: 'array',
+      items: { type: 'string', minLength: 1 },
+      minItems: 1,
+      maxItems: MOST_STREAK_USERS,
+    })
     .transform((given) =>
       [given].flat().flatMap((text) => (isLonger(text, MOST_ID_CHARACTERS) ? text.split(',') : [text])),
     )

@@ -23,28 +23,29 @@ const SettingsResponse = Settings.meta({ id: 'Settings' })
 /** The settings after a change. */
 const UpdatedSettings = withIssues('UpdatedSettings', Settings)
 
-const WEB_ADDRESS = '[hH][tT][tT][pP][sS]?://\\S+'
-
 /** An address that a browser opens or shows: no other scheme, so no script (T4). */
-const webAddress = (pattern: string, error: string) =>
+const webAddress = (pattern: RegExp, error: string) =>
   z
     .string()
     .max(MOST_URL_CHARACTERS)
-    .regex(new RegExp(pattern), { error, abort: true })
+    .regex(pattern, { error, abort: true })
     .refine((given) => given === '' || URL.canParse(given), error)
     .transform((given) => given.toWellFormed())
 
-const Picture = z.object({
-  url: webAddress(`^${WEB_ADDRESS}$`, 'must be an https or http URL, such as https://example.com/logo.png'),
-})
+const AppUrl = webAddress(
+  /^([hH][tT][tT][pP][sS]?:\/\/\S+)?$/,
+  'must be an https or http URL, or "" for none',
+)
+const PICTURE = 'must be an https or http URL, such as https://example.com/logo.png'
+const Picture = z.object({ url: webAddress(/^[hH][tT][tT][pP][sS]?:\/\/\S+$/, PICTURE) })
 
-const BYTE = ' *(?:25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9]) *'
-const ALPHA = ' *(?:0|1|1\\.0+|0?\\.[0-9]+) *'
-const COLOR = [
-  '#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})',
-  String.raw`rgb\(${BYTE},${BYTE},${BYTE}\)`,
-  String.raw`rgba\(${BYTE},${BYTE},${BYTE},${ALPHA}\)`,
-].join('|')
+const BYTE = ' *(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9]) *'
+const ALPHA = ' *(0|1|1\\.0+|0?\\.[0-9]+) *'
+const RGB = `${BYTE},${BYTE},${BYTE}`
+const COLOR = `^(#[0-9a-fA-F]{3}|#[0-9a-fA-F]{6}|rgb\\(${RGB}\\)|rgba\\(${RGB},${ALPHA}\\))$`
+const NO_COLOR =
+  'must be a colour: #RGB, #RRGGBB, rgb(r,g,b) or rgba(r,g,b,a), with whole numbers from 0 to 255 and a from 0 to 1'
+const Color = z.string().max(MOST_COLOR_CHARACTERS).regex(new RegExp(COLOR), NO_COLOR)
 
 /** A change to a tenant's settings. Absent fields stay (T4). */
 export const UpdateSettingsRequest = z
@@ -52,16 +53,8 @@ export const UpdateSettingsRequest = z
     branding: optional(
       z.object({
         appName: optional(filledText(MOST_APP_NAME_CHARACTERS)),
-        appUrl: optional(webAddress(`^(?:${WEB_ADDRESS})?$`, 'must be an https or http URL, or "" for none')),
-        brandColor: optional(
-          z
-            .string()
-            .max(MOST_COLOR_CHARACTERS)
-            .regex(
-              new RegExp(`^(?:${COLOR})$`),
-              'must be a colour: #RGB, #RRGGBB, rgb(r,g,b) or rgba(r,g,b,a), with whole numbers from 0 to 255 and a from 0 to 1',
-            ),
-        ),
+        appUrl: optional(AppUrl),
+        brandColor: optional(Color),
         font: optional(z.enum(FONTS)),
         logo: Picture.nullish(),
         appIcon: Picture.nullish(),

@@ -40,13 +40,8 @@ const series = <S extends z.ZodRawShape>(id: string, row: S) =>
   z.object({ updated, series: z.array(z.object({ date: DateResponse, ...row })) }).meta({ id })
 
 const Kept = z.object({ users: Count, kept: Count })
-const Retention = z.object({
-  users: Count,
-  d1: Kept,
-  d7: Kept,
-  d30: Kept,
-  window: Kept.extend({ days: Count }),
-})
+const Window = Kept.extend({ days: Count })
+const Retention = z.object({ users: Count, d1: Kept, d7: Kept, d30: Kept, window: Window })
 
 const AnalyticsOverview = series('AnalyticsOverview', {
   newUsers: Count,

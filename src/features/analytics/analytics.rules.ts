@@ -80,13 +80,8 @@ export function retentionOf(
     users: sum(created, last - n),
     kept: sum(kept.get(n), last - n),
   })
-  return {
-    users: sum(created, last),
-    d1: after(1),
-    d7: after(7),
-    d30: after(30),
-    window: { days: window, ...after(window) },
-  }
+  const shares = { d1: after(1), d7: after(7), d30: after(30), window: { days: window, ...after(window) } }
+  return { users: sum(created, last), ...shares }
 }
 
 /** The running sums at the end of each day, from the changes by day. `before`: all earlier changes. */

@@ -154,15 +154,9 @@ const FONT_FAMILIES: Readonly<Record<Font, string>> = {
 
 /** The tenant's brand (T4). What was never set is null. */
 function brandingVariables({ settings }: Configuration): object {
-  const { appName, appUrl, brandColor, font, logo, appIcon } = settings.branding
-  return {
-    appName,
-    appUrl: appUrl || null,
-    brandColor,
-    fontFamily: FONT_FAMILIES[font],
-    logoUrl: logo?.url ?? null,
-    appIconUrl: appIcon?.url ?? null,
-  }
+  const { appUrl, font, logo, appIcon, ...rest } = settings.branding
+  const [logoUrl, appIconUrl] = [logo?.url ?? null, appIcon?.url ?? null]
+  return { ...rest, appUrl: appUrl || null, fontFamily: FONT_FAMILIES[font], logoUrl, appIconUrl }
 }
 
 function reasonVariables(config: Configuration, reason: NotificationReason): object {
