@@ -742,7 +742,9 @@ export class Play {
     const { run } = this.prompt.user.streak
     const judged = undefined
     expect(streak.run && { ...streak.run, judged }).toEqual(run && { ...run, judged })
-    expect(runs).toEqual([...this.prompt.runs.values()].filter(({ first }) => first !== run?.first))
+    // A streak that was reset in its first period has a past with the same beginning (S13).
+    const past = (known: readonly StreakRun[]) => known.filter(({ first }) => first !== run?.first)
+    expect(past(runs)).toEqual(past([...this.prompt.runs.values()]))
   }
 }
 
