@@ -7,7 +7,7 @@ import type { Done, Story } from './play'
 import type { World } from './world'
 
 /**
- * S2–S8, S10, S11, P2: streaks, and the awards of their triggers, are equal to a recount of each user's
+ * S2–S8, S10–S13, P2: streaks, and the awards of their triggers, are equal to a recount of each user's
  * inputs.
  */
 
@@ -42,7 +42,7 @@ export async function streaksAre(
       frequency: 'daily',
       metrics: [],
       mode: 'OR',
-      customizationEnabled: false,
+      customizationEnabled: true,
       daysOff: [],
     },
     freezes: plan.freezes,
@@ -81,8 +81,8 @@ export async function streaksAre(
     }
     placed.sort(({ order: a }, { order: b }) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2])
     const born = Math.min(first, ...theirs.filter((one) => one.at === user.created).map(({ step }) => step))
-    const enabled = switches.findLast(({ at }) => at < user.created)?.enabled ?? true
-    const replay = new StreakReplay({ ...settings, enabled })
+    const { enabled = true, daysOff = [] } = switches.findLast(({ at }) => at < user.created) ?? {}
+    const replay = new StreakReplay({ ...settings, enabled, daysOff })
     const zone = zoneAt(
       Number.isFinite(born) ? born : story.moments.findLastIndex((at) => at <= user.created),
     )
@@ -142,13 +142,20 @@ function happeningOf(one: Done, index: number, settings: OracleSettings): Change
       return { at: one.at, do: 'pause', id: `${index}`, start: one.start, end: one.end }
     case 'freeze':
     case 'restore':
+    case 'reset':
       return { at: one.at, do: one.do }
+    case 'days off':
+      return { at: one.at, do: 'preferences', daysOff: one.daysOff }
     case 'zone':
       return { at: one.at, do: 'zone', zone: one.tz }
     case 'switch':
       return { at: one.at, do: 'preferences', enabled: one.enabled }
     case 'streaks':
-      return { at: one.at, do: 'settings', settings: { ...settings, enabled: one.enabled } }
+      return {
+        at: one.at,
+        do: 'settings',
+        settings: { ...settings, enabled: one.enabled, daysOff: one.daysOff },
+      }
     case 'event':
     case 'unclear':
     case 'erase':
@@ -159,8 +166,16 @@ function happeningOf(one: Done, index: number, settings: OracleSettings): Change
 const Shown = z.object({
   length: z.number(),
   freezes: z.number().optional(),
-  streakHistory: z.array(z.object({ periodStart: z.string(), length: z.number() })),
+  streakHistory: z.array(
+    z.object({
+      ...{ periodStart: z.string(), length: z.number(), usedPause: z.boolean() },
+      ...{ dayOff: z.boolean().default(false), resetAt: z.string().nullable().default(null) },
+    }),
+  ),
 })
+
+const spelled = (start: string, one: Omit<z.output<typeof Shown>['streakHistory'][number], 'periodStart'>) =>
+  [start, one.length, one.usedPause, one.dayOff, one.resetAt].join(' ')
 
 /** The served streak of a user, with its last periods. */
 async function shown(
@@ -171,12 +186,20 @@ async function shown(
 ): Promise<string[]> {
   const body = await client.sure('GET', `/v1/users/${id}/streak?historyPeriods=${PERIODS}`)
   const { length, freezes, streakHistory } = Shown.parse(body)
-  const has = { length, freezes, days: streakHistory.map((one) => `${one.periodStart} ${one.length}`) }
+  const has = {
+    length,
+    freezes,
+    days: streakHistory.map(({ periodStart, ...one }) => spelled(periodStart, one)),
+  }
   const oracle = replay.at(now)
   const should = {
     length: oracle.length,
     freezes: oracle.freezes ?? undefined,
-    days: replay.history(now, PERIODS).map((one) => `${one.start} ${one.length}`),
+    days: replay
+      .history(now, PERIODS)
+      .map(({ resetAt, ...one }) =>
+        spelled(one.start, { ...one, resetAt: resetAt === null ? null : new Date(resetAt).toISOString() }),
+      ),
   }
   const [told, wanted] = [JSON.stringify(has), JSON.stringify(should)]
   return told === wanted ? [] : [`${id}: the streak in messages is ${told}, but should be ${wanted}`]

@@ -86,14 +86,16 @@ export type LifeDeed =
   | { do: 'zone'; user: string; tz: string; isolate: number }
   | { do: 'field'; user: string; field: (typeof FIELDS)[number]; nth: number; isolate: number }
   | { do: 'event'; sent: Sent }
-  | { do: 'streaks'; enabled: boolean }
+  /** The user's own days off. Null removes them. */
+  | { do: 'days off'; user: string; daysOff: number[] | null; isolate: number }
+  | { do: 'streaks'; enabled: boolean; daysOff: number[] }
 
 /** Fields of a profile that do not affect streaks. */
 export const FIELDS = ['name', 'email', 'subscribeToEmails', 'deviceTokens', 'attributes'] as const
 
 export type StreakDeed =
   | { do: 'pause'; user: string; from: number; days: number }
-  | { do: 'freeze' | 'restore'; user: string }
+  | { do: 'freeze' | 'restore' | 'reset'; user: string }
 
 /** A change of the configuration. */
 export type ConfigurationChange =
@@ -297,7 +299,11 @@ class Maker {
     const random = this.#random
     const user = random.of([...this.#known])
     if (random.maybe(0.4)) return { do: 'pause', user, from: random.int(0, 1), days: random.int(0, 2) }
-    return { do: random.of(['freeze', 'restore'] as const), user }
+    return { do: random.of(['freeze', 'restore', 'reset', 'restore'] as const), user }
+  }
+
+  #daysOff(): number[] {
+    return [0, 1, 2, 3, 4, 5].filter(() => this.#random.maybe(0.3))
   }
 
   /** The actions of some users in a row, and the tenant's switch. It is on at the end. */
@@ -306,11 +312,10 @@ class Maker {
     const isLast = step === this.#size.steps - 1
     const turns = random.maybe(this.#isOn ? 0.2 : 0.6) || (isLast && !this.#isOn)
     if (turns) this.#isOn = !this.#isOn
-    const switched: LifeDeed[] = turns ? [{ do: 'streaks', enabled: this.#isOn }] : []
+    const turn = (enabled: boolean): LifeDeed => ({ do: 'streaks', enabled, daysOff: this.#daysOff() })
+    const switched = turns || random.maybe(0.2) ? [turn(this.#isOn)] : []
     const inBetween = random.maybe(0.2) && this.#isOn
-    const toggled: LifeDeed[] = inBetween
-      ? [{ do: 'streaks', enabled: false }, ...this.#life(step), { do: 'streaks', enabled: true }]
-      : []
+    const toggled: LifeDeed[] = inBetween ? [turn(false), ...this.#life(step), turn(true)] : []
     const own = random.list(random.int(1, this.#size.lives), () => this.#life(step)).flat()
     return [...switched, ...toggled, ...own]
   }
@@ -333,7 +338,9 @@ class Maker {
     const field: LifeDeed = {
       ...{ do: 'field', user, field: random.of(FIELDS), nth: random.int(0, 2), isolate },
     }
-    const kind = random.of(['switch', 'switch', 'journey', 'journey', 'off', 'on', 'field'] as const)
+    const daysOff = random.maybe(0.2) ? null : this.#daysOff()
+    const kinds = ['switch', 'switch', 'journey', 'journey', 'off', 'on', 'field', 'days off'] as const
+    const kind = random.of(kinds)
     switch (kind) {
       case 'switch':
         return [...perhaps(), turn(false), ...perhaps(), turn(true), ...perhaps()]
@@ -344,6 +351,8 @@ class Maker {
         return [...perhaps(), turn(kind === 'on'), ...perhaps()]
       case 'field':
         return [field, ...perhaps()]
+      case 'days off':
+        return [{ do: kind, user, daysOff, isolate }, ...perhaps()]
     }
   }
 

@@ -1,3 +1,4 @@
+import { at } from '../helpers/worker/harness'
 import type { Reply } from './client'
 import { disturb } from './disturb'
 import { chaos } from './faults'
@@ -25,12 +26,13 @@ export type Told = { sent: Sent; fate: Fate; replies: Reply[] }
 export type Done = { at: number; step: number } & (
   | ({ do: 'profile' } & Profile)
   | { do: 'pause'; user: string; start: string; end: string }
-  | { do: 'freeze' | 'restore' | 'unclear'; user: string }
+  | { do: 'freeze' | 'restore' | 'reset' | 'unclear'; user: string }
   | { do: 'switch'; user: string; enabled: boolean }
+  | { do: 'days off'; user: string; daysOff: number[] | null }
   | { do: 'zone'; user: string; tz: string }
   /** An event that was sent in a row with other actions of its user. */
   | { do: 'event'; user: string; mark: string }
-  | { do: 'streaks'; user: null; enabled: boolean }
+  | { do: 'streaks'; user: null; enabled: boolean; daysOff: number[] }
   | { do: 'erase'; user: string }
 )
 
@@ -119,7 +121,7 @@ export class Play {
   }
 
   /**
-   * Adds a pause or a freeze, or restores a streak. These cannot be repeated, so the outcome is unknown if
+   * Adds a pause or a freeze, or restores or resets a streak. These cannot be repeated, so the outcome is unknown if
    * the response is lost.
    */
   async #streak(deed: StreakDeed, step: number): Promise<void> {
@@ -138,12 +140,13 @@ export class Play {
       else if (isDone) this.story.done.push({ ...when, do: 'pause', ...pause })
       return
     }
-    const isFreeze = deed.do === 'freeze'
-    const reply = isFreeze
-      ? await ask('freezes', { freezes: [{ userId: user }] })
-      : await ask('restore', { users: [{ id: user }] })
+    const reply =
+      deed.do === 'freeze'
+        ? await ask('freezes', { freezes: [{ userId: user }] })
+        : await ask(deed.do, { users: [{ id: user }] })
+    const isReset = JSON.stringify(at(reply.body, 'resetUsers')) === JSON.stringify([user])
     if (reply.status >= 500) this.story.done.push({ ...when, do: 'unclear' })
-    else if (reply.status === 201) this.story.done.push({ ...when, do: deed.do })
+    else if (reply.status === 201 || isReset) this.story.done.push({ ...when, do: deed.do })
   }
 
   /** An action of a user. Each gets its response before the next, and may be repeated. */
@@ -156,16 +159,23 @@ export class Play {
         return this.#send(deed.sent)
       }
       case 'streaks': {
-        const { enabled } = deed
-        const asked = { method: 'PATCH', path: '/admin/v1/streaks/settings', body: { enabled } }
+        const { enabled, daysOff } = deed
+        const body = { enabled, daysOff }
+        const asked = { method: 'PATCH', path: '/admin/v1/streaks/settings', body }
         this.#must([200], await this.#world.client.insist(step, asked), 'streaks')
-        this.story.done.push({ ...when, do: 'streaks', user: null, enabled })
+        this.story.done.push({ ...when, do: 'streaks', user: null, enabled, daysOff })
         return
       }
       case 'switch': {
         const { user, enabled } = deed
         await this.#own('PATCH', `/v1/users/${user}/preferences`, { streak: { enabled } }, deed)
         this.story.done.push({ ...when, do: 'switch', user, enabled })
+        return
+      }
+      case 'days off': {
+        const { user, daysOff } = deed
+        await this.#own('PATCH', `/v1/users/${user}/preferences`, { streak: { daysOff } }, deed)
+        this.story.done.push({ ...when, do: 'days off', user, daysOff })
         return
       }
       case 'zone': {

@@ -87,6 +87,7 @@ export async function build(plan: Plan, mail: Hook): Promise<World> {
   const kind = await attribute('kind', 'event')
   const { freezes } = plan
   await client.sure('PATCH', '/admin/v1/streaks/settings', {
+    customizationEnabled: true,
     freezes: {
       ...{ startCount: freezes.startCount, maxCount: freezes.maxCount },
       ...{ autoEarnInterval: freezes.interval, autoEarnAmount: freezes.interval && freezes.amount },
