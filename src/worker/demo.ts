@@ -30,6 +30,7 @@ export const streaks = () =>
       { key: 'demo-lessons', threshold: 1 },
       { key: 'demo-minutes', threshold: 10 },
     ],
+    customizationEnabled: true,
     freezes: { startCount: 1, maxCount: 2, autoEarnInterval: 7, autoEarnAmount: 1 },
   })
 

@@ -83,7 +83,7 @@ export const users: Chapter = {
     users_update_preferences: {
       description:
         'Changes the types and fields that you pass. The others stay. An empty list of channels switches a type off. `streak.metrics`, `streak.evaluationMode` and `streak.daysOff` get 403 while `customizationEnabled` is off in the settings of streaks. `streak.enabled` is always allowed.',
-      example: { body: { notifications: { reactivation: ['push'] } } },
+      example: { body: { notifications: { reactivation: ['push'] }, streak: { daysOff: [0, 6] } } },
     },
     admin_users_list: {
       description:

@@ -336,10 +336,18 @@ describe.skipIf(!hasBrowser)('new items', () => {
       .toMatchObject({ description: 'For members', userAttributes: board.userAttributes })
 
     await world.open(page, '/streaks')
+    const save = async () => {
+      await page.getByRole('button', { name: 'Save changes' }).click()
+      await page.getByText('The settings of streaks were saved').waitFor()
+    }
+    for (const day of ['Sunday', 'Saturday']) await page.getByRole('switch', { name: day }).click()
+    await page.getByText('Sunday, Saturday: off.').waitFor()
+    await save()
+    expect(await read('/streaks/settings')).toMatchObject({ frequency: 'daily', daysOff: [0, 6] })
     await page.getByLabel('Frequency').selectOption('weekly')
-    await page.getByRole('button', { name: 'Save changes' }).click()
-    await page.getByText('The settings of streaks were saved').waitFor()
-    expect(await read('/streaks/settings')).toMatchObject({ frequency: 'weekly' })
+    expect(await page.getByRole('switch', { name: 'Sunday' }).count()).toBe(0)
+    await save()
+    await expect.poll(() => read('/streaks/settings')).toMatchObject({ frequency: 'weekly', daysOff: [] })
     expect(complaints).toEqual([])
     await page.context().close()
   })

@@ -139,7 +139,7 @@ describe.skipIf(!hasBrowser)('users', () => {
     expect(await gems()).toBe(5)
   })
 
-  it('grants a freeze, pauses the streak, removes the pause, and says if there is nothing to restore', async () => {
+  it('grants a freeze, pauses the streak, removes the pause, says if there is nothing to restore, and resets', async () => {
     await sendLessons('streaker', 1)
     await open('/users/streaker')
     await choose('Grant a freeze')
@@ -161,6 +161,10 @@ describe.skipIf(!hasBrowser)('users', () => {
     await question().getByRole('button', { name: 'Confirm: restore' }).click()
     await question().getByRole('alert').waitFor()
     await page.keyboard.press('Escape')
+    await choose('Reset the streak')
+    await question().getByRole('button', { name: 'Confirm: reset' }).click()
+    await page.getByText('0 days').waitFor()
+    expect((await ask('GET', '/v1/users/streaker/streak')).body).toMatchObject({ length: 0, freezes: 2 })
   })
 
   it('saves preferences', async () => {
