@@ -86,6 +86,7 @@ CREATE TABLE `achievements` (
 	`metric_value` real,
 	`streak_length` integer,
 	`achievement_ids` text NOT NULL,
+	`anniversary_years` integer,
 	`user_attributes` text NOT NULL,
 	`event_attributes` text NOT NULL,
 	`counter_id` text NOT NULL,
@@ -582,12 +583,14 @@ CREATE TABLE `users` (
 	`preferences` text,
 	`active_day` integer,
 	`left_zones` text,
+	`anniversary` text,
 	`bucket` integer,
 	PRIMARY KEY(`tenant_id`, `id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `users_by_age` ON `users` (`tenant_id`,`created`);--> statement-breakpoint
 CREATE INDEX `users_by_streak_due` ON `users` (`tenant_id`,`streak_due`) WHERE streak_due IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `users_by_anniversary` ON `users` (`tenant_id`,`anniversary`) WHERE anniversary IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `users_by_bucket` ON `users` (`tenant_id`,`bucket`) WHERE bucket IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `due_work` (
 	`tenant_id` text NOT NULL,

@@ -91,6 +91,8 @@ export const achievements = sqliteTable(
     streakLength: integer('streak_length'),
     /** The ids of the achievements that make a composite complete. */
     achievementIds: jsonColumn('achievement_ids', Ids).notNull(),
+    /** After how many years it is completed (A7). */
+    anniversaryYears: integer('anniversary_years'),
     userAttributes: jsonColumn('user_attributes', Filters).notNull(),
     eventAttributes: jsonColumn('event_attributes', Filters).notNull(),
     /** The id of users' own counters for it. It changes when the achievement counts something else (A2). */

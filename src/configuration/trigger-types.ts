@@ -19,7 +19,7 @@ export const TRIGGER_FIELDS = {
 export type TriggerField = (typeof TRIGGER_FIELDS)[TriggerType][number]
 
 /** The triggers of achievements (A2). */
-export const ACHIEVEMENT_TRIGGERS = ['metric', 'streak', 'api', 'achievement'] as const
+export const ACHIEVEMENT_TRIGGERS = ['metric', 'streak', 'api', 'achievement', 'anniversary'] as const
 
 /** The columns of `achievements` that those with a trigger need, and others don't have (A1, A2). */
 export const ACHIEVEMENT_FIELDS = {
@@ -27,6 +27,7 @@ export const ACHIEVEMENT_FIELDS = {
   streak: ['streakLength'],
   api: [],
   achievement: ['achievementIds'],
+  anniversary: ['anniversaryYears'],
 } as const satisfies Record<(typeof ACHIEVEMENT_TRIGGERS)[number], readonly string[]>
 export type AchievementField = (typeof ACHIEVEMENT_FIELDS)[keyof typeof ACHIEVEMENT_FIELDS][number]
 

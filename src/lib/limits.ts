@@ -22,6 +22,8 @@ export const MOST_BREAKDOWN_ATTRIBUTES = 10
 export const MOST_FILTERS = 20
 /** The most levels, triggers or boosts in the item that creates a points system. */
 export const MOST_NESTED_ITEMS = 100
+/** The most years after which an anniversary is (A7). */
+export const MOST_ANNIVERSARY_YEARS = 100
 /** The most achievements that another one requires (A3). */
 export const MOST_PREREQUISITES = 100
 /** The most metrics in a list of metrics that count for streaks (S1, U7). */

@@ -38,6 +38,18 @@ export function addDays(date: CivilDate, days: number): CivilDate {
   return civilDateOfDay(dayOf(date) + days)
 }
 
+/** The day, since 1970-01-01, some years after a date: of 29 February, the 28th in other years (A7). */
+export function dayAfterYears(date: CivilDate, years: number): number {
+  const later = Temporal.PlainDate.from(date).add({ years })
+  return (parseIso(`${later}T00:00:00Z`) ?? Number.POSITIVE_INFINITY) / DAY
+}
+
+/** The first anniversary of a date after a day, since 1970-01-01. */
+export function nextAnniversary(date: CivilDate, after: number): number {
+  const years = Number(dateOfDay(after).slice(0, 4)) - Number(date.slice(0, 4))
+  return Math.min(...[years, years + 1].map((n) => dayAfterYears(date, n)).filter((day) => day > after))
+}
+
 /** Midnight UTC of a date. */
 export function utcMidnight(date: CivilDate): Instant {
   return instant(dayOf(date) * DAY)

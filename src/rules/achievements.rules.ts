@@ -1,7 +1,9 @@
 import { type Achievement, type Configuration, meets } from '../configuration/model'
 import { ACHIEVEMENT_TRIGGERS } from '../configuration/trigger-types'
+import { type Instant, MINUTE } from '../lib/clock'
 import { toMicros } from '../lib/decimal'
 import { type FieldError, unreachable } from '../lib/errors'
+import { dayAfterYears, dayIn, localDay } from '../lib/zone'
 import { type Completion, type Counter, count, type LocalTime, NEW_COUNTER, type UserState } from './state'
 import type { StreakChange } from './streaks/streak-change.rules'
 import { extensionsOf, NO_STREAK_EVENTS, termsOf } from './streaks/streak-state.rules'
@@ -18,6 +20,41 @@ type AchievementInput = {
 /** Whether an achievement counts matching events by its own counter (A2). */
 export const countsItself = ({ trigger, eventAttributes }: Achievement): boolean =>
   trigger === 'metric' && eventAttributes.length > 0
+
+/** The day of an anniversary (A7), since 1970-01-01. It never comes for a user without `signUpDate`. */
+export function anniversaryOf(
+  { profile: { signUpDate } }: Pick<UserState, 'profile'>,
+  { anniversaryYears }: Pick<Achievement, 'anniversaryYears'>,
+): number {
+  if (signUpDate === null || anniversaryYears === null) return Number.POSITIVE_INFINITY
+  return dayAfterYears(signUpDate, anniversaryYears)
+}
+
+/** Whether users can complete anniversaries. */
+export const hasAnniversaries = ({ achievements }: Configuration): boolean =>
+  achievements.some(({ trigger, status }) => trigger === 'anniversary' && status === 'active')
+
+/** How long after the midnight of an anniversary an event does not complete it: due work does that (A7). */
+const ON_TIME = 15 * MINUTE
+
+/**
+ * Returns whether a change of a user itself completes an anniversary (A7): an event does after the first quarter of
+ * an hour, and a change of zone if it skips the midnight. A change of `signUpDate` does not.
+ */
+export function bringsAnniversary(
+  before: UserState | null,
+  user: UserState,
+  { at, isEvent }: { at: Instant; isEvent: boolean },
+): (achievement: Achievement) => boolean {
+  const [was, is] = [before?.profile, user.profile]
+  if (was === undefined || was.signUpDate !== is.signUpDate) return () => false
+  const [left, reached] = [was, is].map(({ tz }) => dayIn(tz, at - ON_TIME))
+  return (one) => {
+    if (one.trigger !== 'anniversary') return false
+    const day = anniversaryOf(user, one)
+    return (isEvent && day <= (reached ?? 0)) || (was.tz !== is.tz && day > (left ?? 0))
+  }
+}
 
 /** Why a call can't complete an achievement (A3). `state` is null if the user does not exist. */
 export function completionErrors(
@@ -76,6 +113,7 @@ export function complete(
 ): { user: UserState; completed: readonly string[] } {
   const { achievements } = config
   const had = new Map(user.achievements)
+  const today = localDay(input.local.at, input.local.utcOffset)
   const completed: string[] = []
   const add = (achievement: Achievement): void => {
     had.set(achievement.id, { ...input.local, id: input.newId(completed.length) })
@@ -89,7 +127,7 @@ export function complete(
   for (const kind of FIRST) {
     for (const achievement of achievements) {
       if (achievement.trigger !== kind || !isOpen(achievement) || !input.isTried(achievement)) continue
-      if (qualifies(config, user, achievement)) add(achievement)
+      if (qualifies(config, user, achievement, today)) add(achievement)
     }
   }
   for (let isMore = true; isMore; ) {
@@ -107,8 +145,11 @@ export function complete(
 const hasAll = ({ achievementIds }: Achievement, had: ReadonlyMap<string, Completion>): boolean =>
   achievementIds.length > 0 && achievementIds.every((id) => had.has(id))
 
-/** Whether a user has enough for an achievement (A2). With the trigger `api`, the call itself is enough. */
-export function qualifies(config: Configuration, user: UserState, achievement: Achievement): boolean {
+/**
+ * Whether a user has enough for an achievement on a local day, since 1970-01-01 (A2). With the trigger `api`, the
+ * call itself is enough.
+ */
+function qualifies(config: Configuration, user: UserState, achievement: Achievement, today: number): boolean {
   const { trigger, metricId, metricValue, streakLength } = achievement
   switch (trigger) {
     case 'api':
@@ -122,6 +163,8 @@ export function qualifies(config: Configuration, user: UserState, achievement: A
       return (totalOf(user, achievement)?.total ?? Number.NEGATIVE_INFINITY) >= toMicros(metricValue)
     case 'achievement':
       return hasAll(achievement, user.achievements)
+    case 'anniversary':
+      return anniversaryOf(user, achievement) <= today
     default:
       return unreachable(trigger)
   }
@@ -158,7 +201,8 @@ function isStillTrue(config: Configuration, user: UserState, achievement: Achiev
   // Only a call completes it, so it needs no mark (A3).
   if (trigger === 'api' || !meets(userAttributes, user.profile.attributes)) return false
   if (trigger === 'streak') return length >= (streakLength ?? 0) || isStale(user.streak, config.streaks)
-  return totalOf(user, achievement) === undefined || qualifies(config, user, achievement)
+  const today = dayIn(user.profile.tz, user.changed)
+  return totalOf(user, achievement) === undefined || qualifies(config, user, achievement, today)
 }
 
 /** The counter that an achievement compares, or undefined if it is not known yet (A4). */

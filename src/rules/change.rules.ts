@@ -21,7 +21,13 @@ import {
   type UserState,
 } from './state'
 import { changeStreak, type StreakChange } from './streaks/streak-change.rules'
-import { extensionsOf, type StreakEntry, type StreakState, termsOf } from './streaks/streak-state.rules'
+import {
+  extensionsOf,
+  NO_STREAK_EVENTS,
+  type StreakEntry,
+  type StreakState,
+  termsOf,
+} from './streaks/streak-state.rules'
 import { isStale, lengthOf, scheduled, streakAsOf } from './streaks/streaks.rules'
 
 /** The effect of a command or of due work on one user. All of it is stored, or nothing (E2). */
@@ -32,6 +38,8 @@ export type Change = StreakChange & {
   awards: readonly AwardRecord[]
   /** Ids of the achievements that the change completed. */
   completed: readonly string[]
+  /** Whether its completions and points come without messages (A4). */
+  isBackdated?: boolean
 }
 
 /**
@@ -154,8 +162,38 @@ export type BulkChange = Change & {
   onlyStreak?: boolean
   /** Whether `ended` replaces all stored past streaks of the user (S9). */
   replacesRuns?: boolean
-  /** Whether its completions and points come without messages (A4). */
-  isBackdated?: boolean
+}
+
+/**
+ * A change that only completes anniversaries at a moment (A7), with ids from `id`. Null if the user qualifies for
+ * none of those that are tried. Unlike `applyChange`, it may be about a moment before the user's last change.
+ */
+export function ofAnniversaries(
+  config: Configuration,
+  before: UserState,
+  { at, id, isTried }: Pick<ChangeInput, 'at' | 'id' | 'isTried'>,
+): BulkChange | null {
+  const local = { at, utcOffset: offsetMinutes(before.profile.tz ?? 'UTC', at) }
+  const user = { ...before, seq: before.seq + 1, changed: instant(Math.max(before.changed, at)) }
+  const isOne = (one: Achievement) => one.trigger === 'anniversary' && isTried(one)
+  const rewarding = { local, id, created: false, event: null, extendedTo: [], isTried: isOne }
+  const { after, awards, completed } = rewarded(config, user, rewarding)
+  if (completed.length === 0) return null
+  const streak = { isExtended: false, growth: 0, ended: [], streakEvents: NO_STREAK_EVENTS }
+  const change = { ...streak, before, event: null, awards, completed }
+  return { ...change, after: noteInputs(config, trimmed(config, after), change) }
+}
+
+/** The second change after one that sets `signUpDate`: it completes silently what has come by then (A7), or null. */
+export function uponSignUp(
+  config: Configuration,
+  { before, after }: Change,
+  newId: (at: Instant) => string,
+): BulkChange | null {
+  const at = after.changed
+  if ((before?.profile.signUpDate ?? null) === after.profile.signUpDate) return null
+  const silent = ofAnniversaries(config, after, { at, id: newId(at), isTried: () => true })
+  return silent && { ...silent, isBackdated: true }
 }
 
 type Told = Pick<StreakChange, 'ended' | 'streakEvents' | 'streakEntries'>

@@ -10,7 +10,7 @@ import { type Instant, MINUTE } from '../lib/clock'
 import type { Micros } from '../lib/decimal'
 import { ApiError, errors, throwIfInvalid, unreachable } from '../lib/errors'
 import { MOST_METRIC_TOTAL } from '../lib/limits'
-import { completionErrors } from './achievements.rules'
+import { bringsAnniversary, completionErrors } from './achievements.rules'
 import { applyChange, type Change } from './change.rules'
 import {
   type Actor,
@@ -67,7 +67,8 @@ export type Decision =
   | { kind: 'refused'; apiError: ApiError }
   /** The idempotency key was used before. `eventId` is the event that it stands for (E4). */
   | { kind: 'replayed'; eventId: string; metric: Metric; state: UserState; at: Instant }
-  | { kind: 'changed'; change: Change; metric: Metric | null }
+  /** `silent` is a second change, without messages: what a new `signUpDate` completes (A7). */
+  | { kind: 'changed'; change: Change; silent?: Change | null; metric: Metric | null }
   /** The achievement was completed before. `completion` is that completion (A3). */
   | { kind: 'completed'; achievement: Achievement; completion: Completion; state: UserState }
   /** The command would change nothing. */
@@ -139,7 +140,8 @@ function changedWithoutEvent(
   at: Instant,
   { newId }: EvaluationContext,
 ): Decision {
-  const change = applyChange(config, { before, user, at, id: newId(at), event: null, isTried: () => false })
+  const isTried = bringsAnniversary(before, user, { at, isEvent: false })
+  const change = applyChange(config, { before, user, at, id: newId(at), event: null, isTried })
   return { kind: 'changed', change, metric: null }
 }
 
@@ -168,13 +170,14 @@ function evaluateEvent(
   const { before, after: total } = addToMetric(user, metric, command.value)
   const metrics = living(new Map(user.metrics).set(metric.id, total), config.metrics)
   const event = { metricId: metric.id, value: command.value, attributes, before, after: total }
+  const brings = bringsAnniversary(state, user, { at, isEvent: true })
   const change = applyChange(config, {
     before: state,
     user: { ...user, metrics },
     at,
     id: command.eventId,
     event,
-    isTried: ({ trigger }) => trigger !== 'api',
+    isTried: (one) => (one.trigger === 'anniversary' ? brings(one) : one.trigger !== 'api'),
   })
   return { kind: 'changed', change, metric }
 }
@@ -209,7 +212,8 @@ function evaluateCompletion(
   const had = state?.achievements.get(achievement.id)
   if (had !== undefined && state !== null) return { kind: 'completed', achievement, completion: had, state }
   const user = applyProfile(config, state, permitted(config, state, command), { ...given, at })
-  const isTried = (one: Achievement) => one.id === achievement.id
+  const brings = bringsAnniversary(state, user, { at, isEvent: false })
+  const isTried = (one: Achievement) => one.id === achievement.id || brings(one)
   const change = applyChange(config, { before: state, user, at, id, event: null, isTried })
   if (!change.completed.includes(achievement.id)) {
     throw errors.unprocessable(

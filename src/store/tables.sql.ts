@@ -100,6 +100,11 @@ export const users = sqliteTable(
     activeDay: integer('active_day'),
     /** The zones that the user left last (N2). Null if the zone never changed. */
     leftZones: jsonColumn('left_zones', Zones),
+    /**
+     * The day of the year on which the user signed up, and the zone: `02-29 Europe/Paris`, by which the users
+     * of an anniversary are found (A7). Null without a date. Written only if it changes.
+     */
+    anniversary: text('anniversary'),
     /** The user's bucket (B2). Null in an account with one database, so that a user costs no index entry. */
     bucket: integer('bucket'),
   },
@@ -107,6 +112,7 @@ export const users = sqliteTable(
     primaryKey({ columns: [table.tenantId, table.id] }),
     index('users_by_age').on(table.tenantId, table.created),
     index('users_by_streak_due').on(table.tenantId, table.streakDue).where(sql`streak_due IS NOT NULL`),
+    index('users_by_anniversary').on(table.tenantId, table.anniversary).where(sql`anniversary IS NOT NULL`),
     index('users_by_bucket').on(table.tenantId, table.bucket).where(sql`bucket IS NOT NULL`),
   ],
 )

@@ -1,7 +1,7 @@
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
 import type { tenants } from '../access/tenants.sql.ts'
-import type { Instant } from '../lib/clock'
+import { type Instant, MINUTE } from '../lib/clock'
 import { Moment, readingOf } from '../platform/columns'
 import type { AccountDatabase, FixedSql, Statement, TenantDatabase } from '../platform/database'
 import { guardSql } from '../platform/guard'
@@ -169,6 +169,23 @@ export function scheduleEarliest<const T extends string>(
   ON CONFLICT DO UPDATE SET due_at = excluded.due_at, asked = asked + 1 WHERE due_at > excluded.due_at`
   return db.statement(sql, db.tenantId, kind, ...more)
 }
+
+const UNDER_WAY = `
+  INSERT INTO due_work (tenant_id, kind, subject, due_at) SELECT id, ?2, '', ?3 FROM tenants
+  WHERE id = ?1 AND status = 'active'
+  ON CONFLICT DO UPDATE SET due_at = min(due_at, excluded.due_at), asked = asked + 1
+    WHERE due_at > excluded.due_at OR due_at <= ?4`
+
+/**
+ * The same for a job that reads what comes next before it stores that. So it is asked for again if it may be under
+ * way at the moment `now`, by the clocks of all isolates. Else it writes a row only if the work was not due by then.
+ */
+export const scheduleAlsoUnderWay = (
+  db: TenantDatabase,
+  kind: DueKind,
+  at: Instant,
+  now: Instant,
+): Statement => db.statement(UNDER_WAY, db.tenantId, kind, at, now + MINUTE)
 
 /**
  * Moves the work of a kind that a tenant has only once to a moment from other tables, or deletes the work if

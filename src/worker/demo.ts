@@ -68,6 +68,13 @@ export const achievementsFor = (idOf: IdOf) =>
     { key: 'demo-on-fire', name: 'On fire: a week', trigger: 'streak', streakLength: 7, status: 'active' },
     { key: 'demo-profile', name: 'Profile complete', trigger: 'api', status: 'active' },
     {
+      key: 'demo-year',
+      name: 'A year with us',
+      trigger: 'anniversary',
+      anniversaryYears: 1,
+      status: 'active',
+    },
+    {
       key: 'demo-ten-hours',
       name: 'Ten hours (unused)',
       trigger: 'metric',

@@ -1,5 +1,6 @@
 import type { Configuration } from '../configuration/model'
 import { purgeJob } from '../features/account/purge'
+import { anniversariesJob } from '../features/achievements/anniversaries'
 import { backdateJob } from '../features/achievements/backdate'
 import { analyticsJob } from '../features/analytics/counting'
 import { distributionsJob } from '../features/analytics/wrapped/distributions'
@@ -59,6 +60,7 @@ export const JOBS: Jobs = {
   list: [
     ticksJob,
     deadlinesJob,
+    anniversariesJob,
     distributionsJob,
     scheduleJob,
     recountJob,

@@ -48,6 +48,7 @@ export const WORK: Record<string, { always: readonly string[] }> = {
   streaks: STEP,
   recount: STEP,
   backdate: STEP,
+  anniversaries: STEP,
   analytics: { always: ['work', 'tenant', ...COST, 'milliseconds', 'users'] },
   outbox: { always: ['work', 'tenant', ...COST, 'outboxEntries'] },
   redo: { always: ['work', 'tenant', ...COST, 'epoch'] },

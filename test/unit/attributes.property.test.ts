@@ -39,6 +39,7 @@ const achievement: Achievement = {
   metricId: null,
   metricValue: null,
   streakLength: null,
+  anniversaryYears: null,
   achievementIds: [],
   userAttributes: [],
   eventAttributes: [],

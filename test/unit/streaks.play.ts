@@ -90,7 +90,7 @@ function rewarded(streaks: StreakSettings): Configuration {
   const achievement = {
     ...{ ...resource, ...nothing, id: FLAME, key: FLAME, name: FLAME, description: '', badgeUrl: null },
     ...{ status: 'active' as const, trigger: 'streak' as const, metricValue: null, streakLength: ACHIEVED },
-    ...{ achievementIds: [], counted: true },
+    ...{ achievementIds: [], anniversaryYears: null, counted: true },
   }
   return { ...configured([]), streaks, systems: [system], achievements: [achievement] }
 }

@@ -34,6 +34,7 @@ const AchievementResponse = z
     metricId: z.string().optional(),
     metricValue: z.number().optional(),
     metricName: z.string().optional(),
+    anniversaryYears: z.int32().optional(),
     ...shownFilterFields,
   })
   .meta({ id: 'AchievementResponse' })
@@ -71,7 +72,8 @@ export function achievementResponse(
   config: Configuration,
   achievement: Achievement,
 ): z.infer<typeof AchievementResponse> {
-  const { id, key, name, trigger, badgeUrl, metricId, metricValue, streakLength } = achievement
+  const { id, key, name, trigger, badgeUrl, metricId, metricValue, streakLength, anniversaryYears } =
+    achievement
   const metric = config.metrics.find((one) => one.id === metricId)
   return {
     id,
@@ -85,6 +87,7 @@ export function achievementResponse(
     ...(metricId !== null && { metricId }),
     ...(metricValue !== null && { metricValue }),
     ...(metric !== undefined && { metricName: metric.name }),
+    ...(anniversaryYears !== null && { anniversaryYears }),
     ...shownFilters(config, achievement),
   }
 }

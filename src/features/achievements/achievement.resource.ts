@@ -36,11 +36,17 @@ import {
   keyField,
 } from '../../configuration/trigger-types'
 import { INT32_MAX, MICROS_PER_UNIT } from '../../lib/decimal'
-import { MOST_METRIC_TOTAL, MOST_PREREQUISITES, MOST_RESOURCES } from '../../lib/limits'
+import {
+  MOST_ANNIVERSARY_YEARS,
+  MOST_METRIC_TOTAL,
+  MOST_PREREQUISITES,
+  MOST_RESOURCES,
+} from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import { countsItself } from '../../rules/achievements.rules'
 import { wakeTimekeeper } from '../../time/timekeeper'
 import { retitledTriggers } from '../points/trigger.resource'
+import { beginAnniversaries } from './anniversaries'
 import { beginBackdating } from './backdate'
 
 const LEAST_TOTAL = 1 / MICROS_PER_UNIT
@@ -61,6 +67,7 @@ const typedFields = {
     update: optional(z.array(Uuid).max(MOST_PREREQUISITES)),
     stored: orNone,
   },
+  anniversaryYears: optionally(wholeNumber(1, MOST_ANNIVERSARY_YEARS), z.int32().optional()),
 } satisfies Record<AchievementField, object>
 
 /** Achievements (G7). Each one is created inactive, and then moved to the status that it asks for (A1). */
@@ -126,12 +133,14 @@ export const achievement = defineResource({
     )
     // Only the customer's product completes an `api` achievement, so no user can have earned it before.
     const begun = changes.flatMap(({ before, after }) =>
-      after.trigger !== 'api' && startsOver(before, after) ? [after.id] : [],
+      after.trigger !== 'api' && startsOver(before, after) ? [after] : [],
     )
+    const isOfDates = begun.some(({ trigger }) => trigger === 'anniversary')
     return {
       statements: [
         ...renamed.flatMap((one) => retitledTriggers(scope, config, 'achievementId', one)),
-        ...(begun.length === 0 ? [] : beginBackdating(scope, begun)),
+        ...beginBackdating(scope, begun),
+        ...(isOfDates ? [beginAnniversaries(scope)] : []),
       ],
       after: begun.length === 0 ? undefined : () => wakeTimekeeper(scope),
     }
@@ -186,6 +195,7 @@ const NONE: Pick<Achievement, AchievementField> = {
   metricValue: null,
   streakLength: null,
   achievementIds: [],
+  anniversaryYears: null,
 }
 
 function ofItsTrigger(achievement: Achievement): Achievement {

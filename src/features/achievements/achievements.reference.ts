@@ -18,13 +18,15 @@ const CONFIGURED = {
   status:
     "`inactive`: users don't see it. `active`: users can complete it. `locked`: users who have it keep it, and no other users get it. An active or locked achievement can't become inactive again.",
   trigger:
-    'How users complete it: by the total of a `metric`, by the length of the `streak`, by a call (`api`), or by other achievements (`achievement`).',
+    'How users complete it: by the total of a `metric`, by the length of the `streak`, by a call (`api`), by other achievements (`achievement`), or by the `anniversary` of the date on which the user signed up.',
   metricId: 'With the trigger `metric`: the id of the metric.',
   metricKey: 'The key of the metric, instead of its id.',
   metricValue: 'With the trigger `metric`: the total that completes it.',
   streakLength: 'With the trigger `streak`: the length that completes it.',
   achievementIds: 'With the trigger `achievement`: the achievements that a user needs, all of them.',
   achievementKeys: 'The keys of these achievements, instead of their ids.',
+  anniversaryYears:
+    'With the trigger `anniversary`: how many years after `signUpDate` it is completed, 1 to 100. It is completed at the midnight of the user.',
   ...USER_FILTERS,
   ...EVENT_FILTERS,
 }
@@ -106,6 +108,8 @@ export const achievements: Chapter = {
         metricId: 'With the trigger `metric`: the id of the metric.',
         metricValue: 'With the trigger `metric`: the total that completes it.',
         metricName: 'With the trigger `metric`: the name of the metric.',
+        anniversaryYears:
+          'With the trigger `anniversary`: how many years after `signUpDate` it is completed.',
         ...SHOWN_FILTERS,
         achievedAt: 'When the user completed it. `null` if the user has not completed it yet.',
         completions: 'The number of users who have completed it.',

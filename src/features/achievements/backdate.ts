@@ -7,10 +7,11 @@ import type { Instant } from '../../lib/clock'
 import { type Micros, micros } from '../../lib/decimal'
 import { newId } from '../../lib/new-id'
 import { packsOf } from '../../lib/packed'
+import { dayIn } from '../../lib/zone'
 import { bytesOf, MOST_READ, numberOf } from '../../platform/columns'
 import type { Scope, TenantContext } from '../../platform/context'
 import type { Statement, TenantDatabase } from '../../platform/database'
-import { countsItself } from '../../rules/achievements.rules'
+import { anniversaryOf, countsItself } from '../../rules/achievements.rules'
 import { applyChange, type BulkChange } from '../../rules/change.rules'
 import { count, MOST_TOTAL, NEW_COUNTER, type UserState } from '../../rules/state'
 import { isStale } from '../../rules/streaks/streaks.rules'
@@ -58,9 +59,9 @@ export function counted(db: TenantDatabase, { id, counterId }: Achievement): Sta
  */
 export function beginBackdating(
   { db, now }: Pick<Scope, 'db' | 'now'>,
-  achievementIds: readonly string[],
+  begun: readonly Pick<Achievement, 'id'>[],
 ): Statement[] {
-  return achievementIds.map((id) => scheduleForUsers(db, 'backdate', { at: now, subject: id, on: 'again' }))
+  return begun.map(({ id }) => scheduleForUsers(db, 'backdate', { at: now, subject: id, on: 'again' }))
 }
 
 /** One step of the walk over all users: those who qualify get it, with its points and composites (A4). */
@@ -80,7 +81,7 @@ export function backdateStep(context: TenantContext, work: Work<WalkProgress>): 
       const present = firstStale === -1 ? users : users.slice(0, firstStale)
       const known = await withCounters(db, achievement, present)
       const changes = present.flatMap((user, index) => {
-        const change = backdated(config, achievement, user, known[index] ?? user, now)
+        const change = backdated(config, achievement, user, known[index] ?? user, { now, begun: work.dueAt })
         return change === null ? [] : [change]
       })
       return { changes, visited: present.length }
@@ -140,9 +141,12 @@ function backdated(
   { id }: Achievement,
   before: UserState,
   user: UserState,
-  now: Instant,
+  { now, begun }: { now: Instant; begun: Instant },
 ): BulkChange | null {
-  const isTried = (one: Achievement) => one.id === id && one.trigger !== 'api'
+  // An anniversary that comes after that moment is completed on time, also if the walk is slow (A7).
+  const hasBegun = (one: Achievement) =>
+    one.trigger !== 'anniversary' || anniversaryOf(user, one) <= dayIn(user.profile.tz, begun)
+  const isTried = (one: Achievement) => one.id === id && one.trigger !== 'api' && hasBegun(one)
   const change = applyChange(config, { before, user, at: now, id: newId(now), event: null, isTried })
   const isAsBefore = user === before && change.after.revoked === before.revoked
   return change.completed.length === 0 && isAsBefore ? null : { ...change, before, isBackdated: true }

@@ -165,7 +165,7 @@ export const withLeft = ({ left }: Progress, name: string, at: number) => [
 
 /** Kinds of work that visit users in the order of their ids, or by a moment that they have reached. */
 const WALKS = ['backdate', 'recount']
-const SWEEPS = ['ticks', 'boosts', 'schedule']
+const SWEEPS = ['ticks', 'boosts', 'schedule', 'anniversaries']
 /** Work on users that the first database has without users, too: it announces boosts for everyone (W6). */
 export const OF_FIRST = ['boosts']
 

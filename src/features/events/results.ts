@@ -200,16 +200,18 @@ export function resultsOfEach(
   users: readonly { jobs: readonly Job[]; outcomes: readonly Outcome[] }[],
 ): Promise<CommandResult[]>[] {
   const changed = users.flatMap(({ outcomes }) =>
-    outcomes.flatMap((outcome) =>
-      outcome.decision.kind === 'changed' && outcome.config !== null
-        ? [{ outcome, change: outcome.decision.change, config: outcome.config }]
-        : [],
-    ),
+    outcomes.flatMap((outcome) => {
+      const { decision, config } = outcome
+      if (decision.kind !== 'changed' || config === null) return []
+      // The response shows nothing of the silent change.
+      const silent = decision.silent ? [{ outcome: null, change: decision.silent, config }] : []
+      return [{ outcome, change: decision.change, config }, ...silent]
+    }),
   )
   const last = changed.at(-1)
   const changes = changed.map(({ change }) => change)
   const delivered = last && deliverEach(context, last.config, changes, last.change.after.changed)
-  const placements = new Map<Outcome, Promise<Placements> | undefined>(
+  const placements = new Map<Outcome | null, Promise<Placements> | undefined>(
     changed.map(({ outcome }, nth) => [outcome, delivered?.[nth]]),
   )
   return users.map(({ jobs, outcomes }) =>

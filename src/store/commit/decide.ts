@@ -5,7 +5,7 @@ import { type Instant, instant } from '../../lib/clock'
 import { type ApiError, errors, unreachable } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
 import type { Tenant } from '../../platform/context'
-import type { Change } from '../../rules/change.rules'
+import { type Change, uponSignUp } from '../../rules/change.rules'
 import { type Command, type Decision, evaluate } from '../../rules/evaluate.rules'
 import type { UserState } from '../../rules/state'
 import type { Recorded, UsedKey } from '../events.sql.ts'
@@ -144,14 +144,15 @@ export function decide(userId: string, jobs: readonly Job[], snapshot: CommitSna
         return { decision, config: null }
       case 'changed': {
         const { change } = decision
-        state = change.after
-        changes.push(change)
+        const silent = uponSignUp(config, change, newId)
+        state = (silent ?? change).after
+        changes.push(change, ...(silent === null ? [] : [silent]))
         if (change.event !== null && job.command.kind === 'event' && job.command.idempotencyKey !== null) {
           const { metricId, id } = change.event
           used.set(`${metricId} ${job.command.idempotencyKey}`, id)
           newlyUsed.push({ metricId, key: job.command.idempotencyKey, eventId: id })
         }
-        return { decision, config }
+        return { decision: { ...decision, silent }, config }
       }
       case 'replayed':
       case 'completed':

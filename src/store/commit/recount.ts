@@ -26,7 +26,7 @@ import { userOf } from '../users/users.sql.ts'
 import { storedBy, writeBulk } from './writer'
 
 /** The most users of one step. Each user may have entries for a thousand resources of the tenant. */
-const CHUNK = 200
+export const CHUNK = 200
 
 /** The progress of a walk: the last user who was visited. */
 export const WalkProgress = z.object({ after: z.string() })
@@ -54,13 +54,35 @@ export async function walkStep(
   context: TenantContext,
   work: Work<WalkProgress>,
   visit: Visit,
-  last: (config: Configuration) => Promise<readonly Statement[]> = async () => [],
+  last?: (config: Configuration) => Promise<readonly Statement[]>,
+): Promise<WalkStep> {
+  const after = work.progress?.after ?? ''
+  return walkOn(context, visit, {
+    after,
+    found: portionStatement(context.db, { after, limit: CHUNK }),
+    goOn: (after) => work.goOn({ after }),
+    end: async (config) => [work.end(), ...((await last?.(config)) ?? [])],
+  })
+}
+
+/** The users of a step, at most `CHUNK` in order of their ids, and what a step stores: it goes on, or it ends. */
+type Route = {
+  after: string
+  found: Statement
+  goOn: (after: string) => Statement
+  end: (config: Configuration) => Promise<readonly Statement[]>
+}
+
+/** The same for some users in order of their ids. */
+export async function walkOn(
+  context: TenantContext,
+  visit: Visit,
+  { after, found: read, goOn, end }: Route,
 ): Promise<WalkStep> {
   const { db } = context
-  const after = work.progress?.after ?? ''
   const { snapshot, found } = await db.batchOf({
     snapshot: requestSnapshotStatement(db, db.tenantId, []),
-    found: portionStatement(db, { after, limit: CHUNK }),
+    found: read,
   })
   const { tenant, clock } = parseRequestSnapshot(snapshot)
   if (tenant === null) throw new Error('the tenant is gone')
@@ -76,8 +98,7 @@ export async function walkStep(
     )
     const passed = Math.min(visited, skipped === -1 ? users.length : skipped)
     const isEnd = passed === users.length && !isCut && found.results.length < CHUNK
-    const end = isEnd ? await last(config) : []
-    await db.batch(isEnd ? [work.end(), ...end] : [work.goOn({ after: users[passed - 1]?.id ?? after })])
+    await db.batch(isEnd ? await end(config) : [goOn(users[passed - 1]?.id ?? after)])
     return { changes: changes.filter(({ before }) => done.has(before.id)), config, changedAt: now }
   } catch (error) {
     if (isConflict(error)) return { changes: [], config, changedAt: now }

@@ -1,10 +1,13 @@
 import type { Configuration } from '../../configuration/model'
 import { type Instant, instant } from '../../lib/clock'
 import { MOST_AT_ONCE } from '../../lib/packed'
+import { dateOfDay, dayIn, nextAnniversary, startOfDay } from '../../lib/zone'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import { type UsersAsRead, usersAsRead } from '../../platform/guard'
+import { hasAnniversaries } from '../../rules/achievements.rules'
 import type { BulkChange, Change } from '../../rules/change.rules'
-import type { UserState } from '../../rules/state'
+import { NO_PROFILE, type UserState } from '../../rules/state'
+import { scheduleAlsoUnderWay } from '../../time/due-work.sql.ts'
 import { outboxInserts } from '../../webhooks/outbox/changes'
 import { pendingNotificationsOf } from '../../webhooks/outbox/pending.sql.ts'
 import { bookAwards } from '../awards.sql.ts'
@@ -12,7 +15,7 @@ import { keepHistory, logEvents, type UsedKey, useKeys } from '../events.sql.ts'
 import { changeTenantCounters, USERS } from '../users/counters.sql.ts'
 import { claimDevices } from '../users/devices.sql.ts'
 import { forgetRuns, keepRuns, scheduleEarliestDeadline } from '../users/streaks.sql.ts'
-import { parseStored, storeStreaks, storeUser, storeUsers } from '../users/users.sql.ts'
+import { anniversaryKey, parseStored, storeStreaks, storeUser, storeUsers } from '../users/users.sql.ts'
 
 /*
  * All changes of users are stored here: their rows, the log, the ledger, idempotency keys, counters,
@@ -60,6 +63,30 @@ export type Writing = {
   }
 }
 
+/** Makes the next anniversary of users due that has moved, if there are achievements for it (A7). */
+function scheduleAnniversary(
+  db: TenantDatabase,
+  config: Configuration,
+  lasts: readonly { was: UserState | null; after: UserState }[],
+): Statement[] {
+  if (!hasAnniversaries(config)) return []
+  const moved = lasts.filter(
+    ({ was, after }) => anniversaryKey(was?.profile ?? NO_PROFILE) !== anniversaryKey(after.profile),
+  )
+  const dues = moved.flatMap(({ after: { profile, changed } }) => {
+    const { signUpDate, tz } = profile
+    if (signUpDate === null) return []
+    return startOfDay(dateOfDay(nextAnniversary(signUpDate, dayIn(tz, changed))), tz ?? 'UTC')
+  })
+  if (dues.length === 0) return []
+  const now = instant(Math.max(...moved.map(({ after }) => after.changed)))
+  return [scheduleAlsoUnderWay(db, 'anniversaries', instant(Math.min(...dues)), now)]
+}
+
+/** A change as messages tell of it: a backdated one has no completions and no awards (A4). */
+const toldOf = <C extends Change>(change: C): C =>
+  change.isBackdated === true ? { ...change, awards: [], completed: [] } : change
+
 /** The statements that store the changes of events and other commands, all in one batch (E2). */
 export function writeUsers(
   db: TenantDatabase,
@@ -86,13 +113,14 @@ export function writeUsers(
         )
       : null
   const changes = users.flatMap((user) => user.changes)
+  const told = changes.map(toldOf)
   const movedDeadlines = lasts.filter(({ was, after }) => after.streak.due !== was?.streak.due)
   const claims = claimDevices(db, lasts)
   const statements: Parts<Statement> = {
     user: alone,
-    outbox: outboxInserts(db, config, changes, among),
-    pendingNotifications: pendingNotificationsOf(db, config, changes, among),
-    deadline: scheduleEarliestDeadline(db, movedDeadlines),
+    outbox: outboxInserts(db, config, told, among),
+    pendingNotifications: pendingNotificationsOf(db, config, told, among),
+    deadline: [...scheduleEarliestDeadline(db, movedDeadlines), ...scheduleAnniversary(db, config, lasts)],
     records: recordsOf(db, users, among),
     // Device tokens are taken from other users, who may be in this batch too, so this comes last.
     users: [...(alone.length === 0 ? storeUsers(db, lasts, among) : []), ...claims],
@@ -162,9 +190,7 @@ export function writeBulk(
     onlyStreak: onlyStreak === true,
   }))
   const recounted = changes.flatMap(({ replacesRuns, after }) => (replacesRuns === true ? [after.iid] : []))
-  const told = changes.map((change) =>
-    change.isBackdated === true ? { ...change, awards: [], completed: [] } : change,
-  )
+  const told = changes.map(toldOf)
   const written = changes.map((change) => ({ was: change.before, changes: [change], newlyUsed: [] }))
   return {
     beside: [

@@ -89,7 +89,7 @@ export const JSON_COLUMNS = [
 ] as const
 
 /** The columns of a user that `userOf` reads. */
-export const USER_COLUMNS = columnNames(users, ['tenantId', 'counted', 'bucket'])
+export const USER_COLUMNS = columnNames(users, ['tenantId', 'counted', 'anniversary', 'bucket'])
 const USER = readingOf(users, USER_COLUMNS)
 const UserRow = USER.row.extend({ boosts: json(z.array(BoostRow)) })
 
@@ -160,6 +160,7 @@ function rowOf(
     revoked: revoked.size === 0 ? null : [...revoked],
     preferences: preferences === NO_PREFERENCES ? null : preferences,
     leftZones: leftZones.length === 0 ? null : leftZones,
+    anniversary: anniversaryKey(profile),
     bucket: db.bucketOf(state.id),
   }
 }
@@ -175,8 +176,25 @@ const USER_VALUES: ColumnValues<typeof users, StoredUser, 'tenantId' | 'counted'
   ...jsonFieldsOf(users, JSON_COLUMNS),
 }
 const USER_LIST = columnList(users, USER_VALUES)
-// Without the streak's deadline, which is replaced only if it has changed, and the bucket, which never does.
-const REPLACED = USER_LIST.update(['id', 'iid', 'control', 'created', 'streakDue', 'bucket'])
+// Without the bucket, which never changes, and the indexed columns that are replaced only if they have changed.
+const REPLACED = USER_LIST.update(['id', 'iid', 'control', 'created', 'streakDue', 'anniversary', 'bucket'])
+
+/** The day of the year and the zone of a user's anniversaries, as the index has them (A7); null without any. */
+export const anniversaryKey = ({ signUpDate, tz }: UserState['profile']): string | null =>
+  signUpDate === null ? null : `${signUpDate.slice(5)} ${tz ?? 'UTC'}`
+
+type Indexed = { streak: Pick<StreakState, 'due'>; profile: UserState['profile'] }
+
+/**
+ * SQL: the indexed columns that a change of a user replaces. An indexed column that is set costs one more row,
+ * even if the value is the same.
+ */
+function moved(was: Indexed | null, after: Indexed): string {
+  if (was === null) return ''
+  const isMoved = anniversaryKey(was.profile) !== anniversaryKey(after.profile)
+  const due = was.streak.due === after.streak.due ? '' : ', streak_due = excluded.streak_due'
+  return isMoved ? `${due}, anniversary = excluded.anniversary` : due
+}
 
 const GUARDED_VALUES: typeof USER_VALUES = {
   ...USER_VALUES,
@@ -191,11 +209,9 @@ const GUARDED_LIST = columnList(users, GUARDED_VALUES, 8)
 const STORE = `
   INSERT INTO users (tenant_id, ${GUARDED_LIST.columns}) VALUES (?1, ${GUARDED_LIST.sql((nth) => `?${nth}`)})
   ON CONFLICT DO UPDATE SET ${REPLACED}`
-// An indexed column that is set costs one more row, even if the value is the same.
-const STORE_WITH_DUE = `${STORE}, streak_due = excluded.streak_due`
 
 /**
- * Stores the whole state of a user: one written row, and one more if the streak's deadline has changed.
+ * Stores the whole state of a user: one written row, and one more for each indexed column that has changed.
  * Raises a conflict, which undoes the batch, unless the tenant is active, the configuration has this version,
  * the test clock is the same (`clock`, null if it is not set), and the user is as read (`was`, null if the
  * user did not exist).
@@ -210,7 +226,7 @@ export function storeUser(
   }: {
     version: number
     clock: Instant | null
-    was: (Pick<UserState, 'iid' | 'seq'> & { streak: Pick<StreakState, 'due'> }) | null
+    was: (Pick<UserState, 'iid' | 'seq'> & Indexed) | null
   },
 ): Statement {
   const params = [
@@ -223,30 +239,24 @@ export function storeUser(
     PLACEMENT,
     ...GUARDED_LIST.values(rowOf(db, user)).map((value) => (value instanceof Json ? value.text : value)),
   ]
-  return { sql: was?.streak.due === user.streak.due ? STORE : STORE_WITH_DUE, params, isPlaced: true }
+  return { sql: `${STORE}${moved(was, user)}`, params, isPlaced: true }
 }
 
 const STORE_SEVERAL = `
   INSERT INTO users (tenant_id, ${USER_LIST.columns})
   SELECT ?2, ${USER_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(USER_LIST.value('iid'))}
   ON CONFLICT DO UPDATE SET ${REPLACED}`
-const SEVERAL_USERS = {
-  asDue: `${STORE_SEVERAL} RETURNING iid`,
-  withDue: `${STORE_SEVERAL}, streak_due = excluded.streak_due RETURNING iid`,
-}
 
 type Stored = { was: UserState | null; after: UserState }
 
-/** Statements for users, by whether their deadline has moved: setting an indexed column costs one more row. */
-const byDeadline = <C extends Stored>(
+/** Statements for users, by the indexed columns that they replace. */
+const byMoves = <C extends Stored>(
   changes: readonly C[],
-  { asDue, withDue }: { asDue: string; withDue: string },
-  make: (sql: string, some: readonly C[]) => Statement[],
-): Statement[] => {
-  const isMoved = ({ was, after }: Stored) => was !== null && was.streak.due !== after.streak.due
-  const others = changes.filter((user) => !isMoved(user))
-  return [...make(asDue, others), ...make(withDue, changes.filter(isMoved))]
-}
+  make: (moved: string, some: readonly C[]) => Statement[],
+): Statement[] =>
+  [...Map.groupBy(changes, ({ was, after }) => moved(was, after))].flatMap(([columns, some]) =>
+    make(columns, some),
+  )
 
 /**
  * Stores the states of several users, at the same cost per user as `storeUser`. `among` selects the users who
@@ -254,9 +264,9 @@ const byDeadline = <C extends Stored>(
  * stored users from the results.
  */
 export const storeUsers = (db: TenantDatabase, changes: readonly Stored[], among: UsersAsRead): Statement[] =>
-  byDeadline(changes, SEVERAL_USERS, (sql, some) => {
+  byMoves(changes, (columns, some) => {
     const rows = some.map(({ after }) => USER_LIST.values(rowOf(db, after)))
-    return overUsers(db, sql, rows, among)
+    return overUsers(db, `${STORE_SEVERAL}${columns} RETURNING iid`, rows, among)
   })
 
 const STREAK_VALUES = {
@@ -281,10 +291,6 @@ const WHOSE = `
   FROM asked WHERE users.tenant_id = ?2 AND users.id = ${asked('id')} AND users.iid = ${asked('iid')}
     AND users.seq = asked.value ->> 0
   RETURNING iid`
-const STREAKS_ONLY = {
-  asDue: `${STORE_STREAK} ${WHOSE}`,
-  withDue: `${STORE_STREAK}, streak_due = ${asked('streakDue')} ${WHOSE}`,
-}
 
 /**
  * Stores only the streaks of users whose other data was not read. Skips users who have changed meanwhile.
@@ -295,9 +301,10 @@ export const storeStreaks = (
   db: TenantDatabase,
   changes: readonly { was: UserState; after: UserState }[],
 ): Statement[] =>
-  byDeadline(changes, STREAKS_ONLY, (sql, some) => {
+  byMoves(changes, (columns, some) => {
+    const due = columns === '' ? '' : `, streak_due = ${asked('streakDue')}`
     const rows = some.map(({ was, after }) => jsonRow([was.seq, ...STREAK_LIST.values(rowOf(db, after))]))
-    return packed(rows).map((list) => db.statement(sql, list, db.tenantId))
+    return packed(rows).map((list) => db.statement(`${STORE_STREAK}${due} ${WHOSE}`, list, db.tenantId))
   })
 
 /** The internal ids of the users that statements of `storeUsers` have stored. */

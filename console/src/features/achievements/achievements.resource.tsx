@@ -15,12 +15,14 @@ import {
   text,
   whole,
 } from '../../resource/schemas'
+import { counted } from '../../ui/format'
 
 import { AchievementFigures } from './achievement-figures'
 
 const MOST_VALUE = 9_007_199_254
 const MOST_WHOLE = 2_147_483_647
 const MOST_PREREQUISITES = 100
+const MOST_YEARS = 100
 
 /** The fields of each trigger. Fields of the others are not sent. */
 const Condition = z.discriminatedUnion('trigger', [
@@ -32,6 +34,7 @@ const Condition = z.discriminatedUnion('trigger', [
   }),
   z.object({ trigger: z.literal('streak'), streakLength: whole({ min: 1, max: MOST_WHOLE }) }),
   z.object({ trigger: z.literal('api') }),
+  z.object({ trigger: z.literal('anniversary'), anniversaryYears: whole({ min: 1, max: MOST_YEARS }) }),
   z.object({
     trigger: z.literal('achievement'),
     achievementIds: z
@@ -47,10 +50,11 @@ type Values = {
   description: string
   badge: string
   status: 'inactive' | 'active' | 'locked'
-  trigger: 'metric' | 'streak' | 'api' | 'achievement'
+  trigger: AdminAchievement['trigger']
   metricId: string
   metricValue: string
   streakLength: string
+  anniversaryYears: string
   achievementIds: string[]
   userAttributes: Filter[]
   eventAttributes: Filter[]
@@ -74,6 +78,7 @@ type ConditionGiven = {
   metricId?: string
   metricValue?: string | number
   streakLength?: string | number
+  anniversaryYears?: string | number
   achievementIds?: string[]
   userAttributes?: Filter[]
   eventAttributes?: Filter[]
@@ -82,6 +87,7 @@ type ConditionGiven = {
 /** How users complete it, in words: "600 minutes". Null while that is not filled in. */
 function conditionOf(given: ConditionGiven, lookups: Lookups): string | null {
   const { trigger, metricId = '', metricValue = '', streakLength = '', achievementIds = [] } = given
+  const { anniversaryYears: years = '' } = given
   switch (trigger) {
     case 'metric': {
       if (metricId === '' || metricValue === '') return null
@@ -93,6 +99,8 @@ function conditionOf(given: ConditionGiven, lookups: Lookups): string | null {
       return streakLength === '' ? null : `a streak of ${streakLength}`
     case 'api':
       return 'a call of your own code'
+    case 'anniversary':
+      return years === '' ? null : `${counted(Number(years), 'year')} since they signed up`
     case 'achievement': {
       const names = achievementIds.map((id) => `“${lookups.achievements.nameOf(id)}”`)
       return names.length === 0 ? null : names.join(' and ')
@@ -150,10 +158,11 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
   name: 'Achievements',
   one: 'achievement',
   path: '/achievements',
-  intro: 'Goals that users complete once: a first lesson, a streak of 30 days, a set of other achievements.',
+  intro:
+    'Goals that users complete once: a first lesson, a streak of 30 days, a year with you, a set of other achievements.',
   empty: {
     title: 'No achievements yet',
-    text: 'An achievement is completed by a total, by a streak, by other achievements, or by your own code.',
+    text: 'An achievement is completed by a total, a streak, an anniversary, other achievements, or your own code.',
   },
   idOf: ({ id }) => id,
   keyOf: ({ key }) => key,
@@ -192,6 +201,7 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
       metricId: item?.metricId ?? '',
       metricValue: asText(item?.metricValue),
       streakLength: asText(item?.streakLength),
+      anniversaryYears: asText(item?.anniversaryYears),
       achievementIds: item?.achievementIds ?? [],
       userAttributes: item?.userAttributes ?? [],
       eventAttributes: item?.eventAttributes ?? [],
@@ -213,6 +223,7 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
           { value: 'metric', label: 'A total of a metric' },
           { value: 'streak', label: 'A streak' },
           { value: 'achievement', label: 'Other achievements' },
+          { value: 'anniversary', label: 'An anniversary of signing up' },
           { value: 'api', label: 'Your own code, by the interface' },
         ],
         fixed: (_values, { status }) =>
@@ -240,6 +251,13 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
         name: 'streakLength',
         label: 'Streak length',
         when: ({ trigger }) => trigger === 'streak',
+      },
+      {
+        kind: 'number',
+        name: 'anniversaryYears',
+        label: 'Years',
+        hint: 'Users have it this many years after they signed up, at their midnight.',
+        when: ({ trigger }) => trigger === 'anniversary',
       },
       {
         kind: 'references',

@@ -5,7 +5,7 @@ import { messageOf } from '../../api/errors'
 import { useAdmin, useLaurel } from '../../api/laurel'
 import { Button, Toggle } from '../../ui/button'
 import { Confirm } from '../../ui/dialog'
-import { formatNumber, formatPercent, Moment } from '../../ui/format'
+import { counted, formatNumber, formatPercent, Moment } from '../../ui/format'
 import { Card, Empty, Notice } from '../../ui/page'
 import { type Column, Table } from '../../ui/table'
 import { keyOfUser } from './user-paths'
@@ -20,6 +20,7 @@ function conditionOf({
   metricName,
   streakLength,
   achievementIds,
+  anniversaryYears = 0,
 }: Achievement): string {
   switch (trigger) {
     case 'metric':
@@ -30,6 +31,8 @@ function conditionOf({
       return `${formatNumber(achievementIds?.length ?? 0)} other achievements`
     case 'api':
       return 'by your product, or by hand'
+    case 'anniversary':
+      return `${counted(anniversaryYears, 'year')} after signing up`
   }
 }
 
@@ -53,6 +56,7 @@ function progressOf(
       return of(done.length, achievementIds.length)
     }
     case 'api':
+    case 'anniversary':
       return null
   }
 }
