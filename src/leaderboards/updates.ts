@@ -179,8 +179,9 @@ declare module '../platform/env' {
 function scoreChange(board: Leaderboard, change: InputChange): ScoreChange | null {
   const { before, after } = change
   const amounts = amountsOf(board, change)
-  const group = groupIn(board, after.profile.attributes)
-  const hasMoved = before !== null && groupIn(board, before.profile.attributes) !== group
+  const [was, is] = [before?.profile.attributes, after.profile.attributes]
+  // A change that passes no attributes keeps the map, so most changes need no groups.
+  const hasMoved = was !== undefined && was !== is && groupIn(board, was) !== groupIn(board, is)
   if (amounts === null && !hasMoved) return null
   const isRecounted =
     (board.rankBy === 'streak' && change.replacesRuns === true) ||
@@ -190,7 +191,7 @@ function scoreChange(board: Leaderboard, change: InputChange): ScoreChange | nul
     userId: after.id,
     iid: after.iid,
     seq: after.seq,
-    group,
+    group: groupIn(board, is),
     input: amounts && { previous, amounts },
   }
 }
