@@ -214,6 +214,22 @@ describe('[L3] boards by streak', () => {
     expect(await page()).toEqual(['ada 2', 'bob 1'])
   })
 
+  it.each([
+    ['on the last day', 1, ['bob 1']],
+    ['after the end', 2, ['ada 1', 'bob 1']],
+  ] as const)(
+    '[L8, S13] knows a streak that was reset %s, also after a later recount',
+    async (_, day, ranked) => {
+      await create({ end: date(1) })
+      await act('ada')
+      await act('bob')
+      await move(day, 9)
+      await tenant.through(cut()).admin('POST', '/streaks/reset', { users: [{ id: 'ada' }] })
+      await move(2, 13)
+      expect(await page()).toEqual(ranked)
+    },
+  )
+
   it('[L4, L12, S11] a journey to the next week and back does not change when a length was reached, also after a later recount', async () => {
     await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
     const board = await create({ end: date(30) })
