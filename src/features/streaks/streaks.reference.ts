@@ -26,10 +26,11 @@ const SETTINGS = {
   daysOff:
     'The days of the week on which no activity is needed, from 0 (Sunday) to 6. Only daily streaks have some. They are local days of each user.',
   freezes: 'Freezes keep a streak over a missed period. `null`: off.',
-  'freezes.startCount': 'The number of freezes of a new user.',
+  'freezes.startCount': 'The number of freezes of a new user, at most `maxCount`.',
   'freezes.maxCount': 'The most freezes that a user can have.',
   'freezes.autoEarnInterval': 'The number of days after which freezes are earned. `null`: never.',
-  'freezes.autoEarnAmount': 'The number of freezes that are earned each time. `null` if none are earned.',
+  'freezes.autoEarnAmount':
+    'The number of freezes that are earned each time. It is set together with `autoEarnInterval`, or both are `null`.',
 }
 
 const PAUSE = {
