@@ -31,13 +31,16 @@ function noDevVars(): Record<string, string> {
   return Object.fromEntries(Object.keys(named).map((name) => [name, '']))
 }
 
-/** The consumers of wrangler.toml, but a message that failed comes again at once, not after half a minute. */
+/**
+ * The consumers of wrangler.toml, but messages come almost at once, and those that failed come again at once, not
+ * after half a minute.
+ */
 const impatientConsumers = () =>
   Object.fromEntries(
     consumers.map(({ queue, ...settings }) => [
       queue,
       {
-        maxBatchTimeout: settings.max_batch_timeout,
+        maxBatchTimeout: 0.05,
         ...(settings.max_retries !== undefined && { maxRetries: settings.max_retries }),
         ...(settings.dead_letter_queue !== undefined && { deadLetterQueue: settings.dead_letter_queue }),
         retryDelay: 0,
