@@ -49,7 +49,7 @@ type State = z.infer<typeof State>
 
 const stateOf = async (databases: Databases, name: string): Promise<State> => {
   const db = databases.named(name)
-  return State.parse((await db.rows(db.statement(STATE)))[0])
+  return db.one(State, STATE)
 }
 
 const store = (databases: Databases, name: string, change: string | null, { now }: State) =>

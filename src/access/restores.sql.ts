@@ -43,8 +43,7 @@ export type Restored = z.infer<typeof Row>
 
 /** Reads whether the database was brought back to an earlier moment (M1). */
 export async function readRestored(db: AccountDatabase): Promise<Restored> {
-  const [row] = await db.rows(db.statement(READ))
-  return Row.parse(row)
+  return db.one(Row, READ)
 }
 
 const ADVANCE = 'UPDATE restores SET progress = ?2 WHERE epoch = ?1'
@@ -89,11 +88,11 @@ const CONFIRM = 'UPDATE restores SET confirmed = ?1 WHERE id = 1 AND moment = ?1
 export async function noteMoment(databases: Databases, now: Instant): Promise<void> {
   const { first, others } = databases
   if (others.length === 0) return
-  const before = FirstNoted.parse((await first.rows(first.statement(FIRST_NOTED)))[0])
+  const before = await first.one(FirstNoted, FIRST_NOTED)
   const found = await Promise.all(
     others.map(async (name) => {
       const db = databases.named(name)
-      return { name, db, noted: Noted.parse((await db.rows(db.statement(NOTED)))[0]) }
+      return { name, db, noted: await db.one(Noted, NOTED) }
     }),
   )
   const different = found.filter(({ name, noted }) => !isExpected(before, name, noted))

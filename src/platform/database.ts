@@ -266,6 +266,11 @@ export class AccountDatabase {
     return (await this.rows(statement(sql, ...params))).map((one) => row.parse(one))
   }
 
+  /** The row of a query that always finds one. */
+  async one<R>(row: z.ZodType<R>, sql: string, ...params: unknown[]): Promise<R> {
+    return row.parse((await this.rows(statement(sql, ...params)))[0])
+  }
+
   /** The first row of a query; undefined if it finds none. */
   async find<R>(row: z.ZodType<R>, sql: string, ...params: unknown[]): Promise<R | undefined> {
     const [first] = await this.rows(statement(sql, ...params))

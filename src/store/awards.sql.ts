@@ -109,7 +109,7 @@ export async function newestAwards(
   systemId: string,
   limit: number,
 ): Promise<StoredAward[]> {
-  return z.array(StoredAwardRow).parse(await db.rows(db.statement(NEWEST, iid, systemId, seq, limit)))
+  return db.list(StoredAwardRow, NEWEST, iid, systemId, seq, limit)
 }
 
 const FORMS = `

@@ -125,7 +125,7 @@ export async function removeConfiguration(db: TenantDatabase, from: Walked): Pro
   for (let walked = 0; walked < WALK; ) {
     const present = CONFIGURATION[table]
     if (present === undefined) return null
-    const { last, count } = Walk.parse((await db.rows(db.statement(present.walk, no)))[0])
+    const { last, count } = await db.one(Walk, present.walk, no)
     if (last !== null) {
       const range = [db.tenantId, no, last] as const
       if (present.name === 'points_triggers' && !(await removeVersions(db, range))) return { table, no }

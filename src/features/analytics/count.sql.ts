@@ -309,8 +309,7 @@ export async function nextRange(
   { isAll, levelled }: { isAll: boolean; levelled: number },
 ): Promise<{ last: string; users: number; isEnd: boolean }> {
   const limit = Math.max(1, Math.min(MOST_USERS, Math.floor(MOST_LEVELS / Math.max(1, levelled))))
-  const [found] = await db.rows(db.statement(FOUND, db.tenantId, after, isAll ? 1 : 0, limit))
-  const { users: all, last, rest } = FoundRow.parse(found)
+  const { users: all, last, rest } = await db.one(FoundRow, FOUND, db.tenantId, after, isAll ? 1 : 0, limit)
   const users = all - (rest ?? 0)
   if (last !== null && (all === limit || users < all)) return { last, users, isEnd: false }
   const [end] = WalkedRow.parse(await db.rows(db.statement(WALKED, db.tenantId, after)))

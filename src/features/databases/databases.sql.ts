@@ -272,8 +272,7 @@ const Unnumbered = z.object({
 
 /** The users without a bucket among the next ones; `last` is the last user, null at the end. */
 export async function unnumbered(db: AccountDatabase, tenantId: string, after: string, limit: number) {
-  const [row] = await db.rows(db.statement(UNNUMBERED, tenantId, after, limit))
-  const { count, last, ids } = Unnumbered.parse(row)
+  const { count, last, ids } = await db.one(Unnumbered, UNNUMBERED, tenantId, after, limit)
   return { ids, last: count < limit ? null : last }
 }
 

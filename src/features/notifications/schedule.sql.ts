@@ -60,8 +60,7 @@ export async function zonesAfter(
   after: string,
   limit: number,
 ): Promise<{ zones: string[]; last: string | null }> {
-  const [row] = await db.rows(db.statement(ZONES, db.tenantId, after, limit))
-  const { count, last, zones } = ZonesRow.parse(row)
+  const { count, last, zones } = await db.one(ZonesRow, ZONES, db.tenantId, after, limit)
   return { zones, last: count < limit ? null : last }
 }
 

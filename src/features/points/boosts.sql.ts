@@ -70,7 +70,7 @@ export async function boostPage(scope: Scope, systemId: string, page: ListedPage
   const { db, tenant } = scope
   if (page.key !== undefined) {
     const asked = [tenant.id, systemId, JSON.stringify(page.key), page.limit, page.skip]
-    return z.array(BoostRow).parse(await db.rows(db.statement(BY_KEY, ...asked)))
+    return db.list(BoostRow, BY_KEY, ...asked)
   }
   const start = await startOfPage(
     scope,
@@ -86,7 +86,7 @@ export async function boostPage(scope: Scope, systemId: string, page: ListedPage
   )
   if (start === null) return []
   const asked = [tenant.id, systemId, ...start.after, page.limit, start.skip]
-  return z.array(BoostRow).parse(await db.rows(db.statement(PAGE, ...asked)))
+  return db.list(BoostRow, PAGE, ...asked)
 }
 
 /**
@@ -290,7 +290,7 @@ export async function ownBoosts(
   last: CivilDate,
   limit: number,
 ): Promise<OwnBoost[]> {
-  return z.array(OwnRow).parse(await db.rows(db.statement(OWN[phase], db.tenantId, date, no, last, limit)))
+  return db.list(OwnRow, OWN[phase], db.tenantId, date, no, last, limit)
 }
 
 const beyond = (date: string) => `
@@ -305,6 +305,5 @@ export async function dateBeyond(
   phase: BoostMoment,
   last: CivilDate,
 ): Promise<string | null> {
-  const [row] = await db.rows(db.statement(BEYOND[phase], db.tenantId, last))
-  return z.object({ date: z.string().nullable() }).parse(row).date
+  return (await db.one(z.object({ date: z.string().nullable() }), BEYOND[phase], db.tenantId, last)).date
 }

@@ -181,8 +181,7 @@ async function bestOfParts(
   let best: Ranked[] = []
   const parts = usersInParts(databases, tenantId, pause, async (db, { after, until, limit: most }) => {
     const asked = [db.tenantId, frequency, epoch, limit, now, after, until, most]
-    const [row] = await db.rows(db.statement(sql, ...asked))
-    return BestRow.parse(row)
+    return db.one(BestRow, sql, ...asked)
   })
   for await (const part of parts) best = bestOf([{ best }, part], limit)
   return best

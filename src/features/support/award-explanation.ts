@@ -97,8 +97,7 @@ async function findAward(
   userIid: string,
   { systemId, awardId }: { systemId: string; awardId: string },
 ): Promise<AwardRow | null> {
-  const rows = await db.rows(db.statement(ENTRY, userIid, systemId, timeOf(awardId), awardId))
-  return z.array(LedgerRow).parse(rows)[0] ?? null
+  return (await db.find(LedgerRow, ENTRY, userIid, systemId, timeOf(awardId), awardId)) ?? null
 }
 
 const EVENT_COLUMNS = `

@@ -167,7 +167,7 @@ const windowOf =
     { from, size, isAll }: AskedWindow,
   ): Promise<Window<z.output<S>>> => {
     const values = [iid, size, ...from.slice(0, key), ...(isRange ? [] : [isAll ? 1 : 0])]
-    const all = z.array(Bound).parse(await db.rows(db.statement(sql, ...values)))
+    const all = await db.list(Bound, sql, ...values)
     const rows = z.array(schema).parse(all.filter(({ id }) => id !== ''))
     const [first, end] = [all[0], rows.at(-1)]
     if (first === undefined) return { rows, last: null }
@@ -207,5 +207,5 @@ export async function runWindow(
   iid: string,
   { day, size }: { day: number; size: number },
 ): Promise<RunRow[]> {
-  return z.array(LostRunRow).parse(await db.rows(db.statement(RUNS, iid, size, day)))
+  return db.list(LostRunRow, RUNS, iid, size, day)
 }

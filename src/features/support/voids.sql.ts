@@ -135,8 +135,7 @@ const NEWEST = `
 
 /** The id of a user's newest event, or null if there is none. Reads the whole log of the user. */
 export async function newestEvent(db: TenantDatabase, userId: string): Promise<string | null> {
-  const rows = await db.rows(db.statement(NEWEST, db.tenantId, userId))
-  return z.array(z.object({ id: HexId })).parse(rows)[0]?.id ?? null
+  return (await db.find(z.object({ id: HexId }), NEWEST, db.tenantId, userId))?.id ?? null
 }
 
 const METRICS = `
@@ -170,13 +169,12 @@ export async function findMoment(
   const near = await db.run(eventStatement(db, userId, eventId, [arrived - SKEW, arrived + SKEW]))
   const event = parseEvent(near)
   if (event !== null) return event.at
-  const metrics = z.array(z.object({ iid: z.string(), metricId: z.string() }))
-  for (const { iid, metricId } of metrics.parse(await db.rows(db.statement(METRICS, db.tenantId, userId)))) {
+  const metric = z.object({ iid: z.string(), metricId: z.string() })
+  for (const { iid, metricId } of await db.list(metric, METRICS, db.tenantId, userId)) {
     for (let after: readonly [number, number] | null = [arrived - SKEW, -1]; after !== null; ) {
-      const [row] = await db.rows(db.statement(SEARCH, iid, metricId, ...after, eventId))
-      const { found, count, last }: z.output<typeof Searched> = Searched.parse(row)
-      if (found !== null) return found
-      after = count < PART ? null : last
+      const one: z.output<typeof Searched> = await db.one(Searched, SEARCH, iid, metricId, ...after, eventId)
+      if (one.found !== null) return one.found
+      after = one.count < PART ? null : one.last
     }
   }
   return null

@@ -100,8 +100,7 @@ const HELD = `
 /** Takes a user's device tokens from all users who sent them earlier, in every database (U2). */
 export async function takeDevices(databases: Databases, tenantId: string, userId: string): Promise<void> {
   const db = databases.usersOf(tenantId).of(userId)
-  const [row] = await db.rows(db.statement(HELD, tenantId, userId))
-  const { tokens } = z.object({ tokens: z.string() }).parse(row)
+  const { tokens } = await db.one(z.object({ tokens: z.string() }), HELD, tenantId, userId)
   // It may be repeated, because nothing is taken twice.
   await databases.usersOf(tenantId).askAll((place) => place.batch(removals(place, TAKEN, tokens)))
 }

@@ -225,8 +225,7 @@ async function nthPlaceOfAll(
     // Each database has fewer users than its share.
     if (first === undefined) return null
     const counts = await databases.usersOf(tenantId).askAll(async (db) => {
-      const [row] = await db.rows(db.statement(UP_TO, db.tenantId, ...from, ...first))
-      return z.object({ users: z.number() }).parse(row).users
+      return (await db.one(z.object({ users: z.number() }), UP_TO, db.tenantId, ...from, ...first)).users
     })
     left -= counts.reduce((sum, users) => sum + users, 0)
     if (left <= 0) return first

@@ -69,7 +69,7 @@ export type DuePoints = z.infer<typeof DueRow>
 
 /** The rows that are due by a moment, the oldest first. */
 export async function duePoints(db: TenantDatabase, by: Instant): Promise<DuePoints[]> {
-  return z.array(DueRow).parse(await db.rows(db.statement(DUE, db.tenantId, by)))
+  return db.list(DueRow, DUE, db.tenantId, by)
 }
 
 const NOT_SENT = guardSql(`
@@ -165,8 +165,7 @@ const FIRST_DUE = `SELECT ${FIRST} AS dueAt`
 
 /** When the next message of a tenant is due, or null if there is none. */
 export async function firstDue(db: TenantDatabase): Promise<Instant | null> {
-  const [row] = await db.rows(db.statement(FIRST_DUE, db.tenantId))
-  return z.object({ dueAt: Moment.nullable() }).parse(row).dueAt
+  return (await db.one(z.object({ dueAt: Moment.nullable() }), FIRST_DUE, db.tenantId)).dueAt
 }
 
 const SHORTEN = `
