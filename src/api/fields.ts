@@ -127,6 +127,9 @@ export const filledText = (max: number) =>
     .max(max)
     .transform((given) => given.toWellFormed())
 
+/** What the documents say about ids of users beside their length. */
+export const USER_ID_TEXT = { pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]+$', not: { enum: ['.', '..'] } }
+
 /** The caller's own id of a user: its length and its characters (U1). */
 export const UserId = z
   .string()
@@ -134,7 +137,7 @@ export const UserId = z
   .max(MOST_ID_CHARACTERS)
   .refine((id) => !/[\p{Cc}\p{Cs}]/u.test(id), 'must have no control characters and no unpaired surrogates')
   .refine((id) => id !== '.' && id !== '..', 'must not be "." or ".."')
-  .meta({ pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]+$', not: { enum: ['.', '..'] } })
+  .meta(USER_ID_TEXT)
 
 /** The key of a configured resource (G5). */
 export const ConfigKey = z

@@ -115,13 +115,9 @@ const PairsQuery = z
     return values
   })
 
-const PAIR_TEXT = { type: 'string', pattern: '^[a-zA-Z0-9_-]+:' } as const
+const TEXT = { type: 'string', pattern: '^[a-zA-Z0-9_-]+:' } as const
 /** The parameter `userAttributes`: values of user attributes by key, which may be repeated (G6). */
-export const UserAttributesQuery = PairsQuery.meta({
-  ...PAIR_TEXT,
-  type: ['string', 'array'],
-  items: PAIR_TEXT,
-})
+export const UserAttributesQuery = PairsQuery.meta({ ...TEXT, type: ['string', 'array'], items: TEXT })
 
 /** Gives the dates of a query their camel-case names (G6); if both spellings are given, camel case counts. */
 function camelCased(query: unknown): unknown {

@@ -9,7 +9,7 @@ import type { UserState } from '../../rules/state'
 import { historyOf } from '../../rules/streaks/history.rules'
 import { type Pause, type StreakRun, termsOf } from '../../rules/streaks/streak-state.rules'
 import { firstUnsafePeriod, isStale, streakAsOf } from '../../rules/streaks/streaks.rules'
-import { DateResponse, Timestamp, UserId, UuidResponse } from '../fields'
+import { DateResponse, Timestamp, USER_ID_TEXT, UserId, UuidResponse } from '../fields'
 import { integerQuery } from '../queries'
 
 export const StreakFrequency = z.enum(STREAK_FREQUENCIES).meta({ id: 'StreakFrequency' })
@@ -60,16 +60,12 @@ export const BulkStreakResponse = z
 /** The number of periods of history (S6). */
 export const StreakQuery = z.object({ historyPeriods: integerQuery({ min: 1, ...PAGES.streakHistory }) })
 
+const ID = { type: 'string', ...USER_ID_TEXT } as const
 /** The users of the streaks: a repeated parameter. Ids may have commas: only a longer text is split here (S6). */
 export const StreaksQuery = z.object({
   userIds: z
     .custom<string | string[]>((given) => given !== undefined, 'must be user ids, and is missing')
-    .meta({
-      type: 'array',
-      items: { type: 'string', minLength: 1 },
-      minItems: 1,
-      maxItems: MOST_STREAK_USERS,
-    })
+    .meta({ type: 'array', items: ID, minItems: 1, maxItems: MOST_STREAK_USERS })
     .transform((given) =>
       [given].flat().flatMap((text) => (isLonger(text, MOST_ID_CHARACTERS) ? text.split(',') : [text])),
     )
