@@ -45,7 +45,7 @@ type WebhookObject = {
 /** The parts of an OpenAPI 3.1 document that ours has. */
 export type OpenApiDocument = {
   openapi: '3.1.0'
-  info: { title: string; version: string; description?: string }
+  info: { title: string; version: string; description?: string; 'x-contract': string }
   servers: { url: string; description?: string }[]
   security: Record<string, string[]>[]
   paths: Record<string, Record<string, OperationObject>>
@@ -57,6 +57,9 @@ export type OpenApiDocument = {
     securitySchemes: Record<string, unknown>
   }
 }
+
+/** The version of the wire contract that the operations speak. */
+const CONTRACT = '1.27.0'
 
 const ERROR_DESCRIPTIONS = {
   400: 'The body is not JSON.',
@@ -309,7 +312,7 @@ export function openApiDocument(
   for (const [name, schema] of described.named) schemas[name] = answered(schema)
   return {
     openapi: '3.1.0',
-    info: { title, version, ...(description !== undefined && { description }) },
+    info: { title, version, ...(description !== undefined && { description }), 'x-contract': CONTRACT },
     servers: [{ url: base }, ...olderBases],
     security: [{ apiKey: [] }],
     paths,

@@ -69,7 +69,10 @@ test('the contract has 85 operations, each with a response, and 18 webhooks that
   expect([...EVENT_TYPES].sort()).toEqual(webhookTypes)
 })
 
-describe.each(surfaces)('the $surface interface', ({ surface, operations }) => {
+describe.each(surfaces)('the $surface interface', ({ surface, operations, document }) => {
+  test('its document names the version of the contract', () =>
+    expect(document.info['x-contract']).toBe('1.27.0'))
+
   test('every operation is on its own interface', () => {
     expect(operations.filter((spec) => spec.surface !== surface).map((spec) => spec.id)).toEqual([])
   })
