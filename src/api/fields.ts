@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import type { Configuration, Filter } from '../configuration/model'
-import { keyField } from '../configuration/trigger-types'
 import { type Instant, iso, parseRfc3339 } from '../lib/clock'
 import { counted, isLonger } from '../lib/errors'
 import {
@@ -156,10 +155,10 @@ export const IdOrKey = z.string()
 /** The fields of an item of a PATCH that name its resource: `id`, `key`, or the id and a new key (O1). */
 export const itemName = { id: optional(Uuid), key: optional(ConfigKey) }
 
-type AnyItem = Readonly<Record<string, unknown>>
+export type AnyItem = Readonly<Record<string, unknown>>
 
 /** Says in the documents that one of these fields is there and not null. A refinement says nothing there. */
-function oneOfFields(...names: readonly string[]) {
+export function oneOfFields(...names: readonly string[]) {
   const parts = [...new Set(names)].map((name) => ({
     required: [name],
     properties: { [name]: { not: { type: 'null' } } },
@@ -174,31 +173,6 @@ export const isNamed = [
     rule('id', 'must be a UUID, and is missing. Pass it, or the key'),
   ),
   z.meta<AnyItem>(oneOfFields('id', 'key')),
-]
-
-type Needed = Readonly<Record<string, readonly string[]>>
-
-/** Says in the documents which fields, or their keys, an item needs by the value of one of its fields. */
-export const documentNeeded = (by: string, needed: Needed) =>
-  z.meta<AnyItem>({
-    oneOf: Object.entries(needed).map(([value, names]) => ({
-      required: [by],
-      properties: { [by]: { const: value } },
-      ...(names.length > 0 && { allOf: names.map((name) => oneOfFields(name, keyField(name))) }),
-    })),
-  })
-
-/** Rules for `check`: the fields, or their keys, that an item needs by the value of one of its fields. */
-export const needs = (by: string, needed: Needed, error: (value: string) => string) => [
-  ...Object.entries(needed).flatMap(([value, names]) =>
-    names.map((name) =>
-      z.refine<AnyItem>(
-        (one) => one[by] !== value || one[name] !== undefined || one[keyField(name)] !== undefined,
-        rule(name, error(value)),
-      ),
-    ),
-  ),
-  documentNeeded(by, needed),
 ]
 
 /** The display name of a configured resource (G7). */

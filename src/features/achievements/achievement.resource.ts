@@ -2,7 +2,6 @@ import * as z from 'zod'
 import {
   ConfigKey,
   Description,
-  documentNeeded,
   Filters,
   FiltersResponse,
   optional,
@@ -12,6 +11,7 @@ import {
 import { keysIn } from '../../api/resources/drafts.rules'
 import {
   BADGE,
+  documentNeeded,
   fieldOf,
   filters,
   fixed,

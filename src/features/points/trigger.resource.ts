@@ -6,13 +6,21 @@ import {
   Filters,
   FiltersResponse,
   isNot,
-  needs,
   Uuid,
   UuidResponse,
   wholeNumber,
 } from '../../api/fields'
 import { keysIn } from '../../api/resources/drafts.rules'
-import { DERIVED_KEY, field, filters, ID, optionally, reference, required } from '../../api/resources/fields'
+import {
+  DERIVED_KEY,
+  field,
+  filters,
+  ID,
+  needs,
+  optionally,
+  reference,
+  required,
+} from '../../api/resources/fields'
 import { defineResource } from '../../api/resources/resource'
 import { triggerResponse } from '../../api/shapes/points'
 import { SWITCH_STATUSES, TIME_UNITS } from '../../configuration/enumerations'
