@@ -1046,6 +1046,7 @@ describe('[S6] a list of ids with commas', () => {
     expect(await lengthsOf(`userIds=${long}`)).toEqual(['c'])
     for (const wrong of [`${long},d`, `${long}&userIds=d`, 'x,'.repeat(101), `a,${'x'.repeat(256)}`, 'a,%00'])
       expect([wrong, await lengthsOf(`userIds=${wrong}`)]).toEqual([wrong, 422])
+    expect(await lengthsOf('userIds=,,')).toBe(422)
   })
 
   it('[S6, K3] of an application key names its own user only, whether others exist or not', async () => {

@@ -71,8 +71,6 @@ export async function userStreak(
   return wholeStreakResponse(config, user, scope.now, { historyPeriods, past, pauses })
 }
 
-const idsIn = (list: string) => list.split(',').filter((id) => id !== '')
-
 /**
  * The users of these ids. One that is no user's, and has commas, is a list of ids (S6). For an application key,
  * each must be its own user's, so that it does not learn which ids are users' (K3).
@@ -88,9 +86,10 @@ async function usersOf({ access, databases, tenant }: Scope, ids: readonly strin
   const found = await read(ids)
   const known = new Set(found.map(({ id }) => id))
   const lists = ids.filter((id) => id.includes(',') && !known.has(id))
-  const listed = lists.flatMap(idsIn)
-  if (ids.length - lists.length + listed.length > MOST_STREAK_USERS)
-    throwIfInvalid([{ path: 'userIds', message: `must have at most ${MOST_STREAK_USERS} items, with lists` }])
+  const listed = lists.flatMap((list) => list.split(',')).filter((id) => id !== '')
+  const count = ids.length - lists.length + listed.length
+  if (count < 1 || count > MOST_STREAK_USERS)
+    throwIfInvalid([{ path: 'userIds', message: `must have 1 to ${MOST_STREAK_USERS} items, with lists` }])
   const further = listed.filter((id) => !known.has(id))
   return further.length === 0 ? found : [...found, ...(await read(further))]
 }
