@@ -7,7 +7,7 @@ import { START } from '../helpers/time'
 import { DAY, forgetTime, HOUR, moveTo } from '../helpers/worker/boards'
 import { contextOfUsers, worksOf } from '../helpers/worker/contexts'
 import { faultyAll, faultyLast, lost } from '../helpers/worker/faulty'
-import { at, newApp, newTenantInLast, pick, type TestTenant } from '../helpers/worker/harness'
+import { at, lastDatabase, newApp, newTenantInLast, pick, type TestTenant } from '../helpers/worker/harness'
 import { keepTold, toldOf } from '../helpers/worker/received'
 import { Hook } from '../helpers/worker/receiver'
 import {
@@ -283,5 +283,41 @@ describe('[A7] anniversaries at midnight', () => {
       0,
       [expect.objectContaining({ isSilent: true })],
     ])
+  })
+
+  it('the work reads only the users whose day it is, however many others there are', async () => {
+    const { tenant, activate } = await withAnniversaries(years(1))
+    const now = (await tenant.clock('GET')) + DAY
+    await moveTo(now)
+    await activate(...years(1))
+    const { bindings, seen } = faultyAll((run) => run())
+    const costs: number[] = []
+    for (const others of [1, 40]) {
+      const today = utcDate(now + costs.length * 2 * DAY)
+      const signUpDate = plusMonths(plusDays(today, 1), -12)
+      await put(tenant, `due-${others}`, { signUpDate })
+      for (let n = 0; n < others; n += 1)
+        await put(tenant, `a-${n}`, { signUpDate: plusDays(signUpDate, 90) })
+      const to = midnight(plusDays(today, 1))
+      const before = seen.rowsRead
+      const when = {
+        until: instant(to),
+        by: instant(to),
+        next: null,
+        grace: 0,
+        mustAll: true,
+        isClockSet: true,
+      }
+      const due = async () => (await worksOf(contextOfUsers(tenant.id))).filter(({ dueAt }) => dueAt <= to)
+      const d1 = bindings[lastDatabase().name]
+      for (let all = await due(); all.some(({ kind }) => kind === 'anniversaries'); all = await due())
+        for (const one of all)
+          if (one.kind === 'anniversaries')
+            await anniversariesJob.run(contextOfUsers(tenant.id, d1), one, when)
+      costs.push(seen.rowsRead - before)
+      expect(await completions(tenant, `due-${others}`)).toEqual([{ key: 'y1', at: to, isSilent: false }])
+      await moveTo(to)
+    }
+    expect(costs[1]).toBe(costs[0])
   })
 })

@@ -119,7 +119,8 @@ async function lookAhead(
 // CROSS JOIN follows the index, so the users come in the order of their ids, and the read stops at its limit.
 const USERS = `
   SELECT ${shortColumns('?5')}, ${OWN_BOOSTS} FROM json_each(?6) asked
-  CROSS JOIN users u ON u.tenant_id = ?1 AND u.anniversary = asked.value AND u.id > ?2
+  CROSS JOIN users u INDEXED BY users_by_anniversary
+    ON u.tenant_id = ?1 AND u.anniversary = asked.value AND u.id > ?2
   WHERE ?7 - substr(u.sign_up_date, 1, 4) IN (SELECT anniversary_years FROM achievements
     WHERE tenant_id = ?1 AND status = 'active' AND deleted IS NULL) LIMIT ?8`
 
