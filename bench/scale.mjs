@@ -157,6 +157,11 @@ const FIGURES = /** @type {[string, (found: Found) => string][]} */ ([
   ['a tick: users who are granted points', ({ upkeep }) => fixed(upkeep.ticks.users)],
   ['a tick: s for 1,000 of them', ({ upkeep }) => fixed(upkeep.ticks.secondsOfThousand, 3)],
   ['a tick: rows read, written for each', ({ upkeep: { ticks } }) => rowsOf(ticks)],
+  [
+    'anniversaries: s for 1,000 users on one day',
+    ({ upkeep }) => fixed(upkeep.anniversaries.secondsOfThousand, 3),
+  ],
+  ['anniversaries: rows read, written for each', ({ upkeep }) => rowsOf(upkeep.anniversaries)],
   ['filling a new leaderboard: s', ({ seconds }) => fixed(seconds.board, 1)],
   ['an hour with its comparison: s', ({ upkeep }) => fixed(upkeep.sweep, 2)],
   ['making a run final: s', ({ upkeep }) => fixed(upkeep.finalisation, 2)],

@@ -1,7 +1,7 @@
 /**
  * One size of the scale: a copy of the project with its own state, filled through the batch interface. Each
  * user has five events on five days in a row. One user in ten had them on the days before the present one, so
- * that a streak of five days is alive; another one in ten has an attribute.
+ * that a streak of five days is alive; another one in ten has an attribute. One in 365 has an anniversary each day.
  */
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -47,6 +47,8 @@ export async function openScene({ users, databases = 1 }) {
   await server.start()
   const { metricId } = await configure(server)
   const [{ id: attribute }] = await create(server, '/attributes', { key: 'plan', name: 'Plan', type: 'user' })
+  const years = { trigger: 'anniversary', anniversaryYears: 2, status: 'active' }
+  await create(server, '/achievements', { name: 'Two years', ...years })
   if (databases > 1) await spread(server)
   const day = Math.floor(Date.now() / DAY) + 2 * EVENTS + 1
   const filling = performance.now()
@@ -58,7 +60,9 @@ export async function openScene({ users, databases = 1 }) {
     await sendBatches(server, isPast ? users - living : living, (nth) => {
       const number = isPast ? nth + Math.floor(nth / (ONE_OF - 1)) + 1 : nth * ONE_OF
       const attributes = number % ONE_OF === 1 ? { attributes: { plan: PLAN } } : {}
-      return { user: { id: userId(number), ...attributes }, value: 1 + ((number * 31 + passed * 17) % 97) }
+      const signUpDate = new Date((day - 730 + (number % 365)) * DAY).toISOString()
+      const value = 1 + ((number * 31 + passed * 17) % 97)
+      return { user: { id: userId(number), signUpDate, ...attributes }, value }
     })
   }
   const seconds = { fill: (performance.now() - filling) / 1000, board: 0 }

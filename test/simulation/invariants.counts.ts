@@ -1,3 +1,4 @@
+import { dateIn, plusMonths } from '../oracle/calendar.oracle'
 import type { Stored, UserRow } from './log'
 import type { World } from './world'
 
@@ -14,7 +15,7 @@ export function countsAre({ ids }: World, { users, counts, tenantCounters }: Sto
       broken.push(`the counter of ${name} is ${tallied}, but there are ${counted}`)
   }
   compare('users', tenantCounters.get('users'), users.length)
-  for (const key of ['far', 'hello', 'loyal', 'both', 'kinds', 'later']) {
+  for (const key of ['far', 'hello', 'loyal', 'both', 'kinds', 'later', 'year']) {
     const having = users.filter((user) => completed(user, ids[key]))
     compare(key, tenantCounters.get(ids[key] ?? ''), having.length)
   }
@@ -70,6 +71,10 @@ export function awardsAre({ ids, began }: World, now: number, { users, awards, e
       if (done.has(ids[key] ?? '') !== must)
         broken.push(`${user.id}: ${key} is ${must ? 'missing' : 'too much'}`)
     }
+    // A later date takes nothing back (A7).
+    const { sign_up_date: date, tz } = user
+    if (date !== null && plusMonths(date, 12) <= dateIn(tz ?? 'UTC', now) && !done.has(ids.year ?? ''))
+      broken.push(`${user.id}: year is missing`)
     return broken
   })
 }

@@ -115,9 +115,12 @@ function allTold(
     const told = own.flatMap(({ event, json }) =>
       event === 'achievement.completed' ? [String(at(json, 'achievement', 'id'))] : [],
     )
-    // Users who had the achievement when it was activated got no message (A4).
-    const has = achievements.flatMap(([achievement]) => (achievement === ids.later ? [] : [achievement]))
-    const wanted = told.filter((one) => one !== ids.later)
+    // Users who had the achievement when it was activated, or whose date had come when it was set, got no message
+    // (A4, A7).
+    const isLoud = (one: string) => one !== ids.later && one !== ids.year
+    const has = achievements.map(([achievement]) => achievement).filter(isLoud)
+    const wanted = told.filter(isLoud)
+    if (new Set(told).size < told.length) broken.push(`${id}: got two messages about one achievement`)
     if (wanted.toSorted().join() !== has.toSorted().join())
       broken.push(`${id}: got messages about ${wanted.length} achievements, but has ${has.length}`)
     if (!tellsAll) continue

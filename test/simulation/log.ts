@@ -16,6 +16,7 @@ const UserRow = z.object({
   seq: z.number(),
   created: z.number(),
   tz: z.string().nullable(),
+  sign_up_date: z.string().nullable(),
   control: z.number(),
   attributes: json(z.record(z.string(), z.string())),
   metrics: json(z.array(z.tuple([z.string(), z.number(), z.number()]))),

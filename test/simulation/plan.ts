@@ -91,7 +91,14 @@ export type LifeDeed =
   | { do: 'streaks'; enabled: boolean; daysOff: number[] }
 
 /** Fields of a profile that do not affect streaks. */
-export const FIELDS = ['name', 'email', 'subscribeToEmails', 'deviceTokens', 'attributes'] as const
+export const FIELDS = [
+  'name',
+  'email',
+  'subscribeToEmails',
+  'deviceTokens',
+  'attributes',
+  'signUpDate',
+] as const
 
 export type StreakDeed =
   | { do: 'pause'; user: string; from: number; days: number }

@@ -1,4 +1,5 @@
 import { at } from '../helpers/worker/harness'
+import { plusMonths, utcDate } from '../oracle/calendar.oracle'
 import type { Reply } from './client'
 import { disturb } from './disturb'
 import { chaos } from './faults'
@@ -42,12 +43,14 @@ export type Story = { told: Told[]; done: Done[]; moments: number[] }
 const MINUTE = 60_000
 
 /** Changes of a profile that do not affect streaks. */
-const FIELD: { [field in (typeof FIELDS)[number]]: (user: string, nth: number) => object } = {
+const FIELD: { [field in (typeof FIELDS)[number]]: (user: string, nth: number, began: number) => object } = {
   name: (_, nth) => ({ name: `Name ${nth}` }),
   email: (user) => ({ email: `${user}@b.example` }),
   subscribeToEmails: (user, nth) => ({ email: `${user}@b.example`, subscribeToEmails: nth > 0 }),
   deviceTokens: (user, nth) => ({ deviceTokens: [`ExponentPushToken[${user} ${nth}]`] }),
   attributes: (_, nth) => ({ attributes: { team: TEAMS[nth] ?? null } }),
+  // The first anniversary is today, or on one of the next two days.
+  signUpDate: (_, nth, began) => ({ signUpDate: plusMonths(utcDate(began + nth * 24 * 60 * MINUTE), -12) }),
 }
 
 /** Plays a plan in its world. */
@@ -186,7 +189,7 @@ export class Play {
       }
       case 'field': {
         const { user, field, nth } = deed
-        await this.#own('PUT', `/v1/users/${user}`, FIELD[field](user, nth), deed)
+        await this.#own('PUT', `/v1/users/${user}`, FIELD[field](user, nth, this.#world.began), deed)
       }
     }
   }
@@ -198,8 +201,8 @@ export class Play {
     body: object,
     { user, isolate, ...deed }: { user: string; isolate: number; do: string },
   ): Promise<void> {
-    // Some attributes may be set only by admins.
-    const key = 'attributes' in body ? undefined : this.#world.client.keys.get(user)
+    // Some fields may be set only by admins.
+    const key = 'attributes' in body || 'signUpDate' in body ? undefined : this.#world.client.keys.get(user)
     const asked = { method, path, body, ...(key !== undefined && { headers: { 'x-api-key': key } }) }
     this.#must([200], await this.#world.client.insist(isolate, asked), deed.do)
   }

@@ -135,6 +135,8 @@ export async function build(plan: Plan, mail: Hook): Promise<World> {
     ...{ trigger: 'metric', metricId: words, metricValue: 10 },
     eventAttributes: [{ attributeId: kind, attributeValue: 'a' }],
   })
+  // It gives no points: those of a silent completion come without messages (A4).
+  await achievement('year', { trigger: 'anniversary', anniversaryYears: 1 })
   await achievement('later', { trigger: 'metric', metricId: words, metricValue: 15, status: 'inactive' })
 
   // One system that only its triggers change, and one with all features that modify points.
