@@ -30,10 +30,13 @@ declare module 'vitest' {
 /** Prints a line for each seed as soon as it is played, and the sums at the end. */
 export default class SimulationReporter implements Reporter {
   readonly #outcomes: Outcome[] = []
+  /** Worlds without an outcome: they could not be played to their end. */
+  #unplayed = 0
 
   onTestCaseResult(test: TestCase): void {
     const outcome = test.meta().simulation
     if (outcome === undefined) {
+      this.#unplayed += 1
       const errors = test.result().errors ?? []
       process.stdout.write(
         `${test.fullName}: ${errors.map(({ stack, message }) => stack ?? message).join()}\n`,
@@ -47,6 +50,8 @@ export default class SimulationReporter implements Reporter {
   }
 
   onTestRunEnd(): void {
+    if (this.#unplayed > 0)
+      process.stdout.write(`\n${this.#unplayed} seeds could not be played to their end\n`)
     if (this.#outcomes.length === 0) return
     const kinds = new Set(this.#outcomes.flatMap(({ faults }) => Object.keys(faults)))
     const sum = (of: (outcome: Outcome) => number) => this.#outcomes.reduce((all, one) => all + of(one), 0)
@@ -69,7 +74,7 @@ export default class SimulationReporter implements Reporter {
     const all = this.#outcomes.length
     process.stdout.write(
       bad.length === 0
-        ? `\nall of ${all} seeds hold\n`
+        ? `\nall of the ${all} seeds that were played hold\n`
         : `\n${bad.length} of ${all} seeds are broken: ${bad.join(', ')}. To repeat one: npm run simulate -- --seed ${bad[0]}\n`,
     )
   }
