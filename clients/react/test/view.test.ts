@@ -74,6 +74,19 @@ describe('streaks', () => {
     ])
   })
 
+  test('[S8, S13] a restored streak is active after a reset only if it grew', () => {
+    const last = (after: object) => {
+      const day = { periodStart: '2026-01-03', periodEnd: '2026-01-03', length: 2, usedPause: false }
+      return periodViews([day, { ...day, resetAt: '2026-01-03T09:00:00.000Z', ...after }]).at(-1)?.state
+    }
+    expect([{ length: 3 }, {}, { usedFreeze: true }, { usedPause: true, dayOff: true }].map(last)).toEqual([
+      'active',
+      'open',
+      'frozen',
+      'off',
+    ])
+  })
+
   test('periods of one streak join, and a new streak does not join the one before', () => {
     const joins = periodViews(daily('xfx.xx').streakHistory ?? []).map(({ joins }) => [
       joins.before,

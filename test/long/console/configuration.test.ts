@@ -341,7 +341,7 @@ describe.skipIf(!hasBrowser)('new items', () => {
       await page.getByText('The settings of streaks were saved').waitFor()
     }
     for (const day of ['Sunday', 'Saturday']) await page.getByRole('switch', { name: day }).click()
-    await page.getByText('Sunday, Saturday: off.').waitFor()
+    await page.getByText('Days off: Saturday, Sunday.').waitFor()
     await save()
     expect(await read('/streaks/settings')).toMatchObject({ frequency: 'daily', daysOff: [0, 6] })
     await page.getByLabel('Frequency').selectOption('weekly')

@@ -100,7 +100,7 @@ function conditionOf(given: ConditionGiven, lookups: Lookups): string | null {
     case 'api':
       return 'a call of your own code'
     case 'anniversary':
-      return years === '' ? null : `${counted(Number(years), 'year')} since they signed up`
+      return years === '' ? null : `${counted(Number(years), 'year')} after they signed up`
     case 'achievement': {
       const names = achievementIds.map((id) => `“${lookups.achievements.nameOf(id)}”`)
       return names.length === 0 ? null : names.join(' and ')
@@ -112,7 +112,8 @@ function conditionOf(given: ConditionGiven, lookups: Lookups): string | null {
 function inWords(given: ConditionGiven, lookups: Lookups): string | null {
   const condition = conditionOf(given, lookups)
   const users = filtersInWords(given.userAttributes, lookups)
-  return condition && `${users === null ? 'Users' : `Users whose ${users}`} complete it with ${condition}.`
+  const link = given.trigger === 'anniversary' ? '' : 'with '
+  return condition && `${users === null ? 'Users' : `Users whose ${users}`} complete it ${link}${condition}.`
 }
 
 const STATUS_HINT =

@@ -110,8 +110,8 @@ function inWords(
     .map(({ key, threshold }) => amountOf(threshold, key, lookups))
   const needed = needs.length === 0 ? 'any event' : needs.join(evaluationMode === 'AND' ? ' and ' : ' or ')
   const spared = hasFreezes ? ` A freeze spares a ${period} without it. ${freezesInWords(freezes)}` : ''
-  const off =
-    frequency === 'daily' && daysOff.length > 0 ? ` ${daysOff.map(weekdayName).join(', ')}: off.` : ''
+  const days = WEEK.filter((day) => frequency === 'daily' && daysOff.includes(day)).map(weekdayName)
+  const off = days.length > 0 ? ` Days off: ${days.join(', ')}.` : ''
   return `The streak grows each ${period} with ${needed}.${off}${spared}`
 }
 
@@ -134,17 +134,18 @@ const FIRST: readonly Field<Values>[] = [
   },
 ]
 
+const MODE: Field<Values> = {
+  kind: 'choice',
+  name: 'evaluationMode',
+  label: 'With several metrics',
+  options: [
+    { value: 'OR', label: 'One of them is enough' },
+    { value: 'AND', label: 'All of them are needed' },
+  ],
+  when: ({ enabled, metrics }) => enabled && metrics.length > 1,
+}
+
 const LAST: readonly Field<Values>[] = [
-  {
-    kind: 'choice',
-    name: 'evaluationMode',
-    label: 'With several metrics',
-    options: [
-      { value: 'OR', label: 'One of them is enough' },
-      { value: 'AND', label: 'All of them are needed' },
-    ],
-    when: ({ enabled, metrics }) => enabled && metrics.length > 1,
-  },
   {
     kind: 'switch',
     name: 'customizationEnabled',
@@ -171,7 +172,7 @@ const LAST: readonly Field<Values>[] = [
   { kind: 'number', name: 'freezes.autoEarnAmount', label: 'Freezes earned each time', when: withEarned },
 ]
 
-const FIELDS = [...FIRST, ...LAST]
+const FIELDS = [...FIRST, MODE, ...LAST]
 const NAMES = [...FIELDS.map(({ name }) => name), 'daysOff' as const]
 
 /** The settings of streaks, as one form. */
@@ -226,6 +227,7 @@ export function StreakForm({ settings, lookups }: { settings: StreakSettings; lo
       <Unsaved hasEntries={() => isDirty} />
       {shown(FIRST)}
       {values.enabled && <StreakMetrics form={form} lookups={lookups} />}
+      {shown([MODE])}
       {values.enabled && values.frequency === 'daily' && <DaysOff form={form} />}
       {shown(LAST)}
       <InWords>{inWords(values, lookups)}</InWords>
@@ -252,7 +254,7 @@ function DaysOff({ form }: { form: ReturnType<typeof useForm<Values>> }) {
     <fieldset className="flex flex-col gap-2">
       <legend className="mb-1.5 font-medium">Days off</legend>
       <p className="text-sm text-quiet">A day off without activity keeps the streak and uses no freeze.</p>
-      <div className="flex flex-wrap gap-x-6 gap-y-2">
+      <div className="grid grid-cols-2 gap-x-6 gap-y-2 sm:grid-cols-4">
         {WEEK.map((day) => (
           <Toggle
             key={day}
