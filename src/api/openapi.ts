@@ -45,6 +45,7 @@ type WebhookObject = {
 /** The parts of an OpenAPI 3.1 document that ours has. */
 export type OpenApiDocument = {
   openapi: '3.1.0'
+  /** `x-contract`: the version of the wire contract that the operations speak. */
   info: { title: string; version: string; description?: string; 'x-contract': string }
   servers: { url: string; description?: string }[]
   security: Record<string, string[]>[]
@@ -57,9 +58,6 @@ export type OpenApiDocument = {
     securitySchemes: Record<string, unknown>
   }
 }
-
-/** The version of the wire contract that the operations speak. */
-const CONTRACT = '1.27.0'
 
 const ERROR_DESCRIPTIONS = {
   400: 'The body is not JSON.',
@@ -312,7 +310,7 @@ export function openApiDocument(
   for (const [name, schema] of described.named) schemas[name] = answered(schema)
   return {
     openapi: '3.1.0',
-    info: { title, version, ...(description !== undefined && { description }), 'x-contract': CONTRACT },
+    info: { title, version, ...(description !== undefined && { description }), 'x-contract': '1.27.0' },
     servers: [{ url: base }, ...olderBases],
     security: [{ apiKey: [] }],
     paths,

@@ -103,12 +103,11 @@ const DEFAULT_STREAKS: StreakSettings = {
 
 const Picture = z.object({ url: z.string().meta({ format: 'uri' }) }).nullable()
 
-/** A tenant's settings (T4), as they are stored and served, with what counts until they are set. */
+/** A tenant's settings (T4, U5, I1), as they are stored and served, with what counts until they are set. */
 export const Settings = z.object({
   branding: z
     .object({
       appName: z.string().default('My app'),
-      /** Empty if there is none. */
       appUrl: z.string().default(''),
       brandColor: z.string().default('#2563EB'),
       font: z.enum(FONTS).default('MODERN_SANS'),
@@ -118,9 +117,7 @@ export const Settings = z.object({
     .prefault({}),
   experimentation: z
     .object({
-      /** The percentage of new users in the control group (U5). */
       controlRatio: z.int().min(0).max(100).default(0),
-      /** After how many days analytics count who came back (I1). */
       userActivationWindow: z.int().min(LEAST_ACTIVATION_DAYS).max(MOST_ACTIVATION_DAYS).default(7),
     })
     .prefault({}),

@@ -1,14 +1,18 @@
 import * as z from 'zod'
+import { keyField } from '../../configuration/trigger-types'
 import type { AccountScope, Scope } from '../../platform/context'
 import { createdSome, type Endpoint, endpointsOf, ok, type Stage } from '../endpoint'
 import {
+  type AnyItem,
   createResponse,
   deleteResponse,
   IdOrKey,
   isNamed,
   itemName,
   items,
+  oneOfFields,
   optional,
+  rule,
   Uuid,
   updateResponse,
 } from '../fields'
@@ -169,6 +173,7 @@ export type Declared<F extends Fields> = {
   change?: 'Update' | 'Patch'
   fields: F
   rules?: { create?: readonly Check[]; update?: readonly Check[] }
+  needs?: Needs
   /** What only the answer to a create shows, such as a secret. */
   showOnce?: { component: string; fields: z.ZodRawShape; isSecret?: boolean }
   /** A further field of requests that tells apart resources with the same key (O1). */
@@ -189,11 +194,38 @@ const shapeOf = (fields: Fields, part: 'create' | 'update' | 'item'): Record<str
     Object.entries(fields).flatMap(([name, { [part]: schema }]) => (schema === null ? [] : [[name, schema]])),
   )
 
+/** The fields, or their keys, that an item needs by the value of its field `by`. `error`: null if an issue says it. */
+type Needs = {
+  by: string
+  fields: Readonly<Record<string, readonly string[]>>
+  error: ((value: string) => string) | null
+}
+
+/** The rules of these needs for `check`. The documents say them too: a refinement says nothing there. */
+const needed = ({ by, fields, error }: Needs) => [
+  ...Object.entries(error === null ? {} : fields).flatMap(([value, names]) =>
+    names.map((name) =>
+      z.refine<AnyItem>(
+        (one) => one[by] !== value || one[name] !== undefined || one[keyField(name)] !== undefined,
+        rule(name, error?.(value) ?? ''),
+      ),
+    ),
+  ),
+  z.meta<AnyItem>({
+    oneOf: Object.entries(fields).map(([value, names]) => ({
+      required: [by],
+      properties: { [by]: { const: value } },
+      ...(names.length > 0 && { allOf: names.map((name) => oneOfFields(name, keyField(name))) }),
+    })),
+  }),
+]
+
 /** The schemas of a kind that others need too. */
-export function schemasOf({ fields, component, item, showOnce, rules }: Declared<Fields>): Schemas<Fields> {
+export function schemasOf(spec: Declared<Fields>): Schemas<Fields> {
+  const { fields, component, item, showOnce, rules, needs } = spec
   const CreateItem = z
     .object(shapeOf(fields, 'create'))
-    .check(...(rules?.create ?? []))
+    .check(...(rules?.create ?? []), ...(needs ? needed(needs) : []))
     .meta({ id: `Create${component}RequestItem` })
   const Create = items(CreateItem).meta({ id: `Create${component}sRequest` })
   const Item = z.object(shapeOf(fields, 'item')).meta({ id: item ?? `Admin${component}` })

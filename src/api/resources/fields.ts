@@ -1,17 +1,6 @@
 import * as z from 'zod'
 import type { Filter } from '../../configuration/model'
-import { keyField } from '../../configuration/trigger-types'
-import {
-  type AnyItem,
-  Badge,
-  ConfigKey,
-  Description,
-  Name,
-  oneOfFields,
-  optional,
-  rule,
-  UuidResponse,
-} from '../fields'
+import { Badge, ConfigKey, Description, Name, optional, UuidResponse } from '../fields'
 
 /* The fields of an admin resource: where each is in requests and answers, and how it is stored. */
 
@@ -162,28 +151,3 @@ export function shownFields(fields: Fields, resource: object, further: object): 
   })
   return Object.fromEntries(said)
 }
-
-type Needed = Readonly<Record<string, readonly string[]>>
-
-/** Says in the documents which fields, or their keys, an item needs by the value of one of its fields. */
-export const documentNeeded = (by: string, needed: Needed) =>
-  z.meta<AnyItem>({
-    oneOf: Object.entries(needed).map(([value, names]) => ({
-      required: [by],
-      properties: { [by]: { const: value } },
-      ...(names.length > 0 && { allOf: names.map((name) => oneOfFields(name, keyField(name))) }),
-    })),
-  })
-
-/** Rules for `check`: the fields, or their keys, that an item needs by the value of one of its fields. */
-export const needs = (by: string, needed: Needed, error: (value: string) => string) => [
-  ...Object.entries(needed).flatMap(([value, names]) =>
-    names.map((name) =>
-      z.refine<AnyItem>(
-        (one) => one[by] !== value || one[name] !== undefined || one[keyField(name)] !== undefined,
-        rule(name, error(value)),
-      ),
-    ),
-  ),
-  documentNeeded(by, needed),
-]

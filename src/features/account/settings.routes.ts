@@ -70,10 +70,8 @@ export const UpdateSettingsRequest = z
   })
   .meta({ id: 'UpdateSettingsRequest' })
 
-type Given<T> = { [F in keyof T]?: T[F] | undefined }
-
 /** The fields after a change. Absent ones stay. */
-function merged<T extends object>(was: T, change: Given<T> = {}): T {
+function merged<T extends object>(was: T, change: { [F in keyof T]?: T[F] | undefined } = {}): T {
   return { ...was, ...Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) }
 }
 
@@ -87,8 +85,8 @@ export function updateSettings(scope: Scope, change: z.output<typeof UpdateSetti
       experimentation: merged(settings.experimentation, change.experimentation),
       aggregationPeriod: change.aggregationPeriod ?? settings.aggregationPeriod,
     }
-    const [before, after] = [JSON.stringify(settings), JSON.stringify(result)]
-    if (before === after) return { statements: [], audit: [], result }
+    const after = JSON.stringify(result)
+    if (after === JSON.stringify(settings)) return { statements: [], audit: [], result }
     const update = db.orm.update(tenants).set({ settings: after }).where(eq(tenants.id, tenantId))
     const beside = listenerStatements(db, config, { ...config, settings: result }, scope.now)
     const audit = entriesOf('settings', [{ before: settings, after: result }], (one) => one)

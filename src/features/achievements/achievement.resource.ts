@@ -11,7 +11,6 @@ import {
 import { keysIn } from '../../api/resources/drafts.rules'
 import {
   BADGE,
-  documentNeeded,
   fieldOf,
   filters,
   fixed,
@@ -105,7 +104,7 @@ export const achievement = defineResource({
     eventAttributes: filters(Filters, FiltersResponse.optional()),
   },
   // A missing one is an issue of its item.
-  rules: { create: [documentNeeded('trigger', { ...ACHIEVEMENT_FIELDS, api: ['key'] })] },
+  needs: { by: 'trigger', fields: { ...ACHIEVEMENT_FIELDS, api: ['key'] }, error: null },
   show: ({ trigger, achievementIds, eventAttributes }) => ({
     achievementIds: trigger === 'achievement' ? [...achievementIds] : undefined,
     eventAttributes: trigger === 'metric' ? [...eventAttributes] : undefined,

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defaulted, Filters, FiltersResponse, optional, Timestamp, text } from '../../api/fields'
 import { keysIn } from '../../api/resources/drafts.rules'
-import { DERIVED_KEY, field, filters, ID, needs, required, shown } from '../../api/resources/fields'
+import { DERIVED_KEY, field, filters, ID, required, shown } from '../../api/resources/fields'
 import { defineResource } from '../../api/resources/resource'
 import { NOTIFICATION_CHANNELS, NOTIFICATION_TYPES, SWITCH_STATUSES } from '../../configuration/enumerations'
 import { freeKey, templateKey } from '../../configuration/keys.rules'
@@ -65,12 +65,10 @@ export const template = defineResource({
     created: shown(Timestamp),
     updated: shown(Timestamp),
   },
-  rules: {
-    create: needs(
-      'channel',
-      { email: ['subject'], push: ['title'] },
-      () => 'must be a string, and is missing',
-    ),
+  needs: {
+    by: 'channel',
+    fields: { email: ['subject'], push: ['title'] },
+    error: () => 'must be a string, and is missing',
   },
   show: ({ channel, title, created, updated }) => ({
     subject: channel === 'email' ? title : undefined,

@@ -11,16 +11,7 @@ import {
   wholeNumber,
 } from '../../api/fields'
 import { keysIn } from '../../api/resources/drafts.rules'
-import {
-  DERIVED_KEY,
-  field,
-  filters,
-  ID,
-  needs,
-  optionally,
-  reference,
-  required,
-} from '../../api/resources/fields'
+import { DERIVED_KEY, field, filters, ID, optionally, reference, required } from '../../api/resources/fields'
 import { defineResource } from '../../api/resources/resource'
 import { triggerResponse } from '../../api/shapes/points'
 import { SWITCH_STATUSES, TIME_UNITS } from '../../configuration/enumerations'
@@ -84,8 +75,10 @@ export const trigger = defineResource({
     achievementKey: reference(ConfigKey),
     blockIfOutOfPoints: field(defaulted(z.boolean(), false), z.boolean(), z.boolean()),
   },
-  rules: {
-    create: needs('type', TRIGGER_FIELDS, (type) => `is needed by a trigger of type ${type}, and is missing`),
+  needs: {
+    by: 'type',
+    fields: TRIGGER_FIELDS,
+    error: (type) => `is needed by a trigger of type ${type}, and is missing`,
   },
   show: ({ type, eventAttributes }) => ({
     eventAttributes: type === 'metric' ? [...eventAttributes] : undefined,
