@@ -338,7 +338,7 @@ describe.skipIf(!hasBrowser)('new items', () => {
     await world.open(page, '/streaks')
     const save = async () => {
       await page.getByRole('button', { name: 'Save changes' }).click()
-      await page.getByText('The settings of streaks were saved').waitFor()
+      await page.getByText('The settings of streaks were saved').last().waitFor()
     }
     for (const day of ['Sunday', 'Saturday']) await page.getByRole('switch', { name: day }).click()
     await page.getByText('Days off: Saturday, Sunday.').waitFor()
