@@ -4,7 +4,7 @@ import type { Surface } from '../access/credentials'
 import { counted } from '../lib/errors'
 
 /** A field of a body that the schema does not know, and the names that it knows in its place. */
-export type UnknownField = { path: readonly (string | number)[]; known: readonly string[] }
+export type UnknownField = { path: readonly (string | number)[]; known: readonly string[]; isAlone: boolean }
 
 /** A warning about an unknown field (O4). */
 export type FieldWarning = { index?: number; severity: 'warning'; message: string }
@@ -40,11 +40,14 @@ function meantBy(name: string, known: readonly string[]): string | null {
   return distance(given, nearest) <= most ? (byLetters.get(nearest) ?? null) : null
 }
 
-/** The fields of a body that its schema does not know. Records with free keys have no unknown ones. */
+/**
+ * The fields of a body that its schema does not know. Records with free keys have no unknown ones. `isAlone` says
+ * that no field of the same object is known.
+ */
 export function unknownFields(
   schema: z.core.$ZodType,
   json: unknown,
-  path: readonly (string | number)[] = [],
+  path: UnknownField['path'] = [],
 ): UnknownField[] {
   const inner = unwrapped(schema)
   if (inner instanceof z.ZodArray && Array.isArray(json))
@@ -53,10 +56,11 @@ export function unknownFields(
     return []
   const { shape } = inner
   const known = Object.keys(shape)
+  const isAlone = !Object.keys(json).some((name) => Object.hasOwn(shape, name))
   return Object.entries(json).flatMap(([name, value]) => {
     const at = [...path, name]
     const field = Object.hasOwn(shape, name) ? shape[name] : undefined
-    return field === undefined ? [{ path: at, known }] : unknownFields(field, value, at)
+    return field === undefined ? [{ path: at, known, isAlone }] : unknownFields(field, value, at)
   })
 }
 
@@ -64,22 +68,11 @@ export function unknownFields(
  * The nested objects that have fields, but none that the schema knows (O4): whoever wrote them means something
  * else. The body is not nested, nor is an item of a body that is a list.
  */
-export function strangeObjects(
-  schema: z.core.$ZodType,
-  json: unknown,
-  path: UnknownField['path'] = [],
-): UnknownField[] {
-  const inner = unwrapped(schema)
-  if (inner instanceof z.ZodArray && Array.isArray(json))
-    return json.flatMap((item, index) => strangeObjects(inner.element, item, [...path, index]))
-  if (!(inner instanceof z.ZodObject) || typeof json !== 'object' || json === null || Array.isArray(json))
-    return []
-  const { shape } = inner
-  const given = Object.entries(json)
-  const known = given.filter(([name]) => Object.hasOwn(shape, name))
-  if (given.length > 0 && known.length === 0 && path.some((part) => typeof part === 'string'))
-    return [{ path, known: Object.keys(shape) }]
-  return known.flatMap(([name, value]) => strangeObjects(shape[name], value, [...path, name]))
+export function strangeObjects(schema: z.core.$ZodType, json: unknown): UnknownField[] {
+  const nested = unknownFields(schema, json)
+    .map(({ path, known, isAlone }) => ({ path: path.slice(0, -1), known, isAlone }))
+    .filter(({ path, isAlone }) => isAlone && path.some((part) => typeof part === 'string'))
+  return [...new Map(nested.map((one) => [one.path.join(), one])).values()]
 }
 
 /**
