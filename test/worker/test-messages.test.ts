@@ -76,7 +76,8 @@ describe('[N4] a test of a template', () => {
         fields: { user: { before: null, after: expect.any(String) }, channel: { after: 'email' } },
       },
     ])
-    expect(JSON.stringify(await logged())).not.toContain('ada')
+    // A random id may contain the letters alone.
+    expect(JSON.stringify(await logged())).not.toMatch(/"ada|ada"|ada@/i)
     expect((await tenant.admin('GET', '/notifications/log')).body).toEqual([])
   })
 
