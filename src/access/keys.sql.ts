@@ -120,8 +120,7 @@ export function rememberKey(ctx: Caches, prefix: string, record: KeyRecord): voi
   const remember = async () => {
     await KEYS.put(kvKey(prefix), JSON.stringify(record))
     const db = databasesOf(ctx.instance, ctx.env, noCost()).first
-    const rows = await db.rows(db.statement(PRESENT, prefix))
-    if (rows.length === 0) await KEYS.delete(kvKey(prefix))
+    if ((await db.rows(db.statement(PRESENT, prefix))).length === 0) await KEYS.delete(kvKey(prefix))
   }
   ctx.waitUntil(remember().catch(() => undefined))
 }

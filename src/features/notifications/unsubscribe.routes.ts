@@ -38,8 +38,7 @@ export function giveLinkSecret(db: TenantDatabase): Statement {
 
 /** A tenant's secret for links. Null before the first template, and if there is no such active tenant. */
 export async function linkSecretOf(db: AccountDatabase, tenantId: string): Promise<string | null> {
-  const [row] = await db.rows(db.statement(FIND, tenantId))
-  return row === undefined ? null : z.object({ secret: z.string().nullable() }).parse(row).secret
+  return (await db.find(z.object({ secret: z.string().nullable() }), FIND, tenantId))?.secret ?? null
 }
 
 /** Signs the user of a link to unsubscribe. The token has letters, digits, `-`, `_` and a dot. */

@@ -149,7 +149,6 @@ export const folded = (text: string): string =>
   text.normalize('NFKC').toLowerCase().toUpperCase().replaceAll('I\u0307', 'I').normalize('NFKC')
 
 const PlaceRow = z.object({ created: z.number(), id: z.string() })
-const PlaceRows = z.array(PlaceRow)
 const placeOf = ({ created, id }: z.infer<typeof PlaceRow>): UserPlace => [created, id]
 
 /** The place of the last of the next `rows` users after a place, in one database; null if there are fewer. */
@@ -164,8 +163,7 @@ async function placesAfter(
   after: Place,
   { limit, skip }: Pick<Page, 'limit' | 'skip'>,
 ): Promise<UserPlace[]> {
-  const rows = await db.rows(db.statement(PAGE, db.tenantId, ...after, skip + limit, limit, skip))
-  return PlaceRows.parse(rows).map(placeOf)
+  return (await db.list(PlaceRow, PAGE, db.tenantId, ...after, skip + limit, limit, skip)).map(placeOf)
 }
 
 const comparePlaces = ([a, x]: UserPlace, [b, y]: UserPlace): number => a - b || compareText(x, y)
