@@ -221,6 +221,7 @@ describe('GET /admin/v1/users', () => {
     const error = async (query: string) => at((await tenant.admin('GET', `/users?${query}`)).body, 'error')
     expect(await error('search=')).toBe('search: must not be empty.')
     expect(await error('search=a&search=b')).toBe('search: must be given once.')
+    expect(await error(`search=${'é'.repeat(256)}`)).toBe('search: must have at most 255 characters.')
   })
 
   it('reads a page by the index: no more rows than it passes, and without a sort', async () => {

@@ -263,7 +263,7 @@ const UserListQuery = longListQuery(UserPlace, {
   search: z
     .string('must be given once')
     .min(1, 'must not be empty')
-    .max(MOST_SEARCH_CHARACTERS)
+    .max(MOST_SEARCH_CHARACTERS, `must have at most ${MOST_SEARCH_CHARACTERS} characters`)
     .transform((given) => given.toWellFormed())
     .optional(),
   userAttributes: UserAttributesQuery.optional(),
