@@ -67,13 +67,13 @@ const subscriptionError = (at: string): FieldError => ({
 })
 
 /** The stored fields of a user that decide whether passed ones are valid. */
-export type StoredFields = Pick<Profile, 'email' | 'tz'>
+export type StoredFields = Pick<Profile, 'email' | 'tz' | 'signUpDate'>
 
 /** Whether the stored fields of a user decide whether these are valid. */
-export const dependsOnStored = ({ email, tz, subscribeToEmails, signUpDate }: ProfileCheck): boolean =>
-  (subscribeToEmails === true && email === undefined) || (typeof signUpDate === 'string' && tz === undefined)
+export const dependsOnStored = ({ email, subscribeToEmails, signUpDate }: ProfileCheck): boolean =>
+  (subscribeToEmails === true && email === undefined) || typeof signUpDate === 'string'
 
-/** The errors of passed fields that depend on stored ones: the address (U4) and the user's today (U9). */
+/** The errors of passed fields by the stored ones: the address (U4), and the date of signing up (U9). */
 export function storedErrors(
   stored: StoredFields,
   { email, tz, subscribeToEmails, signUpDate }: ProfileCheck,
@@ -81,7 +81,7 @@ export function storedErrors(
   now: Instant,
 ): FieldError[] {
   const today = dateOfDay(dayIn(tz === undefined ? stored.tz : tz, now))
-  const isLater = (signUpDate ?? '') > today
+  const isLater = (signUpDate ?? '') > today && signUpDate !== stored.signUpDate
   return [
     ...(subscribeToEmails === true && (email ?? stored.email) === null ? [subscriptionError(at)] : []),
     ...(isLater

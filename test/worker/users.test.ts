@@ -837,11 +837,26 @@ describe('[U9] `signUpDate`', () => {
     expect((await batch(event('ada', later), event('bob', { tz: east }), event('bob', later))).status).toBe(
       202,
     )
-    const refused = await batch(event('bob', { tz: west }), event('bob', later), event('eve', later))
+    const latest = { signUpDate: '2026-06-05' }
+    const refused = await batch(event('bob', { tz: west }), event('bob', latest), event('eve', later))
     expect(Object(refused.body).issues.map(({ path }: { path: string }) => path)).toEqual([
       '1.user.signUpDate',
       '2.user.signUpDate',
     ])
+  })
+
+  it('is never refused again after a journey to the west', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    await put(tenant, 'ada', { tz: east, signUpDate: '2026-06-04' })
+    const user = { id: 'ada', tz: west, signUpDate: '2026-06-04' }
+    const answers = [
+      await tenant.app('POST', '/metrics/words/event', { user, value: 1 }),
+      await tenant.admin('POST', '/metrics/events', [{ key: 'words', user, value: 1 }]),
+      await put(tenant, 'ada', { signUpDate: '2026-06-04' }),
+      await put(tenant, 'ada', { signUpDate: '2026-06-05' }),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([201, 202, 200, 422])
   })
 
   it('is in the list of users, the export, the timeline and every webhook about a user', async () => {

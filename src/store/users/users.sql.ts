@@ -338,13 +338,13 @@ export async function namesOf(
   return new Map(lists.flat().map(({ iid, name }) => [iid, name]))
 }
 
-const PROFILE = readingOf(users, ['id', 'email', 'tz'])
+const PROFILE = readingOf(users, ['id', 'email', 'tz', 'signUpDate'])
 const PROFILES = `
   SELECT ${PROFILE.columns('u')} FROM json_each(?2) asked
   CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
-/** The addresses and zones of those of these users who exist. */
-export const addressesAndZones = (db: TenantDatabase, userIds: readonly string[]) =>
+/** The fields of those of these users who exist that decide whether passed ones are valid. */
+export const storedFields = (db: TenantDatabase, userIds: readonly string[]) =>
   db.list(PROFILE.row, PROFILES, db.tenantId, JSON.stringify(userIds))
 
 /** A user's whole state, or null if the user does not exist. */
@@ -363,7 +363,7 @@ export async function findUser(scope: Scope, userId: string): Promise<UserState>
 
 /**
  * The other field errors of a user with the wrong shape, as far as the fields can be read (G3, U4). `at` is
- * the path of the user in the body, such as `user.`. Reads the stored user only if the address or the zone matters.
+ * the path of the user in the body, such as `user.`. Reads the stored user only if that matters.
  */
 export async function furtherUserErrors(
   scope: Scope,

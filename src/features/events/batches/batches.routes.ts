@@ -21,7 +21,7 @@ import {
   unknownAttributes,
 } from '../../../rules/profile.rules'
 import { NO_PROFILE } from '../../../rules/state'
-import { addressesAndZones } from '../../../store/users/users.sql.ts'
+import { storedFields } from '../../../store/users/users.sql.ts'
 import { defineJob } from '../../../time/job'
 import { ensureAlarm } from '../../../time/timekeeper'
 import { eventCommand, messageOf } from '../sent'
@@ -138,7 +138,7 @@ async function fieldErrorsOf(scope: Scope, events: readonly EventCheck[]): Promi
   return [...ofAttributes, ...(await profileErrorsOf(scope, events))]
 }
 
-/** The errors of users whose address and zone are stored, or come with an earlier event of the batch (U4, U9). */
+/** The errors of users whose other fields are stored, or come with an earlier event of the batch (U4, U9). */
 async function profileErrorsOf(
   { db, databases, now }: Scope,
   events: readonly EventCheck[],
@@ -146,14 +146,12 @@ async function profileErrorsOf(
   // An unreadable id counts as the id of an unknown user.
   const ids = events.flatMap(({ user }) => (dependsOnStored(user) ? [user.id ?? ''] : []))
   const found =
-    ids.length === 0
-      ? []
-      : await databases.usersOf(db.tenantId).askAbout([...new Set(ids)], addressesAndZones)
+    ids.length === 0 ? [] : await databases.usersOf(db.tenantId).askAbout([...new Set(ids)], storedFields)
   const known = new Map<string, StoredFields>(found.flat().map((user) => [user.id, user]))
   return events.flatMap(({ user }, index) => {
     const stored = known.get(user.id ?? '') ?? NO_PROFILE
-    const { email = stored.email, tz = stored.tz } = user
-    known.set(user.id ?? '', { email, tz })
+    const { email = stored.email, tz = stored.tz, signUpDate = stored.signUpDate } = user
+    known.set(user.id ?? '', { email, tz, signUpDate })
     return storedErrors(stored, user, `${index}.user.`, now)
   })
 }
