@@ -17,7 +17,7 @@ import { Unsaved } from '../../ui/dialog'
 import { EmailMessage, PushMessage } from '../../ui/message'
 import { Card, Notice } from '../../ui/page'
 
-const ADDRESS = 'Use an address with https://, such as https://example.com.'
+const ADDRESS = 'Use an address with https:// or http://, such as https://example.com.'
 
 /** A web address, or nothing. */
 const address = () =>
