@@ -13,13 +13,12 @@ import type { Field } from '../../resource/resource'
 import { InWords } from '../../resource/resource-form'
 import { asText, choice, decimal, optionalWhole, reference, whole } from '../../resource/schemas'
 import { useWrite } from '../../resource/writes'
-import { Button, IconButton, Toggle } from '../../ui/button'
+import { Button, IconButton } from '../../ui/button'
+import { DaysOff, weekdaysInWords } from '../../ui/days-off'
 import { Unsaved } from '../../ui/dialog'
-import { weekdayName } from '../../ui/format'
 import { Notice } from '../../ui/page'
 
 const MOST_FREEZES = 100
-const WEEK = [1, 2, 3, 4, 5, 6, 0] as const
 /** The values when freezes are switched on: one to begin with, and another one each week. */
 const FIRST_FREEZES = { startCount: 1, maxCount: 2, autoEarnInterval: 7 }
 
@@ -110,8 +109,8 @@ function inWords(
     .map(({ key, threshold }) => amountOf(threshold, key, lookups))
   const needed = needs.length === 0 ? 'any event' : needs.join(evaluationMode === 'AND' ? ' and ' : ' or ')
   const spared = hasFreezes ? ` A freeze spares a ${period} without it. ${freezesInWords(freezes)}` : ''
-  const days = WEEK.filter((day) => frequency === 'daily' && daysOff.includes(day)).map(weekdayName)
-  const off = days.length > 0 ? ` Days off: ${days.join(', ')}.` : ''
+  const hasDaysOff = frequency === 'daily' && daysOff.length > 0
+  const off = hasDaysOff ? ` Days off: ${weekdaysInWords(daysOff)}.` : ''
   return `The streak grows each ${period} with ${needed}.${off}${spared}`
 }
 
@@ -228,7 +227,13 @@ export function StreakForm({ settings, lookups }: { settings: StreakSettings; lo
       {shown(FIRST)}
       {values.enabled && <StreakMetrics form={form} lookups={lookups} />}
       {shown([MODE])}
-      {values.enabled && values.frequency === 'daily' && <DaysOff form={form} />}
+      {values.enabled && values.frequency === 'daily' && (
+        <DaysOff
+          days={form.getValues('daysOff')}
+          onChange={(days) => form.setValue('daysOff', days, { shouldDirty: true, shouldValidate: true })}
+          message={messageAt(form.formState.errors, 'daysOff')}
+        />
+      )}
       {shown(LAST)}
       <InWords>{inWords(values, lookups)}</InWords>
       {others.length > 0 && <Notice tone="danger">{others.join(' ')}</Notice>}
@@ -238,38 +243,6 @@ export function StreakForm({ settings, lookups }: { settings: StreakSettings; lo
         </Button>
       </div>
     </form>
-  )
-}
-
-/** Seven switches for the days of the week, from Monday. */
-function DaysOff({ form }: { form: ReturnType<typeof useForm<Values>> }) {
-  const daysOff = form.getValues('daysOff')
-  const message = messageAt(form.formState.errors, 'daysOff')
-  const turn = (day: number, isOff: boolean) =>
-    form.setValue('daysOff', isOff ? [...daysOff, day].sort() : daysOff.filter((one) => one !== day), {
-      shouldDirty: true,
-      shouldValidate: true,
-    })
-  return (
-    <fieldset className="flex flex-col gap-2">
-      <legend className="mb-1.5 font-medium">Days off</legend>
-      <p className="text-sm text-quiet">A day off without activity keeps the streak and uses no freeze.</p>
-      <div className="grid grid-cols-2 gap-x-6 gap-y-2 sm:grid-cols-4">
-        {WEEK.map((day) => (
-          <Toggle
-            key={day}
-            label={weekdayName(day)}
-            checked={daysOff.includes(day)}
-            onChange={({ target }) => turn(day, target.checked)}
-          />
-        ))}
-      </div>
-      {message !== undefined && (
-        <p role="alert" className="text-sm text-danger">
-          {message}
-        </p>
-      )}
-    </fieldset>
   )
 }
 

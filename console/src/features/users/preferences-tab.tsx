@@ -1,11 +1,16 @@
-import type { UpdateUserPreferencesRequest, User, UserPreferencesResponse } from '@laurel/client'
+import type {
+  StreakSettings,
+  UpdateUserPreferencesRequest,
+  User,
+  UserPreferencesResponse,
+} from '@laurel/client'
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { messageOf } from '../../api/errors'
+import { messageOf, messagesByField, objectionsOf } from '../../api/errors'
 import { useAdmin, useLaurel } from '../../api/laurel'
 import { Button, Toggle } from '../../ui/button'
+import { DaysOff, weekdaysInWords } from '../../ui/days-off'
 import { Unsaved } from '../../ui/dialog'
-import { weekdayName } from '../../ui/format'
 import { Card, Notice, Skeleton } from '../../ui/page'
 import { keyOfUser } from './user-paths'
 import { useUserWrite } from './user-writes'
@@ -50,14 +55,16 @@ export function PreferencesTab({ user }: { user: User }) {
         </div>
       </Card>
     )
-  return (
-    <PreferencesForm
-      user={user}
-      preferences={preferences.data}
-      isPersonal={settings.data.customizationEnabled}
-    />
-  )
+  return <PreferencesForm user={user} preferences={preferences.data} settings={settings.data} />
 }
+
+const DAYS_OFF = 'streak.daysOff'
+
+/** The days off in the settings, in words. */
+const daysOfAll = ({ frequency, daysOff }: StreakSettings): string =>
+  frequency === 'daily'
+    ? `Their days: ${weekdaysInWords(daysOff) || 'none'}.`
+    : `Streaks are ${frequency}. Days off have an effect only on daily ones.`
 
 /** How many of the metrics are needed; empty: as in the settings. */
 type Mode = 'OR' | 'AND' | ''
@@ -65,17 +72,24 @@ type Mode = 'OR' | 'AND' | ''
 type FormProps = {
   user: User
   preferences: UserPreferencesResponse
-  /** Whether users may choose the metrics of their streak. */
-  isPersonal: boolean
+  settings: StreakSettings
 }
 
-function PreferencesForm({ user, preferences, isPersonal }: FormProps) {
+function PreferencesForm({ user, preferences, settings }: FormProps) {
   const laurel = useLaurel()
   const write = useUserWrite()
   /** The changed types only. A type that was never set is sent by both channels. */
   const [changed, setChanged] = useState<Partial<Record<Type, readonly Channel[]>>>({})
   const [isEnabled, setEnabled] = useState(preferences.streak?.enabled !== false)
   const [mode, setMode] = useState<Mode>(preferences.streak?.evaluationMode ?? '')
+  /** Null means the days off of all users. */
+  const [daysOff, setDaysOff] = useState(preferences.streak?.daysOff ?? null)
+  /** Whether users may choose the metrics and the days off of their streak. */
+  const isPersonal = settings.customizationEnabled
+  const chooseDaysOff = (days: number[] | null) => {
+    write.reset()
+    setDaysOff(days)
+  }
   const channelsOf = (type: Type): readonly Channel[] =>
     changed[type] ?? preferences.notifications[type] ?? CHANNELS
   const toggle = (type: Type, channel: Channel, isWanted: boolean) =>
@@ -87,6 +101,7 @@ function PreferencesForm({ user, preferences, isPersonal }: FormProps) {
   const streak = {
     ...(isEnabled !== (preferences.streak?.enabled !== false) && { enabled: isEnabled }),
     ...(mode !== '' && mode !== preferences.streak?.evaluationMode && { evaluationMode: mode }),
+    ...(isPersonal && daysOff?.join() !== preferences.streak?.daysOff?.join() && { daysOff }),
   }
   const request: UpdateUserPreferencesRequest = {
     ...(Object.keys(changed).length > 0 && {
@@ -107,7 +122,7 @@ function PreferencesForm({ user, preferences, isPersonal }: FormProps) {
       })
   }
   const thresholds = preferences.streak?.metrics ?? []
-  const daysOff = preferences.streak?.daysOff
+  const refused = messagesByField(write.isError ? objectionsOf(write.error) : [], [DAYS_OFF])
   return (
     <form onSubmit={submit} className="flex flex-col gap-6" aria-busy={write.isPending}>
       <Unsaved hasEntries={() => isChanged} />
@@ -183,14 +198,21 @@ function PreferencesForm({ user, preferences, isPersonal }: FormProps) {
               {thresholds.map(({ key, threshold }) => `${threshold} of ${key}`).join(', ')}.
             </p>
           )}
-          {daysOff !== undefined && (
-            <p className="text-quiet">
-              The user's own days off: {daysOff.length === 0 ? 'none' : daysOff.map(weekdayName).join(', ')}.
-            </p>
+          {isPersonal && (
+            <DaysOff days={daysOff} onChange={chooseDaysOff} message={refused.byField.get(DAYS_OFF)}>
+              <Toggle
+                label="Use the days of all users"
+                hint={daysOfAll(settings)}
+                checked={daysOff === null}
+                onChange={({ target }) =>
+                  chooseDaysOff(target.checked ? null : (preferences.streak?.daysOff ?? settings.daysOff))
+                }
+              />
+            </DaysOff>
           )}
         </div>
       </Card>
-      {write.isError && <Notice tone="danger">{messageOf(write.error)}</Notice>}
+      {refused.others.length > 0 && <Notice tone="danger">{refused.others.join(' ')}</Notice>}
       <div className="flex justify-end">
         <Button type="submit" look="primary" disabled={!isChanged} isBusy={write.isPending}>
           Save preferences

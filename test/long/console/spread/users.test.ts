@@ -180,6 +180,48 @@ describe.skipIf(!hasBrowser)('users', () => {
     })
   })
 
+  it('[S12, U7] saves days off of a user alone, none too, and those of all users, and shows what is refused', async () => {
+    const settings = (change: object) => ask('PATCH', '/admin/v1/streaks/settings', change)
+    await settings({ daysOff: [0] })
+    await ask('POST', '/v1/users', { id: 'rested' })
+    await open('/users/rested/preferences')
+    const days = page.getByRole('group', { name: 'Days off' })
+    const ofAll = days.getByLabel('Use the days of all users')
+    const save = () => page.getByRole('button', { name: 'Save preferences' }).click()
+    const saved = async (streak: object | undefined) => {
+      await save()
+      await expect
+        .poll(async () => (await ask('GET', '/v1/users/rested/preferences')).body.streak)
+        .toEqual(streak)
+      await settled(page)
+    }
+    await days.getByText('Their days: Sunday.').waitFor()
+    expect(await days.getByRole('switch').count()).toBe(1)
+    await ofAll.uncheck()
+    await days.getByLabel('Sunday').uncheck()
+    await saved({ daysOff: [] })
+    await days.getByLabel('Saturday').check()
+    await days.getByLabel('Friday').check()
+    await saved({ daysOff: [5, 6] })
+
+    for (const day of await days.getByRole('switch', { name: /day$/ }).all()) await day.check()
+    await save()
+    await days.getByRole('alert').waitFor()
+    expect(await days.getByRole('alert').textContent()).toBe('Must have at most 6 items.')
+    await ofAll.check()
+    expect(await days.getByRole('alert').count()).toBe(0)
+    await saved(undefined)
+
+    await settings({ customizationEnabled: false, daysOff: [] })
+    await ofAll.uncheck()
+    await save()
+    await page.getByText("Streaks can't be customised:").waitFor()
+    await ofAll.check()
+    await open('/users/rested/preferences')
+    expect(await days.count()).toBe(0)
+    await settings({ customizationEnabled: true })
+  })
+
   it('[U8] exports all data, and erases a user only after the id was typed', async () => {
     await sendLessons('gone', 1)
     await open('/users/gone')
