@@ -50,7 +50,7 @@ export const templateKey = ({ type, channel }: Pick<Template, 'type' | 'channel'
 
 /** The key of an achievement: its name, such as `first-lesson`, or its trigger if nothing is left of that (A1). */
 export function achievementKey({ name, trigger }: Pick<Achievement, 'name' | 'trigger'>): string {
-  const trimmed = (text: string) => text.replaceAll(/^-+|-+$/g, '')
+  const trimmed = (text: string) => text.replace(/^-+/, '').replace(/(?<!-)-+$/, '')
   const words = name.toLowerCase().replaceAll(/[^a-z0-9_-]+/g, '-')
   return trimmed(trimmed(words).slice(0, MOST_OF_NAME)) || trigger
 }

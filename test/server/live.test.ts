@@ -354,7 +354,12 @@ describe('one service, in order', { shuffle: false }, () => {
         const again = await achievements.complete('demo-profile', { user: { id: 'steady' } })
         expect(again.completionId).toBe(done.completionId)
         await expect(achievements.complete('nope', { user })).rejects.toThrow(TrophyApiError)
-        expect(await achievements.all()).toMatchObject([{}, { completions: 0 }, { completions: 1 }])
+        expect(await achievements.all()).toMatchObject([
+          {},
+          { completions: 0 },
+          { completions: 1 },
+          { key: 'demo-year', trigger: 'anniversary' },
+        ])
         const had = await users.achievements('steady')
         expect(had.map(({ achievedAt }) => achievedAt)).toEqual([at(0), at(1)])
         const [, , onFire] = await users.achievements('steady', { includeIncomplete: 'true' })

@@ -95,6 +95,8 @@ const exceptions = {
     forgetOthers: MOVES,
     takeLeftovers: MOVES,
   }),
+  'features/achievements/anniversaries':
+    of<typeof import('../../src/features/achievements/anniversaries')>(null),
   'features/databases/databases.sql': of<typeof import('../../src/features/databases/databases.sql')>({
     storeWeights: DATABASES,
     spreads: DATABASES,
