@@ -80,7 +80,7 @@ function Tile({ achievement }: { achievement: AchievementData }) {
       <span className="laurel-tile-name laurel-text" title={name}>
         <bdi>{name}</bdi>
       </span>
-      {description !== null && description !== undefined && description !== '' && (
+      {description && (
         <span className="laurel-tile-description laurel-text" title={description}>
           <bdi>{description}</bdi>
         </span>

@@ -59,7 +59,7 @@ export function Card<Data>(props: CardProps<Data>) {
       {state === 'error' && (
         <div className="laurel-failure">
           <span>{labels.error}</span>
-          {refetch !== undefined && (
+          {refetch && (
             <button type="button" className="laurel-button" onClick={() => refetch()}>
               {labels.retry}
             </button>

@@ -26,7 +26,7 @@ export function Energy({ className, id, ...resource }: EnergyProps) {
     >
       {({ name, total, maxPoints, badgeUrl, nextAt, nextPoints, clockAhead }) => {
         const isFull = total >= maxPoints
-        const hasNext = !isFull && nextAt !== null && nextAt !== undefined && nextPoints !== undefined
+        const hasNext = !isFull && nextAt && nextPoints !== undefined
         return (
           <div className="laurel-level">
             <span className="laurel-emblem">

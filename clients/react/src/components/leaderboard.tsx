@@ -96,12 +96,10 @@ function Head({ board, isLive }: { board: LeaderboardData; isLive: boolean }) {
         <span className="laurel-title laurel-text laurel-truncate" dir="auto" title={name}>
           {name}
         </span>
-        {start !== null && start !== undefined && end !== null && end !== undefined && (
-          <span className="laurel-detail laurel-text">{format.dateRange(start, end)}</span>
-        )}
+        {start && end && <span className="laurel-detail laurel-text">{format.dateRange(start, end)}</span>}
       </span>
-      {badge !== undefined && <span className="laurel-tag">{badge}</span>}
-      {badge === undefined && isLive && (
+      {badge && <span className="laurel-tag">{badge}</span>}
+      {!badge && isLive && (
         <span className="laurel-tag laurel-live">
           <span className="laurel-pulse" />
           {labels.live}

@@ -93,9 +93,7 @@ function Days({ periods, isReady }: { periods: readonly PeriodView[]; isReady: b
             const text = format.date(date) + (state && `: ${state}`)
             return (
               <span className="laurel-day" title={state ? text : undefined}>
-                <span aria-hidden="true">
-                  {Mark === undefined ? format.number(Number(date.slice(-2))) : <Mark />}
-                </span>
+                <span aria-hidden="true">{Mark ? <Mark /> : format.number(Number(date.slice(-2)))}</span>
                 <VisuallyHidden>{text}</VisuallyHidden>
               </span>
             )
@@ -122,7 +120,7 @@ function Periods({ periods, frequency }: PeriodsProps) {
         return (
           <>
             <span className="laurel-day" title={text}>
-              {Mark === undefined ? null : <Mark />}
+              {Mark && <Mark />}
             </span>
             <span className="laurel-detail" aria-hidden="true">
               {isWeekly ? format.date(start) : format.month(start, 'short')}

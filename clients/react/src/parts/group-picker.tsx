@@ -33,7 +33,7 @@ export function GroupPicker({ groups, value, onChange, mostButtons = 4, ...rest 
       <fieldset {...rest} data-kind="select">
         <label htmlFor={name}>{labels.group}</label>
         <select id={name} value={chosen} onChange={({ target }) => choose(target.value)}>
-          {value !== undefined && !groups.some((one) => groupId(one) === chosen) && (
+          {value && !groups.some((one) => groupId(one) === chosen) && (
             <option value={chosen}>{labels.groupName(value, format)}</option>
           )}
           {groups.map((group) => (

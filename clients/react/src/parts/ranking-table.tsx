@@ -52,7 +52,7 @@ export function RankingTable({ view, caption, columns, children, ...rest }: Rank
         </tr>
       </thead>
       <tbody ref={rows}>{view.rows.map(row)}</tbody>
-      {view.pinned !== undefined && <tbody data-pinned="">{row(view.pinned)}</tbody>}
+      {view.pinned && <tbody data-pinned="">{row(view.pinned)}</tbody>}
     </table>
   )
 }

@@ -54,10 +54,11 @@ export function periodViews(history: readonly StreakPeriod[]): PeriodView[] {
 
 function stateOf(period: StreakPeriod, before: StreakPeriod | undefined, isCurrent: boolean): PeriodState {
   const { length, usedFreeze, usedPause } = period
+  const isSaved = usedFreeze || usedPause
   // After a reset, activity begins at 1. A longer streak was restored, with or without activity (S13).
-  if (period.resetAt && length < 2 && !usedFreeze && !usedPause) return length ? 'active' : 'reset'
+  if (period.resetAt && length < 2 && !isSaved) return length ? 'active' : 'reset'
   // Activity in a paused period extends the streak too (S3).
-  if (before !== undefined ? length > before.length : length > 0 && !usedFreeze && !usedPause) return 'active'
+  if (before ? length > before.length : length && !isSaved) return 'active'
   if (usedFreeze) return 'frozen'
   if (usedPause) return period.dayOff ? 'off' : 'paused'
   return isCurrent ? 'open' : length ? 'kept' : 'missed'
