@@ -1,12 +1,11 @@
 import { type ReactNode, useState } from 'react'
 import { type DefaultValues, type FieldValues, useForm } from 'react-hook-form'
 import type { z } from 'zod'
-import { messagesByField, objectionsOf } from '../api/errors'
 import { Button } from '../ui/button'
 import { Sheet } from '../ui/dialog'
 import { Notice } from '../ui/page'
 import { FormField } from './fields'
-import { useFormValues } from './form-values'
+import { showRefusal, useFormValues } from './form-values'
 import { type LookupName, useLookups } from './lookups'
 import { resolverOf } from './resolver'
 import type { Field } from './resource'
@@ -58,12 +57,7 @@ export function FormSheet<Values extends FieldValues, Draft>({
         await onSubmit(schema.parse(given))
       } catch (error) {
         const names = fields.map(({ name }) => name)
-        const { byField, others: rest } = messagesByField(objectionsOf(error), names)
-        for (const name of names) {
-          const message = byField.get(name)
-          if (message !== undefined) form.setError(name, { type: 'server', message })
-        }
-        setOthers(rest)
+        setOthers(showRefusal(form, error, names))
       }
     },
     () => setOthers([]),

@@ -1,12 +1,11 @@
 import { type ReactNode, useRef, useState } from 'react'
 import { type DefaultValues, type FieldValues, useForm } from 'react-hook-form'
-import { messagesByField, objectionsOf } from '../api/errors'
 import { Button } from '../ui/button'
 import { Sheet } from '../ui/dialog'
 import { Notice } from '../ui/page'
 import { failed } from '../ui/toasts'
 import { FormField } from './fields'
-import { useFormValues } from './form-values'
+import { showRefusal, useFormValues } from './form-values'
 import type { Lookups } from './lookups'
 import { resolverOf } from './resolver'
 import type { Resource, Written } from './resource'
@@ -80,12 +79,7 @@ export function ResourceForm<Item extends object, Values extends FieldValues, Dr
           setHidden(false)
           if (item !== null) failed('Your changes were not saved', 'Correct them in the form, or try again.')
           const names = declared.fields.map(({ name }) => name)
-          const { byField, others: rest } = messagesByField(objectionsOf(error), names)
-          for (const name of names) {
-            const message = byField.get(name)
-            if (message !== undefined) form.setError(name, { type: 'server', message })
-          }
-          setOthers(rest)
+          setOthers(showRefusal(form, error, names))
         }
       },
       () => setOthers([]),

@@ -2,9 +2,8 @@ import type { Settings } from '@laurel/client'
 import { useDeferredValue, useState } from 'react'
 import { useForm } from 'react-hook-form'
 import { z } from 'zod'
-import { messagesByField, objectionsOf } from '../../api/errors'
 import { FormField } from '../../resource/fields'
-import { useFormValues } from '../../resource/form-values'
+import { showRefusal, useFormValues } from '../../resource/form-values'
 import { useLookups } from '../../resource/lookups'
 import { resolverOf } from '../../resource/resolver'
 import type { Field } from '../../resource/resource'
@@ -188,13 +187,7 @@ export function SettingsForm({ settings }: { settings: Settings }) {
       form.reset(given)
     } catch (error) {
       const names = FIELDS.map(({ name }) => name)
-      const { byField, others: rest } = messagesByField(objectionsOf(error), names)
-      // The first field with a message gets the focus.
-      for (const name of names.toReversed()) {
-        const message = byField.get(name)
-        if (message !== undefined) form.setError(name, { type: 'server', message }, { shouldFocus: true })
-      }
-      setOthers(rest)
+      setOthers(showRefusal(form, error, names))
     }
   })
   const fieldsOf = (fields: readonly Field<Values>[]) =>

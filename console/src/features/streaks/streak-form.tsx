@@ -3,9 +3,8 @@ import { Plus, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useFieldArray, useForm } from 'react-hook-form'
 import { z } from 'zod'
-import { messagesByField, objectionsOf } from '../../api/errors'
 import { FormField } from '../../resource/fields'
-import { messageAt, useFormValues } from '../../resource/form-values'
+import { messageAt, showRefusal, useFormValues } from '../../resource/form-values'
 import type { Lookups } from '../../resource/lookups'
 import { amountOf } from '../../resource/parts'
 import { resolverOf } from '../../resource/resolver'
@@ -213,12 +212,7 @@ export function StreakForm({ settings, lookups }: { settings: StreakSettings; lo
       })
       form.reset(given)
     } catch (error) {
-      const { byField, others: rest } = messagesByField(objectionsOf(error), NAMES)
-      for (const name of NAMES) {
-        const message = byField.get(name)
-        if (message !== undefined) form.setError(name, { type: 'server', message })
-      }
-      setOthers(rest)
+      setOthers(showRefusal(form, error, NAMES))
     }
   })
   return (

@@ -194,6 +194,7 @@ describe.skipIf(!hasBrowser)('the pages of operations', () => {
     await page.getByLabel('Font').selectOption('MONOSPACE')
     await page.getByRole('button', { name: 'Save changes' }).click()
     await page.getByText(/^Must be a colour: #RGB/).waitFor()
+    await page.locator('input:focus[name="branding.brandColor"]').waitFor()
     watched.complaints.splice(0)
     await page.getByLabel('Colour').fill('rgb(1, 2, 3)')
     const icon = await page.locator('link[rel="icon"]').getAttribute('href')

@@ -163,7 +163,7 @@ describe.skipIf(!hasBrowser)('users', () => {
     await page.keyboard.press('Escape')
     await choose('Reset the streak')
     await question().getByRole('button', { name: 'Confirm: reset' }).click()
-    await page.getByText('0 days').waitFor()
+    await page.getByText('0 days', { exact: true }).waitFor()
     expect((await ask('GET', '/v1/users/streaker/streak')).body).toMatchObject({ length: 0, freezes: 2 })
   })
 

@@ -55,9 +55,9 @@ export function UserActions({ user }: { user: User }) {
       />
       {action === 'adjust-points' && <AdjustPointsForm userId={user.id} onClose={close} />}
       {action === 'pause' && <PauseForm userId={user.id} onClose={close} />}
-      {action === 'freeze' && <GrantFreeze userId={user.id} onClose={close} />}
-      {action === 'restore' && <RestoreStreak userId={user.id} onClose={close} />}
-      {action === 'reset' && <ResetStreak userId={user.id} onClose={close} />}
+      {(action === 'freeze' || action === 'restore' || action === 'reset') && (
+        <Ask question={QUESTIONS[action]} userId={user.id} onClose={close} />
+      )}
       {action === 'erase' && <Erase userId={user.id} onClose={close} />}
     </>
   )
@@ -65,64 +65,49 @@ export function UserActions({ user }: { user: User }) {
 
 type QuestionProps = { userId: string; onClose: () => void }
 
-function GrantFreeze({ userId, onClose }: QuestionProps) {
-  const admin = useAdmin()
-  const write = useUserWrite()
-  return (
-    <Confirm
-      title="Grant a freeze?"
-      confirm="Confirm: grant a freeze"
-      onConfirm={() =>
-        write.mutateAsync({
-          act: () => admin.streaks.freezes.create({ freezes: [{ userId }] }),
-          done: 'The user has one more freeze',
-        })
-      }
-      onClose={onClose}
-    >
-      A freeze saves the streak when a period is missed.
-    </Confirm>
-  )
+type Question = {
+  title: string
+  confirm: string
+  text: string
+  act: (admin: ReturnType<typeof useAdmin>, id: string) => PromiseLike<object>
+  done: string
+  isDangerous?: boolean
 }
 
-function RestoreStreak({ userId, onClose }: QuestionProps) {
-  const admin = useAdmin()
-  const write = useUserWrite()
-  return (
-    <Confirm
-      title="Restore the streak?"
-      confirm="Confirm: restore"
-      onConfirm={() =>
-        write.mutateAsync({
-          act: () => admin.streaks.restore({ users: [{ id: userId }] }),
-          done: 'The streak was restored',
-        })
-      }
-      onClose={onClose}
-    >
-      The user gets the longest recent streak back. It gives no points and sends no messages.
-    </Confirm>
-  )
-}
+/** The actions that need no entries, only a confirmation. */
+const QUESTIONS = {
+  freeze: {
+    title: 'Grant a freeze?',
+    confirm: 'Confirm: grant a freeze',
+    text: 'A freeze saves the streak when a period is missed.',
+    act: ({ streaks }, userId) => streaks.freezes.create({ freezes: [{ userId }] }),
+    done: 'The user has one more freeze',
+  },
+  restore: {
+    title: 'Restore the streak?',
+    confirm: 'Confirm: restore',
+    text: 'The user gets the longest recent streak back. It gives no points and sends no messages.',
+    act: ({ streaks }, id) => streaks.restore({ users: [{ id }] }),
+    done: 'The streak was restored',
+  },
+  reset: {
+    title: 'Reset the streak?',
+    confirm: 'Confirm: reset',
+    text: 'The length is 0 at once, and webhooks are told that the streak was lost. What the user did in the present period does not count for it any more. You can restore the streak.',
+    act: ({ streaks }, id) => streaks.reset({ users: [{ id }] }),
+    done: 'The streak was reset',
+    isDangerous: true,
+  },
+} satisfies Partial<Record<Action, Question>>
 
-function ResetStreak({ userId, onClose }: QuestionProps) {
+function Ask({ question, userId, onClose }: QuestionProps & { question: Question }) {
+  const { act, done, text, ...asked } = question
   const admin = useAdmin()
   const write = useUserWrite()
+  const confirm = () => write.mutateAsync({ act: () => act(admin, userId), done })
   return (
-    <Confirm
-      title="Reset the streak?"
-      confirm="Confirm: reset"
-      isDangerous
-      onConfirm={() =>
-        write.mutateAsync({
-          act: () => admin.streaks.reset({ users: [{ id: userId }] }),
-          done: 'The streak was reset',
-        })
-      }
-      onClose={onClose}
-    >
-      The length is 0 at once, and webhooks are told that the streak was lost. What the user did in the
-      present period does not count for it any more. You can restore the streak.
+    <Confirm {...asked} onConfirm={confirm} onClose={onClose}>
+      {text}
     </Confirm>
   )
 }
