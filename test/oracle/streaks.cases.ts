@@ -1,19 +1,8 @@
-import type { OracleSettings } from './streaks.oracle'
+import { DAILY, type OracleSettings } from './streaks.oracle'
 import { type Hop, PROFILE, type StreakStep, type StreakWorld, type TwinWorld } from './streaks.worlds'
 
 /** Fixed lives of one user, for the core and over HTTP. They do not depend on chance. */
 
-const DAILY: OracleSettings = {
-  ...{
-    enabled: true,
-    frequency: 'daily',
-    metrics: [],
-    mode: 'OR',
-    customizationEnabled: false,
-    freezes: null,
-    daysOff: [],
-  },
-}
 const WEEKEND: OracleSettings = { ...DAILY, daysOff: [0, 6] }
 const units = (count: number, metric = 'm0') => [{ metric, threshold: count * 1_000_000 }]
 const earned = (startCount: number, maxCount: number, interval: number | null = null) => ({

@@ -19,6 +19,12 @@ export type OracleSettings = {
   daysOff: readonly number[]
 }
 
+/** The settings of a new tenant. */
+export const DAILY: OracleSettings = {
+  ...{ enabled: true, frequency: 'daily', metrics: [], mode: 'OR', customizationEnabled: false },
+  ...{ freezes: null, daysOff: [] },
+}
+
 /** An input of a user. */
 export type ChangeInput = { at: number } & (
   | { do: 'create'; zone: string | null }

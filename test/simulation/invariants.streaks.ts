@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { at } from '../helpers/worker/harness'
-import { type ChangeInput, type OracleSettings, StreakReplay } from '../oracle/streaks.oracle'
+import { type ChangeInput, DAILY, type OracleSettings, StreakReplay } from '../oracle/streaks.oracle'
 import type { Stored, UserRow } from './log'
 import type { Plan } from './plan'
 import type { Done, Story } from './play'
@@ -36,17 +36,7 @@ export async function streaksAre(
   now: number,
   stored: Stored,
 ): Promise<string[]> {
-  const settings: OracleSettings = {
-    ...{
-      enabled: true,
-      frequency: 'daily',
-      metrics: [],
-      mode: 'OR',
-      customizationEnabled: true,
-      daysOff: [],
-    },
-    freezes: plan.freezes,
-  }
+  const settings: OracleSettings = { ...DAILY, customizationEnabled: true, freezes: plan.freezes }
   const bySender = new Map(story.told.map(({ sent }) => [sent.mark, sent]))
   const switches = story.done.filter((one) => one.do === 'streaks')
   const broken: string[] = []

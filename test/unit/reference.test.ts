@@ -288,8 +288,6 @@ describe('what validators and generators of requests need', () => {
     const text = JSON.stringify(documents)
     expect(text).toContain('"not":{"const":1}')
     expect(text).toContain('"threshold":{"type":"number","minimum":0.000001,"maximum":1000000000')
-    for (const name of ['CreateTemplateRequestItem']) {
-      expect(field(name, 'body')).toMatchObject({ minLength: 1, maxLength: 65_536 })
-    }
+    expect(field('CreateTemplateRequestItem', 'body')).toMatchObject({ minLength: 1, maxLength: 65_536 })
   })
 })

@@ -1,21 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import {
   type ChangeInput,
+  DAILY,
   lived,
   type OraclePeriod,
   type OracleSettings,
   type OracleStreak,
 } from '../oracle/streaks.oracle'
 
-const DAILY: OracleSettings = {
-  enabled: true,
-  frequency: 'daily',
-  metrics: [],
-  mode: 'OR',
-  customizationEnabled: false,
-  freezes: null,
-  daysOff: [],
-}
 const WEEKEND: OracleSettings = {
   ...DAILY,
   daysOff: [0, 6],

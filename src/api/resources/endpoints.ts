@@ -203,14 +203,13 @@ type Needs = {
 
 /** The rules of these needs for `check`. The documents say them too: a refinement says nothing there. */
 const needed = ({ by, fields, error }: Needs) => [
-  ...Object.entries(error === null ? {} : fields).flatMap(([value, names]) =>
-    names.map((name) =>
-      z.refine<AnyItem>(
-        (one) => one[by] !== value || one[name] !== undefined || one[keyField(name)] !== undefined,
-        rule(name, error?.(value) ?? ''),
-      ),
-    ),
-  ),
+  ...Object.entries(fields).flatMap(([value, names]) => {
+    if (error === null) return []
+    const has = (one: AnyItem, name: string) => one[name] !== undefined || one[keyField(name)] !== undefined
+    return names.map((name) =>
+      z.refine<AnyItem>((one) => one[by] !== value || has(one, name), rule(name, error(value))),
+    )
+  }),
   z.meta<AnyItem>({
     oneOf: Object.entries(fields).map(([value, names]) => ({
       required: [by],

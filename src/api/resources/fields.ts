@@ -21,7 +21,7 @@ export type Field = {
    * Whether it never changes, for all resources or for one. If an update by id names another value, a warning says
    * that it is ignored.
    */
-  isFixed?: boolean | ((resource: object) => boolean)
+  isFixed?: (resource: object) => boolean
 }
 
 /** The fields of a resource, in the order of its answers. */
@@ -77,7 +77,7 @@ export const fixed = <C extends z.ZodType, I extends z.ZodType>(create: C, item:
   create,
   update: null,
   item,
-  isFixed: true,
+  isFixed: () => true,
 })
 
 /** A field of answers only. */

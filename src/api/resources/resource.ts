@@ -173,9 +173,7 @@ export function defineResource(spec: AnySpec): unknown {
   const what = isInSystem(list) ? `${spec.one} of this points system` : spec.one
   const schemas = schemasOf(spec)
   const fixedIn = (resource: object) =>
-    Object.entries(fields).flatMap(([name, { isFixed = false }]) =>
-      (typeof isFixed === 'boolean' ? isFixed : isFixed(resource)) ? [name] : [],
-    )
+    Object.keys(fields).filter((name) => fields[name]?.isFixed?.(resource))
   const isMeant = (one: object, asked: object) =>
     apart === undefined || [undefined, fieldOf(one, apart.field)].includes(fieldOf(asked, apart.field))
 
@@ -280,7 +278,7 @@ export function defineResource(spec: AnySpec): unknown {
         const item = withIds(seen(write), asked)
         if (typeof item === 'string') return item
         const changed = { ...before, ...columns(fields, 'update', item) }
-        const key = fixedIn(changed).includes('key') ? before.key : (textOf(item.key)[0] ?? before.key)
+        const key = fields.key?.isFixed?.(changed) ? before.key : (textOf(item.key)[0] ?? before.key)
         const named = { ...changed, key }
         const after = spec.patch?.(named, before, { ...write, config: seen(write) }, item) ?? named
         return typeof after === 'string' ? after : revised(before, after, scope.now)

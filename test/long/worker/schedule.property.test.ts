@@ -9,7 +9,7 @@ import { keepTold, toldOf } from '../../helpers/worker/received'
 import { Hook } from '../../helpers/worker/receiver'
 import { localAt, offsetIn, plusDays } from '../../oracle/calendar.oracle'
 import { type OracleReason, reasonsOf, type UserAction } from '../../oracle/schedule.oracle'
-import { StreakReplay } from '../../oracle/streaks.oracle'
+import { DAILY, StreakReplay } from '../../oracle/streaks.oracle'
 
 /** The number of worlds, and their seed: `VITE_WORLDS=200 VITE_WORLDS_SEED=7` plays others. */
 const { VITE_WORLDS: WORLDS, VITE_WORLDS_SEED: SEED, VITE_WORLDS_PATH: PATH } = process.env
@@ -124,16 +124,7 @@ class Life {
 
   /** The streak before any change at the moment itself. */
   streakAt(moment: number) {
-    const settings = {
-      enabled: true,
-      frequency: this.#streak,
-      metrics: [],
-      mode: 'OR' as const,
-      customizationEnabled: false,
-      daysOff: [],
-      freezes: null,
-    }
-    const replay = new StreakReplay(settings)
+    const replay = new StreakReplay({ ...DAILY, frequency: this.#streak })
     const all = [...this.actions, ...this.switches].sort((a, b) => a.at - b.at)
     for (const [n, deed] of all.entries()) {
       if (deed.at >= moment) break

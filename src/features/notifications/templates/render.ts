@@ -152,7 +152,7 @@ const FONT_FAMILIES: Readonly<Record<Font, string>> = {
   MONOSPACE: 'ui-monospace, SF Mono, Menlo, Consolas, Liberation Mono, monospace',
 }
 
-/** The tenant's brand (T4). What was never set is null. */
+/** The tenant's brand (T4). An address that is not set is null. */
 function brandingVariables({ settings }: Configuration): object {
   const { appUrl, font, logo, appIcon, ...rest } = settings.branding
   const [logoUrl, appIconUrl] = [logo?.url ?? null, appIcon?.url ?? null]
