@@ -774,6 +774,16 @@ describe('[S12] days off', () => {
     expect([await shown(), at(await streak('ada'), 'expires')]).toEqual([{ daysOff: [4, 5] }, date(1)])
     expect((await own(null)).body).toEqual({ notifications: {} })
   })
+
+  it('[S12, C1] a change counts at once after the test clock was ahead', async () => {
+    await move(30, 9)
+    await settings({ daysOff: [3] })
+    await tenant.clock('DELETE')
+    await tenant.moveClock(start)
+    await tenant.event('steps', 'ada', 1)
+    await settings({ daysOff: [2] })
+    expect(await streak('ada')).toMatchObject({ expires: date(2) })
+  })
 })
 
 describe('[S13] resets', () => {
