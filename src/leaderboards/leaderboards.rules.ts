@@ -212,14 +212,14 @@ function scoreProblem({ metrics, systems }: Configuration, board: Leaderboard): 
 function attributesProblem(
   config: Configuration,
   before: Leaderboard | undefined,
-  { breakdown, userAttributes }: Leaderboard,
+  board: Leaderboard,
 ): string | null {
   // What is unchanged may name an attribute that was deleted after the leaderboard finished (G9).
-  const isChanged = (name: 'breakdown' | 'userAttributes', after: unknown) =>
-    JSON.stringify(before?.[name]) !== JSON.stringify(after)
+  const isChanged = (name: 'breakdown' | 'userAttributes') =>
+    JSON.stringify(before?.[name]) !== JSON.stringify(board[name])
   return (
-    (isChanged('userAttributes', userAttributes) ? filterProblem(config, 'user', userAttributes) : null) ??
-    (isChanged('breakdown', breakdown) ? breakdownProblem(config, breakdown) : null)
+    (isChanged('userAttributes') ? filterProblem(config, 'user', board.userAttributes) : null) ??
+    (isChanged('breakdown') ? breakdownProblem(config, board.breakdown) : null)
   )
 }
 

@@ -48,11 +48,11 @@ export function bringsAnniversary(
 ): (achievement: Achievement) => boolean {
   const [was, is] = [before?.profile, user.profile]
   if (was === undefined || was.signUpDate !== is.signUpDate) return () => false
-  const [left, reached] = [was, is].map(({ tz }) => dayIn(tz, at - ON_TIME))
+  const [left, reached] = [dayIn(was.tz, at - ON_TIME), dayIn(is.tz, at - ON_TIME)]
   return (one) => {
     if (one.trigger !== 'anniversary') return false
     const day = anniversaryOf(user, one)
-    return (isEvent && day <= (reached ?? 0)) || (was.tz !== is.tz && day > (left ?? 0))
+    return (isEvent && day <= reached) || (was.tz !== is.tz && day > left)
   }
 }
 

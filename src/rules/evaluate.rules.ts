@@ -67,8 +67,7 @@ export type Decision =
   | { kind: 'refused'; apiError: ApiError }
   /** The idempotency key was used before. `eventId` is the event that it stands for (E4). */
   | { kind: 'replayed'; eventId: string; metric: Metric; state: UserState; at: Instant }
-  /** `silent` is a second change, without messages: what a new `signUpDate` completes (A7). */
-  | { kind: 'changed'; change: Change; silent?: Change | null; metric: Metric | null }
+  | { kind: 'changed'; change: Change; metric: Metric | null }
   /** The achievement was completed before. `completion` is that completion (A3). */
   | { kind: 'completed'; achievement: Achievement; completion: Completion; state: UserState }
   /** The command would change nothing. */

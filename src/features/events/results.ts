@@ -201,10 +201,10 @@ export function resultsOfEach(
 ): Promise<CommandResult[]>[] {
   const changed = users.flatMap(({ outcomes }) =>
     outcomes.flatMap((outcome) => {
+      if (outcome.config === null || outcome.decision.kind !== 'changed') return []
       const { decision, config } = outcome
-      if (decision.kind !== 'changed' || config === null) return []
       // The response shows nothing of the silent change.
-      const silent = decision.silent ? [{ outcome: null, change: decision.silent, config }] : []
+      const silent = outcome.silent ? [{ outcome: null, change: outcome.silent, config }] : []
       return [{ outcome, change: decision.change, config }, ...silent]
     }),
   )

@@ -18,6 +18,7 @@ import { MOST_PAUSE_DAYS, MOST_PAUSES } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import { dateOfDay, dayOf, periodStart } from '../../lib/zone'
 import type { Scope } from '../../platform/context'
+import type { TenantDatabase } from '../../platform/database'
 import type { Placed } from '../../platform/databases/users'
 import {
   lastDayOver,
@@ -307,47 +308,65 @@ export async function removePauses(
   }
 }
 
-/** Restores streaks to the longest recent length. Warns if there is no longer one (S8). */
-export async function restoreStreaks(
+type Lengthen = (open: OpenStreak) => string | null
+
+/**
+ * Changes the lengths of users' streaks. `begin` reads what it needs, and makes the change of one streak: that puts
+ * the changed streak there, or returns the warning that says why it stays. `unknown` is about a user who is none.
+ */
+async function changeLengths(
   scope: Scope,
-  { users }: z.output<typeof RestoreStreaksRequest>,
-): Promise<{ restoredUsers: string[]; issues: UserIssue[] }> {
+  users: readonly { id: string }[],
+  { action, unknown }: { action: 'restore' | 'reset'; unknown: string },
+  begin: (found: readonly OpenStreak[], db: TenantDatabase) => Promise<Lengthen> | Lengthen,
+): Promise<{ done: string[]; issues: UserIssue[] }> {
   const idOf = ({ id }: { id: string }) => id
   const changed = await changeStreaks(scope, users, idOf, async (found, items, { db }) => {
-    const asked = [...found.values()].map(({ user, today, terms }) => ({
-      iid: user.iid,
-      since: periodStart(restorableSince(today, terms), terms.frequency),
-    }))
-    const past = await runsOfSeveral(db, asked)
+    const change = await begin([...found.values()], db)
     const issues: UserIssue[] = []
     const done: At<string>[] = []
     const audit: AuditEntry[] = []
     for (const { index, item } of items) {
       const { id } = item
       const open = found.get(id)
-      if (open === undefined) {
-        issues.push(issue(index, id, UNKNOWN_USER))
+      const before = open?.streak.run?.length ?? 0
+      const why = open === undefined ? unknown : change(open)
+      if (open === undefined || why !== null) {
+        issues.push(issue(index, id, why ?? unknown, open && 'warning'))
         continue
       }
-      const { terms, today, ended } = open
-      const runs = [...(past.get(open.user.iid) ?? []), ...ended]
-      const streak = terms.isOn ? restored(open.streak, terms, { at: scope.now, today }, runs) : null
-      if (streak === null) {
-        const why = terms.isOn
-          ? 'The user has no longer recent streak to restore. Nothing was restored.'
-          : "The user's streak is switched off. Nothing was restored."
-        issues.push(issue(index, id, why, 'warning'))
-        continue
-      }
-      const length = { before: open.streak.run?.length ?? 0, after: streak.run?.length ?? 0 }
-      audit.push(userEntry('streak', 'restore', { iid: open.user.iid }, { length }))
-      open.streak = streak
-      open.streakEntries = [...open.streakEntries, { kind: 'restored', length: length.after }]
+      const length = { before, after: open.streak.run?.length ?? 0 }
+      audit.push(userEntry('streak', action, { iid: open.user.iid }, { length }))
       done.push({ index, value: id })
     }
     return { result: { done, issues }, audit }
   })
-  const { done: restoredUsers, issues } = allAnswers(changed, idOf)
+  return allAnswers(changed, idOf)
+}
+
+/** Restores streaks to the longest recent length. Warns if there is no longer one (S8). */
+export async function restoreStreaks(
+  scope: Scope,
+  { users }: z.output<typeof RestoreStreaksRequest>,
+): Promise<z.infer<typeof RestoreStreaksResponse>> {
+  const how = { action: 'restore', unknown: UNKNOWN_USER } as const
+  const { done: restoredUsers, issues } = await changeLengths(scope, users, how, async (found, db) => {
+    const asked = found.map(({ user, today, terms }) => ({
+      iid: user.iid,
+      since: periodStart(restorableSince(today, terms), terms.frequency),
+    }))
+    const past = await runsOfSeveral(db, asked)
+    return (open) => {
+      const { user, terms, today, ended } = open
+      if (!terms.isOn) return "The user's streak is switched off. Nothing was restored."
+      const runs = [...(past.get(user.iid) ?? []), ...ended]
+      const streak = restored(open.streak, terms, { at: scope.now, today }, runs)
+      if (streak === null) return 'The user has no longer recent streak to restore. Nothing was restored.'
+      open.streak = streak
+      open.streakEntries = [...open.streakEntries, { kind: 'restored', length: streak.run?.length ?? 0 }]
+      return null
+    }
+  })
   return { restoredUsers, issues }
 }
 
@@ -355,35 +374,17 @@ export async function restoreStreaks(
 export async function resetStreaks(
   scope: Scope,
   { users }: z.output<typeof ResetStreaksRequest>,
-): Promise<{ resetUsers: string[]; issues: UserIssue[] }> {
-  const idOf = ({ id }: { id: string }) => id
-  const changed = await changeStreaks(scope, users, idOf, (found, items) => {
-    const issues: UserIssue[] = []
-    const done: At<string>[] = []
-    const audit: AuditEntry[] = []
-    for (const { index, item } of items) {
-      const { id } = item
-      const open = found.get(id)
-      if (open === undefined) {
-        issues.push(issue(index, id, 'User does not exist'))
-        continue
-      }
-      const { user, terms, today, streak } = open
-      if (!terms.isOn || streak.run === null) {
-        issues.push(issue(index, id, 'No streak to reset', 'warning'))
-        continue
-      }
-      const { length } = streak.run
-      const reset = withReset(streak, terms, { at: scope.now, today, seq: user.seq + 1 })
-      audit.push(userEntry('streak', 'reset', { iid: user.iid }, { length: { before: length, after: 0 } }))
-      open.streak = reset.streak
-      open.ended = [...open.ended, ...reset.ended]
-      open.streakEvents = [...open.streakEvents, { kind: 'lost', length }]
-      open.streakEntries = [...open.streakEntries, { kind: 'reset', length: 0 }]
-      done.push({ index, value: id })
-    }
-    return { result: { done, issues }, audit }
+): Promise<z.infer<typeof ResetStreaksResponse>> {
+  const how = { action: 'reset', unknown: 'User does not exist' } as const
+  const { done: resetUsers, issues } = await changeLengths(scope, users, how, () => (open) => {
+    const { user, terms, today, streak } = open
+    if (!terms.isOn || streak.run === null) return 'No streak to reset'
+    const reset = withReset(streak, terms, { at: scope.now, today, seq: user.seq + 1 })
+    open.streak = reset.streak
+    open.ended = [...open.ended, ...reset.ended]
+    open.streakEvents = [...open.streakEvents, { kind: 'lost', length: streak.run.length }]
+    open.streakEntries = [...open.streakEntries, { kind: 'reset', length: 0 }]
+    return null
   })
-  const { done: resetUsers, issues } = allAnswers(changed, idOf)
   return { resetUsers, issues }
 }

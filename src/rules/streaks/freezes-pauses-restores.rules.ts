@@ -76,13 +76,10 @@ export function withReset(
 
 /** A past streak without its periods from a day on. */
 function cutBefore(run: LiveRun, day: number, frequency: Aggregation): StreakRun {
-  const { started, first, last, history, length } = run
-  const count = periodsFrom(day, last, frequency)
-  return {
-    ...{ started, first, length },
-    last: periodsBefore(last, count, frequency),
-    history: withoutLast(history, count),
-  }
+  const { started, first, length } = run
+  const count = periodsFrom(day, run.last, frequency)
+  const last = periodsBefore(run.last, count, frequency)
+  return { started, first, last, history: withoutLast(run.history, count), length }
 }
 
 /** The number of periods from one to another, both included. 0 if the first one is later. */

@@ -10,7 +10,7 @@ import type { Reset, StreakRun, StreakState } from './streak-state.rules'
  */
 export type PeriodKind = 'e' | 'x' | 'd' | 'f' | 'p' | 's' | 'r'
 
-const PART = /(\d+)([exdfpsr])/g
+const PART = /(\d+)(\D)/g
 
 type Part = [number, PeriodKind]
 
@@ -26,7 +26,7 @@ const isPeriodKind = (text: string): text is PeriodKind => text.length === 1 && 
 
 /** The history with `count` periods of a kind added at its end. */
 export function marked(history: string, kind: PeriodKind, count = 1): string {
-  const [, number = '', last = ''] = /(\d+)([exdfpsr])$/.exec(history) ?? []
+  const [, number = '', last = ''] = /(\d+)(\D)$/.exec(history) ?? []
   if (last !== kind) return `${history}${count}${kind}`
   return `${history.slice(0, -number.length - 1)}${Number(number) + count}${kind}`
 }

@@ -78,24 +78,25 @@ function isDayOff({ streak, profile: { tz } }: Streaker, day: number, terms: Ter
 }
 
 /**
- * Why a period is not expected to be satisfied: it is a day off, or paused, or travel spares it. Null if it is
- * expected. `mayTravel` is whether travel has skipped it and may spare it.
+ * Why a period is not expected to be satisfied, as the kind of the period: it is a day off, or paused, or travel
+ * spares it. Null if it is expected. `mayTravel` is whether travel has skipped it and may spare it.
  */
 export function reasonToSpare(
   user: Streaker,
   start: number,
   terms: Terms,
   mayTravel = false,
-): 'day off' | 'pause' | 'travel' | null {
-  if (isDayOff(user, start, terms)) return 'day off'
-  if (isPaused(user.streak.pauses, start, nextPeriod(start, terms.frequency))) return 'pause'
-  return mayTravel ? 'travel' : null
+): 'd' | 'p' | 's' | null {
+  if (isDayOff(user, start, terms)) return 'd'
+  if (isPaused(user.streak.pauses, start, nextPeriod(start, terms.frequency))) return 'p'
+  return mayTravel ? 's' : null
 }
-const KINDS = { 'day off': 'd', pause: 'p', travel: 's' } as const
 
-/** Whether streaks were off at the midnight at which a day began (S1). */
-const wasOff = ({ profile: { tz } }: Streaker, day: number, { off }: Terms): boolean =>
-  off.some(({ from, to }) => day > dayIn(tz, from) && (to === null || day <= dayIn(tz, to)))
+/** Whether streaks were off at the midnight at which a period ended (S1). */
+function wasOff({ streak, profile: { tz } }: Streaker, start: number, { frequency, off }: Terms): boolean {
+  const end = endOf(streak, start, frequency)
+  return off.some(({ from, to }) => end > dayIn(tz, from) && (to === null || end <= dayIn(tz, to)))
+}
 
 /**
  * The periods that end for a user, one after another: freezes are earned and used, and streaks are extended
@@ -157,12 +158,8 @@ export class Midnights {
     const { run } = this
     if (run === null || nextPeriod(run.last, this.#terms.frequency) > day) return
     if (run.last < (run.judged ?? Number.NEGATIVE_INFINITY)) return
-    if (!isDayOff(this.#user, run.last, this.#terms) || this.#wasOffAtEnd(run.last)) return
+    if (!isDayOff(this.#user, run.last, this.#terms) || wasOff(this.#user, run.last, this.#terms)) return
     this.run = { ...run, history: asDayOff(run.history) }
-  }
-
-  #wasOffAtEnd(start: number): boolean {
-    return wasOff(this.#user, endOf(this.#user.streak, start, this.#terms.frequency), this.#terms)
   }
 
   /** Ends the open periods before a day: one that is not expected or a freeze keeps the streak, or it is lost (S3). */
@@ -179,10 +176,10 @@ export class Midnights {
       const isSkipped = end <= arrival || end > today
       const mayTravel = isSkipped && maySpare(start, this.spared, frequency)
       const reason = reasonToSpare(this.#user, start, this.#terms, mayTravel)
-      if (this.#wasOffAtEnd(start)) this.#keep(start, 's')
+      if (wasOff(this.#user, start, this.#terms)) this.#keep(start, 's')
       else if (reason !== null) {
-        this.#keep(start, KINDS[reason])
-        if (reason === 'travel') this.spared = start
+        this.#keep(start, reason)
+        if (reason === 's') this.spared = start
       } else if (this.#settings !== null && this.freezes > 0) {
         this.freezes -= 1
         this.#keep(start, 'f')

@@ -127,10 +127,7 @@ export class Recount {
 
   /** Counts an event. Events must come in order of time. */
   add({ at, seq, ...event }: Activity & { at: Instant; seq: number }): void {
-    for (const reset of [...this.#resets]) {
-      if (reset[0] > at || (reset[0] === at && reset[2] > seq)) break
-      this.#reset(reset)
-    }
+    this.#reset((reset) => reset[0] < at || (reset[0] === at && reset[2] <= seq))
     this.#travelTo(at, event.day)
     this.#settle(event.day, at)
     this.#streak = withEvent(this.#streak, this.#terms, event)
@@ -142,15 +139,18 @@ export class Recount {
     this.#travel((jump) => jump[0] < at || (jump[0] === at && jump[1] !== day))
   }
 
-  /** Applies the next reset (S13). */
-  #reset([time, day, seq]: Reset): void {
-    const at = instant(time)
-    this.#travelTo(at, day)
-    this.#settle(day, at)
-    const { streak, ended } = withReset(this.#streak, this.#terms, { at, today: day, seq })
-    this.#streak = streak
-    this.#runs.push(...ended)
-    this.#resets.shift()
+  /** Applies the next resets while the condition holds (S13). */
+  #reset(wasBefore: (reset: Reset) => boolean): void {
+    for (let reset = this.#resets[0]; reset !== undefined && wasBefore(reset); reset = this.#resets[0]) {
+      this.#resets.shift()
+      const [time, today, seq] = reset
+      const at = instant(time)
+      this.#travelTo(at, today)
+      this.#settle(today, at)
+      const { streak, ended } = withReset(this.#streak, this.#terms, { at, today, seq })
+      this.#streak = streak
+      this.#runs.push(...ended)
+    }
   }
 
   /** Applies the next changes of zone while the condition holds. */
@@ -174,7 +174,7 @@ export class Recount {
   /** The streak as of a moment, with the user's present freezes, and all streaks that ended before it. */
   end(at: Instant): { streak: StreakState; runs: readonly StreakRun[] } {
     const today = dayIn(this.#user.profile.tz, at)
-    for (const reset of [...this.#resets]) this.#reset(reset)
+    this.#reset(() => true)
     this.#travel(() => true)
     this.#settle(today, at)
     const { freezes, born, earned, jumps, altered } = this.#user.streak

@@ -26,9 +26,12 @@ export type CommitSnapshot = {
   recorded: ReadonlyMap<string, Recorded>
 }
 
-/** The outcome of a command: its decision, with the configuration of then, or why there is none. */
+/**
+ * The outcome of a command: its decision, with the configuration of then, or why there is none. `silent` is a second
+ * change, without messages: what a new `signUpDate` completes (A7).
+ */
 export type Outcome =
-  | { decision: Exclude<Decision, { kind: 'refused' }>; config: Configuration }
+  | { decision: Exclude<Decision, { kind: 'refused' }>; silent?: Change | null; config: Configuration }
   /** The event is in the log, at this place. Its change is not known any more: another request has made it. */
   | {
       decision: {
@@ -152,7 +155,7 @@ export function decide(userId: string, jobs: readonly Job[], snapshot: CommitSna
           used.set(`${metricId} ${job.command.idempotencyKey}`, id)
           newlyUsed.push({ metricId, key: job.command.idempotencyKey, eventId: id })
         }
-        return { decision: { ...decision, silent }, config }
+        return { decision, silent, config }
       }
       case 'replayed':
       case 'completed':
