@@ -126,7 +126,7 @@ export const filledText = (max: number) =>
     .max(max)
     .transform((given) => given.toWellFormed())
 
-/** What the documents say about ids of users beside their length. */
+/** The characters of a user's id, for the OpenAPI documents. */
 export const USER_ID_TEXT = { pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]+$', not: { enum: ['.', '..'] } }
 
 /** The caller's own id of a user: its length and its characters (U1). */

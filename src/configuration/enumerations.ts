@@ -32,8 +32,6 @@ export const LEADERBOARD_STATUSES = ['inactive', 'active', 'scheduled', 'finishe
 export const RUN_UNITS = ['day', 'month', 'year'] as const
 export type RunUnit = (typeof RUN_UNITS)[number]
 
-/** The triggers that complete achievements (A2, A3), in the order in which achievements complete (E5). */
-
 /** The states of an achievement (A1). */
 export const ACHIEVEMENT_STATUSES = ['inactive', 'active', 'locked'] as const
 

@@ -74,8 +74,8 @@ const StreakSettings = z.object({
   /** Days of the week, from 0 (Sunday) to 6, on which daily streaks need no activity (S12). */
   daysOff: weekdays,
   /**
-   * What was in force before, until these moments in milliseconds, the newest last. It judges the dates that
-   * ended by then. A new frequency has none, because all dates are counted again (S9).
+   * Earlier lists of days off, the newest last. Each one counted until its moment (ms), and judges the dates that
+   * ended by then. After a change of the frequency there are none: all dates are counted again (S9).
    */
   daysOffBefore: z
     .array(z.object({ until: z.number(), daysOff: weekdays, customizationEnabled: z.boolean() }))

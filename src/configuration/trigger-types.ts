@@ -18,7 +18,7 @@ export const TRIGGER_FIELDS = {
 } as const satisfies Record<TriggerType, readonly string[]>
 export type TriggerField = (typeof TRIGGER_FIELDS)[TriggerType][number]
 
-/** The triggers of achievements (A2). */
+/** The triggers of achievements (A2, A3), in the order in which achievements complete (E5). */
 export const ACHIEVEMENT_TRIGGERS = ['metric', 'streak', 'api', 'achievement', 'anniversary'] as const
 
 /** The columns of `achievements` that those with a trigger need, and others don't have (A1, A2). */

@@ -73,8 +73,14 @@ function present({ appName, appUrl, brandColor, font, logo }: Branding): Writing
   }
 }
 
-/** What an email says: its words as HTML, the text of its button, and the link that ends such emails. */
-type Words = { words: string; action: string; unsubscribeUrl: string }
+/** The texts of an email. */
+type Words = {
+  /** HTML. */
+  words: string
+  /** On the button. */
+  action: string
+  unsubscribeUrl: string
+}
 
 function layout({ value, either }: Writing, { words, action, unsubscribeUrl }: Words): string {
   const name = value('appName')

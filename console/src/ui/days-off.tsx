@@ -14,7 +14,7 @@ type DaysOffProps = {
   /** From 0 (Sunday) to 6. Null shows no switches. */
   days: readonly number[] | null
   onChange: (days: number[]) => void
-  /** What is wrong with the days. */
+  /** The error of these days, if they have one. */
   message: string | undefined
   /** Stands above the switches. */
   children?: ReactNode

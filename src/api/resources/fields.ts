@@ -18,8 +18,8 @@ export type Field = {
   stored?(given: unknown): unknown
   shown?(stored: unknown): unknown
   /**
-   * Whether it never changes, for all resources or for one. If an update by id names another value, a warning says
-   * that it is ignored.
+   * Whether it never changes. If some resources can change it, a function says which ones can't. An update by id
+   * that names another value gets a warning.
    */
   isFixed?: (resource: object) => boolean
 }

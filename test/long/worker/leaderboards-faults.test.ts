@@ -8,6 +8,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Repair } from '../../../src/leaderboards/updates'
 import worker from '../../../src/worker'
+import { SEED } from '../../helpers/seed'
 import { START } from '../../helpers/time'
 import {
   agrees,
@@ -30,6 +31,7 @@ import {
 } from '../../helpers/worker/boards'
 import { at, newApp, untilHeld } from '../../helpers/worker/harness'
 import { stubbed } from '../../helpers/worker/objects'
+import { chance } from '../../simulation/random'
 
 afterEach(forgetTime)
 
@@ -209,8 +211,9 @@ describe('a call with a lost answer', () => {
   })
 })
 
-/** A number from 0 to `sides` - 1. */
-const dice = (sides: number) => Math.floor(Math.random() * sides)
+/** A number from 0 to `sides` - 1, which follows from the names: not from which of parallel calls is first. */
+const dice = (sides: number, ...names: readonly (string | number)[]) =>
+  Math.floor(chance(SEED, ...names) * sides)
 
 /** Six changes of two users, which the leaderboard did not get: ada's at 0, 2 and 4, bob's at 1, 3 and 5. */
 async function withheld(more: Record<string, unknown> = {}): Promise<{ setup: Setup; calls: Message[] }> {
@@ -316,7 +319,7 @@ describe('attributes that change while events of the same users are under way', 
       const late: Message[] = []
       const faulty = () =>
         through(setup.tenant, async (go, message) => {
-          const draw = dice(6)
+          const draw = dice(6, ...message.changes.flatMap(({ userId, seq }) => [userId, seq]))
           if (draw === 1) late.push(message)
           if (draw === 2) await arrive(message, message)
           if (draw < 2) throw lost()
@@ -328,11 +331,15 @@ describe('attributes that change while events of the same users are under way', 
       for (let round = 0; round < 12; round += 1) {
         const work = Array.from({ length: 24 }, async (_, nth) => {
           const { tenant } = isolates[nth % 2] ?? faulty()
-          const id = users[dice(users.length)] ?? ''
-          const attributes = { team: dice(2) === 0 ? 'x' : 'y', plan: dice(3) === 0 ? 'free' : 'pro' }
-          const what = dice(3)
+          const draw = (sides: number, name: string) => dice(sides, round, nth, name)
+          const id = users[draw(users.length, 'user')] ?? ''
+          const attributes = {
+            team: draw(2, 'team') === 0 ? 'x' : 'y',
+            plan: draw(3, 'plan') === 0 ? 'free' : 'pro',
+          }
+          const what = draw(3, 'what')
           if (what === 0) await tenant.app('PUT', `/users/${id}`, { attributes })
-          else await tenant.event('steps', what === 1 ? { id, attributes } : id, 1 + dice(4))
+          else await tenant.event('steps', what === 1 ? { id, attributes } : id, 1 + draw(4, 'value'))
         })
         await Promise.all(work)
         const messages = late.splice(0)

@@ -10,7 +10,7 @@ import { movesOf } from './moves'
 import { Rankings } from './rankings/rankings'
 import { runInWords, runOf, wordsOf } from './words'
 
-/** Who takes part, in words (L13). */
+/** The users of a leaderboard in words, such as `users whose team is red` (L13). */
 const usersOf = (filters: readonly Filter[], lookups: Lookups): string => {
   const users = filtersInWords(filters, lookups)
   return users === null ? 'all users' : `users whose ${users}`

@@ -84,7 +84,7 @@ function PreferencesForm({ user, preferences, settings }: FormProps) {
   const [mode, setMode] = useState<Mode>(preferences.streak?.evaluationMode ?? '')
   /** Null means the days off of all users. */
   const [daysOff, setDaysOff] = useState(preferences.streak?.daysOff ?? null)
-  /** Whether users may choose the metrics and the days off of their streak. */
+  /** Whether users may have metrics and days off of their own. */
   const isPersonal = settings.customizationEnabled
   const chooseDaysOff = (days: number[] | null) => {
     write.reset()
