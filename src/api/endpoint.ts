@@ -52,7 +52,7 @@ export type OperationSpec = Entrance & {
   bodyLimit?: number
   responses: Readonly<Record<number, ResponseSpec>>
   /** The statuses of errors that do not follow from its other fields, as `errorStatusesOf` says. */
-  furtherErrors?: readonly (400 | 404)[]
+  furtherErrors?: readonly (400 | 404 | 412)[]
 }
 
 /**
@@ -113,7 +113,11 @@ const ErrorIssue = z.object({ path: z.string(), message: z.string() }).meta({ id
 
 /** The error body of both interfaces (G2). */
 export const ErrorBody = z
-  .object({ error: z.string(), issues: z.array(ErrorIssue).optional() })
+  .object({
+    error: z.string(),
+    issues: z.array(ErrorIssue).optional(),
+    current: z.looseObject({}).nullish(),
+  })
   .meta({ id: 'ErrorBody' })
 
 type Handler = MiddlewareHandler<AppEnv>

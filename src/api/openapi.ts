@@ -66,6 +66,7 @@ const ERROR_DESCRIPTIONS = {
   404: 'The resource in the path, or the tenant in the Tenant-ID header, does not exist.',
   405: 'The path does not have the method of the request; Allow names those that it has.',
   408: 'The body did not arrive in time. Send it again.',
+  412: 'The resource has changed since the answer with the ETag in If-Match. Nothing was done.',
   413: 'The body is too large, as sent or decompressed.',
   415: 'The Content-Encoding of the body is not accepted; Accept-Encoding names those that are.',
   422: 'The request is not valid; the error names every problem.',

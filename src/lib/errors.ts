@@ -1,5 +1,5 @@
 /** The statuses of API errors (G2). */
-export const ERROR_STATUSES = [400, 401, 403, 404, 405, 408, 413, 415, 422, 429, 500, 503] as const
+export const ERROR_STATUSES = [400, 401, 403, 404, 405, 408, 412, 413, 415, 422, 429, 500, 503] as const
 
 /** The header `Retry-After`, in seconds, by the reason. */
 export const RETRY_AFTER = {
@@ -23,13 +23,19 @@ export class ApiError extends Error {
     readonly retryAfter: number | null = null,
     /** The problems one by one. Empty if the message is about one problem, and is no 422. */
     readonly issues: readonly FieldError[] = status === 422 ? [{ path: '', message }] : [],
+    /** Of a 412: the resource as it is now; null if there is none (G15). */
+    readonly current?: object | null,
   ) {
     super(message)
   }
 
   /** The body of the response (G2). */
   get body() {
-    return { error: this.message, ...(this.issues.length > 0 && { issues: this.issues }) }
+    return {
+      error: this.message,
+      ...(this.issues.length > 0 && { issues: this.issues }),
+      ...(this.current !== undefined && { current: this.current }),
+    }
   }
 }
 
@@ -169,6 +175,17 @@ export const errors = {
     const issues = [...named, ...unnamed.map((message) => ({ path: '', message }))]
     return new ApiError(422, text, null, issues)
   },
+  /** `current` is the resource as it is now; null if there is none. */
+  changed: (current: object | null) =>
+    new ApiError(
+      412,
+      current === null
+        ? 'This was deleted since you read it, so nothing was done. Leave If-Match out to repeat the request.'
+        : 'This has changed since you read it, so nothing was done. Look at "current", read it again, and repeat your change.',
+      null,
+      [],
+      current,
+    ),
   unprocessable: (sentence: string) => new ApiError(422, sentence),
   tooMany: () => passing(429, RETRY_AFTER.rateLimit, 'Too many requests. Send fewer, and try again'),
   busy: () =>

@@ -111,6 +111,24 @@ describe('metrics', () => {
   })
 })
 
+it.each([
+  ['/settings', { aggregationPeriod: 'monthly' }],
+  ['/streaks/settings', { frequency: 'weekly' }],
+])('[G15] %s change with If-Match only as they were read', async (path, change) => {
+  const tenant = await newTenant()
+  const patchIf = (etag: string) => tenant.admin('PATCH', path, change, { 'if-match': etag })
+  const before = await tenant.admin('GET', path)
+  const etag = before.headers.get('etag') ?? ''
+  const answers = await Promise.all([patchIf(etag), patchIf(etag)])
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 412])
+  const { body: current, headers } = await tenant.admin('GET', path)
+  expect(current).toEqual({ ...Object(before.body), ...change })
+  const [done, refused] = answers.toSorted((one, other) => one.status - other.status)
+  expect(done?.headers.get('etag')).toBe(headers.get('etag'))
+  expect(refused?.body).toEqual({ error: expect.stringContaining('has changed'), current })
+  expect((await patchIf('*')).status).toBe(200)
+})
+
 describe('[T4] settings', () => {
   type Fields = Readonly<Record<string, unknown>>
   const UNSET: { branding: Fields; experimentation: Fields; aggregationPeriod: string } = {

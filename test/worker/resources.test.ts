@@ -410,6 +410,51 @@ describe.each(Object.entries(KINDS))('a %s', (name, kind) => {
     expect(await keys()).toEqual(['e'])
   })
 
+  describe('is changed and deleted with If-Match', () => {
+    /** A write of one item that names an ETag. */
+    const patchIf = (etag: string, item: object, by = tenant) =>
+      by.admin('PATCH', path, [item], { 'if-match': etag })
+    const removeIf = (etag: string, query: string) =>
+      tenant.admin('DELETE', `${path}?${query}`, undefined, { 'if-match': etag })
+    const etagOf = ({ headers }: Answer) => headers.get('etag') ?? ''
+
+    it('[G15] only if nobody has changed it since, and a 412 shows it as it is', async () => {
+      const id = await create('a')
+      await create('b')
+      const first = etagOf(await get(id))
+      expect(first).toMatch(/^"[0-9a-f]{24}"$/)
+      expect([etagOf(await get('a')), etagOf(await get('b')) === first]).toEqual([first, false])
+      expect(etagOf(await tenant.through(newApp()).admin('GET', `${path}/a`))).toBe(first)
+      const changed = await patchIf(`"other", ${first}`, { id, ...change() })
+      expect([changed.status, etagOf(changed)]).toEqual([200, etagOf(await get(id))])
+      const current = (await get(id)).body
+      const before = await tenant.stored()
+      const late = [
+        patchIf(first, { id }),
+        patchIf(`W/${etagOf(changed)}`, { key: 'a' }),
+        removeIf(first, `ids=${id}`),
+      ]
+      for (const { status, body } of await Promise.all([...late, removeIf('""', 'keys=a')]))
+        expect([status, body]).toEqual([412, { error: SENTENCES, current }])
+      expect(await tenant.stored()).toEqual(before)
+      expect((await patchIf('*', { id })).status).toBe(200)
+      expect((await removeIf(etagOf(changed), 'keys=a')).body).toEqual({ deleted: [{ id }], issues: [] })
+      for (const { status, body } of [await patchIf('*', { id }), await removeIf(first, 'keys=a')])
+        expect([status, body]).toEqual([412, { error: SENTENCES, current: null }])
+    })
+
+    it('[G15] by one of two at the same time, and a request with several items ignores it', async () => {
+      const id = await create('a')
+      const etag = etagOf(await get(id))
+      const [field = '', value] = Object.entries(change())[0] ?? []
+      const both = [tenant, tenant.through(newApp())].map((by) => patchIf(etag, { id, [field]: value }, by))
+      const answers = await Promise.all(both)
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 412])
+      const several = [{ id, [field]: value }, { id: NOBODY }]
+      expect((await tenant.admin('PATCH', path, several, { 'if-match': etag })).status).toBe(200)
+    })
+  })
+
   it('[Z1] leaves an entry for each change, with the fields before and after, and none without one', async () => {
     const system = path.startsWith('/points/') ? { pointsSystemId: things.xp } : {}
     const isOwn = 'userId' in least('a')

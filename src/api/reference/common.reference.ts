@@ -134,6 +134,7 @@ export const common: Chapter = {
         error: 'The problem with the request, and how to fix it.',
         issues:
           'The problems of `error` one by one, so that nobody has to parse it. Only in a 422, and in the 404 of a batch with unknown metrics.',
+        current: 'The resource as it is now, or null if it was deleted. Only in a 412.',
       },
     },
     {

@@ -1,3 +1,5 @@
+import { hash } from 'fast-sha256'
+import * as z from 'zod'
 import type { Change } from '../../configuration/audit.rules'
 import type { Resource } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
@@ -135,8 +137,16 @@ type Matching<R, I> = {
   also?: ((id: string) => { boostId?: string }) | undefined
   /** Fields that never change. If an item names another value beside an id, it is ignored with a warning. */
   fixedIn?: (resource: R) => readonly string[]
+  /** Gets the resource of the only item, or undefined. Throws if it is not as the caller has read it (G15). */
+  demand?: ((resource: R | undefined) => void) | undefined
   /** Chooses the resource of an item if several resources have the item's key. */
   isMeant?: ((resource: R, item: I) => boolean) | undefined
+}
+
+/** Passes on the only resource of a write. If its key has two meanings, the issue says so. */
+function demandOnly<R>(demand: Matching<R, never>['demand'], found: R | string, unknown: string): void {
+  if (found === unknown) demand?.(undefined)
+  else if (typeof found !== 'string') demand?.(found)
 }
 
 function named<R extends Keyed, I extends ItemName>(
@@ -158,13 +168,14 @@ export function updateEach<I extends ItemName, R extends Keyed>(
   items: readonly I[],
   what: string,
   change: (before: R, item: I) => R | string,
-  { also = () => ({}), fixedIn = () => [], isMeant }: Matching<R, I> = {},
+  { also = () => ({}), fixedIn = () => [], isMeant, demand }: Matching<R, I> = {},
 ): { updated: R[]; issues: Issue[] } {
   const issues: Issue[] = []
   const warnings: Issue[] = []
   const updated: R[] = []
   for (const item of items) {
     const before = named(draft, item, what, isMeant)
+    if (items.length === 1) demandOnly(demand, before, unknown(item, what))
     const id = typeof before === 'string' ? item.id : before.id
     const about = id === undefined ? { key: item.key ?? '' } : { id, ...also(id) }
     const after = typeof before === 'string' ? before : change(before, item)
@@ -190,7 +201,7 @@ export function deleteEach<R extends Keyed>(
   { ids = [], keys = [] }: Names,
   what: string,
   problem: (id: string) => string | null = () => null,
-  { also = () => ({}), isMeant }: Omit<Matching<R, ItemName>, 'fixedIn'> = {},
+  { also = () => ({}), isMeant, demand }: Omit<Matching<R, ItemName>, 'fixedIn'> = {},
 ): { deleted: { id: string }[]; issues: Issue[] } {
   const issues: Issue[] = []
   const deleted: { id: string }[] = []
@@ -198,6 +209,7 @@ export function deleteEach<R extends Keyed>(
   const items: ItemName[] = [...ids.map((id) => ({ id })), ...keys.map((key) => ({ key }))]
   const found = items.map((item) => ({ item, resource: named(draft, item, what, isMeant) }))
   for (const { item, resource } of found) {
+    if (found.length === 1) demandOnly(demand, resource, unknown(item, what))
     const id = typeof resource === 'string' ? item.id : resource.id
     if (id !== undefined && done.has(id)) continue
     if (id !== undefined) done.add(id)
@@ -224,4 +236,28 @@ export type ListedPage = { limit: number; skip: number; key?: readonly string[] 
 export function page<T extends { key: string }>(list: readonly T[], { limit, skip, key }: ListedPage): T[] {
   const asked = key === undefined ? list : list.filter((one) => key.includes(one.key))
   return asked.slice(skip, skip + limit)
+}
+
+/** The header by which a write names the state that its caller has read (G15). */
+export const IfMatch = z.object({
+  'if-match': z
+    .string()
+    .optional()
+    .describe(
+      'The ETag of the resource as you have read it. If it has changed since, the answer is 412, and nothing is done. It is ignored if the request has several items.',
+    ),
+})
+
+/** The ETag of a state, as its JSON (G15). */
+export function etagOf(state: unknown): string {
+  const digest = hash(new TextEncoder().encode(JSON.stringify(state))).subarray(0, 12)
+  return `"${Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')}"`
+}
+
+/** Throws 412 if the header `If-Match` is given and names another state (G15, RFC 9110 13.1.1). */
+export function demandMatch(ifMatch: string | undefined, state: unknown, current: () => object): void {
+  if (ifMatch === undefined) return
+  const tags = ifMatch.split(',').map((tag) => tag.trim())
+  if (state === undefined) throw errors.changed(null)
+  if (!tags.includes('*') && !tags.includes(etagOf(state))) throw errors.changed(current())
 }

@@ -17,7 +17,7 @@ import {
   updateResponse,
 } from '../fields'
 import { IdsQuery, KeyedListQuery, ListQuery, namesQuery } from '../queries'
-import type { ListedPage, Names } from './drafts.rules'
+import { etagOf, IfMatch, type ListedPage, type Names } from './drafts.rules'
 import type { Fields, Item as Given, Part } from './fields'
 
 /** How the operations of a resource name it: in the path of `get`, and in the queries. */
@@ -62,15 +62,34 @@ type Verbs<P extends Parts, S, F> = {
   stage: Stage<F, S>
   list: (scope: S, query: z.output<P['names']['list']>, found: F) => Promise<z.input<P['list']>>
   create: (scope: S, body: z.output<P['create']>, found: F) => Promise<z.input<P['created']> & Created>
-  update: (scope: S, body: z.output<P['update']>, found: F) => Promise<z.input<P['updated']>>
-  remove: (scope: S, query: z.output<P['names']['delete']>, found: F) => Promise<z.input<P['deleted']>>
+  update: (
+    scope: S,
+    body: z.output<P['update']>,
+    found: F,
+    ifMatch: string | undefined,
+  ) => Promise<Tagged<z.input<P['updated']>>>
+  remove: (
+    scope: S,
+    query: z.output<P['names']['delete']>,
+    found: F,
+    ifMatch: string | undefined,
+  ) => Promise<z.input<P['deleted']>>
   /** Finds the resource that the path names, as it is answered, or throws 404. */
-  get: (...asked: Parameters<NonNullable<Stage<F, S>['find']>>) => Promise<z.input<P['item']>>
+  get: (...asked: Parameters<NonNullable<Stage<F, S>['find']>>) => Promise<Tagged<z.input<P['item']>>>
 }
+/** The reply 200, with the ETag of the only resource in it (G15). */
+type Tagged<B> = { status: 200; body: B; headers?: { etag?: string } }
 type Created = { created: readonly unknown[] }
 
 const PAGE = 'The page, oldest first.'
 const EACH = 'The result of each item.'
+
+/** What the document says of a reply with an ETag, and of a write that may name one (G15). */
+export const TAGGED = { optionalHeaders: { etag: 'The state of the resource, for If-Match.' } }
+export const CONDITIONAL = { headers: IfMatch, furtherErrors: [412] as const }
+
+/** The reply 200 with settings and their ETag (G15). */
+export const withEtag = <B>(body: B) => ({ ...ok(body), headers: { etag: etagOf(body) } })
 
 /** The five endpoints of an admin resource (G7). With `account`, it is of the whole account (T2). */
 export function resourceEndpoints<const P extends Parts & { account?: boolean }, F>(
@@ -84,6 +103,9 @@ export function resourceEndpoints(
   const { id, path, one, many, names, parents = z.object({}), account, create: body } = parts
   const { stage, list, create, update, remove, get } = verbs
   const common = { params: parents, ...(account && { account: true }) }
+  // Tenants have no state that a write could name.
+  const tagged = account ? {} : TAGGED
+  const conditional = account ? {} : CONDITIONAL
   const endpoint = endpointsOf('admin')
   return [
     endpoint(
@@ -120,11 +142,12 @@ export function resourceEndpoints(
         id: `${id}_update`,
         summary: `Update ${many}`,
         ...common,
+        ...conditional,
         body: parts.update,
-        responses: { 200: { description: EACH, body: parts.updated } },
+        responses: { 200: { description: EACH, body: parts.updated, ...tagged } },
       },
       stage,
-      async (scope, { body }, found) => ok(await update(scope, body, found)),
+      (scope, { body, headers }, found) => update(scope, body, found, headers?.['if-match']),
     ),
     endpoint(
       `DELETE ${path}`,
@@ -132,11 +155,13 @@ export function resourceEndpoints(
         id: `${id}_delete`,
         summary: `Delete ${many}`,
         ...common,
+        ...conditional,
         query: names.delete,
         responses: { 200: { description: EACH, body: parts.deleted } },
       },
       stage,
-      async (scope, { query }, found) => ok(await remove(scope, query, found)),
+      async (scope, { query, headers }, found) =>
+        ok(await remove(scope, query, found, headers?.['if-match'])),
     ),
     endpoint(
       `GET ${path}/{id}`,
@@ -146,10 +171,10 @@ export function resourceEndpoints(
         ...common,
         params: parents.extend(names.get.shape),
         query: names.of,
-        responses: { 200: { description: 'The resource.', body: parts.item } },
+        responses: { 200: { description: 'The resource.', body: parts.item, ...tagged } },
       },
       { find: get },
-      async (_scope, _input, found) => ok(found),
+      async (_scope, _input, found) => found,
     ),
   ]
 }

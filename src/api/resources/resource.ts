@@ -6,13 +6,15 @@ import type { AuditKind, Configuration, Resource as Row, System } from '../../co
 import { errors, type FieldError, throwIfInvalid } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../platform/context'
-import type { Endpoint, RawRequest } from '../endpoint'
+import { type Endpoint, ok, type RawRequest } from '../endpoint'
 import type { itemName } from '../fields'
 import {
   byIdOrKey,
   createEach,
   Draft,
   deleteEach,
+  demandMatch,
+  etagOf,
   type Issue,
   type Keyed,
   type ListedPage,
@@ -269,7 +271,17 @@ export function defineResource(spec: AnySpec): unknown {
     return changeIn(scope, systemId, edit, read)
   }
 
-  function updateIn(scope: Scope, systemId: string, given: readonly Item[]) {
+  /** What a write of this kind can change: the ETag is made of it (G15). */
+  const stateOf = (resource: Keyed) => [
+    resource.updated,
+    ...Object.entries(fields).map(([name, { column = name }]) => column && fieldOf(resource, column)),
+  ]
+  const demandIn = (write: AnyWrite, ifMatch: string | undefined) => (resource: Keyed | undefined) =>
+    demandMatch(ifMatch, resource && stateOf(resource), () =>
+      resource ? show(resource, showing(write)) : {},
+    )
+
+  function updateIn(scope: Scope, systemId: string, given: readonly Item[], ifMatch?: string) {
     throwIfInvalid(spec.check?.(scope, given) ?? [])
     // The keys may also be new ones. Then these are the resources that have them now.
     const [ids, keys] = [given.flatMap(({ id }) => textOf(id)), given.flatMap(({ key }) => textOf(key))]
@@ -283,9 +295,13 @@ export function defineResource(spec: AnySpec): unknown {
         const after = spec.patch?.(named, before, { ...write, config: seen(write) }, item) ?? named
         return typeof after === 'string' ? after : revised(before, after, scope.now)
       }
-      const matching = { fixedIn, isMeant, also }
+      const matching = { fixedIn, isMeant, also, demand: demandIn(write, ifMatch) }
       const { updated, issues } = updateEach(write.draft, given, what, change, matching)
-      return { updated: updated.map((one) => show(one, showing(write))), issues }
+      const [first, ...others] = updated
+      return {
+        ...ok({ updated: updated.map((one) => show(one, showing(write))), issues }),
+        headers: first && others.length === 0 ? { etag: etagOf(stateOf(first)) } : {},
+      }
     }
     return changeIn(scope, systemId, edit, readNamed(scope, systemId, { ids, keys }))
   }
@@ -295,10 +311,15 @@ export function defineResource(spec: AnySpec): unknown {
     return named && (() => named(scope, systemId, names))
   }
 
-  function removeIn(scope: Scope, systemId: string, names: Names) {
+  function removeIn(scope: Scope, systemId: string, names: Names, ifMatch?: string) {
     const edit = (write: AnyWrite) => {
       const problem = (id: string) => spec.kept?.(id, { ...write, config: seen(write) }) ?? null
-      return deleteEach(write.draft, names, what, problem, { isMeant: (one) => isMeant(one, names), also })
+      const matching = {
+        isMeant: (one: object) => isMeant(one, names),
+        also,
+        demand: demandIn(write, ifMatch),
+      }
+      return deleteEach(write.draft, names, what, problem, matching)
     }
     return changeIn(scope, systemId, edit, readNamed(scope, systemId, names))
   }
@@ -338,12 +359,13 @@ export function defineResource(spec: AnySpec): unknown {
     },
     list: (scope, query, system) => listIn(scope, system, query),
     create: (scope, body, system) => createIn(scope, system, body),
-    update: (scope, body, system) => updateIn(scope, system, body),
-    remove: (scope, query, system) => removeIn(scope, system, query),
+    update: (scope, body, system, ifMatch) => updateIn(scope, system, body, ifMatch),
+    remove: (scope, query, system, ifMatch) => removeIn(scope, system, query, ifMatch),
     get: async (scope, param, _json, query) => {
       const asked = apart && { [apart.field]: query(apart.field) }
       const { resource, facts } = await findIn(scope, param('systemId'), param('id'), asked)
-      return show(resource, { now: scope.now, facts })
+      const body = show(resource, { now: scope.now, facts })
+      return { ...ok(body), headers: { etag: etagOf(stateOf(resource)) } }
     },
   })
 

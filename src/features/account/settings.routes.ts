@@ -1,8 +1,10 @@
 import { eq } from 'drizzle-orm'
 import * as z from 'zod'
 import { tenants } from '../../access/tenants.sql.ts'
-import { endpointsOf, ok } from '../../api/endpoint'
+import { endpointsOf } from '../../api/endpoint'
 import { filledText, optional, wholeNumber, withIssues } from '../../api/fields'
+import { demandMatch } from '../../api/resources/drafts.rules'
+import { CONDITIONAL, TAGGED, withEtag } from '../../api/resources/endpoints'
 import { entriesOf } from '../../configuration/audit.rules'
 import { configurationOf, configure } from '../../configuration/configuration'
 import { AGGREGATION_PERIODS, FONTS } from '../../configuration/enumerations'
@@ -76,10 +78,15 @@ function merged<T extends object>(was: T, change: { [F in keyof T]?: T[F] | unde
 }
 
 /** Changes the passed settings. The control ratio applies to users who are created later (T4, U5). */
-export function updateSettings(scope: Scope, change: z.output<typeof UpdateSettingsRequest>) {
+export function updateSettings(
+  scope: Scope,
+  change: z.output<typeof UpdateSettingsRequest>,
+  ifMatch?: string,
+) {
   const { db } = scope
   return configure(scope, (config) => {
     const { tenantId, settings } = config
+    demandMatch(ifMatch, settings, () => settings)
     const result: Settings = {
       branding: merged(settings.branding, change.branding),
       experimentation: merged(settings.experimentation, change.experimentation),
@@ -103,18 +110,19 @@ export const settingsEndpoints = [
     {
       id: 'admin_settings_get',
       summary: 'Get the settings',
-      responses: { 200: { description: 'The settings.', body: SettingsResponse } },
+      responses: { 200: { description: 'The settings.', body: SettingsResponse, ...TAGGED } },
     },
-    async (scope) => ok((await configurationOf(scope)).settings),
+    async (scope) => withEtag((await configurationOf(scope)).settings),
   ),
   endpoint(
     'PATCH /settings',
     {
       id: 'admin_settings_update',
       summary: 'Update the passed settings',
+      ...CONDITIONAL,
       body: UpdateSettingsRequest,
-      responses: { 200: { description: 'The settings after the change.', body: UpdatedSettings } },
+      responses: { 200: { description: 'The settings after the change.', body: UpdatedSettings, ...TAGGED } },
     },
-    async (scope, { body }) => ok(await updateSettings(scope, body)),
+    async (scope, { body, headers }) => withEtag(await updateSettings(scope, body, headers['if-match'])),
   ),
 ]

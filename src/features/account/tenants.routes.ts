@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { tryToNoteDeletions } from '../../access/deleted-keys'
 import * as repository from '../../access/tenants.sql.ts'
 import { IMPLICIT_TENANT_ID, type TenantRow } from '../../access/tenants.sql.ts'
-import { accepted, type Endpoint, endpointsOf } from '../../api/endpoint'
+import { accepted, type Endpoint, endpointsOf, ok } from '../../api/endpoint'
 import {
   createResponse,
   deleteResponse,
@@ -272,9 +272,9 @@ export const tenantEndpoints: readonly Endpoint[] = [
       stage: { find: requireTenants },
       list: listTenants,
       create: createTenants,
-      update: updateTenants,
+      update: async (scope, body) => ok(await updateTenants(scope, body)),
       remove: (scope, { ids }) => archiveTenants(scope, ids),
-      get: (scope, param) => findTenant(scope, param('id')),
+      get: async (scope, param) => ok(await findTenant(scope, param('id'))),
     },
   ),
   endpointsOf('admin')(

@@ -4,6 +4,8 @@ import { tenants } from '../../access/tenants.sql.ts'
 import { created, createdSome, endpointsOf, ok, type RawRequest } from '../../api/endpoint'
 import { optional, readable, rule, wholeNumber, withIssues } from '../../api/fields'
 import { IdsQuery } from '../../api/queries'
+import { demandMatch } from '../../api/resources/drafts.rules'
+import { CONDITIONAL, TAGGED, withEtag } from '../../api/resources/endpoints'
 import { StreakFrequency } from '../../api/shapes/streaks'
 import { DaysOff, EvaluationMode, ReadableMetrics, StreakMetrics } from '../../api/shapes/users'
 import { entriesOf } from '../../configuration/audit.rules'
@@ -133,10 +135,12 @@ const withoutSince = ({ since: _since, ...freezes }: FreezeSettings) => freezes
  * Changes the passed settings (S1). A walk updates all users in the background: their deadlines, their
  * lengths if the frequency changes (S9), and periods that meet the new goal (S2).
  */
-export async function updateStreakSettings(scope: Scope, change: Update) {
+export async function updateStreakSettings(scope: Scope, change: Update, ifMatch?: string) {
   const { db, now } = scope
   const { result, mustWalk } = await configure(scope, (config) => {
     const before = config.streaks
+    const current = answer(config, before)
+    demandMatch(ifMatch, current, () => current)
     const after = changed(config, change, now)
     const result = answer(config, after)
     if (JSON.stringify(after) === JSON.stringify(before)) {
@@ -266,11 +270,11 @@ export const streakAdminEndpoints = [
     {
       id: 'admin_streaks_settings_get',
       summary: 'Get the streak settings',
-      responses: { 200: { description: 'The settings.', body: StreakSettingsResponse } },
+      responses: { 200: { description: 'The settings.', body: StreakSettingsResponse, ...TAGGED } },
     },
     async (scope) => {
       const config = await configurationOf(scope)
-      return ok(answer(config, config.streaks))
+      return withEtag(answer(config, config.streaks))
     },
   ),
   endpoint(
@@ -278,11 +282,15 @@ export const streakAdminEndpoints = [
     {
       id: 'admin_streaks_settings_update',
       summary: 'Change the passed streak settings',
+      ...CONDITIONAL,
       body: UpdateStreakSettingsRequest,
-      responses: { 200: { description: 'The settings after the change.', body: UpdatedStreakSettings } },
+      responses: {
+        200: { description: 'The settings after the change.', body: UpdatedStreakSettings, ...TAGGED },
+      },
     },
     { check },
-    async (scope, { body }) => ok(await updateStreakSettings(scope, body)),
+    async (scope, { body, headers }) =>
+      withEtag(await updateStreakSettings(scope, body, headers['if-match'])),
   ),
   endpoint(
     'POST /streaks/freezes',

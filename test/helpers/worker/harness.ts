@@ -96,8 +96,8 @@ export class TestTenant {
   }
 
   /** Calls the admin interface; `path` begins after its base. */
-  admin(method: string, path: string, body?: unknown): Promise<Answer> {
-    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': this.id }
+  admin(method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<Answer> {
+    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': this.id, ...more }
     return call(this.send, method, `/admin/v1${path}`, { body, headers })
   }
 

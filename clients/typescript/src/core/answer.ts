@@ -1,4 +1,4 @@
-import { issuesOf, LaurelError, type LaurelIssue } from './laurel-error.js'
+import { LaurelError, type LaurelIssue } from './laurel-error.js'
 import { retryAfterOf } from './retries.js'
 
 /* Whose answer is it? Only what looks like an answer of Laurel counts as one. */
@@ -43,25 +43,20 @@ export async function errorOf(response: Response, now: number): Promise<LaurelEr
     const message = `The answer has the status ${status}, and no error of Laurel. ${CHECK_URL}`
     return new LaurelError(message, { ...parts, status: 0 })
   }
-  const { error, issues } = found
-  // Services before 1.0 name the problems of a 422 in the text alone.
-  return new LaurelError(error, {
-    ...parts,
-    status,
-    issues: issues.length === 0 && status === 422 ? issuesOf(error) : issues,
-  })
+  const { error, ...details } = found
+  return new LaurelError(error, { ...parts, ...details, status })
 }
 
 /**
  * The error in an answer, or null if it is none of Laurel's. Other servers answer JSON with a text `error`
- * too. Laurel's errors have at most `issues` beside it, and every answer of Laurel has an id (G2).
+ * too. Laurel's errors have at most `issues` and `current` beside it, and every answer of Laurel has an id (G2).
  */
-function errorIn(headers: Headers, text: string): { error: string; issues: LaurelIssue[] } | null {
+function errorIn(headers: Headers, text: string) {
   try {
-    const { error, issues, ...others }: { error?: unknown; issues?: unknown } = Object(JSON.parse(text))
+    const { error, issues, current, ...others }: Record<string, unknown> = Object(JSON.parse(text))
     if (typeof error !== 'string' || Object.keys(others).length > 0 || !headers.has('x-request-id'))
       return null
-    return { error, issues: Array.isArray(issues) ? issues.flatMap(issueIn) : [] }
+    return { error, current, issues: Array.isArray(issues) ? issues.flatMap(issueIn) : [] }
   } catch {
     // Another server has answered, such as a proxy.
     return null

@@ -12,6 +12,7 @@ interface Parts {
   requestId?: string | null
   issues?: readonly LaurelIssue[]
   retryAfter?: number | null
+  current?: unknown
   cause?: unknown
 }
 
@@ -35,13 +36,19 @@ export class LaurelError extends Error {
   readonly issues: readonly LaurelIssue[]
   /** The seconds after which the service asks to try again (`Retry-After`), or null. */
   readonly retryAfter: number | null
+  /** Of a 412: the resource as it is now, or null if it was deleted (`If-Match`). Else undefined. */
+  readonly current: unknown
 
-  constructor(message: string, { status, requestId = null, issues = [], retryAfter = null, cause }: Parts) {
+  constructor(
+    message: string,
+    { status, requestId = null, issues = [], retryAfter = null, current, cause }: Parts,
+  ) {
     super(message, cause === undefined ? undefined : { cause })
     this.status = status
     this.requestId = requestId
     this.issues = issues
     this.retryAfter = retryAfter
+    this.current = current
     Object.defineProperty(this, MARK, { value: true })
   }
 
@@ -52,20 +59,3 @@ export class LaurelError extends Error {
     return typeof value === 'object' && value !== null && MARK in value
   }
 }
-
-/**
- * The problems in the text of a 422 that has no list of them: `user.tz: must be a zone; value: must be a
- * number. …`. A text that names no field is one problem without a path.
- */
-export function issuesOf(text: string): LaurelIssue[] {
-  if (!FIELD.test(text)) return [{ path: null, message: text }]
-  return text.split(NEXT_FIELD).map((part) => {
-    const [, path = '', message = ''] = FIELD.exec(part) ?? []
-    return path === '' ? { path: null, message: part } : { path, message: message.replace(/\.$/, '') }
-  })
-}
-
-/** A path, a colon, and the problem. */
-const FIELD = /^([\w$.-]{1,300}): (.+)$/s
-/** The text between two problems: a semicolon, before the path of the next one. */
-const NEXT_FIELD = /; (?=[\w$.-]{1,300}: |and \d+ more )/

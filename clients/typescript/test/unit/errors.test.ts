@@ -1,35 +1,20 @@
 /** The errors of the client, and whose answers count as Laurel's (G2). */
 import { describe, expect, it, vi } from 'vitest'
 import { Laurel, LaurelError } from '../../src/index.js'
-import { accepted, errorOf, failure, fake, foreign, json } from '../fake-fetch.js'
+import { accepted, errorOf, fake, foreign, json } from '../fake-fetch.js'
 
 const LESSON = { user: { id: 'ada' }, value: 1 }
 const USER = { id: 'ada' }
 
 describe('errors', () => {
-  it('name every problem of a 422, one by one', async () => {
-    const text =
-      'user.tz: must be an IANA time zone, such as Europe/Paris; value: must be a number; and 3 more problems. Pass fewer.'
-    const { options } = fake(failure(422, text))
-    const error = await errorOf(new Laurel(options).event('lessons', LESSON))
-    expect(error).toBeInstanceOf(LaurelError)
-    expect(error).toMatchObject({
-      status: 422,
-      message: text,
-      requestId: 'request-422',
-      issues: [
-        { path: 'user.tz', message: 'must be an IANA time zone, such as Europe/Paris' },
-        { path: 'value', message: 'must be a number' },
-        { path: null, message: 'and 3 more problems. Pass fewer.' },
-      ],
-    })
-  })
-
-  it('have one problem without a path if a 422 names no field', async () => {
-    const { options } = fake(failure(422, 'Multi-tenancy is off. Leave it out.'))
-    expect(await errorOf(new Laurel(options).users.get('ada'))).toMatchObject({
-      issues: [{ path: null, message: 'Multi-tenancy is off. Leave it out.' }],
-    })
+  it('[G15] show the resource of a 412 as it is now', async () => {
+    const items = [{ key: 'a', name: 'A' }]
+    for (const current of [{ key: 'a', name: 'B' }, null]) {
+      const { sent, options } = fake(json({ error: 'It has changed.', current }, 412))
+      const update = new Laurel(options).admin.metrics.update(items, { headers: { 'if-match': '"1"' } })
+      expect(await errorOf(update)).toMatchObject({ status: 412, message: 'It has changed.', current })
+      expect(sent.map(({ headers }) => headers.get('if-match'))).toEqual(['"1"'])
+    }
   })
 
   it('[G2] have the list of problems that the answer has, whatever its texts say', async () => {
@@ -45,9 +30,11 @@ describe('errors', () => {
     ]
     const answer = json({ error: text, issues }, 422, { 'x-request-id': 'r-1' })
     const error = await errorOf(new Laurel(fake(answer).options).event('lessons', LESSON))
+    expect(error).toBeInstanceOf(LaurelError)
     expect(error).toMatchObject({
       status: 422,
       message: text,
+      current: undefined,
       requestId: 'r-1',
       issues: [
         { path: 'attributes.plan', message: 'must be one of a; b: c' },
