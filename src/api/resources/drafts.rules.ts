@@ -1,5 +1,4 @@
 import { hash } from 'fast-sha256'
-import * as z from 'zod'
 import type { Change } from '../../configuration/audit.rules'
 import type { Resource } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
@@ -237,16 +236,6 @@ export function page<T extends { key: string }>(list: readonly T[], { limit, ski
   const asked = key === undefined ? list : list.filter((one) => key.includes(one.key))
   return asked.slice(skip, skip + limit)
 }
-
-/** The header by which a write names the state that its caller has read (G15). */
-export const IfMatch = z.object({
-  'if-match': z
-    .string()
-    .optional()
-    .describe(
-      'The ETag of the resource as you have read it. If it has changed since, the answer is 412, and nothing is done. It is ignored if the request has several items.',
-    ),
-})
 
 /** The ETag of a state, as its JSON (G15). */
 export function etagOf(state: unknown): string {

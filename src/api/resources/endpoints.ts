@@ -17,7 +17,7 @@ import {
   updateResponse,
 } from '../fields'
 import { IdsQuery, KeyedListQuery, ListQuery, namesQuery } from '../queries'
-import { etagOf, IfMatch, type ListedPage, type Names } from './drafts.rules'
+import { etagOf, type ListedPage, type Names } from './drafts.rules'
 import type { Fields, Item as Given, Part } from './fields'
 
 /** How the operations of a resource name it: in the path of `get`, and in the queries. */
@@ -83,6 +83,16 @@ type Created = { created: readonly unknown[] }
 
 const PAGE = 'The page, oldest first.'
 const EACH = 'The result of each item.'
+
+/** The header by which a write names the state that its caller has read (G15). */
+const IfMatch = z.object({
+  'if-match': z
+    .string()
+    .optional()
+    .describe(
+      'The ETag of the resource as you have read it. If it has changed since, the answer is 412, and nothing is done. It is ignored if the request has several items.',
+    ),
+})
 
 /** What the document says of a reply with an ETag, and of a write that may name one (G15). */
 export const TAGGED = { optionalHeaders: { etag: 'The state of the resource, for If-Match.' } }
