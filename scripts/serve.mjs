@@ -32,6 +32,7 @@ import {
   unlockData,
 } from './serve/data.mjs'
 import { isSystemError } from './serve/files.mjs'
+import { storageFault } from './serve/machine.mjs'
 
 const USAGE = `npm run serve                    builds and serves
 npm run serve -- build           builds only
@@ -306,6 +307,10 @@ async function answerBackup(_request, response) {
   }
 }
 
+/** @type {import('node:http').RequestListener} */
+const answer = async (request, response) =>
+  request.url === '/storage' ? response.end(await storageFault()) : answerBackup(request, response)
+
 async function serve(/** @type {{ isBuilt: boolean }} */ { isBuilt }) {
   const port = parsePort(process.env.PORT)
   const host = process.env.HOST || '127.0.0.1'
@@ -317,7 +322,7 @@ async function serve(/** @type {{ isBuilt: boolean }} */ { isBuilt }) {
   const databases = parseDatabases(process.env.DATABASES)
   const folder = enterData(process.env.LAUREL_DATA)
   demandWhole(folder)
-  await lockData(folder, answerBackup)
+  await lockData(folder, answer)
   await demandFree(port, 'npm run serve', host.replace(/^\[|\]$/g, ''))
   mkdirSync(OBJECTS, { recursive: true, mode: 0o700 })
   const secret = variables.TOKEN_SECRET || keptTokenSecret()

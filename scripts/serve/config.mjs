@@ -3,6 +3,7 @@
  * variables come from the environment of the process, addresses and folders from its command line.
  */
 import { bindingOf, nameOf, numbersTo } from '../lib/databases.mjs'
+import { SERVER } from './data.mjs'
 
 /** A string of the text format. */
 const text = (/** @type {string} */ value) => JSON.stringify(value)
@@ -50,6 +51,7 @@ export function configuration(settings, { variables, isPrivateAllowed, databases
         `(name = ${text(name)}, kvNamespace = (name = "laurel", entrypoint = "KeyValuesEntry", props = (${json({ namespace: name })})))`,
     ),
     `(name = ${text(settings.assets)}, service = "assets")`,
+    '(name = "SERVER", service = "server")',
     ...settings.objects.map(
       ({ name, className }) => `(name = ${text(name)}, durableObjectNamespace = ${text(className)})`,
     ),
@@ -78,6 +80,7 @@ const config :Workerd.Config = (
     (name = "laurel", worker = .laurel),
     (name = "assets", disk = (writable = false)),
     (name = "data", disk = (writable = true)),
+    (name = "server", external = (address = "unix:${SERVER}", http = ())),
     (name = "internet", network = (
       allow = ${isPrivateAllowed ? '["public", "private"]' : '["public"]'},
       tlsOptions = (trustBrowserCas = true)

@@ -29,8 +29,8 @@ export const RESTORED = 'restored'
 export const SNAPSHOT = 'snapshot-'
 /** The file with the secret of tokens, if the variable TOKEN_SECRET is not set. No backup has it. */
 const TOKEN_SECRET = 'token-secret'
-/** The Unix socket for the calls of `backup`. It locks the folder: it is there while the server runs. */
-const SERVER = 'serve.sock'
+/** The Unix socket for the calls of `backup` and of the Worker. It locks the folder while the server runs. */
+export const SERVER = 'serve.sock'
 /** The Unix socket on which the Worker takes the calls of the server. */
 export const CONTROL = 'control.sock'
 /** The configuration of workerd, while the server runs. */

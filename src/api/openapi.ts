@@ -72,7 +72,7 @@ const ERROR_DESCRIPTIONS = {
   422: 'The request is not valid; the error names every problem.',
   429: 'Too many requests; Retry-After says after how many seconds to try again.',
   500: 'Something went wrong on the side of the service.',
-  503: 'The database cannot be reached at the moment, or is being upgraded; Retry-After says in how many seconds to try again.',
+  503: 'The database cannot be reached at the moment, can store nothing, or is being upgraded; Retry-After says in how many seconds to try again.',
 } as const
 
 const NO_STORE = { 'Cache-Control': 'no-store, because the response contains a secret.' }

@@ -197,7 +197,7 @@ export const errors = {
       'Too many requests are changing this user at once, so this change was not stored. Try again',
     ),
   unavailable: () => {
-    const text = 'The database cannot be reached at the moment. Try again'
+    const text = 'The database cannot be reached, or can store nothing, at the moment. Try again'
     return passing(503, RETRY_AFTER.databaseAway, text, `, ${SAME_EVENT}.`)
   },
   /** `name` is the name of a binding, such as `DB_3`. */

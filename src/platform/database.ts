@@ -63,10 +63,21 @@ export const MISPLACED_WORD = 'laurel-misplaced'
  */
 export type Outcome = 'conflict' | 'misplaced' | 'refused' | 'not stored' | 'unknown'
 
-/** How D1 says that a batch has not begun, or did not fit. */
-const NOT_STORED = /overloaded|cannot resolve|maximum DB size|SQLITE_(BUSY|FULL)/i
-/** The code of SQLite, or words of D1's own errors about a statement or a value. */
-const REFUSED = /SQLITE_(?!IOERR)|\b(D1_TYPE_ERROR|statement|parameter|SQL variables|string or blob)/i
+/** SQLite's codes for a store that is locked, full, read-only or can't be opened: nothing was stored. */
+const CLOSED = 'BUSY|FULL|READONLY|CANTOPEN|NOMEM|PROTOCOL'
+/** SQLite's codes for a broken disk or file. */
+const BROKEN = 'IOERR|CORRUPT|NOTADB'
+
+/** How the storage of an object says that it is out of order: its SQLite, or the platform under it. */
+export const OBJECT_OUT_OF_ORDER = new RegExp(`^internal error|SQLITE_(${CLOSED}|${BROKEN})`, 'i')
+
+/** How D1 says that a batch has not begun, did not fit, or can't be stored now. */
+const NOT_STORED = new RegExp(`overloaded|cannot resolve|maximum DB size|SQLITE_(${CLOSED})`, 'i')
+/** Another code of SQLite, or words of D1's own errors about a statement or a value. */
+const REFUSED = new RegExp(
+  `SQLITE_(?!${BROKEN})|\\b(D1_TYPE_ERROR|statement|parameter|SQL variables|string or blob)`,
+  'i',
+)
 
 function outcomeOf(message: string): Outcome {
   // Then it quotes what came instead of D1's answer.

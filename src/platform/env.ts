@@ -102,6 +102,8 @@ export interface Bindings extends Partial<Record<keyof Variables, string>> {
   ADMIN_LIMIT: RateLimit
   ADDRESS_LIMIT: RateLimit
   EMAIL?: SendEmail
+  /** Under `npm run serve`: the server beside workerd, which sees the disk and the network. */
+  SERVER?: Fetcher
 }
 
 /** Every binding that the Worker needs: all but those that wrangler.toml may leave out, and the variables. */

@@ -6,6 +6,7 @@ import { DAY, dateOf, SECOND } from '../lib/clock'
 import { ApiError, errors } from '../lib/errors'
 import { systemNow } from '../lib/system-clock'
 import { type Context, type Instance, newContext } from '../platform/context'
+import { OBJECT_OUT_OF_ORDER } from '../platform/database'
 import { isDatabaseAway } from '../platform/guard'
 import { logProblem } from '../platform/log'
 import { migrationSince, schemaProblem } from '../platform/schema-version.sql.ts'
@@ -93,8 +94,11 @@ async function failure(error: unknown, requestId: string, ctx: Context | undefin
   return migration === null ? errors.internal(requestId) : errors.upgraded(migration)
 }
 
-/** Whether the platform says that an object restarts, is overloaded, or cannot be reached. */
+/** Whether an object restarts, is overloaded, cannot be reached, or has no working storage. */
 const isObjectAway = (error: unknown): boolean =>
-  ['durableObjectReset', 'overloaded', 'retryable'].some((flag) => Reflect.get(Object(error), flag) === true)
+  ['durableObjectReset', 'overloaded', 'retryable'].some(
+    (flag) => Reflect.get(Object(error), flag) === true,
+  ) ||
+  (error instanceof Error && OBJECT_OUT_OF_ORDER.test(error.message))
 
 const describe = (error: unknown) => (error instanceof Error ? (error.stack ?? error.message) : String(error))

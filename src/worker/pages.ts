@@ -5,7 +5,9 @@ import { type App, answer, findAsset, readAsset } from '../api/hono'
 import { isByAdminHost, unserved } from '../api/paths'
 import { configurationAt } from '../configuration/configuration'
 import { unboundDatabase } from '../features/databases/databases.routes'
+import { SECOND } from '../lib/clock'
 import { errors, RETRY_AFTER } from '../lib/errors'
+import { within } from '../lib/system-clock'
 import type { Context } from '../platform/context'
 import { missingBindings } from '../platform/env'
 import { schemaProblem } from '../platform/schema-version.sql.ts'
@@ -14,8 +16,8 @@ import { filledExamples, hasDemo, isDemoDue } from './demo-load'
 /** The paths that need no key: health, and the OpenAPI documents (G1). */
 export function systemRoutes(app: App): void {
   app.get('/health', async (c) => {
-    const problem = await problemOf(c.get('ctx'))
-    if (problem === null) return answer(c, 200, { status: 'ok' })
+    const { problem, ...storage } = await stateOf(c.get('ctx'))
+    if (problem === null) return answer(c, 200, { status: 'ok', ...storage })
     // Waiting does not cure the other problems.
     const headers = problem === STARTING ? { 'Retry-After': String(RETRY_AFTER.starting) } : {}
     return answer(c, 503, { error: problem }, headers)
@@ -31,6 +33,19 @@ export function systemRoutes(app: App): void {
 }
 
 const STARTING = 'The service is starting. Try again in a few seconds.'
+
+/** The codes of a full disk: reads work, and changes do once there is room. */
+const FULL = ['ENOSPC', 'EDQUOT']
+
+/** Why the service cannot serve, or null, and whether its disk is full. */
+async function stateOf(ctx: Context): Promise<{ problem: string | null; storage?: 'full' }> {
+  const problem = await problemOf(ctx)
+  const asked = ctx.env.SERVER?.fetch('http://server/storage').then((said) => said.text())
+  const code = asked === undefined ? '' : await within(SECOND, asked).catch(() => '')
+  if (FULL.includes(code)) return { problem, storage: 'full' }
+  const readOnly = `Nothing can be stored: writing to the folder with the data fails (${code}). The file system may be read-only. Look at the log of the system, repair it, and restart Laurel.`
+  return { problem: problem ?? (code === '' ? null : readOnly) }
+}
 
 /** Why the service cannot serve: a missing binding or migration, or a demo to be loaded. Null if it can. */
 async function problemOf(ctx: Context): Promise<string | null> {
@@ -190,7 +205,7 @@ ${links.map(({ name, path, about }) => `        <li><a href="${path}">${name}</a
 /** `GET /`: whether Laurel runs, and where to go on, also as JSON (G14). `GET /readme`: the README. */
 export function frontPageRoutes(app: App): void {
   app.get('/', async (c) => {
-    const problem = await problemOf(c.get('ctx'))
+    const { problem } = await stateOf(c.get('ctx'))
     const hasConsole = !c.env.ADMIN_HOST || isByAdminHost(c.req.raw, c.env)
     const about = 'Configure Laurel and look users up, in the browser.'
     const links: Link[] = [

@@ -57,7 +57,13 @@ const OpenApi = z.looseObject({ openapi: z.string() })
 
 /** The JSON responses that belong to no operation (G1). */
 const SYSTEM = new Map<string, Record<number, Pick<ResponseSpec, 'body' | 'headers'>>>([
-  ['/health', { 200: { body: z.object({ status: z.literal('ok') }) }, 503: { body: ErrorBody } }],
+  [
+    '/health',
+    {
+      200: { body: z.object({ status: z.literal('ok'), storage: z.literal('full').optional() }) },
+      503: { body: ErrorBody },
+    },
+  ],
   ['/', { 200: { body: FirstPage } }],
   ['/v1/openapi.json', { 200: { body: OpenApi } }],
   ['/api/openapi.json', { 200: { body: OpenApi } }],

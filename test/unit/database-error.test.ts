@@ -34,6 +34,10 @@ const TEXTS: Record<Outcome, string[]> = {
     'Exceeded maximum DB size.',
     'database is locked: SQLITE_BUSY',
     'database or disk is full: SQLITE_FULL',
+    'attempt to write a readonly database: SQLITE_READONLY',
+    'attempt to write a readonly database: SQLITE_READONLY (extended: SQLITE_READONLY_DBMOVED)',
+    'unable to open database file: SQLITE_CANTOPEN',
+    'out of memory: SQLITE_NOMEM',
   ],
   unknown: [
     'Network connection lost.',
@@ -46,7 +50,9 @@ const TEXTS: Record<Outcome, string[]> = {
     "Can't read from request stream because client disconnected.",
     'Failed to parse body as JSON, got: error code: 1031, the statement was overloaded',
     'internal error; reference = 0a1b2c',
-    'disk I/O error: SQLITE_IOERR',
+    'disk I/O error: SQLITE_IOERR (extended: SQLITE_IOERR_WRITE)',
+    'database disk image is malformed: SQLITE_CORRUPT (extended: SQLITE_CORRUPT_INDEX)',
+    'file is not a database: SQLITE_NOTADB',
     'a text that D1 did not have before',
   ],
 }

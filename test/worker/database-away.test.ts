@@ -134,6 +134,11 @@ describe('[G2] while the database cannot be reached', () => {
     ['restarts', (stub) => runInDurableObject(stub, (_instance, state) => state.abort('new code'))],
     ['cannot be reached', failure('retryable')],
     ['is overloaded', failure('overloaded')],
+    ['has a full disk', () => Promise.reject(new Error('database or disk is full: SQLITE_FULL'))],
+    [
+      'has a storage that cannot be opened',
+      () => Promise.reject(new Error('internal error; reference = 0a1b')),
+    ],
   ])('an event whose lane %s is answered with 503', async (_what, commit) => {
     const tenant = await newTenantWith('steps', newTenantInLast)
     await tenant.app('PUT', '/users/ada', {})

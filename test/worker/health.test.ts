@@ -117,6 +117,18 @@ describe('[G1] health', () => {
     expect(JSON.stringify(await response.json())).toContain('0099_later')
   })
 
+  // Under `npm run serve`, the server tries it. test/long/server/storage.test.ts has the file systems.
+  it.each([
+    ['', 200, { status: 'ok' }],
+    ['ENOSPC', 200, { status: 'ok', storage: 'full' }],
+    ['EDQUOT', 200, { status: 'ok', storage: 'full' }],
+    ['EROFS', 503, { error: expect.stringMatching(/^Nothing can be stored: .*EROFS/) }],
+    ['EIO', 503, { error: expect.stringMatching(/^Nothing can be stored: .*EIO/) }],
+  ])('says what becomes of changes if writing to the disk fails with "%s"', async (code, status, body) => {
+    const SERVER = Object.create(env.ASSETS, { fetch: { value: async () => new Response(code) } })
+    expect(await health({ SERVER })).toEqual([status, body])
+  })
+
   it.skipIf(databases().length === 1)(
     'is 200 while another database than the first one is away',
     async () => {
