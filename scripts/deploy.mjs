@@ -8,7 +8,7 @@ import { appendFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { demandDeployable, listed } from './lib/databases.mjs'
-import { newTokenSecret } from './lib/dev-vars.mjs'
+import { demandValid, newTokenSecret } from './lib/dev-vars.mjs'
 import { APPLIED_QUESTION } from './lib/migrations.mjs'
 import { Complaint, inProject, project, report, runCommand } from './lib/project.mjs'
 import {
@@ -77,9 +77,13 @@ function demandResources() {
   )
 }
 
-/** Throws if wrangler.toml lacks a binding, a consumer for one of its queues, or the cron trigger. */
-async function demandBindings(/** @type {Settings} */ settings) {
-  const { missingBindings } = await importSource(project, 'src/platform/env.ts')
+/**
+ * Throws if wrangler.toml has a variable that can't work, or lacks a binding, a consumer for one of its queues,
+ * or the cron trigger.
+ */
+async function demandSettings(/** @type {Settings} */ settings) {
+  const { missingBindings, variableErrors } = await importSource(project, 'src/platform/env.ts')
+  demandValid(await variableErrors(settings.variables), 'wrangler.toml. Nothing was changed')
   const names = [
     ...settings.databases.map(({ binding }) => binding),
     ...settings.namespaces,
@@ -106,10 +110,10 @@ async function demandBindings(/** @type {Settings} */ settings) {
  * The address at which to ask `/health`: the given one, the first route for a whole domain, or PUBLIC_URL;
  * null if there is none. Throws if it is not an address.
  */
-function addressOf(/** @type {Settings} */ { routes, publicUrl }, /** @type {string | undefined} */ given) {
+function addressOf(/** @type {Settings} */ { routes, variables }, /** @type {string | undefined} */ given) {
   const [, host] =
     routes.map((pattern) => /^(?:https?:\/\/)?([^*/]+)(?:\/\*?)?$/.exec(pattern)).find((one) => one) ?? []
-  const address = given ?? (host ? `https://${host}` : process.env.PUBLIC_URL || publicUrl)
+  const address = given ?? (host ? `https://${host}` : process.env.PUBLIC_URL || variables.PUBLIC_URL || null)
   if (address === null) return null
   if (!/^https?:\/\//.test(address) || !URL.canParse(address))
     throw new Complaint(`${address} is not an address that begins with https://.`)
@@ -179,11 +183,11 @@ async function migrate(/** @type {WayBack} */ wayBack) {
  * Makes the secret that signs tokens, if the Worker has none. Without it, the Worker serves everything but
  * tokens, so a failure does not stop the deployment.
  */
-async function completeSecrets(/** @type {Settings} */ { hasTokenSecret }) {
+async function completeSecrets(/** @type {Settings} */ { variables }) {
   const failure =
     'The secret of user tokens could not be made, so the Worker makes no tokens. docs/configuration.md says how to set TOKEN_SECRET.'
   try {
-    if (hasTokenSecret || /"TOKEN_SECRET"/.test(await outputOfWrangler(SECRETS, failure))) return
+    if (variables.TOKEN_SECRET || /"TOKEN_SECRET"/.test(await outputOfWrangler(SECRETS, failure))) return
     process.stdout.write(await outputOfWrangler(PUT_SECRET, failure, newTokenSecret()))
   } catch (error) {
     report(error)
@@ -255,7 +259,7 @@ async function deploy() {
   title('Checking wrangler.toml…')
   demandResources()
   const settings = await readSettings()
-  await demandBindings(settings)
+  await demandSettings(settings)
   const names = databasesOf(settings.databases)
   const address = addressOf(settings, url)
   title('Building the Worker…')

@@ -5,8 +5,8 @@
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { demandAlone } from './lib/alone.mjs'
-import { bindingOf, listed, missingOf, parseDatabases } from './lib/databases.mjs'
-import { parseVariables } from './lib/dev-vars.mjs'
+import { bindingOf, listed, missingOf } from './lib/databases.mjs'
+import { parseVariables, readVariables } from './lib/dev-vars.mjs'
 import { LocalDatabases } from './lib/local-databases.mjs'
 import { Complaint, inProject, runCommand } from './lib/project.mjs'
 import { applyMigrations, askDatabase, askInUse, executionOf } from './lib/remote-databases.mjs'
@@ -145,8 +145,8 @@ async function main(/** @type {string[]} */ args) {
   if (args.includes('--local')) {
     await demandAlone()
     const file = inProject('.dev.vars')
-    const { DATABASES } = existsSync(file) ? parseVariables(readFileSync(file, 'utf8')) : {}
-    const local = new LocalDatabases(parseDatabases(process.env.DATABASES || DATABASES))
+    const given = existsSync(file) ? parseVariables(readFileSync(file, 'utf8')) : {}
+    const local = new LocalDatabases((await readVariables(given, process.env)).databases)
     try {
       await local.demandBound()
       await tell(localDatabases(local), undelete)

@@ -11,10 +11,10 @@ import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { demandBound, parseDatabases } from './lib/databases.mjs'
-import { OVERRIDABLE } from './lib/dev-vars.mjs'
+import { demandBound } from './lib/databases.mjs'
+import { demandValid } from './lib/dev-vars.mjs'
 import { onEnding } from './lib/ending.mjs'
-import { demandFree, parsePort } from './lib/port.mjs'
+import { demandFree } from './lib/port.mjs'
 import { Complaint, report, toolScript } from './lib/project.mjs'
 import { backup, removeSnapshot, restore, snapshot } from './serve/backup.mjs'
 import { BUILT, build } from './serve/build.mjs'
@@ -121,23 +121,29 @@ function fail(/** @type {unknown} */ error) {
   return end(1, 'an error')
 }
 
+/** The names of variables that other programs take for the proxy of their own requests. */
+const PROXIES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY']
+
 /**
- * The variables of the Worker. Each variable is there, since workerd makes null of one that is not, and the
- * Worker takes an empty one as none. Throws a Complaint for a value that the Worker would refuse.
+ * The variables of the Worker and those of the server. Each variable of the Worker is there, since workerd
+ * makes null of one that is not, and the Worker takes an empty one as none. Throws a Complaint for a value
+ * that can't work.
  */
-async function workerVariables() {
-  const variables = Object.fromEntries(OVERRIDABLE.map((name) => [name, process.env[name] ?? '']))
-  const { variableErrors } = await import(pathToFileURL(join(BUILT, 'variables.mjs')).href)
-  const faults = variableErrors(variables)
-  const proxy = process.env.TRUST_PROXY ?? ''
-  if (!/^[\w-]*$/.test(proxy))
-    faults.push('TRUST_PROXY must be the name of a header, such as X-Forwarded-For.')
-  if (faults.length > 0) throw new Complaint(`${faults.join('\n')}\nVariables are read from the environment.`)
+async function readVariables() {
+  const env = await import(pathToFileURL(join(BUILT, 'variables.mjs')).href)
+  demandValid(await env.variableErrors(process.env), 'the environment')
+  const { TRUST_PROXY = '', ...server } = env.serverVariables(process.env)
+  const entries = env.VARIABLES.map((/** @type {string} */ name) => [name, process.env[name] ?? ''])
+  /** @type {Record<string, string>} */
+  const variables = { ...Object.fromEntries(entries), TRUST_PROXY }
   if (variables.ADMIN_API_KEY === '')
     process.stderr.write(
       'ADMIN_API_KEY is not set: only admin keys that were created before open the admin interface.\n',
     )
-  return { ...variables, TRUST_PROXY: proxy }
+  for (const name of PROXIES)
+    if (process.env[name] || process.env[name.toLowerCase()])
+      process.stderr.write(`${name} is not used: webhooks, emails and push messages are sent directly.\n`)
+  return { variables, server, problemsOf: env.variableErrors }
 }
 
 /**
@@ -148,7 +154,7 @@ async function workerVariables() {
  */
 function startWorkerd(address, variables, databases) {
   const isPrivateAllowed = variables.TEST_CLOCK === 'on' || TARGETS.some((name) => variables[name] !== '')
-  const options = { variables: OVERRIDABLE, isPrivateAllowed, databases }
+  const options = { variables: Object.keys(variables), isPrivateAllowed, databases }
   writeFileSync(CONFIGURATION, configuration(settingsOfBuild(), options), { mode: 0o600 })
   const { default: binary } = createRequire(import.meta.url)(toolScript('workerd', 'lib', 'main.js'))
   const args = ['serve', '--import-path', BUILT, CONFIGURATION, 'config']
@@ -312,20 +318,18 @@ const answer = async (request, response) =>
   request.url === '/storage' ? response.end(await storageFault()) : answerBackup(request, response)
 
 async function serve(/** @type {{ isBuilt: boolean }} */ { isBuilt }) {
-  const port = parsePort(process.env.PORT)
-  const host = process.env.HOST || '127.0.0.1'
-  const address = host.includes(':') ? `[${host.replace(/^\[|\]$/g, '')}]:${port}` : `${host}:${port}`
   if (!isBuilt) await build()
   else if (!existsSync(join(BUILT, 'settings.json')))
     throw new Complaint('Nothing was built: run `npm run serve -- build` first.')
-  const variables = await workerVariables()
-  const databases = parseDatabases(process.env.DATABASES)
-  const folder = enterData(process.env.LAUREL_DATA)
+  const { variables, server, problemsOf } = await readVariables()
+  const { PORT: port, HOST: host, DATABASES: databases } = server
+  const address = host.includes(':') ? `[${host.replace(/^\[|\]$/g, '')}]:${port}` : `${host}:${port}`
+  const folder = enterData(server.LAUREL_DATA)
   demandWhole(folder)
   await lockData(folder, answer)
   await demandFree(port, 'npm run serve', host.replace(/^\[|\]$/g, ''))
   mkdirSync(OBJECTS, { recursive: true, mode: 0o700 })
-  const secret = variables.TOKEN_SECRET || keptTokenSecret()
+  const secret = variables.TOKEN_SECRET || (await keptTokenSecret(problemsOf))
   workerd = startWorkerd(address, { ...variables, TOKEN_SECRET: secret }, databases)
   const ended = once(workerd, 'exit').then(([code, signal]) => {
     throw new Complaint(`workerd has ended (${signal ?? `code ${code}`}), and with it the server.`)

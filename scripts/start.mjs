@@ -10,18 +10,11 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { demandAlone, variablesFileOf } from './lib/alone.mjs'
 import { builtConsole } from './lib/console.mjs'
-import { parseDatabases } from './lib/databases.mjs'
-import {
-  completeDevVars,
-  demandValid,
-  effectiveVariables,
-  formatVariables,
-  isDemoWanted,
-} from './lib/dev-vars.mjs'
+import { completeDevVars, formatVariables, isDemoWanted, readVariables } from './lib/dev-vars.mjs'
 import { onEnding } from './lib/ending.mjs'
 import { LocalDatabases } from './lib/local-databases.mjs'
 import { Output } from './lib/output.mjs'
-import { demandFree, parsePort } from './lib/port.mjs'
+import { demandFree } from './lib/port.mjs'
 import { endMarked, marked } from './lib/processes.mjs'
 import { Complaint, inProject, project, report } from './lib/project.mjs'
 import { keepSchedule, waitForHealth } from './lib/readiness.mjs'
@@ -78,12 +71,8 @@ async function listening(/** @type {import('node:child_process').ChildProcess} *
 }
 
 async function start() {
-  const port = parsePort(process.env.PORT)
-  const url = `http://localhost:${port}`
-  const { DATABASES, ...fromFile } = completeDevVars(inProject('.dev.vars'))
-  const databases = parseDatabases(process.env.DATABASES || DATABASES)
-  const variables = effectiveVariables(fromFile, process.env, url)
-  await demandValid(variables)
+  const given = completeDevVars(inProject('.dev.vars'))
+  const { variables, port, databases } = await readVariables(given, process.env)
   const signIn = await offerSignIn(variables.ADMIN_API_KEY ?? '')
   const file = formatVariables({ ...variables, CONSOLE_SIGN_IN: signIn.address })
   await demandAlone()

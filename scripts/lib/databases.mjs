@@ -14,15 +14,6 @@ export const nameOf = (/** @type {number} */ number) => (number === 1 ? 'laurel'
 export const numbersTo = (/** @type {number} */ count) =>
   Array.from({ length: count }, (_, index) => index + 1)
 
-/** Reads the variable DATABASES. Throws a Complaint if it is no number of databases. */
-export function parseDatabases(/** @type {string | undefined} */ value) {
-  if (value === undefined || value === '') return 1
-  const count = Number(value)
-  if (!/^\d{1,3}$/.test(value) || count < 1 || count > MOST_DATABASES)
-    throw new Complaint(`DATABASES must be a whole number from 1 to ${MOST_DATABASES}, not ${value}.`)
-  return count
-}
-
 /** Names as a list of words: `DB_2`, `DB_2 and DB_3`, `DB_2, DB_3 and DB_4`. */
 export const listed = (/** @type {readonly string[]} */ names) =>
   names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`

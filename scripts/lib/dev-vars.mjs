@@ -4,15 +4,6 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { Complaint, project } from './project.mjs'
 import { importSource } from './sources.mjs'
 
-/** The variables of the Worker. The environment sets them, over `.dev.vars`. */
-export const OVERRIDABLE = [
-  ...['ADMIN_API_KEY', 'TOKEN_SECRET', 'TOKEN_SECRET_PREVIOUS', 'ADMIN_HOST', 'MULTI_TENANCY', 'TEST_CLOCK'],
-  ...['RATE_LIMITS', 'BODY_TIMEOUT', 'WEBHOOK_TIMEOUT', 'WEBHOOK_ALLOW', 'DELIVERY_LOG_DAYS'],
-  ...['BATCH_LOG_DAYS', 'DEMO', 'ENVIRONMENT', 'PUBLIC_URL', 'EMAIL_FROM', 'RESEND_API_KEY', 'RESEND_URL'],
-  ...['EXPO_ACCESS_TOKEN', 'EXPO_URL', 'APNS_KEY', 'APNS_KEY_ID', 'APNS_TEAM_ID', 'APNS_TOPIC', 'APNS_URL'],
-  ...['FCM_SERVICE_ACCOUNT', 'FCM_URL'],
-]
-
 /** One entry, in the grammar of dotenv, with which wrangler reads `.dev.vars`. */
 const ENTRY =
   /^\s*(?:export\s+)?([\w.-]+)(?:\s*=\s*?|:\s+?)(\s*'(?:\\'|[^'])*'|\s*"(?:\\"|[^"])*"|\s*`(?:\\`|[^`])*`|[^#\r\n]+)?\s*(?:#.*)?$/gm
@@ -57,34 +48,34 @@ export function completeDevVars(/** @type {string} */ path) {
   return parseVariables((before ?? '') + end + added)
 }
 
+/** Throws a Complaint with all problems of variables, if there are any. `source` says where they come from. */
+export function demandValid(/** @type {string[]} */ problems, /** @type {string} */ source) {
+  if (problems.length > 0) throw new Complaint(`${problems.join('\n')}\nVariables are read from ${source}.`)
+}
+
 /**
- * The Worker's variables: the file, the environment over it, its own address, and the demo unless it is
- * switched off.
+ * The variables of the file, with the environment over it: those of the Worker, with its own address, and
+ * with the demo unless it is switched off; and the port and the number of databases. Throws a Complaint with
+ * every problem that they have.
  *
  * @param {Record<string, string>} fromFile
  * @param {NodeJS.ProcessEnv} environment
- * @param {string} url of the Worker
- * @returns {Record<string, string>} without empty values
+ * @returns {Promise<{ variables: Record<string, string>; port: number; databases: number }>} no variable is empty
  */
-export function effectiveVariables(fromFile, environment, url) {
+export async function readVariables(fromFile, environment) {
+  const { VARIABLES, variableErrors, serverVariables } = await importSource(project, 'src/platform/env.ts')
   const merged = { ...fromFile }
-  for (const name of OVERRIDABLE) {
-    const value = environment[name]
-    if (value) merged[name] = value
-  }
-  if (!merged.PUBLIC_URL) merged.PUBLIC_URL = url
+  for (const name of [...VARIABLES, 'DATABASES']) merged[name] = environment[name] || merged[name] || ''
+  const { DATABASES, ...variables } = merged
+  const own = { PORT: environment.PORT ?? '', DATABASES }
+  demandValid(await variableErrors({ ...variables, ...own }), 'the environment and from .dev.vars')
+  const { PORT: port, DATABASES: databases } = serverVariables(own)
+  variables.PUBLIC_URL ||= `http://localhost:${port}`
   // A move of the test clock waits for each attempt.
-  if (!merged.WEBHOOK_TIMEOUT) merged.WEBHOOK_TIMEOUT = '2'
-  if (!merged.DEMO && merged.MULTI_TENANCY !== 'on') merged.DEMO = 'on'
-  return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== ''))
-}
-
-/** Throws a Complaint with every problem that the Worker itself would find in the variables. */
-export async function demandValid(/** @type {Record<string, string>} */ variables) {
-  const { variableErrors } = await importSource(project, 'src/platform/env.ts')
-  const faults = variableErrors(variables)
-  if (faults.length === 0) return
-  throw new Complaint(`${faults.join('\n')}\nVariables are read from the environment and from .dev.vars.`)
+  variables.WEBHOOK_TIMEOUT ||= '2'
+  if (variables.MULTI_TENANCY !== 'on') variables.DEMO ||= 'on'
+  const set = Object.entries(variables).filter(([, value]) => value !== '')
+  return { variables: Object.fromEntries(set), port, databases }
 }
 
 /**

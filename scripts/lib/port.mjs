@@ -4,19 +4,8 @@ import { connect, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Complaint } from './project.mjs'
 
-const DEFAULT_PORT = 8787
-
 /** How long a server that is ending may still hold the port, in milliseconds. */
 const PATIENCE = 2000
-
-/** Reads the variable PORT. Throws a Complaint if it is not a port. */
-export function parsePort(/** @type {string | undefined} */ text) {
-  if (text === undefined || text.trim() === '') return DEFAULT_PORT
-  const port = /^\d{1,5}$/.test(text.trim()) ? Number(text) : 0
-  if (port < 1 || port > 65535)
-    throw new Complaint(`PORT must be a whole number from 1 to 65535, not "${text}".`)
-  return port
-}
 
 /** The codes of errors that are about the host, whatever the port. */
 const NO_HOST = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EADDRNOTAVAIL', 'EINVAL', 'EAFNOSUPPORT'])

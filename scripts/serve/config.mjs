@@ -23,8 +23,7 @@ const list = (/** @type {string[]} */ items) => `[\n    ${items.join(',\n    ')}
  * @property {{ name: string; limit: number; period: number }[]} rateLimits
  * @property {string[]} crons
  * @property {string[]} routes their patterns
- * @property {boolean} hasTokenSecret whether it has the variable TOKEN_SECRET itself
- * @property {string | null} publicUrl the variable PUBLIC_URL
+ * @property {Record<string, string>} variables that it sets itself. No build has them
  */
 
 /**
@@ -35,7 +34,7 @@ const list = (/** @type {string[]} */ items) => `[\n    ${items.join(',\n    ')}
 export function configuration(settings, { variables, isPrivateAllowed, databases }) {
   const { compatibilityDate: date, compatibilityFlags: flags } = settings
   const bindings = [
-    ...[...variables, 'TRUST_PROXY'].map((name) => `(name = ${text(name)}, fromEnvironment = ${text(name)})`),
+    ...variables.map((name) => `(name = ${text(name)}, fromEnvironment = ${text(name)})`),
     ...numbersTo(databases).map(
       (number) =>
         `(name = ${text(bindingOf(number))}, wrapped = (moduleName = "laurel:database", innerBindings = [(name = "objects", durableObjectNamespace = "Database"), (name = "name", ${json(nameOf(number))})]))`,

@@ -59,11 +59,24 @@ export function enterData(/** @type {string | undefined} */ name) {
   return folder
 }
 
-/** The secret of tokens that the folder keeps. Makes one if there is none. */
-export function keptTokenSecret() {
-  const kept = existsSync(TOKEN_SECRET) ? readFileSync(TOKEN_SECRET, 'utf8').trim() : ''
-  // After a power failure, the file may be empty.
-  if (kept !== '') return kept
+/**
+ * The secret of tokens that the folder keeps. Makes one if there is none. Throws a Complaint if `problemsOf`
+ * finds any.
+ *
+ * @param {(variables: Record<string, string>) => Promise<string[]>} problemsOf
+ */
+export async function keptTokenSecret(problemsOf) {
+  try {
+    const kept = existsSync(TOKEN_SECRET) ? readFileSync(TOKEN_SECRET, 'utf8').trim() : ''
+    const [problem] = await problemsOf({ TOKEN_SECRET: kept })
+    if (problem !== undefined) throw new Error(problem)
+    // After a power failure, the file may be empty.
+    if (kept !== '') return kept
+  } catch (error) {
+    throw new Complaint(
+      `The file ${resolve(TOKEN_SECRET)} can't be used: ${Object(error).message}\nPut the secret back, or remove the file: the server then makes a new one, and all tokens end.`,
+    )
+  }
   const secret = newTokenSecret()
   writeFileSync(`${TOKEN_SECRET}.part`, `${secret}\n`, { mode: 0o600 })
   renameSync(`${TOKEN_SECRET}.part`, TOKEN_SECRET)

@@ -21,7 +21,11 @@ const settings = {
   routes: [config.route ?? [], config.routes ?? []]
     .flat()
     .map((route) => (typeof route === 'string' ? route : route.pattern)),
-  hasTokenSecret: config.vars.TOKEN_SECRET !== undefined,
-  publicUrl: typeof config.vars.PUBLIC_URL === 'string' ? config.vars.PUBLIC_URL : null,
+  variables: Object.fromEntries(
+    Object.entries(config.vars).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]),
+  ),
 }
 process.stdout.write(JSON.stringify(settings))

@@ -46,6 +46,16 @@ describe('npm run deploy', () => {
     })
   })
 
+  it('changes nothing if wrangler.toml has variables that cannot work, and names them without their values', async () => {
+    project.configure((text) => `vars = { EMAIL_FROM = "Ada Byron", MULTI_TENANCY = true }\n${text}`)
+    const { code, output } = await deploy('--url', scene.url)
+    expect([code, calls()], output).toEqual([1, []])
+    expect(output).toContain('EMAIL_FROM must be an email address')
+    expect(output).toContain('MULTI_TENANCY must be on or off.')
+    expect(output).toContain('wrangler.toml. Nothing was changed.')
+    expect(output).not.toContain('Ada Byron')
+  })
+
   it('[K6] makes the secret of tokens if the Worker has none, on no command line', async () => {
     writeFileSync(file('bare'), '')
     const { code, output } = await deploy('--url', scene.url)

@@ -207,12 +207,17 @@ test('an error names variables that the Worker would refuse, before anything sta
     ADMIN_API_KEY: 'adm_other.a-key-of-thirty-one-c',
     WEBHOOK_ALLOW: 'nas.lan',
     BODY_TIMEOUT: '0.5',
+    PORT: '70000',
+    DATABASES: '101',
+    APNS_KEY: '/etc/laurel/key.p8',
   }
   const starting = await launch({ env })
   expect(await starting.ended(), starting.output()).toMatchObject({ code: 1, leftovers: [] })
   expect(starting.output()).toContain('ADMIN_API_KEY must have at least 32 characters')
   expect(starting.output()).toContain('WEBHOOK_ALLOW must be host:port')
   expect(starting.output()).toContain('BODY_TIMEOUT must be a whole number from 1 to 300.')
+  for (const name of ['PORT', 'DATABASES', 'APNS_KEY'])
+    expect(starting.output()).toContain(`${name} must be `)
   expect(starting.output()).not.toContain('Applying the migrations')
   for (const value of Object.values(env)) expect(starting.output()).not.toContain(value)
 })

@@ -2,23 +2,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { demandBound, demandDeployable, parseDatabases } from '../../scripts/lib/databases.mjs'
+import { demandBound, demandDeployable } from '../../scripts/lib/databases.mjs'
 import { databasesInUse } from '../../scripts/lib/directory.mjs'
 import { differingMoments, nextEpoch } from '../../scripts/lib/restored.mjs'
 import { boundDatabases, withDatabase, withLocalDatabases } from '../../scripts/lib/wrangler-toml.mjs'
 
 const toml = readFileSync(join(import.meta.dirname, '..', '..', 'wrangler.toml'), 'utf8')
 const ID = '1b4e28ba-2fa1-41d2-883f-0016d3cca427'
-
-describe('[B3] DATABASES', () => {
-  it('is 1 unless it is set', () => {
-    expect([undefined, '', '1', '3', '100'].map(parseDatabases)).toEqual([1, 1, 1, 3, 100])
-  })
-
-  it.each(['0', '101', '-1', '1.5', '3x', ' 3', 'three', '1e2'])('%j is refused by name', (value) => {
-    expect(() => parseDatabases(value)).toThrow('DATABASES must be a whole number from 1 to 100')
-  })
-})
 
 describe('[B3] a database that is in use is not left out', () => {
   const places = (...lists: string[]) => lists.map((one) => ({ places: one, progress: null }))

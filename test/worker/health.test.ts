@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { IMPLICIT_TENANT_ID } from '../../src/access/tenants.sql'
 import { NEEDED_MIGRATION } from '../../src/platform/schema-version.sql'
 import { awayAfter, intercepted, lastAway } from '../helpers/worker/faulty'
@@ -55,6 +55,23 @@ describe('[G1] health', () => {
       expect(JSON.stringify(body)).toContain(name)
     },
   )
+
+  it('[N4] is 200 with variables that only a start refuses, and the log names them without their values', async () => {
+    const logged = vi.spyOn(console, 'error').mockReturnValue()
+    try {
+      const wrong = {
+        ADMIN_HOST: 'https://admin.example',
+        EMAIL_FROM: 'Ada',
+        TOKEN_SECRET: `"${'x'.repeat(32)}"`,
+      }
+      expect(await health(wrong)).toEqual([200, { status: 'ok' }])
+      const log = logged.mock.calls.flat().join('\n')
+      expect([...new Set(log.match(/[A-Z_]+(?= must)/g))].sort()).toEqual(Object.keys(wrong))
+      for (const value of ['admin.example', 'Ada', 'xxx']) expect(log).not.toContain(`${value}"`)
+    } finally {
+      logged.mockRestore()
+    }
+  })
 
   it('is 503 with Retry-After while it is starting', async () => {
     const setStatus = (status: string) =>

@@ -673,7 +673,7 @@ describe('[K4] admin keys', () => {
       const short = 'adm_other.a-key-of-thirty-one-c'
       expect((await asKey(tenant.through(newApp({ ADMIN_API_KEY: short })), short)).status).toBe(401)
       const lines = logged.mock.calls.map(([line]) => String(line))
-      expect(lines).toEqual([expect.stringContaining('ADMIN_API_KEY has fewer than 32 characters')])
+      expect(lines).toEqual([expect.stringContaining('ADMIN_API_KEY must have at least 32 characters')])
       expect(lines.join()).not.toContain(short)
     } finally {
       logged.mockRestore()

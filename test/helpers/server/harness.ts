@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { OVERRIDABLE } from '../../../scripts/lib/dev-vars.mjs'
+import { VARIABLES } from '../../../src/platform/env'
 import { PATIENCE } from '../patience'
 import { beginClock } from './local-state'
 import { descendants, stillRunning } from './processes'
@@ -34,7 +34,7 @@ const COPIED = [
 ]
 
 /** Variables of the environment of the tests that must not reach the server. */
-const OURS = [...OVERRIDABLE, 'PORT', 'HOST', 'LAUREL_DATA', 'DATABASES', 'TRUST_PROXY', 'NODE_ENV']
+const OURS = [...VARIABLES, 'PORT', 'HOST', 'LAUREL_DATA', 'DATABASES', 'TRUST_PROXY', 'NODE_ENV']
 
 export type StartOptions = {
   env?: Record<string, string>

@@ -1,7 +1,7 @@
 /** `npm run serve`: its data, its listeners, and its end. */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { request } from 'node:http'
 import { networkInterfaces } from 'node:os'
@@ -130,11 +130,28 @@ test('a second server of the same data is refused', async () => {
 })
 
 test('a wrong variable is refused, by its name', async () => {
-  const wrong = await launch({ folder, by: 'serve', env: { BODY_TIMEOUT: 'soon', TRUST_PROXY: 'a b' } })
+  const env = { BODY_TIMEOUT: 'soon', TRUST_PROXY: 'true', ADMIN_API_KEY: `${ADMIN_KEY}\n`, PORT: 'x' }
+  const wrong = await launch({ folder, by: 'serve', env })
   const { code } = await wrong.ended()
   expect(code).toBe(1)
-  expect(wrong.output()).toContain('BODY_TIMEOUT must be')
-  expect(wrong.output()).toContain('TRUST_PROXY must be')
+  for (const name of Object.keys(env)) expect(wrong.output()).toContain(`${name} must `)
+})
+
+test.each([
+  ['short', /must have at least 32 characters/],
+  [`"${'x'.repeat(40)}"\n`, /must not be in quotes/],
+  [`${'x'.repeat(40)}\0`, /control characters/],
+  [undefined, /EISDIR/],
+])('[K6] a token-secret with %j is refused, by the name of the file', async (content, problem) => {
+  const data = mkdtempSync(join(folder, 'secrets-'))
+  const file = join(data, 'token-secret')
+  if (content === undefined) mkdirSync(file)
+  else writeFileSync(file, content)
+  const wrong = await launch({ folder, by: 'serve', env: { LAUREL_DATA: data } })
+  expect((await wrong.ended()).code).toBe(1)
+  expect(wrong.output()).toMatch(problem)
+  expect(wrong.output()).toContain(`The file ${file} can't be used: `)
+  expect(wrong.output()).not.toContain('    at ')
 })
 
 test.each(['192.0.2.7', 'a b'])('HOST=%s, which is not of this machine, is refused', async (host) => {

@@ -1,4 +1,4 @@
-import { importPKCS8, SignJWT } from 'jose'
+import { SignJWT } from 'jose'
 import { v5 } from 'uuid'
 import * as z from 'zod'
 import { BoundedMap } from '../../../lib/bounded'
@@ -6,6 +6,7 @@ import { DAY, HOUR, type Instant, instant, MINUTE, SECOND } from '../../../lib/c
 import { post, retryAfterIn } from '../../../lib/net'
 import { systemNow } from '../../../lib/system-clock'
 import { perInstance } from '../../../platform/context'
+import { privateKeyIn, type ServiceAccount, serviceAccountIn } from '../../../platform/env'
 
 /** A message for one device. */
 type Push = {
@@ -248,7 +249,7 @@ export function apnsPush(settings: ApnsSettings, accessTokens: AccessTokenCache)
 
   const sign = async () => {
     try {
-      const signer = await importPKCS8(key.replaceAll('\\n', '\n'), 'ES256')
+      const signer = await privateKeyIn(key, 'ES256')
       const jwt = new SignJWT().setProtectedHeader({ alg: 'ES256', kid: keyId })
       const token = await jwt.setIssuer(teamId).setIssuedAt(seconds()).sign(signer)
       return { token, until: inSeconds(TOKEN_SECONDS) }
@@ -307,19 +308,6 @@ const MARGIN = 60
 /** The wait that Google asks for after 429 if the response has no `Retry-After`, in milliseconds. */
 const QUOTA_WAIT = MINUTE
 
-const Account = z
-  .string()
-  .transform((text): unknown => JSON.parse(text))
-  .pipe(
-    z.object({
-      client_email: z.string(),
-      private_key: z.string(),
-      project_id: z.string(),
-      token_uri: z.url().default('https://oauth2.googleapis.com/token'),
-    }),
-  )
-type Account = z.infer<typeof Account>
-
 const Granted = z.object({ access_token: z.string(), expires_in: z.number() })
 const ProviderError = z.object({
   error: z.object({
@@ -334,7 +322,7 @@ export function fcmPush(
   { url, account: text, patience }: FcmSettings,
   accessTokens: AccessTokenCache,
 ): PushPort {
-  async function granted(account: Account) {
+  async function granted(account: ServiceAccount) {
     const assertion = await assertionOf(account)
     const reply = await ask(
       account.token_uri,
@@ -355,7 +343,7 @@ export function fcmPush(
 
   return {
     async send(push, devices) {
-      const account = accountIn(text)
+      const account = serviceAccountIn(text)
       if (account === null) {
         const error = "FCM_SERVICE_ACCOUNT is not a service account's JSON"
         return devices.map(() => ({ kind: 'failed', status: null, error }))
@@ -387,17 +375,9 @@ const messageOf = ({ id, title, body }: Push, token: string) => ({
   apns: { headers: { 'apns-collapse-id': id } },
 })
 
-function accountIn(text: string): Account | null {
+async function assertionOf({ client_email, private_key, token_uri }: ServiceAccount): Promise<string> {
   try {
-    return Account.parse(text)
-  } catch {
-    return null
-  }
-}
-
-async function assertionOf({ client_email, private_key, token_uri }: Account): Promise<string> {
-  try {
-    const key = await importPKCS8(private_key, 'RS256')
+    const key = await privateKeyIn(private_key, 'RS256')
     return await new SignJWT({ scope: SCOPE })
       .setProtectedHeader({ alg: 'RS256', typ: 'JWT' })
       .setIssuer(client_email)
