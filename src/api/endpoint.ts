@@ -8,6 +8,7 @@ import type { AccountScope, KeyScope, Scope } from '../platform/context'
 import { type App, type AppEnv, answer, type Parsed, readBody } from './hono'
 import type { EventStream, Streamed, StreamedList } from './streams'
 import {
+  brokenTexts,
   type FieldWarning,
   fieldWarnings,
   ignoredHeader,
@@ -210,7 +211,7 @@ export async function validated<O extends OperationSpec>(
   }
   const input = { params: part('param'), query: part('query'), headers: part('header'), body: part('json') }
   const [query, json] = [parsed.get('query')?.given, parsed.get('json')?.given]
-  const all = [...fieldErrors, ...strangeErrors(spec, json, fieldErrors)]
+  const all = [...fieldErrors, ...brokenTexts(json), ...strangeErrors(spec, json, fieldErrors)]
   if (all.length > 0) throwIfInvalid([...all, ...(await check({ query, json, param: paramOf(c) }))])
   // biome-ignore lint/plugin: each part is what this very spec's schema put out, which is what Input<O> says.
   return input as Input<O>

@@ -111,20 +111,11 @@ export function wholeNumber(min: number, max: number) {
 export const isNot = (value: number, schema: z.ZodNumber, error = `must not be ${value}`) =>
   schema.refine((given) => given !== value, error).meta({ not: { const: value } })
 
-/** A text of at most `max` characters. An unpaired surrogate becomes U+FFFD, as it would in storage. */
-export const text = (max: number) =>
-  z
-    .string()
-    .max(max)
-    .transform((given) => given.toWellFormed())
+/** A text of at most `max` characters. */
+export const text = (max: number) => z.string().max(max)
 
 /** The same for a text that must not be empty. */
-export const filledText = (max: number) =>
-  z
-    .string()
-    .min(1, 'must not be empty')
-    .max(max)
-    .transform((given) => given.toWellFormed())
+export const filledText = (max: number) => z.string().min(1, 'must not be empty').max(max)
 
 /** The characters of a user's id, for the OpenAPI documents. */
 export const USER_ID_TEXT = { pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]+$', not: { enum: ['.', '..'] } }
@@ -134,7 +125,7 @@ export const UserId = z
   .string()
   .min(1)
   .max(MOST_ID_CHARACTERS)
-  .refine((id) => !/[\p{Cc}\p{Cs}]/u.test(id), 'must have no control characters and no unpaired surrogates')
+  .refine((id) => !/\p{Cc}/u.test(id), 'must have no control characters')
   .refine((id) => id !== '.' && id !== '..', 'must not be "." or ".."')
   .meta(USER_ID_TEXT)
 
@@ -176,11 +167,7 @@ export const isNamed = [
 ]
 
 /** The display name of a configured resource (G7). */
-export const Name = z
-  .string()
-  .min(1)
-  .max(MOST_NAME_CHARACTERS)
-  .transform((given) => given.toWellFormed())
+export const Name = z.string().min(1).max(MOST_NAME_CHARACTERS)
 
 /** A text that describes a configured resource (G7). */
 export const Description = text(MOST_DESCRIPTION_CHARACTERS)
@@ -296,7 +283,7 @@ function attributeMap<V extends string | null>(type: unknown, accepts: (value: u
       const value = isPlain(given) ? String(given) : given
       if (accepts(value)) map.set(key, value)
       else {
-        const message = `must be a string of at most ${MOST_ATTRIBUTE_CHARACTERS} characters, without unpaired surrogates, a finite number, true or false`
+        const message = `must be a string of at most ${MOST_ATTRIBUTE_CHARACTERS} characters, a finite number, true or false`
         context.addIssue({ code: 'custom', path: [key], message, input: value })
       }
     }
@@ -309,7 +296,7 @@ const isPlain = (value: unknown) =>
   typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))
 
 const isAttributeValue = (value: unknown): value is string =>
-  typeof value === 'string' && !isLonger(value, MOST_ATTRIBUTE_CHARACTERS) && value.isWellFormed()
+  typeof value === 'string' && !isLonger(value, MOST_ATTRIBUTE_CHARACTERS)
 
 /** The values of an event's attributes, by key (E6, U1). */
 export const AttributeMap = attributeMap(['string', 'number', 'boolean'], isAttributeValue)

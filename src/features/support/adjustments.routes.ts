@@ -13,10 +13,11 @@ import {
 } from '../../api/fields'
 import { UNKNOWN_USER, USER_MISSED } from '../../api/resources/drafts.rules'
 import { presentSystem } from '../../api/resources/resource'
+import { IdempotencyKey } from '../../api/shapes/events'
 import { madeFields, userEntry } from '../../configuration/audit.rules'
 import { auditEntriesIf } from '../../configuration/audit.sql.ts'
 import { configurationOf } from '../../configuration/configuration'
-import { MOST_ADJUSTMENT_POINTS, MOST_ID_CHARACTERS } from '../../lib/limits'
+import { MOST_ADJUSTMENT_POINTS } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import { bytesOf, type ColumnValues, columnList, HexId, numberOf } from '../../platform/columns'
 import type { Scope } from '../../platform/context'
@@ -29,22 +30,12 @@ import { readPortion } from '../../store/users/portions.sql.ts'
 import { userOf } from '../../store/users/users.sql.ts'
 import { type Basis, basisOf, Reason, store, untilStored, updateBoards } from './corrections'
 
-/** An idempotency key. Unpaired surrogates would make different keys equal (E4). */
-const AdjustmentKey = z
-  .string()
-  .min(1)
-  .max(MOST_ID_CHARACTERS)
-  .refine(
-    (key) => key.isWellFormed() && !key.includes('\uFFFD'),
-    'must have no U+FFFD and no unpaired surrogates',
-  )
-
 const CreatePointsAdjustmentRequestItem = z
   .object({
     userId: UserId,
     amount: isNot(0, wholeNumber(-MOST_ADJUSTMENT_POINTS, MOST_ADJUSTMENT_POINTS)),
     reason: Reason,
-    idempotencyKey: optional(AdjustmentKey),
+    idempotencyKey: optional(IdempotencyKey),
   })
   .meta({ id: 'CreatePointsAdjustmentRequestItem' })
 

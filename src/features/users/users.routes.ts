@@ -264,7 +264,6 @@ const UserListQuery = longListQuery(UserPlace, {
     .string('must be given once')
     .min(1, 'must not be empty')
     .max(MOST_SEARCH_CHARACTERS, `must have at most ${MOST_SEARCH_CHARACTERS} characters`)
-    .transform((given) => given.toWellFormed())
     .optional(),
   userAttributes: UserAttributesQuery.optional(),
 })

@@ -31,12 +31,7 @@ import { Interrupted, inboxStep } from './process'
 /** An event of a batch. It also has the values that a single event has in its path and headers (E9). */
 export const BatchMetricEvent = EventRequest.extend({
   key: z.string(),
-  idempotencyKey: optional(
-    IdempotencyKey
-      // A header can't hold unpaired surrogates. D1 returns them changed, so a repeated key would not be
-      // recognized.
-      .refine((key) => key.isWellFormed(), 'must have no unpaired surrogates'),
-  ),
+  idempotencyKey: optional(IdempotencyKey),
 }).meta({ id: 'BatchMetricEvent' })
 
 /** Events to record in the background, in this order for each user (E9). */
