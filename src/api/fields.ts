@@ -172,10 +172,17 @@ export const Name = z.string().min(1).max(MOST_NAME_CHARACTERS)
 /** A text that describes a configured resource (G7). */
 export const Description = text(MOST_DESCRIPTION_CHARACTERS)
 
-/** The badge of a configured resource (G7). */
-export const Badge = z.object({
-  url: filledText(MOST_URL_CHARACTERS),
-})
+/** An address that a browser opens or shows: no other scheme, so no script (T4, G7). */
+export const webAddress = (pattern: RegExp, error: string) =>
+  z
+    .string()
+    .max(MOST_URL_CHARACTERS)
+    .regex(pattern, { error, abort: true })
+    .refine((given) => given === '' || URL.canParse(given), error)
+
+const PICTURE = 'must be an https or http URL, such as https://example.com/logo.png'
+/** The picture of a configured resource or of the brand, such as a badge (G7, T4). */
+export const Picture = z.object({ url: webAddress(/^[hH][tT][tT][pP][sS]?:\/\/\S+$/, PICTURE) })
 
 // HTML's pattern of addresses, with letters, digits and emoji of all scripts instead of ASCII's. Some of them
 // are invisible (`DI`), blank, or stand for a lost one. A mark that begins a part changes the sign before it.

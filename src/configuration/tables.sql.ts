@@ -12,7 +12,7 @@ import {
 import * as z from 'zod'
 import { ROUNDINGS } from '../lib/decimal'
 import { type CivilDate, civilDate } from '../lib/zone'
-import { jsonColumn, living, momentColumn, resource } from '../platform/columns'
+import { jsonColumn, living, momentColumn, pictureColumn, resource } from '../platform/columns'
 import {
   ACHIEVEMENT_STATUSES,
   ATTRIBUTE_TYPES,
@@ -82,7 +82,7 @@ export const achievements = sqliteTable(
     key: text('key').notNull(),
     name: text('name').notNull(),
     description: text('description').notNull(),
-    badgeUrl: text('badge_url'),
+    badgeUrl: pictureColumn('badge_url'),
     status: text('status', { enum: ACHIEVEMENT_STATUSES }).notNull(),
     trigger: text('trigger', { enum: ACHIEVEMENT_TRIGGERS }).notNull(),
     metricId: text('metric_id'),
@@ -161,7 +161,7 @@ export const pointsSystems = sqliteTable(
     key: text('key').notNull(),
     name: text('name').notNull(),
     description: text('description').notNull(),
-    badgeUrl: text('badge_url'),
+    badgeUrl: pictureColumn('badge_url'),
     maxPoints: integer('max_points'),
   },
   (table) => [uniqueIndex('points_systems_key').on(table.tenantId, table.key).where(living)],
@@ -176,7 +176,7 @@ export const pointsLevels = sqliteTable(
     key: text('key').notNull(),
     name: text('name').notNull(),
     description: text('description').notNull(),
-    badgeUrl: text('badge_url'),
+    badgeUrl: pictureColumn('badge_url'),
     points: integer('points').notNull(),
   },
   (table) => [

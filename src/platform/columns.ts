@@ -44,6 +44,12 @@ export const momentColumn = customType<{ data: Instant; driverData: number }>({
   fromDriver: instant,
 })
 
+/** A column with the address of a picture. One of another scheme is shown as null: it could be a script (G7). */
+export const pictureColumn = customType<{ data: string | null; driverData: string }>({
+  dataType: () => 'text',
+  fromDriver: (stored) => (/^https?:\/\//i.test(stored) ? stored : null),
+})
+
 /** The schema of a column as D1 returns it, made from its type in Drizzle. */
 export function schemaOf(column: SQLiteColumn): z.ZodType {
   const { name, dataType, enumValues, notNull } = column

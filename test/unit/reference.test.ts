@@ -275,7 +275,7 @@ describe('what validators and generators of requests need', () => {
     const repeated = { type: ['string', 'array'], pattern, items: { type: 'string', pattern } }
     for (const { schema } of pairs) expect(schema).toEqual(repeated)
     const text = JSON.stringify(documents)
-    expect(text).toContain('"url":{"type":"string","minLength":1,"maxLength":2048')
+    expect(text).toContain('"url":{"type":"string","maxLength":2048,"pattern":"^[hH]')
   })
 
   test('[U7, P3, P5, V1, N3] values that are refused though their type is right', () => {

@@ -27,9 +27,19 @@ const boost = (more: object = {}) => ({ name: 'B', start: '2026-01-01', multipli
 const get = async (path: string) => (await tenant.admin('GET', path)).body
 
 describe('points systems', () => {
+  it('[G7] show a stored badge of another scheme than https and http as null', async () => {
+    const id = await tenant.create('/points', { key: 'w', name: 'W', badge: { url: 'HTTP://b.example' } })
+    await env.DB.prepare("UPDATE points_systems SET badge_url = 'javascript:alert(1)' WHERE id = ?1")
+      .bind(id)
+      .run()
+    const other = tenant.through(newApp())
+    expect((await other.admin('GET', `/points/${id}`)).body).toMatchObject({ badge: null })
+    expect((await other.app('GET', '/users/ada/points/w')).body).toMatchObject({ badgeUrl: null })
+  })
+
   it('[G7] are created with levels, boosts and triggers, each whole or not at all', async () => {
     const levels = [
-      { key: 'two', name: 'Two', points: 20, description: 'Second', badge: { url: 'u' } },
+      { key: 'two', name: 'Two', points: 20, description: 'Second', badge: { url: 'https://b.example/u' } },
       { key: 'one', name: 'One', points: 0 },
     ]
     const boosts = [

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Filter } from '../../configuration/model'
-import { Badge, ConfigKey, Description, Name, optional, UuidResponse } from '../fields'
+import { ConfigKey, Description, Name, optional, Picture, UuidResponse } from '../fields'
 
 /* The fields of an admin resource: where each is in requests and answers, and how it is stored. */
 
@@ -107,11 +107,11 @@ export const DESCRIPTION = {
   stored: (given: string | undefined) => given ?? '',
 }
 
-type AskedBadge = z.output<typeof Badge> | null | undefined
+type AskedBadge = z.output<typeof Picture> | null | undefined
 
 /** A badge, which null removes. */
 export const BADGE = {
-  ...removable(Badge, z.object({ url: z.string() }).nullable()),
+  ...removable(Picture, z.object({ url: z.string() }).nullable()),
   column: 'badgeUrl' as const,
   stored: (badge: AskedBadge) => badge?.url ?? null,
   shown: (url: string | null) => url && { url },

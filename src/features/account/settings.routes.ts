@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import * as z from 'zod'
 import { tenants } from '../../access/tenants.sql.ts'
 import { endpointsOf } from '../../api/endpoint'
-import { filledText, optional, wholeNumber, withIssues } from '../../api/fields'
+import { filledText, optional, Picture, webAddress, wholeNumber, withIssues } from '../../api/fields'
 import { demandMatch } from '../../api/resources/drafts.rules'
 import { CONDITIONAL, TAGGED, withEtag } from '../../api/resources/endpoints'
 import { entriesOf } from '../../configuration/audit.rules'
@@ -14,7 +14,6 @@ import {
   MOST_ACTIVATION_DAYS,
   MOST_APP_NAME_CHARACTERS,
   MOST_COLOR_CHARACTERS,
-  MOST_URL_CHARACTERS,
 } from '../../lib/limits'
 import type { Scope } from '../../platform/context'
 import { listenerStatements } from '../notifications/schedule'
@@ -25,20 +24,10 @@ const SettingsResponse = Settings.meta({ id: 'Settings' })
 /** The settings after a change. */
 const UpdatedSettings = withIssues('UpdatedSettings', Settings)
 
-/** An address that a browser opens or shows: no other scheme, so no script (T4). */
-const webAddress = (pattern: RegExp, error: string) =>
-  z
-    .string()
-    .max(MOST_URL_CHARACTERS)
-    .regex(pattern, { error, abort: true })
-    .refine((given) => given === '' || URL.canParse(given), error)
-
 const AppUrl = webAddress(
   /^([hH][tT][tT][pP][sS]?:\/\/\S+)?$/,
   'must be an https or http URL, or "" for none',
 )
-const PICTURE = 'must be an https or http URL, such as https://example.com/logo.png'
-const Picture = z.object({ url: webAddress(/^[hH][tT][tT][pP][sS]?:\/\/\S+$/, PICTURE) })
 
 const BYTE = ' *(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9]) *'
 const ALPHA = ' *(0|1|1\\.0+|0?\\.[0-9]+) *'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Badge, optional, wholeNumber } from '../../api/fields'
+import { optional, Picture, wholeNumber } from '../../api/fields'
 import { Draft, type Keyed } from '../../api/resources/drafts.rules'
 import {
   BADGE,
@@ -51,7 +51,7 @@ export const level = defineResource({
     key: FIXED_KEY,
     points: required(wholeNumber(0, INT32_MAX), z.int32()),
     description: DESCRIPTION,
-    badge: { ...BADGE, create: optional(Badge) },
+    badge: { ...BADGE, create: optional(Picture) },
   },
   audited: ({ systemId }, shown) => ({ ...shown, pointsSystemId: systemId }),
   room: ({ config, draft }) => roomFor('levels', config)(draft.added.length + 1),

@@ -49,7 +49,8 @@ type Dependent = { isAlone?: never; least: (key: string, world: World) => Item }
 const LONG = 'x'.repeat(256)
 const NAME = ['', LONG, 5]
 const FILTERS = [{}, 'x', [{}], [{ attributeId: 'x', attributeValue: 'y' }], [{ attributeId: NOBODY }]]
-const BADGE = ['https://b.example', {}, { url: '' }, { url: 'x'.repeat(2_049) }]
+const SCRIPT = { url: 'javascript:alert(1)' }
+const BADGE = ['https://b.example', {}, { url: '' }, SCRIPT, { url: `https://b.example/${LONG.repeat(8)}` }]
 const WHOLE = [0, -1, 1.5, 2_147_483_648, 1e308, '1', []]
 const DATE = ['2026-02-29', '2026-1-1', '20260101', '2026-01-01T00:00:00Z', '', '10000-01-01', 5]
 
@@ -121,7 +122,12 @@ export const KINDS: Record<string, Kind> = {
     most: 1_000,
     least: (key) => ({ key, name: 'N' }),
     defaults: { description: '', status: 'active', badge: null, maxPoints: null },
-    change: () => ({ name: 'M', description: 'D', badge: { url: 'u' }, maxPoints: 2_147_483_647 }),
+    change: () => ({
+      name: 'M',
+      description: 'D',
+      badge: { url: 'https://b.example/u' },
+      maxPoints: 2_147_483_647,
+    }),
     removable: ['badge', 'maxPoints'],
     needed: ['key', 'name'],
     wrong: { name: NAME, description: ['x'.repeat(2_001), 5], badge: BADGE, maxPoints: WHOLE },
@@ -139,7 +145,12 @@ export const KINDS: Record<string, Kind> = {
     most: 1_000,
     least: (key) => ({ key, name: 'N', points: pointsOf(key) }),
     defaults: { description: '', badge: null },
-    change: () => ({ name: 'M', points: 2_147_483_647, description: 'D', badge: { url: 'u' } }),
+    change: () => ({
+      name: 'M',
+      points: 2_147_483_647,
+      description: 'D',
+      badge: { url: 'https://b.example/u' },
+    }),
     removable: ['badge'],
     needed: ['key', 'name', 'points'],
     wrong: { name: NAME, points: WHOLE.slice(1), description: ['x'.repeat(2_001), 5], badge: BADGE },
@@ -205,7 +216,7 @@ export const KINDS: Record<string, Kind> = {
     least: (key, { words }) => ({ key, name: 'N', trigger: 'metric', metricId: words, metricValue: 10 }),
     defaults: { description: '', badge: null, status: 'inactive', userAttributes: [], eventAttributes: [] },
     change: ({ pages, plan, page }) => ({
-      ...{ name: 'M', description: 'D', badge: { url: 'u' }, status: 'active' },
+      ...{ name: 'M', description: 'D', badge: { url: 'https://b.example/u' }, status: 'active' },
       ...{ metricId: pages, metricValue: 9_007_199_254 },
       ...{ userAttributes: filter(plan), eventAttributes: filter(page) },
     }),
