@@ -32,7 +32,7 @@ import {
   unlockData,
 } from './serve/data.mjs'
 import { isSystemError } from './serve/files.mjs'
-import { storageFault } from './serve/machine.mjs'
+import { networkFault, storageFault } from './serve/machine.mjs'
 
 const USAGE = `npm run serve                    builds and serves
 npm run serve -- build           builds only
@@ -60,6 +60,8 @@ const MINUTE = 60_000
 
 /** Variables whose addresses may be on a private network. */
 const TARGETS = ['WEBHOOK_ALLOW', 'RESEND_URL', 'EXPO_URL', 'APNS_URL', 'FCM_URL']
+/** Whether the Worker may reach private addresses. */
+const isPrivateAllowed = () => process.env.TEST_CLOCK === 'on' || TARGETS.some((name) => process.env[name])
 
 /**
  * An environment variable of workerd that is 120,000 bytes long. It prevents a crash. The memory allocator of
@@ -153,8 +155,7 @@ async function readVariables() {
  * @type {(address: string, variables: Record<string, string>, databases: number) => void}
  */
 function startWorkerd(address, variables, databases) {
-  const isPrivateAllowed = variables.TEST_CLOCK === 'on' || TARGETS.some((name) => variables[name] !== '')
-  const options = { variables: Object.keys(variables), isPrivateAllowed, databases }
+  const options = { variables: Object.keys(variables), isPrivateAllowed: isPrivateAllowed(), databases }
   writeFileSync(CONFIGURATION, configuration(settingsOfBuild(), options), { mode: 0o600 })
   const { default: binary } = createRequire(import.meta.url)(toolScript('workerd', 'lib', 'main.js'))
   const args = ['serve', '--import-path', BUILT, CONFIGURATION, 'config']
@@ -313,9 +314,14 @@ async function answerBackup(_request, response) {
   }
 }
 
-/** @type {import('node:http').RequestListener} */
-const answer = async (request, response) =>
-  request.url === '/storage' ? response.end(await storageFault()) : answerBackup(request, response)
+/** Answers the Worker and `backup`. @type {import('node:http').RequestListener} */
+async function answer(request, response) {
+  const { pathname, searchParams } = new URL(request.url ?? '', 'http://server')
+  if (pathname === '/storage') response.end(await storageFault())
+  else if (pathname === '/network')
+    response.end(await networkFault(searchParams.get('origin') ?? '', isPrivateAllowed()))
+  else await answerBackup(request, response)
+}
 
 async function serve(/** @type {{ isBuilt: boolean }} */ { isBuilt }) {
   if (!isBuilt) await build()

@@ -36,19 +36,18 @@ async function problemOf(/** @type {number} */ port, /** @type {string} */ liste
   return answers.includes(true) ? 'EADDRINUSE' : listenProblem(listensOn, port)
 }
 
-/**
- * Is true if a process accepts connections there, for example on a Unix socket.
- *
- * @param {import('node:net').NetConnectOpts} address
- */
-export async function isAnswered(address) {
-  const socket = connect(address)
-  socket.once('timeout', () => socket.destroy(new Error('no answer')))
+/** Is true if a process accepts connections there, for example on a Unix socket. */
+export const isAnswered = async (/** @type {import('node:net').NetConnectOpts} */ address) =>
+  (await connectFault(connect(address))) === ''
+
+/** The code of the error on connecting; empty if there is none. Closes the socket. */
+export async function connectFault(/** @type {import('node:net').Socket} */ socket, event = 'connect') {
+  socket.once('timeout', () => socket.destroy(Object.assign(new Error(), { code: 'ETIMEDOUT' })))
   try {
-    await once(socket, 'connect')
-    return true
-  } catch {
-    return false
+    await once(socket, event)
+    return ''
+  } catch (error) {
+    return Object(error).code ?? 'UNKNOWN'
   } finally {
     socket.destroy()
   }

@@ -19,6 +19,7 @@ export async function build() {
     readSettings(),
     buildWorker(join(BUILT, 'worker')),
     bundleSource(project, 'src/platform/env.ts', join(BUILT, 'variables.mjs')),
+    bundleSource(project, 'src/lib/net.ts', join(BUILT, 'net.mjs')),
   ])
   cpSync(join(BUILT, 'worker', 'index.js'), join(BUILT, 'laurel.js'))
   rmSync(join(BUILT, 'worker'), { recursive: true })

@@ -3,7 +3,7 @@
  * deployed (`laurel.js`): it says from which address a request comes, answers 503 while the server starts and
  * ends, and takes the calls of the server itself.
  */
-import { WorkerEntrypoint } from 'cloudflare:workers'
+import { env, WorkerEntrypoint } from 'cloudflare:workers'
 import laurel, { Courier as DeliveryQueue } from './laurel.js'
 import {
   deletionsLeft,
@@ -29,6 +29,21 @@ export class Courier extends DeliveryQueue {
     // Not by a promise that `/open` resolves: what follows would be work of that request.
     while (!isReady) await scheduler.wait(50)
     await super.alarm()
+  }
+}
+
+const send = globalThis.fetch
+/** workerd hides why a request got no answer. The server finds it out: the error gets a code, as Node's have. */
+globalThis.fetch = async (input, init) => {
+  try {
+    return await send(input, init)
+  } catch (error) {
+    if (init?.signal?.aborted) throw error
+    const origin = encodeURIComponent(new URL(new Request(input).url).origin)
+    const asked = await env.SERVER.fetch(`http://server/network?origin=${origin}`).catch(() => null)
+    // If a connection can be made, the receiver has closed the first one.
+    const code = asked === null ? undefined : (await asked.text()) || 'ECONNRESET'
+    throw new Error(Object(error).message, { cause: { code } })
   }
 }
 

@@ -1,5 +1,12 @@
-/** What the server tells the Worker of the machine, which the Worker itself cannot see. */
+/** What the server tells the Worker of the disk and the network, which the Worker itself cannot see. */
+import { lookup } from 'node:dns/promises'
 import { rm, writeFile } from 'node:fs/promises'
+import { connect, isIP } from 'node:net'
+import { join } from 'node:path'
+import { connect as connectSecurely } from 'node:tls'
+import { pathToFileURL } from 'node:url'
+import { connectFault } from '../lib/port.mjs'
+import { BUILT } from './build.mjs'
 
 /** How long an answer about the disk counts, in milliseconds: `/health` needs no key. */
 const FRESH = 5000
@@ -23,6 +30,33 @@ async function write() {
     return ''
   } catch (error) {
     await rm(PROBE, { force: true }).catch(() => undefined)
+    return Object(error).code
+  }
+}
+
+/** How long a connection may take, in milliseconds. */
+const TIMEOUT = 5000
+
+/**
+ * Why no connection to an origin can be made: the code of Node's error; empty if one was made. `EPRIVATE` if it
+ * leads only to private addresses, and the Worker may reach none: then none is called.
+ *
+ * @type {(origin: string, isPrivateAllowed: boolean) => Promise<string>}
+ */
+export async function networkFault(origin, isPrivateAllowed) {
+  const { protocol, hostname, port } = new URL(origin)
+  const host = hostname.replace(/^\[|\]$/g, '')
+  try {
+    const { isPublicAddress } = await import(pathToFileURL(join(BUILT, 'net.mjs')).href)
+    const addresses = await lookup(host, { all: true })
+    const target = addresses.find(({ address }) => isPrivateAllowed || isPublicAddress(address))
+    if (target === undefined) return 'EPRIVATE'
+    const isPlain = protocol === 'http:'
+    const options = { host: target.address, port: Number(port || (isPlain ? 80 : 443)), timeout: TIMEOUT }
+    if (isPlain) return await connectFault(connect(options))
+    const socket = connectSecurely({ ...options, servername: isIP(host) === 0 ? host : '' })
+    return await connectFault(socket, 'secureConnect')
+  } catch (error) {
     return Object(error).code
   }
 }

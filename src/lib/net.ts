@@ -1,5 +1,6 @@
 import type { IPv4, IPv6 } from 'ipaddr.js'
 import ipaddr from 'ipaddr.js'
+import * as z from 'zod'
 import { parseIso, SECOND } from './clock'
 import { MOST_URL_CHARACTERS } from './limits'
 import { systemNow } from './system-clock'
@@ -42,6 +43,38 @@ export async function post(
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** What codes of Node's errors mean, as the end of a sentence. The first pattern that matches counts. */
+const REASONS: readonly [code: RegExp, reason: string][] = [
+  [/^ENOTFOUND$/, 'the name of the host was not found'],
+  [/^EAI_/, 'the name of the host could not be looked up'],
+  [/^EPRIVATE$/, 'the host leads to a private address, which only WEBHOOK_ALLOW can permit'],
+  [/^ECONNREFUSED$/, 'the connection was refused'],
+  [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'the connection was closed'],
+  [/^E(TIMEDOUT|HOST|NET)/, 'the host cannot be reached'],
+  [/^CERT_HAS_EXPIRED$/, 'the certificate has expired'],
+  [/ALTNAME_INVALID$/, 'the certificate is for another host'],
+  [/CERT|SIGNATURE/, 'the certificate is not valid, or its issuer is not known'],
+  [/^(ERR_SSL|ERR_TLS|EPROTO)/, 'the TLS handshake failed'],
+]
+
+const Coded = z.object({ cause: z.object({ code: z.string() }) })
+
+/**
+ * Why a request got no answer (W4), in fixed words; undefined if it is not known. Errors of `fetch` have a code
+ * in Node and under `npm run serve`.
+ */
+export function knownReason(error: unknown): string | undefined {
+  const code = Coded.safeParse(error).data?.cause.code ?? ''
+  const reason = REASONS.find(([pattern]) => pattern.test(code))?.[1]
+  return reason && `${reason} (${code})`
+}
+
+/** The same, or else the text of the platform, without the URL, which may contain a secret. */
+export function whyNoAnswer(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  return knownReason(error) ?? text.replaceAll(/https?:\S+/g, 'the URL').slice(0, 200)
 }
 
 /** The first bytes of a body, as text. If the body breaks off or time is up, the bytes so far. */
@@ -152,6 +185,12 @@ export function networkOf(text: string): string {
 const kindOf = (address: IPv4 | IPv6): AddressKind | null =>
   SPECIAL.find(([range]) => range[0].kind() === address.kind() && address.match(range))?.[1] ?? null
 
+const kindOfAddress = (text: string) =>
+  text.includes(':') ? kindOfIpv6(text) : kindOf(ipaddr.IPv4.parse(text))
+
+/** Whether an address is public. `npm run serve` asks too. */
+export const isPublicAddress = (text: string): boolean => kindOfAddress(text) === null
+
 function tunnelled(bytes: number[]): AddressKind | null {
   return kindOf(new ipaddr.IPv4(bytes)) === null ? null : 'reserved'
 }
@@ -204,7 +243,8 @@ export function targetOf(given: string, { loopbackAllowed, allowed }: TargetRule
   const port = url.port || (url.protocol === 'http:' ? '80' : '443')
   if (!allowed?.has(`${url.hostname}:${port}`)) {
     const problem = hostError(url.hostname)
-    if (problem !== null && !(problem.loopback && loopbackAllowed)) return refused(problem.why)
+    if (problem !== null && !(problem.loopback && loopbackAllowed))
+      return refused(`${problem.why}. The variable WEBHOOK_ALLOW can permit it`)
     // Public hosts need https.
     if (url.protocol === 'http:' && problem === null) return refused(NEEDS_HTTPS)
   }
@@ -222,7 +262,7 @@ const refused = (why: string): Target => ({ refused: why })
 function hostError(host: string): HostError | null {
   const ipv6 = /^\[(.*)\]$/.exec(host)?.[1]
   const isIpv4 = /^\d+(\.\d+){3}$/.test(host)
-  const kind = ipv6 !== undefined ? kindOfIpv6(ipv6) : isIpv4 ? kindOf(ipaddr.IPv4.parse(host)) : undefined
+  const kind = ipv6 !== undefined || isIpv4 ? kindOfAddress(ipv6 ?? host) : undefined
   if (kind === undefined) return nameError(host)
   if (kind === null) return null
   return { loopback: kind === 'loopback', why: `must lead to a public address, and ${host} is a ${kind} one` }

@@ -2,7 +2,7 @@ import { Webhook as Signer } from 'standardwebhooks'
 import type { Webhook } from '../configuration/model'
 import { dateOf, type Instant, SECOND } from '../lib/clock'
 import { counted } from '../lib/errors'
-import { type Answer, post, retryAfterIn, targetOf, targetRules } from '../lib/net'
+import { type Answer, knownReason, post, retryAfterIn, targetOf, targetRules, whyNoAnswer } from '../lib/net'
 import { systemNow } from '../lib/system-clock'
 import type { TenantContext } from '../platform/context'
 import { logProblem } from '../platform/log'
@@ -89,7 +89,8 @@ export function webhookAdapter(
           )
         return judged(answer)
       } catch (error) {
-        return { kind: 'failed', status: null, error: isQuoted ? brokenOff(error, target.url) : 'no answer' }
+        const why = isQuoted ? whyNoAnswer(error) : knownReason(error)
+        return { kind: 'failed', status: null, error: why === undefined ? 'no answer' : `no answer: ${why}` }
       }
     },
   }
@@ -110,10 +111,4 @@ function judged({ status, headers, text }: Answer): Attempt {
   const asked = status === 429 || status === 503 ? retryAfterIn(headers) : undefined
   const rest = asked === undefined ? {} : { retryAfter: Math.min(asked, MOST_REST), isForAll: true }
   return { kind: 'failed', status, error, ...rest }
-}
-
-/** The reason why there was no response, without the URL, which may contain a secret of the receiver. */
-function brokenOff(error: unknown, url: string): string {
-  const why = error instanceof Error ? error.message : String(error)
-  return `no answer: ${why.replaceAll(url, 'the URL').slice(0, 200)}`
 }

@@ -72,6 +72,8 @@ beforeEach(() => {
   answer = () => ({})
 })
 
+const UNREACHED = 'the provider could not be reached: the connection was refused (ECONNREFUSED)'
+
 /** An address on which no server listens. */
 async function deadUrl(): Promise<string> {
   const other = createServer()
@@ -152,7 +154,7 @@ describe('Resend', () => {
       error: 'no answer within 0.1 s',
     })
     const attempt = await port({ url: await deadUrl() }).send(EMAIL)
-    expect(attempt).toEqual({ kind: 'failed', status: null, error: 'the provider could not be reached' })
+    expect(attempt).toEqual({ kind: 'failed', status: null, error: UNREACHED })
     answer = () => ({ status: 500, text: 'x'.repeat(1_000_000) })
     expect(await port().send(EMAIL)).toEqual({ kind: 'failed', status: 500, error: 'answered 500' })
   })
@@ -357,7 +359,7 @@ describe('APNs', async () => {
     const [result] = await port(new AccessTokenCache(), { key: 'se-cret' }).send(PUSH, [DEVICE])
     expect(result).toEqual({ kind: 'failed', status: null, error: 'APNS_KEY is not the text of a .p8 key' })
     const unreached = await port(new AccessTokenCache(), { url: await deadUrl() }).send(PUSH, [DEVICE])
-    expect(unreached).toEqual([{ kind: 'failed', status: null, error: 'the provider could not be reached' }])
+    expect(unreached).toEqual([{ kind: 'failed', status: null, error: UNREACHED }])
     answer = () => null
     expect(await port(new AccessTokenCache(), { patience: 50 }).send(PUSH, [DEVICE])).toMatchObject([
       { kind: 'failed' },

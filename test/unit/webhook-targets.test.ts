@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { namedTarget, type Target, targetOf } from '../../src/lib/net'
+import { namedTarget, type Target, targetOf, whyNoAnswer } from '../../src/lib/net'
 import { ALLOWED, HOSTS_REFUSED, LOOPBACK, REFUSED } from '../helpers/targets'
 
 const inProduction = (url: string) => targetOf(url, { loopbackAllowed: false })
@@ -40,14 +40,14 @@ describe('[W1] allowed targets', () => {
       const target = inProduction(url)
       return 'refused' in target ? target.refused : null
     }
-    expect(why('https://0xa.1/')).toBe('must lead to a public address, and 10.0.0.1 is a private one')
+    const permitted = (text: string) =>
+      `must lead to a public ${text}. The variable WEBHOOK_ALLOW can permit it`
+    expect(why('https://0xa.1/')).toBe(permitted('address, and 10.0.0.1 is a private one'))
     expect(why('https://[::ffff:169.254.169.254]/')).toBe(
-      'must lead to a public address, and [::ffff:a9fe:a9fe] is a link-local one',
+      permitted('address, and [::ffff:a9fe:a9fe] is a link-local one'),
     )
-    expect(why('https://[fd00::1]/')).toBe(
-      'must lead to a public address, and [fd00::1] is a unique-local one',
-    )
-    expect(why('https://db.internal/')).toBe('must lead to a public host, and db.internal is not public')
+    expect(why('https://[fd00::1]/')).toBe(permitted('address, and [fd00::1] is a unique-local one'))
+    expect(why('https://db.internal/')).toBe(permitted('host, and db.internal is not public'))
     expect(why('http://example.com/')).toBe('must be an https URL, such as https://example.com/hooks')
     expect(why('https://a:b@example.com/')).toBe('must hold no user name and no password')
   })
@@ -142,5 +142,34 @@ describe('[W1] allowed targets', () => {
       '256.1.1.1:80',
     ])
       expect([text, namedTarget(text)]).toEqual([text, null])
+  })
+})
+
+describe('[W4] a request without an answer', () => {
+  const failed = (code: string) => new Error('internal error; reference = 0a1b', { cause: { code } })
+
+  it.each([
+    ['ENOTFOUND', 'the name of the host was not found'],
+    ['EAI_AGAIN', 'the name of the host could not be looked up'],
+    ['EPRIVATE', 'the host leads to a private address, which only WEBHOOK_ALLOW can permit'],
+    ['ECONNREFUSED', 'the connection was refused'],
+    ['ECONNRESET', 'the connection was closed'],
+    ['ETIMEDOUT', 'the host cannot be reached'],
+    ['EHOSTUNREACH', 'the host cannot be reached'],
+    ['CERT_HAS_EXPIRED', 'the certificate has expired'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'the certificate is for another host'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'the certificate is not valid, or its issuer is not known'],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'the certificate is not valid, or its issuer is not known'],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', 'the TLS handshake failed'],
+  ])('says what %s means, and names the code', (code, reason) => {
+    expect(whyNoAnswer(failed(code))).toBe(`${reason} (${code})`)
+  })
+
+  it('keeps the text of the platform if there is no such code, without the URL', () => {
+    expect(whyNoAnswer(new Error('Network connection lost.'))).toBe('Network connection lost.')
+    expect(whyNoAnswer(new Error('can not load https://example.com/very-secret now'))).toBe(
+      'can not load the URL now',
+    )
+    expect(whyNoAnswer(failed('EUNKNOWN'))).toBe('internal error; reference = 0a1b')
   })
 })

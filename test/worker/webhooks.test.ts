@@ -90,7 +90,7 @@ describe('[W1] targets', () => {
     expect(body).toMatchObject({
       error:
         '2.url: must be a string; 3.events: must have at least 1 item; 4.url: must have at most 2048 characters; ' +
-        '1.url: must lead to a public address, and 10.0.0.1 is a private one; ' +
+        '1.url: must lead to a public address, and 10.0.0.1 is a private one. The variable WEBHOOK_ALLOW can permit it; ' +
         '3.url: must be an https URL, such as https://example.com/hooks.',
     })
     const far = await tenant.admin('POST', '/webhooks', Array(20_000).fill({ ...HOOK, url: 'http://10.1/' }))
@@ -107,7 +107,7 @@ describe('[W1] targets', () => {
       status: 422,
       body: {
         error:
-          '1.url: must lead to a public host, and db.internal. is not public; ' +
+          '1.url: must lead to a public host, and db.internal. is not public. The variable WEBHOOK_ALLOW can permit it; ' +
           '2.url: must hold no user name and no password.',
       },
     })

@@ -3,7 +3,7 @@ import { v5 } from 'uuid'
 import * as z from 'zod'
 import { BoundedMap } from '../../../lib/bounded'
 import { DAY, HOUR, type Instant, instant, MINUTE, SECOND } from '../../../lib/clock'
-import { post, retryAfterIn } from '../../../lib/net'
+import { post, retryAfterIn, whyNoAnswer } from '../../../lib/net'
 import { systemNow } from '../../../lib/system-clock'
 import { perInstance } from '../../../platform/context'
 import { privateKeyIn, type ServiceAccount, serviceAccountIn } from '../../../platform/env'
@@ -60,8 +60,9 @@ export async function ask(
 ): Promise<Reply | Silence> {
   const bodyPatience = Math.min(patience, BODY_PATIENCE)
   const limits = { patience, bodyPatience, most: () => MOST_ANSWER_BYTES }
-  const answer = await post(url, request, limits).catch(() => undefined)
-  if (answer === undefined) return { error: 'the provider could not be reached' }
+  const answer = await post(url, request, limits).catch((error: unknown) => ({ error: whyNoAnswer(error) }))
+  if (answer !== null && 'error' in answer)
+    return { error: `the provider could not be reached: ${answer.error}` }
   if (answer === null) return { error: `no answer within ${patience / SECOND} s` }
   const { status, headers, text } = answer
   const wait = retryAfterIn(headers)
