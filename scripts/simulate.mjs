@@ -8,7 +8,7 @@
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { Complaint, project, report } from './lib/project.mjs'
+import { Complaint, project, report, runCommand } from './lib/project.mjs'
 import { flag, runVitest, text, wholeNumber } from './lib/vitest.mjs'
 
 const USAGE =
@@ -41,4 +41,4 @@ async function run() {
   return runVitest(['--project', 'simulation', '--reporter', reporter], told)
 }
 
-process.exit(await run())
+runCommand(async () => process.exit(await run()))

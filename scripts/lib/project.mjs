@@ -43,7 +43,8 @@ export function nodeExecutable() {
  */
 export function toolScript(/** @type {string[]} */ ...path) {
   const script = inProject('node_modules', ...path)
-  if (!existsSync(script)) throw new Complaint(`${path[0]} is not installed. Run \`npm install\` first.`)
+  if (!existsSync(script))
+    throw new Complaint(`${path[0]} is not installed. Run \`npm install --include=dev\` first.`)
   return script
 }
 

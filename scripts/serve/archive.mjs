@@ -6,9 +6,7 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
-import { createTarDecoder } from 'modern-tar'
-import { packTar } from 'modern-tar/fs'
-import { Complaint } from '../lib/project.mjs'
+import { Complaint, toolScript } from '../lib/project.mjs'
 import { isSystemError, renameAndSync, sync } from './files.mjs'
 
 /**
@@ -21,6 +19,8 @@ import { isSystemError, renameAndSync, sync } from './files.mjs'
  * @param {AbortSignal} signal ends it early; then no file is left
  */
 export async function pack(folder, { name, content }, target, signal) {
+  toolScript('modern-tar', 'package.json')
+  const { packTar } = await import('modern-tar/fs')
   const draft = `${target}.${process.pid}.part`
   try {
     const mode = 0o600
@@ -61,13 +61,16 @@ async function filesIn(/** @type {string} */ folder, below = '') {
  * @throws {Complaint} if it is no such archive, or not whole
  */
 export async function unpack(source, describe, folder, signal) {
+  toolScript('modern-tar', 'package.json')
+  const { createTarDecoder } = await import('modern-tar')
+  const decoder = createTarDecoder({ strict: true })
   try {
     await pipeline(
       createReadStream(source),
       createGunzip(),
       async (/** @type {AsyncIterable<Buffer>} */ bytes) => {
         let isFirst = true
-        for await (const { header, body } of entriesOf(bytes)) {
+        for await (const { header, body } of Readable.toWeb(Readable.from(bytes)).pipeThrough(decoder)) {
           // With the signal of `pipeline`, a file could be written after its error.
           signal.throwIfAborted()
           if (isFirst) describe(header.name, await text(body))
@@ -82,9 +85,6 @@ export async function unpack(source, describe, folder, signal) {
     throw new Complaint(`${source} is no backup of Laurel, or not a whole one: ${Object(error).message}`)
   }
 }
-
-const entriesOf = (/** @type {AsyncIterable<Buffer>} */ bytes) =>
-  Readable.toWeb(Readable.from(bytes)).pipeThrough(createTarDecoder({ strict: true }))
 
 /** The path of an entry. Throws if it may lead out of the folder, or if the entry is, for example, a link. */
 function safePath(/** @type {import('modern-tar').TarHeader} */ { name, type }) {

@@ -3,14 +3,21 @@ import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createWriteStream, writeFileSync } from 'node:fs'
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, onTestFailed, onTestFinished, test } from 'vitest'
 import { PATIENCE } from '../../helpers/patience'
-import { newProject, runServe, type Server, serveEnv, startServer } from '../../helpers/server/harness'
+import {
+  newProject,
+  run as runIn,
+  runServe,
+  type Server,
+  serveEnv,
+  startServer,
+} from '../../helpers/server/harness'
 import { until } from '../../helpers/until'
 
 const USERS = Array.from({ length: 20 }, (_, n) => `user-${n}`)
@@ -242,4 +249,36 @@ test('a server that does not run is backed up too', async () => {
   expect(await run('again', 'restore', 'second.backup')).toMatchObject({ code: 0 })
   server = await start('again')
   expect((await logOf('user-0')).length).toBeGreaterThan(0)
+})
+
+test('a build needs only the packages of a server: it serves, is backed up and restored without the others', async (context) => {
+  const lean = await newProject()
+  onTestFinished(() => rm(lean, { recursive: true }))
+  await rm(join(lean, 'node_modules'))
+  expect((await runServe(lean, 'data')).said).toMatch(/^.+\. Run `npm install.*\n$/)
+  const command = ['npm', 'ci', '--omit=dev', '--prefer-offline', '--no-audit', '--no-fund']
+  const own = Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name))
+  const installed = await runIn(lean, command, Object.fromEntries(own))
+  const noRegistry =
+    installed.code !== 0 && /\b(ENOTFOUND|EAI_AGAIN|ECONN\w+|ETIMEDOUT)\b/.test(installed.said)
+  context.skip(noRegistry, 'npm reaches no registry')
+  expect(installed).toMatchObject({ code: 0 })
+  expect(await runServe(lean, 'data', 'build')).toEqual({
+    code: 1,
+    said: 'wrangler is not installed. Run `npm install --include=dev` first.\n',
+  })
+
+  await cp(join(folder, 'dist'), join(lean, 'dist'), { recursive: true })
+  const started = (data: string) =>
+    startServer({ folder: lean, by: 'serve', env: { DEMO: 'on', LAUREL_DATA: join(lean, data) } })
+  const first = await started('data')
+  const send = ({ ask }: Server) =>
+    ask('POST', '/v1/metrics/demo-lessons/event', { user: { id: 'ada' }, value: 1 })
+  expect((await send(first)).body.total).toBe(1)
+  expect(await runServe(lean, 'data', 'backup', 'lean.backup')).toMatchObject({ code: 0 })
+  expect(await first.stop()).toEqual({ code: 0, leftovers: [] })
+  expect(await runServe(lean, 'restored', 'restore', 'lean.backup')).toMatchObject({ code: 0 })
+  const second = await started('restored')
+  expect((await send(second)).body.total).toBe(2)
+  await second.stop()
 })
