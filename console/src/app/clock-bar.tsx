@@ -51,7 +51,7 @@ export function ClockBar() {
     <section
       aria-label="Test clock"
       aria-busy={clock.isPending || move.isPending}
-      className="flex flex-wrap items-center justify-center gap-x-4 gap-y-0.5 border-b border-line bg-warning-soft px-3 py-1 text-sm"
+      className="flex flex-wrap items-center justify-center gap-x-4 gap-y-0.5 border-b border-line bg-warning-soft px-3 py-1 text-sm print:hidden"
     >
       <p className="flex items-center gap-1.5">
         <Clock size={14} aria-hidden="true" className="text-warning" />

@@ -62,7 +62,7 @@ function Shell() {
     return () => removeEventListener('keydown', open)
   }, [])
   return (
-    <div className="flex h-dvh flex-col overflow-hidden">
+    <div className="flex h-dvh flex-col overflow-hidden print:h-auto print:overflow-visible">
       <a
         href="#content"
         className="sr-only z-50 rounded-md bg-accent px-4 py-2 text-on-accent focus:not-sr-only focus:fixed! focus:top-2 focus:left-2"
@@ -72,10 +72,10 @@ function Shell() {
       {signedIn?.testClock === true && <ClockBar />}
       <ConnectionBanner />
       <div className="flex min-h-0 flex-1 max-lg:flex-col">
-        <header className="flex w-60 shrink-0 flex-col border-r border-line bg-surface max-lg:hidden">
+        <header className="flex w-60 shrink-0 flex-col border-r border-line bg-surface max-lg:hidden print:hidden">
           <Sidebar onSearch={() => setPaletteOpen(true)} />
         </header>
-        <header className="flex items-center justify-between border-b border-line bg-surface px-3 py-2 lg:hidden">
+        <header className="flex items-center justify-between border-b border-line bg-surface px-3 py-2 lg:hidden print:hidden">
           <Dialog.Root
             open={isMenuOpen}
             onOpenChange={(isOpen) => {
@@ -95,7 +95,7 @@ function Shell() {
               <Dialog.Popup
                 aria-label="Menu"
                 finalFocus={() => (isLeaving.current ? headingOfPage() : true)}
-                className="fixed inset-y-0 left-0 z-40 flex w-72 max-w-[85vw] flex-col bg-surface shadow-raised outline-none"
+                className="fixed inset-y-0 left-0 z-40 flex w-72 max-w-[85vw] flex-col bg-surface shadow-raised outline-none low:overflow-y-auto"
               >
                 <Sidebar
                   onSearch={() => {
@@ -118,7 +118,8 @@ function Shell() {
         <main
           id="content"
           tabIndex={-1}
-          className="min-h-0 min-w-0 flex-1 overflow-y-auto outline-none lg:[scrollbar-gutter:stable]"
+          // Positioned, so that hidden texts for screen readers scroll with it.
+          className="relative min-h-0 min-w-0 flex-1 overflow-y-auto outline-none lg:[scrollbar-gutter:stable] print:overflow-visible"
         >
           <ShownPage value={shown}>
             <Suspense fallback={<PageIsLoading />}>
@@ -186,10 +187,10 @@ function Sidebar({ onSearch, onLeave }: { onSearch: () => void; onLeave?: () => 
           </kbd>
         </Button>
       </div>
-      <nav aria-label="Main" className="flex-1 overflow-y-auto px-3 pb-4">
+      <nav aria-label="Main" className="flex-1 overflow-y-auto px-3 pb-4 low:overflow-visible">
         {NAVIGATION.map(({ title, items }) => (
           <div key={title ?? ''}>
-            {title !== null && <p className="px-2.5 pt-5 pb-1.5 text-xs font-medium text-faint">{title}</p>}
+            {title !== null && <p className="px-2.5 pt-4 pb-1.5 text-xs font-medium text-faint">{title}</p>}
             <ul className="flex flex-col gap-px">
               {items.map(({ name, path, icon: Icon }) => (
                 <li key={path}>

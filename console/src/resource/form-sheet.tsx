@@ -65,12 +65,12 @@ export function FormSheet<Values extends FieldValues, Draft>({
   return (
     <Sheet title={title} about={about} onClose={onClose}>
       <form onSubmit={send} noValidate className="flex min-h-0 flex-1 flex-col" aria-busy={isSubmitting}>
-        <div className="flex flex-1 flex-col gap-5 overflow-y-auto px-6 py-5">
+        <div className="sheet-body">
           {fields.map((field) => (
             <FormField key={field.name} field={field} form={form} values={values} lookups={lookups} isNew />
           ))}
         </div>
-        <div className="flex flex-col gap-3 border-t border-line px-6 py-4">
+        <div className="sheet-foot">
           {others.length > 0 && <Notice tone="danger">{others.join(' ')}</Notice>}
           <div className="flex justify-end gap-2">
             <Button onClick={onClose}>Cancel</Button>

@@ -95,7 +95,7 @@ export function ResourceForm<Item extends object, Values extends FieldValues, Dr
         className="flex min-h-0 flex-1 flex-col"
         aria-busy={write.isPending}
       >
-        <div className="flex flex-1 flex-col gap-5 overflow-y-auto px-6 py-5">
+        <div className="sheet-body">
           {fields.map((field) => (
             <FormField
               key={field.name}
@@ -107,7 +107,7 @@ export function ResourceForm<Item extends object, Values extends FieldValues, Dr
             />
           ))}
         </div>
-        <div className="flex flex-col gap-3 border-t border-line px-6 py-4">
+        <div className="sheet-foot">
           {declared.preview !== undefined && (
             <InWords>{preview ?? 'Fill in the fields to see what happens.'}</InWords>
           )}

@@ -111,7 +111,7 @@ function Opened<Item extends object, Values extends FieldValues, Draft>({
   const status = resource.statusOf?.(item)
   return (
     <Sheet title={resource.nameOf(item, lookups)} about={resource.summary?.(item, lookups)} onClose={onClose}>
-      <div className="flex-1 overflow-y-auto px-6 py-5">
+      <div className="sheet-body">
         <Facts
           facts={[
             status ? ['Status', <Status key="status" status={status} />] : null,
@@ -123,11 +123,13 @@ function Opened<Item extends object, Values extends FieldValues, Draft>({
           ]}
         />
       </div>
-      <div className="flex flex-wrap justify-end gap-2 border-t border-line px-6 py-4">
-        <Moves resource={resource} item={item} onGone={onClose} />
-        <button type="button" className={buttonClasses('primary')} onClick={onEdit}>
-          Edit
-        </button>
+      <div className="sheet-foot">
+        <div className="flex flex-wrap justify-end gap-2">
+          <Moves resource={resource} item={item} onGone={onClose} />
+          <button type="button" className={buttonClasses('primary')} onClick={onEdit}>
+            Edit
+          </button>
+        </div>
       </div>
     </Sheet>
   )

@@ -140,7 +140,7 @@ export function SeriesChart(props: ChartProps) {
           </span>
         ))}
       </figcaption>
-      <div ref={parentRef} className="w-full" style={{ height }}>
+      <div ref={parentRef} className="w-full contain-inline-size" style={{ height }}>
         {width > 0 && (
           <svg
             role="img"

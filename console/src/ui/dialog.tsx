@@ -53,17 +53,17 @@ export function Sheet({
           onReset={() => {
             hasInput.current = false
           }}
-          className="fixed inset-y-0 right-0 z-40 flex w-full max-w-lg flex-col bg-raised shadow-raised outline-none transition-transform duration-150 data-ending-style:translate-x-6 data-starting-style:translate-x-6 sm:border-l sm:border-line"
+          className="sheet fixed inset-y-0 right-0 z-40 flex w-full max-w-lg flex-col bg-raised shadow-raised outline-none transition-transform duration-150 data-ending-style:translate-x-6 data-starting-style:translate-x-6 sm:border-l sm:border-line"
         >
-          <header className="flex items-start justify-between gap-4 border-b border-line py-4 pr-4 pl-6">
-            <div className="min-w-0 pt-0.5">
-              <Dialog.Title className="line-clamp-3 text-xl font-semibold tracking-tight wrap-anywhere">
-                {title}
-              </Dialog.Title>
-              {about !== undefined && (
-                <Dialog.Description className="mt-0.5 text-quiet">{about}</Dialog.Description>
-              )}
-            </div>
+          <header
+            className={classes(
+              'flex items-start justify-between gap-4 bg-raised pt-4 pr-4 pl-6 low:sticky low:top-0 low:z-10 low:py-1.5',
+              about === undefined && 'border-b border-line pb-4',
+            )}
+          >
+            <Dialog.Title className="line-clamp-3 min-w-0 pt-0.5 text-xl font-semibold tracking-tight wrap-anywhere low:line-clamp-1 low:text-lg">
+              {title}
+            </Dialog.Title>
             <Dialog.Close
               className={classes(buttonClasses('quiet', true), 'aspect-square px-0!')}
               aria-label="Close"
@@ -72,6 +72,11 @@ export function Sheet({
               <X size={18} aria-hidden="true" />
             </Dialog.Close>
           </header>
+          {about !== undefined && (
+            <Dialog.Description className="-mt-1 border-b border-line pr-14 pb-4 pl-6 text-quiet">
+              {about}
+            </Dialog.Description>
+          )}
           {children}
         </Dialog.Popup>
       </Dialog.Portal>
@@ -174,10 +179,7 @@ export function Confirm({
     <AlertDialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className={BACKDROP} />
-        <AlertDialog.Popup
-          finalFocus={finalFocus}
-          className="fixed top-1/2 left-1/2 z-50 flex w-[calc(100vw-2rem)] max-w-md -translate-x-1/2 -translate-y-1/2 flex-col gap-4 rounded-lg border border-line bg-raised p-6 shadow-raised outline-none"
-        >
+        <AlertDialog.Popup finalFocus={finalFocus} className="question max-w-md">
           <div>
             <AlertDialog.Title className="text-xl font-semibold tracking-tight">{title}</AlertDialog.Title>
             <AlertDialog.Description className="mt-2 text-quiet" render={<div />}>

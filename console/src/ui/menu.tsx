@@ -24,7 +24,7 @@ export function Menu({ label, groups }: { label: string; groups: readonly (reado
             sideOffset={6}
             className="z-30 outline-none"
           >
-            <BaseMenu.Popup className="min-w-56 rounded-lg border border-line bg-raised p-1.5 shadow-raised outline-none transition-opacity duration-100 data-ending-style:opacity-0 data-starting-style:opacity-0">
+            <BaseMenu.Popup className="max-h-(--available-height) min-w-56 overflow-y-auto rounded-lg border border-line bg-raised p-1.5 shadow-raised outline-none transition-opacity duration-100 data-ending-style:opacity-0 data-starting-style:opacity-0">
               {groups.map((items, index) => (
                 <BaseMenu.Group
                   key={items[0]?.label}

@@ -45,7 +45,7 @@ export function SecretDialog({
     <Dialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()} disablePointerDismissal>
       <Dialog.Portal>
         <Dialog.Backdrop className={BACKDROP} />
-        <Dialog.Popup className="fixed top-1/2 left-1/2 z-50 flex w-[calc(100vw-2rem)] max-w-lg -translate-x-1/2 -translate-y-1/2 flex-col gap-4 rounded-lg border border-line bg-raised p-6 shadow-raised outline-none">
+        <Dialog.Popup className="question max-w-lg">
           <div>
             <Dialog.Title className="text-xl font-semibold tracking-tight">{title}</Dialog.Title>
             <Dialog.Description className="mt-2 text-quiet" render={<div />}>

@@ -8,7 +8,7 @@ export type Tab = { value: string; name: string; path: string; content: () => Re
 export function Tabs({ label, tabs, value }: { label: string; tabs: readonly Tab[]; value: string }) {
   return (
     <BaseTabs.Root value={value} className="flex flex-col gap-6">
-      <div className="overflow-x-auto border-b border-line">
+      <div className="overflow-x-auto overflow-y-hidden border-b border-line">
         <BaseTabs.List aria-label={label} className="flex w-max gap-1">
           {tabs.map(({ value: one, name, path }) => (
             <BaseTabs.Tab
@@ -16,7 +16,7 @@ export function Tabs({ label, tabs, value }: { label: string; tabs: readonly Tab
               value={one}
               nativeButton={false}
               render={<Link to={path} replace resetScroll={false} />}
-              className="-mb-px border-b-2 border-transparent px-3 py-2 font-medium text-quiet hover:text-text focus-visible:-outline-offset-2 data-active:border-accent data-active:text-text"
+              className="border-b-2 border-transparent px-3 py-2 font-medium text-quiet hover:text-text focus-visible:-outline-offset-2 data-active:border-accent data-active:text-text"
             >
               {name}
             </BaseTabs.Tab>

@@ -33,7 +33,7 @@ export function EntrySheet({ entry, onClose }: { entry: AuditLogEntry; onClose: 
   }
   return (
     <Sheet title={`${actionOf(entry)} ${subjectOf(entry)}`} onClose={onClose}>
-      <div className="flex min-h-0 flex-1 flex-col gap-6 overflow-y-auto px-6 py-5">
+      <div className="sheet-body">
         <Facts
           facts={[
             ['Time', <Moment key="at" iso={at} />],

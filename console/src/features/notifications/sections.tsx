@@ -103,7 +103,7 @@ function MessageSheet({ message, onClose }: { message: NotificationLogEntry; onC
   const { id, userId, type, channel, status, title, body, created } = message
   return (
     <Sheet title={title || TYPES[type]} onClose={onClose}>
-      <div className="flex min-h-0 flex-1 flex-col gap-5 overflow-y-auto px-6 py-5">
+      <div className="sheet-body">
         <Facts
           facts={[
             [

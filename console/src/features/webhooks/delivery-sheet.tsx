@@ -36,10 +36,7 @@ export function DeliverySheet({
     )
   return (
     <Sheet title={data?.event ?? 'Delivery'} onClose={onClose}>
-      <div
-        className="flex min-h-0 flex-1 flex-col gap-5 overflow-y-auto px-6 py-5"
-        aria-busy={data === undefined && error === null}
-      >
+      <div className="sheet-body" aria-busy={data === undefined && error === null}>
         {error !== null && (
           <Notice tone="danger">
             {isNotFound(error)
@@ -70,11 +67,13 @@ export function DeliverySheet({
           </>
         )}
       </div>
-      <div className="flex justify-end gap-2 border-t border-line px-6 py-4">
-        <Button onClick={onClose}>Close</Button>
-        <Button look="primary" isBusy={write.isPending} disabled={data === undefined} onClick={redeliver}>
-          Send again
-        </Button>
+      <div className="sheet-foot">
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Close</Button>
+          <Button look="primary" isBusy={write.isPending} disabled={data === undefined} onClick={redeliver}>
+            Send again
+          </Button>
+        </div>
       </div>
     </Sheet>
   )

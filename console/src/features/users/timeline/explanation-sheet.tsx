@@ -34,7 +34,7 @@ export function ExplanationSheet({ userId, zone, system, awardId, lookups, onClo
       title={data === undefined ? 'Why these points?' : `Why ${signed(data.award.awarded)} ${name}?`}
       onClose={onClose}
     >
-      <div className="flex flex-1 flex-col gap-6 overflow-y-auto px-6 py-5" aria-busy={explained.isPending}>
+      <div className="sheet-body" aria-busy={explained.isPending}>
         {explained.isError && (
           <Notice tone="danger">
             {isNotFound(explained.error) ? 'This award is no longer there.' : messageOf(explained.error)}
@@ -72,8 +72,10 @@ export function ExplanationSheet({ userId, zone, system, awardId, lookups, onClo
           </>
         )}
       </div>
-      <div className="flex justify-end border-t border-line px-6 py-4">
-        <Button onClick={onClose}>Close</Button>
+      <div className="sheet-foot">
+        <div className="flex justify-end">
+          <Button onClick={onClose}>Close</Button>
+        </div>
       </div>
     </Sheet>
   )
