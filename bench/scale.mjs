@@ -2,7 +2,7 @@
  * `npm run bench:scale`: measures how figures change with the number of users. See bench/README.md.
  *
  * `-- --users 100000` ends at fewer users than a million, and `-- --databases 1` leaves out the runs with 2
- * and 4 databases, which have the most users.
+ * and 4 databases, which have the most users. `-- --only anniversaries` measures these alone, in minutes.
  */
 import {
   fixed,
@@ -19,6 +19,7 @@ import {
 } from './lib/bench.mjs'
 import { round } from './lib/load.mjs'
 import { BOARD, costOfEvents, eventPath, sendEvent, userId } from './lib/scene.mjs'
+import { measureAnniversaries } from './scale/anniversaries.mjs'
 import { EVENTS, isLive, openScene, PLACES } from './scale/scene.mjs'
 import { measureUpkeep } from './scale/upkeep.mjs'
 
@@ -116,6 +117,7 @@ async function finish({ scene, cost }, times) {
 async function run(/** @type {Record<string, string>} */ asked) {
   const [least = 0] = SIZES
   const most = wholeOf(asked.users, least + 1)
+  if (asked.only === 'anniversaries') return measureAnniversaries(most)
   const count = wholeOf(asked.databases, 1, 100)
   const counts = [...DATABASES.filter((one) => one < count), count]
   // The smallest size runs until the end for comparison, at the same time of its day.
@@ -157,11 +159,6 @@ const FIGURES = /** @type {[string, (found: Found) => string][]} */ ([
   ['a tick: users who are granted points', ({ upkeep }) => fixed(upkeep.ticks.users)],
   ['a tick: s for 1,000 of them', ({ upkeep }) => fixed(upkeep.ticks.secondsOfThousand, 3)],
   ['a tick: rows read, written for each', ({ upkeep: { ticks } }) => rowsOf(ticks)],
-  [
-    'anniversaries: s for 1,000 users on one day',
-    ({ upkeep }) => fixed(upkeep.anniversaries.secondsOfThousand, 3),
-  ],
-  ['anniversaries: rows read, written for each', ({ upkeep }) => rowsOf(upkeep.anniversaries)],
   ['filling a new leaderboard: s', ({ seconds }) => fixed(seconds.board, 1)],
   ['an hour with its comparison: s', ({ upkeep }) => fixed(upkeep.sweep, 2)],
   ['making a run final: s', ({ upkeep }) => fixed(upkeep.finalisation, 2)],
@@ -203,7 +200,7 @@ function print() {
 runBench({
   script: 'bench:scale',
   minutes: 60,
-  options: { users: '1000000', databases: '4' },
+  options: { users: '1000000', databases: '4', only: '' },
   run,
   beforeFailing: () => found.length > 0 && print(),
 })

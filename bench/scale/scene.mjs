@@ -1,7 +1,7 @@
 /**
  * One size of the scale: a copy of the project with its own state, filled through the batch interface. Each
  * user has five events on five days in a row. One user in ten had them on the days before the present one, so
- * that a streak of five days is alive; another one in ten has an attribute. One in 365 has an anniversary each day.
+ * that a streak of five days is alive; another one in ten has an attribute.
  */
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,6 +24,8 @@ export const RUN = 30
 /** The places of the leaderboard. */
 export const PLACES = 1000
 const STATE = '.wrangler/state/v3'
+/** The folder with the files of D1. */
+export const DATABASES = join(STATE, 'd1', 'miniflare-D1DatabaseObject')
 
 /** @typedef {import('../lib/server.mjs').Server} Server */
 /** @typedef {Awaited<ReturnType<typeof openScene>>} Scene */
@@ -42,13 +44,8 @@ export const withPlan = (/** @type {number} */ users) => Math.floor((users + ONE
  * @param {{ users: number; databases?: number }} size
  */
 export async function openScene({ users, databases = 1 }) {
-  const toml = (/** @type {string} */ text) => text.replace(/^main = .*$/m, 'main = "bench/scale/worker.ts"')
-  const server = await laurel(`${users}-${databases}`, { databases, more: ['bench/scale/worker.ts'], toml })
-  await server.start()
-  const { metricId } = await configure(server)
+  const { server, metricId } = await begin(`${users}-${databases}`, databases)
   const [{ id: attribute }] = await create(server, '/attributes', { key: 'plan', name: 'Plan', type: 'user' })
-  const years = { trigger: 'anniversary', anniversaryYears: 2, status: 'active' }
-  await create(server, '/achievements', { name: 'Two years', ...years })
   if (databases > 1) await spread(server)
   const day = Math.floor(Date.now() / DAY) + 2 * EVENTS + 1
   const filling = performance.now()
@@ -60,9 +57,7 @@ export async function openScene({ users, databases = 1 }) {
     await sendBatches(server, isPast ? users - living : living, (nth) => {
       const number = isPast ? nth + Math.floor(nth / (ONE_OF - 1)) + 1 : nth * ONE_OF
       const attributes = number % ONE_OF === 1 ? { attributes: { plan: PLAN } } : {}
-      const signUpDate = new Date((day - 730 + (number % 365)) * DAY).toISOString()
-      const value = 1 + ((number * 31 + passed * 17) % 97)
-      return { user: { id: userId(number), signUpDate, ...attributes }, value }
+      return { user: { id: userId(number), ...attributes }, value: 1 + ((number * 31 + passed * 17) % 97) }
     })
   }
   const seconds = { fill: (performance.now() - filling) / 1000, board: 0 }
@@ -95,6 +90,14 @@ export async function openScene({ users, databases = 1 }) {
   }
 }
 
+/** Starts and configures a Laurel that also notes what its statements do. */
+export async function begin(/** @type {string} */ name, databases = 1) {
+  const toml = (/** @type {string} */ text) => text.replace(/^main = .*$/m, 'main = "bench/scale/worker.ts"')
+  const server = await laurel(name, { databases, more: ['bench/scale/worker.ts'], toml })
+  await server.start()
+  return { server, ...(await configure(server)) }
+}
+
 /** Spreads the buckets evenly over all databases. */
 async function spread(/** @type {Server} */ server) {
   await server.ask('POST', '/admin/v1/databases/rebalance', { body: {} })
@@ -122,7 +125,7 @@ async function sizesOf(/** @type {Server} */ { folder }) {
             tables[String(row.name)] = (tables[String(row.name)] ?? 0) + Number(row.bytes)
         return sumOf(rows, (row) => Number(row.bytes))
       })
-  const databases = measure(join(folder, STATE, 'd1', 'miniflare-D1DatabaseObject'), true)
+  const databases = measure(join(folder, DATABASES), true)
   const objects = readdirSync(join(folder, STATE, 'do')).find((name) => name.includes('LeaderboardObject'))
   const boards = objects === undefined ? [] : measure(join(folder, STATE, 'do', objects), false)
   return { full: sumOf(databases), largest: Math.max(...databases), tables, board: sumOf(boards) }

@@ -37,10 +37,7 @@ export async function measureUpkeep(/** @type {Scene} */ scene) {
   await create(server, '/points', { key: 'scale-ticks', name: 'Ticks', triggers })
   await moveClock(server, final + 2 * HOUR - 1000)
   const ticks = await measureSteps(server, final + 2 * HOUR, 'ticks', withPlan(users))
-  const year = (day + 3) * DAY
-  await moveClock(server, year - 1000)
-  const anniversaries = await measureSteps(server, year, 'anniversaries', Math.ceil(users / 365))
-  return { summary, streaks, sweep, night, finalisation, ticks, analytics, anniversaries }
+  return { summary, streaks, sweep, night, finalisation, ticks, analytics }
 }
 
 /** A pass of the analytics over a day with five events of each of many users, and reading 400 days. */

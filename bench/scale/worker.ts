@@ -8,8 +8,11 @@ import worker from '../../src/worker'
 
 export * from '../../src/worker'
 
-/** The longest statement so far: milliseconds, and the beginning of its text. */
-const longest = { ms: 0, sql: '' }
+/**
+ * The longest statement so far: milliseconds, and the beginning of its text. And the rows that were read to find
+ * the next anniversaries.
+ */
+const longest = { ms: 0, sql: '', looked: 0 }
 /** How much of a statement's text is kept, in characters. */
 const KEPT = 300
 
@@ -24,6 +27,7 @@ function watch(d1: D1Database): void {
   prototype.batch = async function (statements: { statement: string }[]) {
     const results: D1Result[] = await batch.call(this, statements)
     for (const [index, { meta }] of results.entries()) {
+      if (statements[index]?.statement.includes('AND anniversary >')) longest.looked += meta.rows_read
       if (meta.duration <= longest.ms) continue
       longest.ms = meta.duration
       longest.sql = (statements[index]?.statement ?? '').replace(/\s+/g, ' ').slice(0, KEPT)
