@@ -162,6 +162,15 @@ test.each(['192.0.2.7', 'a b'])('HOST=%s, which is not of this machine, is refus
   expect(wrong.output()).toContain(`"${host}"`)
 })
 
+test('a proxy for requests to others is not used, and the start says so', async () => {
+  await server.stop()
+  server = await start({ https_proxy: 'http://user:secret@127.0.0.1:9' })
+  expect(server.output()).toContain(
+    'HTTPS_PROXY is not used: webhooks, emails and push messages are sent directly.',
+  )
+  expect(server.output()).not.toContain('secret@')
+})
+
 test('there is no test clock unless it is switched on', async () => {
   expect((await send('GET', '/admin/v1/test-clock')).status).toBe(404)
 })
