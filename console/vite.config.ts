@@ -39,6 +39,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     chunkSizeWarningLimit: 1000,
+    // Without the names of the sources: ad blockers stop files such as `send-event.js`.
+    rolldownOptions: { output: { chunkFileNames: 'assets/part-[hash].js' } },
   },
   server: {
     proxy: Object.fromEntries(['/admin', '/v1', '/health'].map((path) => [path, { target: server }])),

@@ -31,11 +31,20 @@ export function isByAdminHost(request: Request, env: Bindings | undefined): bool
 }
 
 /**
+ * The documented path of figures, of the one by which the console asks for them (G14): ad blockers stop requests
+ * with `analytics` in their path. `/figures/metrics/KEY` is `/metrics/KEY/analytics`.
+ */
+export const figuresPath = (path: string): string =>
+  path.replace(/^((?:\/admin)?\/v1)\/figures\/(\w+)(\/[^/]+)?$/, (_, base, what, key?: string) =>
+    key === undefined ? `${base}/analytics/${what}` : `${base}/${what}${key}/analytics`,
+  )
+
+/**
  * The path that routes a request (G1). On every host, `/api/…` is the application interface under its older
  * base. On the admin host, `/v1/…` is the admin interface.
  */
 export function routedPath(request: Request, env: Bindings | undefined): string {
-  const path = rawPath(request.url)
+  const path = figuresPath(rawPath(request.url))
   if (/^\/api(\/|$)/.test(path)) return `/v1${path.slice('/api'.length)}`
   return path.startsWith('/v1/') && isByAdminHost(request, env) ? `/admin${path}` : path
 }

@@ -4,6 +4,7 @@
  */
 import * as z from 'zod'
 import { ErrorBody, errorStatusesOf, type OperationSpec, type ResponseSpec } from '../../src/api/endpoint'
+import { figuresPath } from '../../src/api/paths'
 import { errors } from '../../src/lib/errors'
 import { adminOperations, applicationOperations } from '../../src/worker/operations'
 import { basesOf } from './walk'
@@ -79,7 +80,7 @@ export async function conforming(
   const { status, headers } = response
   const { pathname, search } = new URL(url)
   const text = isEventStream(headers) ? '' : await response.clone().text()
-  const found = faults({ method, path: pathname + search, status, headers, text }, circumstances)
+  const found = faults({ method, path: figuresPath(pathname) + search, status, headers, text }, circumstances)
   if (found.length === 0) return response
   throw new Error(`This response is not in the contract: ${found.join('; ')}\n${text.slice(0, 2_000)}`)
 }

@@ -17,7 +17,17 @@ import {
 } from '../helpers/worker/analytics.world'
 import { contextOf, whenBy } from '../helpers/worker/contexts'
 import { faulty, lost } from '../helpers/worker/faulty'
-import { at, databases, newTenant, rowsEverywhere, type TestTenant, until } from '../helpers/worker/harness'
+import {
+  ADMIN_KEY,
+  at,
+  call,
+  databases,
+  newApp,
+  newTenant,
+  rowsEverywhere,
+  type TestTenant,
+  until,
+} from '../helpers/worker/harness'
 import { withoutZeros } from '../oracle/analytics.oracle'
 
 const date = (day: number) => new Date(day * DAY).toISOString().slice(0, 10)
@@ -150,6 +160,26 @@ describe('ranges', () => {
       const { status, body } = await tenant.admin('GET', `${path}?${query}`)
       expect([status, at(body, 'error')]).toEqual([422, error])
     }
+  })
+
+  it('[G14] are the same without analytics in the path, also on the admin host', async () => {
+    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
+    const query = '?from=2026-01-01&to=2026-01-02'
+    const onAdminHost = newApp({ ADMIN_HOST: 'laurel.test', MULTI_TENANCY: 'on' })
+    for (const [path, other] of [
+      ['/analytics/overview', '/figures/overview'],
+      ['/metrics/words/analytics', '/figures/metrics/words'],
+    ]) {
+      const { status, body } = await tenant.admin('GET', `${path}${query}`)
+      expect(status).toBe(200)
+      expect(await tenant.admin('GET', `${other}${query}`)).toMatchObject({ status, body })
+      expect(await call(onAdminHost, 'GET', `/v1${other}${query}`, { headers })).toMatchObject({
+        status,
+        body,
+      })
+    }
+    expect((await tenant.admin('GET', '/figures/metrics/unknown')).status).toBe(404)
+    expect((await tenant.admin('GET', '/figures/users/words')).status).toBe(404)
   })
 
   it('[I1] answers 401 dates at most', async () => {

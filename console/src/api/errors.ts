@@ -12,7 +12,8 @@ export const isNotFound = (error: unknown): boolean => error instanceof LaurelEr
 
 /** A sentence that says what is wrong and what to do. */
 export function messageOf(error: unknown): string {
-  if (isConnectionLost(error)) return 'The server cannot be reached. Check the connection, then try again.'
+  if (isConnectionLost(error))
+    return 'The request did not reach the server. Check the connection, and whether an ad blocker stops this page. Then try again.'
   if (error instanceof LaurelError)
     return error.issues.map(({ message }) => sentence(message)).join(' ') || error.message
   return 'Something went wrong in this page. Load it again.'

@@ -1,11 +1,19 @@
-/** Whether the server can be reached, as the last requests have shown. */
+/** Whether requests reach the server, as the last ones have shown. */
 
-/** The pause between two questions whether it is back, in milliseconds. */
+/** The pause between two questions whether the server is back, in milliseconds. */
 const PAUSE = 2000
+/** A request that fails so soon after the server has answered was stopped on its way, in milliseconds. */
+const SOON = 10_000
 
-/** A store for `useSyncExternalStore`. While the server is away, it asks `/health` until it is back. */
+type State = 'fine' | 'lost' | 'blocked'
+
+/**
+ * A store for `useSyncExternalStore`. While the server is away, it asks `/health` until it is back. If the
+ * server answers that, but not the requests of a page, something in the browser blocks them.
+ */
 export class Connection {
-  #isLost = false
+  #state: State = 'fine'
+  #returned = Number.NEGATIVE_INFINITY
   readonly #listeners = new Set<() => void>()
   readonly #onReturn: () => void
 
@@ -18,26 +26,35 @@ export class Connection {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
-  readonly isLost = () => this.#isLost
+  readonly state = () => this.#state
 
   /** A request did not reach the server. */
-  readonly lose = () => {
-    if (this.#isLost) return
-    this.#set(true)
+  readonly lose = async () => {
+    if (this.#state === 'lost') return
+    if (this.#state === 'blocked' || Date.now() - this.#returned < SOON) {
+      if (await isThere()) return this.#set('blocked')
+    }
+    this.#set('lost')
     this.#ask()
   }
 
   #ask(): void {
     setTimeout(async () => {
-      const answer = await fetch('/health').catch(() => null)
-      if (answer === null) return this.#ask()
-      this.#set(false)
+      if (!(await isThere())) return this.#ask()
+      this.#returned = Date.now()
+      this.#set('fine')
       this.#onReturn()
     }, PAUSE)
   }
 
-  #set(isLost: boolean): void {
-    this.#isLost = isLost
+  #set(state: State): void {
+    this.#state = state
     for (const listener of this.#listeners) listener()
   }
 }
+
+const isThere = () =>
+  fetch('/health').then(
+    () => true,
+    () => false,
+  )
