@@ -14,8 +14,8 @@ import { pathToFileURL } from 'node:url'
 import { demandBound } from './lib/databases.mjs'
 import { demandValid } from './lib/dev-vars.mjs'
 import { onEnding } from './lib/ending.mjs'
-import { demandFree } from './lib/port.mjs'
-import { Complaint, report, toolScript } from './lib/project.mjs'
+import { listen } from './lib/port.mjs'
+import { Complaint, isSystemError, toolScript, wordsOf } from './lib/project.mjs'
 import { backup, removeSnapshot, restore, snapshot } from './serve/backup.mjs'
 import { BUILT, build } from './serve/build.mjs'
 import { configuration } from './serve/config.mjs'
@@ -28,10 +28,12 @@ import {
   keptTokenSecret,
   lockData,
   OBJECTS,
+  PUBLIC,
   RESTORED,
   unlockData,
 } from './serve/data.mjs'
-import { isSystemError } from './serve/files.mjs'
+import { Front, mostConnections } from './serve/front.mjs'
+import { follow, say, sayServing, sayStopping, written } from './serve/log.mjs'
 import { networkFault, storageFault } from './serve/machine.mjs'
 
 const USAGE = `npm run serve                    builds and serves
@@ -44,12 +46,12 @@ npm run serve -- restore FILE LATER
                                  data from before the restore, or a later backup`
 
 /**
- * How long, at the end, requests under way may take, workerd after that, and its death, in milliseconds:
- * under five seconds.
+ * How long, at the end, workerd may take, its death and the last lines of the log, in milliseconds. With what
+ * requests under way may take (`front.mjs`), this is under five seconds, the most that the end may take.
  */
-const ANSWER_PATIENCE = 2500
-const DRAIN_PATIENCE = 1500
-const KILL_PATIENCE = 500
+const DRAIN_PATIENCE = 500
+const KILL_PATIENCE = 300
+const END_PATIENCE = 4900
 
 /** How long the Worker may take to be ready, in milliseconds. */
 const READY_PATIENCE = 120_000
@@ -72,6 +74,9 @@ const isPrivateAllowed = () => process.env.TEST_CLOCK === 'on' || TARGETS.some((
 const ABOVE_STACK = { ABOVE_STACK: '-'.repeat(120_000) }
 
 let workerd = /** @type {import('node:child_process').ChildProcess | undefined} */ (undefined)
+/** Resolves after the last line of workerd. */
+let said = /** @type {Promise<unknown>} */ (Promise.resolve())
+let front = /** @type {Front | undefined} */ (undefined)
 let isEnding = false
 
 /** Is true if workerd runs. */
@@ -95,32 +100,36 @@ function stop(/** @type {string} */ reason) {
 }
 
 /** Ends workerd, then this process. Requests under way are answered first, or with 503. */
-async function end(/** @type {number} */ code, /** @type {string} */ reason) {
+async function end(/** @type {number} */ code, /** @type {string | undefined} */ reason) {
   if (isEnding) return
   isEnding = true
-  if (code === 0) process.stderr.write(`Laurel stops: ${reason}.\n`)
-  if (workerd !== undefined && runs()) {
-    const ended = once(workerd, 'exit')
-    // A backup may have stopped it, and fails now.
-    workerd.kill('SIGCONT')
-    // After the signal, workerd takes no more connections, and ends when each request that it has is
-    // answered: this call is one.
-    callWorker(`/end?patience=${ANSWER_PATIENCE}`).catch(() => undefined)
-    await sleep(150)
-    workerd.kill('SIGTERM')
-    await Promise.race([ended, sleep(ANSWER_PATIENCE + DRAIN_PATIENCE)])
-    if (runs()) workerd.kill('SIGKILL')
-    await Promise.race([ended, sleep(KILL_PATIENCE)])
+  // Whatever happens.
+  setTimeout(() => process.exit(code), END_PATIENCE)
+  try {
+    if (reason !== undefined) sayStopping(`Laurel stops: ${reason}.`)
+    if (workerd !== undefined && runs()) {
+      const ended = once(workerd, 'exit')
+      // A backup may have stopped it, and fails now.
+      workerd.kill('SIGCONT')
+      await front?.end()
+      workerd.kill('SIGTERM')
+      await Promise.race([ended, sleep(DRAIN_PATIENCE)])
+      if (runs()) workerd.kill('SIGKILL')
+      await Promise.race([ended, sleep(KILL_PATIENCE)])
+    }
+    await Promise.race([said, sleep(KILL_PATIENCE)])
+    for (const problem of unlockData()) say(`A file of the server could not be removed: ${problem}.`)
+    await written(KILL_PATIENCE)
+  } finally {
+    process.exit(code)
   }
-  unlockData()
-  process.exit(code)
 }
 
 /** Ends with an error, unless the end has begun already: then the error is a consequence of that. */
 function fail(/** @type {unknown} */ error) {
   if (isEnding) return undefined
-  report(error)
-  return end(1, 'an error')
+  say(wordsOf(error), 'error')
+  return end(1)
 }
 
 /** The names of variables that other programs take for the proxy of their own requests. */
@@ -134,17 +143,15 @@ const PROXIES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY']
 async function readVariables() {
   const env = await import(pathToFileURL(join(BUILT, 'variables.mjs')).href)
   demandValid(await env.variableErrors(process.env), 'the environment')
-  const { TRUST_PROXY = '', ...server } = env.serverVariables(process.env)
+  const server = env.serverVariables(process.env)
   const entries = env.VARIABLES.map((/** @type {string} */ name) => [name, process.env[name] ?? ''])
   /** @type {Record<string, string>} */
-  const variables = { ...Object.fromEntries(entries), TRUST_PROXY }
+  const variables = Object.fromEntries(entries)
   if (variables.ADMIN_API_KEY === '')
-    process.stderr.write(
-      'ADMIN_API_KEY is not set: only admin keys that were created before open the admin interface.\n',
-    )
+    say('ADMIN_API_KEY is not set: only admin keys that were created before open the admin interface.')
   for (const name of PROXIES)
     if (process.env[name] || process.env[name.toLowerCase()])
-      process.stderr.write(`${name} is not used: webhooks, emails and push messages are sent directly.\n`)
+      say(`${name} is not used: webhooks, emails and push messages are sent directly.`)
   return { variables, server, problemsOf: env.variableErrors }
 }
 
@@ -152,19 +159,19 @@ async function readVariables() {
  * Starts workerd, which ends with this process however that ends. It has a process group of its own: a
  * terminal sends its signals to a whole group, and workerd would end before requests under way are answered.
  *
- * @type {(address: string, variables: Record<string, string>, databases: number) => void}
+ * @type {(variables: Record<string, string>, databases: number) => void}
  */
-function startWorkerd(address, variables, databases) {
+function startWorkerd(variables, databases) {
   const options = { variables: Object.keys(variables), isPrivateAllowed: isPrivateAllowed(), databases }
   writeFileSync(CONFIGURATION, configuration(settingsOfBuild(), options), { mode: 0o600 })
   const { default: binary } = createRequire(import.meta.url)(toolScript('workerd', 'lib', 'main.js'))
   const args = ['serve', '--import-path', BUILT, CONFIGURATION, 'config']
-  args.push('--socket-addr', `public=${address}`, '--socket-addr', `control=unix:${CONTROL}`)
+  args.push('--socket-addr', `public=unix:${PUBLIC}`, '--socket-addr', `control=unix:${CONTROL}`)
   args.push('--directory-path', `data=${OBJECTS}`, '--directory-path', `assets=${join(BUILT, 'assets')}`)
   args.push('--control-fd', '3')
   const child = spawn(binary, args, {
     detached: true,
-    stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...variables, ...(process.platform === 'linux' && ABOVE_STACK), TZ: 'UTC' },
   })
   // It waits for the end of its input, which is that of this process. It needs none of the secrets, and has a
@@ -175,11 +182,21 @@ function startWorkerd(address, variables, databases) {
     env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !(name in variables))),
   })
   child.once('exit', () => watch.kill('SIGKILL'))
+  for (const one of [child, watch]) one.once('error', fail)
+  said = follow(child)
   return child
 }
 
 /** @returns {import('./serve/config.mjs').Settings} */
-const settingsOfBuild = () => JSON.parse(readFileSync(join(BUILT, 'settings.json'), 'utf8'))
+function settingsOfBuild() {
+  try {
+    return JSON.parse(readFileSync(join(BUILT, 'settings.json'), 'utf8'))
+  } catch (error) {
+    const fact =
+      Object(error).code === 'ENOENT' ? 'Nothing was built.' : `The build can't be read. ${wordsOf(error)}`
+    throw new Complaint(`${fact} Run \`npm run serve -- build\` first, as the user of the server.`)
+  }
+}
 
 /** Waits until workerd listens on both sockets. */
 async function listening(/** @type {import('node:child_process').ChildProcess} */ child) {
@@ -228,9 +245,7 @@ async function deletionsDone() {
     const { status, text } = await callWorker('/deletions-left')
     if (status === 200 && text === '0') return
     if (performance.now() < deadline) continue
-    process.stderr.write(
-      'Deletions since the backup are not all done again yet. The server goes on with it.\n',
-    )
+    say('Deletions since the backup are not all done again yet. The server goes on with it.')
     return
   }
 }
@@ -250,9 +265,9 @@ async function callScheduled(/** @type {string} */ cron) {
     const path = `/scheduled?cron=${encodeURIComponent(cron)}`
     const { status } = await callWorker(path, AbortSignal.timeout(MINUTE))
     if (status === 200) return true
-    process.stderr.write(`The scheduled handler answered ${status}.\n`)
+    say(`The scheduled handler answered ${status}.`)
   } catch (error) {
-    if (!isEnding) process.stderr.write(`The scheduled handler failed: ${error}\n`)
+    if (!isEnding) say(`The scheduled handler failed: ${error}`)
   }
   return false
 }
@@ -280,8 +295,10 @@ const takeSnapshot = (() => {
   let last = /** @type {Promise<unknown>} */ (Promise.resolve())
   return () => {
     const next = last.then(async () => {
-      if (workerd === undefined || !runs() || isEnding) throw new Error('The server is not ready.')
-      const folder = await snapshot(workerd.pid)
+      const id = workerd?.pid
+      if (front === undefined || id === undefined || !runs() || isEnding)
+        throw new Error('The server is not ready.')
+      const folder = await front.hold(() => snapshot(id))
       if (isEnding) {
         removeSnapshot(folder)
         throw new Error('The server ends.')
@@ -310,7 +327,7 @@ async function answerBackup(_request, response) {
     removeSnapshot(copy.folder)
   } catch (error) {
     // An interrupted backup may remove the copy at the same time. The next start removes the rest.
-    process.stderr.write(`The copy ${copy.folder} could not be removed: ${Object(error).message}\n`)
+    say(`The copy ${copy.folder} could not be removed: ${Object(error).message}`)
   }
 }
 
@@ -325,22 +342,22 @@ async function answer(request, response) {
 
 async function serve(/** @type {{ isBuilt: boolean }} */ { isBuilt }) {
   if (!isBuilt) await build()
-  else if (!existsSync(join(BUILT, 'settings.json')))
-    throw new Complaint('Nothing was built: run `npm run serve -- build` first.')
+  const { crons } = settingsOfBuild()
   const { variables, server, problemsOf } = await readVariables()
   const { PORT: port, HOST: host, DATABASES: databases } = server
   const address = host.includes(':') ? `[${host.replace(/^\[|\]$/g, '')}]:${port}` : `${host}:${port}`
   const folder = enterData(server.LAUREL_DATA)
   demandWhole(folder)
   await lockData(folder, answer)
-  await demandFree(port, 'npm run serve', host.replace(/^\[|\]$/g, ''))
+  const trusted = server.TRUST_PROXY ?? ''
+  front = new Front({ most: mostConnections(databases), trusted, to: PUBLIC })
+  await listen(front.server, { port, host: host.replace(/^\[|\]$/g, ''), command: 'npm run serve' })
   mkdirSync(OBJECTS, { recursive: true, mode: 0o700 })
   const secret = variables.TOKEN_SECRET || (await keptTokenSecret(problemsOf))
-  workerd = startWorkerd(address, { ...variables, TOKEN_SECRET: secret }, databases)
+  workerd = startWorkerd({ ...variables, TOKEN_SECRET: secret }, databases)
   const ended = once(workerd, 'exit').then(([code, signal]) => {
     throw new Complaint(`workerd has ended (${signal ?? `code ${code}`}), and with it the server.`)
   })
-  const { crons } = settingsOfBuild()
   const ready = async () => {
     await listening(/** @type {import('node:child_process').ChildProcess} */ (workerd))
     await demandUsedBound(databases)
@@ -355,7 +372,8 @@ async function serve(/** @type {{ isBuilt: boolean }} */ { isBuilt }) {
       rmSync(RESTORED)
     }
     await callWorker('/open')
-    process.stdout.write(`Laurel serves http://${address} with the data in ${folder}.\n`)
+    front?.open()
+    sayServing(`Laurel serves http://${address} with the data in ${folder}.`)
   }
   await Promise.race([ended, ready()])
   await ended
@@ -385,8 +403,7 @@ async function main(/** @type {string[]} */ [command = 'serve', file, later, ...
       throw new Complaint(`The ${command} ${place} has failed: ${Object(error).message}.`)
     }
     process.stdout.write(command === 'backup' ? `The backup is in ${path}.\n` : `The data is in ${folder}.\n`)
-    unlockData()
-    process.exit(0)
+    return end(0)
   }
   throw new Complaint(USAGE)
 }

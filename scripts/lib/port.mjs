@@ -11,13 +11,18 @@ const PATIENCE = 2000
 const NO_HOST = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EADDRNOTAVAIL', 'EINVAL', 'EAFNOSUPPORT'])
 
 /**
- * Throws a Complaint if another process listens on the port, or listening there is not allowed. Waits a
- * moment for a server that is ending. `command` starts the server.
+ * Has a server listen. Waits a moment for another one that is ending. Throws a Complaint if the port is in use
+ * there, or listening is not allowed. `command` starts the server.
+ *
+ * @param {import('node:net').Server} server
+ * @param {{ port: number; host: string; command: string; others?: string[] }} where `others` are addresses at
+ *   whose port no process may listen either
  */
-export async function demandFree(/** @type {number} */ port, command = 'npm start', host = '127.0.0.1') {
+export async function listen(server, { port, host, command, others = [] }) {
   const deadline = performance.now() + PATIENCE
   for (;;) {
-    const problem = await problemOf(port, host)
+    const isTaken = await Promise.all(others.map((other) => isAnswered({ host: other, port, timeout: 1000 })))
+    const problem = isTaken.includes(true) ? 'EADDRINUSE' : await listenProblem(server, host, port)
     if (problem === undefined) return
     const advice = `Choose another one: PORT=${port === 65535 ? port - 1 : port + 1} ${command}`
     if (NO_HOST.has(problem))
@@ -28,12 +33,12 @@ export async function demandFree(/** @type {number} */ port, command = 'npm star
   }
 }
 
-/** The code of the error that prevents listening. */
-async function problemOf(/** @type {number} */ port, /** @type {string} */ listensOn) {
-  const answers = await Promise.all(
-    ['127.0.0.1', '::1'].map((host) => isAnswered({ host, port, timeout: 1000 })),
-  )
-  return answers.includes(true) ? 'EADDRINUSE' : listenProblem(listensOn, port)
+/** Throws a Complaint if `npm start` can't listen on the port, or a browser would reach another process. */
+export async function demandFree(/** @type {number} */ port) {
+  const server = createServer()
+  await listen(server, { port, host: '127.0.0.1', command: 'npm start', others: ['127.0.0.1', '::1'] })
+  server.close()
+  await once(server, 'close')
 }
 
 /** Is true if a process accepts connections there, for example on a Unix socket. */
@@ -54,14 +59,16 @@ export async function connectFault(/** @type {import('node:net').Socket} */ sock
 }
 
 /** The code of the error on listening there. */
-async function listenProblem(/** @type {string} */ host, /** @type {number} */ port) {
-  const server = createServer().listen({ host, port, exclusive: true })
+async function listenProblem(
+  /** @type {import('node:net').Server} */ server,
+  /** @type {string} */ host,
+  /** @type {number} */ port,
+) {
+  server.listen({ host, port, exclusive: true })
   try {
     await once(server, 'listening')
   } catch (error) {
     const { code, message } = Object(error)
     return code ?? message
   }
-  server.close()
-  await once(server, 'close')
 }

@@ -48,12 +48,21 @@ export function toolScript(/** @type {string[]} */ ...path) {
   return script
 }
 
-/** Prints an error. Prints the stack only if the error is not a {@link Complaint}. */
-export function report(/** @type {unknown} */ error) {
-  const text =
-    error instanceof Complaint ? error.message : error instanceof Error ? error.stack : String(error)
-  process.stderr.write(`${text}\n`)
+/** Is true for an error of the operating system, such as a full disk or a folder that can't be written. */
+export const isSystemError = (/** @type {unknown} */ error) => Object(error).syscall !== undefined
+
+/** An error in words. It has its stack only if it is a fault of the script. */
+export function wordsOf(/** @type {unknown} */ error) {
+  if (error instanceof Complaint) return error.message
+  if (!isSystemError(error)) return String(Object(error).stack ?? error)
+  const { message, code } = Object(error)
+  // ENOENT: no such file or directory, open '/a/b'
+  const [, reason, call, file] = /^\w+: (.*?), (\w+)(?: '(.*)')?$/s.exec(message) ?? []
+  return reason === undefined ? `${message}.` : `Can't ${call} ${file ?? 'a file'}: ${reason} (${code}).`
 }
+
+/** Prints an error. */
+export const report = (/** @type {unknown} */ error) => process.stderr.write(`${wordsOf(error)}\n`)
 
 /** Runs a command. If it fails, its error is printed, and the exit code is 1. */
 export const runCommand = (/** @type {() => Promise<unknown>} */ command) =>

@@ -6,8 +6,8 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
-import { Complaint, toolScript } from '../lib/project.mjs'
-import { isSystemError, renameAndSync, sync } from './files.mjs'
+import { Complaint, isSystemError, toolScript } from '../lib/project.mjs'
+import { renameAndSync, sync } from './files.mjs'
 
 /**
  * Writes the files of a folder, and one that describes them, to a new file. The file has its name only once

@@ -33,8 +33,12 @@ const TOKEN_SECRET = 'token-secret'
 export const SERVER = 'serve.sock'
 /** The Unix socket on which the Worker takes the calls of the server. */
 export const CONTROL = 'control.sock'
+/** The Unix socket on which the Worker takes the requests of clients. */
+export const PUBLIC = 'public.sock'
 /** The configuration of workerd, while the server runs. */
 export const CONFIGURATION = 'workerd.capnp'
+/** The files that are there while the server runs. */
+const OF_SERVER = [SERVER, CONTROL, PUBLIC, CONFIGURATION]
 
 /** How long a server that is ending may still use the folder, in milliseconds. */
 const PATIENCE = 2000
@@ -90,8 +94,7 @@ export function demandWhole(/** @type {string} */ folder) {
 }
 
 /** Is true if the folder is empty, apart from the files of a server that was killed, and `lost+found`. */
-export const isEmpty = () =>
-  readdirSync('.').every((name) => [SERVER, CONTROL, CONFIGURATION, 'lost+found'].includes(name))
+export const isEmpty = () => readdirSync('.').every((name) => [...OF_SERVER, 'lost+found'].includes(name))
 
 /** Is true if a process listens on a Unix socket of the folder. */
 const isHeld = (/** @type {string} */ path) => isAnswered({ path })
@@ -129,18 +132,23 @@ export async function lockData(folder, answer) {
     if (performance.now() > deadline) throw used
     await sleep(50)
   }
-  rmSync(CONTROL, { force: true })
+  for (const name of [CONTROL, PUBLIC]) rmSync(name, { force: true })
   for (const name of readdirSync('.'))
     if (name.startsWith(SNAPSHOT)) rmSync(name, { recursive: true, force: true })
 }
 
 let isLocked = false
 
-/** Gives the folder free, if this process has locked it. */
-export function unlockData() {
-  if (!isLocked) return
-  for (const name of [SERVER, CONTROL, CONFIGURATION]) rmSync(name, { force: true })
-}
+/** Gives the folder free, if this process has locked it. Returns the errors: the next start removes the rest. */
+export const unlockData = () =>
+  (isLocked ? OF_SERVER : []).flatMap((name) => {
+    try {
+      rmSync(name, { force: true })
+      return []
+    } catch (error) {
+      return [Object(error).message]
+    }
+  })
 
 /** Removes the socket of a server that was killed, but not that of one that starts at the same time. */
 async function removeStale() {

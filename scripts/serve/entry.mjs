@@ -1,7 +1,6 @@
 /**
  * The main module of the Worker under `npm run serve`. It runs in workerd, in front of the Worker that is
- * deployed (`laurel.js`): it says from which address a request comes, answers 503 while the server starts and
- * ends, and takes the calls of the server itself.
+ * deployed (`laurel.js`), and takes the calls of the server itself.
  */
 import { env, WorkerEntrypoint } from 'cloudflare:workers'
 import laurel, { Courier as DeliveryQueue } from './laurel.js'
@@ -15,9 +14,6 @@ import {
 
 export * from './laurel.js'
 export * from './platform.mjs'
-
-/** The header in which the Worker reads the client's address. Cloudflare sets it; here this module does. */
-const ADDRESS = 'cf-connecting-ip'
 
 /**
  * A delivery queue that sends nothing before the server opens: after a restore, users who were erased since
@@ -47,70 +43,12 @@ globalThis.fetch = async (input, init) => {
   }
 }
 
-/** Answers each open request with 503, without the Worker. One server runs one isolate. */
-const underWay = /** @type {Set<(answer?: undefined) => void>} */ (new Set())
 /** Set once the migrations are applied and the Worker can serve. */
 let isReady = false
-let isEnding = false
-
-/**
- * How long requests that arrive at the end wait for their 503, in milliseconds: until workerd has been told
- * to end, which then closes their connections with the answer. It would cut off what comes on a connection
- * that it takes as idle.
- */
-const HOLD = 300
-
-const unavailable = () =>
-  Response.json(
-    { error: `The server ${isEnding ? 'ends' : 'starts'}. Send the request again in a moment.` },
-    {
-      status: 503,
-      headers: { 'Retry-After': '5', Connection: 'close', 'X-Request-Id': crypto.randomUUID() },
-    },
-  )
-
-/**
- * The address of a client: that of the connection, or the last one of the header that TRUST_PROXY names,
- * which the proxy has added. Empty if it is not known.
- */
-function addressOf(/** @type {Request} */ request, /** @type {string | null | undefined} */ trusted) {
-  const given = trusted
-    ? (request.headers.get(trusted) ?? '').split(',').at(-1)?.trim()
-    : String(request.cf?.clientIp ?? '')
-  // Perhaps with a port, which a client can choose: 192.0.2.1:5000, [2001:db8::1]:5000.
-  const [, v6, v4] = /^(?:\[(.*)\]|([^:]*))(?::\d+)?$/.exec(given ?? '') ?? []
-  return (v6 ?? v4 ?? given ?? '').replace(/^::ffff:(?=\d+\.)/, '')
-}
-
-/**
- * The request as the Worker gets it on Cloudflare: with the client's address in a header that no client can
- * set. The headers are replaced in the request itself, since a new request costs a tenth of an event.
- */
-function arrived(/** @type {Request} */ request, /** @type {string | null | undefined} */ trusted) {
-  const headers = new Headers(request.headers)
-  const address = addressOf(request, trusted)
-  if (address === '') headers.delete(ADDRESS)
-  else headers.set(ADDRESS, address)
-  return Object.defineProperty(request, 'headers', { value: headers })
-}
 
 export default {
   /** @type {ExportedHandlerFetchHandler} */
-  async fetch(request, env, ctx) {
-    if (isEnding) {
-      await scheduler.wait(HOLD)
-      return unavailable()
-    }
-    if (!isReady) return unavailable()
-    const { promise: tooLate, resolve: giveUp } = Promise.withResolvers()
-    underWay.add(giveUp)
-    try {
-      const answer = laurel.fetch(arrived(request, env.TRUST_PROXY), env, ctx)
-      return (await Promise.race([answer, tooLate])) ?? unavailable()
-    } finally {
-      underWay.delete(giveUp)
-    }
-  },
+  fetch: (request, env, ctx) => laurel.fetch(request, env, ctx),
 }
 
 /** Runs statements in one transaction. */
@@ -148,8 +86,6 @@ export class Control extends WorkerEntrypoint {
         await laurel.scheduled(controller, this.env, this.ctx)
         return new Response('done')
       }
-      case '/end':
-        return this.#end(Number(searchParams.get('patience')))
       default:
         return new Response('no such call', { status: 404 })
     }
@@ -182,16 +118,6 @@ export class Control extends WorkerEntrypoint {
     const epoch = nextEpoch(states, Date.now())
     await Promise.all(others.map((database) => run(database, restoredStatementsOfOthers(epoch))))
     await run(first, restoredStatements({ undelete: false, epoch }))
-  }
-
-  /** Takes no more requests. Answers when all are answered: after `patience` milliseconds with 503. */
-  async #end(/** @type {number} */ patience) {
-    isEnding = true
-    for (const deadline = Date.now() + patience; underWay.size > 0 && Date.now() < deadline; )
-      await scheduler.wait(20)
-    for (const giveUp of underWay) giveUp()
-    while (underWay.size > 0) await scheduler.wait(5)
-    return new Response('done')
   }
 }
 

@@ -1,4 +1,4 @@
-/** Files that are on the disk, and errors of the file system: for `backup` and `restore`. */
+/** Files that are on the disk: for `backup` and `restore`. */
 import { open, readdir, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
@@ -34,6 +34,3 @@ export async function renameAndSync(/** @type {string} */ from, /** @type {strin
     throw error
   }
 }
-
-/** Is true for an error of the operating system, such as a full disk or a folder that can't be written. */
-export const isSystemError = (/** @type {unknown} */ error) => Object(error).syscall !== undefined

@@ -90,8 +90,8 @@ function prefixed(routes: readonly Route[], path: string, method: string, isAdmi
 
 /**
  * The response for a request that no route serves: 405 with `Allow` if its path has other methods, after 401
- * and 403; otherwise 404, which names the right path if the version prefix is missing or that of the other
- * interface, or if a slash is at the end (O5, G2).
+ * and 403, but 204 to `OPTIONS` outside the interfaces; otherwise 404, which names the right path if the
+ * version prefix is missing or that of the other interface, or if a slash is at the end (O5, G2).
  */
 export async function unserved(c: HonoContext<AppEnv>, routes: readonly Route[]): Promise<Response> {
   const fail = ({ status, body }: ApiError) => c.json(body, status)
@@ -107,6 +107,8 @@ export async function unserved(c: HonoContext<AppEnv>, routes: readonly Route[])
   // The documents and pages outside the interfaces need no key (G1).
   const isOpen = surface === null || path.endsWith('/openapi.json')
   if (!isOpen) await confirmKeyOnly(c.get('ctx'), surface, c.req.raw.headers)
-  c.header('Allow', methods.join(', '))
+  const isAsked = surface === null && c.req.method === 'OPTIONS'
+  c.header('Allow', [...methods, ...(isAsked ? ['OPTIONS'] : [])].join(', '))
+  if (isAsked) return c.body(null, 204)
   return fail(errors.wrongMethod(c.req.method, methods))
 }

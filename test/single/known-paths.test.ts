@@ -68,6 +68,15 @@ describe('a known path with a wrong method', () => {
       expect([path, status, headers.get('allow')]).toEqual([path, 405, 'GET, HEAD'])
     }
   })
+
+  it('[O5] answers OPTIONS outside the interfaces, as balancers send it', async () => {
+    for (const path of ['/', '/health', '/docs']) {
+      const { status, headers } = await call(toApp, 'OPTIONS', path)
+      expect([path, status, headers.get('allow')]).toEqual([path, 204, 'GET, HEAD, OPTIONS'])
+    }
+    expect((await call(toApp, 'OPTIONS', '/admin/v1/metrics', { headers: asAdmin })).status).toBe(405)
+    expect((await call(toApp, 'OPTIONS', '/nothing')).status).toBe(404)
+  })
 })
 
 describe('a path without its version prefix', () => {

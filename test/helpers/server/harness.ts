@@ -51,6 +51,10 @@ export type StartOptions = {
   by?: 'npm' | 'node' | 'serve'
   /** True if it leads a process group of its own, so that `kill` is one signal to each of its groups. */
   ownGroup?: boolean
+  /** True if its standard input is a terminal. This needs Python. */
+  inTerminal?: boolean
+  /** How many files and connections a process of it may have open at most. */
+  descriptors?: number
   /**
    * What the test clock shows at the first start of `npm start`. By default it is not set, so real time counts. A
    * test that names dates, or that a midnight could disturb, passes SERVER_START (test/helpers/time.ts).
@@ -168,6 +172,21 @@ function commandOf(by: 'npm' | 'node' | 'serve', folder: string): [command: stri
   return [process.execPath, ['scripts/serve.mjs', ...(isBuilt ? ['--built'] : [])]]
 }
 
+/** Runs a command whose standard input is a new terminal. Its other end is open as long as the command runs. */
+const IN_TERMINAL = `import os, pty, sys
+outer, inner = pty.openpty()
+os.set_inheritable(outer, True)
+os.dup2(inner, 0)
+os.execvp(sys.argv[1], sys.argv[1:])`
+
+/** The command with the limits and the terminal that the options ask for. */
+function commandWith({ by = 'node', inTerminal, descriptors }: StartOptions, folder: string): string[] {
+  const [command, args] = commandOf(by, folder)
+  const limit = ['sh', '-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh']
+  const terminal = ['python3', '-c', IN_TERMINAL]
+  return [...(descriptors ? limit : []), ...(inTerminal ? terminal : []), command, ...args]
+}
+
 /** Runs the start script without waiting for anything. */
 export async function launch(options: StartOptions = {}): Promise<Starting> {
   const folder = options.folder ?? (await newProject())
@@ -177,7 +196,7 @@ export async function launch(options: StartOptions = {}): Promise<Starting> {
   const inherited = Object.entries(process.env).filter(
     ([name]) => !OURS.includes(name) && !/^(npm_|VITEST)/.test(name),
   )
-  const [command, args] = commandOf(options.by ?? 'node', folder)
+  const [command = '', ...args] = commandWith(options, folder)
   const child = spawn(command, args, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -86,7 +86,8 @@ beforeEach(async ({ skip }) => {
 afterEach(async () => {
   if (!canMount) return
   await server.kill()
-  shell(`umount ${disk}`)
+  // The last thread of a process that is dead may still have files open.
+  await until(() => shell(`umount ${disk} || echo busy`) === '')
 })
 
 test('[G1, G2] on a file system that turned read-only, no change is a 500, and /health is 503', async () => {

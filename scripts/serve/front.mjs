@@ -1,0 +1,330 @@
+/**
+ * What listens under `npm run serve`. It takes requests, and hands each to workerd by a Unix socket. workerd
+ * ends when it has no descriptor left for a connection, and has no limit of them; this has one.
+ */
+import { spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { Agent, request as ask, createServer, STATUS_CODES } from 'node:http'
+import { Server } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Complaint } from '../lib/project.mjs'
+import { say } from './log.mjs'
+
+/** How many connections it takes, if the process may have so many. A leaderboard may have 5,000 watchers. */
+const MOST_CONNECTIONS = 8000
+/** Fewer are no server. */
+const FEWEST_CONNECTIONS = 20
+/**
+ * Descriptors that a process needs besides: workerd has 60 of its own, and 3 for each database and for each
+ * leaderboard, webhook or tenant that it works on.
+ */
+const OTHERS = 300
+const PER_DATABASE = 3
+/** A connection of a client may have one to workerd. */
+const PER_CONNECTION = 2
+
+/** How many descriptors a process of the server needs, so that it can take all connections. */
+export const descriptorsFor = (/** @type {number} */ databases) =>
+  MOST_CONNECTIONS * PER_CONNECTION + OTHERS + databases * PER_DATABASE
+
+/**
+ * How many connections the server can take. Says so if these are not all. The limit is the hard one: Node raises
+ * its own to that, and workerd inherits it.
+ */
+export function mostConnections(/** @type {number} */ databases) {
+  const { stdout } = spawnSync('/bin/sh', ['-c', 'ulimit -n'], { encoding: 'utf8' })
+  const limit = /^\d+$/.test(stdout.trim()) ? Number(stdout) : Number.POSITIVE_INFINITY
+  const needed = descriptorsFor(databases)
+  if (limit >= needed) return MOST_CONNECTIONS
+  const most = Math.floor(MOST_CONNECTIONS - (needed - limit) / PER_CONNECTION)
+  const fact = `A process may open ${limit} files and connections here (ulimit -n).`
+  if (most < FEWEST_CONNECTIONS) throw new Complaint(`${fact} Laurel needs ${needed}.`)
+  say(
+    `${fact} So the server takes ${most} connections at once. With ${needed}, it takes ${MOST_CONNECTIONS}.`,
+  )
+  return most
+}
+
+/** How long a connection may be idle, or take to send the head of a request, in milliseconds. */
+const IDLE = 15_000
+/** The same for a connection to workerd, which closes its end after 5 seconds. */
+const IDLE_WITHIN = 3000
+/** How long a client may read nothing of what is sent to it, in milliseconds. */
+const UNREAD = 60_000
+/** How long a client may go on sending a body after the answer, in milliseconds. */
+const GRACE = 1000
+/**
+ * How long, at the end, requests under way may take before they are answered 503, and then the answers that
+ * are being sent, in milliseconds.
+ */
+const ANSWER_PATIENCE = 2500
+const DRAIN_PATIENCE = 1200
+/** How long requests are awaited that a client has sent before it knew of the end, in milliseconds. */
+const LATE = 150
+
+/** The largest head of a request, in bytes: that of Cloudflare. */
+const LARGEST_HEAD = 128 << 10
+
+/** The header in which the Worker reads the client's address. Cloudflare sets it; here this module does. */
+const ADDRESS = 'cf-connecting-ip'
+
+/** Headers that are about one connection only, or that this module sets itself. */
+const NOT_PASSED = new Set([
+  ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
+  ...['expect', 'host', ADDRESS],
+])
+
+/** The headers that are passed on, as Node has them: names and values by turns. */
+function passed(/** @type {string[]} */ raw) {
+  const kept = []
+  for (let at = 0; at < raw.length; at += 2) {
+    const [name = '', value = ''] = [raw[at], raw[at + 1]]
+    if (!NOT_PASSED.has(name.toLowerCase())) kept.push(name, value)
+  }
+  return kept
+}
+
+/**
+ * The address of a client: that of the connection, or the last one of the header that TRUST_PROXY names,
+ * which the proxy has added. Empty if it is not known.
+ *
+ * @type {(request: import('node:http').IncomingMessage, trusted: string) => string}
+ */
+function addressOf({ headers, socket }, trusted) {
+  const given = trusted ? String(headers[trusted] ?? '').split(',') : [socket.remoteAddress ?? '']
+  const last = given.at(-1)?.trim() ?? ''
+  // Perhaps with a port, which a client can choose: 192.0.2.1:5000, [2001:db8::1]:5000.
+  const [, v6, v4] = /^(?:\[(.*)\]|([^:]*))(?::\d+)?$/.exec(last) ?? []
+  return (v6 ?? v4 ?? last).replace(/^::ffff:(?=\d+\.)/, '')
+}
+
+/**
+ * The path and the headers of a request for workerd. Throws a Complaint for one that two programs could
+ * understand in two ways.
+ *
+ * @type {(request: import('node:http').IncomingMessage, trusted: string) => { path: string; headers:
+ *   string[] }}
+ */
+function headOf(request, trusted) {
+  const { url = '/', httpVersion, headers, headersDistinct } = request
+  const hosts = headersDistinct.host ?? []
+  if (hosts.length > 1 || (hosts.length === 0 && httpVersion !== '1.0'))
+    throw new Complaint('The request must have one header Host.')
+  const coding = headers['transfer-encoding']
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked')
+    throw new Complaint('Transfer-Encoding must be "chunked".')
+  // A proxy may send the whole address, and `*` asks for the server itself.
+  const [, host = hosts[0] ?? 'localhost', path = ''] = /^(?:https?:\/\/([^/?#]+))?(.*)$/i.exec(url) ?? []
+  const head = ['Host', host, ...passed(request.rawHeaders)]
+  if (coding !== undefined) head.push('Transfer-Encoding', 'chunked')
+  const address = addressOf(request, trusted)
+  if (address !== '') head.push(ADDRESS, address)
+  return { path: path === '*' ? '/' : path.replace(/^(?!\/)/, '/'), headers: head }
+}
+
+/** What a request is answered that is not valid HTTP, by the code of Node's error. */
+const FAULTS = /** @type {Record<string, [status: number, error: string]>} */ ({
+  ERR_HTTP_REQUEST_TIMEOUT: [408, `The head of a request has to arrive in ${IDLE / 1000} seconds.`],
+  HPE_HEADER_OVERFLOW: [431, `The head of a request may have ${LARGEST_HEAD} bytes.`],
+})
+const INVALID = /** @type {const} */ ([400, 'The request is not valid HTTP/1.1.'])
+
+/** Headers and body of an answer that does not come from the Worker. */
+function answerOf(/** @type {string} */ error, /** @type {Record<string, string>} */ more = {}) {
+  const body = JSON.stringify({ error })
+  const headers = { 'Content-Type': 'application/json', 'Content-Length': `${Buffer.byteLength(body)}` }
+  return { body, headers: { ...headers, 'X-Request-Id': randomUUID(), ...more } }
+}
+
+/** @typedef {import('node:http').IncomingMessage} Request */
+/** @typedef {import('node:http').ServerResponse<Request>} Answer */
+/** @typedef {import('node:net').Socket} Socket */
+
+/**
+ * Sends an answer that does not come from the Worker.
+ *
+ * @type {(answer: Answer, status: number, error: string, more?: Record<string, string>) => void}
+ */
+function send(answer, status, error, more) {
+  const { headers, body } = answerOf(error, more)
+  answer.writeHead(status, headers).end(body)
+}
+
+/** Takes requests. Before `open` and after `end`, it answers 503. */
+export class Front {
+  /** Has to listen. */
+  server
+  #to
+  #most
+  #trusted
+  #agent
+  #phase = /** @type {'starts' | 'serves' | 'ends'} */ ('starts')
+  /** Resolves once requests may be handed to workerd again. */
+  #held = /** @type {Promise<unknown> | undefined} */ (undefined)
+  /** The connections, each with its answers that are not sent yet. */
+  #open = /** @type {Map<Socket, Set<Answer>>} */ (new Map())
+  /** The connections without a request under way. The first one has waited longest. */
+  #waiting = /** @type {Set<Socket>} */ (new Set())
+  #isFull = false
+
+  /**
+   * @param {{ most: number; trusted: string; to: string }} options how many connections; the header that is
+   *   trusted; the Unix socket of workerd
+   */
+  constructor({ most, trusted, to }) {
+    this.#to = to
+    this.#most = most
+    this.#trusted = trusted.toLowerCase()
+    this.#agent = this.#newAgent()
+    const times = { headersTimeout: IDLE, keepAliveTimeout: IDLE, connectionsCheckingInterval: IDLE / 3 }
+    // The Worker has a limit for the time of a body.
+    const others = { requestTimeout: 0, requireHostHeader: false, maxHeaderSize: LARGEST_HEAD, noDelay: true }
+    const take = (/** @type {Request} */ request, /** @type {Answer} */ answer) => this.#take(request, answer)
+    this.server = createServer({ ...times, ...others }, take)
+    this.server.maxHeadersCount = 0
+    this.server.setTimeout(UNREAD, (socket) => socket.writableLength > 0 && socket.destroy())
+    this.server.on('checkExpectation', take)
+    this.server.on('connection', (socket) => this.#admit(socket))
+    this.server.on('clientError', (error, socket) => this.#refuse(error, socket))
+  }
+
+  #newAgent() {
+    return new Agent({ keepAlive: true, timeout: IDLE_WITHIN, maxSockets: this.#most })
+  }
+
+  /** From now on, requests are handed to workerd. */
+  open() {
+    // A connection that could not be taken, for want of memory or descriptors of the whole machine.
+    this.server.on('error', ({ message }) => say(`A connection could not be taken: ${message}.`))
+    this.#phase = 'serves'
+  }
+
+  /**
+   * Does work for which workerd is stopped. Requests wait meanwhile, since workerd could close a connection
+   * that has been idle for too long then, together with a request that has come on it.
+   *
+   * @template T
+   * @param {() => Promise<T>} work
+   */
+  async hold(work) {
+    const done = sleep(LATE).then(work)
+    this.#held = done.catch(() => undefined)
+    try {
+      return await done
+    } finally {
+      this.#agent = this.#newAgent()
+      this.#held = undefined
+    }
+  }
+
+  /** Takes no more requests. Resolves when those under way are answered, if need be with 503. */
+  async end() {
+    this.#phase = 'ends'
+    // Not that of HTTP, which would close idle connections at once, and with them requests that are coming.
+    Server.prototype.close.call(this.server)
+    await sleep(LATE)
+    await this.#answered(ANSWER_PATIENCE)
+    for (const answer of this.#underWay()) if (!answer.headersSent) this.#putOff(answer)
+    await this.#answered(DRAIN_PATIENCE)
+    this.server.closeAllConnections()
+  }
+
+  #underWay() {
+    return [...this.#open.values()].flatMap((answers) => [...answers])
+  }
+
+  async #answered(/** @type {number} */ patience) {
+    for (const deadline = performance.now() + patience; performance.now() < deadline; await sleep(20))
+      if (this.#underWay().length === 0) return
+  }
+
+  /** Takes a connection. If there are too many, one that waits has to go, or this one. */
+  #admit(/** @type {Socket} */ socket) {
+    this.#open.set(socket, new Set())
+    this.#waiting.add(socket)
+    socket.once('close', () => this.#forget(socket))
+    if (this.#open.size <= this.#most) return
+    const [longest = socket] = this.#waiting
+    this.#forget(longest)
+    longest.destroy()
+    if (!this.#isFull)
+      say(
+        `All ${this.#most} connections are taken. For a new one, the one that has been idle longest is closed.`,
+      )
+    this.#isFull = true
+  }
+
+  #forget(/** @type {Socket} */ socket) {
+    this.#open.delete(socket)
+    this.#waiting.delete(socket)
+    if (this.#open.size < this.#most / 2) this.#isFull = false
+  }
+
+  #take(/** @type {Request} */ request, /** @type {Answer} */ answer) {
+    const { socket } = request
+    this.#open.get(socket)?.add(answer)
+    this.#waiting.delete(socket)
+    answer.once('close', () => {
+      const left = this.#open.get(socket)
+      left?.delete(answer)
+      if (left?.size === 0) this.#waiting.add(socket)
+      // What comes of the body is of no use to anybody.
+      if (!request.resume().complete) setTimeout(() => request.complete || socket.destroy(), GRACE).unref()
+    })
+    answer.on('error', () => answer.destroy())
+    if (this.#phase !== 'serves') return this.#putOff(answer)
+    const pass = () => {
+      try {
+        if (!answer.headersSent && !answer.destroyed) this.#pass(request, answer)
+      } catch (error) {
+        send(answer, 400, Object(error).message)
+      }
+    }
+    if (this.#held === undefined) pass()
+    else this.#held.then(pass)
+  }
+
+  #pass(/** @type {Request} */ request, /** @type {Answer} */ answer) {
+    const head = headOf(request, this.#trusted)
+    const call = ask({ socketPath: this.#to, agent: this.#agent, method: request.method, ...head })
+    answer.once('close', () => call.destroy())
+    call.on('error', () => {
+      if (answer.headersSent) answer.destroy()
+      else if (!answer.destroyed) this.#putOff(answer)
+    })
+    call.on('response', (found) => {
+      // It was answered 503.
+      if (answer.headersSent) return call.destroy()
+      found.on('error', () => answer.destroy())
+      if (this.#phase === 'ends') answer.shouldKeepAlive = false
+      answer.writeHead(found.statusCode ?? 502, passed(found.rawHeaders))
+      // A stream of events may begin long before its first one.
+      if (found.headers['content-length'] === undefined) answer.flushHeaders()
+      found.pipe(answer)
+    })
+    const { headers } = request
+    if (headers['content-length'] ?? headers['transfer-encoding']) request.pipe(call)
+    else call.end()
+  }
+
+  /** Answers that the request has to be sent again. */
+  #putOff(/** @type {Answer} */ answer) {
+    if (this.#phase === 'ends') answer.shouldKeepAlive = false
+    const now = this.#phase === 'serves' ? 'did not answer' : this.#phase
+    send(answer, 503, `The server ${now}. Send the request again in a moment.`, { 'Retry-After': '5' })
+  }
+
+  /** Answers what is not HTTP, or not in time. */
+  #refuse(/** @type {Error & { code?: string }} */ error, /** @type {Socket} */ socket) {
+    const [answer, ...others] = this.#open.get(socket) ?? []
+    // The answer could be taken for that of another request, or is awaited by nobody.
+    const isOthers = answer !== undefined && (others.length > 0 || answer.headersSent || answer.req.complete)
+    if (isOthers || error.code === 'ECONNRESET' || socket.bytesRead === 0 || !socket.writable)
+      return socket.destroy()
+    const [status, sentence] = FAULTS[error.code ?? ''] ?? INVALID
+    const { headers, body } = answerOf(sentence, { Connection: 'close' })
+    const lines = Object.entries(headers).map((header) => `${header.join(': ')}\r\n`)
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+    setTimeout(() => socket.destroy(), GRACE).unref()
+  }
+}
