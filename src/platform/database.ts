@@ -68,8 +68,11 @@ const CLOSED = 'BUSY|FULL|READONLY|CANTOPEN|NOMEM|PROTOCOL'
 /** SQLite's codes for a broken disk or file. */
 const BROKEN = 'IOERR|CORRUPT|NOTADB'
 
-/** How the storage of an object says that it is out of order: its SQLite, or the platform under it. */
-export const OBJECT_OUT_OF_ORDER = new RegExp(`^internal error|SQLITE_(${CLOSED}|${BROKEN})`, 'i')
+/** How an object is said to be out of order: by the SQLite of its storage, or by the platform. */
+export const OBJECT_OUT_OF_ORDER = new RegExp(
+  `^internal error|^Durable Object.* reset|SQLITE_(${CLOSED}|${BROKEN})`,
+  'i',
+)
 
 /** How D1 says that a batch has not begun, did not fit, or can't be stored now. */
 const NOT_STORED = new RegExp(`overloaded|cannot resolve|maximum DB size|SQLITE_(${CLOSED})`, 'i')

@@ -34,15 +34,13 @@ export function systemRoutes(app: App): void {
 
 const STARTING = 'The service is starting. Try again in a few seconds.'
 
-/** The codes of a full disk: reads work, and changes do once there is room. */
-const FULL = ['ENOSPC', 'EDQUOT']
-
 /** Why the service cannot serve, or null, and whether its disk is full. */
 async function stateOf(ctx: Context): Promise<{ problem: string | null; storage?: 'full' }> {
   const problem = await problemOf(ctx)
   const asked = ctx.env.SERVER?.fetch('http://server/storage').then((said) => said.text())
   const code = asked === undefined ? '' : await within(SECOND, asked).catch(() => '')
-  if (FULL.includes(code)) return { problem, storage: 'full' }
+  // Reads work, and changes do once there is room.
+  if (['ENOSPC', 'EDQUOT'].includes(code)) return { problem, storage: 'full' }
   const readOnly = `Nothing can be stored: writing to the folder with the data fails (${code}). The file system may be read-only. Look at the log of the system, repair it, and restart Laurel.`
   return { problem: problem ?? (code === '' ? null : readOnly) }
 }

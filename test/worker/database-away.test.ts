@@ -128,17 +128,16 @@ describe('[G2] while the database cannot be reached', () => {
     expect([calls, status, headers.get('Retry-After')]).toEqual([1, 503, '5'])
   })
 
+  const saying = (text: string) => () => Promise.reject(new Error(text))
   const failure = (flag: string) => () => Promise.reject(Object.assign(new Error('lost'), { [flag]: true }))
 
   it.each<[string, (stub: DurableObjectStub) => Promise<unknown>]>([
     ['restarts', (stub) => runInDurableObject(stub, (_instance, state) => state.abort('new code'))],
     ['cannot be reached', failure('retryable')],
     ['is overloaded', failure('overloaded')],
-    ['has a full disk', () => Promise.reject(new Error('database or disk is full: SQLITE_FULL'))],
-    [
-      'has a storage that cannot be opened',
-      () => Promise.reject(new Error('internal error; reference = 0a1b')),
-    ],
+    ['has a full disk', saying('database or disk is full: SQLITE_FULL')],
+    ['has a storage that cannot be opened', saying('internal error; reference = 0a1b')],
+    ['is slow', saying('Durable Object storage operation exceeded timeout which caused object to be reset.')],
   ])('an event whose lane %s is answered with 503', async (_what, commit) => {
     const tenant = await newTenantWith('steps', newTenantInLast)
     await tenant.app('PUT', '/users/ada', {})
