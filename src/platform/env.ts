@@ -146,7 +146,7 @@ const OfServer = z.object({
   /** How many databases there are. */
   DATABASES: wholeNumber(100).default(1),
   HOST: z.string().default('127.0.0.1'),
-  LAUREL_DATA: z.string().default('data'),
+  LAUREL_DATA: text(/^[^~$]/, 'must not begin with ~ or $').default('data'),
   /** The header in which a proxy names the client's address: no other known header, and no `true` or `1`. */
   TRUST_PROXY: text(
     /^(?:[\w-]*(?:addr|address|client|forwarded-for|ip|ip-?v[46]|peer|remote)|(?!(?:accept|access|cache|cdn|cf|content|idempotency|if|keep|last|max|proxy|sec|tenant|transfer|upgrade|user|x-api|x-correlation|x-forwarded|x-original|x-request|x-requested|x-trace|x-url)-|x-scheme$)\w+-[\w-]+)$/i,
@@ -234,8 +234,8 @@ export const serverVariables = (given: object) => OfServer.parse(setIn(given))
 function mistakeIn(name: string, value: string): string | undefined {
   // The text of a file has line ends.
   const isFile = name === 'APNS_KEY' || name === 'FCM_SERVICE_ACCOUNT'
-  if (!isFile && /^\s|\s$|[\p{Cc}\ufffd]/u.test(value))
-    return 'must have no white space at its ends, and no line ends or other control characters'
+  if (!isFile && /^\s|\s$|[\p{Cc}\ufffd]|\$\{|^\$\w+$/u.test(value))
+    return 'must have no white space at its ends, and in it no line ends, control characters or names such as $NAME'
   if (/^(["'`]).*\1$/s.test(value)) return 'must not be in quotes, which would be a part of it'
   // Base64 may begin with a slash too.
   if (name !== 'LAUREL_DATA' && /^(?:~|\.{1,2})?(?:\/[A-Z]?[a-z0-9._-]+)+$/.test(value))

@@ -6,7 +6,8 @@ const SWITCH = 'must be on or off.'
 const SECONDS = 'must be a whole number from 1 to 300.'
 const DAYS = 'must be a whole number from 1 to 3650.'
 const URL_ERROR = 'must be an address that begins with http:// or https://.'
-const SPACE = 'must have no white space at its ends, and no line ends or other control characters.'
+const SPACE =
+  'must have no white space at its ends, and in it no line ends, control characters or names such as $NAME.'
 const QUOTES = 'must not be in quotes, which would be a part of it.'
 const PATH = 'must be the text itself, not the path of a file.'
 const HEADER = 'must consist of printable ASCII characters without spaces.'
@@ -37,7 +38,10 @@ const account = (more: object = {}) =>
 const WRONG: Record<string, readonly (readonly [readonly string[], string])[]> = {
   ADMIN_API_KEY: [
     [['x'.repeat(31), `${ADMIN_KEY} ${ADMIN_KEY}`, `${ADMIN_KEY}é`], KEY],
-    [[`${ADMIN_KEY}\n`, ` ${ADMIN_KEY}`, `${ADMIN_KEY}\n${ADMIN_KEY}`, `${ADMIN_KEY}\r`], SPACE],
+    [
+      [`${ADMIN_KEY}\n`, ` ${ADMIN_KEY}`, `${ADMIN_KEY}\n${ADMIN_KEY}`, `${ADMIN_KEY}\r`, '$ADMIN_API_KEY'],
+      SPACE,
+    ],
     [[`"${ADMIN_KEY}"`, `'${ADMIN_KEY}'`], QUOTES],
     [['/run/secrets/laurel_admin_api_key', '/Users/ada/keys/admin-key-of-laurel.txt'], PATH],
   ],
@@ -82,7 +86,7 @@ const WRONG: Record<string, readonly (readonly [readonly string[], string])[]> =
       ['https://example.com/laurel', 'https://example.com/?x', 'https://example.com/#x'],
       'must have no path: Laurel needs a host of its own.',
     ],
-    [['https://laurel.example.com\n'], SPACE],
+    [['https://laurel.example.com\n', `https://\${DOMAIN}`], SPACE],
   ],
   EMAIL_FROM: [
     [
@@ -127,7 +131,10 @@ const WRONG: Record<string, readonly (readonly [readonly string[], string])[]> =
     [[' 3'], SPACE],
   ],
   HOST: [[['"0.0.0.0"'], QUOTES]],
-  LAUREL_DATA: [[["'/var/lib/laurel'"], QUOTES]],
+  LAUREL_DATA: [
+    [["'/var/lib/laurel'"], QUOTES],
+    [['~/data', '$HOME/data'], 'must not begin with ~ or $.'],
+  ],
   TRUST_PROXY: [
     [
       [

@@ -109,7 +109,7 @@ describe('of npm start', () => {
   it('[B3] an error names a wrong number of databases', async () => {
     expect(await start('three')).toMatchObject({
       code: 1,
-      output: expect.stringContaining('DATABASES must be a whole number from 1 to 100, not three.'),
+      output: expect.stringContaining('DATABASES must be a whole number from 1 to 100.\n'),
     })
   })
 })

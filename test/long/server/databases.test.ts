@@ -118,7 +118,7 @@ test('[B3, M1] npm run serve does the same, and a restore tells all databases', 
   try {
     const wrong = await launch(serve('data', '0'))
     expect((await wrong.ended()).code).toBe(1)
-    expect(wrong.output()).toContain('DATABASES must be a whole number from 1 to 100, not 0.')
+    expect(wrong.output()).toContain('DATABASES must be a whole number from 1 to 100.\n')
 
     let server = await startServer(serve('data', '1'))
     expect(await totalAfterEvent(server)).toBe(1)
