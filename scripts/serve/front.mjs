@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { Agent, request as ask, createServer, STATUS_CODES } from 'node:http'
-import { Server } from 'node:net'
+import { isIP, Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Complaint } from '../lib/project.mjs'
 import { say } from './log.mjs'
@@ -85,27 +85,31 @@ function passed(/** @type {string[]} */ raw) {
 }
 
 /**
- * The address of a client: that of the connection, or the last one of the header that TRUST_PROXY names,
- * which the proxy has added. Empty if it is not known.
+ * The address of a client: the last one of the header that TRUST_PROXY names, which the proxy has added. Null if
+ * there is no address.
  *
- * @type {(request: import('node:http').IncomingMessage, trusted: string) => string}
+ * @type {(request: import('node:http').IncomingMessage, trusted: string) => string | null}
  */
-function addressOf({ headers, socket }, trusted) {
-  const given = trusted ? String(headers[trusted] ?? '').split(',') : [socket.remoteAddress ?? '']
-  const last = given.at(-1)?.trim() ?? ''
+function namedAddress({ headers }, trusted) {
+  const last =
+    String(headers[trusted] ?? '')
+      .split(',')
+      .at(-1)
+      ?.trim() ?? ''
   // Perhaps with a port, which a client can choose: 192.0.2.1:5000, [2001:db8::1]:5000.
   const [, v6, v4] = /^(?:\[(.*)\]|([^:]*))(?::\d+)?$/.exec(last) ?? []
-  return (v6 ?? v4 ?? last).replace(/^::ffff:(?=\d+\.)/, '')
+  const address = v6 ?? v4 ?? last
+  return isIP(address) === 0 ? null : address
 }
 
 /**
  * The path and the headers of a request for workerd. Throws a Complaint for one that two programs could
  * understand in two ways.
  *
- * @type {(request: import('node:http').IncomingMessage, trusted: string) => { path: string; headers:
+ * @type {(request: import('node:http').IncomingMessage, address: string) => { path: string; headers:
  *   string[] }}
  */
-function headOf(request, trusted) {
+function headOf(request, address) {
   const { url = '/', httpVersion, headers, headersDistinct } = request
   const hosts = headersDistinct.host ?? []
   if (hosts.length > 1 || (hosts.length === 0 && httpVersion !== '1.0'))
@@ -117,8 +121,7 @@ function headOf(request, trusted) {
   const [, host = hosts[0] ?? 'localhost', path = ''] = /^(?:https?:\/\/([^/?#]+))?(.*)$/i.exec(url) ?? []
   const head = ['Host', host, ...passed(request.rawHeaders)]
   if (coding !== undefined) head.push('Transfer-Encoding', 'chunked')
-  const address = addressOf(request, trusted)
-  if (address !== '') head.push(ADDRESS, address)
+  if (address !== '') head.push(ADDRESS, address.replace(/^::ffff:(?=\d+\.)/, ''))
   return { path: path === '*' ? '/' : path.replace(/^(?!\/)/, '/'), headers: head }
 }
 
@@ -166,6 +169,7 @@ export class Front {
   /** The connections without a request under way. The first one has waited longest. */
   #waiting = /** @type {Set<Socket>} */ (new Set())
   #isFull = false
+  #isUnnamed = false
 
   /**
    * @param {{ most: number; trusted: string; to: string }} options how many connections; the header that is
@@ -285,7 +289,7 @@ export class Front {
   }
 
   #pass(/** @type {Request} */ request, /** @type {Answer} */ answer) {
-    const head = headOf(request, this.#trusted)
+    const head = headOf(request, this.#addressOf(request))
     const call = ask({ socketPath: this.#to, agent: this.#agent, method: request.method, ...head })
     answer.once('close', () => call.destroy())
     call.on('error', () => {
@@ -305,6 +309,20 @@ export class Front {
     const { headers } = request
     if (headers['content-length'] ?? headers['transfer-encoding']) request.pipe(call)
     else call.end()
+  }
+
+  /** The address of a client. Says once if a proxy does not name it. */
+  #addressOf(/** @type {Request} */ request) {
+    const { remoteAddress = '' } = request.socket
+    if (this.#trusted === '') return remoteAddress
+    const named = namedAddress(request, this.#trusted)
+    if (named === null && !this.#isUnnamed && request.url !== '/health') {
+      this.#isUnnamed = true
+      say(
+        `A request from ${remoteAddress} has no address in the header ${this.#trusted} (TRUST_PROXY). Such requests count for the address that they come from.`,
+      )
+    }
+    return named ?? remoteAddress
   }
 
   /** Answers that the request has to be sent again. */

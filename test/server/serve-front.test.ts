@@ -8,7 +8,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { descriptorsFor, Front } from '../../scripts/serve/front.mjs'
 import { until } from '../helpers/until'
 
@@ -133,7 +133,19 @@ test('[G2] the address of a client comes from its connection, or from the header
   await startFront({ trusted: 'X-Real-IP' })
   expect(await addressOf()).toBe('192.0.2.2')
   expect(await addressOf('\r\nx-real-ip: 192.0.2.3, [2001:db8::1]:80')).toBe('2001:db8::1')
-  expect(await addressOf('\r\nx-real-ip: ')).toBeUndefined()
+
+  const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  try {
+    expect((await passedOn('GET /health HTTP/1.1\r\nHost: a')).headers['cf-connecting-ip']).toBe('127.0.0.1')
+    expect(said).not.toHaveBeenCalled()
+    for (const other of ['', 'unknown', '_hidden', '192.0.2.256', 'for=192.0.2.3', '192.0.2.3/32', '[::1'])
+      expect([other, await addressOf(`\r\nx-real-ip: ${other}`)]).toEqual([other, '127.0.0.1'])
+    expect(said.mock.calls.map(([line]) => line)).toEqual([
+      expect.stringMatching(/127\.0\.0\.1 has no address in the header x-real-ip \(TRUST_PROXY\)/),
+    ])
+  } finally {
+    said.mockRestore()
+  }
 })
 
 test('an answer begins before its body, and each part arrives at once', async () => {
