@@ -1,5 +1,6 @@
 /** Errors of the admin interface, as the console shows them. */
 import { LaurelError } from '@laurel/client'
+import { sentence, sentenceAbout } from './words'
 
 /** Whether the server could not be reached. */
 export const isConnectionLost = (error: unknown): boolean =>
@@ -13,9 +14,12 @@ export const isNotFound = (error: unknown): boolean => error instanceof LaurelEr
 /** A sentence that says what is wrong and what to do. */
 export function messageOf(error: unknown): string {
   if (isConnectionLost(error))
-    return 'The request did not reach the server. Check the connection, and whether an ad blocker stops this page. Then try again.'
+    return 'There was no answer of the server. Check the connection, and whether an ad blocker stops this page. Then try again.'
   if (error instanceof LaurelError)
-    return error.issues.map(({ message }) => sentence(message)).join(' ') || error.message
+    return (
+      error.issues.map(({ path, message }) => sentenceAbout(path, message)).join(' ') ||
+      sentence(error.message)
+    )
   return 'Something went wrong in this page. Load it again.'
 }
 
@@ -55,7 +59,7 @@ export function messagesByField(objections: readonly Objection[], fields: readon
       fields.find((one) => one === name) ??
       fields.find((one) => name?.startsWith(`${one}.`)) ??
       (name === undefined ? fieldIn(message, fields) : undefined)
-    if (field === undefined) others.push(sentence(path === null ? message : `${path}: ${message}`))
+    if (field === undefined) others.push(sentenceAbout(path, message))
     else if (!byField.has(field)) byField.set(field, sentence(message))
   }
   return { byField, others }
@@ -66,10 +70,3 @@ const fieldIn = (text: string, fields: readonly string[]): string | undefined =>
   fields
     .filter((name) => new RegExp(`(^|\\W)${name}(\\W|$)`).test(text))
     .toSorted((a, b) => b.length - a.length)[0]
-
-/** A message with a capital letter and a full stop. */
-export function sentence(message: string): string {
-  const plain = message.replace(/^is not Liquid: /, 'there is a mistake in {{ … }} or {% … %}: ')
-  const capital = plain.charAt(0).toUpperCase() + plain.slice(1)
-  return /[.!?]$/.test(capital) ? capital : `${capital}.`
-}

@@ -7,6 +7,7 @@ import { useEffect, useRef, useState } from 'react'
 import { useAdmin } from '../api/laurel'
 import { allOf } from '../resource/lookups'
 import { headingOfPage } from '../ui/heading'
+import { nameOr, trimmed, userPath } from '../ui/text'
 import { ALL_PAGES } from './navigation'
 
 /** `words` are more words by which it is found, `about` is beside its label. */
@@ -68,11 +69,10 @@ function useUsersFor(text: string): readonly Command[] {
   })
   if (!isWanted || data === undefined) return []
   return data.map(({ id, name }) => ({
-    label: name?.trim() || id,
-    about: name?.trim() ? id : '',
+    label: nameOr(name, id),
+    about: nameOr(name, id) === id ? '' : id,
     words: '',
-    // `/users/new` is a form.
-    path: `/users/${encodeURIComponent(id)}${id === 'new' ? '/summary' : ''}`,
+    path: userPath(id),
     icon: UserRound,
   }))
 }
@@ -155,7 +155,7 @@ export function CommandPalette({
 function Commands({ onDone }: { onDone: () => void }) {
   const navigate = useNavigate()
   const [typed, setTyped] = useState('')
-  const text = typed.trim()
+  const text = trimmed(typed)
   const things = useThingsFor(text)
   const users = useUsersFor(text)
   const items = [...commandsFor(text.toLowerCase()), ...things, ...users]

@@ -1,11 +1,19 @@
 /** Parts that the forms of several resources share. */
+
+import { say } from '../ui/text'
 import type { Lookups } from './lookups'
 
 /** Filters by attributes, as the interface has them. */
 export type Filter = { attributeId: string; attributeValue: string }
 
-/** The address of a badge as the interface takes it. */
-export const badgeOf = (url: string) => (url === '' ? null : { url })
+/** The field of a badge, without its name in the form. */
+export const BADGE = {
+  kind: 'text',
+  label: 'Badge',
+  isOptional: true,
+  placeholder: 'https://…',
+  hint: 'The address of a picture.',
+} as const
 
 /** Filters in words: "country is FR and plan is pro"; null without any. */
 export function filtersInWords(
@@ -14,7 +22,9 @@ export function filtersInWords(
 ): string | null {
   const parts = (filters ?? [])
     .filter(({ attributeId }) => attributeId !== '')
-    .map(({ attributeId, attributeValue }) => `${attributes.nameOf(attributeId)} is ${attributeValue || '…'}`)
+    .map(
+      ({ attributeId, attributeValue }) => say`${attributes.nameOf(attributeId)} is ${attributeValue || '…'}`,
+    )
   return parts.length === 0 ? null : parts.join(' and ')
 }
 
@@ -23,9 +33,11 @@ export function amountOf(value: string | number, metricId: string, { metrics }: 
   const metric = metrics.find(metricId)
   const units = metric?.units.trim() ?? ''
   const isOpen = metricId === '' || metrics.isLoading
-  if (units === '') return `${value} of ${metric?.name ?? (isOpen ? 'the metric' : 'a deleted metric')}`
+  if (units === '') return say`${value} of ${metric?.name ?? (isOpen ? 'the metric' : 'a deleted metric')}`
   // Units are the plural. Only the usual English one has a known singular.
-  return Number(value) === 1 && /[^s]s$/.test(units) ? `${value} ${units.slice(0, -1)}` : `${value} ${units}`
+  return Number(value) === 1 && /[^s]s$/.test(units)
+    ? say`${value} ${units.slice(0, -1)}`
+    : say`${value} ${units}`
 }
 
 /** The same as an occasion that comes again: "every 5 lessons", "each lesson". */

@@ -8,6 +8,16 @@ export const text = (max = 255) =>
 /** A text that may be empty. */
 export const optionalText = (max = 2000) => z.string().trim().max(max, `Use at most ${max} characters.`)
 
+/** A web address, or nothing. */
+export const address = () =>
+  optionalText(2048).refine(
+    (given) => given === '' || (/^https?:\/\/\S+$/i.test(given) && URL.canParse(given)),
+    'Use an address with https:// or http://, such as https://example.com.',
+  )
+
+/** A picture by its address; null without one. */
+export const picture = () => address().transform((url) => (url === '' ? null : { url }))
+
 /** A key, as in paths and in code. */
 export const key = () =>
   text().regex(/^[\w-]+$/, 'Use letters, digits, hyphens and underscores only, such as lessons-done.')

@@ -1,6 +1,7 @@
 import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query'
-import { type Objection, sentence, WriteRefused } from '../api/errors'
+import { type Objection, WriteRefused } from '../api/errors'
 import { useAdmin } from '../api/laurel'
+import { sentence } from '../api/words'
 import { done } from '../ui/toasts'
 import type { Admin, Written } from './resource'
 import { listKey } from './shown'

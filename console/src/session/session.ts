@@ -3,6 +3,9 @@
 /** Where `sessionStorage` keeps it. */
 const STORED = 'laurel.session'
 
+const NO_STORAGE =
+  'The browser does not keep the key: the storage of this site is blocked or full. Allow it in the settings of the browser, or close other tabs of this site. Then sign in again.'
+
 /** The features of the server, which it names to the holder of a key. */
 export type Features = {
   /** Whether requests name a tenant. */
@@ -73,10 +76,16 @@ export class Session {
     this.#set({ signedIn: null, message })
   }
 
+  /** Throws if the browser does not keep the key. */
   #set(state: SessionState): void {
+    try {
+      if (state.signedIn === null) sessionStorage.removeItem(STORED)
+      else sessionStorage.setItem(STORED, JSON.stringify(state.signedIn))
+    } catch {
+      // A storage that is blocked keeps nothing that has to be removed.
+      if (state.signedIn !== null) throw new Error(NO_STORAGE)
+    }
     this.#state = state
-    if (state.signedIn === null) sessionStorage.removeItem(STORED)
-    else sessionStorage.setItem(STORED, JSON.stringify(state.signedIn))
     for (const listener of this.#listeners) listener()
   }
 }

@@ -4,6 +4,7 @@ import { clientOf } from '../api/laurel'
 import icon from '../app/icon.svg'
 import { Button } from '../ui/button'
 import { Notice } from '../ui/page'
+import { trimmed } from '../ui/text'
 import { keyFor, watchCodes } from './one-time-code'
 import type { Session } from './session'
 import { useSession, useSessionState } from './session-context'
@@ -13,6 +14,9 @@ async function signIn(session: Session, apiKey: string): Promise<void> {
   const { multiTenancy, testClock, version } = await clientOf(apiKey).admin.session()
   session.signIn(apiKey, { multiTenancy, testClock, version })
 }
+
+/** What no key has: characters outside of ASCII, blanks, quotes around it, or the name of a header before it. */
+const NO_KEY = /[^!-~]|^["'`]|["'`]$|^(?:x-api-key|authorization|bearer)\b/i
 
 const explained = (error: unknown): string =>
   isKeyRefused(error)
@@ -47,8 +51,12 @@ export function SignInPage() {
 
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    const given = key.trim()
+    const given = trimmed(key)
     if (given === '') setError('Paste your admin key first.')
+    else if (NO_KEY.test(given))
+      setError(
+        'Paste the key alone: without quotes, blanks or special characters, and without a name before it.',
+      )
     else attempt(() => signIn(session, given))
   }
   return (

@@ -4,6 +4,7 @@ import { messageOf } from '../api/errors'
 import { useAdmin } from '../api/laurel'
 import { Button } from '../ui/button'
 import { Empty, Notice, Skeleton } from '../ui/page'
+import { trimmed } from '../ui/text'
 import { useSession, useSignedIn } from './session-context'
 
 /** How many tenants are read at once: the most that the interface gives. */
@@ -28,7 +29,7 @@ export function TenantPage({ create }: { create: ReactNode }) {
   const session = useSession()
   const tenants = useTenants()
   const [text, setText] = useState('')
-  const wanted = text.trim().toLowerCase()
+  const wanted = trimmed(text).toLowerCase()
   const found = tenants.data?.filter(({ name, customerId }) =>
     `${name} ${customerId}`.toLowerCase().includes(wanted),
   )

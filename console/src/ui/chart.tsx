@@ -5,6 +5,7 @@ import { AreaClosed, Bar, LinePath } from '@visx/shape'
 import { type PointerEvent, useState } from 'react'
 import { classes } from './classes'
 import { formatCompact, formatDate, formatNumber } from './format'
+import { say } from './text'
 
 /** One line or one kind of bars. */
 export type Series = { name: string; values: readonly number[] }
@@ -75,7 +76,7 @@ function described({ label, dates, series, unit, today }: ChartProps): string {
     const day = dates[values.indexOf(most)] ?? first
     const latest = values.at(-1) ?? 0
     const when = last === today ? 'today so far' : 'on the last day'
-    return `${name}: ${formatNumber(latest)} ${when}, at most ${formatNumber(most)} on ${formatDate(day)}.`
+    return say`${name}: ${formatNumber(latest)} ${when}, at most ${formatNumber(most)} on ${formatDate(day)}.`
   })
   return `${label}${unit === undefined ? '' : ` in ${unit}`}, from ${formatDate(first)} to ${formatDate(last)}. ${parts.join(' ')}`
 }
@@ -205,6 +206,7 @@ export function SeriesChart(props: ChartProps) {
                         data={over(pointsOf(values))}
                         x={({ date }) => middle(date)}
                         y={({ value }) => y(value)}
+                        y0={y(0)}
                         yScale={y}
                         className="fill-series-1 opacity-8"
                       />

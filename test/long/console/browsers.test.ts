@@ -40,3 +40,43 @@ describe.skipIf(!hasBrowser)('the console', () => {
     await page.context().close()
   })
 })
+
+describe.skipIf(!hasBrowser)('the sign-in', () => {
+  it('[G14] takes a key with blanks and invisible characters around it, and says what else is wrong', async () => {
+    const { page, complaints } = await world.page()
+    const { url, adminKey } = world.server
+    await page.goto(`${url}/console/metrics`)
+    const field = page.getByLabel('Admin API key')
+    for (const given of [
+      `“${adminKey}”`,
+      `"${adminKey}"`,
+      `X-API-KEY: ${adminKey}`,
+      `${adminKey.slice(0, 9)}\u200b9`,
+    ]) {
+      await field.fill(given)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByText('Paste the key alone').waitFor()
+    }
+    await field.fill(`\ufeff\u200b ${adminKey}\u2060\u00a0`)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Metrics' }).waitFor()
+    expect(complaints).toEqual([])
+    await page.context().close()
+  })
+
+  it.each([
+    [
+      'blocked',
+      "Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('', 'SecurityError') } })",
+    ],
+    ['full', "Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError') }"],
+  ])('[G14] says that the browser keeps nothing if its storage is %s', async (_state, script) => {
+    const { page } = await world.page()
+    await page.addInitScript(script)
+    await page.goto(`${world.server.url}/console`)
+    await page.getByLabel('Admin API key').fill(world.server.adminKey)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('the storage of this site is blocked or full').waitFor()
+    await page.context().close()
+  })
+})

@@ -1,7 +1,7 @@
 import type { AdminAchievement } from '@laurel/client'
 import { z } from 'zod'
 import type { Lookups } from '../../resource/lookups'
-import { amountOf, badgeOf, type Filter, filtersInWords } from '../../resource/parts'
+import { amountOf, BADGE, type Filter, filtersInWords } from '../../resource/parts'
 import type { Move, Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import {
@@ -11,6 +11,7 @@ import {
   filters,
   key,
   optionalText,
+  picture,
   reference,
   text,
   whole,
@@ -64,7 +65,7 @@ const Common = z.object({
   name: text(),
   key: key(),
   description: optionalText(),
-  badge: optionalText(2048).transform(badgeOf),
+  badge: picture(),
   status: choice(['inactive', 'active', 'locked']),
   userAttributes: filters(),
 })
@@ -280,14 +281,7 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
           statusesAfter(initial?.status ?? 'inactive').map((value) => ({ value, label: STATUSES[value] })),
       },
       { kind: 'long-text', name: 'description', label: 'Description', isOptional: true },
-      {
-        kind: 'text',
-        name: 'badge',
-        label: 'Badge',
-        isOptional: true,
-        placeholder: 'https://…',
-        hint: 'The address of a picture.',
-      },
+      { ...BADGE, name: 'badge' },
       { kind: 'filters', of: 'user', name: 'userAttributes', label: 'Only for users whose' },
       {
         kind: 'filters',

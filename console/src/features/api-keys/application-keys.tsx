@@ -10,6 +10,7 @@ import { Confirm } from '../../ui/dialog'
 import { Moment } from '../../ui/format'
 import { Badge, Card, Code } from '../../ui/page'
 import { SecretDialog } from '../../ui/secret'
+import { userPath } from '../../ui/text'
 import { KEYS, KeysList } from './keys-list'
 
 const SCOPES = { write: 'read and write', read: 'only read' } as const
@@ -47,7 +48,7 @@ export function ApplicationKeys() {
           {
             name: 'User',
             cell: ({ userId: id }) => (
-              <Link to={`/users/${encodeURIComponent(id)}`} className="font-medium hover:underline">
+              <Link to={userPath(id)} className="font-medium hover:underline">
                 {id}
               </Link>
             ),

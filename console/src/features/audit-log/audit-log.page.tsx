@@ -10,6 +10,7 @@ import { useSignedIn } from '../../session/session-context'
 import { Button } from '../../ui/button'
 import { formatMoment, Moment } from '../../ui/format'
 import { Card, Notice, Page } from '../../ui/page'
+import { trimmed } from '../../ui/text'
 import { EntrySheet } from './entry-sheet'
 import { actionOf, actorOf, changedOf, isKind, KINDS, subjectOf } from './words'
 
@@ -181,7 +182,7 @@ export default function AuditLogPage() {
 }
 
 /** A part of the address as text. The router reads numbers as numbers. */
-const text = (part: unknown): string => (part === undefined || part === null ? '' : String(part).trim())
+const text = (part: unknown): string => (part === undefined || part === null ? '' : trimmed(String(part)))
 
 /** How long after the last key the filter applies, in milliseconds. */
 const PAUSE = 300
@@ -202,11 +203,11 @@ function TextFilter({
   const [last, setLast] = useState(value)
   if (value !== last) {
     setLast(value)
-    if (value !== typed.trim()) setTyped(value)
+    if (value !== trimmed(typed)) setTyped(value)
   }
   useEffect(() => {
-    if (typed.trim() === value) return
-    const timer = setTimeout(() => onChange(typed.trim()), PAUSE)
+    if (trimmed(typed) === value) return
+    const timer = setTimeout(() => onChange(trimmed(typed)), PAUSE)
     return () => clearTimeout(timer)
   })
   return (

@@ -8,6 +8,7 @@ import { Button } from '../../ui/button'
 import { Sheet } from '../../ui/dialog'
 import { Moment } from '../../ui/format'
 import { Badge, Card, Code, Facts, Notice, Skeleton } from '../../ui/page'
+import { userPath } from '../../ui/text'
 import { Message } from './template-preview'
 import { CHANNELS, TONES, TYPES } from './words'
 
@@ -108,7 +109,7 @@ function MessageSheet({ message, onClose }: { message: NotificationLogEntry; onC
           facts={[
             [
               'User',
-              <Link key="user" to={`/users/${encodeURIComponent(userId)}`} className="text-accent underline">
+              <Link key="user" to={userPath(userId)} className="text-accent underline">
                 {userId}
               </Link>,
             ],

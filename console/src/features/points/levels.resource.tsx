@@ -1,8 +1,8 @@
 import type { AdminPointsLevel } from '@laurel/client'
 import { z } from 'zod'
-import { badgeOf } from '../../resource/parts'
+import { BADGE } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
-import { asText, key, optionalText, text, whole } from '../../resource/schemas'
+import { asText, key, optionalText, picture, text, whole } from '../../resource/schemas'
 import { formatNumber } from '../../ui/format'
 
 const Draft = z.object({
@@ -10,7 +10,7 @@ const Draft = z.object({
   key: key(),
   points: whole({ min: 0, max: 2_147_483_647 }),
   description: optionalText(),
-  badge: optionalText(2048).transform(badgeOf),
+  badge: picture(),
 })
 type Values = z.input<typeof Draft>
 
@@ -63,14 +63,7 @@ export const levelsOf = (system: {
         unit: system.name,
       },
       { kind: 'long-text', name: 'description', label: 'Description', isOptional: true },
-      {
-        kind: 'text',
-        name: 'badge',
-        label: 'Badge',
-        isOptional: true,
-        placeholder: 'https://…',
-        hint: 'The address of a picture.',
-      },
+      { ...BADGE, name: 'badge' },
     ],
     preview: ({ name, points }) =>
       name.trim() === '' || points.trim() === ''

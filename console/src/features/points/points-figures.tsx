@@ -126,9 +126,9 @@ function named(keys: readonly string[], names: Names): { key: string; name: stri
   return keys.map((key) => ({ key, name: known.get(key) ?? `${key} (deleted)` }))
 }
 
-/** The points of each trigger in all rows, most first. */
+/** The points of each trigger in all rows, most first: also of one that the figures do not know yet. */
 function namedSums(rows: Rows, names: Names) {
-  const sums = new Map<string, number>()
+  const sums = new Map<string, number>(names.map(([key]) => [key, 0]))
   for (const { byTrigger } of rows)
     for (const [key, amount] of Object.entries(byTrigger)) sums.set(key, (sums.get(key) ?? 0) + amount)
   return named([...sums.keys()], names)

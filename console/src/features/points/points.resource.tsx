@@ -2,11 +2,11 @@ import type { CreatedAdminPointsSystem } from '@laurel/client'
 import { useMemo } from 'react'
 import { z } from 'zod'
 import { useLookups } from '../../resource/lookups'
-import { badgeOf } from '../../resource/parts'
+import { BADGE } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { ResourceSection } from '../../resource/resource-section'
-import { asText, key, optionalText, optionalWhole, text } from '../../resource/schemas'
+import { asText, key, optionalText, optionalWhole, picture, text } from '../../resource/schemas'
 import { formatNumber } from '../../ui/format'
 import { Code } from '../../ui/page'
 import { boostsOf } from './boosts.resource'
@@ -18,7 +18,7 @@ const Draft = z.object({
   name: text(),
   key: key(),
   description: optionalText(),
-  badge: optionalText(2048).transform(badgeOf),
+  badge: picture(),
   maxPoints: optionalWhole({ min: 1, max: 2_147_483_647 }),
 })
 
@@ -95,14 +95,7 @@ export const points: Resource<System, z.input<typeof Draft>, z.output<typeof Dra
         hint: 'The most that a user can have, for points such as energy.',
       },
       { kind: 'long-text', name: 'description', label: 'Description', isOptional: true },
-      {
-        kind: 'text',
-        name: 'badge',
-        label: 'Badge',
-        isOptional: true,
-        placeholder: 'https://…',
-        hint: 'The address of a picture.',
-      },
+      { ...BADGE, name: 'badge' },
     ],
     preview: ({ name, maxPoints }) =>
       name.trim() === ''

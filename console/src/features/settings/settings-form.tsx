@@ -8,7 +8,7 @@ import { useLookups } from '../../resource/lookups'
 import { resolverOf } from '../../resource/resolver'
 import type { Field } from '../../resource/resource'
 import { InWords } from '../../resource/resource-form'
-import { asText, choice, optionalText, text, whole } from '../../resource/schemas'
+import { address, asText, choice, picture, text, whole } from '../../resource/schemas'
 import { useWrite } from '../../resource/writes'
 import { type Branding, brandedEmail, FONTS } from '../../ui/branded'
 import { Button } from '../../ui/button'
@@ -16,16 +16,7 @@ import { Unsaved } from '../../ui/dialog'
 import { EmailMessage, PushMessage } from '../../ui/message'
 import { Card, Notice } from '../../ui/page'
 
-const ADDRESS = 'Use an address with https:// or http://, such as https://example.com.'
-
-/** A web address, or nothing. */
-const address = () =>
-  optionalText(2048).refine(
-    (given) => given === '' || (/^https?:\/\/\S+$/i.test(given) && URL.canParse(given)),
-    ADDRESS,
-  )
-
-const picture = () => z.object({ url: address() }).transform(({ url }) => (url === '' ? null : { url }))
+const pictureIn = () => z.object({ url: picture() }).transform(({ url }) => url)
 
 const Draft = z.object({
   branding: z.object({
@@ -33,8 +24,8 @@ const Draft = z.object({
     appUrl: address(),
     brandColor: text(50),
     font: z.custom<Branding['font']>((given) => typeof given === 'string' && Object.hasOwn(FONTS, given)),
-    logo: picture(),
-    appIcon: picture(),
+    logo: pictureIn(),
+    appIcon: pictureIn(),
   }),
   experimentation: z.object({
     controlRatio: whole({ min: 0, max: 100 }),
@@ -138,7 +129,7 @@ const valuesOf = ({ branding, experimentation, aggregationPeriod }: Settings): V
 /** An email and a push message with the brand as it is typed. Addresses that are not complete are left out. */
 function BrandPreview({ values }: { values: Values['branding'] }) {
   const { logo, appIcon, appUrl, ...rest } = useDeferredValue(values)
-  const pictureOf = (given: { url: string }) => picture().safeParse(given).data ?? null
+  const pictureOf = ({ url }: { url: string }) => picture().safeParse(url).data ?? null
   const brand: Branding = {
     ...rest,
     appUrl: address().safeParse(appUrl).data ?? '',

@@ -12,6 +12,7 @@ import { NewButton } from '../../ui/new-button'
 import { Badge, Card, Code, Empty, Notice, Page } from '../../ui/page'
 import { SendEvent } from '../../ui/send-event'
 import { type Column, Table } from '../../ui/table'
+import { nameOr, trimmed } from '../../ui/text'
 import { NEW_USER, pathOfUser, USERS } from './user-paths'
 
 /** How long the list waits for the next letter of a search, in milliseconds. */
@@ -22,7 +23,7 @@ const COLUMNS: readonly Column<User>[] = [
     name: 'Name',
     cell: ({ id, name, control }) => (
       <span className="flex items-center gap-2">
-        <span className="line-clamp-2">{name?.trim() || id}</span>
+        <span className="line-clamp-2">{nameOr(name, id)}</span>
         {control && <Badge>control group</Badge>}
       </span>
     ),
@@ -154,8 +155,8 @@ function useTyped(given: string, show: (text: string) => void) {
   }, [given])
   // biome-ignore lint/correctness/useExhaustiveDependencies: only typing begins the wait again.
   useEffect(() => {
-    const text = typed.trim()
-    if (text === given.trim()) return
+    const text = trimmed(typed)
+    if (text === trimmed(given)) return
     const timer = setTimeout(() => {
       sent.current = text
       show(text)

@@ -6,6 +6,7 @@ import { useLaurel } from '../../api/laurel'
 import { Button, buttonClasses } from '../../ui/button'
 import { Badge, Card, Code, Empty, Notice, Page, Skeleton } from '../../ui/page'
 import { Tabs } from '../../ui/tabs'
+import { nameOr } from '../../ui/text'
 import { AchievementsTab } from './achievements-tab'
 import { UserActions } from './actions/user-actions'
 import { PreferencesTab } from './preferences-tab'
@@ -15,8 +16,6 @@ import { UserForm } from './user-form'
 import { keyOfUser, pathOfUser, USERS } from './user-paths'
 
 const PARTS: readonly string[] = ['timeline', 'achievements', 'preferences', 'edit']
-
-const nameOf = ({ id, name }: User): string => name?.trim() || id
 
 /** The page of one user. Each of its parts has an address. */
 export function UserPage({ id, part = 'summary' }: { id: string; part?: string | undefined }) {
@@ -62,7 +61,7 @@ function LoadedUser({ user, part, above }: { user: User; part: string; above: Re
   return (
     <>
       <Page
-        name={nameOf(user)}
+        name={nameOr(user.name, id)}
         above={above}
         beside={user.control && <Badge>control group</Badge>}
         intro={<About user={user} />}
@@ -117,7 +116,7 @@ function LoadedUser({ user, part, above }: { user: User; part: string; above: Re
 function About({ user: { id, name, email, tz } }: { user: User }) {
   return (
     <span className="flex flex-wrap items-center gap-x-3 gap-y-1">
-      {name?.trim() && <Code>{id}</Code>}
+      {nameOr(name, id) !== id && <Code>{id}</Code>}
       {email !== null && <span className="break-all">{email}</span>}
       <span>{tz ?? 'UTC'}</span>
     </span>

@@ -10,6 +10,7 @@ import { Button } from '../../../ui/button'
 import { formatDate, formatMoment } from '../../../ui/format'
 import { LaurelLook } from '../../../ui/laurel'
 import { Card, Empty, Notice, Skeleton } from '../../../ui/page'
+import { userPath } from '../../../ui/text'
 import { datesOf, finalAt, type Run, runHolding, runsBefore } from './runs'
 import { useRanking, valuesOf } from './use-ranking'
 
@@ -136,11 +137,7 @@ function Ranking({ board, today }: { board: AdminLeaderboard; today: string }) {
             })}
             placeholderRows={FIRST_PLACES}
             renderName={({ userId }, name) => (
-              <Link
-                to={`/users/${encodeURIComponent(userId)}`}
-                className="rounded-sm hover:underline"
-                preload={false}
-              >
+              <Link to={userPath(userId)} className="rounded-sm hover:underline" preload={false}>
                 {name}
               </Link>
             )}

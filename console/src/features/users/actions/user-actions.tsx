@@ -6,6 +6,7 @@ import { useAdmin } from '../../../api/laurel'
 import { Button } from '../../../ui/button'
 import { Confirm } from '../../../ui/dialog'
 import { Menu } from '../../../ui/menu'
+import { fileNameOf } from '../../../ui/text'
 import { done, failed, toasts } from '../../../ui/toasts'
 import { pathOfUser, USERS } from '../user-paths'
 import { useUserWrite } from '../user-writes'
@@ -149,7 +150,7 @@ function useExport(userId: string) {
       )
       const link = document.createElement('a')
       link.href = address
-      link.download = `user-${userId.replace(/[^\w.-]+/g, '_')}.json`
+      link.download = fileNameOf(userId)
       link.click()
       URL.revokeObjectURL(address)
       done('The export was downloaded')

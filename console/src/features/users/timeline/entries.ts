@@ -14,6 +14,7 @@ import {
 } from 'lucide-react'
 import type { Lookups } from '../../../resource/lookups'
 import { counted, formatDate, formatNumber } from '../../../ui/format'
+import { say } from '../../../ui/text'
 import { signed } from './explanation'
 
 type Type = TimelineEntry['type']
@@ -39,53 +40,54 @@ type Names = Pick<Lookups, 'metrics' | 'points'>
 export function entryInWords(entry: TimelineEntry, { metrics, points }: Names): EntryWords {
   switch (entry.type) {
     case 'event': {
-      const attributes = Object.entries(entry.attributes).map(([key, value]) => `${key}: ${value}`)
+      const attributes = Object.entries(entry.attributes).map(([key, value]) => say`${key}: ${value}`)
       const voided = entry.voided === null ? [] : ['Voided: it no longer counts.']
       return {
-        title: `${nameIn(metrics, entry.metricKey, 'A deleted metric')}: ${signed(entry.value)}`,
+        title: say`${nameIn(metrics, entry.metricKey, 'A deleted metric')}: ${signed(entry.value)}`,
         details: [...attributes, ...voided],
       }
     }
     case 'award': {
       const system = nameIn(points, entry.systemKey, 'points of a deleted system')
-      return { title: `${signed(entry.awarded)} ${system}`, details: [totalOf(entry.total)] }
+      return { title: say`${signed(entry.awarded)} ${system}`, details: [totalOf(entry.total)] }
     }
     case 'level_changed': {
       const system = nameIn(points, entry.systemKey, 'a deleted system')
-      const title = entry.after === null ? `No level in ${system}` : `Level ${entry.after.name} in ${system}`
-      return { title, details: entry.before === null ? [] : [`Before: ${entry.before.name}`] }
+      const title =
+        entry.after === null ? say`No level in ${system}` : say`Level ${entry.after.name} in ${system}`
+      return { title, details: entry.before === null ? [] : [say`Before: ${entry.before.name}`] }
     }
     case 'achievement':
-      return { title: `Completed ${entry.achievementName ?? 'a deleted achievement'}`, details: [] }
+      return { title: say`Completed ${entry.achievementName ?? 'a deleted achievement'}`, details: [] }
     case 'streak':
       return streakInWords(entry)
     case 'adjustment': {
       const system = nameIn(points, entry.systemKey, 'points of a deleted system')
       const how = entry.reverses === null ? 'by hand' : 'with a completion that was taken back'
-      const reason = entry.reason === null ? [] : [`Reason: ${entry.reason}`]
+      const reason = entry.reason === null ? [] : [say`Reason: ${entry.reason}`]
       return {
-        title: `${signed(entry.awarded)} ${system} ${how}`,
+        title: say`${signed(entry.awarded)} ${system} ${how}`,
         details: [totalOf(entry.total), ...reason],
       }
     }
     case 'void': {
       const reversals = entry.reversals.map(
         ({ awarded, systemKey, total }) =>
-          `${signed(awarded)} ${nameIn(points, systemKey, 'points')}. ${totalOf(total)}`,
+          say`${signed(awarded)} ${nameIn(points, systemKey, 'points')}. ${totalOf(total)}`,
       )
       return {
-        title: `Voided an event: ${nameIn(metrics, entry.metricKey, 'a deleted metric')} ${signed(entry.value)}`,
+        title: say`Voided an event: ${nameIn(metrics, entry.metricKey, 'a deleted metric')} ${signed(entry.value)}`,
         details: [...(entry.reason === null ? [] : [`Reason: ${entry.reason}`]), ...reversals],
       }
     }
     case 'notification': {
       const channel = entry.channel === 'email' ? 'Email' : 'Push message'
       const what = entry.notification.replaceAll('_', ' ')
-      return { title: `${channel}: ${entry.title ?? what}`, details: [what, entry.status] }
+      return { title: say`${channel}: ${entry.title ?? what}`, details: [what, entry.status] }
     }
     case 'change': {
       const details = Object.entries(entry.fields).map(
-        ([name, { before, after }]) => `${name}: ${shown(before)} → ${shown(after)}`,
+        ([name, { before, after }]) => say`${name}: ${shown(before)} → ${shown(after)}`,
       )
       return { title: 'The profile was changed', details }
     }

@@ -6,6 +6,7 @@ import { Button } from '../../../ui/button'
 import { Sheet } from '../../../ui/dialog'
 import { formatMoment, formatMomentIn, VIEWER_ZONE } from '../../../ui/format'
 import { Code, Facts, Notice, Skeleton } from '../../../ui/page'
+import { say } from '../../../ui/text'
 import { keyOfUser } from '../user-paths'
 import { explanationInWords, signed } from './explanation'
 
@@ -31,7 +32,7 @@ export function ExplanationSheet({ userId, zone, system, awardId, lookups, onClo
   const { data } = explained
   return (
     <Sheet
-      title={data === undefined ? 'Why these points?' : `Why ${signed(data.award.awarded)} ${name}?`}
+      title={data === undefined ? 'Why these points?' : say`Why ${signed(data.award.awarded)} ${name}?`}
       onClose={onClose}
     >
       <div className="sheet-body" aria-busy={explained.isPending}>

@@ -3,12 +3,13 @@ import type { AwardExplanation, PointsTrigger } from '@laurel/client'
 import type { Lookups } from '../../../resource/lookups'
 import { everyAmount } from '../../../resource/parts'
 import { counted, formatDate, formatNumber } from '../../../ui/format'
+import { say } from '../../../ui/text'
 
 /** Points with their sign, such as +30. */
 export const signed = (value: number): string => (value > 0 ? `+${formatNumber(value)}` : formatNumber(value))
 
 /** "10 XP", without a sign. */
-const amountOf = (points: number, system: string): string => `${formatNumber(Math.abs(points))} ${system}`
+const amountOf = (points: number, system: string): string => say`${formatNumber(Math.abs(points))} ${system}`
 
 /** The points of a trigger, and its occasion. */
 function triggerInWords(trigger: PointsTrigger, system: string, lookups: Lookups): string {
@@ -20,11 +21,11 @@ function triggerInWords(trigger: PointsTrigger, system: string, lookups: Lookups
       const isKnown = lookups.metrics.find(metricId) !== undefined
       const occasion = isKnown
         ? everyAmount(metricThreshold, metricId, lookups)
-        : `every ${formatNumber(metricThreshold)} of ${metricName}`
+        : say`every ${formatNumber(metricThreshold)} of ${metricName}`
       return `The trigger ${amount} for ${occasion}.`
     }
     case 'achievement':
-      return `The trigger ${amount} for the achievement ${trigger.achievementName ?? ''}.`
+      return say`The trigger ${amount} for the achievement ${trigger.achievementName ?? ''}.`
     case 'streak':
       return `The trigger ${amount} each time the streak grows by ${formatNumber(trigger.streakLengthThreshold ?? 1)}.`
     case 'time': {
@@ -49,7 +50,7 @@ function countedInWords({ counter, firings, trigger }: AwardExplanation): string
 /** The attributes that the trigger asks for. */
 function filtersInWords(trigger: PointsTrigger): string[] {
   const listed = (all: readonly { key: string; value: string }[] | undefined) =>
-    (all ?? []).map(({ key, value }) => `${key} = ${value}`).join(' and ')
+    (all ?? []).map(({ key, value }) => say`${key} = ${value}`).join(' and ')
   const users = listed(trigger.userAttributes)
   const events = listed(trigger.eventAttributes)
   return [
@@ -65,7 +66,7 @@ function correctionInWords({ type, reason, award: { awarded } }: AwardExplanatio
     type === 'reversal'
       ? `An earlier award was reversed, which ${awarded < 0 ? 'took' : 'gave back'} ${amount}.`
       : `An admin ${awarded < 0 ? 'took' : 'added'} ${amount} by hand.`
-  return [what, reason ? `Reason: ${reason}` : 'No reason was given.']
+  return [what, reason ? say`Reason: ${reason}` : 'No reason was given.']
 }
 
 /** Cap or floor, if one of them changed the award. */
@@ -76,7 +77,7 @@ function limitInWords(
   if (limit === null) return []
   const wanted = afterBoosts === null ? '' : ` instead of ${formatNumber(Math.abs(afterBoosts))}`
   return limit === 'cap'
-    ? [`A user can have only so many ${system}, so ${formatNumber(awarded)} were added${wanted}.`]
+    ? [say`A user can have only so many ${system}, so ${formatNumber(awarded)} were added${wanted}.`]
     : [`A total cannot be below 0, so ${formatNumber(Math.abs(awarded))} were taken${wanted}.`]
 }
 
@@ -91,7 +92,7 @@ export function explanationInWords(explained: AwardExplanation, system: string, 
   if (event !== null) {
     const metric = event.metricKey === null ? 'a deleted metric' : lookups.metrics.nameOf(event.metricKey)
     sentences.push(
-      `The event of ${formatDate(event.localDate)} counted ${formatNumber(event.value)} for ${metric}.`,
+      say`The event of ${formatDate(event.localDate)} counted ${formatNumber(event.value)} for ${metric}.`,
     )
   }
   if (trigger === null) sentences.push(...correctionInWords(explained, system))
@@ -101,11 +102,13 @@ export function explanationInWords(explained: AwardExplanation, system: string, 
     if (moved !== null) sentences.push(moved)
     if (firings !== null && base !== null && firings !== 1)
       sentences.push(
-        `${formatNumber(firings)} × ${formatNumber(Math.abs(trigger.points))} = ${formatNumber(Math.abs(base))} ${system}.`,
+        say`${formatNumber(firings)} × ${formatNumber(Math.abs(trigger.points))} = ${formatNumber(Math.abs(base))} ${system}.`,
       )
   }
   if (boosts.length > 0 && base !== null && afterBoosts !== null) {
-    const names = boosts.map(({ name, multiplier }) => `${name} (×${formatNumber(multiplier)})`).join(' and ')
+    const names = boosts
+      .map(({ name, multiplier }) => say`${name} (×${formatNumber(multiplier)})`)
+      .join(' and ')
     const verb = boosts.length === 1 ? 'The boost' : 'The boosts'
     sentences.push(
       `${verb} ${names} made ${formatNumber(Math.abs(afterBoosts))} of ${formatNumber(Math.abs(base))}.`,
@@ -113,7 +116,7 @@ export function explanationInWords(explained: AwardExplanation, system: string, 
   }
   sentences.push(...limitInWords(explained, system))
   sentences.push(
-    `The total went from ${formatNumber(total.before)} to ${formatNumber(total.after)} ${system}.`,
+    say`The total went from ${formatNumber(total.before)} to ${formatNumber(total.after)} ${system}.`,
   )
   return sentences
 }

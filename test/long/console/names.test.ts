@@ -1,0 +1,59 @@
+/** Ids and names that look like others, or like nothing. */
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { hasBrowser } from '../../helpers/console/browser'
+import { sharedWorld } from '../../helpers/console/world'
+
+const world = sharedWorld()
+
+/** Turns the text after it from right to left. */
+const TO_LEFT = '\u202e'
+const IDS = ['twin', 'twin ', ' twin', 'a  b', 'a / b', 'a/ b', 'twin\u200b', 'a%20', 'twin\u00a0']
+
+describe.skipIf(!hasBrowser)('names and ids', () => {
+  let page: Page
+  let complaints: string[]
+  beforeAll(async () => {
+    for (const [nth, id] of IDS.entries()) {
+      const { status } = await world.ask('POST', '/v1/users', { id, name: `Twin ${nth}` })
+      expect([id, status]).toEqual([id, 201])
+    }
+    ;({ page, complaints } = await world.signedIn())
+  })
+
+  /** The page of a user has the name, and the whole id below it. */
+  async function expectUser(nth: number) {
+    await page.getByRole('heading', { level: 1, name: `Twin ${nth}` }).waitFor()
+    expect(await page.getByRole('main').locator('code').first().textContent()).toBe(IDS[nth])
+  }
+
+  it('[U1] lead from each list to the user with exactly this id', async () => {
+    for (const nth of IDS.keys()) {
+      await world.open(page, `/users?search=${encodeURIComponent(`Twin ${nth}`)}`)
+      await page.getByRole('link', { name: `Twin ${nth}` }).click()
+      await expectUser(nth)
+      await page.reload()
+      await expectUser(nth)
+      await page.getByRole('tab', { name: 'Preferences' }).click()
+      await page.getByText('The user has a streak').waitFor()
+      await page.getByRole('tab', { name: 'Summary' }).click()
+      await expectUser(nth)
+      await page.getByRole('link', { name: 'Edit' }).click()
+      await page.getByRole('dialog').waitFor()
+      await page.keyboard.press('Escape')
+      await expectUser(nth)
+      await page.keyboard.press('Control+k')
+      await page.keyboard.type(`Twin ${nth}`)
+      await page.getByRole('option', { name: `Twin ${nth}` }).click()
+      await expectUser(nth)
+    }
+    expect(complaints.splice(0)).toEqual([])
+  })
+
+  it('that cannot be seen are the id instead', async () => {
+    await world.ask('POST', '/v1/users', { id: 'invisible', name: `${TO_LEFT}\u200b` })
+    await world.open(page, '/users?search=invisible')
+    await page.getByRole('link', { name: 'invisible' }).click()
+    await page.getByRole('heading', { level: 1, name: 'invisible' }).waitFor()
+  })
+})
