@@ -9,6 +9,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer, request } from 'node:http'
@@ -54,8 +55,9 @@ export function enterData(/** @type {string | undefined} */ name) {
   try {
     const isNew = !existsSync(folder)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    // One that was mounted may belong to another user.
-    if (!isNew && readdirSync(folder).length === 0) chmodSync(folder, 0o700)
+    // One that was mounted may belong to another user, who alone may change its mode.
+    const isOwn = [0, statSync(folder).uid].includes(process.getuid?.() ?? 0)
+    if (!isNew && isOwn && readdirSync(folder).length === 0) chmodSync(folder, 0o700)
     process.chdir(folder)
   } catch (error) {
     throw new Complaint(`LAUREL_DATA can't be used: ${Object(error).message}`)

@@ -1,7 +1,7 @@
 /** The files of `npm run serve -- backup` and `restore`, and disks that refuse them. No server runs. */
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { packTar, type TarHeader } from 'modern-tar'
@@ -180,6 +180,23 @@ test('a folder or a file without permission ends a backup and a restore', async 
   })
   expect(await namesIn('open')).toEqual([])
 })
+
+test.runIf(process.getuid?.() === 0)(
+  'a volume is used that belongs to another user, if its group may write',
+  async () => {
+    const volume = join(folder, 'volume')
+    await mkdir(volume)
+    await chown(volume, 0, 65_534)
+    await chmod(volume, 0o2775)
+    await chmod(folder, 0o755)
+    const asNobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', ...SERVE]
+    expect(await command('volume', [...asNobody, 'backup', 'none.backup'])).toEqual({
+      code: 1,
+      said: `There is no data in ${volume}.\n`,
+    })
+    expect((await stat(volume)).mode & 0o7777).toBe(0o2775)
+  },
+)
 
 /**
  * A command in which one call of fsync fails, counted from 1. It prints for each call if a path exists by
