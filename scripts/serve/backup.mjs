@@ -32,7 +32,7 @@ import {
   RESTORING,
   SNAPSHOT,
 } from './data.mjs'
-import { renameAndSync, sync, syncAll } from './files.mjs'
+import { give, giveAll, renameAndSync, sync } from './files.mjs'
 
 /** The form of backups. A later one that this version can't read has another number. */
 const FORMAT = 1
@@ -156,9 +156,12 @@ export async function restore(folder, source, later, signal) {
     mkdirSync(RESTORING, { mode: 0o700 })
     await unpack(source, demandKnown, RESTORING, signal)
     if (later !== undefined) await takeDeletions(later, signal)
-    await syncAll(RESTORING)
+    // Root may restore into the folder of the server's user.
+    const owner = statSync('.')
+    await giveAll(RESTORING, owner)
     signal.throwIfAborted()
     writeFileSync(RESTORED, '')
+    await give(RESTORED, owner)
     await sync('.')
     await renameAndSync(join(RESTORING, OBJECTS), OBJECTS)
   } catch (error) {

@@ -1,5 +1,5 @@
 /** Files that are on the disk: for `backup` and `restore`. */
-import { open, readdir, rename } from 'node:fs/promises'
+import { chown, open, readdir, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 /** Waits until a file is on the disk. For a folder: until the names in it are. */
@@ -15,13 +15,22 @@ export async function sync(/** @type {string} */ path) {
   }
 }
 
-/** Waits until a folder, and all files and folders in it, are on the disk. */
-export async function syncAll(/** @type {string} */ folder) {
+/** Gives a file or folder to the owner if this is root, and waits until it is on the disk. */
+export async function give(/** @type {string} */ path, /** @type {{ uid: number; gid: number }} */ owner) {
+  if (process.getuid?.() === 0) await chown(path, owner.uid, owner.gid)
+  await sync(path)
+}
+
+/** Gives a folder, and all in it, to the owner if this is root, and waits until all of it is on the disk. */
+export async function giveAll(
+  /** @type {string} */ folder,
+  /** @type {{ uid: number; gid: number }} */ owner,
+) {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name)
-    await (entry.isDirectory() ? syncAll(path) : sync(path))
+    await (entry.isDirectory() ? giveAll(path, owner) : give(path, owner))
   }
-  await sync(folder)
+  await give(folder, owner)
 }
 
 /** Renames, and waits until the name is on the disk. If that is not certain, throws, and undoes it. */
