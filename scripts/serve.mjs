@@ -11,20 +11,21 @@ import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { demandBound } from './lib/databases.mjs'
 import { demandValid } from './lib/dev-vars.mjs'
 import { onEnding } from './lib/ending.mjs'
 import { listen } from './lib/port.mjs'
 import { Complaint, isSystemError, toolScript, wordsOf } from './lib/project.mjs'
+import { DELETING } from './lib/restored.mjs'
 import { backup, removeSnapshot, restore, snapshot } from './serve/backup.mjs'
 import { BUILT, build } from './serve/build.mjs'
-import { configuration } from './serve/config.mjs'
+import { classesOf, configuration, lookConfiguration } from './serve/config.mjs'
 import {
   CONFIGURATION,
   CONTROL,
   callWorker,
   demandWhole,
   enterData,
+  FIRST_START,
   keptTokenSecret,
   lockData,
   OBJECTS,
@@ -35,6 +36,7 @@ import {
 import { Front, mostConnections } from './serve/front.mjs'
 import { follow, say, sayServing, sayStopping, written } from './serve/log.mjs'
 import { networkFault, storageFault } from './serve/machine.mjs'
+import { demandAll, lookAtFiles } from './serve/whole.mjs'
 
 const USAGE = `npm run serve                    builds and serves
 npm run serve -- build           builds only
@@ -55,8 +57,8 @@ const END_PATIENCE = 4900
 
 /** How long the Worker may take to be ready, in milliseconds. */
 const READY_PATIENCE = 120_000
-/** How long the deletions after a restore may take before the server opens, in milliseconds. */
-const DELETIONS_PATIENCE = 60_000
+/** How long work may take that comes before the server opens, such as deletions again, in milliseconds. */
+const WORK_PATIENCE = 60_000
 
 const MINUTE = 60_000
 
@@ -156,33 +158,35 @@ async function readVariables() {
 }
 
 /**
+ * A shell that becomes workerd, so the two have one process id. Before that, it starts a watch, which kills that
+ * process when its own input ends: then this process has ended. The watch needs none of the secrets, and stays
+ * if a signal comes to the whole group.
+ */
+const WATCHED = `/usr/bin/env -i /bin/sh -c '
+  trap "" INT TERM HUP QUIT; read _ || kill -9 $0' $$ <&4 >/dev/null 2>&1 3>&- 4<&- &
+exec "$0" "$@" 4<&-`
+
+/**
  * Starts workerd, which ends with this process however that ends. It has a process group of its own: a
  * terminal sends its signals to a whole group, and workerd would end before requests under way are answered.
+ * `more` are further arguments.
  *
- * @type {(variables: Record<string, string>, databases: number) => void}
+ * @type {(config: string, more: string[], variables: Record<string, string>) => import('node:child_process').ChildProcess}
  */
-function startWorkerd(variables, databases) {
-  const options = { variables: Object.keys(variables), isPrivateAllowed: isPrivateAllowed(), databases }
-  writeFileSync(CONFIGURATION, configuration(settingsOfBuild(), options), { mode: 0o600 })
+function startWorkerd(config, more, variables) {
+  writeFileSync(CONFIGURATION, config, { mode: 0o600 })
   const { default: binary } = createRequire(import.meta.url)(toolScript('workerd', 'lib', 'main.js'))
-  const args = ['serve', '--import-path', BUILT, CONFIGURATION, 'config']
-  args.push('--socket-addr', `public=unix:${PUBLIC}`, '--socket-addr', `control=unix:${CONTROL}`)
-  args.push('--directory-path', `data=${OBJECTS}`, '--directory-path', `assets=${join(BUILT, 'assets')}`)
-  args.push('--control-fd', '3')
-  const child = spawn(binary, args, {
+  const args = ['serve', '--import-path', BUILT, CONFIGURATION, 'config', '--control-fd', '3', ...more]
+  args.push('--socket-addr', `control=unix:${CONTROL}`, '--directory-path', `data=${OBJECTS}`)
+  const child = spawn('/bin/sh', ['-c', WATCHED, binary, ...args], {
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...variables, ...(process.platform === 'linux' && ABOVE_STACK), TZ: 'UTC' },
   })
-  // It waits for the end of its input, which is that of this process. It needs none of the secrets, and has a
-  // group of its own too, so that it is there until workerd has ended.
-  const watch = spawn('/bin/sh', ['-c', `read _; kill -9 ${child.pid}`], {
-    detached: true,
-    stdio: ['pipe', 'ignore', 'ignore'],
-    env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !(name in variables))),
-  })
-  child.once('exit', () => watch.kill('SIGKILL'))
-  for (const one of [child, watch]) one.once('error', fail)
+  const watched = /** @type {import('node:stream').Writable} */ (child.stdio[4])
+  watched.on('error', () => undefined)
+  child.once('exit', () => watched.end('over\n'))
+  child.once('error', fail)
   said = follow(child)
   return child
 }
@@ -198,54 +202,60 @@ function settingsOfBuild() {
   }
 }
 
-/** Waits until workerd listens on both sockets. */
-async function listening(/** @type {import('node:child_process').ChildProcess} */ child) {
+/** Throws when workerd ends. */
+async function endOf(/** @type {import('node:child_process').ChildProcess} */ child) {
+  const [code, signal] = await once(child, 'exit')
+  throw new Complaint(`workerd has ended (${signal ?? `code ${code}`}), and with it the server.`)
+}
+
+/** Waits until workerd listens on so many sockets. */
+async function listening(
+  /** @type {import('node:child_process').ChildProcess} */ child,
+  /** @type {number} */ count,
+) {
   const input = /** @type {import('node:stream').Readable} */ (child.stdio[3])
   let sockets = 0
   for await (const line of createInterface({ input })) {
     if (JSON.parse(line).event === 'listen') sockets += 1
-    if (sockets === 2) return
+    if (sockets === count) return
   }
   // It has ended, which `serve` sees.
   await new Promise(() => {})
 }
 
-/** Refuses to leave out databases that are in use. */
-async function demandUsedBound(/** @type {number} */ databases) {
-  const { status, text } = await callWorker('/used-databases')
-  if (status !== 200) throw new Complaint(`The directory could not be read: ${status} ${text}`)
-  demandBound(JSON.parse(text), databases)
+/** Calls the Worker while the server starts, and returns its answer. Throws a Complaint if it failed. */
+async function ask(/** @type {string} */ path) {
+  const { status, text } = await callWorker(path)
+  if (status !== 200) throw new Complaint(`${status} ${text}\nLaurel does not start.`)
+  return text
 }
 
-/** Applies the migrations that each database lacks. */
-async function migrate() {
-  const { status, text } = await callWorker('/migrate')
-  const error = status === 200 ? text : `The migrations could not be applied: ${status} ${text}`
-  if (error !== '') throw new Complaint(`${error}\nLaurel does not start.`)
-}
-
-/**
- * After a restore, tells the databases that they were brought back to an earlier moment (M1). Returns whether
- * there was one. A server that ends before it opens does all of it again.
- */
-async function noteRestore() {
-  if (!existsSync(RESTORED)) return false
-  const { status, text } = await callWorker('/restored')
-  if (status !== 200)
-    throw new Complaint(`${status} ${text}\nThe restore is not complete, so Laurel does not start.`)
-  return true
+/** What each database says before the server decides to start. Until then, no other object can be called. */
+async function look(
+  /** @type {import('./serve/config.mjs').Settings} */ settings,
+  /** @type {number} */ databases,
+) {
+  const child = startWorkerd(lookConfiguration(settings, databases), [], {})
+  workerd = child
+  const ended = endOf(child)
+  const answer = await Promise.race([ended, listening(child, 1).then(() => ask('/'))])
+  child.kill()
+  await ended.catch(() => undefined)
+  if (isEnding) await new Promise(() => {})
+  rmSync(CONTROL, { force: true })
+  return JSON.parse(answer)
 }
 
 /**
- * After a restore, waits until the deletions since the backup are done again (M3), so that the server opens
- * without the users who were erased, and sends no pending message to or about them (M2).
+ * Waits until work of these kinds is done that is due by now. After a restore, these are the deletions since
+ * the backup (M3): so the server opens without the users who were erased, and sends no pending message to or
+ * about them (M2).
  */
-async function deletionsDone() {
-  for (const deadline = performance.now() + DELETIONS_PATIENCE; ; await sleep(100)) {
-    const { status, text } = await callWorker('/deletions-left')
-    if (status === 200 && text === '0') return
+async function workDone(/** @type {string[]} */ kinds) {
+  for (const deadline = performance.now() + WORK_PATIENCE; ; await sleep(100)) {
+    if ((await callWorker(`/left?kinds=${kinds}`)).text === '0') return
     if (performance.now() < deadline) continue
-    say('Deletions since the backup are not all done again yet. The server goes on with it.')
+    say(`Not all is done yet: ${kinds.join(', ')}. The server goes on with it.`)
     return
   }
 }
@@ -342,7 +352,7 @@ async function answer(request, response) {
 
 async function serve(/** @type {{ isBuilt: boolean }} */ { isBuilt }) {
   if (!isBuilt) await build()
-  const { crons } = settingsOfBuild()
+  const settings = settingsOfBuild()
   const { variables, server, problemsOf } = await readVariables()
   const { PORT: port, HOST: host, DATABASES: databases } = server
   const address = host.includes(':') ? `[${host.replace(/^\[|\]$/g, '')}]:${port}` : `${host}:${port}`
@@ -353,24 +363,32 @@ async function serve(/** @type {{ isBuilt: boolean }} */ { isBuilt }) {
   front = new Front({ most: mostConnections(databases), trusted, to: PUBLIC })
   await listen(front.server, { port, host: host.replace(/^\[|\]$/g, ''), command: 'npm run serve' })
   mkdirSync(OBJECTS, { recursive: true, mode: 0o700 })
+  const files = await lookAtFiles()
+  const madeAgain = demandAll(folder, await look(settings, databases), files, classesOf(settings))
   const secret = variables.TOKEN_SECRET || (await keptTokenSecret(problemsOf))
-  workerd = startWorkerd({ ...variables, TOKEN_SECRET: secret }, databases)
-  const ended = once(workerd, 'exit').then(([code, signal]) => {
-    throw new Complaint(`workerd has ended (${signal ?? `code ${code}`}), and with it the server.`)
+  const config = configuration(settings, {
+    variables: Object.keys(variables),
+    isPrivateAllowed: isPrivateAllowed(),
+    databases,
   })
+  const args = ['--socket-addr', `public=unix:${PUBLIC}`]
+  args.push('--directory-path', `assets=${join(BUILT, 'assets')}`)
+  const child = startWorkerd(config, args, { ...variables, TOKEN_SECRET: secret })
+  workerd = child
+  const ended = endOf(child)
   const ready = async () => {
-    await listening(/** @type {import('node:child_process').ChildProcess} */ (workerd))
-    await demandUsedBound(databases)
-    await migrate()
-    // Before anything is written: the tables may be of a later version.
-    await health()
-    const isRestored = await noteRestore()
-    keepSchedule(crons).catch(fail)
+    await listening(child, 2)
+    // A server that ends before it opens does all of this again.
+    const isRestored = existsSync(RESTORED)
+    const error = await ask(`/migrate?then=${isRestored ? 'restored' : madeAgain.length > 0 ? 'boards' : ''}`)
+    if (error !== '') throw new Complaint(`${error}\nLaurel does not start.`)
+    rmSync(FIRST_START, { force: true })
+    for (const path of madeAgain) say(`${path} is missing. It is made again.`)
+    keepSchedule(settings.crons).catch(fail)
     await healthy()
-    if (isRestored) {
-      await deletionsDone()
-      rmSync(RESTORED)
-    }
+    if (isRestored) await workDone(DELETING)
+    else if (madeAgain.length > 0) await workDone(['leaderboard'])
+    rmSync(RESTORED, { force: true })
     await callWorker('/open')
     front?.open()
     sayServing(`Laurel serves http://${address} with the data in ${folder}.`)

@@ -3,14 +3,20 @@
  * tells them. `npm run serve` has this file inside the Worker, so it imports nothing.
  */
 
-/** When work is due now: by the test clock if it is set. */
-const NOW = 'coalesce((SELECT now FROM test_clock), (SELECT epoch FROM restores))'
+/** The present moment: by the test clock if it is set. */
+const NOW = "coalesce((SELECT now FROM test_clock), CAST(unixepoch('subsec') * 1000 AS INTEGER))"
 
 const makeAllDue = (/** @type {string} */ kind, /** @type {string} */ subjects) =>
   `INSERT INTO due_work (tenant_id, kind, subject, due_at)
 SELECT s.tenant_id, '${kind}', s.subject, ${NOW} FROM (${subjects}) s
 JOIN tenants t ON t.id = s.tenant_id AND t.status = 'active' WHERE true
 ON CONFLICT DO UPDATE SET due_at = min(due_at, excluded.due_at), asked = asked + 1`
+
+/** Makes the upkeep of all leaderboards due. A board without data is then made again from the log. */
+export const allBoardsDue = makeAllDue(
+  'leaderboard',
+  'SELECT tenant_id, id AS subject FROM leaderboards WHERE deleted IS NULL',
+)
 
 /**
  * The statements, in order. They are one transaction. They raise the epoch and the version of each
@@ -24,7 +30,7 @@ export const restoredStatements = ({ undelete, epoch }) => [
   `UPDATE restores SET epoch = ${epoch ?? "max(epoch + 1, CAST(unixepoch('subsec') * 1000 AS INTEGER))"}, progress = NULL WHERE id = 1`,
   `UPDATE tenants SET config_version = max(config_version + 1, (SELECT epoch FROM restores))
 WHERE config_version > 0`,
-  makeAllDue('leaderboard', 'SELECT tenant_id, id AS subject FROM leaderboards WHERE deleted IS NULL'),
+  allBoardsDue,
   makeAllDue(
     'delivery',
     `SELECT tenant_id, 'webhook:' || id AS subject FROM webhooks WHERE deleted IS NULL
@@ -57,13 +63,16 @@ FROM restores r WHERE r.id = 1`
 export const nextEpoch = (/** @type {readonly State[]} */ states, /** @type {number} */ now) =>
   Math.max(now, ...states.map(({ epoch, version }) => Math.max(epoch, version) + 1))
 
+/** Work by which deletions since the backup are done again (M3). */
+export const DELETING = ['erasure', 'purge']
+
 /**
- * Asks for `left`: 1 while deletions have to be done again after a restore (M3), else 0. The second round of
- * an erasure is due later, and is not waited for: then the user's data is already gone.
+ * Asks for `left`: 1 while work of these kinds is due, or while deletions have to be done again after a restore,
+ * else 0. The second round of an erasure is due later, and is not waited for: then the user's data is already gone.
  */
-export const deletionsLeft = `SELECT EXISTS (SELECT 1 FROM restores WHERE redone < epoch)
-OR EXISTS (SELECT 1 FROM due_work WHERE kind IN ('erasure', 'purge')
-  AND due_at <= coalesce((SELECT now FROM test_clock), CAST(unixepoch('subsec') * 1000 AS INTEGER))) AS left`
+export const workLeft = (/** @type {readonly string[]} */ kinds) => `SELECT EXISTS (SELECT 1 FROM restores
+WHERE redone < epoch) OR EXISTS (SELECT 1 FROM due_work
+WHERE kind IN (${kinds.map((kind) => `'${kind}'`).join()}) AND due_at <= ${NOW}) AS left`
 
 /**
  * A database, its name in Cloudflare if it is there, and what it says about its moment.

@@ -24,7 +24,7 @@ export async function build() {
   cpSync(join(BUILT, 'worker', 'index.js'), join(BUILT, 'laurel.js'))
   rmSync(join(BUILT, 'worker'), { recursive: true })
   cpSync(inProject('.wrangler', 'assets'), join(BUILT, 'assets'), { recursive: true })
-  for (const name of ['entry.mjs', 'platform.mjs', 'database.mjs', 'rate-limit.mjs'])
+  for (const name of ['entry.mjs', 'look.mjs', 'platform.mjs', 'database.mjs', 'rate-limit.mjs'])
     cpSync(inProject('scripts', 'serve', name), join(BUILT, name))
   for (const name of ['directory.mjs', 'restored.mjs'])
     cpSync(inProject('scripts', 'lib', name), join(BUILT, name))

@@ -32,15 +32,13 @@ const list = (/** @type {string[]} */ items) => `[\n    ${items.join(',\n    ')}
  *   the Worker may have, by name; whether it may reach private addresses; how many databases it has
  */
 export function configuration(settings, { variables, isPrivateAllowed, databases }) {
-  const { compatibilityDate: date, compatibilityFlags: flags } = settings
   const bindings = [
     ...variables.map((name) => `(name = ${text(name)}, fromEnvironment = ${text(name)})`),
     ...numbersTo(databases).map(
       (number) =>
         `(name = ${text(bindingOf(number))}, wrapped = (moduleName = "laurel:database", innerBindings = [(name = "objects", durableObjectNamespace = "Database"), (name = "name", ${json(nameOf(number))})]))`,
     ),
-    '(name = "DATABASE_OBJECTS", durableObjectNamespace = "Database")',
-    `(name = "DATABASE_LIST", ${json(numbersTo(databases).map((number) => ({ binding: bindingOf(number), name: nameOf(number) })))})`,
+    ...databaseObjects(databases),
     '(name = "KEY_VALUES", durableObjectNamespace = "KeyValues")',
     '(name = "QUEUES", durableObjectNamespace = "MessageQueue")',
     '(name = "CONSUMER", service = (name = "laurel", entrypoint = "Consumer"))',
@@ -63,20 +61,7 @@ export function configuration(settings, { variables, isPrivateAllowed, databases
         `(name = ${text(name)}, wrapped = (moduleName = "laurel:rate-limit", innerBindings = [(name = "limit", ${json(limit)}), (name = "period", ${json(period)})]))`,
     ),
   ]
-  const classes = [
-    ...settings.objects.map(({ className }) => className),
-    ...['Database', 'KeyValues', 'MessageQueue'],
-  ]
-  const objects = classes.map(
-    (className) =>
-      `(className = ${text(className)}, uniqueKey = ${text(`laurel-${className}`)}, enableSql = true)`,
-  )
-  return `# Made by scripts/serve.mjs at each start. Changes are lost.
-using Workerd = import "/workerd/workerd.capnp";
-
-const config :Workerd.Config = (
-  services = [
-    (name = "laurel", worker = .laurel),
+  return `${HEAD}
     (name = "assets", disk = (writable = false)),
     (name = "data", disk = (writable = true)),
     (name = "server", external = (address = "unix:${SERVER}", http = ())),
@@ -97,20 +82,56 @@ const config :Workerd.Config = (
   ]
 );
 
-const laurel :Workerd.Worker = (
-  modules = [
-    (name = "entry.mjs", esModule = embed "/entry.mjs"),
-    (name = "directory.mjs", esModule = embed "/directory.mjs"),
-    (name = "restored.mjs", esModule = embed "/restored.mjs"),
-    (name = "laurel.js", esModule = embed "/laurel.js"),
-    (name = "platform.mjs", esModule = embed "/platform.mjs"),
-    (name = "migrations.json", json = embed "/migrations.json")
+${worker(settings, ['entry.mjs', 'restored.mjs', 'laurel.js'], bindings, classesOf(settings))}`
+}
+
+/** The configuration of the workerd that looks at the databases before the server starts. */
+export const lookConfiguration = (
+  /** @type {Settings} */ settings,
+  /** @type {number} */ databases,
+) => `${HEAD}
+    (name = "data", disk = (writable = true))
   ],
-  compatibilityDate = ${text(date)},
+  sockets = [(name = "control", http = (), service = "laurel")]
+);
+
+${worker(settings, ['look.mjs'], databaseObjects(databases), ['Database'])}`
+
+const HEAD = `# Made by scripts/serve.mjs at each start. Changes are lost.
+using Workerd = import "/workerd/workerd.capnp";
+
+const config :Workerd.Config = (
+  services = [
+    (name = "laurel", worker = .laurel),`
+
+const databaseObjects = (/** @type {number} */ databases) => [
+  '(name = "DATABASE_OBJECTS", durableObjectNamespace = "Database")',
+  `(name = "DATABASE_LIST", ${json(numbersTo(databases).map((number) => ({ binding: bindingOf(number), name: nameOf(number) })))})`,
+]
+
+/** The classes of objects. The objects of each one are in a folder of their own. */
+export const classesOf = (/** @type {Settings} */ { objects }) => [
+  ...objects.map(({ className }) => className),
+  ...['Database', 'KeyValues', 'MessageQueue'],
+]
+
+/** @type {(settings: Settings, modules: string[], bindings: string[], classes: string[]) => string} */
+const worker = ({ compatibilityDate, compatibilityFlags: flags }, modules, bindings, classes) =>
+  `const laurel :Workerd.Worker = (
+  modules = ${list([
+    ...[...modules, 'directory.mjs', 'platform.mjs'].map(
+      (name) => `(name = ${text(name)}, esModule = embed ${text(`/${name}`)})`,
+    ),
+    '(name = "migrations.json", json = embed "/migrations.json")',
+  ])},
+  compatibilityDate = ${text(compatibilityDate)},
   compatibilityFlags = [${flags.map(text).join(', ')}],
   bindings = ${list(bindings)},
-  durableObjectNamespaces = ${list(objects)},
+  durableObjectNamespaces = ${list(
+    classes.map(
+      (name) => `(className = ${text(name)}, uniqueKey = ${text(`laurel-${name}`)}, enableSql = true)`,
+    ),
+  )},
   durableObjectStorage = (localDisk = "data")
 );
 `
-}

@@ -26,6 +26,8 @@ export const OBJECTS = 'objects'
 export const RESTORING = 'objects.part'
 /** A file that is there after a restore, until the database knows of it. */
 export const RESTORED = 'restored'
+/** A file that is there during the first start, until the tables are made. */
+export const FIRST_START = 'first-start'
 /** The name of a backup's copy of the data begins with this. */
 export const SNAPSHOT = 'snapshot-'
 /** The file with the secret of tokens, if the variable TOKEN_SECRET is not set. No backup has it. */

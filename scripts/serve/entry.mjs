@@ -2,31 +2,27 @@
  * The main module of the Worker under `npm run serve`. It runs in workerd, in front of the Worker that is
  * deployed (`laurel.js`), and takes the calls of the server itself.
  */
-import { env, WorkerEntrypoint } from 'cloudflare:workers'
-import laurel, { Courier as DeliveryQueue } from './laurel.js'
+import { DurableObject, env, WorkerEntrypoint } from 'cloudflare:workers'
+import * as worker from './laurel.js'
+import * as platform from './platform.mjs'
 import {
-  deletionsLeft,
+  allBoardsDue,
   nextEpoch,
   restoredStatements,
   restoredStatementsOfOthers,
   stateQuestion,
+  workLeft,
 } from './restored.mjs'
 
 export * from './laurel.js'
 export * from './platform.mjs'
 
-/**
- * A delivery queue that sends nothing before the server opens: after a restore, users who were erased since
- * the backup are erased again first, with their pending messages (M2). Its own alarm sends all messages, and
- * workerd rings alarms as soon as it runs.
- */
-export class Courier extends DeliveryQueue {
-  async alarm() {
-    // Not by a promise that `/open` resolves: what follows would be work of that request.
-    while (!isReady) await scheduler.wait(50)
-    await super.alarm()
-  }
-}
+const laurel = worker.default
+
+/** The classes of objects, by name. */
+const CLASSES = Object.entries({ ...worker, ...platform }).filter(
+  ([, one]) => one.prototype instanceof DurableObject,
+)
 
 const send = globalThis.fetch
 /** workerd hides why a request got no answer. The server finds it out: the error gets a code, as Node's have. */
@@ -43,8 +39,26 @@ globalThis.fetch = async (input, init) => {
   }
 }
 
-/** Set once the migrations are applied and the Worker can serve. */
+/** Set once the migrations are applied. */
+let isMigrated = false
+/** Set once the Worker can serve. */
 let isReady = false
+
+/**
+ * Holds back the alarms of all classes until the server opens, because workerd rings them as soon as it runs.
+ * After a restore, users who were erased since the backup are erased again before anything is sent (M2). The
+ * Timekeepers do that, so they wait for the migrations only.
+ */
+for (const [name, { prototype }] of CLASSES) {
+  const ring = prototype.alarm
+  if (ring === undefined) continue
+  prototype.alarm = async function (/** @type {unknown} */ info) {
+    // If it failed instead, workerd would forget the alarm after some times. It does not wait for a promise that
+    // `/open` resolves: what follows would be work of that request.
+    while (!(name === 'Timekeeper' ? isMigrated : isReady)) await scheduler.wait(50)
+    return ring.call(this, info)
+  }
+}
 
 export default {
   /** @type {ExportedHandlerFetchHandler} */
@@ -61,19 +75,13 @@ export class Control extends WorkerEntrypoint {
     const { pathname, searchParams } = new URL(request.url)
     switch (pathname) {
       case '/migrate':
-        return new Response(await this.#migrate())
-      case '/used-databases': {
-        const [{ name }] = this.env.DATABASE_LIST
-        return Response.json(await this.env.DATABASE_OBJECTS.getByName(name).inUse())
-      }
-      case '/restored':
-        await this.#restored()
-        return new Response('done')
-      case '/deletions-left': {
-        const left = await Promise.all(
-          this.#databases.map(async (database) => (await run(database, [deletionsLeft]))[0].results[0].left),
+        return new Response(await this.#migrate(searchParams.get('then')))
+      case '/left': {
+        const question = workLeft((searchParams.get('kinds') ?? '').split(','))
+        const left = this.#databases.map(
+          async (database) => (await run(database, [question]))[0].results[0].left,
         )
-        return Response.json(Math.max(...left))
+        return Response.json(Math.max(...(await Promise.all(left))))
       }
       case '/health':
         return laurel.fetch(new Request('http://localhost/health'), this.env, this.ctx)
@@ -96,12 +104,23 @@ export class Control extends WorkerEntrypoint {
     return this.env.DATABASE_LIST.map((/** @type {{ binding: string }} */ { binding }) => this.env[binding])
   }
 
-  /** @returns {Promise<string>} the error of the first database that can't be migrated; empty if none */
-  async #migrate() {
-    for (const { binding, name } of this.env.DATABASE_LIST) {
-      const error = await this.env.DATABASE_OBJECTS.getByName(name).migrate()
-      if (error !== '') return this.env.DATABASE_LIST.length === 1 ? error : `${binding}: ${error}`
+  /**
+   * Applies the migrations. `then`: after a restore, or if the boards have to be made again.
+   *
+   * @param {string | null} then
+   * @returns {Promise<string>} the error of the first database that can't be migrated; empty if none
+   */
+  async #migrate(then) {
+    const objects = this.env.DATABASE_LIST.map(({ name }) => this.env.DATABASE_OBJECTS.getByName(name))
+    for (const [nth, object] of objects.entries()) {
+      const error = await object.migrate()
+      if (error !== '')
+        return objects.length === 1 ? error : `${this.env.DATABASE_LIST[nth].binding}: ${error}`
     }
+    if (then === 'restored') await this.#restored()
+    if (then === 'boards') await run(this.#databases[0], [allBoardsDue])
+    await objects[0].note(CLASSES.map(([name]) => name))
+    isMigrated = true
     return ''
   }
 

@@ -4,13 +4,16 @@
  * uses. They run in the isolate of the Worker, since calls within an isolate are quicker.
  */
 import { DurableObject, WorkerEntrypoint } from 'cloudflare:workers'
-import { DIRECTORY_EXISTS, DIRECTORY_ROWS, databasesInUse } from './directory.mjs'
+import { DIRECTORY_ROWS, databasesInUse } from './directory.mjs'
 import migrations from './migrations.json'
 
 /* D1 */
 
 /** A statement that changes nothing. One that begins with WITH may change something. */
 const READ = /^\s*SELECT\b/i
+
+/** The migration after which code that knows only the migrations up to ?1 can't serve. */
+const LATER = 'SELECT name FROM schema_version WHERE oldest > ?1'
 
 /** A database. Every batch is one transaction, as in D1. The binding is `database.mjs`. */
 export class Database extends DurableObject {
@@ -35,10 +38,26 @@ export class Database extends DurableObject {
     }
   }
 
-  /** The databases that are in use, by the directory of this one. */
-  inUse() {
-    if ([...this.#sql.exec(DIRECTORY_EXISTS)].length === 0) return { used: [], left: [] }
-    return databasesInUse([...this.#sql.exec(DIRECTORY_ROWS)])
+  /**
+   * What the server looks at before it decides to start: whether there are tables, the migration of a later
+   * version with whose tables this one can't serve, the databases that are in use by the directory of this one,
+   * and what `note` has noted. Changes nothing.
+   */
+  look() {
+    const has = (/** @type {string} */ table) =>
+      [...this.#sql.exec('SELECT 1 FROM sqlite_schema WHERE name = ?', table)].length > 0
+    const [later] = has('schema_version') ? [...this.#sql.exec(LATER, migrations.length - 1)] : []
+    return {
+      isEmpty: !has('d1_migrations'),
+      later: later?.name,
+      inUse: databasesInUse(has('directory') ? [...this.#sql.exec(DIRECTORY_ROWS)] : []),
+      classes: this.ctx.storage.kv.get('classes') ?? [],
+    }
+  }
+
+  /** Notes the classes of objects. Each one has a folder from then on. */
+  note(/** @type {string[]} */ classes) {
+    this.ctx.storage.kv.put('classes', classes)
   }
 
   /**

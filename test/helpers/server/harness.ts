@@ -49,6 +49,8 @@ export type StartOptions = {
    * the Worker the first time.
    */
   by?: 'npm' | 'node' | 'serve'
+  /** The id of the user and the group that run it; by default those of the tests. Only root can set it. */
+  uid?: number
   /** True if it leads a process group of its own, so that `kill` is one signal to each of its groups. */
   ownGroup?: boolean
   /** True if its standard input is a terminal. This needs Python. */
@@ -201,6 +203,7 @@ export async function launch(options: StartOptions = {}): Promise<Starting> {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: options.ownGroup ?? false,
+    ...(options.uid !== undefined && { uid: options.uid, gid: options.uid }),
     env: {
       ...Object.fromEntries(inherited),
       PORT: String(port),

@@ -1,0 +1,290 @@
+/** `npm run serve`, and data that is not what it should be: of a later version, or a part of a copy. */
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { cp, rm } from 'node:fs/promises'
+import { basename, dirname, join, relative } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { Receiver } from '../../helpers/receiver'
+import {
+  launch,
+  newProject,
+  runServe,
+  type Server,
+  type StartOptions,
+  startServer,
+} from '../../helpers/server/harness'
+import { until } from '../../helpers/until'
+
+let folder: string
+let server: Server | undefined
+const receiver = new Receiver()
+let env: Record<string, string>
+/** The paths of the two databases. */
+const databases = { first: '', second: '' }
+
+const options = (data: string, more: Record<string, string> = {}): StartOptions => ({
+  folder,
+  by: 'serve',
+  env: { ...env, ...more, LAUREL_DATA: join(folder, data) },
+})
+
+/** All files with data that a server has left after a webhook, an event and a deleted user. */
+beforeAll(async () => {
+  folder = await newProject()
+  env = { DEMO: 'on', DATABASES: '2', WEBHOOK_ALLOW: new URL(await receiver.start()).host }
+  server = await startServer(options('whole'))
+  const hook = { url: `http://${env.WEBHOOK_ALLOW}/hooks/all`, events: ['points.changed'] }
+  expect((await server.ask('POST', '/admin/v1/webhooks', [hook])).status).toBe(201)
+  for (const id of ['ada', 'bea', 'cyd', 'dan', 'eve', 'fay']) await sendLesson(server, id)
+  await receiver.seen('all', 1)
+  expect((await server.ask('DELETE', '/admin/v1/users/fay')).status).toBe(200)
+  const holders = async () =>
+    (await server?.ask('GET', '/admin/v1/databases'))?.body.map(({ users }: { users: number }) => users > 0)
+  await until(async () => JSON.stringify(await holders()) === '[true,true]')
+  await server.kill()
+  // Opening a database merges its -wal, so this opens copies.
+  await copied('opened')
+  for (const file of objectsOf('opened', 'Database')) {
+    const isFirst = has(file, 'SELECT 1 FROM tenants WHERE is_copy = 0')
+    databases[isFirst ? 'first' : 'second'] = relative(join(folder, 'opened'), file)
+  }
+})
+afterEach(async () => {
+  await server?.stop()
+})
+afterAll(async () => {
+  receiver.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const sendLesson = (to: Server, id: string) =>
+  to.ask('POST', '/v1/metrics/demo-lessons/event', { user: { id, tz: 'UTC' }, value: 1 })
+
+const filesOf = (data: string, className: string) =>
+  globSync(join(folder, data, 'objects', `laurel-${className}`, '*.sqlite')).sort()
+const objectsOf = (data: string, className: string) =>
+  filesOf(data, className).filter((file) => basename(file) !== 'metadata.sqlite')
+
+function open<T>(file: string, work: (database: DatabaseSync) => T): T {
+  const database = new DatabaseSync(file)
+  try {
+    return work(database)
+  } finally {
+    database.close()
+  }
+}
+
+/** All tables and rows of all files. */
+const dump = (data: string) =>
+  filesOf(data, '*').map((file) =>
+    open(file, (database) => {
+      const tables = database.prepare(
+        "SELECT name, sql FROM sqlite_schema WHERE type = 'table' ORDER BY name",
+      )
+      const rows = tables.all().map(({ name, sql }) => {
+        const all = database.prepare(`SELECT * FROM "${name}"`)
+        all.setReadBigInts(true)
+        return [sql, all.all().map((row) => Object.values(row).map(String))]
+      })
+      return [file, rows]
+    }),
+  )
+
+const has = (file: string, query: string) =>
+  open(file, (database) => database.prepare(query).get() !== undefined)
+const hasTable = (file: string, name: string) =>
+  has(file, `SELECT 1 FROM sqlite_schema WHERE name = '${name}'`)
+
+/** Sets the alarm of an object, in nanoseconds, as workerd stores it. */
+function setAlarm(file: string, at: bigint): void {
+  const id = basename(file, '.sqlite')
+  open(file, (database) => {
+    database.exec('CREATE TABLE IF NOT EXISTS _cf_METADATA (key INTEGER PRIMARY KEY, value BLOB)')
+    database.prepare('INSERT OR REPLACE INTO _cf_METADATA VALUES (1, ?)').run(at)
+  })
+  open(join(dirname(file), 'metadata.sqlite'), (database) =>
+    database.prepare('INSERT OR REPLACE INTO _cf_ALARM VALUES (?, ?, NULL)').run(id, at),
+  )
+}
+
+const copied = (data: string) =>
+  cp(join(folder, 'whole/objects'), join(folder, data, 'objects'), { recursive: true })
+
+/** Copies the data, and makes everything in it due that can be. */
+async function overdue(data: string): Promise<string> {
+  await copied(data)
+  for (const className of ['Timekeeper', 'Courier', 'MessageQueue'])
+    for (const file of objectsOf(data, className)) setAlarm(file, 1_600_000_000_000_000_000n)
+  for (const file of objectsOf(data, 'Database'))
+    open(file, (database) => database.exec('UPDATE due_work SET due_at = 0'))
+  for (const file of objectsOf(data, 'MessageQueue'))
+    open(file, (database) =>
+      database.exec("INSERT INTO messages (body, sent, due, attempts) VALUES ('{}', 0, 0, 0)"),
+    )
+  for (const file of objectsOf(data, 'Courier').filter((one) => hasTable(one, 'messages')))
+    open(file, (database) => database.exec("UPDATE messages SET status = 'pending', next_at = 0"))
+  return data
+}
+
+/** Starts a server that must end, and returns what it says. */
+async function refused(data: string, more?: Record<string, string>): Promise<string> {
+  const starting = await launch(options(data, more))
+  expect(await starting.ended()).toEqual({ code: 1, leftovers: [] })
+  return starting.output()
+}
+
+test('[G1] with data of a later version it changes nothing, whatever is due', async () => {
+  const data = await overdue('later')
+  open(join(folder, data, databases.first), (database) =>
+    database.exec("UPDATE schema_version SET migration = 99, name = '0099_later', oldest = 98"),
+  )
+  const before = dump(data)
+  expect(before.length).toBeGreaterThan(12)
+  expect(await refused(data)).toContain('has applied the migration 0099_later. Deploy that version again.')
+  expect(dump(data)).toEqual(before)
+})
+
+test('[C2] what was due while it did not run is done once it serves', async () => {
+  server = await startServer(options(await overdue('due')))
+  const isLeft = (file: string) =>
+    hasTable(file, 'messages') &&
+    has(
+      file,
+      `SELECT 1 FROM messages WHERE ${hasTable(file, 'queue') ? 'attempts = 0' : "status = 'pending'"}`,
+    )
+  const left = () => [...objectsOf('due', 'MessageQueue'), ...objectsOf('due', 'Courier')].filter(isLeft)
+  await until(() => left().length === 0)
+  expect(server.output()).not.toContain('no such table')
+})
+
+const removed = (data: string, ...files: string[]) => {
+  for (const file of files) rmSync(join(folder, data, file), { recursive: true })
+}
+const walsOf = (data: string, className: string) =>
+  globSync(join('objects', `laurel-${className}`, '*.sqlite-wal'), { cwd: join(folder, data) })
+test.each<[what: string, damage: (data: string) => void, missing: string]>([
+  ['the folder of the databases', (data) => removed(data, 'objects/laurel-Database'), 'the database DB in'],
+  ['the first database', (data) => removed(data, databases.first), 'the database DB in'],
+  ['the second database', (data) => removed(data, databases.second), 'the database DB_2 in'],
+  [
+    'what a database has in its -wal',
+    (data) => removed(data, `${databases.second}-wal`),
+    'the database DB_2 in',
+  ],
+  [
+    'all files that end in -wal',
+    (data) => removed(data, ...walsOf(data, '*')),
+    'the database DB in objects/laurel-Database is',
+  ],
+  [
+    'the delivery queues and the list of deletions',
+    (data) => removed(data, 'objects/laurel-Courier', 'objects/laurel-DeletionList'),
+    'objects/laurel-Courier and objects/laurel-DeletionList are',
+  ],
+  [
+    'what the delivery queues have in their -wal',
+    (data) => removed(data, ...walsOf(data, 'Courier')),
+    'objects/laurel-Courier is',
+  ],
+])('a copy without %s does not start, also if it is tried again', async (what, damage, missing) => {
+  const data = what.replaceAll(' ', '-')
+  await copied(data)
+  damage(data)
+  for (const _ of ['once', 'again']) {
+    const said = await refused(data)
+    expect(said).toContain(`The data in ${join(folder, data)} is not whole: ${missing}`)
+    expect(said).toContain('`npm run serve -- backup FILE`')
+  }
+})
+
+test('[L12] leaderboards and other data that are lost are made again before it opens', async () => {
+  await copied('again')
+  const lost = ['LeaderboardObject', 'KeyValues', 'MessageQueue', 'Timekeeper', 'UserLane']
+  removed('again', ...lost.map((name) => `objects/laurel-${name}`))
+  server = await startServer(options('again'))
+  for (const name of lost)
+    expect(server.output()).toContain(`objects/laurel-${name} is missing. It is made again.`)
+  const { body } = await server.ask('GET', '/v1/leaderboards/demo-all-time?limit=100')
+  const ids = body.rankings.map(({ userId }: { userId: string }) => userId)
+  expect(ids).toEqual(expect.arrayContaining(['ada', 'bea', 'cyd', 'dan', 'eve']))
+  expect(ids).not.toContain('fay')
+})
+
+test('an empty file lets it start without a folder that was given up; a further database may be new', async () => {
+  await copied('given-up')
+  removed('given-up', 'objects/laurel-Courier')
+  mkdirSync(join(folder, 'given-up/objects/laurel-Courier'))
+  writeFileSync(join(folder, 'given-up/objects/laurel-Courier/metadata.sqlite'), '')
+  server = await startServer(options('given-up', { DATABASES: '3' }))
+  expect((await sendLesson(server, 'ada')).status).toBe(201)
+})
+
+test.each([
+  'first-start',
+  'control.sock',
+  'objects/laurel-Database',
+  'objects/laurel-Courier',
+  'token-secret',
+])('a first start that was killed once %s was there is no lost data', async (name) => {
+  const data = `killed-${basename(name)}`
+  const starting = await launch(options(data))
+  await until(() => existsSync(join(folder, data, name)))
+  await starting.kill()
+  server = await startServer(options(data))
+  expect((await sendLesson(server, 'ada')).status).toBe(201)
+})
+
+/** The id of a user who owns nothing else. */
+const STRANGER = 65_534
+const isRoot = process.getuid?.() === 0
+if (!isRoot) process.stderr.write('\nThe tests of owners are skipped: only root can change them.\n')
+
+describe.skipIf(!isRoot)("files of another user's server", () => {
+  const launched = async (data: string) => {
+    // The folder of the project belongs to the user of the tests.
+    chmodSync(folder, 0o755)
+    return launch({ ...options(data), uid: STRANGER })
+  }
+
+  test('root restores into the folder of the server’s user, who owns all files then', async () => {
+    await copied('source')
+    expect(await runServe(folder, 'source', 'backup', 'owned.backup')).toMatchObject({ code: 0 })
+    const target = join(folder, 'owned')
+    mkdirSync(target, { mode: 0o700 })
+    chownSync(target, STRANGER, STRANGER)
+    expect(await runServe(folder, 'owned', 'restore', 'owned.backup')).toMatchObject({ code: 0 })
+    const names = readdirSync(target, { recursive: true, encoding: 'utf8' })
+    expect(names.length).toBeGreaterThan(20)
+    expect(names.filter((name) => statSync(join(target, name)).uid !== STRANGER)).toEqual([])
+    const starting = await launched('owned')
+    await starting.printed(/^Laurel serves/m)
+    expect(await starting.stop()).toEqual({ code: 0, leftovers: [] })
+  })
+
+  test.each(['token-secret', 'objects/laurel-Database/metadata.sqlite', 'objects/laurel-Courier'])(
+    'a server that can’t open %s says so in a sentence',
+    async (name) => {
+      const data = `closed-${basename(name)}`
+      await copied(data)
+      writeFileSync(join(folder, data, 'token-secret'), 'x'.repeat(40))
+      for (const path of ['.', ...readdirSync(join(folder, data), { recursive: true, encoding: 'utf8' })])
+        chownSync(join(folder, data, path), STRANGER, STRANGER)
+      chownSync(join(folder, data, name), 0, 0)
+      chmodSync(join(folder, data, name), 0o700)
+      const starting = await launched(data)
+      expect(await starting.ended()).toEqual({ code: 1, leftovers: [] })
+      expect(starting.output()).toMatch(new RegExp(`^Can't \\w+ '?${name}'?: permission denied`))
+      expect(starting.output()).not.toContain('    at ')
+    },
+  )
+})
