@@ -238,8 +238,9 @@ function mistakeIn(name: string, value: string): string | undefined {
     return 'must have no white space at its ends, and in it no line ends, control characters or names such as $NAME'
   if (/^(["'`]).*\1$/s.test(value)) return 'must not be in quotes, which would be a part of it'
   // Base64 may begin with a slash too.
-  if (name !== 'LAUREL_DATA' && /^(?:~|\.{1,2})?(?:\/[A-Z]?[a-z0-9._-]+)+$/.test(value))
-    return 'must be the text itself, not the path of a file'
+  const path =
+    /^(?:~|\.\.?|file:|\w:|\/(?:app|data|etc|home|mnt|opt|root|run|secrets|srv|tmp|usr|Users|var))[\\/]|^(?:\/[a-z0-9._-]+)+$/
+  if (name !== 'LAUREL_DATA' && path.test(value)) return 'must be the text itself, not the path of a file'
   return undefined
 }
 

@@ -49,7 +49,7 @@ const WRONG: Record<string, readonly (readonly [readonly string[], string])[]> =
     [['x'.repeat(31)], SECRET],
     [[`${BASE64}\n`, `${BASE64}\0`, `${BASE64}\ufffd`], SPACE],
     [[`"${BASE64}"`], QUOTES],
-    [['/run/secrets/the-token-secret-of-laurel'], PATH],
+    [['/run/secrets/THE_TOKEN_SECRET_OF_LAUREL', '/the-token-secret-of-laurel-in-one-file'], PATH],
   ],
   TOKEN_SECRET_PREVIOUS: [[['secret'], SECRET]],
   ADMIN_HOST: [
@@ -99,7 +99,7 @@ const WRONG: Record<string, readonly (readonly [readonly string[], string])[]> =
   RESEND_API_KEY: [
     [['re_1 2', 're_é'], HEADER],
     [['"re_1"'], QUOTES],
-    [['/etc/laurel/resend', './resend.key', '~/resend'], PATH],
+    [['/etc/laurel/resend', './Resend.key', '~/resend', 'file:///Resend', 'C:\\resend'], PATH],
   ],
   RESEND_URL: [[['x'], URL_ERROR]],
   EXPO_ACCESS_TOKEN: [
@@ -110,7 +110,7 @@ const WRONG: Record<string, readonly (readonly [readonly string[], string])[]> =
   APNS_KEY: [
     [['x', apple.slice(0, 60), google, apple.replace('BEGIN', 'BEGUN')], P8],
     [[`"${apple.replaceAll('\n', '\\n')}"`], QUOTES],
-    [['/etc/laurel/AuthKey_ABC1234567.p8'.toLowerCase(), '/etc/key.p8', './key.p8'], PATH],
+    [['/etc/laurel/AuthKey_ABC1234567.p8', '/etc/key.p8', './key.p8'], PATH],
   ],
   APNS_KEY_ID: [[['ABC123', 'abc1234567'], APPLE_ID]],
   APNS_TEAM_ID: [[['com.example.app'], APPLE_ID]],
