@@ -31,6 +31,7 @@ const REFUSED: readonly (readonly [reason: string, errors: RegExp])[] = [
   ['the same', /has no breakdown|has no email address|only daily streaks have days off|is final|has ended/],
   ['the server has one tenant', /Multi-tenancy is off/],
   ['a cursor comes from the page before', /must be the cursor/],
+  ['`If-Match` comes from what was read before', /since you read it/],
   [
     'two fields go together, or only one of them is allowed',
     /Pass only one|must be left out if|together with/,
@@ -165,7 +166,7 @@ it('[G1, G2, G3] the service does what its OpenAPI documents say, for requests t
   }
   const isExplained = ({ name, status, said }: (typeof found)[number]) =>
     (name === 'positive_data_acceptance' &&
-      status === 422 &&
+      (status === 412 || status === 422) &&
       REFUSED.some(([, error]) => error.test(said))) ||
     (name === 'allow_header_conformance' && status === 405 && ALLOW.test(said))
   const unknown = found.filter((one) => !isExplained(one))
