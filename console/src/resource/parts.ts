@@ -1,5 +1,7 @@
 /** Parts that the forms of several resources share. */
 
+import { formatNumber } from '../ui/format'
+import { numberOf } from '../ui/locale'
 import { say } from '../ui/text'
 import type { Lookups } from './lookups'
 
@@ -32,12 +34,14 @@ export function filtersInWords(
 export function amountOf(value: string | number, metricId: string, { metrics }: Lookups): string {
   const metric = metrics.find(metricId)
   const units = metric?.units.trim() ?? ''
+  const number = typeof value === 'number' ? value : numberOf(value)
+  const amount = Number.isNaN(number) ? value : formatNumber(number)
   const isOpen = metricId === '' || metrics.isLoading
-  if (units === '') return say`${value} of ${metric?.name ?? (isOpen ? 'the metric' : 'a deleted metric')}`
+  if (units === '') return say`${amount} of ${metric?.name ?? (isOpen ? 'the metric' : 'a deleted metric')}`
   // Units are the plural. Only the usual English one has a known singular.
-  return Number(value) === 1 && /[^s]s$/.test(units)
-    ? say`${value} ${units.slice(0, -1)}`
-    : say`${value} ${units}`
+  return amount === formatNumber(1) && /[^s]s$/.test(units)
+    ? say`${amount} ${units.slice(0, -1)}`
+    : say`${amount} ${units}`
 }
 
 /** The same as an occasion that comes again: "every 5 lessons", "each lesson". */

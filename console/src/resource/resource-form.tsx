@@ -9,6 +9,7 @@ import { showRefusal, useFormValues } from './form-values'
 import type { Lookups } from './lookups'
 import { resolverOf } from './resolver'
 import type { Resource, Written } from './resource'
+import { REFUSED, refusesEntry } from './schemas'
 import { showExpected, showItem } from './shown'
 import { useWrite } from './writes'
 
@@ -41,7 +42,7 @@ export function ResourceForm<Item extends object, Values extends FieldValues, Dr
   const values = useFormValues(form, declared.fields, isNew)
   const fields = declared.fields.filter(({ when }) => when === undefined || when(values))
   const write = useWrite<Item>(path)
-  const preview = declared.preview?.(values, lookups) ?? null
+  const preview = refusesEntry(declared.schema, values) ? REFUSED : declared.preview?.(values, lookups)
 
   // The page behind shows an edited item at once. If the interface refuses it, the form is back.
   const [isHidden, setHidden] = useState(false)

@@ -1,5 +1,8 @@
 /** Parts of the schemas of forms. Text fields hold strings. The draft gets numbers, and null for no value. */
 import { z } from 'zod'
+import { formatNumber, numberOf } from '../ui/locale'
+
+export { asText } from '../ui/locale'
 
 /** A text that must be there. */
 export const text = (max = 255) =>
@@ -22,44 +25,44 @@ export const picture = () => address().transform((url) => (url === '' ? null : {
 export const key = () =>
   text().regex(/^[\w-]+$/, 'Use letters, digits, hyphens and underscores only, such as lessons-done.')
 
-const WHOLE = /^[+-]?\d+$/
-const DECIMAL = /^[+-]?\d+(?:\.\d+)?$/
-
 type Range = { min: number; max: number }
 
-const inRange = ({ min, max }: Range) => ({
-  check: (value: number) => value >= min && value <= max,
-  message: `Use a number from ${min.toLocaleString()} to ${max.toLocaleString()}.`,
-})
-
-/** A whole number. */
-export const whole = (range: Range) =>
+/** A number, or null for an empty field. `example` says what the field takes. */
+const number = ({ min, max }: Range, isTaken: (value: number) => boolean, example: string) =>
   z
     .string()
-    .trim()
-    .min(1, 'Fill this in.')
-    .regex(WHOLE, 'Use a whole number, such as 10.')
-    .transform(Number)
-    .refine(inRange(range).check, inRange(range).message)
+    .transform((given) => (given.trim() === '' ? null : numberOf(given)))
+    .refine((value) => value === null || isTaken(value), { message: example, abort: true })
+    .refine(
+      (value) => value === null || (value >= min && value <= max),
+      `Use a number from ${formatNumber(min)} to ${formatNumber(max)}.`,
+    )
+
+const isThere = (value: number | null): value is number => value !== null
 
 /** A whole number, or null for an empty field. */
 export const optionalWhole = (range: Range) =>
-  z
-    .string()
-    .trim()
-    .refine((given) => given === '' || WHOLE.test(given), 'Use a whole number, such as 10.')
-    .transform((given) => (given === '' ? null : Number(given)))
-    .refine((given) => given === null || inRange(range).check(given), inRange(range).message)
+  number(range, Number.isInteger, 'Use a whole number, such as 10.')
 
-/** A number that may have decimal places, with a point. */
+/** A whole number. */
+export const whole = (range: Range) => optionalWhole(range).refine(isThere, 'Fill this in.')
+
+/** A number that may have decimal places. */
 export const decimal = (range: Range) =>
-  z
-    .string()
-    .trim()
-    .min(1, 'Fill this in.')
-    .regex(DECIMAL, 'Use a number, such as 10 or 2.5.')
-    .transform(Number)
-    .refine(inRange(range).check, inRange(range).message)
+  number(range, Number.isFinite, `Use a number, such as 10 or ${formatNumber(2.5)}.`).refine(
+    isThere,
+    'Fill this in.',
+  )
+
+/** Stands for the words of a form that has an entry which it refuses. */
+export const REFUSED = 'Correct the fields to see what happens.'
+
+/** Whether a schema refuses something that is in a field. Fields that are still empty do not count. */
+export const refusesEntry = (schema: z.ZodType, values: unknown): boolean =>
+  schema.safeParse(values).error?.issues.some(({ path }) => {
+    const entry = path.reduce((found: unknown, part) => Object(found)[part], values)
+    return typeof entry === 'string' && entry.trim() !== ''
+  }) ?? false
 
 /** One of a list. The empty choice is none. */
 export const choice = <const T extends readonly [string, ...string[]]>(values: T) =>
@@ -79,7 +82,3 @@ export const filters = () =>
   z
     .array(z.object({ attributeId: reference(), attributeValue: text(1000) }))
     .max(20, 'Use at most 20 filters.')
-
-/** A value as the text of a field. */
-export const asText = (value: number | string | null | undefined): string =>
-  value == null ? '' : String(value)

@@ -5,6 +5,7 @@ import { AreaClosed, Bar, LinePath } from '@visx/shape'
 import { type PointerEvent, useState } from 'react'
 import { classes } from './classes'
 import { formatCompact, formatDate, formatNumber } from './format'
+import { LOCALE } from './locale'
 import { say } from './text'
 
 /** One line or one kind of bars. */
@@ -43,7 +44,7 @@ const FILLS = ['fill-series-1', 'fill-series-2', 'fill-series-3', 'fill-series-4
 const DASHES = ['none', '7 3', '2 3', '9 3 2 3', '4 5']
 const at = (list: readonly string[], index: number) => list[index % list.length] ?? ''
 
-const SHORT = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
+const SHORT = new Intl.DateTimeFormat(LOCALE, { month: 'short', day: 'numeric' })
 const short = (date: string) => {
   const [year = 0, month = 1, day = 1] = date.split('-').map(Number)
   return SHORT.format(new Date(year, month - 1, day))

@@ -1,15 +1,15 @@
-/** Numbers by the viewer's locale, and times in the viewer's zone. */
+/** Numbers and dates by the viewer's locale, and times in the viewer's zone. */
+import { formatNumber, LOCALE } from './locale'
 
-const WHOLE = new Intl.NumberFormat()
-const COMPACT = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })
-const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
-const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
-const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
+const COMPACT = new Intl.NumberFormat(LOCALE, { notation: 'compact', maximumFractionDigits: 1 })
+const DATE = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium' })
+const MOMENT = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'short' })
+const RELATIVE = new Intl.RelativeTimeFormat(LOCALE, { numeric: 'auto' })
 
-export const formatNumber = (value: number): string => WHOLE.format(value)
+export { formatNumber }
 /** A large number in few characters, such as 1.2M. */
 export const formatCompact = (value: number): string => COMPACT.format(value)
-const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 })
+const PERCENT = new Intl.NumberFormat(LOCALE, { style: 'percent', maximumFractionDigits: 1 })
 /** A share, from 0 to 1, in percent. */
 export const formatPercent = (share: number): string => PERCENT.format(share)
 /** A number with its noun: "1 user", "2 users". */
@@ -21,7 +21,7 @@ const BYTES = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const
 /** A size in the largest unit of which there is at least one. */
 export function formatBytes(bytes: number): string {
   const power = Math.min(BYTES.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10))
-  return new Intl.NumberFormat(undefined, {
+  return new Intl.NumberFormat(LOCALE, {
     style: 'unit',
     unit: BYTES[power] ?? 'byte',
     maximumFractionDigits: 1,
@@ -36,7 +36,7 @@ export const formatDate = (date: string): string => {
 export const formatMoment = (iso: string): string => MOMENT.format(new Date(iso))
 /** The same moment in the zone of a user. */
 export const formatMomentIn = (iso: string, zone: string): string =>
-  new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short', timeZone: zone }).format(
+  new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'short', timeZone: zone }).format(
     new Date(iso),
   )
 
@@ -46,7 +46,7 @@ export const VIEWER_ZONE: string = MOMENT.resolvedOptions().timeZone
 const WEEKDAY = new Intl.DateTimeFormat('en', { weekday: 'long', timeZone: 'UTC' })
 /** The name of a day of the week, from 0 (Sunday) to 6. */
 export const weekdayName = (day: number): string => WEEKDAY.format(Date.UTC(2023, 0, 1 + day))
-const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
+const TIME = new Intl.DateTimeFormat(LOCALE, { timeStyle: 'short' })
 /** The time of day in the viewer's zone. */
 export const formatTime = (iso: string): string => TIME.format(new Date(iso))
 
@@ -55,9 +55,9 @@ export function formatTimeIn(iso: string, zone: string): string {
   const moment = new Date(iso)
   const isSameDate =
     DATE.format(moment) ===
-    new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: zone }).format(moment)
+    new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeZone: zone }).format(moment)
   return isSameDate
-    ? new Intl.DateTimeFormat(undefined, { timeStyle: 'short', timeZone: zone }).format(moment)
+    ? new Intl.DateTimeFormat(LOCALE, { timeStyle: 'short', timeZone: zone }).format(moment)
     : formatMomentIn(iso, zone)
 }
 

@@ -24,18 +24,18 @@ export type Watched = {
 /** The body of a key, in an address. The prefix is public. */
 const KEY = /\b(?:adm|app)_\w+\.[\w-]{16}/
 
-export type PageOptions = { scheme?: 'light' | 'dark'; isPhone?: boolean }
+export type PageOptions = { scheme?: 'light' | 'dark'; isPhone?: boolean; locale?: string }
 
 /** Opens a page with storage of its own, and watches it. */
 export async function watchedPage(
   browser: Browser,
   url: string,
-  { scheme = 'light', isPhone = false }: PageOptions = {},
+  { scheme = 'light', isPhone = false, locale = 'en-US' }: PageOptions = {},
 ): Promise<Watched> {
   const context = await browser.newContext({
     colorScheme: scheme,
     viewport: isPhone ? { width: 390, height: 844 } : { width: 1280, height: 800 },
-    locale: 'en-US',
+    locale,
     timezoneId: 'Europe/Berlin',
     reducedMotion: 'reduce',
   })

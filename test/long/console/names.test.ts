@@ -57,3 +57,40 @@ describe.skipIf(!hasBrowser)('names and ids', () => {
     await page.getByRole('heading', { level: 1, name: 'invisible' }).waitFor()
   })
 })
+
+describe.skipIf(!hasBrowser)('numbers', () => {
+  it.each(['de-DE', 'en-US'])('are taken and shown as the language writes them: %s', async (locale) => {
+    const { page, complaints } = await world.signedIn({ locale })
+    const [given, other] = locale === 'de-DE' ? ['1,5', '1,50.0'] : ['1.5', '1,5']
+    await world.open(page, '/points/demo-xp?open=boosts.new')
+    const form = page.getByRole('dialog')
+    await form.getByLabel('Name').fill(`Weekend ${locale}`)
+    await form.getByLabel('Start').fill('2082-06-10')
+    await form.getByLabel('Multiplier').fill(other)
+    await form.getByText('Correct the fields to see what happens.').waitFor()
+    await form.getByLabel('Multiplier').fill(given)
+    await form.getByText(`get ${given} times the XP`).waitFor()
+    await form.getByRole('button', { name: 'Create boost' }).click()
+    await page
+      .getByRole('cell', { name: `× ${given}` })
+      .first()
+      .waitFor()
+    await page.getByRole('link', { name: `Weekend ${locale}` }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Edit' }).click()
+    expect(await page.getByLabel('Multiplier').inputValue()).toBe(given)
+    expect(complaints).toEqual([])
+    await page.context().close()
+  })
+
+  it.each(['ar-EG', 'th-TH', 'fa-IR'])(
+    'and dates have the digits and the calendar of fields: %s',
+    async (locale) => {
+      const { page } = await world.signedIn({ locale })
+      await world.open(page, '/users/demo-ada')
+      const text = (await page.getByRole('main').textContent()) ?? ''
+      expect(text).toContain('2082')
+      expect(text).not.toMatch(/(?![0-9])\p{Nd}|2625/u)
+      await page.context().close()
+    },
+  )
+})

@@ -41,8 +41,8 @@ export function formatOf(locale: string, timeZone: string): Format {
   const numbers = (options?: Intl.NumberFormatOptions) =>
     new Intl.NumberFormat(tag, { maximumFractionDigits: 2, ...options })
   // Other calendars do not fit the months of a page, and engines do not agree about that of "ar-SA". The
-  // Buddhist one of Thai differs only by its years.
-  const calendar = locale.startsWith('th') ? 'buddhist' : 'gregory'
+  // Buddhist one of Thai differs only by its years. A locale may name a calendar: "th-u-ca-gregory".
+  const calendar = locale.startsWith('th') && !locale.includes('-ca-') ? 'buddhist' : 'gregory'
   const plain = numbers()
   const short = numbers({
     notation: 'compact',

@@ -17,6 +17,7 @@ import {
   whole,
 } from '../../resource/schemas'
 import { counted } from '../../ui/format'
+import { numberOf } from '../../ui/locale'
 
 import { AchievementFigures } from './achievement-figures'
 
@@ -101,7 +102,9 @@ function conditionOf(given: ConditionGiven, lookups: Lookups): string | null {
     case 'api':
       return 'a call of your own code'
     case 'anniversary':
-      return years === '' ? null : `${counted(Number(years), 'year')} after they signed up`
+      return years === ''
+        ? null
+        : `${counted(typeof years === 'number' ? years : numberOf(years), 'year')} after they signed up`
     case 'achievement': {
       const names = achievementIds.map((id) => `“${lookups.achievements.nameOf(id)}”`)
       return names.length === 0 ? null : names.join(' and ')

@@ -13,7 +13,7 @@ import {
   optionalText,
   text,
 } from '../../resource/schemas'
-import { formatDate } from '../../ui/format'
+import { formatDate, formatNumber } from '../../ui/format'
 
 const Draft = z
   .object({
@@ -97,7 +97,7 @@ export const boostsOf = (system: {
   }),
   columns: () => [
     { name: 'Name', cell: ({ name }) => name },
-    { name: 'Multiplier', cell: ({ multiplier }) => `× ${multiplier}`, isNumber: true },
+    { name: 'Multiplier', cell: ({ multiplier }) => `× ${formatNumber(multiplier)}`, isNumber: true },
     {
       name: 'Time',
       cell: ({ start, end }) =>

@@ -5,6 +5,7 @@ import { everyAmount, type Filter, filtersInWords } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { asText, choice, filters, reference, whole } from '../../resource/schemas'
 import { formatNumber } from '../../ui/format'
+import { numberOf } from '../../ui/locale'
 
 const MOST = 2_147_483_647
 const positive = () => whole({ min: 1, max: MOST })
@@ -91,7 +92,7 @@ function occasion(values: Values, lookups: Lookups): string | null {
 /** A trigger in words: "10 XP for every 5 lessons". */
 function inWords(values: Values, system: string, lookups: Lookups): string | null {
   const when = occasion(values, lookups)
-  const points = Number(values.points)
+  const points = numberOf(values.points)
   if (when === null || values.points.trim() === '' || !Number.isFinite(points)) return null
   const users = filtersInWords(values.userAttributes, lookups)
   const amount = points < 0 ? `Takes ${formatNumber(-points)} ${system}` : `${formatNumber(points)} ${system}`
@@ -208,7 +209,7 @@ export const triggersOf = (system: {
         name: 'blockIfOutOfPoints',
         label: 'Refuse the event without enough points',
         hint: 'For spending: an event that would take more than a user has is not counted.',
-        when: ({ type, points }) => type === 'metric' && Number(points) < 0,
+        when: ({ type, points }) => type === 'metric' && numberOf(points) < 0,
       },
       { kind: 'filters', of: 'user', name: 'userAttributes', label: 'Only for users whose' },
       {

@@ -8,11 +8,12 @@ import { useLookups } from '../../resource/lookups'
 import { resolverOf } from '../../resource/resolver'
 import type { Field } from '../../resource/resource'
 import { InWords } from '../../resource/resource-form'
-import { address, asText, choice, picture, text, whole } from '../../resource/schemas'
+import { address, asText, choice, picture, REFUSED, refusesEntry, text, whole } from '../../resource/schemas'
 import { useWrite } from '../../resource/writes'
 import { type Branding, brandedEmail, FONTS } from '../../ui/branded'
 import { Button } from '../../ui/button'
 import { Unsaved } from '../../ui/dialog'
+import { numberOf } from '../../ui/locale'
 import { EmailMessage, PushMessage } from '../../ui/message'
 import { Card, Notice } from '../../ui/page'
 
@@ -107,8 +108,10 @@ const RECAPS = {
   monthly: 'Recaps come on the 1st of each month at 09:00.',
 } as const
 
-const inWords = ({ experimentation: { controlRatio }, aggregationPeriod }: Values) => {
-  const share = Number(controlRatio)
+const inWords = (values: Values) => {
+  if (refusesEntry(Draft, values)) return REFUSED
+  const { experimentation, aggregationPeriod } = values
+  const share = numberOf(experimentation.controlRatio)
   const group = share > 0 ? `${share} of 100 new users get no messages.` : 'All new users may get messages.'
   return `${group} ${RECAPS[aggregationPeriod]}`
 }

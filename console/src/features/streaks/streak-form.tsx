@@ -10,7 +10,16 @@ import { amountOf } from '../../resource/parts'
 import { resolverOf } from '../../resource/resolver'
 import type { Field } from '../../resource/resource'
 import { InWords } from '../../resource/resource-form'
-import { asText, choice, decimal, optionalWhole, reference, whole } from '../../resource/schemas'
+import {
+  asText,
+  choice,
+  decimal,
+  optionalWhole,
+  REFUSED,
+  reference,
+  refusesEntry,
+  whole,
+} from '../../resource/schemas'
 import { useWrite } from '../../resource/writes'
 import { Button, IconButton } from '../../ui/button'
 import { DaysOff, weekdaysInWords } from '../../ui/days-off'
@@ -97,10 +106,9 @@ function freezesInWords({ startCount, autoEarnInterval, autoEarnAmount }: Values
 }
 
 /** The settings in words, as a user sees them. */
-function inWords(
-  { enabled, frequency, metrics, evaluationMode, daysOff, hasFreezes, freezes }: Values,
-  lookups: Lookups,
-): string {
+function inWords(values: Values, lookups: Lookups): string {
+  if (refusesEntry(Draft, values)) return REFUSED
+  const { enabled, frequency, metrics, evaluationMode, daysOff, hasFreezes, freezes } = values
   if (!enabled) return 'Streaks are off. Nothing counts for them.'
   const period = PERIODS[frequency]
   const needs = metrics

@@ -5,7 +5,8 @@ import { messageOf } from '../../../api/errors'
 import { useAdmin } from '../../../api/laurel'
 import { type Lookups, useLookups } from '../../../resource/lookups'
 import { Button } from '../../../ui/button'
-import { formatMoment, formatTime, formatTimeIn, VIEWER_ZONE } from '../../../ui/format'
+import { formatMoment, formatNumber, formatTime, formatTimeIn, VIEWER_ZONE } from '../../../ui/format'
+import { LOCALE } from '../../../ui/locale'
 import { Card, Empty, Notice, Skeleton } from '../../../ui/page'
 import { VoidEventForm } from '../actions/void-event'
 import { keyOfUser, pathOfUser } from '../user-paths'
@@ -149,7 +150,7 @@ const Loading = () => (
   </ul>
 )
 
-const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'full' })
+const DAY = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'full' })
 
 /** The entries by day in the viewer's zone, in the same order. A few old entries have no known time. */
 function daysOf(entries: readonly TimelineEntry[]) {
@@ -220,5 +221,5 @@ function EntryAction({ entry, onOpen }: Pick<EntryProps, 'entry' | 'onOpen'>) {
 /** The question that the explanation of an award answers. */
 const whyQuestion = (awarded: number) => {
   const count = Math.abs(awarded)
-  return `Why ${count === 1 ? 'this 1 point' : `these ${count.toLocaleString()} points`}?`
+  return `Why ${count === 1 ? 'this 1 point' : `these ${formatNumber(count)} points`}?`
 }
