@@ -82,7 +82,7 @@ let front = /** @type {Front | undefined} */ (undefined)
 let isEnding = false
 
 /** Is true if workerd runs. */
-const runs = () => workerd !== undefined && workerd.exitCode === null && workerd.signalCode === null
+const runs = () => workerd?.pid !== undefined && workerd.exitCode === null && workerd.signalCode === null
 
 /**
  * The work of a command that does not serve. If it is interrupted, it has failed.
@@ -134,6 +134,27 @@ function fail(/** @type {unknown} */ error) {
   return end(1)
 }
 
+/** The path of workerd. */
+const binary = () => createRequire(import.meta.url)(toolScript('workerd', 'lib', 'main.js')).default
+
+/**
+ * Reads the build. Throws a Complaint if something of it, or workerd, is missing.
+ *
+ * @returns {Promise<{ settings: import('./serve/config.mjs').Settings; env: any }>}
+ */
+async function readBuild() {
+  try {
+    binary()
+    const settings = JSON.parse(readFileSync(join(BUILT, 'settings.json'), 'utf8'))
+    return { settings, env: await import(pathToFileURL(join(BUILT, 'variables.mjs')).href) }
+  } catch (error) {
+    const { code, message } = Object(error)
+    const fact =
+      code === 'ENOENT' ? 'Nothing was built.' : `What was built or installed can't be used: ${message}.`
+    throw new Complaint(`${fact} Run \`npm ci\` and \`npm run serve -- build\` as the user of the server.`)
+  }
+}
+
 /** The names of variables that other programs take for the proxy of their own requests. */
 const PROXIES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY']
 
@@ -142,8 +163,7 @@ const PROXIES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY']
  * makes null of one that is not, and the Worker takes an empty one as none. Throws a Complaint for a value
  * that can't work.
  */
-async function readVariables() {
-  const env = await import(pathToFileURL(join(BUILT, 'variables.mjs')).href)
+async function readVariables(/** @type {any} */ env) {
   demandValid(await env.variableErrors(process.env), 'the environment')
   const server = env.serverVariables(process.env)
   const entries = env.VARIABLES.map((/** @type {string} */ name) => [name, process.env[name] ?? ''])
@@ -175,10 +195,9 @@ exec "$0" "$@" 4<&-`
  */
 function startWorkerd(config, more, variables) {
   writeFileSync(CONFIGURATION, config, { mode: 0o600 })
-  const { default: binary } = createRequire(import.meta.url)(toolScript('workerd', 'lib', 'main.js'))
   const args = ['serve', '--import-path', BUILT, CONFIGURATION, 'config', '--control-fd', '3', ...more]
   args.push('--socket-addr', `control=unix:${CONTROL}`, '--directory-path', `data=${OBJECTS}`)
-  const child = spawn('/bin/sh', ['-c', WATCHED, binary, ...args], {
+  const child = spawn('/bin/sh', ['-c', WATCHED, binary(), ...args], {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...variables, ...(process.platform === 'linux' && ABOVE_STACK), TZ: 'UTC' },
@@ -189,17 +208,6 @@ function startWorkerd(config, more, variables) {
   child.once('error', fail)
   said = follow(child)
   return child
-}
-
-/** @returns {import('./serve/config.mjs').Settings} */
-function settingsOfBuild() {
-  try {
-    return JSON.parse(readFileSync(join(BUILT, 'settings.json'), 'utf8'))
-  } catch (error) {
-    const fact =
-      Object(error).code === 'ENOENT' ? 'Nothing was built.' : `The build can't be read. ${wordsOf(error)}`
-    throw new Complaint(`${fact} Run \`npm run serve -- build\` first, as the user of the server.`)
-  }
 }
 
 /** Throws when workerd ends. */
@@ -352,8 +360,8 @@ async function answer(request, response) {
 
 async function serve(/** @type {{ isBuilt: boolean }} */ { isBuilt }) {
   if (!isBuilt) await build()
-  const settings = settingsOfBuild()
-  const { variables, server, problemsOf } = await readVariables()
+  const { settings, env } = await readBuild()
+  const { variables, server, problemsOf } = await readVariables(env)
   const { PORT: port, HOST: host, DATABASES: databases } = server
   const address = host.includes(':') ? `[${host.replace(/^\[|\]$/g, '')}]:${port}` : `${host}:${port}`
   const folder = enterData(server.LAUREL_DATA)
@@ -405,7 +413,7 @@ async function main(/** @type {string[]} */ [command = 'serve', file, later, ...
     if (file === undefined) return serve({ isBuilt: command === '--built' })
   } else if (command === 'build') {
     job = 'build'
-    if (file === undefined) return build()
+    if (file === undefined) return makeBuild()
   } else if (isComplete && (command === 'restore' || (command === 'backup' && later === undefined))) {
     job = command
     const folder = enterData(process.env.LAUREL_DATA)

@@ -1,6 +1,6 @@
 /** Paths of the project, and errors that end a script with a sentence instead of a stack trace. */
 import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** The project's folder. */
@@ -58,7 +58,9 @@ export function wordsOf(/** @type {unknown} */ error) {
   const { message, code } = Object(error)
   // ENOENT: no such file or directory, open '/a/b'
   const [, reason, call, file] = /^\w+: (.*?), (\w+)(?: '(.*)')?$/s.exec(message) ?? []
-  return reason === undefined ? `${message}.` : `Can't ${call} ${file ?? 'a file'}: ${reason} (${code}).`
+  return reason === undefined
+    ? `${message}.`
+    : `Can't ${call} ${file === undefined ? 'a file' : resolve(file)}: ${reason} (${code}).`
 }
 
 /** Prints an error. */

@@ -11,7 +11,7 @@ import { Complaint } from '../lib/project.mjs'
 import { say } from './log.mjs'
 
 /** How many connections it takes, if the process may have so many. A leaderboard may have 5,000 watchers. */
-const MOST_CONNECTIONS = 8000
+const MOST_CONNECTIONS = 6000
 /** Fewer are no server. */
 const FEWEST_CONNECTIONS = 20
 /**
@@ -20,8 +20,8 @@ const FEWEST_CONNECTIONS = 20
  */
 const OTHERS = 300
 const PER_DATABASE = 3
-/** A connection of a client may have one to workerd. */
-const PER_CONNECTION = 2
+/** For the request of a connection, workerd needs two, and two more if the Worker calls somebody for it. */
+const PER_CONNECTION = 4
 
 /** How many descriptors a process of the server needs, so that it can take all connections. */
 export const descriptorsFor = (/** @type {number} */ databases) =>
@@ -266,26 +266,30 @@ export class Front {
 
   #take(/** @type {Request} */ request, /** @type {Answer} */ answer) {
     const { socket } = request
-    this.#open.get(socket)?.add(answer)
+    const answers = this.#open.get(socket) ?? new Set()
+    const [before] = [...answers].slice(-1)
+    answers.add(answer)
     this.#waiting.delete(socket)
     answer.once('close', () => {
-      const left = this.#open.get(socket)
-      left?.delete(answer)
-      if (left?.size === 0) this.#waiting.add(socket)
+      answers.delete(answer)
+      if (answers.size === 0 && this.#open.has(socket)) this.#waiting.add(socket)
       // What comes of the body is of no use to anybody.
       if (!request.resume().complete) setTimeout(() => request.complete || socket.destroy(), GRACE).unref()
     })
     answer.on('error', () => answer.destroy())
-    if (this.#phase !== 'serves') return this.#putOff(answer)
-    const pass = () => {
+    const begin = () => {
+      if (answer.headersSent || answer.destroyed) return undefined
+      if (this.#phase !== 'serves') return this.#putOff(answer)
+      if (this.#held !== undefined) return this.#held.then(begin)
       try {
-        if (!answer.headersSent && !answer.destroyed) this.#pass(request, answer)
+        this.#pass(request, answer)
       } catch (error) {
         send(answer, 400, Object(error).message)
       }
     }
-    if (this.#held === undefined) pass()
-    else this.#held.then(pass)
+    // The requests of a connection are done one after another.
+    if (before === undefined) begin()
+    else before.once('close', begin)
   }
 
   #pass(/** @type {Request} */ request, /** @type {Answer} */ answer) {

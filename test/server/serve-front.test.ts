@@ -240,6 +240,17 @@ test('an answer that comes before the end of a body arrives, and the rest is not
   expect(await text(socket)).toContain('too large')
 })
 
+test('requests that come at once on a connection are done one after another', async () => {
+  const paths: unknown[] = []
+  work = ({ url }, response) => {
+    paths.push(url)
+    setImmediate(() => response.end(`[${paths}]`))
+  }
+  const head = (path: string) => `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n`
+  const said = await sendRaw(`${head('/a')}\r\nx${head('/b')}\r\nx${head('/c')}Connection: close\r\n\r\nx`)
+  expect(said.match(/\[.*?\]/g)).toEqual(['[/a]', '[/a,/b]', '[/a,/b,/c]'])
+})
+
 test('HEAD has the headers of the answer and no body', async () => {
   work = (_, response) => response.writeHead(200, { 'Content-Length': '5' }).end()
   const answer = await ask('HEAD')

@@ -1,10 +1,10 @@
 /** `npm run serve`: its data, its listeners, and its end. */
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { chmod, cp, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
-import { connect } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -19,7 +19,9 @@ import {
   freePort,
   launch,
   newProject,
+  run,
   type Server,
+  serveEnv,
   startServer,
 } from '../../helpers/server/harness'
 import { commandLine, descendants } from '../../helpers/server/processes'
@@ -159,7 +161,7 @@ test.each(['192.0.2.7', 'a b'])('HOST=%s, which is not of this machine, is refus
   const env = { HOST: host, LAUREL_DATA: join(folder, 'hosts') }
   const wrong = await launch({ folder, by: 'serve', env })
   expect((await wrong.ended()).code).toBe(1)
-  expect(wrong.output()).toMatch(/^HOST must be an address of this machine/)
+  expect(wrong.output()).toMatch(/^HOST must be an address of this machine/m)
   expect(wrong.output()).toContain(`"${host}"`)
 })
 
@@ -455,17 +457,109 @@ async function crowd(text: string) {
 test('with 1,024 descriptors and 2,000 connections that ask nothing, it serves, and says so once', async () => {
   await server.stop()
   server = await startServer({ folder, by: 'serve', descriptors: 1024, env: { DEMO: 'on' } })
-  expect(server.output()).toContain('the server takes 360 connections at once')
+  expect(server.output()).toContain('the server takes 180 connections at once')
   const body = 'POST /v1/metrics/demo-lessons/event HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{'
   for (const [nth, text] of ['', 'GET /health HTTP/1.1\r\n', body].entries()) {
     const leave = await crowd(text)
     if (text !== body) expect((await send('GET', '/health')).status).toBe(200)
     leave()
     await until(async () => await sendLesson('hal').catch(() => 0))
-    expect(server.output().match(/All 360 connections are taken/g)).toHaveLength(nth + 1)
+    expect(server.output().match(/All 180 connections are taken/g)).toHaveLength(nth + 1)
   }
   expect(await server.stop()).toEqual({ code: 0, leftovers: [] })
+  const [, log = ''] = /^Laurel serves [^\n]*\n(.*)^Laurel stops/ms.exec(server.output()) ?? []
+  expect(
+    log
+      .trim()
+      .split('\n')
+      .map((line) => typeof JSON.parse(line)),
+  ).toContain('object')
   server = await start()
+})
+
+test('it ends, with the right code, even if it cannot remove its files', async () => {
+  for (const [end, code] of [
+    [() => server.child.kill('SIGTERM'), 0],
+    [() => descendants(server.pid).map(({ id, command }) => command === 'workerd' && process.kill(id, 9)), 1],
+  ] as const) {
+    const ending = server.ended()
+    // A folder in its place cannot be removed as a file.
+    await rename(join(folder, 'data/control.sock'), join(folder, 'data/aside'))
+    await mkdir(join(folder, 'data/control.sock/full'), { recursive: true })
+    end()
+    expect(await ending).toEqual({ code, leftovers: [] })
+    expect(server.output()).toMatch(/could not be removed: .*control\.sock/)
+    await rm(join(folder, 'data/control.sock'), { recursive: true })
+    await rm(join(folder, 'data/aside'))
+    expect(readdirSync(join(folder, 'data')).filter((name) => name.endsWith('.sock'))).toEqual([])
+    server = await start()
+  }
+})
+
+test('[G1] a port is in use only at the addresses at which another process listens', async () => {
+  const other = createServer().listen(await freePort(), '127.0.0.2')
+  await once(other, 'listening')
+  const { port } = Object(other.address())
+  const env = { LAUREL_DATA: join(folder, 'ports') }
+  const second = await startServer({ folder, by: 'serve', port, env })
+  await second.stop()
+  const third = await launch({ folder, by: 'serve', port, env: { ...env, HOST: '127.0.0.2' } })
+  expect((await third.ended()).code).toBe(1)
+  expect(third.output()).toContain(`Port ${port} is in use.`)
+  other.close()
+})
+
+/** What is not what it should be, and what says so. */
+const WRONG: [what: string, change: (data: string, built: string) => unknown, sentence: RegExp][] = [
+  [
+    'the data is a file',
+    (data) => rm(data, { recursive: true }).then(() => writeFile(data, '')),
+    /^LAUREL_DATA can't/,
+  ],
+  ['the objects are a file', (data) => writeFile(join(data, 'objects'), ''), /^Can't mkdir \/.*objects: /m],
+  [
+    'the objects are nowhere',
+    (data) => symlink('nowhere', join(data, 'objects')),
+    /^Can't mkdir \/.*objects: /m,
+  ],
+  [
+    'the lock is a folder',
+    (data) => mkdir(join(data, 'serve.sock/full'), { recursive: true }),
+    /serve\.sock/,
+  ],
+  ['nothing was built', (_, built) => rm(join(built, 'settings.json')), /^Nothing was built\. Run /],
+  [
+    'the build is damaged',
+    (_, built) => writeFile(join(built, 'settings.json'), '{'),
+    /can't be used: .*JSON/,
+  ],
+  [
+    'the build is not whole',
+    (_, built) => rm(join(built, 'variables.mjs')),
+    /can't be used: .*variables\.mjs/,
+  ],
+]
+
+test.each(WRONG)('if %s, it says so in a sentence, and does not start', async (_, change, sentence) => {
+  const [data, built, kept] = [join(folder, 'wrong'), join(folder, 'dist/serve'), join(folder, 'kept')]
+  await Promise.all([cp(built, kept, { recursive: true }), mkdir(data)])
+  await change(data, built)
+  const env = { ...serveEnv(folder, 'wrong'), ADMIN_API_KEY: ADMIN_KEY, PORT: String(await freePort()) }
+  const { code, said } = await run(folder, [process.execPath, 'scripts/serve.mjs', '--built'], env)
+  await Promise.all([data, built].map((path) => rm(path, { recursive: true, force: true })))
+  await rename(kept, built)
+  expect([code, said]).toEqual([1, expect.stringMatching(sentence)])
+  expect(said).not.toMatch(/^ +at /m)
+})
+
+test.runIf(process.getuid?.() === 0)('what another user has built is not taken for nothing', async () => {
+  const other = { cwd: folder, uid: 65534, gid: 65534, env: { ...process.env, ADMIN_API_KEY: ADMIN_KEY } }
+  await Promise.all([chmod(folder, 0o755), chmod(join(folder, 'dist/serve/settings.json'), 0o600)])
+  const { stderr } = spawnSync(process.execPath, ['scripts/serve.mjs', '--built'], {
+    ...other,
+    encoding: 'utf8',
+  })
+  expect(stderr).toMatch(/can't be used: EACCES.* as the user of the server\.\n$/)
 })
 
 test('workerd ends with a server that is killed after a signal to its group', async () => {
