@@ -413,7 +413,7 @@ async function main(/** @type {string[]} */ [command = 'serve', file, later, ...
     if (file === undefined) return serve({ isBuilt: command === '--built' })
   } else if (command === 'build') {
     job = 'build'
-    if (file === undefined) return makeBuild()
+    if (file === undefined) return build()
   } else if (isComplete && (command === 'restore' || (command === 'backup' && later === undefined))) {
     job = command
     const folder = enterData(process.env.LAUREL_DATA)

@@ -554,6 +554,7 @@ test.each(WRONG)('if %s, it says so in a sentence, and does not start', async (_
 
 test.runIf(process.getuid?.() === 0)('what another user has built is not taken for nothing', async () => {
   const other = { cwd: folder, uid: 65534, gid: 65534, env: { ...process.env, ADMIN_API_KEY: ADMIN_KEY } }
+  expect((await run(folder, [process.execPath, 'scripts/serve.mjs', 'build'])).code).toBe(0)
   await Promise.all([chmod(folder, 0o755), chmod(join(folder, 'dist/serve/settings.json'), 0o600)])
   const { stderr } = spawnSync(process.execPath, ['scripts/serve.mjs', '--built'], {
     ...other,
