@@ -90,6 +90,8 @@ export class Control extends WorkerEntrypoint {
         return new Response('done')
       case '/scheduled': {
         const cron = searchParams.get('cron') ?? ''
+        const queues = Object.keys(this.env.CONSUMERS).map((name) => this.env.QUEUES.getByName(name))
+        await Promise.all(queues.map((queue) => queue.setRight()))
         const controller = { cron, scheduledTime: Date.now(), noRetry: () => {} }
         await laurel.scheduled(controller, this.env, this.ctx)
         return new Response('done')

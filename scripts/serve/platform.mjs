@@ -166,6 +166,10 @@ export class KeyValuesEntry extends WorkerEntrypoint {
 
 /* Queues */
 
+/** The longest time that a message can wait, in milliseconds, as on Cloudflare. */
+const LONGEST_DELAY = 12 * 3_600_000
+/** After how long an alarm that has not rung is lost, in milliseconds. */
+const LOST = 60_000
 /** Cloudflare's own defaults. */
 const DEFAULTS = { max_batch_size: 10, max_batch_timeout: 5, max_retries: 3, retry_delay: 0 }
 
@@ -209,6 +213,24 @@ export class MessageQueue extends DurableObject {
   async #wake(/** @type {number} */ by) {
     const alarm = await this.ctx.storage.getAlarm()
     if (alarm === null || alarm > by) await this.ctx.storage.setAlarm(by)
+  }
+
+  /**
+   * Makes messages due now that wait for longer than they can, since the clock was ahead when they came (C3), and
+   * has the alarm ring if it is as late, or was lost.
+   */
+  async setRight() {
+    const now = Date.now()
+    const { due } = this.#sql.exec('SELECT min(due) AS due FROM messages').one()
+    if (due === null || this.#settings === null) return
+    const late = this.#sql.exec('UPDATE messages SET due = ? WHERE due > ?', now, now + LONGEST_DELAY)
+    if (late.rowsWritten > 0)
+      console.warn(
+        JSON.stringify({ level: 'warn', work: 'clock', error: `queue ${this.#name}: the clock was ahead` }),
+      )
+    const alarm = await this.ctx.storage.getAlarm()
+    if (alarm === null || alarm > now + LONGEST_DELAY || alarm < now - LOST)
+      await this.ctx.storage.setAlarm(now)
   }
 
   async alarm() {

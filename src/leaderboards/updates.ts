@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { readTestClock } from '../access/clock.sql.ts'
 import { presentConfiguration, presentState } from '../configuration/configuration'
 import type { Configuration, Leaderboard } from '../configuration/model'
-import type { Instant } from '../lib/clock'
+import { DAY, HOUR, type Instant } from '../lib/clock'
 import { unreachable } from '../lib/errors'
 import { jsonBytes, MOST_AT_ONCE, packsOf } from '../lib/packed'
 import { systemNow, within } from '../lib/system-clock'
@@ -300,6 +300,7 @@ declare module '../time/due-work.sql.ts' {
 export const boardJob = defineJob({
   kind: 'leaderboard',
   of: 'tenant',
+  furthest: DAY + HOUR,
   step: runBoardWork,
 })
 

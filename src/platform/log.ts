@@ -9,7 +9,7 @@ export type Problem = {
   queue?: string
   /** The id of a message to a webhook or to a user. */
   message?: string
-  /** A kind of due work, and the subject of that work; or `redo`, the deletions after a restore (M3). */
+  /** A kind of due work, and the subject of that work; or `redo`, the deletions after a restore (M3); or `clock` (C3). */
   work?: string
   subject?: string
   /** Of which queue a message was given up after its last retry. */

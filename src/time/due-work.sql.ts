@@ -24,6 +24,11 @@ export type WorkKind = {
    * unchanged. All other work is then due at once, because its stored time may be far in the future (C1).
    */
   keepsItsTime?: boolean
+  /**
+   * How far ahead it can be due, in ms: two hours by default, since most work is due within the hour, and clocks
+   * differ. Null if there is no limit. Work that is due later is of a clock that was ahead (C3).
+   */
+  furthest?: number | null
 }
 
 /*

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import type { Instant } from '../lib/clock'
+import { HOUR, type Instant } from '../lib/clock'
 import { Moment } from '../platform/columns'
-import type { AccountDatabase, Statement, TenantDatabase } from '../platform/database'
+import type { AccountDatabase, FixedSql, Statement, TenantDatabase } from '../platform/database'
 import { DUE_COLUMNS, type DueKind, DueRow, type DueWork, type WorkKind } from './due-work.sql.ts'
 
 /* What is due next, of one tenant and of all, and what a test clock does to due work. */
@@ -58,17 +58,18 @@ const PART = 5_000
 const PART_OF = `
   FROM due_work WHERE (tenant_id, kind, subject) > (?1, ?2, ?3) ORDER BY tenant_id, kind, subject`
 const DUE_OF_PART = `
-  SELECT count(*) AS count, min(d.due_at) AS oldest,
-    coalesce(sum(d.kind = ?6 AND d.due_at <= ?7), 0) AS behind
+  SELECT count(*) FILTER (WHERE d.due_at <= ?4) AS count, min(d.due_at) FILTER (WHERE d.due_at <= ?4) AS oldest,
+    coalesce(sum(d.kind = ?6 AND d.due_at <= ?7), 0) AS behind,
+    coalesce(sum(d.due_at > ?4 + (?8 ->> d.kind)), 0) AS ahead
   FROM (SELECT tenant_id, kind, due_at ${PART_OF} LIMIT ${PART}) d
-  JOIN tenants t ON t.id = d.tenant_id AND t.status || ' ' || d.kind IN (SELECT value FROM json_each(?5))
-  WHERE d.due_at <= ?4`
+  JOIN tenants t ON t.id = d.tenant_id AND t.status || ' ' || d.kind IN (SELECT value FROM json_each(?5))`
 const LAST_OF_PART = `SELECT tenant_id AS tenantId, kind, subject ${PART_OF} LIMIT 1 OFFSET ${PART - 1}`
 
 const DuePart = z.object({
   count: z.number(),
   oldest: Moment.nullable(),
   behind: z.number(),
+  ahead: z.number(),
 })
 const WorkKey = z.object({ tenantId: z.string(), kind: z.string(), subject: z.string() })
 
@@ -80,8 +81,8 @@ export type PartOfDueWork = z.infer<typeof DuePart> & { last: WorkKey | null }
 
 /**
  * The work of all tenants that is due by now and is done in their present status (T3): how much, since when,
- * and how much of the kind `late` is due for at least these milliseconds. Reads 5,000 rows of the table, in
- * the order of its key, after `after`.
+ * how much of the kind `late` is due for at least these milliseconds, and how much is further ahead than it can
+ * be (C3). Reads 5,000 rows of the table, in the order of its key, after `after`.
  */
 export async function dueWorkOfPart(
   db: AccountDatabase,
@@ -91,10 +92,51 @@ export async function dueWorkOfPart(
 ): Promise<PartOfDueWork> {
   const from = [after?.tenantId ?? '', after?.kind ?? '', after?.subject ?? ''] as const
   const { due, last } = await db.batchOf({
-    due: db.statement(DUE_OF_PART, ...from, now, turnsOf(kinds), late.kind, now - late.milliseconds),
+    due: db.statement(
+      DUE_OF_PART,
+      ...[...from, now, turnsOf(kinds), late.kind, now - late.milliseconds, limitsOf(kinds)],
+    ),
     last: db.statement(LAST_OF_PART, ...from),
   })
   return { ...DuePart.parse(due.results[0]), last: WorkKey.nullable().parse(last.results[0] ?? null) }
+}
+
+/** How far ahead work can be due, in ms, by kind, as JSON. Kinds without a limit are left out. */
+const limitsOf = (kinds: readonly WorkKind[]): string =>
+  JSON.stringify(
+    Object.fromEntries(
+      kinds.flatMap(({ kind, keepsItsTime = false, furthest = keepsItsTime ? null : 2 * HOUR }) =>
+        furthest === null ? [] : [[kind, furthest]],
+      ),
+    ),
+  )
+
+const AHEAD = 'SELECT count(*) AS count FROM due_work WHERE due_at > ?1 + (?2 ->> kind)'
+
+/** How much work of all tenants is due further ahead than it can be (C3). Reads the whole table. */
+export async function countAhead(
+  db: AccountDatabase,
+  kinds: readonly WorkKind[],
+  now: Instant,
+): Promise<number> {
+  return (await db.one(z.object({ count: z.number() }), AHEAD, now, limitsOf(kinds))).count
+}
+
+/**
+ * Makes work of a kind due by a moment for each row of a query of other tables, of active tenants. The query
+ * returns `tenant_id` and `subject`.
+ */
+export function scheduleEverywhere<const T extends string>(
+  db: AccountDatabase,
+  kind: DueKind,
+  at: Instant,
+  query: T & FixedSql<T>,
+): Statement {
+  const sql = `
+  INSERT INTO due_work (tenant_id, kind, subject, due_at) SELECT s.tenant_id, ?1, s.subject, ?2 FROM (${query}) s
+    JOIN tenants t ON t.id = s.tenant_id AND t.status = 'active' WHERE true
+  ON CONFLICT DO UPDATE SET due_at = min(due_at, excluded.due_at), asked = asked + 1`
+  return db.statement(sql, kind, at)
 }
 
 const CAP_DUE_TIMES = `

@@ -3,6 +3,7 @@ import { noteMoment } from '../access/restores.sql.ts'
 import { deleteOutdatedEntries } from '../configuration/audit.sql.ts'
 import { newInstance } from '../configuration/configuration'
 import { finishChanges } from '../configuration/copies'
+import { noticeClock } from '../features/account/clock.routes'
 import { redoDeletions } from '../features/account/purge'
 import { noteBound } from '../features/databases/databases.routes'
 import { deleteOutdatedBatches } from '../features/events/batches/batches.sql.ts'
@@ -81,6 +82,7 @@ export default {
     await noteBound(context)
     const finished = within(PATIENCE, finishChanges(context.databases))
     await finished.catch(noting('changes of configurations are finished later'))
+    await within(PATIENCE, noticeClock(context, JOBS)).catch(noting('due times ahead are noticed later'))
     await wakeAll(context, JOBS)
     if (hasDemo(context)) await loadDemo(await enterDemo(context))
     await deleteOutdatedBatches(context)

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
 import { present } from '../helpers/time'
+import { log, withHook } from '../helpers/worker/delivery-queues'
 import { intercepted } from '../helpers/worker/faulty'
 import {
   account,
@@ -13,10 +14,14 @@ import {
   newApp,
   newTenant,
   pick,
+  rowsEverywhere,
   type TestTenant,
   toApp,
+  until,
   untilTheClockMoves,
 } from '../helpers/worker/harness'
+import { forgetLines, linesSoFar } from '../helpers/worker/lines'
+import { cron } from '../helpers/worker/restore'
 import { filter, world } from '../helpers/worker/world'
 
 /** The whole database has one test clock, so each test returns to real time at its end. */
@@ -534,5 +539,76 @@ describe('users and the clock', () => {
       .bind(tenant.id)
       .first('due_at')
     expect(due).toBeGreaterThan(returned)
+  })
+})
+
+describe('[C3] a clock that was ahead', () => {
+  const status = async () => (await account('GET', '/status')).body
+  const ahead = async () => Number(at(await status(), 'due', 'ahead'))
+  const warnings = () => linesSoFar().filter((line) => line.includes('"work":"clock"'))
+  const DAY = 86_400_000
+
+  it('[C3] is noticed by the cron trigger: deliveries, ticks, figures and leaderboards go on, once', async () => {
+    const { tenant, words } = await setup()
+    const board = { name: 'Board', key: 'board', rankBy: 'metric', metricId: words, status: 'active' }
+    const weekly = { runUnit: 'day', runInterval: 7, start: iso(present()).slice(0, 10) }
+    await tenant.create('/leaderboards', { ...board, ...weekly })
+    const hourly = { type: 'time', points: 1, status: 'active', timeUnit: 'hours', timeInterval: 1 }
+    await tenant.create('/points/xp/triggers', hourly)
+    const webhook = await withHook({ events: ['points.changed'] }, tenant)
+    // The test clock is the clock that is ahead. That its row is gone is how the machine's clock is set right.
+    await move(tenant, iso(present() + 40 * DAY))
+    await webhook.hook.plan({ status: 500 })
+    await tenant.event('words', 'ada', 1)
+    await until(async () => (await log(webhook)).some(({ attempts }) => attempts === 1))
+    await tenant.event('words', 'bea', 1)
+    await tenant.event('words', 'bea', 1)
+    await rowsEverywhere('DELETE FROM test_clock')
+    expect(await ahead()).toBeGreaterThan(0)
+
+    forgetLines()
+    await cron()
+    expect(warnings()).toHaveLength(1)
+    await until(async () => (await ahead()) === 0)
+    await until(async () => (await log(webhook)).every((one) => one.status === 'delivered'))
+    await tenant.event('words', 'ada', 5)
+    const rankings = async () =>
+      list(at((await tenant.app('GET', '/leaderboards/board')).body, 'rankings')).map((row) =>
+        at(row, 'value'),
+      )
+    await until(async () => JSON.stringify(await rankings()) === '[5]')
+    expect(at((await tenant.app('GET', '/leaderboards/board')).body, 'start')).toBe(weekly.start)
+    const ticks = await rowsEverywhere<{ due_at: number }>(
+      "SELECT due_at FROM due_work WHERE tenant_id = ?1 AND kind = 'ticks'",
+      tenant.id,
+    )
+    for (const { due_at } of ticks) expect(due_at).toBeLessThan(present() + DAY)
+    await cron()
+    expect(warnings()).toHaveLength(1)
+    expect(await ahead()).toBe(0)
+  })
+
+  it.each([
+    ['leaderboard', 25 * 3_600_000],
+    ['delivery', 25 * 3_600_000],
+    ['analytics', 2 * 3_600_000],
+    ['schedule', 33 * DAY],
+    ['anniversaries', 367 * DAY],
+    ['boosts', null],
+    ['streaks', null],
+  ])('[C3, G12] work of the kind %s is ahead if it is due after more than %s ms', async (kind, furthest) => {
+    await rowsEverywhere('DELETE FROM due_work')
+    const tenant = await newTenant()
+    const put = (dueAt: number) =>
+      env.DB.prepare(
+        "INSERT OR REPLACE INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, ?2, 'x', ?3)",
+      )
+        .bind(tenant.id, kind, dueAt)
+        .run()
+    await put(present() + (furthest ?? 400 * DAY) - 1)
+    expect(await ahead()).toBe(0)
+    await put(present() + (furthest ?? 4_000 * DAY) + 60_000)
+    expect(await ahead()).toBe(furthest === null ? 0 : 1)
+    await rowsEverywhere('DELETE FROM due_work')
   })
 })

@@ -41,7 +41,7 @@ describe('[G12] the state of the service', () => {
     expect(found).toEqual({
       version,
       databases: databases().map(({ name }) => ({ name, bytes: expect.any(Number) })),
-      due: { count: 0, oldest: null },
+      due: { count: 0, oldest: null, ahead: 0 },
       inbox: 0,
       outbox: 0,
       deliveries: { pending: 0, dead: 0, unknown: 0 },

@@ -15,12 +15,14 @@ import { DAY, type Duration, type Instant, iso, later, parseDuration, signOfOver
 import { ApiError, errors } from '../../lib/errors'
 import { MOST_CLOCK_DAYS } from '../../lib/limits'
 import { systemNow } from '../../lib/system-clock'
-import type { AccountScope } from '../../platform/context'
-import type { AccountDatabase } from '../../platform/database'
+import type { AccountScope, Context } from '../../platform/context'
+import type { AccountDatabase, Statement } from '../../platform/database'
+import { logProblem } from '../../platform/log'
 import { forgetSums } from '../../store/day-sums/day-sums.sql.ts'
 import type { Jobs } from '../../time/job'
 import { catchUpAll, wakeAll } from '../../time/timekeeper'
-import { capDueTimes } from '../../time/timekeeper.sql.ts'
+import { capDueTimes, countAhead, scheduleEverywhere } from '../../time/timekeeper.sql.ts'
+import { capPendingNotifications } from '../../webhooks/outbox/pending.sql.ts'
 import { shortenQuiet } from '../../webhooks/outbox/points-changed.sql.ts'
 import { requestNewPasses, requestPasses, restartPasses } from '../analytics/counting'
 import { restartTicks, restartTicksElsewhere } from '../points/ticks'
@@ -94,8 +96,10 @@ export async function moveClock(
   return { now: iso(to) }
 }
 
-const inEach = <T>({ databases }: AccountScope, work: (db: AccountDatabase) => Promise<T>): Promise<T[]> =>
-  Promise.all(databases.names.map((name) => work(databases.named(name))))
+const inEach = <T>(
+  { databases }: Pick<Context, 'databases'>,
+  work: (db: AccountDatabase) => Promise<T>,
+): Promise<T[]> => Promise.all(databases.names.map((name) => work(databases.named(name))))
 
 type Move = { from: Instant; to: Instant }
 
@@ -127,18 +131,54 @@ async function moveBy(scope: AccountScope, duration: Duration): Promise<Move> {
 
 /** Returns to real time. Time triggers start again from that time (C1, P4). */
 async function resetClock(scope: AccountScope, jobs: Jobs): Promise<Clock> {
-  const { db, databases } = scope
   const now = systemNow()
   const entry = { subject: null, entry: clockEntry('reset', scope.now, now) }
+  await goBack(scope, jobs, now, auditEntriesIf(scope, [entry], IS_SET))
+  await wakeAll(scope, jobs)
+  return { now: iso(systemNow()) }
+}
+
+const ALL_WEBHOOKS = "SELECT tenant_id, 'webhook:' || id AS subject FROM webhooks WHERE deleted IS NULL"
+const ALL_CHANNELS = `
+  SELECT id AS tenant_id, channel || ':' || id AS subject
+  FROM tenants, (SELECT 'email' AS channel UNION ALL SELECT 'push')`
+
+/**
+ * If the clock of the machine was ahead and was set right, work is due further ahead than it can be. Then all
+ * work is due now, as after a test clock (C3). Delivery queues are called too: their alarms may be as late.
+ */
+export async function noticeClock(context: Context, jobs: Jobs): Promise<void> {
+  const { db, databases } = context
+  if ((await readTestClock(db)) !== null) return
+  const now = systemNow()
+  const counts = await inEach(context, (one) => countAhead(one, jobs.list, now))
+  const ahead = counts.reduce((sum, count) => sum + count, 0)
+  if (ahead === 0) return
+  logProblem('warn', {
+    work: 'clock',
+    error: `the clock was ahead: ${ahead} due times were further ahead than they can be, and are now`,
+  })
+  await goBack(context, jobs, now, [])
+  const all = [ALL_WEBHOOKS, ALL_CHANNELS] as const
+  await databases.first.batch(all.map((query) => scheduleEverywhere(db, 'delivery', now, query)))
+}
+
+/** Brings everything that is due back to the time `now`, because the clock went back. */
+async function goBack(
+  { db, databases }: Pick<Context, 'db' | 'databases'>,
+  jobs: Jobs,
+  now: Instant,
+  audit: readonly Statement[],
+): Promise<void> {
   const beside = [
     capDueTimes(db, jobs.list, now),
     shortenQuiet(db, now),
+    capPendingNotifications(db, now),
     forgetSums(db),
     ...restartPasses(db, now),
     // Versions were raised in the first database only, so each copy is compared with the original.
     ...doubtCopies(),
   ]
-  const audit = auditEntriesIf(scope, [entry], IS_SET)
   await changeClocks(
     databases,
     (guards, elsewhere) => {
@@ -147,8 +187,6 @@ async function resetClock(scope: AccountScope, jobs: Jobs): Promise<Clock> {
     },
     [...restartTicksElsewhere(db, now), ...beside],
   )
-  await wakeAll(scope, jobs)
-  return { now: iso(systemNow()) }
 }
 
 /** SQL: the test clock is before the time of the entry's subject, shows this time, or is set. */

@@ -48,7 +48,7 @@ const StatusResponse = z
     version: z.string(),
     // The size is null if the database can't be reached.
     databases: z.array(z.object({ name: z.string(), bytes: Count.nullable() })),
-    due: z.object({ count: Count, oldest: Timestamp.nullable() }),
+    due: z.object({ count: Count, oldest: Timestamp.nullable(), ahead: Count }),
     inbox: Count,
     outbox: Count,
     deliveries: z.object({ pending: Count, dead: Count, unknown: Count }),
@@ -121,6 +121,7 @@ async function readStatus(scope: AccountScope, jobs: Jobs): Promise<Status> {
     due: {
       count: sum(({ due }) => due.count),
       oldest: oldest.length === 0 ? null : iso(instant(Math.min(...oldest))),
+      ahead: sum(({ due }) => due.ahead),
     },
     inbox: sum(({ inbox }) => inbox),
     outbox: sum(({ outbox }) => outbox),
@@ -135,7 +136,7 @@ type State = {
   outbox: number
   /** The names of all delivery queues. The first database has them. */
   destinations: string[]
-  due: Pick<PartOfDueWork, 'count' | 'oldest' | 'behind'>
+  due: Pick<PartOfDueWork, 'count' | 'oldest' | 'behind' | 'ahead'>
 }
 
 /** The state of each database, in order; null if it can't be reached. Throws if that is the first one. */
@@ -174,7 +175,7 @@ async function dueWorkOf(
   now: Instant,
   mostParts: number,
 ): Promise<State['due']> {
-  const sum: State['due'] = { count: 0, oldest: null, behind: 0 }
+  const sum: State['due'] = { count: 0, oldest: null, behind: 0, ahead: 0 }
   let after: WorkKey | null = null
   for (let part = 0; part < mostParts; part += 1) {
     const found: PartOfDueWork = await dueWorkOfPart(db, list, now, {
@@ -183,6 +184,7 @@ async function dueWorkOf(
     })
     sum.count += found.count
     sum.behind += found.behind
+    sum.ahead += found.ahead
     if (found.oldest !== null && (sum.oldest === null || found.oldest < sum.oldest)) sum.oldest = found.oldest
     if (found.last === null) break
     after = found.last

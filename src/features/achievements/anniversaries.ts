@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { guardedStep } from '../../configuration/configuration'
 import { bulkStep } from '../../leaderboards/updates'
-import { FIRST_OFFSET, type Instant, instant, LAST_OFFSET } from '../../lib/clock'
+import { DAY, FIRST_OFFSET, type Instant, instant, LAST_OFFSET } from '../../lib/clock'
 import { newId } from '../../lib/new-id'
 import { systemNow } from '../../lib/system-clock'
 import { civilDate, dateOfDay, dayBegins, localDay, nextAnniversary, startOfDay } from '../../lib/zone'
@@ -180,6 +180,7 @@ declare module '../../time/due-work.sql.ts' {
 export const anniversariesJob = defineJob({
   kind: 'anniversaries',
   of: 'users',
+  furthest: 367 * DAY,
   progress: Progress,
   isFirst: true,
   step,

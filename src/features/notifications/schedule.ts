@@ -17,6 +17,7 @@ import { bytesOfEntries, insertEntriesOnce } from '../../webhooks/outbox/outbox.
 import {
   deletePendingNotifications,
   duePendingNotifications,
+  PENDING_AT_MOST,
   type PendingNotification,
   pendingNotificationsPresent,
   SKIPS,
@@ -263,6 +264,7 @@ declare module '../../time/due-work.sql.ts' {
 export const scheduleJob = defineJob({
   kind: 'schedule',
   of: 'users',
+  furthest: 33 * DAY,
   progress: ScheduleProgress,
   step: (context, work, { until, next }) => {
     const by = next === null ? until : instant(Math.min(until, next - 1))
@@ -367,5 +369,6 @@ async function completionEntries(
 export const completionsJob = defineJob({
   kind: 'completions',
   of: 'users',
+  furthest: PENDING_AT_MOST,
   step: (context, work, { until }) => completionStep(context, work, until),
 })

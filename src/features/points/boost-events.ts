@@ -228,6 +228,8 @@ declare module '../../time/due-work.sql.ts' {
 export const boostsJob = defineJob({
   kind: 'boosts',
   of: 'users',
+  // A boost may begin in any year.
+  furthest: null,
   progress: BoostProgress,
   step: (context, work, { until }) =>
     guardedStep(context, work, (config) => step(context, config, work, until)),

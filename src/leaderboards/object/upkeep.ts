@@ -1,4 +1,4 @@
-import { HOUR, type Instant, instant, MINUTE } from '../../lib/clock'
+import { DAY, HOUR, type Instant, instant, MINUTE } from '../../lib/clock'
 import { packsOf } from '../../lib/packed'
 import { LAST_DAY, utcDay } from '../../lib/zone'
 import { MOST_READ } from '../../platform/columns'
@@ -11,7 +11,7 @@ import type { UpkeepNote } from './recount.sql.ts'
 
 type Moments = DueAsked & {
   now: Instant
-  /** Whether time may go back. It can only if a test clock can be removed (C1). */
+  /** Whether a test clock can be removed (C1). Else time goes back only if the machine's clock was ahead (C3). */
   mayRewind: boolean
 }
 
@@ -34,11 +34,14 @@ export async function runDue(
   const { definition } = board
   const status = statusOf(definition, now)
   if (status === 'inactive') return null
-  // A test clock that was removed has left the board in the future.
-  if (mayRewind && now + HOUR < board.progress.compared && definition.finished === null) {
+  // A clock that went back has left the board in the future (C1, C3).
+  const present = mayRewind ? now : until
+  if (present + HOUR < board.progress.compared && definition.finished === null) {
     board.rewind((finalUntil(definition, now) ?? firstDayOf(definition) - 1) + 1)
   }
-  if (status === 'scheduled') return beginsAt({ start: firstDayOf(definition) })
+  // At least once a day, so that a due time says whether the clock was ahead (C3).
+  if (status === 'scheduled')
+    return instant(Math.min(beginsAt({ start: firstDayOf(definition) }), until + DAY))
   // Under a test clock nothing is late, so events are sent at their due time. In real time they are sent at
   // the present time, so that there are fifteen minutes between two flushes (W5).
   const sentAt = grace === 0 ? now : until

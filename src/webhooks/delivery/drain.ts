@@ -18,6 +18,7 @@ import {
 } from '../outbox/outbox.sql.ts'
 import { schedulePointsNotification } from '../outbox/points-changed.sql.ts'
 import { handOver } from './queue'
+import { FURTHEST_DELIVERY } from './retries.rules'
 
 /** The delay of a queue message, in seconds. Its drain finds everything that is stored in that time. */
 const DELAY = 1
@@ -172,6 +173,7 @@ declare module '../../time/due-work.sql.ts' {
 export const deliveryJob = defineJob({
   kind: 'delivery',
   of: 'tenant',
+  furthest: FURTHEST_DELIVERY,
   step: runDestination,
 })
 

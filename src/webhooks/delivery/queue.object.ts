@@ -1,7 +1,7 @@
 import { readTestClock } from '../../access/clock.sql.ts'
 import { isActive } from '../../access/tenants.sql.ts'
 import { newInstance, presentState } from '../../configuration/configuration'
-import { HOUR, type Instant, instant, MINUTE, SECOND } from '../../lib/clock'
+import { type Instant, instant, MINUTE, SECOND } from '../../lib/clock'
 import { systemNow } from '../../lib/system-clock'
 import { newContext, type TenantContext } from '../../platform/context'
 import { variables } from '../../platform/env'
@@ -22,7 +22,7 @@ import {
   type Place,
 } from './messages'
 import { DeliveryQueueStore, type Row } from './queue.sql.ts'
-import { HEALTHY, isOfAnotherTime } from './retries.rules'
+import { FURTHEST_DELIVERY, HEALTHY, isOfAnotherTime } from './retries.rules'
 import { DeliveryRunner, Pruning, type RunLimits } from './runner'
 
 function deliveryOf({ id, event, status, attempts, lastStatus, lastError, created, nextAt }: Row): Delivery {
@@ -58,8 +58,6 @@ const BELIEVED = SECOND
 const LOOK_AGAIN = 5 * MINUTE
 /** After how long an interrupted run is tried again, in milliseconds. */
 const PAUSE = MINUTE
-/** The furthest ahead that a message can be due, in ms. If it is later, a test clock went back (C1). */
-const FURTHEST = 25 * HOUR
 
 /** The most pending messages that are counted, and the newest messages that are searched for dead ones. */
 const MOST_COUNTED = 10_000
@@ -157,6 +155,8 @@ export abstract class DeliveryQueueObject extends StoringObject<DeliveryQueueSto
    */
   async runDue({ now, wait }: { now: Instant; wait: boolean }): Promise<{ dueAt: Instant | null }> {
     if (!this.isUsed) return { dueAt: null }
+    // A clock went back (C1, C3). The caller is told the time after that.
+    if (!wait) this.store.capDueTimes(instant(now + FURTHEST_DELIVERY), now)
     if (wait) await this.#inTurn(() => this.#run(now))
     else await this.#wake()
     const isIdle = this.#present !== null && typeof this.#present.adapter === 'string'
@@ -193,7 +193,7 @@ export abstract class DeliveryQueueObject extends StoringObject<DeliveryQueueSto
     const before = this.#runner.settled
     const nowOf = () => to ?? clock ?? systemNow()
     if (clock === null) {
-      this.store.capDueTimes(instant(systemNow() + FURTHEST), systemNow())
+      this.store.capDueTimes(instant(systemNow() + FURTHEST_DELIVERY), systemNow())
       if (isOfAnotherTime(this.store.health, systemNow())) this.store.health = HEALTHY
     }
     const lastBeginning = instant(systemNow() + LONGEST_RUN)

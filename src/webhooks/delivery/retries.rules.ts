@@ -5,6 +5,9 @@ const PAUSES = [MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR, 12 * HOUR] 
 /** The longest wait that a receiver can ask for, in milliseconds. */
 const LONGEST = DAY
 
+/** The furthest ahead that a message can be due, in ms: its longest wait, and the rest of its destination. */
+export const FURTHEST_DELIVERY = LONGEST + HOUR
+
 /** How long after its event's moment an undelivered message holds up later ones of the user, in ms. */
 const HOLD = HOUR
 

@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import type { Configuration } from '../../configuration/model'
 import { pendingNotifications } from '../../configuration/tables.sql.ts'
-import { type Instant, instant } from '../../lib/clock'
+import { DAY, type Instant, instant } from '../../lib/clock'
 import { namedId } from '../../lib/ids'
 import { offsetMinutes } from '../../lib/zone'
 import { columnList, fieldsOf, readingOf } from '../../platform/columns'
-import type { Statement, TenantDatabase } from '../../platform/database'
+import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'
 import { guardSql, onlyUnchanged, overUsers, type UsersAsRead } from '../../platform/guard'
 import type { Change } from '../../rules/change.rules'
 import { followEarliest, schedule } from '../../time/due-work.sql.ts'
@@ -33,6 +33,14 @@ export function insertPendingNotifications(
 ): Statement[] {
   return overUsers(db, KEEP, kept.map(PENDING_LIST.values), among)
 }
+
+/** How far ahead a pending notification can be due, in ms: at a time of the present or the next local day. */
+export const PENDING_AT_MOST = 2 * DAY
+const CAP = 'UPDATE pending_notifications SET due_at = ?1 WHERE due_at > ?2'
+
+/** Makes pending notifications due by a moment that are further ahead than they can be (C3). */
+export const capPendingNotifications = (db: AccountDatabase, now: Instant): Statement =>
+  db.statement(CAP, now, now + PENDING_AT_MOST)
 
 const DUE = `
   SELECT ${PENDING.columns('n')} FROM pending_notifications n

@@ -105,6 +105,10 @@ const has = (file: string, query: string) =>
 const hasTable = (file: string, name: string) =>
   has(file, `SELECT 1 FROM sqlite_schema WHERE name = '${name}'`)
 
+/** The queues that ever had a message. */
+const usedQueues = (data: string) =>
+  objectsOf(data, 'MessageQueue').filter((file) => has(file, 'SELECT 1 FROM queue'))
+
 /** Sets the alarm of an object, in nanoseconds, as workerd stores it. */
 function setAlarm(file: string, at: bigint): void {
   const id = basename(file, '.sqlite')
@@ -127,7 +131,7 @@ async function overdue(data: string): Promise<string> {
     for (const file of objectsOf(data, className)) setAlarm(file, 1_600_000_000_000_000_000n)
   for (const file of objectsOf(data, 'Database'))
     open(file, (database) => database.exec('UPDATE due_work SET due_at = 0'))
-  for (const file of objectsOf(data, 'MessageQueue'))
+  for (const file of usedQueues(data))
     open(file, (database) =>
       database.exec("INSERT INTO messages (body, sent, due, attempts) VALUES ('{}', 0, 0, 0)"),
     )
@@ -165,6 +169,27 @@ test('[C2] what was due while it did not run is done once it serves', async () =
   const left = () => [...objectsOf('due', 'MessageQueue'), ...objectsOf('due', 'Courier')].filter(isLeft)
   await until(() => left().length === 0)
   expect(server.output()).not.toContain('no such table')
+})
+
+test('[C3] work, messages of queues and alarms of a clock that was a year ahead are due at once', async () => {
+  await copied('ahead')
+  const YEAR = 366 * 86_400_000
+  for (const file of objectsOf('ahead', 'Database'))
+    open(file, (database) => database.exec(`UPDATE due_work SET due_at = due_at + ${YEAR}`))
+  const queues = usedQueues('ahead')
+  expect(queues).not.toEqual([])
+  for (const file of queues) {
+    const at = Date.now() + YEAR
+    open(file, (database) =>
+      database.exec(`INSERT INTO messages (body, sent, due, attempts) VALUES ('{}', ${at}, ${at}, 0)`),
+    )
+    setAlarm(file, BigInt(at) * 1_000_000n)
+  }
+  server = await startServer(options('ahead'))
+  await server.printed(/"work":"clock","error":"the clock was ahead: \d+ due times/)
+  await server.printed(/"work":"clock","error":"queue laurel-outbox: the clock was ahead/)
+  await until(() => queues.every((file) => !has(file, 'SELECT 1 FROM messages WHERE attempts = 0')))
+  await until(async () => (await server?.ask('GET', '/admin/v1/status'))?.body.due.ahead === 0)
 })
 
 const removed = (data: string, ...files: string[]) => {
