@@ -1,6 +1,7 @@
 import { createRootRoute, createRoute, createRouter, type RouteComponent } from '@tanstack/react-router'
 import { use } from 'react'
 import { ErrorPage, NotFoundPage } from './error-page'
+import { newHistory } from './history'
 import { Layout } from './layout'
 import { ALL_PAGES, type PageModule } from './navigation'
 
@@ -34,6 +35,7 @@ const routes = ALL_PAGES.map(({ path, parts = '', page }) =>
 export const newRouter = () =>
   createRouter({
     routeTree: root.addChildren(routes),
+    history: newHistory(),
     basepath: '/console',
     defaultPreload: 'intent',
     defaultErrorComponent: ErrorPage,

@@ -36,6 +36,8 @@ export function Button({
     <button
       type="button"
       aria-busy={isBusy || undefined}
+      // The field with the focus keeps it: a message that appears when it is left would move the button away.
+      onMouseDown={props.type === 'submit' ? (event) => event.preventDefault() : undefined}
       {...props}
       disabled={props.disabled || isBusy}
       className={classes(buttonClasses(look, isSmall), className)}
