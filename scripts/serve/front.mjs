@@ -74,6 +74,9 @@ const NOT_PASSED = new Set([
   ...['expect', 'host', ADDRESS],
 ])
 
+/** Methods without a body, unless it is there. */
+const BARE = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS'])
+
 /** The headers that are passed on, as Node has them: names and values by turns. */
 function passed(/** @type {string[]} */ raw) {
   const kept = []
@@ -110,7 +113,7 @@ function namedAddress({ headers }, trusted) {
  *   string[] }}
  */
 function headOf(request, address) {
-  const { url = '/', httpVersion, headers, headersDistinct } = request
+  const { url = '/', method = 'GET', httpVersion, headers, headersDistinct } = request
   const hosts = headersDistinct.host ?? []
   if (hosts.length > 1 || (hosts.length === 0 && httpVersion !== '1.0'))
     throw new Complaint('The request must have one header Host.')
@@ -121,6 +124,8 @@ function headOf(request, address) {
   const [, host = hosts[0] ?? 'localhost', path = ''] = /^(?:https?:\/\/([^/?#]+))?(.*)$/i.exec(url) ?? []
   const head = ['Host', host, ...passed(request.rawHeaders)]
   if (coding !== undefined) head.push('Transfer-Encoding', 'chunked')
+  // Otherwise Node would send the body, which there is not, in chunks.
+  else if (headers['content-length'] === undefined && !BARE.has(method)) head.push('Content-Length', '0')
   if (address !== '') head.push(ADDRESS, address.replace(/^::ffff:(?=\d+\.)/, ''))
   return { path: path === '*' ? '/' : path.replace(/^(?!\/)/, '/'), headers: head }
 }

@@ -240,6 +240,15 @@ test('an answer that comes before the end of a body arrives, and the rest is not
   expect(await text(socket)).toContain('too large')
 })
 
+test.each(['GET', 'POST', 'DELETE', 'PURGE'])('%s without a body arrives without one', async (method) => {
+  const { headers, body } = await passedOn(`${method} / HTTP/1.1\r\nHost: a`)
+  expect([headers['transfer-encoding'], Number(headers['content-length'] ?? 0), body]).toEqual([
+    undefined,
+    0,
+    '',
+  ])
+})
+
 test('requests that come at once on a connection are done one after another', async () => {
   const paths: unknown[] = []
   work = ({ url }, response) => {
