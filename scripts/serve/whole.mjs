@@ -23,39 +23,29 @@ function isThere(/** @type {string} */ className) {
 
 /** Throws a Complaint if a file or folder of the data can't be read and written, with its path. */
 function demandOpenable() {
-  const all = readdirSync('.', { recursive: true, withFileTypes: true })
-  for (const entry of all) {
-    if (!entry.isFile() && !entry.isDirectory()) continue
-    const path = join(entry.parentPath, entry.name)
-    try {
-      accessSync(path, constants.R_OK | constants.W_OK)
-    } catch (error) {
-      throw new Complaint(
-        `${wordsOf(error)} All files in ${resolve()} have to belong to the user of the server: chown -R USER: ${resolve()}`,
-      )
-    }
+  try {
+    for (const name of readdirSync('.', { recursive: true, encoding: 'utf8' }))
+      accessSync(name, constants.R_OK | constants.W_OK)
+  } catch (error) {
+    const owned = `All files in ${resolve()} have to belong to the user of the server`
+    throw new Complaint(`${wordsOf(error)} ${owned}: chown -R USER: ${resolve()}`)
   }
 }
 
 /**
  * Looks at the files before workerd makes any. If there are none, this is noted on the disk until the tables are
  * made. Without that note, a database without tables has lost them.
- *
- * @returns {Promise<{ mayBeEmpty: boolean; isThere: (className: string) => boolean }>}
+ * `there` are the classes whose folders are there.
  */
 export async function lookAtFiles() {
   demandOpenable()
-  const names = readdirSync(OBJECTS)
-  if (names.length === 0) {
+  const classes = readdirSync(OBJECTS).map((name) => name.replace('laurel-', ''))
+  if (classes.length === 0) {
     writeFileSync(FIRST_START, '')
     await sync(FIRST_START)
     await sync('.')
   }
-  const there = readdirSync(OBJECTS)
-    .map((name) => name.replace('laurel-', ''))
-    .filter(isThere)
-  const mayBeEmpty = existsSync(FIRST_START) || existsSync(RESTORED)
-  return { mayBeEmpty, isThere: (className) => there.includes(className) }
+  return { mayBeEmpty: existsSync(FIRST_START) || existsSync(RESTORED), there: classes.filter(isThere) }
 }
 
 /**
@@ -79,10 +69,11 @@ export function demandAll(folder, looks, files, classes) {
     )
   demandBound(first.inUse, looks.length)
   const { used, left } = first.inUse
-  const emptied = looks.filter(({ binding, isEmpty }, nth) =>
-    isEmpty && nth === 0 ? !files.mayBeEmpty : isEmpty && [...used, ...left].includes(binding),
+  const emptied = looks.filter(
+    (look) =>
+      look.isEmpty && (look === first ? !files.mayBeEmpty : [...used, ...left].includes(look.binding)),
   )
-  const missing = first.classes.filter((name) => classes.includes(name) && !files.isThere(name))
+  const missing = first.classes.filter((name) => classes.includes(name) && !files.there.includes(name))
   const lost = [
     ...emptied.map(({ binding }) => `the database ${binding} in ${pathOf('Database')}`),
     ...missing.filter((name) => !MADE_AGAIN.includes(name)).map(pathOf),
