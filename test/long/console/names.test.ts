@@ -94,3 +94,28 @@ describe.skipIf(!hasBrowser)('numbers', () => {
     },
   )
 })
+
+describe.skipIf(!hasBrowser)('equal gains in a row', () => {
+  it('[X2] are one entry of the timeline, which opens', async () => {
+    const { page, complaints } = await world.signedIn()
+    await world.ask('POST', '/admin/v1/metrics', [{ name: 'Steps', key: 'steps' }])
+    await world.ask('POST', '/admin/v1/points', [{ name: 'Coins', key: 'step-coins' }])
+    const trigger = { type: 'metric', metricKey: 'steps', metricThreshold: 1, points: 2, status: 'active' }
+    const made = await world.ask('POST', '/admin/v1/points/step-coins/triggers', [trigger])
+    expect(made.body.issues).toEqual([])
+    for (let nth = 0; nth < 4; nth += 1)
+      await world.ask('POST', '/v1/metrics/steps/event', { user: { id: 'walker' }, value: 1 })
+    await world.open(page, '/users/walker/timeline?type=award')
+    const together = page.getByText('+8 Coins in 4 steps')
+    await together.waitFor()
+    expect(await page.getByRole('button', { name: 'Why these 2 points?' }).count()).toBe(0)
+    await together.click()
+    await page.getByRole('button', { name: 'Why these 2 points?' }).nth(3).click()
+    await page.getByRole('dialog', { name: 'Why +2 Coins?' }).waitFor()
+    // An event by itself can be voided, by a link that is no louder than the event.
+    await world.open(page, '/users/walker/timeline?type=event')
+    expect(await page.getByRole('button', { name: 'Void this event' }).count()).toBe(4)
+    expect(complaints).toEqual([])
+    await page.context().close()
+  })
+})

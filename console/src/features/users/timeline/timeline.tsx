@@ -87,14 +87,8 @@ export function Timeline({ user }: { user: User }) {
                 {day}
               </h3>
               <ol>
-                {ofDay.map((entry) => (
-                  <Entry
-                    key={`${entry.type}-${entry.id}`}
-                    entry={entry}
-                    user={user}
-                    lookups={lookups}
-                    onOpen={show}
-                  />
+                {rowsOf(ofDay).map((steps) => (
+                  <Steps key={keyOf(steps[0])} steps={steps} user={user} lookups={lookups} onOpen={show} />
                 ))}
               </ol>
             </section>
@@ -164,6 +158,47 @@ function daysOf(entries: readonly TimelineEntry[]) {
   return days
 }
 
+/** From so many equal gains in a row on, they are one entry. */
+const FEWEST_STEPS = 3
+
+const isSameGain = (one: TimelineEntry | undefined, other: TimelineEntry): boolean =>
+  one?.type === 'award' &&
+  other.type === 'award' &&
+  one.systemKey === other.systemKey &&
+  one.awarded === other.awarded &&
+  one.awarded > 0
+
+/** The entries in their order. Equal gains that follow each other are together, such as a point each hour. */
+function rowsOf(entries: readonly TimelineEntry[]): TimelineEntry[][] {
+  const rows: TimelineEntry[][] = []
+  for (const entry of entries) {
+    const last = rows.at(-1)
+    if (isSameGain(last?.[0], entry)) last?.push(entry)
+    else rows.push([entry])
+  }
+  return rows.flatMap((row) => (row.length < FEWEST_STEPS ? row.map((one) => [one]) : [row]))
+}
+
+const keyOf = (entry: TimelineEntry | undefined) => `${entry?.type}-${entry?.id}`
+
+/** One entry, or equal gains in one line, which opens. */
+function Steps({ steps, ...props }: Omit<EntryProps, 'entry'> & { steps: readonly TimelineEntry[] }) {
+  const entries = steps.map((entry) => <Entry key={keyOf(entry)} entry={entry} {...props} />)
+  const [newest] = steps
+  if (steps.length === 1 || newest?.type !== 'award') return entries
+  const { title } = entryInWords({ ...newest, awarded: newest.awarded * steps.length }, props.lookups)
+  return (
+    <li>
+      <details>
+        <summary className="border-b border-line px-5 py-3 font-medium hover:bg-hover">
+          {title} in {formatNumber(steps.length)} steps
+        </summary>
+        <ul className="pl-4">{entries}</ul>
+      </details>
+    </li>
+  )
+}
+
 type EntryProps = { entry: TimelineEntry; user: User; lookups: Lookups; onOpen: (search: Opened) => void }
 
 function Entry({ entry, user, lookups, onOpen }: EntryProps) {
@@ -211,7 +246,11 @@ function EntryAction({ entry, onOpen }: Pick<EntryProps, 'entry' | 'onOpen'>) {
   }
   if (entry.type === 'event' && entry.voided === null)
     return (
-      <button type="button" className={ACTION} onClick={() => onOpen({ void: entry.id })}>
+      <button
+        type="button"
+        className="rounded-sm text-quiet hover:text-text hover:underline"
+        onClick={() => onOpen({ void: entry.id })}
+      >
         Void this event
       </button>
     )
