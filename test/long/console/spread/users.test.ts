@@ -271,7 +271,7 @@ describe.skipIf(!hasBrowser)('the overview', () => {
       .getByText(`${users} users`, { exact: true })
       .waitFor()
 
-    const asked = page.waitForRequest(/analytics\/overview\?/)
+    const asked = page.waitForRequest(/figures\/overview\?/)
     await page.getByRole('button', { name: '7 days' }).click()
     expect(new URL((await asked).url()).search).toBe('?from=2083-02-24&to=2083-03-02')
     await settled(page)
