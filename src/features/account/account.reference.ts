@@ -172,6 +172,8 @@ export const account: Chapter = {
         due: 'Work in the background that is due, such as ticks, ends of streaks and upkeep of leaderboards.',
         'due.count': 'How many pieces of work are due. The first 200,000 scheduled pieces are counted.',
         'due.oldest': 'Since when the oldest of them is due; `null` if nothing is due.',
+        'due.ahead':
+          'How many pieces of work are due further ahead than they can be, because the clock of a machine was ahead. The cron trigger brings them back.',
         inbox: 'Events of batches that wait to be processed, in the first 5,000 parts of batches.',
         outbox: 'Changes whose messages wait to be handed over to the delivery queues; at most 5,000.',
         deliveries: 'Messages to webhooks, email and push, in at most 100 delivery queues.',
