@@ -1,31 +1,37 @@
 import { CSPProvider } from '@base-ui/react/csp-provider'
 import '@fontsource-variable/inter'
-import { QueryClientProvider } from '@tanstack/react-query'
+import { type QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { newQueryClient } from './api/queries'
 import { Connection } from './app/connection'
 import { ConnectionContext } from './app/connection-banner'
+import { Saving } from './app/messages'
 import { reloadOnce } from './app/reload'
 import { newRouter } from './app/router'
+import { Kept } from './session/kept'
 import { Session } from './session/session'
-import { SessionContext } from './session/session-context'
+import { KeptContext, SessionContext } from './session/session-context'
 import './styles/index.css'
 import { Toasts } from './ui/toasts'
 
-const session = new Session()
+const kept = new Kept()
+const session = new Session(() => {
+  kept.clear()
+  queries.getMutationCache().clear()
+})
 const connection: Connection = new Connection(() => {
   queries.invalidateQueries()
   router.invalidate()
 })
-const queries = newQueryClient(session, connection.lose)
+const queries: QueryClient = newQueryClient(session, connection.lose)
 const router = newRouter()
 
-// Nothing of a session is left for the next one.
-session.subscribe(() => queries.clear())
+// Nothing that was read in a session is left for the next one. Writes go on until they are answered.
+session.subscribe(() => queries.getQueryCache().clear())
 addEventListener('vite:preloadError', () => {
-  reloadOnce().catch(connection.lose)
+  reloadOnce(() => kept.reload()).catch(connection.lose)
 })
 
 const place = document.getElementById('root')
@@ -36,10 +42,13 @@ createRoot(place).render(
     <CSPProvider disableStyleElements>
       <SessionContext value={session}>
         <ConnectionContext value={connection}>
-          <QueryClientProvider client={queries}>
-            <RouterProvider router={router} />
-            <Toasts />
-          </QueryClientProvider>
+          <KeptContext value={kept}>
+            <QueryClientProvider client={queries}>
+              <Toasts beside={<Saving />}>
+                <RouterProvider router={router} />
+              </Toasts>
+            </QueryClientProvider>
+          </KeptContext>
         </ConnectionContext>
       </SessionContext>
     </CSPProvider>

@@ -10,7 +10,6 @@ import {
   renameSync,
   rmSync,
   statSync,
-  unlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer, request } from 'node:http'
@@ -137,27 +136,18 @@ export async function lockData(folder, answer) {
     if (performance.now() > deadline) throw used
     await sleep(50)
   }
-  for (const name of [CONTROL, PUBLIC]) remove(name)
+  for (const name of [CONTROL, PUBLIC]) rmSync(name, { force: true })
   for (const name of readdirSync('.'))
     if (name.startsWith(SNAPSHOT)) rmSync(name, { recursive: true, force: true })
 }
 
 let isLocked = false
 
-/** Removes a file that may be gone. Not by `rmSync`, which says of one of another user that it is no folder. */
-function remove(/** @type {string} */ name) {
-  try {
-    unlinkSync(name)
-  } catch (error) {
-    if (Object(error).code !== 'ENOENT') throw error
-  }
-}
-
 /** Gives the folder free, if this process has locked it. Returns the errors: the next start removes the rest. */
 export const unlockData = () =>
   (isLocked ? OF_SERVER : []).flatMap((name) => {
     try {
-      remove(name)
+      rmSync(name, { force: true })
       return []
     } catch (error) {
       return [Object(error).message]
@@ -169,13 +159,12 @@ async function removeStale() {
   const aside = `${SERVER}.${randomUUID().slice(0, 8)}`
   try {
     renameSync(SERVER, aside)
-  } catch (error) {
+  } catch {
     // Another one has.
-    if (Object(error).code === 'ENOENT') return
-    throw error
+    return
   }
   if (await isHeld(aside)) renameSync(aside, SERVER)
-  else remove(aside)
+  else rmSync(aside, { force: true })
 }
 
 /** Is true if a server uses another folder. */

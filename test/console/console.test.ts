@@ -229,8 +229,7 @@ describe.skipIf(!hasBrowser)('the pages', () => {
     await page.getByRole('button', { name: 'Save changes' }).click()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.getByRole('definition').getByText('books', { exact: true }).waitFor()
-    // The page shows the edit before the interface has answered.
-    await page.getByText('Your changes were saved').first().waitFor()
+    await page.getByText('The metric “Books read” was saved').first().waitFor()
     expect((await read()).body).toMatchObject({ units: 'books' })
 
     await page.getByRole('button', { name: 'Delete' }).click()

@@ -1,13 +1,12 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
 import { type ComponentProps, lazy, type ReactNode, Suspense } from 'react'
-import { messageOf } from '../api/errors'
 import { useAdmin } from '../api/laurel'
+import { Unread } from '../api/paging'
 import type { Admin } from '../resource/resource'
-import { Button } from '../ui/button'
 import type { SeriesChart } from '../ui/chart'
 import { formatMoment } from '../ui/format'
-import { Card, Notice, Skeleton } from '../ui/page'
+import { Card, Skeleton } from '../ui/page'
 import { FIGURES_AGAIN, periodOf, useToday } from './period'
 import { PeriodPicker } from './period-picker'
 
@@ -60,11 +59,7 @@ export function FiguresOf<Row extends Dated>({
       ) : (
         <PeriodPicker period={period} today={today} />
       )}
-      {error !== null && (
-        <Notice tone="danger" action={<Button onClick={() => figures.refetch()}>Try again</Button>}>
-          {messageOf(error)}
-        </Notice>
-      )}
+      {error !== null && <Unread of={figures} />}
       {(data !== undefined || error === null) && children(data?.series)}
       <p className="-mt-3 text-sm text-quiet">
         {data === undefined ? <Skeleton className="w-48" /> : age(data)}
@@ -78,15 +73,23 @@ const age = ({ updated }: Figures<unknown>) =>
     ? 'No figures yet. They appear here a minute after the first event.'
     : `Updated ${formatMoment(updated)}. Figures are counted a minute after the first change, and at least each hour.`
 
-type DayChartProps<Row> = Omit<ComponentProps<typeof SeriesChart>, 'dates' | 'series'> & {
+type DayChartProps<Row> = Partial<Omit<ComponentProps<typeof SeriesChart>, 'dates' | 'series'>> & {
   title: string
   /** Undefined while they are loading. */
   rows: readonly Row[] | undefined
-  series: readonly { name: string; value: (row: Row) => number }[]
+  /** The only series, which has the title as its name. */
+  value?: (row: Row) => number
+  series?: readonly { name: string; value: (row: Row) => number }[]
 }
 
 /** A card with figures by day. It has its final size while it is loading. */
-export function DayChart<Row extends Dated>({ title, rows, series, ...chart }: DayChartProps<Row>) {
+export function DayChart<Row extends Dated>({
+  title,
+  rows,
+  value = () => 0,
+  series = [{ name: title, value }],
+  ...chart
+}: DayChartProps<Row>) {
   const today = useToday()
   return (
     <Card title={title}>
@@ -95,6 +98,7 @@ export function DayChart<Row extends Dated>({ title, rows, series, ...chart }: D
       ) : (
         <Suspense fallback={<ChartIsLoading />}>
           <Chart
+            label={`${title} by day`}
             {...chart}
             today={today ?? undefined}
             dates={rows.map(({ date }) => date)}

@@ -11,8 +11,13 @@ export const isKeyRefused = (error: unknown): boolean => error instanceof Laurel
 
 export const isNotFound = (error: unknown): boolean => error instanceof LaurelError && error.status === 404
 
+/** Whether the server may have done a write that failed so: its answer was lost, or says nothing. */
+export const isAnswerLost = (error: unknown): boolean =>
+  error instanceof LaurelError && (error.status === 0 || error.status >= 500)
+
 /** A sentence that says what is wrong and what to do. */
 export function messageOf(error: unknown): string {
+  if (error instanceof WriteRefused) return error.message
   if (isConnectionLost(error))
     return 'There was no answer of the server. Check the connection, and whether an ad blocker stops this page. Then try again.'
   if (error instanceof LaurelError)

@@ -21,7 +21,7 @@ const sentencesOf = (text: string): string[] => text.match(/\S.*?(?:[.!?](?=\s|$
 /** A message with a capital letter and a full stop, without what only developers can use. */
 export function sentence(message: string): string {
   const plain = message
-    .replace(/^is not Liquid: /, 'there is a mistake in {{ … }} or {% … %}: ')
+    .replace(/\bis not Liquid: /, 'has a mistake in {{ … }} or {% … %}: ')
     .replace(', with the same idempotency key if it is an event', '')
     .replace(/^[a-z]\w*(?:\.\w+)*: (?=no )/, '')
   const kept = sentencesOf(plain).filter((one) => !FOR_DEVELOPERS.test(one))

@@ -1,10 +1,9 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Clock } from 'lucide-react'
-import { messageOf } from '../api/errors'
 import { useAdmin } from '../api/laurel'
+import { useWrite } from '../resource/writes'
 import { Button } from '../ui/button'
 import { formatMoment } from '../ui/format'
-import { failed } from '../ui/toasts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -29,35 +28,36 @@ const STEPS: readonly Step[] = [
 /** Development only: shows the server's clock, and moves it forward. */
 export function ClockBar() {
   const admin = useAdmin()
-  const queries = useQueryClient()
   const clock = useQuery({
     queryKey: ['test-clock'],
     queryFn: () => admin.testClock.get(),
     refetchInterval: 30_000,
   })
-  const move = useMutation({
-    mutationFn: (step: Step | 'real time') =>
-      step === 'real time'
-        ? admin.testClock.reset()
-        : admin.testClock.set({
-            now: new Date(step.to(new Date(clock.data?.now ?? Date.now()))).toISOString(),
-          }),
-    onSuccess: () => queries.invalidateQueries(),
-    onError: (error) => failed('The clock was not moved', messageOf(error)),
-  })
+  const { begin, isBusy } = useWrite({ path: '', scope: 'test-clock' })
+  const move = (step: Step | 'real time') =>
+    begin({
+      what: 'The test clock',
+      did: 'was moved',
+      act: ({ testClock }) =>
+        step === 'real time'
+          ? testClock.reset()
+          : testClock.set({ now: new Date(step.to(new Date(clock.data?.now ?? Date.now()))).toISOString() }),
+      show: (queries) => queries.invalidateQueries(),
+      isQuiet: true,
+    })
   const isApart = clock.data !== undefined && Math.abs(Date.parse(clock.data.now) - Date.now()) > APART
   const steps: readonly (Step | 'real time')[] = isApart ? [...STEPS, 'real time'] : STEPS
   return (
     <section
       aria-label="Test clock"
-      aria-busy={clock.isPending || move.isPending}
+      aria-busy={clock.isPending || isBusy}
       className="flex flex-wrap items-center justify-center gap-x-4 gap-y-0.5 border-b border-line bg-warning-soft px-3 py-1 text-sm print:hidden"
     >
       <p className="flex items-center gap-1.5">
         <Clock size={14} aria-hidden="true" className="text-warning" />
         Test clock:
         <strong className="min-w-40 font-semibold tabular-nums">
-          {move.isPending ? 'moving…' : clock.data ? formatMoment(clock.data.now) : '…'}
+          {isBusy ? 'moving…' : clock.data ? formatMoment(clock.data.now) : '…'}
         </strong>
       </p>
       <div className="flex flex-wrap justify-center">
@@ -67,8 +67,8 @@ export function ClockBar() {
             isSmall
             look="quiet"
             className="min-h-7! px-2! text-text! max-sm:px-1! max-sm:text-xs"
-            disabled={!clock.data || move.isPending}
-            onClick={() => move.mutate(step)}
+            disabled={!clock.data || isBusy}
+            onClick={() => move(step)}
           >
             {step === 'real time' ? step : step.label}
           </Button>

@@ -3,11 +3,12 @@ import { Dialog } from '@base-ui/react/dialog'
 import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { CornerDownLeft, type LucideIcon, Plus, UserRound } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { useRef, useState } from 'react'
 import { useAdmin } from '../api/laurel'
 import { allOf } from '../resource/lookups'
 import { headingOfPage } from '../ui/heading'
 import { nameOr, trimmed, userPath } from '../ui/text'
+import { useSettled } from '../ui/typed'
 import { ALL_PAGES } from './navigation'
 
 /** `words` are more words by which it is found, `about` is beside its label. */
@@ -47,19 +48,14 @@ function fitting(commands: readonly Command[], text: string): readonly Command[]
     .map(({ command }) => command)
 }
 
-/** How many users the palette shows, from how many letters on, and how long it waits for the next letter. */
+/** How many users the palette shows, and from how many letters on. */
 const MOST_USERS = 5
 const LETTERS = 2
-const PATIENCE = 200
 
 /** The users whose id, name or email address contains a text. */
 function useUsersFor(text: string): readonly Command[] {
   const admin = useAdmin()
-  const [search, setSearch] = useState(text)
-  useEffect(() => {
-    const timer = setTimeout(() => setSearch(text), PATIENCE)
-    return () => clearTimeout(timer)
-  }, [text])
+  const search = useSettled(text)
   const isWanted = search.length >= LETTERS && text.length >= LETTERS
   const { data } = useQuery({
     queryKey: ['/users', 'palette', search],

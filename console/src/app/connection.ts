@@ -1,4 +1,5 @@
 /** Whether requests reach the server, as the last ones have shown. */
+import { Store } from '../ui/store'
 
 /** The pause between two questions whether the server is back, in milliseconds. */
 const PAUSE = 2000
@@ -11,21 +12,17 @@ type State = 'fine' | 'lost' | 'blocked'
  * A store for `useSyncExternalStore`. While the server is away, it asks `/health` until it is back. If the
  * server answers that, but not the requests of a page, something in the browser blocks them.
  */
-export class Connection {
+export class Connection extends Store {
   #state: State = 'fine'
   #returned = Number.NEGATIVE_INFINITY
-  readonly #listeners = new Set<() => void>()
   readonly #onReturn: () => void
 
   /** @param onReturn is called each time the server is back */
   constructor(onReturn: () => void) {
+    super()
     this.#onReturn = onReturn
   }
 
-  readonly subscribe = (listener: () => void) => {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
   readonly state = () => this.#state
 
   /** A request did not reach the server. */
@@ -49,7 +46,7 @@ export class Connection {
 
   #set(state: State): void {
     this.#state = state
-    for (const listener of this.#listeners) listener()
+    this.tell()
   }
 }
 

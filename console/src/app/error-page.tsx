@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { messageOf } from '../api/errors'
+import { useKept } from '../session/session-context'
 import { Button, buttonClasses } from '../ui/button'
 import { Empty, Page } from '../ui/page'
 
@@ -20,10 +21,15 @@ export const NotFoundPage = () => (
 )
 
 /** Is shown instead of a page that failed. The rest of the console goes on. */
-export const ErrorPage = ({ error, reset }: { error: unknown; reset: () => void }) => (
-  <Page name="Something went wrong">
-    <Empty title="This page could not be shown" action={<Button onClick={reset}>Try again</Button>}>
-      {messageOf(error)}
-    </Empty>
-  </Page>
-)
+export function ErrorPage({ error }: { error: unknown }) {
+  const kept = useKept()
+  // A browser does not ask again for a file of the page that it could not load.
+  const again = <Button onClick={() => kept.reload()}>Try again</Button>
+  return (
+    <Page name="Something went wrong">
+      <Empty title="This page could not be shown" action={again}>
+        {messageOf(error)}
+      </Empty>
+    </Page>
+  )
+}

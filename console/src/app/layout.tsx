@@ -4,6 +4,7 @@ import { Link, Outlet, useLocation } from '@tanstack/react-router'
 import { BookOpen, LogOut, Menu, Search } from 'lucide-react'
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { useAdmin } from '../api/laurel'
+import { LeaveButton } from '../session/leave-button'
 import { watchCodes } from '../session/one-time-code'
 import { useSession, useSessionState } from '../session/session-context'
 import { SignInPage } from '../session/sign-in-page'
@@ -16,6 +17,7 @@ import { ClockBar } from './clock-bar'
 import { CommandPalette } from './command-palette'
 import { ConnectionBanner } from './connection-banner'
 import icon from './icon.svg'
+import { Secrets, useAskBeforeReload } from './messages'
 import { ALL_PAGES, NAVIGATION } from './navigation'
 
 /** Forms are loaded when they are needed, so that the first page is small. */
@@ -31,6 +33,7 @@ export function Layout() {
   const { signedIn } = useSessionState()
   const isSignedIn = signedIn !== null
   useKeptFocus(isSignedIn && !(signedIn.multiTenancy && signedIn.tenant === null))
+  useAskBeforeReload()
   // A session goes on if its tab is given a link with a code. The code must not stay in the address.
   useEffect(() => (isSignedIn ? watchCodes(() => {}) : undefined), [isSignedIn])
   if (signedIn === null) return <SignInPage />
@@ -128,6 +131,7 @@ function Shell() {
           </ShownPage>
         </main>
       </div>
+      <Secrets />
       <CommandPalette isOpen={isPaletteOpen} onOpenChange={setPaletteOpen} />
     </div>
   )
@@ -219,10 +223,10 @@ function Sidebar({ onSearch, onLeave }: { onSearch: () => void; onLeave?: () => 
           <BookOpen size={15} aria-hidden="true" />
           API reference
         </a>
-        <Button look="quiet" className="w-full justify-start!" isSmall onClick={() => session.end()}>
+        <LeaveButton look="quiet" className="w-full justify-start!" isSmall onLeave={() => session.end()}>
           <LogOut size={15} aria-hidden="true" />
           Sign out
-        </Button>
+        </LeaveButton>
       </div>
     </>
   )

@@ -9,9 +9,9 @@ const PAUSE = 60_000
  * it has another version of the console by now, and the page itself names the new files. If a reload has not
  * helped, the error is shown. Throws if the server cannot be reached.
  */
-export async function reloadOnce(): Promise<void> {
+export async function reloadOnce(reload: () => void): Promise<void> {
   await fetch('/health')
   if (Date.now() - Number(sessionStorage.getItem(RELOADED) ?? 0) < PAUSE) return
   sessionStorage.setItem(RELOADED, String(Date.now()))
-  location.reload()
+  reload()
 }

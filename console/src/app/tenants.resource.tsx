@@ -17,17 +17,14 @@ export function useTenantsResource(): Resource<AdminTenant, Values, z.output<typ
     name: 'Tenants',
     one: 'tenant',
     path: '/tenants',
+    page: '/settings',
     intro: 'Each has users and a configuration of its own. This list is about the whole account.',
     empty: { title: 'No tenants yet', text: 'Create one for each of your customers or products.' },
-    idOf: ({ id }) => id,
     keyOf: ({ id }) => id,
     nameOf: ({ name }) => name,
     statusOf: ({ status, purging }) => (purging === true ? 'is being erased' : status),
-    list: (admin, query) => admin.tenants.list(query),
-    get: (admin, id) => admin.tenants.get(id),
-    create: (admin, draft) => admin.tenants.create([draft]),
+    operations: (admin) => admin.tenants,
     update: (admin, { id }, draft) => admin.tenants.update([{ id, ...draft }]),
-    expected: (item, draft) => ({ ...item, ...draft }),
     columns: () => [
       { name: 'Name', cell: ({ name }) => name },
       { name: 'Customer id', cell: ({ customerId }) => <Code>{customerId}</Code>, isMinor: true },
@@ -61,7 +58,7 @@ export function useTenantsResource(): Resource<AdminTenant, Values, z.output<typ
         ? [
             {
               label: 'Archive',
-              done: 'The tenant was archived',
+              did: 'was archived',
               isDangerous: true,
               ask: {
                 title: `Archive ${name}?`,
@@ -80,7 +77,7 @@ export function useTenantsResource(): Resource<AdminTenant, Values, z.output<typ
           : [
               {
                 label: 'Erase',
-                done: 'The tenant is being erased',
+                did: 'is being erased',
                 isDangerous: true,
                 isRemoval: true,
                 ask: {

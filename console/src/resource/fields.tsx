@@ -8,10 +8,12 @@ import {
   useFormState,
 } from 'react-hook-form'
 import { Toggle } from '../ui/button'
-import { Filters } from './filters'
+import { Fault } from '../ui/page'
+import { type Option, Select } from '../ui/select'
 import { messageAt } from './form-values'
 import type { Lookups } from './lookups'
-import type { Field, Initial, Option } from './resource'
+import type { Field, Initial } from './resource'
+import { Rows } from './rows'
 import { Several } from './several'
 
 /** A label, a control, a hint and a message, tied together for screen readers. */
@@ -45,11 +47,7 @@ export function Labelled({
         {isOptional && <span className="text-sm text-quiet">optional</span>}
       </div>
       {children({ id, 'aria-describedby': described || undefined, 'aria-invalid': message !== undefined })}
-      {message !== undefined && (
-        <p id={`${id}-message`} role="alert" className="text-sm text-danger">
-          {message}
-        </p>
-      )}
+      <Fault id={`${id}-message`}>{message}</Fault>
       {hint !== undefined && (
         <p id={`${id}-hint`} className="text-sm text-quiet">
           {hint}
@@ -67,14 +65,17 @@ type FieldProps<Values extends FieldValues> = {
   isNew: boolean
 }
 
+/** The fields of a form that its values show. */
+export const FormFields = <Values extends FieldValues>({
+  fields,
+  ...form
+}: Omit<FieldProps<Values>, 'field'> & { fields: readonly Field<Values>[] }) =>
+  fields
+    .filter(({ when }) => when === undefined || when(form.values))
+    .map((field) => <FormField key={field.name} field={field} {...form} />)
+
 /** One field of a form, by its kind. */
-export function FormField<Values extends FieldValues>({
-  field,
-  form,
-  values,
-  lookups,
-  isNew,
-}: FieldProps<Values>) {
+function FormField<Values extends FieldValues>({ field, form, values, lookups, isNew }: FieldProps<Values>) {
   const { control } = form
   const { errors, defaultValues } = useFormState({ control, name: field.name })
   const initial = isNew ? null : (defaultValues ?? null)
@@ -211,6 +212,39 @@ export function FormField<Values extends FieldValues>({
   }
 }
 
+/** Attributes with the values that they must have. */
+function Filters<Values extends FieldValues>({
+  hint,
+  of,
+  lookups,
+  ...rows
+}: Pick<ComponentProps<typeof Rows<Values>>, 'form' | 'name' | 'label' | 'isDisabled'> & {
+  hint: string | undefined
+  of: 'user' | 'event'
+  lookups: Lookups
+}) {
+  const attributes = lookups.attributes.all.filter(({ type }) => type === of)
+  return (
+    <Rows
+      {...rows}
+      about={hint !== undefined && <p className="text-sm text-quiet">{hint}</p>}
+      one="filter"
+      choice={{
+        part: 'attributeId',
+        none: 'Attribute…',
+        options: attributes.map(({ id, name }) => ({ value: id, label: name })),
+        labelOf: (index) => `Attribute ${index + 1}`,
+      }}
+      text={{ part: 'attributeValue', before: 'is', first: '', labelOf: (index) => `Value ${index + 1}` }}
+      add={
+        attributes.length > 0
+          ? { label: 'Filter' }
+          : { none: `There are no ${of} attributes yet. Create one under Attributes.` }
+      }
+    />
+  )
+}
+
 /** Why a field of an existing item can't be changed; null if it can. */
 const fixedBy = <Values extends FieldValues>(
   { fixed }: Field<Values>,
@@ -220,7 +254,7 @@ const fixedBy = <Values extends FieldValues>(
 
 /** Fills an empty field with a value as soon as the value is known. */
 function FirstChosen<Values extends FieldValues>({
-  form: { getValues, setValue },
+  form: { getValues, resetField },
   name,
   value,
 }: {
@@ -229,8 +263,10 @@ function FirstChosen<Values extends FieldValues>({
   value: string | undefined
 }) {
   useEffect(() => {
-    if (value !== undefined && getValues(name) === '') setValue(name, value as PathValue<Values, typeof name>)
-  }, [getValues, setValue, name, value])
+    // It is no entry of the person.
+    if (value !== undefined && getValues(name) === '')
+      resetField(name, { defaultValue: value as PathValue<Values, typeof name> })
+  }, [getValues, resetField, name, value])
   return null
 }
 
@@ -257,15 +293,7 @@ function Choice<Values extends FieldValues>({
         <Controller
           control={form.control}
           name={name}
-          render={({ field }) => (
-            <select className="control" {...tied} {...field} disabled={isDisabled}>
-              {options.map(({ value, label }) => (
-                <option key={value} value={value}>
-                  {label}
-                </option>
-              ))}
-            </select>
-          )}
+          render={({ field }) => <Select options={options} {...tied} {...field} disabled={isDisabled} />}
         />
       )}
     </Labelled>

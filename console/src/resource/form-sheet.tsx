@@ -1,85 +1,196 @@
-import { type ReactNode, useState } from 'react'
-import { type DefaultValues, type FieldValues, useForm } from 'react-hook-form'
-import type { z } from 'zod'
+import { Link } from '@tanstack/react-router'
+import { type ComponentProps, type FormEventHandler, type ReactNode, useRef } from 'react'
+import type { FieldValues } from 'react-hook-form'
+import { useEntriesId } from '../session/session-context'
 import { Button } from '../ui/button'
-import { Sheet } from '../ui/dialog'
+import { Sheet, Unsaved } from '../ui/dialog'
 import { Notice } from '../ui/page'
-import { FormField } from './fields'
-import { showRefusal, useFormValues } from './form-values'
-import { type LookupName, useLookups } from './lookups'
-import { resolverOf } from './resolver'
-import type { Field } from './resource'
+import { useEntryForm } from './entries'
+import { FormFields } from './fields'
+import { type LookupName, type Lookups, useLookups } from './lookups'
 
 const NONE: readonly LookupName[] = []
 
-type FormSheetProps<Values extends FieldValues, Draft> = {
-  title: string
+type FormSheetProps<Values extends FieldValues, Draft, Answer extends object> = Omit<
+  Parameters<typeof useEntryForm<Values, Draft, Answer>>[0],
+  'id' | 'scope'
+> & {
+  /** Names the form and what is written, such as `/metrics/new`. */
+  name: string
   about?: ReactNode
-  fields: readonly Field<Values>[]
-  schema: z.ZodType<Draft, Values>
-  values: Values
+  /** Is false for an existing item: then fields may be fixed. */
+  isNew?: boolean
   /** The text of the button that submits. */
   submit: string
+  /** The text of a button that submits, and leaves the form open for another one. */
+  submitAndStay?: string | undefined
+  /** The effect in words. Null while that can't be said. */
+  preview?: ((values: Values, lookups: Lookups) => string | null) | undefined
   /** The other resources that the fields name. */
   needs?: readonly LookupName[]
-  onSubmit: (draft: Draft) => Promise<unknown>
+  /** The same, if they were read already. */
+  lookups?: Lookups
+  /** Is called after the entries were saved, if the form is still open. By default it closes. */
+  onDone?: (answer: Answer) => void
   onClose: () => void
 }
 
-/**
- * A form beside the page, of something that is no resource. Each error of the interface is shown at its
- * field.
- */
-export function FormSheet<Values extends FieldValues, Draft>({
-  title,
+/** A form beside the page. The address of the page may ask for the entries of a write that was not done. */
+export function FormSheet<Values extends FieldValues, Draft, Answer extends object>(
+  props: FormSheetProps<Values, Draft, Answer>,
+) {
+  const id = useEntriesId(props.name)
+  return <OpenForm key={id} id={id} {...props} />
+}
+
+function OpenForm<Values extends FieldValues, Draft, Answer extends object>({
+  name,
   about,
-  fields,
-  schema,
-  values: initial,
+  isNew = true,
   submit,
+  submitAndStay,
+  preview,
   needs = NONE,
-  onSubmit,
+  lookups: given,
   onClose,
-}: FormSheetProps<Values, Draft>) {
-  const lookups = useLookups(needs)
-  const [others, setOthers] = useState<readonly string[]>([])
-  const form = useForm<Values>({
-    resolver: resolverOf(schema),
-    defaultValues: initial as DefaultValues<Values>,
-    mode: 'onTouched',
+  onDone = onClose,
+  ...options
+}: FormSheetProps<Values, Draft, Answer> & { id: string }) {
+  const { title, path, look = path } = options
+  const read = useLookups(needs)
+  const lookups = given ?? read
+  const { form, values, isSaving, problem, isRestored, hasEntries, drop, submitThen } = useEntryForm({
+    ...options,
+    scope: isNew ? null : name,
   })
-  const values = useFormValues(form, fields, true)
-  const { isSubmitting } = form.formState
-  const send = form.handleSubmit(
-    async (given) => {
-      setOthers([])
-      try {
-        await onSubmit(schema.parse(given))
-      } catch (error) {
-        const names = fields.map(({ name }) => name)
-        setOthers(showRefusal(form, error, names))
-      }
-    },
-    () => setOthers([]),
-  )
+  const element = useRef<HTMLFormElement>(null)
+  const submitAndGoOn = submitThen(() => {
+    element.current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
+  }, options.values)
   return (
-    <Sheet title={title} about={about} onClose={onClose}>
-      <form onSubmit={send} noValidate className="flex min-h-0 flex-1 flex-col" aria-busy={isSubmitting}>
-        <div className="sheet-body">
-          {fields.map((field) => (
-            <FormField key={field.name} field={field} form={form} values={values} lookups={lookups} isNew />
-          ))}
-        </div>
+    <Sheet title={title} about={about} hasEntries={hasEntries} onDiscard={drop} onClose={onClose}>
+      <form
+        ref={element}
+        onSubmit={submitThen(onDone)}
+        noValidate
+        className="flex min-h-0 flex-1 flex-col"
+        aria-busy={isSaving}
+      >
+        <fieldset disabled={isSaving} className="sheet-body min-w-0">
+          {isRestored && <Restored onDrop={drop} />}
+          <FormFields fields={options.fields} {...{ form, values, lookups, isNew }} />
+        </fieldset>
         <div className="sheet-foot">
-          {others.length > 0 && <Notice tone="danger">{others.join(' ')}</Notice>}
-          <div className="flex justify-end gap-2">
-            <Button onClick={onClose}>Cancel</Button>
-            <Button type="submit" look="primary" isBusy={isSubmitting}>
-              {submit}
+          {preview !== undefined && (
+            <InWords>{preview(values, lookups) ?? 'Fill in the fields to see what happens.'}</InWords>
+          )}
+          <NotSaved problem={problem} look={look} />
+          <div className="flex flex-wrap justify-end gap-2">
+            <Button
+              onClick={() => {
+                if (!isSaving) drop()
+                onClose()
+              }}
+            >
+              {isSaving ? 'Close' : 'Cancel'}
             </Button>
+            {submitAndStay !== undefined && (
+              <Button isBusy={isSaving} onClick={submitAndGoOn}>
+                {submitAndStay}
+              </Button>
+            )}
+            <SaveButton isSaving={isSaving}>{submit}</SaveButton>
           </div>
         </div>
       </form>
     </Sheet>
   )
 }
+
+/** A form that is a part of a page. It asks before another page opens with entries. */
+export const PageForm = ({
+  form: { isSaving, problem, isRestored, hasEntries, drop, submitThen },
+  look,
+  submit,
+  isUnchanged = false,
+  children,
+}: {
+  form: Pick<
+    ReturnType<typeof useEntryForm>,
+    'isSaving' | 'problem' | 'isRestored' | 'hasEntries' | 'drop'
+  > & {
+    submitThen: () => FormEventHandler
+  }
+  look: string
+  submit: string
+  isUnchanged?: boolean
+  children: ReactNode
+}) => (
+  <form onSubmit={submitThen()} noValidate aria-busy={isSaving}>
+    <Unsaved hasEntries={hasEntries} onDiscard={drop} />
+    <fieldset disabled={isSaving} className="flex min-w-0 flex-col gap-6">
+      {isRestored && <Restored onDrop={drop} />}
+      {children}
+      <NotSaved problem={problem} look={look} />
+      <div>
+        <SaveButton isSaving={isSaving} disabled={isUnchanged}>
+          {submit}
+        </SaveButton>
+      </div>
+    </fieldset>
+  </form>
+)
+
+/** The button that submits a form. */
+const SaveButton = ({ isSaving, children, ...props }: { isSaving: boolean } & ComponentProps<'button'>) => (
+  <Button type="submit" look="primary" isBusy={isSaving} {...props}>
+    {isSaving ? 'Saving…' : children}
+  </Button>
+)
+
+/** Says that entries of before are back, and drops them on demand. */
+const Restored = ({ onDrop }: { onDrop: () => void }) => (
+  <Notice
+    action={
+      <Button isSmall onClick={onDrop}>
+        Discard them
+      </Button>
+    }
+  >
+    Your entries from before are back. They are not saved.
+  </Notice>
+)
+
+/** Why entries were not saved, besides the messages at fields. */
+export function NotSaved({
+  problem,
+  look,
+}: {
+  problem: { others: readonly string[]; unknown: string | null } | undefined
+  /** The page where people can look. */
+  look: string
+}) {
+  if (problem === undefined || (problem.others.length === 0 && problem.unknown === null)) return null
+  return (
+    <Notice tone="danger">
+      {problem.unknown !== null && (
+        <>
+          {problem.unknown}.{' '}
+          <Link to={look} className="font-medium underline">
+            Look
+          </Link>{' '}
+          before you try again.{' '}
+        </>
+      )}
+      {problem.others.join(' ')}
+    </Notice>
+  )
+}
+
+/** The item of a form in words. It changes while one types. */
+export const InWords = ({ children }: { children: ReactNode }) => (
+  <div className="rounded-md bg-accent-soft px-4 py-2.5">
+    <p className="text-sm font-medium text-accent">In words</p>
+    <p aria-live="polite">{children}</p>
+  </div>
+)

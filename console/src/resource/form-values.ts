@@ -1,5 +1,4 @@
 import { type FieldPath, type FieldValues, type UseFormReturn, useWatch } from 'react-hook-form'
-import { messagesByField, objectionsOf } from '../api/errors'
 import type { Field } from './resource'
 import { slugOf } from './slug'
 
@@ -11,23 +10,6 @@ export function messageAt(errors: unknown, path: string): string | undefined {
   const message: unknown =
     typeof found === 'object' && found !== null ? Reflect.get(found, 'message') : undefined
   return typeof message === 'string' && message !== '' ? message : undefined
-}
-
-/**
- * Shows what the server objects to at these fields of a form. The first of them gets the focus. Returns what is
- * about no field.
- */
-export function showRefusal<Values extends FieldValues>(
-  form: UseFormReturn<Values>,
-  error: unknown,
-  names: readonly FieldPath<Values>[],
-): readonly string[] {
-  const { byField, others } = messagesByField(objectionsOf(error), names)
-  for (const name of names.toReversed()) {
-    const message = byField.get(name)
-    if (message !== undefined) form.setError(name, { type: 'server', message }, { shouldFocus: true })
-  }
-  return others
 }
 
 /** The values of a form, kept up to date. A key follows the name until it is edited. */

@@ -72,24 +72,17 @@ export type LookupName = Exclude<keyof Lookups, 'isLoading'>
 
 /** The lookups that a page needs. The others stay empty, and ask for nothing. */
 export function useLookups(needs: readonly LookupName[]): Lookups {
-  const metrics = useLookup('/metrics', needs.includes('metrics'), (admin, query) =>
-    admin.metrics.list(query),
-  )
-  const points = useLookup('/points', needs.includes('points'), (admin, query) => admin.points.list(query))
-  const achievements = useLookup('/achievements', needs.includes('achievements'), (admin, query) =>
+  const isWanted = (name: LookupName) => needs.includes(name)
+  const metrics = useLookup('/metrics', isWanted('metrics'), (admin, query) => admin.metrics.list(query))
+  const points = useLookup('/points', isWanted('points'), (admin, query) => admin.points.list(query))
+  const achievements = useLookup('/achievements', isWanted('achievements'), (admin, query) =>
     admin.achievements.list(query),
   )
-  const attributes = useLookup('/attributes', needs.includes('attributes'), (admin, query) =>
+  const attributes = useLookup('/attributes', isWanted('attributes'), (admin, query) =>
     admin.attributes.list(query),
   )
-  return useMemo(
-    () => ({
-      metrics,
-      points,
-      achievements,
-      attributes,
-      isLoading: [metrics, points, achievements, attributes].some(({ isLoading }) => isLoading),
-    }),
-    [metrics, points, achievements, attributes],
-  )
+  return useMemo(() => {
+    const all = { metrics, points, achievements, attributes }
+    return { ...all, isLoading: Object.values(all).some(({ isLoading }) => isLoading) }
+  }, [metrics, points, achievements, attributes])
 }

@@ -1,9 +1,10 @@
 /** Parts that the forms of several resources share. */
-
+import type { ReactNode } from 'react'
 import { formatNumber } from '../ui/format'
 import { numberOf } from '../ui/locale'
 import { say } from '../ui/text'
 import type { Lookups } from './lookups'
+import type { Move, Operations, Written } from './resource'
 
 /** Filters by attributes, as the interface has them. */
 export type Filter = { attributeId: string; attributeValue: string }
@@ -49,3 +50,34 @@ export function everyAmount(threshold: string | number, metricId: string, lookup
   const amount = amountOf(threshold, metricId, lookups)
   return /^1 (?!of )/.test(amount) ? `each ${amount.slice(2)}` : `every ${amount}`
 }
+
+/** The move that deletes an item, after a question. The text says what else that does. */
+export const deletion = (name: string, text: ReactNode): Move<never> => ({
+  label: 'Delete',
+  did: 'was deleted',
+  isDangerous: true,
+  isRemoval: true,
+  ask: { title: `Delete ${name}?`, text },
+})
+
+/** The fields of a description and a badge. */
+export const DESCRIBED = [
+  { kind: 'long-text', name: 'description', label: 'Description', isOptional: true },
+  { ...BADGE, name: 'badge' },
+] as const
+
+/** The operations of things inside another one, such as the levels of a points system. */
+export const within = <Item, Draft>(
+  inside: {
+    list(key: string, query: { limit: number; skip: number }): PromiseLike<Item[]>
+    get(key: string, one: string): PromiseLike<Item>
+    create(key: string, drafts: Draft[]): PromiseLike<Written<Item>>
+    delete(key: string, query: { ids: string[] }): PromiseLike<Written<Item>>
+  },
+  key: string,
+): Operations<Item, Draft> => ({
+  list: (query) => inside.list(key, query),
+  get: (one) => inside.get(key, one),
+  create: (drafts) => inside.create(key, drafts),
+  delete: (query) => inside.delete(key, query),
+})

@@ -2,67 +2,57 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { FieldValues } from 'react-hook-form'
-import { isNotFound, messageOf } from '../api/errors'
 import { useAdmin } from '../api/laurel'
+import { AbsentPage } from '../api/paging'
 import { Button, buttonClasses } from '../ui/button'
-import { Confirm } from '../ui/dialog'
-import { Card, Code, Empty, Facts, Notice, Page, Skeleton } from '../ui/page'
-import { failed } from '../ui/toasts'
+import { Card, Code, Facts, Page } from '../ui/page'
+import { ConfirmWrite } from './confirm-write'
 import type { Lookups } from './lookups'
-import type { Move, Resource } from './resource'
+import type { Move, Resource, Written } from './resource'
 import { Status } from './resource-list'
-import { hideItem, itemKey, showExpected, showItem } from './shown'
-import { useWrite } from './writes'
+import { hideItem, itemKey, showItem } from './shown'
+import { itemOf, named, useWrite, type Write } from './writes'
 
 /** One item, by its key or id. */
-export function useResourceItem<Item extends object, Values extends FieldValues, Draft>(
-  { path, get }: Resource<Item, Values, Draft>,
+export function useResourceItem<Item extends { id: string }, Values extends FieldValues, Draft>(
+  { path, operations }: Resource<Item, Values, Draft>,
   key: string,
 ) {
   const admin = useAdmin()
-  return useQuery({ queryKey: itemKey(path, key), queryFn: async () => get(admin, key) })
+  return useQuery({ queryKey: itemKey(path, key), queryFn: async () => operations(admin).get(key) })
 }
 
-type DetailProps<Item extends object, Values extends FieldValues, Draft> = {
+type DetailProps<Item extends { id: string }, Values extends FieldValues, Draft> = {
   resource: Resource<Item, Values, Draft>
   itemKey: string
   lookups: Lookups
 }
 
 /** The page of one item. */
-export function ResourceDetailPage<Item extends object, Values extends FieldValues, Draft>({
+export function ResourceDetailPage<Item extends { id: string }, Values extends FieldValues, Draft>({
   resource,
   itemKey,
   lookups,
 }: DetailProps<Item, Values, Draft>) {
   const navigate = useNavigate()
-  const { data: item, error, refetch } = useResourceItem(resource, itemKey)
+  const query = useResourceItem(resource, itemKey)
+  const { data: item } = query
   const above = (
     <Link to={resource.path} activeOptions={{ exact: true }} className="rounded-sm hover:underline">
       {resource.name}
     </Link>
   )
-  if (error !== null && item === undefined)
-    return isNotFound(error) ? (
-      <Page name="Not found" above={above}>
-        <Empty title={`There is no ${resource.one} with this key`}>
-          It may have been deleted, or its key was changed.
-        </Empty>
-      </Page>
-    ) : (
-      <Page name={itemKey} above={above}>
-        <Notice tone="danger" action={<Button onClick={() => refetch()}>Try again</Button>}>
-          {messageOf(error)}
-        </Notice>
-      </Page>
-    )
   if (item === undefined || lookups.isLoading)
     return (
-      <Page name={itemKey} above={above} isLoading>
-        <Card>
-          <Skeleton className="h-24 w-full" />
-        </Card>
-      </Page>
+      <AbsentPage
+        name={itemKey}
+        above={above}
+        query={query}
+        none={{
+          title: `There is no ${resource.one} with this key`,
+          text: 'It may have been deleted, or its key was changed.',
+        }}
+      />
     )
   const status = resource.statusOf?.(item)
   const summary = resource.summary?.(item, lookups)
@@ -75,7 +65,12 @@ export function ResourceDetailPage<Item extends object, Values extends FieldValu
       intro={summary}
       actions={
         <>
-          <Moves resource={resource} item={item} onGone={() => navigate({ to: resource.path })} />
+          <Moves
+            resource={resource}
+            item={item}
+            lookups={lookups}
+            onGone={() => navigate({ to: resource.path })}
+          />
           <Link
             to={`${resource.path}/${encodeURIComponent(itemKey)}/edit`}
             className={buttonClasses('primary')}
@@ -91,7 +86,7 @@ export function ResourceDetailPage<Item extends object, Values extends FieldValu
           facts={[
             ['Key', <Code key="key">{resource.keyOf(item)}</Code>],
             ...resource.facts(item, lookups),
-            ['Id', <Code key="id">{resource.idOf(item)}</Code>],
+            ['Id', <Code key="id">{item.id}</Code>],
           ]}
         />
       </Card>
@@ -100,54 +95,58 @@ export function ResourceDetailPage<Item extends object, Values extends FieldValu
 }
 
 /** The buttons of the actions that an item offers. */
-export function Moves<Item extends object, Values extends FieldValues, Draft>({
+export function Moves<Item extends { id: string }, Values extends FieldValues, Draft>({
   resource,
   item,
+  lookups,
   onGone,
 }: {
   resource: Resource<Item, Values, Draft>
   item: Item
+  lookups: Lookups
   /** After the item was removed. */
   onGone: () => void
 }) {
-  const write = useWrite<Item>(resource.path)
+  const { path, page: look } = resource
+  const scope = `${path}/${item.id}`
+  const { begin, isBusy } = useWrite<Written<Item>>({ path, look, scope })
   const [asked, setAsked] = useState<Move<Item> | null>(null)
-  const act = ({ act, done, expected, isRemoval = false }: Move<Item>) =>
-    write.mutateAsync({
-      act,
-      done,
-      ...(expected !== undefined && { expect: (queries) => showExpected(queries, resource, expected) }),
-      show: (queries, written) => {
-        if (isRemoval) hideItem(queries, resource, item)
-        else if (written !== undefined) showItem(queries, resource, written)
-      },
-      ...(isRemoval && { after: onGone, isRemoval }),
-    })
+  const remove: Move<Item>['act'] = (admin) => resource.operations(admin).delete({ ids: [item.id] })
+  const writeOf = ({ act = remove, did, isRemoval = false }: Move<Item>): Write<Written<Item>> => ({
+    what: named(resource.one, resource.nameOf(item, lookups)),
+    did,
+    act,
+    isRemoval,
+    show: (queries, answer) => {
+      const written = itemOf(answer)
+      if (isRemoval) hideItem(queries, path, item)
+      else if (written !== undefined) showItem(queries, resource, written)
+    },
+  })
   return (
     <>
       {resource.moves?.(item).map((move) => (
         <Button
           key={move.label}
-          isBusy={write.isPending}
-          onClick={() => {
-            if (move.ask !== undefined) setAsked(move)
-            else act(move).catch((error) => failed(`“${move.label}” was not done`, messageOf(error)))
-          }}
+          isBusy={isBusy}
+          onClick={() => (move.ask === undefined ? begin(writeOf(move)) : setAsked(move))}
         >
           {move.label}
         </Button>
       ))}
       {asked?.ask !== undefined && (
-        <Confirm
+        <ConfirmWrite
+          {...{ path, look, scope }}
           title={asked.ask.title}
           confirm={`Confirm: ${asked.label.toLowerCase()}`}
           isDangerous={asked.isDangerous ?? false}
           {...(asked.ask.typed !== undefined && { typed: asked.ask.typed })}
-          onConfirm={() => act(asked)}
+          write={writeOf(asked)}
+          onDone={asked.isRemoval ? onGone : undefined}
           onClose={() => setAsked(null)}
         >
           {asked.ask.text}
-        </Confirm>
+        </ConfirmWrite>
       )}
     </>
   )

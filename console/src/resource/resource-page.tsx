@@ -1,5 +1,4 @@
 import { useNavigate, useParams } from '@tanstack/react-router'
-import { useState } from 'react'
 import type { FieldValues } from 'react-hook-form'
 import { type LookupName, useLookups } from './lookups'
 import type { Resource } from './resource'
@@ -13,7 +12,7 @@ import { hrefOf, ResourceListPage } from './resource-list'
  *
  * @param needs the other resources that its texts and forms name
  */
-export function resourcePage<Item extends object, Values extends FieldValues, Draft>(
+export function resourcePage<Item extends { id: string }, Values extends FieldValues, Draft>(
   resource: Resource<Item, Values, Draft>,
   needs: readonly LookupName[] = [],
 ) {
@@ -23,8 +22,6 @@ export function resourcePage<Item extends object, Values extends FieldValues, Dr
     const lookups = useLookups(needs)
     const itemKey = id === undefined || id === 'new' ? null : id
     const show = (item: Item) => navigate({ to: hrefOf(resource, item), replace: true })
-    const [created, setCreated] = useState<Item | null>(null)
-    const { Created } = resource
     if (itemKey === null)
       return (
         <>
@@ -35,19 +32,13 @@ export function resourcePage<Item extends object, Values extends FieldValues, Dr
               item={null}
               lookups={lookups}
               onClose={() => navigate({ to: resource.path })}
-              onWritten={(item) => {
-                setCreated(item)
-                show(item)
-              }}
+              onWritten={show}
             />
           )}
         </>
       )
     return (
       <>
-        {Created !== undefined && created !== null && (
-          <Created item={created} onClose={() => setCreated(null)} />
-        )}
         <ResourceDetailPage resource={resource} itemKey={itemKey} lookups={lookups} />
         {action === 'edit' && (
           <EditForm resource={resource} itemKey={itemKey} lookups={lookups} onWritten={show} />
@@ -57,7 +48,7 @@ export function resourcePage<Item extends object, Values extends FieldValues, Dr
   }
 }
 
-function EditForm<Item extends object, Values extends FieldValues, Draft>({
+function EditForm<Item extends { id: string }, Values extends FieldValues, Draft>({
   resource,
   itemKey,
   lookups,

@@ -23,7 +23,7 @@ type Opened = Record<string, unknown> & { open?: string }
  * @param props.within the path of the item's page
  * @param props.name the name of the section in the address
  */
-export function ResourceSection<Item extends object, Values extends FieldValues, Draft>({
+export function ResourceSection<Item extends { id: string }, Values extends FieldValues, Draft>({
   resource,
   lookups,
   within,
@@ -87,7 +87,7 @@ const textsOf = (search: Record<string, unknown>): Record<string, string> =>
   Object.fromEntries(Object.entries(search).map(([key, value]) => [key, String(value)]))
 
 /** One item of a section, beside the page. */
-function Opened<Item extends object, Values extends FieldValues, Draft>({
+function Opened<Item extends { id: string }, Values extends FieldValues, Draft>({
   resource,
   itemKey,
   isEdited,
@@ -115,17 +115,14 @@ function Opened<Item extends object, Values extends FieldValues, Draft>({
         <Facts
           facts={[
             status ? ['Status', <Status key="status" status={status} />] : null,
-            [
-              resource.keyOf(item) === resource.idOf(item) ? 'Id' : 'Key',
-              <Code key="key">{resource.keyOf(item)}</Code>,
-            ],
+            [resource.keyOf(item) === item.id ? 'Id' : 'Key', <Code key="key">{resource.keyOf(item)}</Code>],
             ...resource.facts(item, lookups),
           ]}
         />
       </div>
       <div className="sheet-foot">
         <div className="flex flex-wrap justify-end gap-2">
-          <Moves resource={resource} item={item} onGone={onClose} />
+          <Moves resource={resource} item={item} lookups={lookups} onGone={onClose} />
           <button type="button" className={buttonClasses('primary')} onClick={onEdit}>
             Edit
           </button>

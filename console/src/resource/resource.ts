@@ -6,6 +6,8 @@ import type { Laurel } from '@laurel/client'
 import type { ComponentType, ReactNode } from 'react'
 import type { Control, DeepPartial, FieldPath, FieldValues } from 'react-hook-form'
 import type { z } from 'zod'
+import type { Secret } from '../session/kept'
+import type { Option } from '../ui/select'
 import type { Column } from '../ui/table'
 import type { Lookups } from './lookups'
 
@@ -21,9 +23,6 @@ export type Written<Item> = {
   deleted?: { id: string }[]
   issues?: Issue[]
 }
-
-/** A choice of a list. */
-export type Option = { value: string; label: string }
 
 /** The values that the form of an existing item had at first. */
 export type Initial<Values extends FieldValues> = Readonly<DeepPartial<Values>>
@@ -75,11 +74,10 @@ export type Field<Values extends FieldValues> = FieldBase<Values> &
 /** Something that can be done with an item by a button, such as a move to another status. */
 export type Move<Item> = {
   label: string
-  act: (admin: Admin) => PromiseLike<Written<Item>>
-  /** The item afterwards. It shows at once, before the interface has answered. */
-  expected?: Item
-  /** The message afterwards. */
-  done: string
+  /** By default, the item is deleted. */
+  act?: (admin: Admin) => PromiseLike<Written<Item>>
+  /** What happens to the item, such as `was locked`. Begins with "was" or "is". */
+  did: string
   /**
    * Asks before. The button of the question begins with "Confirm". `typed` is a text that has to be typed.
    */
@@ -89,29 +87,34 @@ export type Move<Item> = {
   isRemoval?: boolean
 }
 
-export type Resource<Item extends object, Values extends FieldValues, Draft> = {
+/** What the interface does with these items, except for updates. */
+export type Operations<Item, Draft> = {
+  list(query: { limit: number; skip: number }): PromiseLike<Item[]>
+  get(key: string): PromiseLike<Item>
+  create(drafts: Draft[]): PromiseLike<Written<Item>>
+  delete(query: { ids: string[] }): PromiseLike<Written<Item>>
+}
+
+export type Resource<Item extends { id: string }, Values extends FieldValues, Draft> = {
   /** The name of the page, such as "Metrics". */
   name: string
   /** One of them, such as "metric". */
   one: string
   /** The path of the page, such as `/metrics`. Also the beginning of the keys of its queries. */
   path: string
+  /** The page that shows them, if it is another one. */
+  page?: string
   intro: string
   /** The text of the page without any items. It says their purpose, and the first step. */
   empty: { title: string; text: string }
 
-  idOf: (item: Item) => string
   /** The key or id that the paths of its pages and of the interface name. */
   keyOf: (item: Item) => string
   nameOf: (item: Item, lookups: Lookups) => string
   statusOf?: (item: Item) => string | null
 
-  list: (admin: Admin, query: { limit: number; skip: number }) => PromiseLike<Item[]>
-  get: (admin: Admin, key: string) => PromiseLike<Item>
-  create: (admin: Admin, draft: Draft) => PromiseLike<Written<Item>>
+  operations: (admin: Admin) => Operations<Item, Draft>
   update: (admin: Admin, item: Item, draft: Draft) => PromiseLike<Written<Item>>
-  /** An item after an update. It shows at once, before the interface has answered. */
-  expected: (item: Item, draft: Draft) => Item
 
   /** More of the page with the list. */
   ListSections?: ComponentType
@@ -121,8 +124,8 @@ export type Resource<Item extends object, Values extends FieldValues, Draft> = {
   facts: (item: Item, lookups: Lookups) => readonly (readonly [name: string, value: ReactNode] | null)[]
   /** More of the page of an item: charts, and what belongs to it. */
   Sections?: ComponentType<{ item: Item }>
-  /** Is shown once after an item was created, for example to show its secret. */
-  Created?: ComponentType<{ item: Item; onClose: () => void }>
+  /** A secret of an item that was created. It is shown once. */
+  secretOf?: (item: Item) => Secret | undefined
   /** The effect of the item, in words. */
   summary?: (item: Item, lookups: Lookups) => string | null
 

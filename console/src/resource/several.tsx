@@ -1,5 +1,6 @@
 import { type Control, Controller, type FieldPath, type FieldValues } from 'react-hook-form'
-import type { Option } from './resource'
+import { Fault } from '../ui/page'
+import type { Option } from '../ui/select'
 
 /** A box to tick for each of several options. */
 export function Several<Values extends FieldValues>({
@@ -54,11 +55,7 @@ export function Several<Values extends FieldValues>({
                 </label>
               ))}
             </div>
-            {message !== undefined && (
-              <p role="alert" className="text-sm text-danger">
-                {message}
-              </p>
-            )}
+            <Fault>{message}</Fault>
             {hint !== undefined && <p className="text-sm text-quiet">{hint}</p>}
           </fieldset>
         )

@@ -1,15 +1,14 @@
 /** Items in the cache of reads, so that writes show at once. */
 import type { InfiniteData, QueryClient } from '@tanstack/react-query'
-
-/** How many items a list shows at first, and how many more at a time. */
-export const PAGE = 25
+import { PAGE } from '../api/paging'
 
 /** The keys of the reads of a resource: its list, and one item by its key or id. */
 export const listKey = (path: string) => [path, 'list']
 export const itemKey = (path: string, keyOrId: string) => [path, 'item', keyOrId]
 
 /** The parts of a resource by which its items are found in the cache. */
-type Kind<Item> = { path: string; idOf: (item: Item) => string; keyOf: (item: Item) => string }
+type Kind<Item> = { path: string; keyOf: (item: Item) => string }
+type HasId = { id: string }
 
 /** Changes the pages of a list, if it was read. The last one may have an item more than is shown. */
 function changeList<Item>(queries: QueryClient, path: string, change: (pages: Item[][]) => Item[][]): void {
@@ -20,9 +19,9 @@ function changeList<Item>(queries: QueryClient, path: string, change: (pages: It
 }
 
 /** Shows an item as it is now, in its list and on its page. A new one is the last of the list. */
-export function showItem<Item>(queries: QueryClient, { path, idOf, keyOf }: Kind<Item>, item: Item): void {
-  const id = idOf(item)
-  const isThis = (one: Item) => idOf(one) === id
+export function showItem<Item extends HasId>(queries: QueryClient, { path, keyOf }: Kind<Item>, item: Item) {
+  const { id } = item
+  const isThis = (one: Item) => one.id === id
   changeList<Item>(queries, path, (pages) => {
     if (pages.some((page) => page.some(isThis)))
       return pages.map((page) => page.map((one) => (isThis(one) ? item : one)))
@@ -33,29 +32,6 @@ export function showItem<Item>(queries: QueryClient, { path, idOf, keyOf }: Kind
 }
 
 /** Leaves an item that is gone out of its list. */
-export function hideItem<Item>(queries: QueryClient, { path, idOf }: Kind<Item>, item: Item): void {
-  const id = idOf(item)
-  changeList<Item>(queries, path, (pages) => pages.map((page) => page.filter((one) => idOf(one) !== id)))
-}
-
-/**
- * Shows an item as it will be, before the interface has answered, wherever it is shown now.
- *
- * @returns a function that shows everything as it was, for a write that fails
- */
-export async function showExpected<Item>(
-  queries: QueryClient,
-  { path, idOf }: Kind<Item>,
-  item: Item,
-): Promise<() => void> {
-  const shown = [listKey(path), [path, 'item']]
-  // An answer that is on its way does not know of the write.
-  await Promise.all(shown.map((queryKey) => queries.cancelQueries({ queryKey })))
-  const before = shown.flatMap((queryKey) => queries.getQueriesData({ queryKey }))
-  const replaced = (one: Item) => (idOf(one) === idOf(item) ? item : one)
-  changeList<Item>(queries, path, (pages) => pages.map((page) => page.map(replaced)))
-  queries.setQueriesData<Item>({ queryKey: [path, 'item'] }, (one) => one && replaced(one))
-  return () => {
-    for (const [queryKey, data] of before) queries.setQueryData(queryKey, data)
-  }
+export function hideItem(queries: QueryClient, path: string, { id }: HasId) {
+  changeList<HasId>(queries, path, (pages) => pages.map((page) => page.filter((one) => one.id !== id)))
 }

@@ -1,63 +1,185 @@
-import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query'
-import { type Objection, WriteRefused } from '../api/errors'
-import { useAdmin } from '../api/laurel'
-import { sentence } from '../api/words'
-import { done } from '../ui/toasts'
+/**
+ * Writes that outlive what began them. A write begins with a press and ends with an answer, wherever people are by
+ * then: the cache of mutations knows all of them, and `Kept` knows the entries until they are saved or dropped. A
+ * form or a question that is still open shows the answer; else a message does.
+ */
+import type { Laurel } from '@laurel/client'
+import { type QueryClient, useIsMutating, useMutation, useQueryClient } from '@tanstack/react-query'
+import { useRouter } from '@tanstack/react-router'
+import { useEffect, useRef, useState } from 'react'
+import {
+  isAnswerLost,
+  isConnectionLost,
+  messagesByField,
+  type Objection,
+  objectionsOf,
+  WriteRefused,
+} from '../api/errors'
+import { useLaurel } from '../api/laurel'
+import { sentence, sentenceAbout } from '../api/words'
+import type { Entries, Problem, Secret } from '../session/kept'
+import { useEntriesId, useKept, useSession } from '../session/session-context'
+import { say } from '../ui/text'
+import { done, failed, waiting } from '../ui/toasts'
 import type { Admin, Written } from './resource'
 import { listKey } from './shown'
 
+/** How long after an answer another press at the same place does nothing, in milliseconds. */
+const PAUSE = 500
+
+/** The beginning of the keys of all writes in the cache of mutations. */
+export const WRITES = ['write']
+
+type Issue = { severity: 'error' | 'warning'; message: string }
+
+/** The issues of an answer that has them. */
+const issuesOf = (answer: object): readonly Issue[] =>
+  'issues' in answer && Array.isArray(answer.issues) ? answer.issues : []
+
 /** Throws if the interface did not do a write: its issues say why. */
-export function demandWritten<T>(written: Written<T>): T | undefined {
-  const objections: Objection[] = (written.issues ?? [])
-    .filter(({ severity }) => severity === 'error')
+export function demandWritten(answer: object, isWarningRefused = false): void {
+  const objections: Objection[] = issuesOf(answer)
+    .filter(({ severity }) => severity === 'error' || isWarningRefused)
     .map(({ message }) => ({ path: null, message }))
   if (objections.length > 0) throw new WriteRefused(objections)
-  return (written.created ?? written.updated)?.[0]
 }
 
-type Write<Item> = {
-  act: (admin: Admin) => PromiseLike<Written<Item>>
-  /** The message afterwards. */
-  done: string
-  /**
-   * Shows the effect before the interface has answered. Returns a function that takes it back, which is
-   * called if the write fails.
-   */
-  expect?: (queries: QueryClient) => Promise<() => void>
+/** The item of an answer to a write of one. */
+export const itemOf = <Item>({ created, updated }: Written<Item>): Item | undefined =>
+  (created ?? updated)?.[0]
+
+/** An item with its name, as the beginning of a sentence: `The metric “Pages”`. */
+export const named = (one: string, name: string) => say`The ${one} “${name}”`
+
+export type Write<Answer extends object> = {
+  /** The item with its name, as the beginning of a sentence. */
+  what: string
+  /** What happens to it, such as `was created`. Begins with "was", "were" or "is". */
+  did: string
+  act: (admin: Admin, laurel: Laurel) => PromiseLike<Answer>
+  /** More of the message afterwards. */
+  more?: (answer: Answer) => string | undefined
   /** Shows the answer, so that nobody waits until everything was read again. */
-  show?: (queries: QueryClient, item: Item | undefined) => void
-  /** Is called at once afterwards, for example to leave the page of an item that is gone. */
-  after?: () => void
+  show?: (queries: QueryClient, answer: Answer) => unknown
+  /** Something in the answer that is shown only once. */
+  secret?: (answer: Answer) => Secret | undefined
+  /** Whether no message says that it was done: the page itself shows it. */
+  isQuiet?: boolean
   /** Whether the item is gone. Its page, which is about to be left, then reads nothing again. */
   isRemoval?: boolean
+  /** The entries of a form, under their id. */
+  entries?: { id: string; values: Entries['values'] }
 }
 
-/**
- * Writes of a resource. Afterwards everything that the page shows of it is read again, and a message says
- * that it was done.
- */
-export function useWrite<Item>(path: string) {
-  const admin = useAdmin()
+/** The sentence of a write whose answer was lost. */
+const unknownOf = ({ what, did }: { what: string; did: string }) =>
+  `It is not known whether ${what.charAt(0).toLowerCase()}${what.slice(1)} ${did}`
+
+const NO_ANSWER: Objection = { path: null, message: 'There was no answer of the server.' }
+
+/** Why a write was not done. */
+export const problemOf = (error: unknown, write: { what: string; did: string }): Problem => ({
+  objections: isConnectionLost(error) ? [NO_ANSWER] : objectionsOf(error),
+  unknown: isAnswerLost(error) ? unknownOf(write) : null,
+})
+
+/** A problem as people read it, with those messages that no field of a form shows. */
+export const shownProblem = ({ objections, unknown }: Problem, fields: readonly string[] = []) => ({
+  others: messagesByField(objections, fields).others,
+  unknown,
+})
+
+type Options = {
+  /** The beginning of the keys of all reads that a write changes. Also the page where people can look. */
+  path: string
+  /** The page where people can look whether a write was done, if the path is none. */
+  look?: string | undefined
+  /** Names what is written. Only one write of it is on its way at a time. */
+  scope?: string
+  /** Whether what begins the write shows the answer while it is open, as a form does. It then closes. */
+  showsAnswer?: boolean
+  /** Whether a warning says that nothing was done, as it does for writes about one user. */
+  isWarningRefused?: boolean | undefined
+}
+
+/** A function that begins writes, whether one is on its way, and why the last one was not done. */
+export function useWrite<Answer extends object>(options: Options) {
+  const { path, look = path, scope = path, showsAnswer = false, isWarningRefused } = options
+  const laurel = useLaurel()
   const queries = useQueryClient()
-  return useMutation({
-    mutationFn: async (write: Write<Item>) => {
-      const written = await write.act(admin)
-      const item = demandWritten(written)
-      const warnings = (written.issues ?? []).map(({ message }) => sentence(message))
-      done(write.done, ...(warnings.length > 0 ? [warnings.join(' ')] : []))
-      return item
+  const kept = useKept()
+  const session = useSession()
+  const { history } = useRouter()
+  const buttonId = useEntriesId(scope)
+  const [isResting, setResting] = useState(false)
+  const isShown = useRef(false)
+  useEffect(() => {
+    isShown.current = true
+    return () => {
+      isShown.current = false
+    }
+  }, [])
+  /** Asks the form to show the entries of a write. */
+  const open = (place: string, entries?: string) => history.push(place, { entries })
+  const mutation = useMutation({
+    mutationKey: [...WRITES, scope],
+    mutationFn: async ({ act }: Write<Answer>) => {
+      const answer = await act(laurel.admin, laurel)
+      demandWritten(answer, isWarningRefused)
+      return answer
     },
-    onMutate: async ({ expect }) => expect?.(queries),
-    onError: (_error, _write, takeBack) => takeBack?.(),
-    onSuccess: async (item, write) => {
-      write.show?.(queries, item)
-      write.after?.()
-      const { isRemoval = false } = write
-      const read = Promise.all([
-        queries.invalidateQueries({ queryKey: [path], refetchType: isRemoval ? 'none' : 'active' }),
-        isRemoval && queries.refetchQueries({ queryKey: listKey(path), type: 'active' }),
+    onMutate: ({ entries, ...write }) => {
+      const { id = buttonId, values = {} } = entries ?? {}
+      const place = history.location.href
+      return {
+        id: kept.begin(id, { title: write.what, place, values, saving: unknownOf(write) }),
+        place,
+        visit: session.visit,
+        isShown: () => showsAnswer && isShown.current,
+      }
+    },
+    onSuccess: async (answer, write, { id, visit, isShown }) => {
+      if (visit !== session.visit) return
+      kept.drop(id)
+      write.show?.(queries, answer)
+      const isPageShown = isShown()
+      const isLeaving = write.isRemoval === true && isPageShown
+      queries.invalidateQueries({ queryKey: [path], refetchType: isLeaving ? 'none' : 'active' })
+      if (isLeaving) queries.refetchQueries({ queryKey: listKey(path), type: 'active' })
+      const title = `${write.what} ${write.did}`
+      const secret = write.secret?.(answer)
+      if (secret !== undefined) kept.add({ ...secret, isWaiting: !isPageShown })
+      if (secret !== undefined && !isPageShown) return void waiting(title, 'Show it', kept.show)
+      const said = isWarningRefused ? [] : issuesOf(answer).map(({ message }) => sentence(message))
+      if (!write.isQuiet) done(title, [...said, write.more?.(answer)].filter(Boolean).join(' ') || undefined)
+    },
+    onError: (error, write, context) => {
+      if (context === undefined || context.visit !== session.visit) return
+      const problem = problemOf(error, write)
+      const { objections, unknown } = problem
+      const isOpen = context.isShown()
+      kept.refuse(context.id, problem, isOpen ? write.entries?.id : undefined)
+      if (unknown !== null) queries.invalidateQueries({ queryKey: [path] })
+      if (isOpen) return
+      const why = objections.map(({ path, message }) => sentenceAbout(path, message)).join(' ')
+      failed(unknown ?? `${write.what} ${write.did.replace(/^\w+/, '$& not')}`, why, [
+        ...(unknown === null ? [] : [{ label: 'Look', act: () => open(`/console${look}`) }]),
+        ...(write.entries === undefined
+          ? []
+          : [{ label: 'Back to the entries', act: () => open(context.place, context.id) }]),
       ])
-      if (write.show === undefined) await read
+    },
+    // A button that stays is busy for a moment: a second press would do the opposite, or the same twice.
+    onSettled: () => {
+      setResting(true)
+      setTimeout(() => setResting(false), PAUSE)
     },
   })
+  return {
+    begin: mutation.mutate,
+    isBusy: useIsMutating({ mutationKey: [...WRITES, scope] }) > 0 || (isResting && !showsAnswer),
+    /** Why the last write was not done. */
+    problem:
+      mutation.error && mutation.variables && shownProblem(problemOf(mutation.error, mutation.variables)),
+  }
 }

@@ -1,4 +1,5 @@
 /** The session of this tab. The admin key is only in `sessionStorage`, never in an address or a log. */
+import { Store } from '../ui/store'
 
 /** Where `sessionStorage` keeps it. */
 const STORED = 'laurel.session'
@@ -51,14 +52,18 @@ function read(): SignedIn | null {
 }
 
 /** The session of a tab, as a store for `useSyncExternalStore`. */
-export class Session {
+export class Session extends Store {
   #state: SessionState = { signedIn: read(), message: null }
-  readonly #listeners = new Set<() => void>()
+  readonly #onLeave: () => void
+  /** How often people have left. Nothing of an earlier visit is shown in a later one. */
+  visit = 0
 
-  readonly subscribe = (listener: () => void) => {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+  /** @param onLeave is called when people sign out, or leave a tenant */
+  constructor(onLeave: () => void) {
+    super()
+    this.#onLeave = onLeave
   }
+
   readonly state = () => this.#state
 
   signIn(apiKey: string, features: Features): void {
@@ -67,13 +72,20 @@ export class Session {
 
   chooseTenant(tenant: SignedIn['tenant']): void {
     const { signedIn } = this.#state
+    if (signedIn?.tenant) this.#leave()
     if (signedIn !== null) this.#set({ signedIn: { ...signedIn, tenant }, message: null })
   }
 
   /** Forgets the key. A message says why, if the user did not ask for it. */
   end(message: string | null = null): void {
     if (this.#state.signedIn === null && message === null) return
+    if (message === null) this.#leave()
     this.#set({ signedIn: null, message })
+  }
+
+  #leave(): void {
+    this.visit += 1
+    this.#onLeave()
   }
 
   /** Throws if the browser does not keep the key. */
@@ -86,6 +98,6 @@ export class Session {
       if (state.signedIn !== null) throw new Error(NO_STORAGE)
     }
     this.#state = state
-    for (const listener of this.#listeners) listener()
+    this.tell()
   }
 }

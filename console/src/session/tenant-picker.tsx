@@ -5,6 +5,7 @@ import { useAdmin } from '../api/laurel'
 import { Button } from '../ui/button'
 import { Empty, Notice, Skeleton } from '../ui/page'
 import { trimmed } from '../ui/text'
+import { LeaveButton } from './leave-button'
 import { useSession, useSignedIn } from './session-context'
 
 /** How many tenants are read at once: the most that the interface gives. */
@@ -45,9 +46,9 @@ export function TenantPage({ create }: { create: ReactNode }) {
     >
       <div className="flex items-end justify-between gap-4">
         <h1 className="text-2xl font-semibold tracking-tight">Choose a tenant</h1>
-        <Button look="quiet" isSmall onClick={() => session.end()}>
+        <LeaveButton look="quiet" isSmall onLeave={() => session.end()}>
           Sign out
-        </Button>
+        </LeaveButton>
       </div>
       {tenants.isError && <Notice tone="danger">{messageOf(tenants.error)}</Notice>}
       <input
@@ -100,9 +101,9 @@ export function TenantSwitch() {
   const session = useSession()
   const { tenant } = useSignedIn()
   return (
-    <Button isSmall className="justify-start!" onClick={() => session.chooseTenant(null)}>
+    <LeaveButton isSmall className="justify-start!" onLeave={() => session.chooseTenant(null)}>
       <span className="truncate">{tenant?.name}</span>
       <span className="sr-only">(change the tenant)</span>
-    </Button>
+    </LeaveButton>
   )
 }

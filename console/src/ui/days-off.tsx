@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { Toggle } from './button'
 import { weekdayName } from './format'
+import { Fault } from './page'
 
 const WEEK = [1, 2, 3, 4, 5, 6, 0] as const
 
@@ -41,11 +42,7 @@ export function DaysOff({ days, onChange, message, children }: DaysOffProps) {
           ))}
         </div>
       )}
-      {message !== undefined && (
-        <p role="alert" className="text-sm text-danger">
-          {message}
-        </p>
-      )}
+      <Fault>{message}</Fault>
     </fieldset>
   )
 }

@@ -3,12 +3,10 @@ import { Dialog } from '@base-ui/react/dialog'
 import { type ShouldBlockFn, useBlocker } from '@tanstack/react-router'
 import { X } from 'lucide-react'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { messageOf } from '../api/errors'
 import { Button, buttonClasses } from './button'
 import { classes } from './classes'
 import { useFocusReturn } from './heading'
-import { Notice } from './page'
-import { toasts } from './toasts'
+import { useToasts } from './toasts'
 
 /** The classes of the area behind a dialog. */
 export const BACKDROP =
@@ -21,24 +19,32 @@ export const BACKDROP =
 export function Sheet({
   title,
   about,
+  hasEntries = () => false,
+  onDiscard,
   onClose,
   children,
 }: {
   title: string
   about?: ReactNode
+  hasEntries?: () => boolean
+  /** People drop their entries. */
+  onDiscard?: () => void
   onClose: () => void
   children: ReactNode
 }) {
   const popup = useRef<HTMLDivElement>(null)
   const finalFocus = useFocusReturn()
-  const hasInput = useRef(false)
   // The first field, not the button that closes.
   const first = () => popup.current?.querySelector<HTMLElement>('form :is(input, select, textarea)') ?? true
+  const { toasts, close } = useToasts()
   // A message of the write before would cover the buttons, above all on a phone.
-  useEffect(() => toasts.close(), [])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: later messages stay.
+  useEffect(() => {
+    for (const { id, timeout } of toasts) if (timeout !== 0) close(id)
+  }, [])
   const [isAsking, setAsking] = useState(false)
   // Escape, the cross, or a press beside the form may be a slip.
-  const dismiss = () => (hasInput.current ? setAsking(true) : onClose())
+  const dismiss = () => (hasEntries() ? setAsking(true) : onClose())
   return (
     <Dialog.Root open onOpenChange={(isOpen) => !isOpen && dismiss()}>
       <Dialog.Portal>
@@ -47,12 +53,6 @@ export function Sheet({
           ref={popup}
           initialFocus={first}
           finalFocus={finalFocus}
-          onInput={() => {
-            hasInput.current = true
-          }}
-          onReset={() => {
-            hasInput.current = false
-          }}
           className="sheet fixed inset-y-0 right-0 z-40 flex w-full max-w-lg flex-col bg-raised shadow-raised outline-none transition-transform duration-150 data-ending-style:translate-x-6 data-starting-style:translate-x-6 sm:border-l sm:border-line"
         >
           <header
@@ -81,25 +81,40 @@ export function Sheet({
         </Dialog.Popup>
       </Dialog.Portal>
       {isAsking && (
-        <Confirm
-          title="Close without saving?"
-          confirm="Confirm: close"
-          isDangerous
-          onConfirm={async () => onClose()}
-          onClose={() => setAsking(false)}
-        >
-          Your entries will be lost.
-        </Confirm>
+        <Discard
+          onDiscard={() => {
+            onDiscard?.()
+            onClose()
+          }}
+          onKeep={() => setAsking(false)}
+        />
       )}
-      <Unsaved
-        hasEntries={() => hasInput.current}
-        leaves={isHistoryStep}
-        title="Close without saving?"
-        confirm="Confirm: close"
-      />
+      <Unsaved hasEntries={hasEntries} leaves={isHistoryStep} onDiscard={onDiscard} />
     </Dialog.Root>
   )
 }
+
+/** Asks before entries are dropped. */
+export const Discard = ({
+  onDiscard,
+  onKeep,
+  children = 'They are not saved.',
+}: {
+  onDiscard: () => void
+  onKeep: () => void
+  children?: ReactNode
+}) => (
+  <Confirm
+    title="Discard your entries?"
+    confirm="Discard"
+    cancel="Keep editing"
+    isDangerous
+    onConfirm={onDiscard}
+    onClose={onKeep}
+  >
+    {children}
+  </Confirm>
+)
 
 /** Whether a step of the browser, such as Back, leads away. A link or a form does not. */
 const isHistoryStep: ShouldBlockFn = ({ action }) => action !== 'PUSH' && action !== 'REPLACE'
@@ -108,7 +123,7 @@ const isHistoryStep: ShouldBlockFn = ({ action }) => action !== 'PUSH' && action
 const isOtherPage: ShouldBlockFn = ({ current, next }) => current.pathname !== next.pathname
 
 /**
- * Asks before entries are lost, because people go to another page, or close the tab.
+ * Asks before entries are lost, because people go to another page.
  *
  * @param props.hasEntries whether there are entries that are not saved
  * @param props.leaves whether a way to another address loses them: at first, each way to another page
@@ -116,37 +131,45 @@ const isOtherPage: ShouldBlockFn = ({ current, next }) => current.pathname !== n
 export function Unsaved({
   hasEntries,
   leaves = isOtherPage,
-  title = 'Leave without saving?',
-  confirm = 'Confirm: leave',
+  onDiscard,
 }: {
   hasEntries: () => boolean
   leaves?: ShouldBlockFn
-  title?: string
-  confirm?: string
+  onDiscard?: (() => void) | undefined
 }) {
   const { status, proceed, reset } = useBlocker({
     shouldBlockFn: (way) => hasEntries() && leaves(way),
-    enableBeforeUnload: hasEntries,
+    enableBeforeUnload: false,
     withResolver: true,
   })
   if (status !== 'blocked') return null
   return (
-    <Confirm title={title} confirm={confirm} isDangerous onConfirm={async () => proceed()} onClose={reset}>
-      Your entries will be lost.
-    </Confirm>
+    <Discard
+      onDiscard={() => {
+        onDiscard?.()
+        proceed()
+      }}
+      onKeep={reset}
+    />
   )
 }
 
-type ConfirmProps = {
+export type ConfirmProps = {
   title: string
   /** The effect, and whether it can be undone. */
   children: ReactNode
   /** The text of the button. It begins with "Confirm". */
   confirm: string
+  /** The text of the other button. */
+  cancel?: string
   isDangerous?: boolean
   /** The text that has to be typed before, such as the id of a user who is erased. */
   typed?: { label: string; text: string }
-  onConfirm: () => Promise<unknown>
+  /** Is true until there is an answer. */
+  isBusy?: boolean
+  /** Says why it was not done. */
+  problem?: ReactNode
+  onConfirm: () => void
   onClose: () => void
 }
 
@@ -157,24 +180,14 @@ export function Confirm({
   confirm,
   isDangerous = false,
   typed,
+  isBusy = false,
+  cancel = isBusy ? 'Close' : 'Cancel',
+  problem,
   onConfirm,
   onClose,
 }: ConfirmProps) {
   const finalFocus = useFocusReturn()
   const [given, setGiven] = useState('')
-  const [isBusy, setBusy] = useState(false)
-  const [error, setError] = useState<string | null>(null)
-  const act = async () => {
-    setBusy(true)
-    setError(null)
-    try {
-      await onConfirm()
-      onClose()
-    } catch (failure) {
-      setError(messageOf(failure))
-      setBusy(false)
-    }
-  }
   return (
     <AlertDialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
       <AlertDialog.Portal>
@@ -198,16 +211,16 @@ export function Confirm({
               />
             </label>
           )}
-          {error !== null && <Notice tone="danger">{error}</Notice>}
+          {problem}
           <div className="flex flex-wrap justify-end gap-2">
-            <AlertDialog.Close className={buttonClasses('plain')}>Cancel</AlertDialog.Close>
+            <AlertDialog.Close className={buttonClasses('plain')}>{cancel}</AlertDialog.Close>
             <Button
               look={isDangerous ? 'danger' : 'primary'}
               isBusy={isBusy}
               disabled={typed !== undefined && given !== typed.text}
-              onClick={act}
+              onClick={onConfirm}
             >
-              {confirm}
+              {isBusy ? 'Waiting…' : confirm}
             </Button>
           </div>
         </AlertDialog.Popup>

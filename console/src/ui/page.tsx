@@ -229,3 +229,11 @@ export const Json = ({ value, label }: { value: unknown; label: string }) => (
     <pre className="font-mono text-xs whitespace-pre-wrap break-all">{JSON.stringify(value, null, 2)}</pre>
   </section>
 )
+
+/** What is wrong with a field, below it. */
+export const Fault = ({ id, children }: { id?: string; children: string | undefined }) =>
+  children !== undefined && (
+    <p id={id} role="alert" className="text-sm text-danger">
+      {children}
+    </p>
+  )

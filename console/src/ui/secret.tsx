@@ -2,16 +2,25 @@ import { Dialog } from '@base-ui/react/dialog'
 import { Check, Copy } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { Button } from './button'
-import { BACKDROP } from './dialog'
+import { BACKDROP, Confirm } from './dialog'
 import { Notice } from './page'
 
 /** Copies a text. If the browser does not allow it, the label says so. */
-export function CopyButton({ text, label = 'Copy' }: { text: string; label?: string }) {
+export function CopyButton({
+  text,
+  label = 'Copy',
+  onCopied,
+}: {
+  text: string
+  label?: string
+  onCopied?: () => void
+}) {
   const [state, setState] = useState<'new' | 'copied' | 'refused'>('new')
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text)
       setState('copied')
+      onCopied?.()
     } catch {
       setState('refused')
     }
@@ -25,7 +34,7 @@ export function CopyButton({ text, label = 'Copy' }: { text: string; label?: str
   )
 }
 
-/** Shows a secret, which no page shows again. It stays until it is closed on purpose. */
+/** Shows a secret, which no page shows again. Escape asks, unless it was copied. */
 export function SecretDialog({
   title,
   label,
@@ -41,8 +50,11 @@ export function SecretDialog({
   children: ReactNode
   onClose: () => void
 }) {
+  const [isCopied, setCopied] = useState(false)
+  const [isAsking, setAsking] = useState(false)
+  const dismiss = () => (isCopied ? onClose() : setAsking(true))
   return (
-    <Dialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()} disablePointerDismissal>
+    <Dialog.Root open onOpenChange={(isOpen) => !isOpen && dismiss()} disablePointerDismissal>
       <Dialog.Portal>
         <Dialog.Backdrop className={BACKDROP} />
         <Dialog.Popup className="question max-w-lg">
@@ -63,13 +75,24 @@ export function SecretDialog({
           </label>
           <Notice tone="warning">Copy it now. It is not shown again.</Notice>
           <div className="flex flex-wrap justify-end gap-2">
-            <CopyButton text={secret} />
+            <CopyButton text={secret} onCopied={() => setCopied(true)} />
             <Button look="primary" onClick={onClose}>
               Done
             </Button>
           </div>
         </Dialog.Popup>
       </Dialog.Portal>
+      {isAsking && (
+        <Confirm
+          title="Close without a copy?"
+          confirm="Confirm: close"
+          isDangerous
+          onConfirm={onClose}
+          onClose={() => setAsking(false)}
+        >
+          It is not shown again.
+        </Confirm>
+      )}
     </Dialog.Root>
   )
 }

@@ -12,7 +12,7 @@ export type Column<Row> = {
   isMinor?: boolean
 }
 
-type TableProps<Row> = {
+export type TableProps<Row> = {
   /** Says what the table lists, for screen readers. */
   label: string
   columns: readonly Column<Row>[]

@@ -1,6 +1,7 @@
 /** Configuration in a real browser: charts, rankings and writes of single items, and new items. */
 import type { Page } from 'playwright-core'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { holdWrites } from '../../helpers/console/adversary'
 import { expectAccessible, hasBrowser, settled, type Watched } from '../../helpers/console/browser'
 import { ATTACK, sharedWorld } from '../../helpers/console/world'
 
@@ -153,68 +154,42 @@ describe.skipIf(!hasBrowser)('the rankings of a leaderboard', () => {
 })
 
 describe.skipIf(!hasBrowser)('writes', () => {
-  /** Lets writes wait for an answer: that of the interface, or a refusal. Counts them. */
-  async function holdWrites(path: string) {
-    let seen = 0
-    const { promise: decided, resolve } = Promise.withResolvers<'continue' | 'refuse'>()
-    const url = `${world.server.url}/admin/v1${path}`
-    await page.route(url, async (route) => {
-      if (route.request().method() === 'GET') return route.fallback()
-      seen += 1
-      if ((await decided) === 'continue') return route.continue()
-      return route.fulfill({
-        status: 422,
-        headers: { 'x-request-id': 'request' },
-        json: { error: 'status: is not wanted. Choose another one.' },
-      })
-    })
-    return {
-      seen: () => seen,
-      end: async (how: 'continue' | 'refuse') => {
-        const answered = page.waitForResponse((response) => response.request().method() !== 'GET')
-        resolve(how)
-        await answered
-        await page.unroute(url)
-      },
-    }
-  }
-
   const status = (text: string) => page.locator('h1 + *', { hasText: new RegExp(`^${text}$`) })
 
-  it('a move of a status shows at once, and is taken back if it was not done', async () => {
+  it('a move of a status shows when it is done, and says why it was not', async () => {
     await open('/leaderboards/demo-all-time')
     await status('active').waitFor()
-    let held = await holdWrites('/leaderboards')
+    let held = await holdWrites(page, world.server.url)
     await page.getByRole('button', { name: 'Deactivate' }).click()
-    await status('inactive').waitFor()
-    await held.end('refuse')
-    await page.getByText('“Deactivate” was not done').first().waitFor()
-    await page.getByText('Is not wanted. Choose another one.').first().waitFor()
+    await page.getByText('Saving: The leaderboard “Lessons of all time”…').waitFor()
+    await status('active').waitFor()
+    await (await held.release('is refused'))()
+    await page.getByText('The leaderboard “Lessons of all time” was not deactivated').first().waitFor()
+    await page
+      .getByText(/is not wanted\. Choose another one\./i)
+      .first()
+      .waitFor()
     await status('active').waitFor()
 
-    held = await holdWrites('/leaderboards')
+    held = await holdWrites(page, world.server.url)
     await page.getByRole('button', { name: 'Deactivate' }).click()
+    await held.release('passes')
     await status('inactive').waitFor()
-    await held.end('continue')
-    await page.getByText('The leaderboard is hidden').waitFor()
+    await page.getByText('The leaderboard “Lessons of all time” was deactivated').waitFor()
     expect((await world.ask('GET', '/admin/v1/leaderboards/demo-all-time')).body.status).toBe('inactive')
   })
 
-  it('an edit shows at once, and its form is back if the interface refuses it', async () => {
+  it('a form that is refused stays, with what the interface objects to at its field', async () => {
     await open('/leaderboards/demo-sprint/edit')
     const form = page.getByRole('dialog', { name: /^Edit / })
     await form.getByLabel('Name').fill('Race')
     await form.getByLabel('Key').fill('demo-weekly-xp')
-    const held = await holdWrites('/leaderboards')
     await form.getByRole('button', { name: 'Save changes' }).click()
-    await page.getByRole('heading', { level: 1, name: 'Race' }).waitFor()
-    await form.waitFor({ state: 'detached' })
-    await held.end('continue')
     await form.getByText('is taken by another').waitFor()
     expect(await form.getByLabel('Name').inputValue()).toBe('Race')
     await form.getByLabel('Key').fill('demo-race')
     await form.getByRole('button', { name: 'Save changes' }).click()
-    await page.getByText('Your changes were saved').waitFor()
+    await page.getByText('The leaderboard “Race” was saved').waitFor()
     await page.waitForURL(/demo-race$/)
     expect((await world.ask('GET', '/admin/v1/leaderboards/demo-race')).body.name).toBe('Race')
   })
@@ -224,17 +199,15 @@ describe.skipIf(!hasBrowser)('writes', () => {
     await page.goto(`${world.server.url}/console/metrics/new`)
     const form = page.getByRole('dialog', { name: 'New metric' })
     await form.getByLabel('Name').fill('Once only')
-    const held = await holdWrites('/metrics')
-    const submit = form.getByRole('button', { name: 'Create metric' })
-    await submit.click()
-    await form.getByLabel('Name').press('Enter')
-    expect(await submit.isDisabled()).toBe(true)
-    expect(held.seen()).toBe(1)
-    await held.end('continue')
+    const held = await holdWrites(page, world.server.url)
+    await form.getByRole('button', { name: 'Create metric' }).click()
+    expect(await form.getByRole('button', { name: 'Saving…' }).isDisabled()).toBe(true)
+    expect(await form.getByLabel('Name').isDisabled()).toBe(true)
+    await held.release('passes')
     await page.getByRole('heading', { level: 1, name: 'Once only' }).waitFor()
     await page.getByRole('main').getByRole('link', { name: 'Metrics' }).click()
     await page.getByRole('cell', { name: 'Once only', exact: true }).waitFor()
-    expect(held.seen()).toBe(1)
+    expect(held.seen).toHaveLength(1)
   })
 
   it('[L7, L13, O1] a form says why a field is fixed', async () => {

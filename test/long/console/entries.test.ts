@@ -24,12 +24,21 @@ describe.skipIf(!hasBrowser)('entries', () => {
     await page.getByRole('button', { name: 'New metric' }).click()
     await page.getByLabel('Name').fill('Pages')
     await page.goBack()
-    const question = page.getByRole('alertdialog', { name: 'Close without saving?' })
-    await question.getByRole('button', { name: 'Cancel' }).click()
+    const question = page.getByRole('alertdialog', { name: 'Discard your entries?' })
+    await question.getByRole('button', { name: 'Keep editing' }).click()
     await question.waitFor({ state: 'detached' })
     expect(await page.getByLabel('Name').inputValue()).toBe('Pages')
     await page.goBack()
-    await question.getByRole('button', { name: 'Confirm: close' }).click()
+    await question.getByRole('button', { name: 'Discard' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+
+    // An empty row is an entry too.
+    await world.open(page, '/achievements/new')
+    await page.getByRole('button', { name: 'Filter' }).first().click()
+    await page.keyboard.press('Escape')
+    await question.getByRole('button', { name: 'Keep editing' }).click()
+    await page.getByRole('button', { name: 'Remove filter 1' }).click()
+    await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
 
     await world.open(page, '/settings')
@@ -39,13 +48,33 @@ describe.skipIf(!hasBrowser)('entries', () => {
     await page.getByLabel('Control group').fill('7')
     expect(await isAskedByBrowser()).toBe(true)
     await page.getByRole('link', { name: 'Metrics' }).click()
-    const leave = page.getByRole('alertdialog', { name: 'Leave without saving?' })
-    await leave.getByRole('button', { name: 'Cancel' }).click()
+    await question.getByRole('button', { name: 'Keep editing' }).click()
     expect(await page.getByLabel('Control group').inputValue()).toBe('7')
     await page.getByRole('link', { name: 'Metrics' }).click()
-    await leave.getByRole('button', { name: 'Confirm: leave' }).click()
+    await question.getByRole('button', { name: 'Discard' }).click()
     await heading('Metrics').waitFor()
     expect(complaints).toEqual([])
+  })
+
+  it('come back if files of the console are gone, and “Try again” loads the page', async () => {
+    const questions: string[] = []
+    page.on('dialog', (dialog) => questions.push(dialog.type()))
+    await world.open(page, '/metrics/new')
+    await page.getByLabel('Name').fill('Pages')
+    const loaded = page.waitForEvent('load')
+    await page.evaluate("dispatchEvent(new Event('vite:preloadError'))")
+    await loaded
+    expect(await page.getByLabel('Name').inputValue()).toBe('Pages')
+    expect(questions).toEqual([])
+    await page.getByRole('button', { name: 'Cancel' }).click()
+
+    await page.route('**/*.js', (route) => route.abort())
+    await page.getByRole('link', { name: 'Streaks' }).click()
+    await page.getByText('This page could not be shown').waitFor()
+    await page.unroute('**/*.js')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await heading('Streaks').waitFor()
+    complaints.splice(0)
   })
 
   it('the palette finds configured things, and Ctrl+K closes it', async () => {
@@ -70,7 +99,9 @@ describe.skipIf(!hasBrowser)('entries', () => {
       await page.getByLabel('Name', { exact: true }).fill(name)
       await page.getByLabel('Points', { exact: true }).fill(points)
       await page.getByRole('button', { name: 'Save and add another' }).click()
-      await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('')
+      await expect
+        .poll(() => page.getByLabel('Name', { exact: true }).inputValue(), { timeout: 9000 })
+        .toBe('')
     }
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })

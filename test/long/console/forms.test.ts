@@ -18,7 +18,7 @@ type Resource = {
     schema: z.ZodType
     values: (item: null) => Record<string, unknown>
   }
-  create: (admin: unknown, draft: unknown) => Promise<object>
+  operations: (admin: unknown) => { create: (drafts: unknown[]) => Promise<object> }
 }
 type Sources = Record<
   'metrics' | 'points' | 'achievements' | 'leaderboards' | 'attributes' | 'webhooks' | 'templates',
@@ -113,7 +113,7 @@ async function unseen(resource: Resource, base: object, name: string, value: unk
       .map(({ path, message }) => `${path.join('.')}: ${message}`)
   const { admin } = new sources.Laurel({ url: server.url, apiKey: server.adminKey })
   try {
-    sources.demandWritten(await resource.create(admin, parsed.data))
+    sources.demandWritten(await resource.operations(admin).create([parsed.data]))
     return []
   } catch (error) {
     const { byField, others } = sources.messagesByField(sources.objectionsOf(error), shown)

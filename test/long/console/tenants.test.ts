@@ -70,7 +70,7 @@ describe.skipIf(!hasBrowser)('the management of tenants, from none to one that i
     expect(await question.getByRole('button', { name: 'Confirm: erase' }).isDisabled()).toBe(true)
     await question.getByLabel('Type the customer id beta to confirm').fill('beta')
     await confirm('Confirm: erase')
-    await page.getByText('The tenant is being erased').waitFor()
+    await page.getByText(/^The tenant “.*” is being erased$/).waitFor()
     await expect.poll(stored, { timeout: 60_000 }).toMatchObject([{ customerId: 'acme' }])
 
     await world.open(page, '/audit-log')

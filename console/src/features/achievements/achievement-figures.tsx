@@ -8,13 +8,7 @@ export const AchievementFigures = ({ item: { key } }: { item: AdminAchievement }
     read={(admin, period, options) => admin.achievements.analytics(key, period, options)}
   >
     {(rows) => (
-      <DayChart
-        title="Completions"
-        label="Completions by day"
-        kind="bars"
-        rows={rows}
-        series={[{ name: 'Completions', value: ({ completions }) => completions }]}
-      />
+      <DayChart title="Completions" kind="bars" rows={rows} value={({ completions }) => completions} />
     )}
   </FiguresOf>
 )

@@ -1,7 +1,7 @@
 import type { AdminAchievement } from '@laurel/client'
 import { z } from 'zod'
 import type { Lookups } from '../../resource/lookups'
-import { amountOf, BADGE, type Filter, filtersInWords } from '../../resource/parts'
+import { amountOf, DESCRIBED, deletion, type Filter, filtersInWords } from '../../resource/parts'
 import type { Move, Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import {
@@ -136,26 +136,15 @@ const statusesAfter = (status: Values['status']): readonly Values['status'][] =>
 /** The moves that a status allows (A1). */
 function movesOf(item: AdminAchievement): Move<AdminAchievement>[] {
   const { id, name, status } = item
-  const move = (label: string, to: AdminAchievement['status'], done: string): Move<AdminAchievement> => ({
+  const move = (label: string, to: AdminAchievement['status'], did: string): Move<AdminAchievement> => ({
     label,
-    done,
-    expected: { ...item, status: to },
+    did,
     act: (admin) => admin.achievements.update([{ id, status: to }]),
   })
   return [
-    ...(status === 'active' ? [move('Lock', 'locked', 'The achievement is locked')] : []),
-    ...(status !== 'active' ? [move('Activate', 'active', 'The achievement is active')] : []),
-    {
-      label: 'Delete',
-      done: 'The achievement was deleted',
-      isDangerous: true,
-      isRemoval: true,
-      ask: {
-        title: `Delete ${name}?`,
-        text: 'It disappears for all users at once. Points that it gave stay. This cannot be undone.',
-      },
-      act: (admin) => admin.achievements.delete({ ids: [id] }),
-    },
+    ...(status === 'active' ? [move('Lock', 'locked', 'was locked')] : []),
+    ...(status !== 'active' ? [move('Activate', 'active', 'was activated')] : []),
+    deletion(name, 'It disappears for all users at once. Points that it gave stay. This cannot be undone.'),
   ]
 }
 
@@ -169,13 +158,10 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
     title: 'No achievements yet',
     text: 'An achievement is completed by a total, a streak, an anniversary, other achievements, or your own code.',
   },
-  idOf: ({ id }) => id,
   keyOf: ({ key }) => key,
   nameOf: ({ name }) => name,
   statusOf: ({ status }) => status,
-  list: (admin, query) => admin.achievements.list(query),
-  get: (admin, key) => admin.achievements.get(key),
-  create: (admin, draft) => admin.achievements.create([draft]),
+  operations: (admin) => admin.achievements,
   // Only keys of `api` achievements change, and the trigger only while it is inactive (A1).
   update: (admin, { id, status }, { key, ...draft }) => {
     const named = draft.trigger === 'api' ? { id, key } : { id }
@@ -183,7 +169,6 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
     const { trigger: _trigger, ...rest } = draft
     return admin.achievements.update([{ ...named, ...rest }])
   },
-  expected: (item, draft) => ({ ...item, ...draft, key: draft.trigger === 'api' ? draft.key : item.key }),
   columns: (lookups) => [
     { name: 'Name', cell: ({ name }) => name },
     { name: 'Condition', cell: (item) => conditionOf(item, lookups) ?? '–', isMinor: true },
@@ -283,8 +268,7 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
         options: (initial) =>
           statusesAfter(initial?.status ?? 'inactive').map((value) => ({ value, label: STATUSES[value] })),
       },
-      { kind: 'long-text', name: 'description', label: 'Description', isOptional: true },
-      { ...BADGE, name: 'badge' },
+      ...DESCRIBED,
       { kind: 'filters', of: 'user', name: 'userAttributes', label: 'Only for users whose' },
       {
         kind: 'filters',

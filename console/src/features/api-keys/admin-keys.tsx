@@ -1,40 +1,26 @@
-import type { AdminKey, CreatedAdminKey } from '@laurel/client'
+import type { AdminKey } from '@laurel/client'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { z } from 'zod'
 import { useAdmin } from '../../api/laurel'
+import { ConfirmWrite } from '../../resource/confirm-write'
 import { FormSheet } from '../../resource/form-sheet'
 import { text } from '../../resource/schemas'
-import { useWrite } from '../../resource/writes'
+import { named } from '../../resource/writes'
 import { Button } from '../../ui/button'
-import { Confirm } from '../../ui/dialog'
 import { Moment } from '../../ui/format'
 import { Card, Code } from '../../ui/page'
-import { SecretDialog } from '../../ui/secret'
 import { KEYS, KeysList } from './keys-list'
 
 type Asked = { key: AdminKey; what: 'rotate' | 'delete' }
 
 /** Keys that may do everything. */
 export function AdminKeys() {
-  const write = useWrite<CreatedAdminKey>(KEYS)
   const admin = useAdmin()
   // Nobody replaces the key of the session: the page would lose its own key, and with it the new one.
   const session = useQuery({ queryKey: [KEYS, 'session'], queryFn: async () => admin.session() })
   const [asked, setAsked] = useState<Asked | null>(null)
-  const [made, setMade] = useState<CreatedAdminKey | null>(null)
-  const rotate = async (id: string) => {
-    const rotated = await write.mutateAsync({
-      act: async (admin) => ({ updated: [await admin.adminKeys.rotate(id)] }),
-      done: 'The key was replaced',
-    })
-    setMade(rotated ?? null)
-  }
-  const remove = (id: string) =>
-    write.mutateAsync({
-      act: (admin) => admin.adminKeys.delete({ ids: [id] }),
-      done: 'The key was deleted',
-    })
+  const question = { path: KEYS, isDangerous: true, onClose: () => setAsked(null) }
   return (
     <Card
       title="Admin keys"
@@ -81,36 +67,38 @@ export function AdminKeys() {
         ]}
       />
       {asked?.what === 'rotate' && (
-        <Confirm
+        <ConfirmWrite
+          {...question}
           title={`Replace the key ${asked.key.name}?`}
           confirm="Confirm: rotate key"
-          isDangerous
-          onConfirm={() => rotate(asked.key.id)}
-          onClose={() => setAsked(null)}
+          write={{
+            what: named('key', asked.key.name),
+            did: 'was replaced',
+            act: (admin) => admin.adminKeys.rotate(asked.key.id),
+            secret: ({ key, name }) => ({
+              title: 'The key was replaced',
+              label: 'Admin key',
+              secret: key,
+              children: `The new key of ${name}. The old one no longer works.`,
+            }),
+          }}
         >
           The old key stops working at once. You get a new one with the same name.
-        </Confirm>
+        </ConfirmWrite>
       )}
       {asked?.what === 'delete' && (
-        <Confirm
+        <ConfirmWrite
+          {...question}
           title={`Delete the key ${asked.key.name}?`}
           confirm="Confirm: delete key"
-          isDangerous
-          onConfirm={() => remove(asked.key.id)}
-          onClose={() => setAsked(null)}
+          write={{
+            what: named('key', asked.key.name),
+            did: 'was deleted',
+            act: (admin) => admin.adminKeys.delete({ ids: [asked.key.id] }),
+          }}
         >
           It stops working at once. People who are signed in with it are signed out. This cannot be undone.
-        </Confirm>
-      )}
-      {made !== null && (
-        <SecretDialog
-          title="The key was replaced"
-          label="Admin key"
-          secret={made.key}
-          onClose={() => setMade(null)}
-        >
-          The new key of {made.name}. The old one no longer works.
-        </SecretDialog>
+        </ConfirmWrite>
       )}
     </Card>
   )
@@ -119,48 +107,40 @@ export function AdminKeys() {
 const Draft = z.object({ name: text() })
 
 /** The form of a new admin key, and afterwards the key. */
-export function NewAdminKey({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
-  const write = useWrite<CreatedAdminKey>(KEYS)
-  const [made, setMade] = useState<CreatedAdminKey | null>(null)
-  return (
-    <>
-      {isOpen && (
-        <FormSheet
-          title="New admin key"
-          about="It may read and change everything. Give each server and person one of their own."
-          fields={[
-            {
-              kind: 'text',
-              name: 'name',
-              label: 'Name',
-              placeholder: 'Production server',
-              hint: 'Says who uses it. The audit log shows it.',
-            },
-          ]}
-          schema={Draft}
-          values={{ name: '' }}
-          submit="Create key"
-          onSubmit={async (draft) => {
-            const key = await write.mutateAsync({
-              act: (admin) => admin.adminKeys.create([draft]),
-              done: 'The key was created',
-            })
-            setMade(key ?? null)
-            onClose()
-          }}
-          onClose={onClose}
-        />
-      )}
-      {made !== null && (
-        <SecretDialog
-          title="The key was created"
-          label="Admin key"
-          secret={made.key}
-          onClose={() => setMade(null)}
-        >
-          The key of {made.name}, for the header <Code>X-API-KEY</Code>.
-        </SecretDialog>
-      )}
-    </>
-  )
-}
+export const NewAdminKey = ({ onClose }: { onClose: () => void }) => (
+  <FormSheet
+    name={`${KEYS}/new-admin`}
+    title="New admin key"
+    about="It may read and change everything. Give each server and person one of their own."
+    path={KEYS}
+    fields={[
+      {
+        kind: 'text',
+        name: 'name',
+        label: 'Name',
+        placeholder: 'Production server',
+        hint: 'Says who uses it. The audit log shows it.',
+      },
+    ]}
+    schema={Draft}
+    values={{ name: '' }}
+    submit="Create key"
+    write={(draft) => ({
+      what: named('key', draft.name),
+      did: 'was created',
+      act: (admin) => admin.adminKeys.create([draft]),
+      secret: ({ created: [made] }) =>
+        made && {
+          title: 'The key was created',
+          label: 'Admin key',
+          secret: made.key,
+          children: (
+            <>
+              The key of {made.name}, for the header <Code>X-API-KEY</Code>.
+            </>
+          ),
+        },
+    })}
+    onClose={onClose}
+  />
+)

@@ -22,8 +22,8 @@ export default function ApiKeysPage() {
     >
       <AdminKeys />
       <ApplicationKeys />
-      <NewApplicationKey isOpen={action === 'new'} onClose={close} />
-      <NewAdminKey isOpen={action === 'new-admin'} onClose={close} />
+      {action === 'new' && <NewApplicationKey onClose={close} />}
+      {action === 'new-admin' && <NewAdminKey onClose={close} />}
     </Page>
   )
 }

@@ -1,31 +1,23 @@
-import type { ApplicationKey, CreatedApplicationKey } from '@laurel/client'
+import type { ApplicationKey } from '@laurel/client'
 import { Link } from '@tanstack/react-router'
 import { useDeferredValue, useState } from 'react'
 import { z } from 'zod'
+import { ConfirmWrite } from '../../resource/confirm-write'
 import { FormSheet } from '../../resource/form-sheet'
 import { choice, optionalDate, text } from '../../resource/schemas'
-import { useWrite } from '../../resource/writes'
 import { Button } from '../../ui/button'
-import { Confirm } from '../../ui/dialog'
 import { Moment } from '../../ui/format'
 import { Badge, Card, Code } from '../../ui/page'
-import { SecretDialog } from '../../ui/secret'
-import { userPath } from '../../ui/text'
+import { say, userPath } from '../../ui/text'
 import { KEYS, KeysList } from './keys-list'
 
 const SCOPES = { write: 'read and write', read: 'only read' } as const
 
 /** Keys that act for one user. */
 export function ApplicationKeys() {
-  const write = useWrite<ApplicationKey>(KEYS)
   const [asked, setAsked] = useState<ApplicationKey | null>(null)
   const [user, setUser] = useState('')
   const userId = useDeferredValue(user.trim())
-  const remove = (id: string) =>
-    write.mutateAsync({
-      act: (admin) => admin.applicationKeys.delete({ ids: [id] }),
-      done: 'The key was deleted',
-    })
   return (
     <Card
       title="Application keys"
@@ -85,15 +77,20 @@ export function ApplicationKeys() {
         </div>
       </KeysList>
       {asked !== null && (
-        <Confirm
+        <ConfirmWrite
+          path={KEYS}
           title={`Delete the key of ${asked.userId}?`}
           confirm="Confirm: delete key"
           isDangerous
-          onConfirm={() => remove(asked.id)}
+          write={{
+            what: say`The key of ${asked.userId}`,
+            did: 'was deleted',
+            act: (admin) => admin.applicationKeys.delete({ ids: [asked.id] }),
+          }}
           onClose={() => setAsked(null)}
         >
           The key that begins with {asked.prefix} stops working at once. This cannot be undone.
-        </Confirm>
+        </ConfirmWrite>
       )}
     </Card>
   )
@@ -120,59 +117,51 @@ const Draft = z
   }))
 
 /** The form of a new application key, and afterwards the key. */
-export function NewApplicationKey({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
-  const write = useWrite<CreatedApplicationKey>(KEYS)
-  const [made, setMade] = useState<CreatedApplicationKey | null>(null)
-  return (
-    <>
-      {isOpen && (
-        <FormSheet
-          title="New application key"
-          about="It acts for one user. The user need not exist yet."
-          fields={[
-            { kind: 'text', name: 'userId', label: 'User id', placeholder: 'user-7' },
-            {
-              kind: 'choice',
-              name: 'scope',
-              label: 'Scope',
-              options: [
-                { value: 'read', label: 'Only read' },
-                { value: 'write', label: 'Read and write: also sends events' },
-              ],
-              hint: 'Events from a browser can be made up. Let your servers send those that give prizes.',
-            },
-            {
-              kind: 'date',
-              name: 'lastDay',
-              label: 'Last day',
-              isOptional: true,
-              hint: 'The key works until the end of this day. Empty: until it is deleted.',
-            },
-          ]}
-          schema={Draft}
-          values={{ userId: '', scope: 'read', lastDay: '' }}
-          submit="Create key"
-          onSubmit={async (draft) => {
-            const key = await write.mutateAsync({
-              act: (admin) => admin.applicationKeys.create([draft]),
-              done: 'The key was created',
-            })
-            setMade(key ?? null)
-            onClose()
-          }}
-          onClose={onClose}
-        />
-      )}
-      {made !== null && (
-        <SecretDialog
-          title="The key was created"
-          label="Application key"
-          secret={made.key}
-          onClose={() => setMade(null)}
-        >
-          The key of the user {made.userId}, for the header <Code>X-API-KEY</Code>.
-        </SecretDialog>
-      )}
-    </>
-  )
-}
+export const NewApplicationKey = ({ onClose }: { onClose: () => void }) => (
+  <FormSheet
+    name={`${KEYS}/new`}
+    title="New application key"
+    about="It acts for one user. The user need not exist yet."
+    path={KEYS}
+    fields={[
+      { kind: 'text', name: 'userId', label: 'User id', placeholder: 'user-7' },
+      {
+        kind: 'choice',
+        name: 'scope',
+        label: 'Scope',
+        options: [
+          { value: 'read', label: 'Only read' },
+          { value: 'write', label: 'Read and write: also sends events' },
+        ],
+        hint: 'Events from a browser can be made up. Let your servers send those that give prizes.',
+      },
+      {
+        kind: 'date',
+        name: 'lastDay',
+        label: 'Last day',
+        isOptional: true,
+        hint: 'The key works until the end of this day. Empty: until it is deleted.',
+      },
+    ]}
+    schema={Draft}
+    values={{ userId: '', scope: 'read', lastDay: '' }}
+    submit="Create key"
+    write={(draft) => ({
+      what: say`The key of ${draft.userId}`,
+      did: 'was created',
+      act: (admin) => admin.applicationKeys.create([draft]),
+      secret: ({ created: [made] }) =>
+        made && {
+          title: 'The key was created',
+          label: 'Application key',
+          secret: made.key,
+          children: (
+            <>
+              The key of the user {made.userId}, for the header <Code>X-API-KEY</Code>.
+            </>
+          ),
+        },
+    })}
+    onClose={onClose}
+  />
+)

@@ -1,13 +1,8 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { messageOf } from '../../api/errors'
 import { useAdmin } from '../../api/laurel'
+import { PagedTable, useSkipPages } from '../../api/paging'
 import type { Admin } from '../../resource/resource'
-import { Button } from '../../ui/button'
-import { Empty, Notice } from '../../ui/page'
-import { type Column, Table } from '../../ui/table'
-
-const PAGE = 25
+import type { Column } from '../../ui/table'
 
 /** The path of the page, with which the keys of all its reads begin. */
 export const KEYS = '/api-keys'
@@ -24,46 +19,13 @@ type KeysListProps<T> = {
 }
 
 /** Keys as a table, page by page. */
-export function KeysList<T extends { id: string }>({
-  label,
-  queryKey,
-  list,
-  columns,
-  empty,
-  children,
-}: KeysListProps<T>) {
+export function KeysList<T extends { id: string }>({ queryKey, list, children, ...table }: KeysListProps<T>) {
   const admin = useAdmin()
-  const keys = useInfiniteQuery({
-    queryKey: [KEYS, ...queryKey],
-    // One more than is shown tells whether there is more.
-    queryFn: async ({ pageParam }) => list(admin, { limit: PAGE + 1, skip: pageParam }),
-    initialPageParam: 0,
-    getNextPageParam: (last, all) => (last.length > PAGE ? all.length * PAGE : undefined),
-    select: ({ pages }) => pages.flatMap((page) => page.slice(0, PAGE)),
-  })
-  if (keys.isError && keys.data === undefined)
-    return (
-      <div className="p-5">
-        <Notice tone="danger" action={<Button onClick={() => keys.refetch()}>Try again</Button>}>
-          {messageOf(keys.error)}
-        </Notice>
-      </div>
-    )
+  const pages = useSkipPages([KEYS, ...queryKey], (query) => list(admin, query))
   return (
     <>
       {children}
-      {keys.data?.length === 0 ? (
-        <Empty title={empty.title}>{empty.text}</Empty>
-      ) : (
-        <Table label={label} columns={columns} rows={keys.data} keyOf={({ id }) => id} expected={2} />
-      )}
-      {keys.hasNextPage && (
-        <div className="border-t border-line p-3 text-center">
-          <Button look="quiet" isBusy={keys.isFetchingNextPage} onClick={() => keys.fetchNextPage()}>
-            Show more
-          </Button>
-        </div>
-      )}
+      <PagedTable {...table} pages={pages} keyOf={({ id }) => id} expected={2} />
     </>
   )
 }

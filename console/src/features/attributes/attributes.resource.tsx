@@ -1,5 +1,6 @@
 import type { AdminAttribute } from '@laurel/client'
 import { z } from 'zod'
+import { deletion } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { choice, key, text } from '../../resource/schemas'
@@ -29,16 +30,12 @@ export const attributes: Resource<AdminAttribute, z.input<typeof Draft>, z.outpu
     title: 'No attributes yet',
     text: 'Add one to give points to some users only, or to rank each country on its own.',
   },
-  idOf: ({ id }) => id,
   // User and event attributes may share a key, so the path names the id.
   keyOf: ({ id }) => id,
   nameOf: ({ name }) => name,
-  list: (admin, query) => admin.attributes.list(query),
-  get: (admin, id) => admin.attributes.get(id),
-  create: (admin, draft) => admin.attributes.create([draft]),
+  operations: (admin) => admin.attributes,
   update: (admin, { id }, { key: _key, type: _type, ...draft }) =>
     admin.attributes.update([{ id, ...draft }]),
-  expected: (item, draft) => ({ ...item, ...draft, type: item.type }),
   columns: () => [
     { name: 'Name', cell: ({ name }) => name },
     { name: 'Key', cell: ({ key }) => <Code>{key}</Code>, isMinor: true },
@@ -90,18 +87,11 @@ export const attributes: Resource<AdminAttribute, z.input<typeof Draft>, z.outpu
               writableBy === 'admin' ? 'Only your servers set it.' : 'Users may set their own.'
             }`,
   },
-  moves: ({ id, name }) => [
-    {
-      label: 'Delete',
-      done: 'The attribute was deleted',
-      isDangerous: true,
-      isRemoval: true,
-      ask: {
-        title: `Delete ${name}?`,
-        text: 'Its values are deleted with it. This cannot be undone. It is refused while something uses the attribute.',
-      },
-      act: (admin) => admin.attributes.delete({ ids: [id] }),
-    },
+  moves: ({ name }) => [
+    deletion(
+      name,
+      'Its values are deleted with it. This cannot be undone. It is refused while something uses the attribute.',
+    ),
   ],
 }
 

@@ -1,16 +1,18 @@
 import type { AuditLogEntry } from '@laurel/client'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useDeferredValue, useEffect, useMemo, useState } from 'react'
+import { useDeferredValue, useMemo } from 'react'
 import { messageOf } from '../../api/errors'
 import { clientOf, useAdmin } from '../../api/laurel'
-import { LogTable, useCursorPages } from '../../resource/cursor-pages'
+import { PagedTable, useCursorPages } from '../../api/paging'
 import { Labelled } from '../../resource/fields'
 import { useSignedIn } from '../../session/session-context'
 import { Button } from '../../ui/button'
 import { formatMoment, Moment } from '../../ui/format'
 import { Card, Notice, Page } from '../../ui/page'
+import { Select } from '../../ui/select'
 import { trimmed } from '../../ui/text'
+import { useTyped } from '../../ui/typed'
 import { EntrySheet } from './entry-sheet'
 import { actionOf, actorOf, changedOf, isKind, KINDS, subjectOf } from './words'
 
@@ -40,19 +42,17 @@ export default function AuditLogPage() {
     actor: text(actor),
     log: isOfAccount ? 'account' : '',
   })
-  const pages = useCursorPages({
-    queryKey: ['/audit-log', 'list', query],
-    list: (_admin, page, options) =>
-      reader.auditLog.list(
-        {
-          ...page,
-          ...(isKind(kind) && { kind }),
-          ...(text(key) !== '' && { key: text(key) }),
-          ...(text(actor) !== '' && { actor: text(actor) }),
-        },
-        options,
-      ),
-  })
+  const pages = useCursorPages(['/audit-log', 'list', query], (page, signal) =>
+    reader.auditLog.list(
+      {
+        ...page,
+        ...(isKind(kind) && { kind }),
+        ...(text(key) !== '' && { key: text(key) }),
+        ...(text(actor) !== '' && { actor: text(actor) }),
+      },
+      { signal },
+    ),
+  )
   const isFiltered = Object.keys(query).some((name) => name !== 'log')
   const listed = pages.data?.find(({ id }) => id === open)
   // A link may lead to an entry that is not on the pages so far.
@@ -81,19 +81,13 @@ export default function AuditLogPage() {
             <div className="min-w-0 flex-1 basis-48">
               <Labelled label="Kind">
                 {(tied) => (
-                  <select
-                    className="control"
+                  <Select
                     {...tied}
                     value={isKind(kind) ? kind : ''}
                     onChange={({ target }) => show({ kind: target.value })}
-                  >
-                    <option value="">All kinds</option>
-                    {[...KINDS].map(([value, name]) => (
-                      <option key={value} value={value}>
-                        {name}
-                      </option>
-                    ))}
-                  </select>
+                    none="All kinds"
+                    options={[...KINDS].map(([value, label]) => ({ value, label }))}
+                  />
                 )}
               </Labelled>
             </div>
@@ -101,15 +95,13 @@ export default function AuditLogPage() {
               <div className="min-w-0 flex-1 basis-40">
                 <Labelled label="Log">
                   {(tied) => (
-                    <select
-                      className="control"
+                    <Select
                       {...tied}
                       value={isOfAccount ? 'account' : ''}
                       onChange={({ target }) => show({ log: target.value, entry: '' })}
-                    >
-                      <option value="">{tenant.name}</option>
-                      <option value="account">Account: tenants and admin keys</option>
-                    </select>
+                      none={tenant.name}
+                      options={[{ value: 'account', label: 'Account: tenants and admin keys' }]}
+                    />
                   )}
                 </Labelled>
               </div>
@@ -133,7 +125,7 @@ export default function AuditLogPage() {
             )}
           </form>
         </search>
-        <LogTable<AuditLogEntry>
+        <PagedTable<AuditLogEntry>
           label="Changes"
           pages={pages}
           keyOf={({ id }) => id}
@@ -184,9 +176,6 @@ export default function AuditLogPage() {
 /** A part of the address as text. The router reads numbers as numbers. */
 const text = (part: unknown): string => (part === undefined || part === null ? '' : trimmed(String(part)))
 
-/** How long after the last key the filter applies, in milliseconds. */
-const PAUSE = 300
-
 /** A text by which the log is filtered, a moment after it was typed. */
 function TextFilter({
   label,
@@ -199,17 +188,7 @@ function TextFilter({
   value: string
   onChange: (value: string) => void
 }) {
-  const [typed, setTyped] = useState(value)
-  const [last, setLast] = useState(value)
-  if (value !== last) {
-    setLast(value)
-    if (value !== trimmed(typed)) setTyped(value)
-  }
-  useEffect(() => {
-    if (trimmed(typed) === value) return
-    const timer = setTimeout(() => onChange(trimmed(typed)), PAUSE)
-    return () => clearTimeout(timer)
-  })
+  const [typed, setTyped] = useTyped(value, onChange)
   return (
     <div className="min-w-0 flex-1 basis-40">
       <Labelled label={label}>

@@ -7,13 +7,6 @@ export const LeaderboardFigures = ({ board: { key } }: { board: AdminLeaderboard
     queryKey={['/leaderboards', 'analytics', key]}
     read={(admin, period, options) => admin.leaderboards.analytics(key, period, options)}
   >
-    {(rows) => (
-      <DayChart
-        title="Participants"
-        label="Participants by day"
-        rows={rows}
-        series={[{ name: 'Participants', value: ({ participants }) => participants }]}
-      />
-    )}
+    {(rows) => <DayChart title="Participants" rows={rows} value={({ participants }) => participants} />}
   </FiguresOf>
 )

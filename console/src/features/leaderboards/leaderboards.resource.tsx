@@ -4,7 +4,7 @@ import { type Filter, filtersInWords } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { formatDate, formatNumber } from '../../ui/format'
-import { type Draft, form, MOST_PARTICIPANTS, type Values } from './board-form'
+import { type Draft, form, type Values } from './board-form'
 import { LeaderboardFigures } from './leaderboard-figures'
 import { movesOf } from './moves'
 import { Rankings } from './rankings/rankings'
@@ -25,29 +25,14 @@ export const leaderboards: Resource<AdminLeaderboard, Values, Draft> = {
     title: 'No leaderboards yet',
     text: 'Rank users by points, by a metric or by their streak. A weekly league begins again each Monday.',
   },
-  idOf: ({ id }) => id,
   keyOf: ({ key }) => key,
   nameOf: ({ name }) => name,
   statusOf: ({ status }) => status,
-  list: (admin, query) => admin.leaderboards.list(query),
-  get: (admin, key) => admin.leaderboards.get(key),
-  create: (admin, draft) => admin.leaderboards.create([draft]),
+  operations: (admin) => admin.leaderboards,
   update: (admin, { id, key: before }, { key: after, start, ...draft }) =>
     admin.leaderboards.update([
       { id, ...draft, ...(start !== null && { start }), ...(after !== before && { key: after }) },
     ]),
-  // Fields without a value are left out.
-  expected: (item, { start, end, startTime, endTime, runUnit, runInterval, maxParticipants, ...draft }) => ({
-    id: item.id,
-    ...draft,
-    start: start ?? item.start,
-    maxParticipants: maxParticipants ?? MOST_PARTICIPANTS,
-    ...(end !== null && { end }),
-    ...(startTime !== null && { startTime }),
-    ...(endTime !== null && { endTime }),
-    ...(runUnit !== null && { runUnit }),
-    ...(runInterval !== null && { runInterval }),
-  }),
   columns: (lookups) => [
     { name: 'Name', cell: ({ name }) => name },
     {

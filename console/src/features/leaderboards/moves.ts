@@ -1,25 +1,23 @@
 import type { AdminLeaderboard } from '@laurel/client'
+import { deletion } from '../../resource/parts'
 import type { Admin, Move } from '../../resource/resource'
 
 /** The moves that a status allows (L7). */
 export function movesOf(board: AdminLeaderboard): Move<AdminLeaderboard>[] {
   const { id, name, status } = board
   const to = (status: AdminLeaderboard['status']) => ({
-    expected: { ...board, status },
     act: (admin: Admin) => admin.leaderboards.update([{ id, status }]),
   })
   return [
-    ...(status === 'inactive'
-      ? [{ label: 'Activate', done: 'The leaderboard is active', ...to('active') }]
-      : []),
+    ...(status === 'inactive' ? [{ label: 'Activate', did: 'was activated', ...to('active') }] : []),
     ...(status === 'active' || status === 'scheduled'
-      ? [{ label: 'Deactivate', done: 'The leaderboard is hidden', ...to('inactive') }]
+      ? [{ label: 'Deactivate', did: 'was deactivated', ...to('inactive') }]
       : []),
     ...(status === 'active'
       ? [
           {
             label: 'Finish',
-            done: 'The leaderboard is finished',
+            did: 'was finished',
             isDangerous: true,
             ask: {
               title: `Finish ${name}?`,
@@ -29,13 +27,6 @@ export function movesOf(board: AdminLeaderboard): Move<AdminLeaderboard>[] {
           },
         ]
       : []),
-    {
-      label: 'Delete',
-      done: 'The leaderboard was deleted',
-      isDangerous: true,
-      isRemoval: true,
-      ask: { title: `Delete ${name}?`, text: 'Its rankings are deleted with it. This cannot be undone.' },
-      act: (admin) => admin.leaderboards.delete({ ids: [id] }),
-    },
+    deletion(name, 'Its rankings are deleted with it. This cannot be undone.'),
   ]
 }

@@ -9,28 +9,16 @@ export const MetricFigures = ({ item: { key, units } }: { item: CreatedMetric })
   >
     {(rows) => (
       <div className="grid gap-6 lg:grid-cols-2">
-        <DayChart
-          title="Events"
-          label="Events by day"
-          kind="bars"
-          rows={rows}
-          series={[{ name: 'Events', value: ({ events }) => events }]}
-        />
+        <DayChart title="Events" kind="bars" rows={rows} value={({ events }) => events} />
         <DayChart
           title="Total"
-          label="Total by day"
           kind="bars"
           {...(units !== '' && { unit: units })}
           rows={rows}
           series={[{ name: units || 'Total', value: ({ total }) => total }]}
         />
         <div className="lg:col-span-2">
-          <DayChart
-            title="Active users"
-            label="Active users by day"
-            rows={rows}
-            series={[{ name: 'Active users', value: ({ activeUsers }) => activeUsers }]}
-          />
+          <DayChart title="Active users" rows={rows} value={({ activeUsers }) => activeUsers} />
         </div>
       </div>
     )}

@@ -1,5 +1,6 @@
 import type { CreatedMetric } from '@laurel/client'
 import { z } from 'zod'
+import { deletion } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { key, optionalText, text } from '../../resource/schemas'
@@ -37,14 +38,10 @@ export const metrics: Resource<CreatedMetric, z.input<typeof Draft>, z.output<ty
     title: 'Begin with a metric',
     text: 'A metric counts something that users do. Points, achievements, streaks and leaderboards build on it.',
   },
-  idOf: ({ id }) => id,
   keyOf: ({ key }) => key,
   nameOf: ({ name }) => name,
-  list: (admin, query) => admin.metrics.list(query),
-  get: (admin, key) => admin.metrics.get(key),
-  create: (admin, draft) => admin.metrics.create([draft]),
+  operations: (admin) => admin.metrics,
   update: (admin, { id }, { key: _key, ...draft }) => admin.metrics.update([{ id, ...draft }]),
-  expected: (item, draft) => ({ ...item, ...draft }),
   columns: () => [
     { name: 'Name', cell: ({ name }) => name },
     { name: 'Key', cell: ({ key }) => <Code>{key}</Code>, isMinor: true },
@@ -95,23 +92,14 @@ export const metrics: Resource<CreatedMetric, z.input<typeof Draft>, z.output<ty
         : `Each event sent to “${key}” adds its value to the ${units.trim() || 'total'} of a user.`,
   },
   moves: (item) => [
-    {
-      label: 'Delete',
-      done: 'The metric was deleted',
-      isDangerous: true,
-      isRemoval: true,
-      ask: {
-        title: `Delete ${item.name}?`,
-        text: (
-          <>
-            Its events, totals, triggers and leaderboards are deleted with it, and streaks do not count it any
-            more. Nobody can complete its achievements any more. This cannot be undone.
-            <MetricDependents metric={item} />
-          </>
-        ),
-      },
-      act: (admin) => admin.metrics.delete({ ids: [item.id] }),
-    },
+    deletion(
+      item.name,
+      <>
+        Its events, totals, triggers and leaderboards are deleted with it, and streaks do not count it any
+        more. Nobody can complete its achievements any more. This cannot be undone.
+        <MetricDependents metric={item} />
+      </>,
+    ),
   ],
 }
 

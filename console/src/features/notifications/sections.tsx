@@ -1,13 +1,11 @@
 import type { NotificationLogEntry } from '@laurel/client'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { messageOf } from '../../api/errors'
 import { useAdmin } from '../../api/laurel'
-import { LogTable, useCursorPages } from '../../resource/cursor-pages'
-import { Button } from '../../ui/button'
+import { PagedTable, Unread, useCursorPages } from '../../api/paging'
 import { Sheet } from '../../ui/dialog'
 import { Moment } from '../../ui/format'
-import { Badge, Card, Code, Facts, Notice, Skeleton } from '../../ui/page'
+import { Badge, Card, Code, Facts, Skeleton } from '../../ui/page'
 import { userPath } from '../../ui/text'
 import { Message } from './template-preview'
 import { CHANNELS, TONES, TYPES } from './words'
@@ -44,9 +42,7 @@ export function ChannelsSection() {
   return (
     <Card title="Channels" about="The providers that send. They are set in the variables of the deployment.">
       {channels.isError ? (
-        <Notice tone="danger" action={<Button onClick={() => channels.refetch()}>Try again</Button>}>
-          {messageOf(channels.error)}
-        </Notice>
+        <Unread of={channels} />
       ) : (
         <Facts
           facts={[
@@ -66,14 +62,14 @@ export function ChannelsSection() {
 export function LogSection() {
   const { message: open }: { message?: string } = useSearch({ strict: false })
   const navigate = useNavigate()
-  const pages = useCursorPages({
-    queryKey: ['/notifications', 'log'],
-    list: (admin, query, options) => admin.notifications.log.list(query, options),
-  })
+  const admin = useAdmin()
+  const pages = useCursorPages(['/notifications', 'log'], (query, signal) =>
+    admin.notifications.log.list(query, { signal }),
+  )
   const message = pages.data?.find(({ id }) => id === open)
   return (
     <Card title="Messages" about="All messages to users, newest first." flush>
-      <LogTable
+      <PagedTable
         label="Messages"
         pages={pages}
         keyOf={({ id }) => id}

@@ -1,31 +1,20 @@
 import type { AdminNotificationTemplate, PreviewTemplateResponse } from '@laurel/client'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { type ReactNode, useEffect, useId, useState } from 'react'
+import { type ReactNode, useId, useState } from 'react'
 import { type Control, useWatch } from 'react-hook-form'
 import { messageOf } from '../../api/errors'
 import { useAdmin } from '../../api/laurel'
 import { Labelled } from '../../resource/fields'
 import { EmailMessage, PushMessage } from '../../ui/message'
 import { Notice, Skeleton } from '../../ui/page'
+import { useSettled } from '../../ui/typed'
 import { ChannelWarning, UnknownVariables } from './template-help'
 import type { Values } from './templates.resource'
 
 /** How many users the field suggests. */
 const SUGGESTED = 10
-/** How long after the last key the preview is made again, in milliseconds. */
-const PAUSE = 400
 
 type Shown = Pick<AdminNotificationTemplate, 'type' | 'channel' | 'subject' | 'title' | 'body'>
-
-/** A value, a moment after its last change. */
-function useSettled<T extends string>(value: T): T {
-  const [settled, setSettled] = useState(value)
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), PAUSE)
-    return () => clearTimeout(timer)
-  }, [value])
-  return settled
-}
 
 type PreviewProps = {
   template: Shown

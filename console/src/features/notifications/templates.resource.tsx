@@ -1,6 +1,6 @@
 import type { AdminNotificationTemplate } from '@laurel/client'
 import { z } from 'zod'
-import { filtersInWords } from '../../resource/parts'
+import { deletion, filtersInWords } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { choice, filters, optionalText, text } from '../../resource/schemas'
@@ -53,18 +53,14 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
     title: 'No templates yet',
     text: 'Create one, for example a reminder in the evening for users whose streak would end.',
   },
-  idOf: ({ id }) => id,
   keyOf: ({ key }) => key,
   nameOf,
   statusOf: ({ status }) => status,
-  list: (admin, query) => admin.notifications.templates.list(query),
-  get: (admin, key) => admin.notifications.templates.get(key),
-  create: (admin, draft) => admin.notifications.templates.create([draft]),
+  operations: (admin) => admin.notifications.templates,
   update: (admin, { id, key: before }, { key: after, ...draft }) =>
     admin.notifications.templates.update([
       { id, ...draft, ...(after !== undefined && after !== before && { key: after }) },
     ]),
-  expected: (item, draft) => ({ ...item, ...draft }),
   columns: () => [
     { name: 'Name', cell: nameOf },
     {
@@ -193,27 +189,15 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
       status === 'active'
         ? {
             label: 'Deactivate',
-            done: 'The template is inactive',
-            expected: { ...item, status: 'inactive' },
+            did: 'was deactivated',
             act: (admin) => admin.notifications.templates.update([{ id, status: 'inactive' }]),
           }
         : {
             label: 'Activate',
-            done: 'The template is active',
-            expected: { ...item, status: 'active' },
+            did: 'was activated',
             act: (admin) => admin.notifications.templates.update([{ id, status: 'active' }]),
           },
-      {
-        label: 'Delete',
-        done: 'The template was deleted',
-        isDangerous: true,
-        isRemoval: true,
-        ask: {
-          title: `Delete ${nameOf({ type, channel })}?`,
-          text: 'Messages that wait are not sent any more. This cannot be undone.',
-        },
-        act: (admin) => admin.notifications.templates.delete({ ids: [id] }),
-      },
+      deletion(nameOf({ type, channel }), 'Messages that wait are not sent any more. This cannot be undone.'),
     ]
   },
 }

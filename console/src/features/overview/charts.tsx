@@ -1,7 +1,6 @@
 import type { AnalyticsOverview } from '@laurel/client'
-import { useToday } from '../../analytics/period'
+import { DayChart } from '../../analytics/figures'
 import { useLookups } from '../../resource/lookups'
-import { SeriesChart } from '../../ui/chart'
 import { Card } from '../../ui/page'
 
 /** The most points systems in one chart: those with the most points. */
@@ -9,58 +8,43 @@ const MOST_SYSTEMS = 5
 
 type Rows = AnalyticsOverview['series']
 
-/** The activity day by day. */
-export default function Charts({ series: rows }: { series: Rows }) {
+/** The activity day by day. The rows are undefined while they are loading. */
+export function Charts({ rows }: { rows: Rows | undefined }) {
   const lookups = useLookups(['points'])
-  const today = useToday() ?? undefined
-  const dates = rows.map(({ date }) => date)
-  const systems = systemsOf(rows)
+  const systems = systemsOf(rows ?? [])
   return (
     <div className="grid gap-6 lg:grid-cols-2">
-      <Card title="Active users">
-        <SeriesChart
-          label="Active users by day"
-          dates={dates}
-          today={today}
-          series={[
-            { name: 'Active', values: rows.map(({ activeUsers }) => activeUsers) },
-            { name: 'New', values: rows.map(({ newUsers }) => newUsers) },
-          ]}
-        />
-      </Card>
-      <Card title="Events">
-        <SeriesChart
-          label="Events by day"
-          dates={dates}
-          today={today}
-          kind="bars"
-          series={[{ name: 'Events', values: rows.map(({ events }) => events) }]}
-        />
-      </Card>
-      <Card title="Points">
-        {systems.length === 0 ? (
+      <DayChart
+        title="Active users"
+        rows={rows}
+        series={[
+          { name: 'Active', value: ({ activeUsers }) => activeUsers },
+          { name: 'New', value: ({ newUsers }) => newUsers },
+        ]}
+      />
+      <DayChart title="Events" kind="bars" rows={rows} value={({ events }) => events} />
+      {rows !== undefined && systems.length === 0 ? (
+        <Card title="Points">
           <p className="text-quiet">Nobody got points in this period.</p>
-        ) : (
-          <SeriesChart
-            label="Points by day, added less taken"
-            dates={dates}
-            today={today}
-            series={systems.map((key) => ({
-              name: lookups.points.nameOf(key),
-              values: rows.map(({ points }) => points[key] ?? 0),
-            }))}
-          />
-        )}
-      </Card>
-      <Card title="Achievements">
-        <SeriesChart
-          label="Completed achievements by day"
-          dates={dates}
-          today={today}
-          kind="bars"
-          series={[{ name: 'Completed', values: rows.map(({ achievements }) => achievements) }]}
+        </Card>
+      ) : (
+        <DayChart
+          title="Points"
+          label="Points by day, added less taken"
+          rows={rows}
+          series={systems.map((key) => ({
+            name: lookups.points.nameOf(key),
+            value: ({ points }: Rows[number]) => points[key] ?? 0,
+          }))}
         />
-      </Card>
+      )}
+      <DayChart
+        title="Achievements"
+        label="Completed achievements by day"
+        kind="bars"
+        rows={rows}
+        series={[{ name: 'Completed', value: ({ achievements }) => achievements }]}
+      />
     </div>
   )
 }

@@ -1,21 +1,17 @@
 import type { AnalyticsOverview } from '@laurel/client'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
-import { lazy, Suspense } from 'react'
 import { FIGURES_AGAIN, periodOf, useToday } from '../../analytics/period'
 import { PeriodPicker } from '../../analytics/period-picker'
 import { StreakLengths } from '../../analytics/streak-lengths'
-import { messageOf } from '../../api/errors'
 import { useAdmin } from '../../api/laurel'
-import { Button } from '../../ui/button'
+import { Unread } from '../../api/paging'
+import { FirstEvent } from '../../resource/first-event'
 import { counted, formatCompact, formatDate, formatMoment, formatNumber } from '../../ui/format'
-import { Card, Notice, Page, Skeleton } from '../../ui/page'
+import { Card, Page, Skeleton } from '../../ui/page'
+import { Charts } from './charts'
 import { Checklist, useSetup } from './checklist'
-import { FirstEvent } from './first-event'
 import { RetentionTable } from './retention-table'
-
-/** The charts are loaded after the figures, so that the first page is small. */
-const Charts = lazy(() => import('./charts'))
 
 /** The same before the first activity, which people wait for. */
 const FIRST_FIGURES_AGAIN = 10_000
@@ -64,11 +60,7 @@ export default function OverviewPage() {
       ) : (
         <div className="h-10.5" />
       )}
-      {error !== null && (
-        <Notice tone="danger" action={<Button onClick={() => overview.refetch()}>Try again</Button>}>
-          {messageOf(error)}
-        </Notice>
-      )}
+      {error !== null && <Unread of={overview} />}
       {(data !== undefined || error === null) && <Figures overview={data} />}
       {setup !== null && missing.length === 0 && setup.some(({ isDone }) => !isDone) && (
         <Checklist items={setup} />
@@ -133,9 +125,7 @@ function Figures({ overview }: { overview: AnalyticsOverview | undefined }) {
           </div>
         ))}
       </dl>
-      <Suspense fallback={<ChartsAreLoading />}>
-        {overview === undefined ? <ChartsAreLoading /> : <Charts series={overview.series} />}
-      </Suspense>
+      <Charts rows={overview?.series} />
       <div className="grid items-start gap-6 lg:grid-cols-2">
         <Card
           title="Retention"
@@ -151,14 +141,3 @@ function Figures({ overview }: { overview: AnalyticsOverview | undefined }) {
     </>
   )
 }
-
-/** The places of the charts, in their final size. */
-const ChartsAreLoading = () => (
-  <div className="grid gap-6 lg:grid-cols-2" aria-busy="true">
-    {['Active users', 'Events', 'Points', 'Achievements'].map((title) => (
-      <Card key={title} title={title}>
-        <Skeleton className="h-70 w-full" />
-      </Card>
-    ))}
-  </div>
-)

@@ -1,7 +1,7 @@
 import type { AdminPointsBoost } from '@laurel/client'
 import { z } from 'zod'
 import type { Lookups } from '../../resource/lookups'
-import { type Filter, filtersInWords } from '../../resource/parts'
+import { deletion, type Filter, filtersInWords, within } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import {
   asText,
@@ -78,23 +78,16 @@ export const boostsOf = (system: {
   name: 'Boosts',
   one: 'boost',
   path: `/points/${system.key}/boosts`,
+  page: `/points/${system.key}`,
   intro: 'Times in which points count more.',
   empty: { title: 'No boosts yet', text: 'Add one for a weekend with double points.' },
-  idOf: ({ id }) => id,
   keyOf: ({ key }) => key,
   nameOf: ({ name }) => name,
   statusOf: ({ status }) => status,
-  list: (admin, query) => admin.points.boosts.list(system.key, query),
-  get: (admin, key) => admin.points.boosts.get(system.key, key),
-  create: (admin, draft) => admin.points.boosts.create(system.key, [draft]),
+  operations: (admin) => within(admin.points.boosts, system.key),
   // The users of a boost do not change.
   update: (admin, { id }, { userId: _userId, ...draft }) =>
     admin.points.boosts.update(system.key, [{ id, ...draft }]),
-  expected: (item, { userId: _userId, userAttributes, ...draft }) => ({
-    ...item,
-    ...draft,
-    ...(userAttributes !== null && { userAttributes }),
-  }),
   columns: () => [
     { name: 'Name', cell: ({ name }) => name },
     { name: 'Multiplier', cell: ({ multiplier }) => `× ${formatNumber(multiplier)}`, isNumber: true },
@@ -154,14 +147,5 @@ export const boostsOf = (system: {
     ],
     preview: (values, lookups) => inWords(values, system.name, lookups),
   },
-  moves: ({ id, name }) => [
-    {
-      label: 'Delete',
-      done: 'The boost was deleted',
-      isDangerous: true,
-      isRemoval: true,
-      ask: { title: `Delete ${name}?`, text: 'Points that were boosted stay. This cannot be undone.' },
-      act: (admin) => admin.points.boosts.delete(system.key, { ids: [id] }),
-    },
-  ],
+  moves: ({ name }) => [deletion(name, 'Points that were boosted stay. This cannot be undone.')],
 })

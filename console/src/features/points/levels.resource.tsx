@@ -1,6 +1,6 @@
 import type { AdminPointsLevel } from '@laurel/client'
 import { z } from 'zod'
-import { BADGE } from '../../resource/parts'
+import { DESCRIBED, deletion, within } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { asText, key, optionalText, picture, text, whole } from '../../resource/schemas'
 import { formatNumber } from '../../ui/format'
@@ -22,17 +22,14 @@ export const levelsOf = (system: {
   name: 'Levels',
   one: 'level',
   path: `/points/${system.key}/levels`,
+  page: `/points/${system.key}`,
   intro: 'Steps that users reach by their total.',
   empty: { title: 'No levels yet', text: 'Add a first level at 0 points, and the next ones above it.' },
-  idOf: ({ id }) => id,
   keyOf: ({ key }) => key,
   nameOf: ({ name }) => name,
-  list: (admin, query) => admin.points.levels.list(system.key, query),
-  get: (admin, key) => admin.points.levels.get(system.key, key),
-  create: (admin, draft) => admin.points.levels.create(system.key, [draft]),
+  operations: (admin) => within(admin.points.levels, system.key),
   update: (admin, { id }, { key: _key, ...draft }) =>
     admin.points.levels.update(system.key, [{ id, ...draft }]),
-  expected: (item, draft) => ({ ...item, ...draft }),
   columns: () => [
     { name: 'Name', cell: ({ name }) => name },
     { name: 'Points', cell: ({ points }) => formatNumber(points), isNumber: true },
@@ -62,25 +59,12 @@ export const levelsOf = (system: {
         hint: 'The total from which users have this level.',
         unit: system.name,
       },
-      { kind: 'long-text', name: 'description', label: 'Description', isOptional: true },
-      { ...BADGE, name: 'badge' },
+      ...DESCRIBED,
     ],
     preview: ({ name, points }) =>
       name.trim() === '' || points.trim() === ''
         ? null
         : `Users with ${points} ${system.name} or more are at “${name}”, up to the next level.`,
   },
-  moves: ({ id, name }) => [
-    {
-      label: 'Delete',
-      done: 'The level was deleted',
-      isDangerous: true,
-      isRemoval: true,
-      ask: {
-        title: `Delete ${name}?`,
-        text: 'Users who have it fall to the level below. This cannot be undone.',
-      },
-      act: (admin) => admin.points.levels.delete(system.key, { ids: [id] }),
-    },
-  ],
+  moves: ({ name }) => [deletion(name, 'Users who have it fall to the level below. This cannot be undone.')],
 })

@@ -12,7 +12,10 @@ import { Card, Skeleton } from '../../ui/page'
 type Rows = readonly PointsAnalytics['series'][number][]
 
 /** The list of a part of a points system, and the names in it. */
-type Part<Item extends object> = Pick<Resource<Item, FieldValues, unknown>, 'path' | 'list' | 'nameOf'>
+type Part<Item extends { id: string }> = Pick<
+  Resource<Item, FieldValues, never>,
+  'path' | 'operations' | 'nameOf'
+>
 
 /** The points of a system by day and by trigger, and the users of each level (I2). */
 export function PointsFigures({
@@ -82,11 +85,11 @@ export function PointsFigures({
 }
 
 /** All items of a part, also those that its table does not show yet. */
-function useAll<Item extends object>({ path, list }: Part<Item>): Item[] | undefined {
+function useAll<Item extends { id: string }>({ path, operations }: Part<Item>): Item[] | undefined {
   const admin = useAdmin()
   return useQuery({
     queryKey: [path, 'all'],
-    queryFn: () => allOf((query) => list(admin, query)),
+    queryFn: () => allOf((query) => operations(admin).list(query)),
   }).data
 }
 

@@ -2,7 +2,7 @@ import type { CreatedAdminPointsSystem } from '@laurel/client'
 import { useMemo } from 'react'
 import { z } from 'zod'
 import { useLookups } from '../../resource/lookups'
-import { BADGE } from '../../resource/parts'
+import { DESCRIBED, deletion } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { ResourceSection } from '../../resource/resource-section'
@@ -52,14 +52,10 @@ export const points: Resource<System, z.input<typeof Draft>, z.output<typeof Dra
     title: 'Begin with a points system',
     text: 'Create one, such as XP. Then say what gives points: each lesson, each day of a streak.',
   },
-  idOf: ({ id }) => id,
   keyOf: ({ key }) => key,
   nameOf: ({ name }) => name,
-  list: (admin, query) => admin.points.list(query),
-  get: (admin, key) => admin.points.get(key),
-  create: (admin, draft) => admin.points.create([draft]),
+  operations: (admin) => admin.points,
   update: (admin, { id }, { key: _key, ...draft }) => admin.points.update([{ id, ...draft }]),
-  expected: (item, draft) => ({ ...item, ...draft }),
   columns: () => [
     { name: 'Name', cell: ({ name }) => name },
     { name: 'Key', cell: ({ key }) => <Code>{key}</Code>, isMinor: true },
@@ -94,26 +90,18 @@ export const points: Resource<System, z.input<typeof Draft>, z.output<typeof Dra
         isOptional: true,
         hint: 'The most that a user can have, for points such as energy.',
       },
-      { kind: 'long-text', name: 'description', label: 'Description', isOptional: true },
-      { ...BADGE, name: 'badge' },
+      ...DESCRIBED,
     ],
     preview: ({ name, maxPoints }) =>
       name.trim() === ''
         ? null
         : `Users collect ${name}${maxPoints.trim() === '' ? '' : `, at most ${maxPoints}`}. Next, add triggers: they say what gives points.`,
   },
-  moves: ({ id, name }) => [
-    {
-      label: 'Delete',
-      done: 'The points system was deleted',
-      isDangerous: true,
-      isRemoval: true,
-      ask: {
-        title: `Delete ${name}?`,
-        text: 'Its triggers, levels, boosts and leaderboards are deleted with it. This cannot be undone.',
-      },
-      act: (admin) => admin.points.delete({ ids: [id] }),
-    },
+  moves: ({ name }) => [
+    deletion(
+      name,
+      'Its triggers, levels, boosts and leaderboards are deleted with it. This cannot be undone.',
+    ),
   ],
 }
 

@@ -1,7 +1,7 @@
 import type { AdminPointsTrigger } from '@laurel/client'
 import { z } from 'zod'
 import type { Lookups } from '../../resource/lookups'
-import { everyAmount, type Filter, filtersInWords } from '../../resource/parts'
+import { deletion, everyAmount, type Filter, filtersInWords, within } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { asText, choice, filters, reference, whole } from '../../resource/schemas'
 import { formatNumber } from '../../ui/format'
@@ -115,17 +115,14 @@ export const triggersOf = (system: {
   name: 'Triggers',
   one: 'trigger',
   path: `/points/${system.key}/triggers`,
+  page: `/points/${system.key}`,
   intro: 'The rules that give points.',
   empty: { title: 'Nothing gives points yet', text: 'Add a trigger, such as 10 points for every lesson.' },
-  idOf: ({ id }) => id,
   keyOf: ({ key }) => key,
   nameOf: (item, lookups) => inWords(valuesOf(item), system.name, lookups)?.replace(/\.$/, '') ?? item.key,
   statusOf: ({ status }) => status,
-  list: (admin, query) => admin.points.triggers.list(system.key, query),
-  get: (admin, key) => admin.points.triggers.get(system.key, key),
-  create: (admin, draft) => admin.points.triggers.create(system.key, [draft]),
+  operations: (admin) => within(admin.points.triggers, system.key),
   update: (admin, { id }, draft) => admin.points.triggers.update(system.key, [{ id, ...draft }]),
-  expected: (item, draft) => ({ ...item, ...draft }),
   columns: (lookups) => [
     {
       name: 'Trigger',
@@ -228,18 +225,10 @@ export const triggersOf = (system: {
     return [
       {
         label: to === 'active' ? 'Activate' : 'Deactivate',
-        done: `The trigger is ${to}`,
-        expected: { ...item, status: to },
+        did: to === 'active' ? 'was activated' : 'was deactivated',
         act: (admin) => admin.points.triggers.update(system.key, [{ id, status: to }]),
       },
-      {
-        label: 'Delete',
-        done: 'The trigger was deleted',
-        isDangerous: true,
-        isRemoval: true,
-        ask: { title: 'Delete this trigger?', text: 'Points that it gave stay. This cannot be undone.' },
-        act: (admin) => admin.points.triggers.delete(system.key, { ids: [id] }),
-      },
+      deletion('this trigger', 'Points that it gave stay. This cannot be undone.'),
     ]
   },
 })

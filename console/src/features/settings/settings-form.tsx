@@ -1,21 +1,16 @@
 import type { Settings } from '@laurel/client'
-import { useDeferredValue, useState } from 'react'
-import { useForm } from 'react-hook-form'
+import { useDeferredValue } from 'react'
 import { z } from 'zod'
-import { FormField } from '../../resource/fields'
-import { showRefusal, useFormValues } from '../../resource/form-values'
+import { useEntryForm } from '../../resource/entries'
+import { FormFields } from '../../resource/fields'
+import { InWords, PageForm } from '../../resource/form-sheet'
 import { useLookups } from '../../resource/lookups'
-import { resolverOf } from '../../resource/resolver'
 import type { Field } from '../../resource/resource'
-import { InWords } from '../../resource/resource-form'
 import { address, asText, choice, picture, REFUSED, refusesEntry, text, whole } from '../../resource/schemas'
-import { useWrite } from '../../resource/writes'
 import { type Branding, brandedEmail, FONTS } from '../../ui/branded'
-import { Button } from '../../ui/button'
-import { Unsaved } from '../../ui/dialog'
 import { numberOf } from '../../ui/locale'
 import { EmailMessage, PushMessage } from '../../ui/message'
-import { Card, Notice } from '../../ui/page'
+import { Card } from '../../ui/page'
 
 const pictureIn = () => z.object({ url: picture() }).transform(({ url }) => url)
 
@@ -159,56 +154,41 @@ function BrandPreview({ values }: { values: Values['branding'] }) {
 }
 
 /** The settings of a tenant, as one form. */
-export function SettingsForm({ settings }: { settings: Settings }) {
+export function SettingsForm({ id, settings }: { id: string; settings: Settings }) {
   const lookups = useLookups([])
-  const form = useForm<Values>({
-    resolver: resolverOf(Draft),
+  const form = useEntryForm({
+    id,
+    title: 'Settings',
+    path: '/settings',
+    scope: '/settings',
+    fields: FIELDS,
+    schema: Draft,
     values: valuesOf(settings),
-    resetOptions: { keepDirtyValues: true },
-    mode: 'onTouched',
+    write: (draft) => ({
+      what: 'The settings',
+      did: 'were saved',
+      act: (admin) => admin.settings.update(draft),
+      show: (queries, { issues: _issues, ...saved }) => queries.setQueryData(['/settings'], saved),
+    }),
   })
-  const values = useFormValues(form, FIELDS, false)
-  const write = useWrite<never>('/settings')
-  const [others, setOthers] = useState<readonly string[]>([])
-  const { isDirty } = form.formState
-  const submit = form.handleSubmit(async (given) => {
-    setOthers([])
-    try {
-      await write.mutateAsync({
-        act: async (admin) => ({ issues: (await admin.settings.update(Draft.parse(given))).issues ?? [] }),
-        done: 'The settings were saved',
-      })
-      form.reset(given)
-    } catch (error) {
-      const names = FIELDS.map(({ name }) => name)
-      setOthers(showRefusal(form, error, names))
-    }
-  })
-  const fieldsOf = (fields: readonly Field<Values>[]) =>
-    fields.map((field) => (
-      <FormField key={field.name} field={field} form={form} values={values} lookups={lookups} isNew={false} />
-    ))
+  const { values } = form
+  const shared = { form: form.form, values, lookups, isNew: false }
   return (
-    <form onSubmit={submit} noValidate className="flex flex-col gap-6" aria-busy={write.isPending}>
-      <Unsaved hasEntries={() => isDirty} />
+    <PageForm form={form} look="/settings" submit="Save changes">
       <Card title="Brand" about="How emails and push messages look. Templates have these as variables.">
         <div className="grid gap-6 lg:grid-cols-2">
-          <div className="flex flex-col gap-5">{fieldsOf(BRAND)}</div>
+          <div className="flex flex-col gap-5">
+            <FormFields fields={BRAND} {...shared} />
+          </div>
           <BrandPreview values={values.branding} />
         </div>
       </Card>
       <Card title="Messages" about="Emails and push messages to users. A change takes effect at once.">
         <div className="flex max-w-xl flex-col gap-5">
-          {fieldsOf(MESSAGES)}
+          <FormFields fields={MESSAGES} {...shared} />
           <InWords>{inWords(values)}</InWords>
         </div>
       </Card>
-      {others.length > 0 && <Notice tone="danger">{others.join(' ')}</Notice>}
-      <div>
-        <Button type="submit" look="primary" isBusy={write.isPending}>
-          Save changes
-        </Button>
-      </div>
-    </form>
+    </PageForm>
   )
 }

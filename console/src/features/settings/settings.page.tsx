@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { messageOf } from '../../api/errors'
 import { useAdmin } from '../../api/laurel'
+import { Unread } from '../../api/paging'
 import { useTenantsResource } from '../../app/tenants.resource'
 import { useLookups } from '../../resource/lookups'
 import { ResourceSection } from '../../resource/resource-section'
-import { useSignedIn } from '../../session/session-context'
-import { Button, buttonClasses } from '../../ui/button'
-import { Card, Code, Facts, Notice, Page, Skeleton } from '../../ui/page'
+import { useEntriesId, useSignedIn } from '../../session/session-context'
+import { buttonClasses } from '../../ui/button'
+import { Card, Code, Facts, Page, Skeleton } from '../../ui/page'
 import { SettingsForm } from './settings-form'
 
 /** All tenants of the account: who has an admin key may create, archive and erase them. */
@@ -20,6 +20,7 @@ function Tenants() {
 export default function SettingsPage() {
   const admin = useAdmin()
   const { tenant, version, testClock } = useSignedIn()
+  const id = useEntriesId('/settings')
   const settings = useQuery({ queryKey: ['/settings'], queryFn: async () => admin.settings.get() })
   return (
     <Page
@@ -28,14 +29,10 @@ export default function SettingsPage() {
       isLoading={settings.isPending}
     >
       {settings.data ? (
-        <SettingsForm settings={settings.data} />
+        <SettingsForm key={id} id={id} settings={settings.data} />
       ) : (
         <Card title="Brand">
-          {settings.isError && (
-            <Notice tone="danger" action={<Button onClick={() => settings.refetch()}>Try again</Button>}>
-              {messageOf(settings.error)}
-            </Notice>
-          )}
+          {settings.isError && <Unread of={settings} />}
           {settings.isPending && <Skeleton className="h-96 w-full" />}
         </Card>
       )}

@@ -2,8 +2,9 @@ import type { DatabasesResponse, StatusResponse } from '@laurel/client'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { isConnectionLost, messageOf } from '../../api/errors'
+import { isConnectionLost } from '../../api/errors'
 import { useAdmin } from '../../api/laurel'
+import { Unread } from '../../api/paging'
 import { Button } from '../../ui/button'
 import { counted, formatBytes, formatMoment, formatNumber, formatRelative } from '../../ui/format'
 import { Badge, Card, Notice, Page, Skeleton } from '../../ui/page'
@@ -54,11 +55,7 @@ export default function StatusPage() {
       {health.data?.isOk === false && health.data.problem !== null && (
         <Notice tone="danger">{health.data.problem}</Notice>
       )}
-      {status.isError && !isConnectionLost(status.error) && (
-        <Notice tone="danger" action={<Button onClick={() => status.refetch()}>Try again</Button>}>
-          {messageOf(status.error)}
-        </Notice>
-      )}
+      {status.isError && !isConnectionLost(status.error) && <Unread of={status} />}
       <Card title="Work in the background" flush>
         <Table
           label="Work in the background"
@@ -193,6 +190,10 @@ type Row = {
   problem: { name: string; remedy: ReactNode } | null
 }
 
+/** A problem, if there is one. */
+const problemIf = (isOne: boolean, name: string, remedy: ReactNode): Row['problem'] =>
+  isOne ? { name, remedy } : null
+
 /** The state in rows, with the meaning of each. */
 function rowsOf({ due, inbox, outbox, deliveries, leaderboards }: StatusResponse, now: number): Row[] {
   const late = due.oldest === null ? 0 : now - Date.parse(due.oldest)
@@ -228,77 +229,64 @@ function rowsOf({ due, inbox, outbox, deliveries, leaderboards }: StatusResponse
       name: 'Events of batches',
       about: 'Events that were accepted, and wait to be processed.',
       count: formatNumber(inbox),
-      problem:
-        inbox >= 100_000
-          ? { name: 'too many', remedy: 'Batches come faster than they are processed. Send fewer at once.' }
-          : null,
+      problem: problemIf(
+        inbox >= 100_000,
+        'too many',
+        'Batches come faster than they are processed. Send fewer at once.',
+      ),
     },
     {
       name: 'Changes to hand over',
       about: 'Changes whose messages are not in the delivery queues yet.',
       count: formatNumber(outbox),
-      problem:
-        outbox >= 1_000
-          ? {
-              name: 'too many',
-              remedy: 'Messages do not reach the queues. Look in the log for “not drained”.',
-            }
-          : null,
+      problem: problemIf(
+        outbox >= 1_000,
+        'too many',
+        'Messages do not reach the queues. Look in the log for “not drained”.',
+      ),
     },
     {
       name: 'Messages that wait',
       about: 'Webhooks, emails and push messages that were not delivered yet.',
       count: formatNumber(deliveries.pending),
-      problem:
-        deliveries.pending >= 5_000
-          ? {
-              name: 'a receiver is slow',
-              remedy: <>Look at the deliveries of each {linkTo('/webhooks', 'webhook')} for the reason.</>,
-            }
-          : null,
+      problem: problemIf(
+        deliveries.pending >= 5_000,
+        'a receiver is slow',
+        <>Look at the deliveries of each {linkTo('/webhooks', 'webhook')} for the reason.</>,
+      ),
     },
     {
       name: 'Messages given up',
       about: 'Messages whose last attempt failed.',
       count: formatNumber(deliveries.dead),
-      problem:
-        deliveries.dead > 0
-          ? {
-              name: 'look at them',
-              remedy: (
-                <>
-                  Repair the receiver, and send them again on the page of the {linkTo('/webhooks', 'webhook')}
-                  . {linkTo('/notifications', 'Notifications')} lists emails and push messages.
-                </>
-              ),
-            }
-          : null,
+      problem: problemIf(
+        deliveries.dead > 0,
+        'look at them',
+        <>
+          Repair the receiver, and send them again on the page of the {linkTo('/webhooks', 'webhook')}.{' '}
+          {linkTo('/notifications', 'Notifications')} lists emails and push messages.
+        </>,
+      ),
     },
     {
       name: 'Delivery queues without an answer',
       about: 'Queues that did not answer, or are more than 100.',
       count: formatNumber(deliveries.unknown),
-      problem:
-        deliveries.unknown > 0
-          ? {
-              name: 'not counted',
-              remedy:
-                'With fewer than 100 webhooks and channels, look in the log for “delivery queue not reached”.',
-            }
-          : null,
+      problem: problemIf(
+        deliveries.unknown > 0,
+        'not counted',
+        'With fewer than 100 webhooks and channels, look in the log for “delivery queue not reached”.',
+      ),
     },
     {
       name: 'Leaderboards behind',
       about: 'They may lack changes of more than a minute ago.',
       count: formatNumber(leaderboards.behind),
-      problem:
-        leaderboards.behind > 0
-          ? {
-              name: `${counted(leaderboards.behind, 'leaderboard')} behind`,
-              remedy:
-                'Rankings may lack changes. After a new leaderboard, or the end of a run, a million users take minutes.',
-            }
-          : null,
+      problem: problemIf(
+        leaderboards.behind > 0,
+        `${counted(leaderboards.behind, 'leaderboard')} behind`,
+        'Rankings may lack changes. After a new leaderboard, or the end of a run, a million users take minutes.',
+      ),
     },
   ]
 }

@@ -1,15 +1,13 @@
 import type { StreakSettings } from '@laurel/client'
-import { Plus, Trash2 } from 'lucide-react'
-import { useState } from 'react'
-import { useFieldArray, useForm } from 'react-hook-form'
 import { z } from 'zod'
-import { FormField } from '../../resource/fields'
-import { messageAt, showRefusal, useFormValues } from '../../resource/form-values'
+import { useEntryForm } from '../../resource/entries'
+import { FormFields } from '../../resource/fields'
+import { InWords, PageForm } from '../../resource/form-sheet'
+import { messageAt } from '../../resource/form-values'
 import type { Lookups } from '../../resource/lookups'
 import { amountOf } from '../../resource/parts'
-import { resolverOf } from '../../resource/resolver'
 import type { Field } from '../../resource/resource'
-import { InWords } from '../../resource/resource-form'
+import { Rows } from '../../resource/rows'
 import {
   asText,
   choice,
@@ -20,11 +18,7 @@ import {
   refusesEntry,
   whole,
 } from '../../resource/schemas'
-import { useWrite } from '../../resource/writes'
-import { Button, IconButton } from '../../ui/button'
 import { DaysOff, weekdaysInWords } from '../../ui/days-off'
-import { Unsaved } from '../../ui/dialog'
-import { Notice } from '../../ui/page'
 
 const MOST_FREEZES = 100
 /** The values when freezes are switched on: one to begin with, and another one each week. */
@@ -179,130 +173,72 @@ const LAST: readonly Field<Values>[] = [
 ]
 
 const FIELDS = [...FIRST, MODE, ...LAST]
-const NAMES = [...FIELDS.map(({ name }) => name), 'daysOff' as const]
 
 /** The settings of streaks, as one form. */
-export function StreakForm({ settings, lookups }: { settings: StreakSettings; lookups: Lookups }) {
-  const form = useForm<Values>({
-    resolver: resolverOf(Draft),
+export function StreakForm({
+  id,
+  settings,
+  lookups,
+}: {
+  id: string
+  settings: StreakSettings
+  lookups: Lookups
+}) {
+  const entryForm = useEntryForm({
+    id,
+    title: 'Streaks',
+    path: '/streaks',
+    scope: '/streaks',
+    fields: FIELDS,
+    names: ['daysOff'],
+    schema: Draft,
     values: valuesOf(settings),
-    resetOptions: { keepDirtyValues: true },
-    mode: 'onTouched',
+    write: (draft) => ({
+      what: 'The settings of streaks',
+      did: 'were saved',
+      act: (admin) => admin.streaks.settings.update(draft),
+      show: (queries, { issues: _issues, ...saved }) => queries.setQueryData(['/streaks', 'settings'], saved),
+    }),
   })
-  const values = useFormValues(form, FIELDS, false)
-  const write = useWrite<StreakSettings>('/streaks')
-  const [others, setOthers] = useState<readonly string[]>([])
-  const { isDirty } = form.formState
-  const shown = (fields: readonly Field<Values>[]) =>
-    fields
-      .filter((field) => field.when === undefined || field.when(values))
-      .map((field) => (
-        <FormField
-          key={field.name}
-          field={field}
-          form={form}
-          values={values}
-          lookups={lookups}
-          isNew={false}
-        />
-      ))
-  const submit = form.handleSubmit(async (given) => {
-    setOthers([])
-    const draft = Draft.parse(given)
-    try {
-      await write.mutateAsync({
-        act: async (admin) => {
-          const { issues = [], ...settings } = await admin.streaks.settings.update(draft)
-          return { updated: [settings], issues }
-        },
-        done: 'The settings of streaks were saved',
-        show: (queries, settings) => queries.setQueryData(['/streaks', 'settings'], settings),
-      })
-      form.reset(given)
-    } catch (error) {
-      setOthers(showRefusal(form, error, NAMES))
-    }
-  })
+  const { form, values } = entryForm
+  const shared = { form, values, lookups, isNew: false }
   return (
-    <form onSubmit={submit} noValidate className="flex max-w-xl flex-col gap-5" aria-busy={write.isPending}>
-      <Unsaved hasEntries={() => isDirty} />
-      {shown(FIRST)}
-      {values.enabled && <StreakMetrics form={form} lookups={lookups} />}
-      {shown([MODE])}
-      {values.enabled && values.frequency === 'daily' && (
-        <DaysOff
-          days={form.getValues('daysOff')}
-          onChange={(days) => form.setValue('daysOff', days, { shouldDirty: true, shouldValidate: true })}
-          message={messageAt(form.formState.errors, 'daysOff')}
-        />
-      )}
-      {shown(LAST)}
-      <InWords>{inWords(values, lookups)}</InWords>
-      {others.length > 0 && <Notice tone="danger">{others.join(' ')}</Notice>}
-      <div>
-        <Button type="submit" look="primary" isBusy={write.isPending}>
-          Save changes
-        </Button>
-      </div>
-    </form>
-  )
-}
-
-/** The metrics that satisfy a period, with the total that is needed of each. */
-function StreakMetrics({ form, lookups }: { form: ReturnType<typeof useForm<Values>>; lookups: Lookups }) {
-  const { fields, append, remove } = useFieldArray({ control: form.control, name: 'metrics' })
-  const { errors, touchedFields, isSubmitted } = form.formState
-  return (
-    <fieldset className="flex flex-col gap-2">
-      <legend className="mb-1.5 font-medium">Events that count</legend>
-      {fields.length === 0 && <p className="text-quiet">Any event counts.</p>}
-      {fields.map(({ id }, index) => {
-        // A new row has an error at once. It is shown after the row was left, or after a try to save.
-        const messageOf = (name: 'key' | 'threshold') =>
-          isSubmitted || touchedFields.metrics?.[index]?.[name] === true
-            ? messageAt(errors, `metrics.${index}.${name}`)
-            : undefined
-        const message = messageOf('key') ?? messageOf('threshold')
-        return (
-          <div key={id} className="flex flex-col gap-1">
-            <div className="flex items-center gap-2">
-              <select
-                className="control"
-                aria-label={index === 0 ? 'Metric' : `Metric ${index + 1}`}
-                {...form.register(`metrics.${index}.key`)}
-              >
-                <option value="">Choose…</option>
-                {lookups.metrics.all.map(({ key, name }) => (
-                  <option key={key} value={key}>
-                    {name}
-                  </option>
-                ))}
-              </select>
-              <input
-                className="control max-w-32 tabular-nums"
-                inputMode="decimal"
-                autoComplete="off"
-                aria-label={index === 0 ? 'Threshold' : `Threshold ${index + 1}`}
-                {...form.register(`metrics.${index}.threshold`)}
-              />
-              <IconButton label={`Remove metric ${index + 1}`} onClick={() => remove(index)}>
-                <Trash2 size={16} aria-hidden="true" />
-              </IconButton>
-            </div>
-            {message !== undefined && (
-              <p role="alert" className="text-sm text-danger">
-                {message}
-              </p>
-            )}
-          </div>
-        )
-      })}
-      <div>
-        <Button isSmall onClick={() => append({ key: '', threshold: '1' })}>
-          <Plus size={15} aria-hidden="true" />
-          Require a metric
-        </Button>
-      </div>
-    </fieldset>
+    <div className="max-w-xl">
+      <PageForm form={entryForm} look="/streaks" submit="Save changes">
+        <FormFields fields={FIRST} {...shared} />
+        {values.enabled && (
+          <Rows
+            form={form}
+            name="metrics"
+            label="Events that count"
+            about={values.metrics.length === 0 && <p className="text-quiet">Any event counts.</p>}
+            one="metric"
+            choice={{
+              part: 'key',
+              none: 'Choose…',
+              options: lookups.metrics.all.map(({ key, name }) => ({ value: key, label: name })),
+              labelOf: (index) => (index === 0 ? 'Metric' : `Metric ${index + 1}`),
+            }}
+            text={{
+              part: 'threshold',
+              isNumber: true,
+              first: '1',
+              labelOf: (index) => (index === 0 ? 'Threshold' : `Threshold ${index + 1}`),
+            }}
+            add={{ label: 'Require a metric' }}
+          />
+        )}
+        <FormFields fields={[MODE]} {...shared} />
+        {values.enabled && values.frequency === 'daily' && (
+          <DaysOff
+            days={form.getValues('daysOff')}
+            onChange={(days) => form.setValue('daysOff', days, { shouldDirty: true, shouldValidate: true })}
+            message={messageAt(form.formState.errors, 'daysOff')}
+          />
+        )}
+        <FormFields fields={LAST} {...shared} />
+        <InWords>{inWords(values, lookups)}</InWords>
+      </PageForm>
+    </div>
   )
 }

@@ -1,17 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { useToday } from '../../analytics/period'
 import { StreakLengths } from '../../analytics/streak-lengths'
-import { messageOf } from '../../api/errors'
 import { useAdmin } from '../../api/laurel'
+import { Unread } from '../../api/paging'
 import { useLookups } from '../../resource/lookups'
-import { Button } from '../../ui/button'
+import { useEntriesId } from '../../session/session-context'
 import { formatMoment } from '../../ui/format'
-import { Card, Notice, Page, Skeleton } from '../../ui/page'
+import { Card, Page, Skeleton } from '../../ui/page'
 import { StreakForm } from './streak-form'
 
 export default function StreaksPage() {
   const admin = useAdmin()
   const lookups = useLookups(['metrics'])
+  const id = useEntriesId('/streaks')
   const settings = useQuery({
     queryKey: ['/streaks', 'settings'],
     queryFn: () => admin.streaks.settings.get(),
@@ -23,15 +24,13 @@ export default function StreaksPage() {
       isLoading={settings.isPending || lookups.isLoading}
     >
       <Card title="Settings" about="A change takes effect from the current period on. It takes nothing back.">
-        {settings.isError && (
-          <Notice tone="danger" action={<Button onClick={() => settings.refetch()}>Try again</Button>}>
-            {messageOf(settings.error)}
-          </Notice>
-        )}
+        {settings.isError && <Unread of={settings} />}
         {!settings.isError && (settings.isPending || lookups.isLoading) && (
           <Skeleton className="h-96 w-full" />
         )}
-        {settings.data && !lookups.isLoading && <StreakForm settings={settings.data} lookups={lookups} />}
+        {settings.data && !lookups.isLoading && (
+          <StreakForm key={id} id={id} settings={settings.data} lookups={lookups} />
+        )}
       </Card>
       <Lengths />
     </Page>
@@ -60,9 +59,7 @@ function Lengths() {
       }
     >
       {error !== null && data === undefined ? (
-        <Notice tone="danger" action={<Button onClick={() => overview.refetch()}>Try again</Button>}>
-          {messageOf(error)}
-        </Notice>
+        <Unread of={overview} />
       ) : (
         <StreakLengths streaks={data?.streaks} />
       )}

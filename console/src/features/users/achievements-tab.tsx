@@ -1,15 +1,14 @@
 import type { User, UserAchievementWithStatsResponse, UserOverviewResponse } from '@laurel/client'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { messageOf } from '../../api/errors'
-import { useAdmin, useLaurel } from '../../api/laurel'
+import { useLaurel } from '../../api/laurel'
+import { Unread } from '../../api/paging'
+import { ConfirmWrite } from '../../resource/confirm-write'
 import { Button, Toggle } from '../../ui/button'
-import { Confirm } from '../../ui/dialog'
 import { counted, formatNumber, formatPercent, Moment } from '../../ui/format'
-import { Card, Empty, Notice } from '../../ui/page'
+import { Card, Empty } from '../../ui/page'
 import { type Column, Table } from '../../ui/table'
-import { keyOfUser } from './user-paths'
-import { useUserWrite } from './user-writes'
+import { keyOfUser, writesOf } from './user-paths'
 
 type Achievement = UserAchievementWithStatsResponse
 
@@ -118,9 +117,7 @@ export function AchievementsTab({ user }: { user: User }) {
     <Card title="Achievements" flush>
       {achievements.isError ? (
         <div className="p-5">
-          <Notice tone="danger" action={<Button onClick={() => achievements.refetch()}>Try again</Button>}>
-            {messageOf(achievements.error)}
-          </Notice>
+          <Unread of={achievements} />
         </div>
       ) : achievements.data?.length === 0 ? (
         <Empty title="There are no achievements yet">Create achievements on the page Achievements.</Empty>
@@ -148,44 +145,37 @@ function Question({
   achievement: Achievement
   onClose: () => void
 }) {
-  const admin = useAdmin()
-  const laurel = useLaurel()
-  const write = useUserWrite()
   const [isWithPoints, setWithPoints] = useState(true)
   const { id, name, achievedAt } = achievement
+  const key = achievement.key ?? id
+  const asked = { ...writesOf(user.id), onClose }
+  const what = `The achievement “${name}” of ${user.id}`
   if (achievedAt === null)
     return (
-      <Confirm
+      <ConfirmWrite
+        {...asked}
         title={`Complete ${name}?`}
         confirm="Confirm: complete"
-        onConfirm={() =>
-          write.mutateAsync({
-            act: () => laurel.achievements.complete(achievement.key ?? id, { user: { id: user.id } }),
-            done: `${name} was completed`,
-          })
-        }
-        onClose={onClose}
+        write={{
+          what,
+          did: 'was completed',
+          act: (_, laurel) => laurel.achievements.complete(key, { user: { id: user.id } }),
+        }}
       >
         The user gets its points, and the messages that go with it.
-      </Confirm>
+      </ConfirmWrite>
     )
   return (
-    <Confirm
+    <ConfirmWrite
+      {...asked}
       title={`Revoke ${name}?`}
       confirm="Confirm: revoke"
       isDangerous
-      onConfirm={() =>
-        write.mutateAsync({
-          act: () =>
-            admin.users.revokeAchievement(
-              user.id,
-              achievement.key ?? id,
-              isWithPoints ? { points: 'revoke' } : {},
-            ),
-          done: `${name} was revoked`,
-        })
-      }
-      onClose={onClose}
+      write={{
+        what,
+        did: 'was revoked',
+        act: (admin) => admin.users.revokeAchievement(user.id, key, isWithPoints ? { points: 'revoke' } : {}),
+      }}
     >
       <p>The user no longer has this achievement, and can complete it again.</p>
       <div className="mt-4 text-text">
@@ -195,6 +185,6 @@ function Question({
           onChange={({ target }) => setWithPoints(target.checked)}
         />
       </div>
-    </Confirm>
+    </ConfirmWrite>
   )
 }

@@ -5,15 +5,21 @@ import type {
   UserPreferencesResponse,
 } from '@laurel/client'
 import { useQuery } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
-import { messageOf, messagesByField, objectionsOf } from '../../api/errors'
+import { z } from 'zod'
+import { messageOf } from '../../api/errors'
 import { useAdmin, useLaurel } from '../../api/laurel'
-import { Button, Toggle } from '../../ui/button'
+import { useEntryForm } from '../../resource/entries'
+import { FormFields } from '../../resource/fields'
+import { PageForm } from '../../resource/form-sheet'
+import { messageAt } from '../../resource/form-values'
+import { useLookups } from '../../resource/lookups'
+import type { Field } from '../../resource/resource'
+import { useEntriesId } from '../../session/session-context'
+import { Toggle } from '../../ui/button'
 import { DaysOff, weekdaysInWords } from '../../ui/days-off'
-import { Unsaved } from '../../ui/dialog'
 import { Card, Notice, Skeleton } from '../../ui/page'
-import { keyOfUser } from './user-paths'
-import { useUserWrite } from './user-writes'
+import { say } from '../../ui/text'
+import { keyOfUser, pathOfUser, USERS, writesOf } from './user-paths'
 
 const TYPES = {
   streak_reminder: 'Streak reminder',
@@ -37,6 +43,7 @@ const CHANNEL_NAMES: Readonly<Record<Channel, string>> = { email: 'Email', push:
 export function PreferencesTab({ user }: { user: User }) {
   const laurel = useLaurel()
   const admin = useAdmin()
+  const id = useEntriesId(`${USERS}/${user.id}/preferences`)
   const preferences = useQuery({
     queryKey: keyOfUser(user.id, 'preferences'),
     queryFn: () => laurel.users.preferences.get(user.id),
@@ -55,10 +62,10 @@ export function PreferencesTab({ user }: { user: User }) {
         </div>
       </Card>
     )
-  return <PreferencesForm user={user} preferences={preferences.data} settings={settings.data} />
+  return (
+    <PreferencesForm key={id} id={id} user={user} preferences={preferences.data} settings={settings.data} />
+  )
 }
-
-const DAYS_OFF = 'streak.daysOff'
 
 /** The days off in the settings, in words. */
 const daysOfAll = ({ frequency, daysOff }: StreakSettings): string =>
@@ -69,63 +76,117 @@ const daysOfAll = ({ frequency, daysOff }: StreakSettings): string =>
 /** How many of the metrics are needed; empty: as in the settings. */
 type Mode = 'OR' | 'AND' | ''
 
+const FIELDS: readonly Field<Values>[] = [
+  {
+    kind: 'switch',
+    name: 'streak.enabled',
+    label: 'The user has a streak',
+    hint: 'Without one, the length is 0, and there are no reminders.',
+  },
+]
+
+const MODE: Field<Values> = {
+  kind: 'choice',
+  name: 'streak.mode',
+  label: 'Metrics that are needed',
+  options: (initial) => [
+    ...(initial?.streak?.mode ? [] : [{ value: '', label: 'As in the settings' }]),
+    { value: 'OR', label: 'One of them is enough' },
+    { value: 'AND', label: 'All of them' },
+  ],
+}
+
 type FormProps = {
+  id: string
   user: User
   preferences: UserPreferencesResponse
   settings: StreakSettings
 }
 
-function PreferencesForm({ user, preferences, settings }: FormProps) {
-  const laurel = useLaurel()
-  const write = useUserWrite()
-  /** The changed types only. A type that was never set is sent by both channels. */
-  const [changed, setChanged] = useState<Partial<Record<Type, readonly Channel[]>>>({})
-  const [isEnabled, setEnabled] = useState(preferences.streak?.enabled !== false)
-  const [mode, setMode] = useState<Mode>(preferences.streak?.evaluationMode ?? '')
-  /** Null means the days off of all users. */
-  const [daysOff, setDaysOff] = useState(preferences.streak?.daysOff ?? null)
-  /** Whether users may have metrics and days off of their own. */
-  const isPersonal = settings.customizationEnabled
-  const chooseDaysOff = (days: number[] | null) => {
-    write.reset()
-    setDaysOff(days)
-  }
-  const channelsOf = (type: Type): readonly Channel[] =>
-    changed[type] ?? preferences.notifications[type] ?? CHANNELS
-  const toggle = (type: Type, channel: Channel, isWanted: boolean) =>
-    setChanged({
-      ...changed,
-      [type]: CHANNELS.filter((one) => (one === channel ? isWanted : channelsOf(type).includes(one))),
-    })
+/** The form in its fields. The days off are those of all users if they are null. */
+const Values = z.object({
+  notifications: z.custom<Readonly<Record<Type, readonly Channel[]>>>(),
+  streak: z.object({
+    enabled: z.boolean(),
+    mode: z.custom<Mode>(),
+    daysOff: z.array(z.number()).nullable(),
+  }),
+})
+type Values = z.infer<typeof Values>
 
+/** The values at first. A type that was never set is sent by both channels. */
+const valuesOf = ({ notifications, streak }: UserPreferencesResponse): Values => ({
+  notifications: {
+    streak_reminder: notifications.streak_reminder ?? CHANNELS,
+    achievement_completed: notifications.achievement_completed ?? CHANNELS,
+    recap: notifications.recap ?? CHANNELS,
+    reactivation: notifications.reactivation ?? CHANNELS,
+  },
+  streak: {
+    enabled: streak?.enabled !== false,
+    mode: streak?.evaluationMode ?? '',
+    daysOff: streak?.daysOff ?? null,
+  },
+})
+
+/** What differs from the preferences. Nothing else is sent. */
+function changesOf(given: Values, first: Values): UpdateUserPreferencesRequest {
+  const types = TYPE_NAMES.filter(
+    (type) => given.notifications[type].join() !== first.notifications[type].join(),
+  )
+  const { enabled, mode, daysOff } = given.streak
   const streak = {
-    ...(isEnabled !== (preferences.streak?.enabled !== false) && { enabled: isEnabled }),
-    ...(mode !== '' && mode !== preferences.streak?.evaluationMode && { evaluationMode: mode }),
-    ...(isPersonal && daysOff?.join() !== preferences.streak?.daysOff?.join() && { daysOff }),
+    ...(enabled !== first.streak.enabled && { enabled }),
+    ...(mode !== '' && mode !== first.streak.mode && { evaluationMode: mode }),
+    ...(daysOff?.join() !== first.streak.daysOff?.join() && { daysOff }),
   }
-  const request: UpdateUserPreferencesRequest = {
-    ...(Object.keys(changed).length > 0 && {
-      notifications: Object.fromEntries(
-        Object.entries(changed).map(([type, channels]) => [type, [...channels]]),
-      ),
+  return {
+    ...(types.length > 0 && {
+      notifications: Object.fromEntries(types.map((type) => [type, [...given.notifications[type]]])),
     }),
     ...(Object.keys(streak).length > 0 && { streak }),
   }
-  const isChanged = Object.keys(request).length > 0
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    if (isChanged)
-      write.mutate({
-        act: () => laurel.users.preferences.update(user.id, request),
-        done: 'The preferences were saved',
-        after: () => setChanged({}),
-      })
-  }
+}
+
+function PreferencesForm({ id, user, preferences, settings }: FormProps) {
+  const first = valuesOf(preferences)
+  const entryForm = useEntryForm({
+    ...writesOf(user.id),
+    id,
+    title: `Preferences of ${user.id}`,
+    scope: id,
+    fields: [...FIELDS, MODE],
+    names: ['streak.daysOff'],
+    schema: Values,
+    values: first,
+    write: (draft) => ({
+      what: say`The preferences of ${user.id}`,
+      did: 'were saved',
+      act: (_, laurel) => laurel.users.preferences.update(user.id, changesOf(draft, first)),
+    }),
+  })
+  const { form, values } = entryForm
+  const lookups = useLookups([])
+  const { notifications, streak } = values
+  const { daysOff } = streak
+  /** Whether users may have metrics and days off of their own. */
+  const isPersonal = settings.customizationEnabled
+  const setDaysOff = (days: number[] | null) =>
+    form.setValue('streak.daysOff', days, { shouldDirty: true, shouldValidate: true })
+  const toggle = (type: Type, channel: Channel, isWanted: boolean) =>
+    form.setValue(
+      `notifications.${type}`,
+      CHANNELS.filter((one) => (one === channel ? isWanted : notifications[type].includes(one))),
+      { shouldDirty: true },
+    )
   const thresholds = preferences.streak?.metrics ?? []
-  const refused = messagesByField(write.isError ? objectionsOf(write.error) : [], [DAYS_OFF])
   return (
-    <form onSubmit={submit} className="flex flex-col gap-6" aria-busy={write.isPending}>
-      <Unsaved hasEntries={() => isChanged} />
+    <PageForm
+      form={entryForm}
+      look={pathOfUser(user.id)}
+      submit="Save preferences"
+      isUnchanged={Object.keys(changesOf(values, first)).length === 0}
+    >
       <Card title="Notifications" about="The channels that the user wants, by type.">
         {user.control && (
           <div className="mb-4">
@@ -158,7 +219,7 @@ function PreferencesForm({ user, preferences, settings }: FormProps) {
                       type="checkbox"
                       className="size-4 align-middle accent-accent"
                       aria-label={`${TYPES[type]} by ${CHANNEL_NAMES[channel].toLowerCase()}`}
-                      checked={channelsOf(type).includes(channel)}
+                      checked={notifications[type].includes(channel)}
                       onChange={({ target }) => toggle(type, channel, target.checked)}
                     />
                   </td>
@@ -170,27 +231,9 @@ function PreferencesForm({ user, preferences, settings }: FormProps) {
       </Card>
       <Card title="Streak">
         <div className="flex flex-col gap-4">
-          <Toggle
-            label="The user has a streak"
-            hint="Without one, the length is 0, and there are no reminders."
-            checked={isEnabled}
-            onChange={({ target }) => setEnabled(target.checked)}
-          />
+          <FormFields fields={FIELDS} form={form} values={values} lookups={lookups} isNew={false} />
           {isPersonal && (
-            <label className="flex max-w-xs flex-col gap-1.5">
-              <span className="font-medium">Metrics that are needed</span>
-              <select
-                className="control"
-                value={mode}
-                onChange={({ target }) => setMode(modeOf(target.value))}
-              >
-                {preferences.streak?.evaluationMode === undefined && (
-                  <option value="">As in the settings</option>
-                )}
-                <option value="OR">One of them is enough</option>
-                <option value="AND">All of them</option>
-              </select>
-            </label>
+            <FormFields fields={[MODE]} form={form} values={values} lookups={lookups} isNew={false} />
           )}
           {thresholds.length > 0 && (
             <p className="text-quiet">
@@ -199,27 +242,23 @@ function PreferencesForm({ user, preferences, settings }: FormProps) {
             </p>
           )}
           {isPersonal && (
-            <DaysOff days={daysOff} onChange={chooseDaysOff} message={refused.byField.get(DAYS_OFF)}>
+            <DaysOff
+              days={daysOff}
+              onChange={(days) => setDaysOff(days)}
+              message={messageAt(form.formState.errors, 'streak.daysOff')}
+            >
               <Toggle
                 label="Use the days of all users"
                 hint={daysOfAll(settings)}
                 checked={daysOff === null}
                 onChange={({ target }) =>
-                  chooseDaysOff(target.checked ? null : (preferences.streak?.daysOff ?? settings.daysOff))
+                  setDaysOff(target.checked ? null : (preferences.streak?.daysOff ?? settings.daysOff))
                 }
               />
             </DaysOff>
           )}
         </div>
       </Card>
-      {refused.others.length > 0 && <Notice tone="danger">{refused.others.join(' ')}</Notice>}
-      <div className="flex justify-end">
-        <Button type="submit" look="primary" disabled={!isChanged} isBusy={write.isPending}>
-          Save preferences
-        </Button>
-      </div>
-    </form>
+    </PageForm>
   )
 }
-
-const modeOf = (value: string): Mode => (value === 'OR' || value === 'AND' ? value : '')

@@ -2,14 +2,14 @@ import type { StreakResponse } from '@laurel/client'
 import { StreakCalendar } from '@laurel/react'
 import { useQuery } from '@tanstack/react-query'
 import { messageOf } from '../../api/errors'
-import { useAdmin, useLaurel } from '../../api/laurel'
+import { useLaurel } from '../../api/laurel'
+import { useWrite } from '../../resource/writes'
 import { Button } from '../../ui/button'
 import { counted, formatDate } from '../../ui/format'
 import { LaurelLook } from '../../ui/laurel'
 import { Card, Facts, Notice, Skeleton } from '../../ui/page'
-import { failed } from '../../ui/toasts'
-import { keyOfUser } from './user-paths'
-import { useUserWrite } from './user-writes'
+import { say } from '../../ui/text'
+import { keyOfUser, USERS, writesOf } from './user-paths'
 
 /** How many past periods are shown. Days are shown by month, the others in a row. */
 const PERIODS = 62
@@ -52,7 +52,7 @@ export function StreakCard({ userId }: { userId: string }) {
                 : ['Freezes', `${data.freezes} of at most ${data.maxFreezes ?? data.freezes}`],
             ]}
           />
-          {data.pauses.length > 0 && <Pauses pauses={data.pauses} />}
+          {data.pauses.length > 0 && <Pauses userId={userId} pauses={data.pauses} />}
         </div>
       )}
     </Card>
@@ -65,13 +65,8 @@ const shownOf = (streak: StreakResponse): StreakResponse =>
     : { ...streak, streakHistory: streak.streakHistory.slice(-PERIODS_IN_A_ROW) }
 
 /** The pauses, each with a button that removes it. */
-function Pauses({ pauses }: { pauses: StreakResponse['pauses'] }) {
-  const admin = useAdmin()
-  const write = useUserWrite()
-  const remove = (id: string) =>
-    write
-      .mutateAsync({ act: () => admin.streaks.pauses.delete({ ids: [id] }), done: 'The pause was removed' })
-      .catch((error) => failed('The pause was not removed', messageOf(error)))
+function Pauses({ userId, pauses }: { userId: string; pauses: StreakResponse['pauses'] }) {
+  const { begin, isBusy } = useWrite({ ...writesOf(userId), scope: `${USERS}/${userId}/pauses` })
   return (
     <div>
       <h3 className="font-medium">Pauses</h3>
@@ -84,8 +79,14 @@ function Pauses({ pauses }: { pauses: StreakResponse['pauses'] }) {
             <Button
               look="quiet"
               isSmall
-              isBusy={write.isPending}
-              onClick={() => remove(id)}
+              isBusy={isBusy}
+              onClick={() =>
+                begin({
+                  what: say`The pause of ${userId}`,
+                  did: 'was removed',
+                  act: (admin) => admin.streaks.pauses.delete({ ids: [id] }),
+                })
+              }
               aria-label={`Remove the pause from ${formatDate(start)} to ${formatDate(end)}`}
             >
               Remove

@@ -8,13 +8,12 @@ import { LevelProgress, runOf } from '@laurel/react'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useNow } from '../../analytics/period'
-import { messageOf } from '../../api/errors'
 import { useAdmin, useLaurel } from '../../api/laurel'
+import { Unread } from '../../api/paging'
 import { useLookups } from '../../resource/lookups'
-import { Button } from '../../ui/button'
 import { formatDate, formatNumber, Moment } from '../../ui/format'
 import { LaurelLook } from '../../ui/laurel'
-import { Badge, Card, Facts, Notice, Skeleton } from '../../ui/page'
+import { Badge, Card, Facts, Skeleton } from '../../ui/page'
 import { type Column, Table } from '../../ui/table'
 import { StreakCard } from './streak-card'
 import { keyOfUser } from './user-paths'
@@ -82,12 +81,7 @@ export function SummaryTab({ user }: { user: User }) {
     queryFn: () => laurel.users.overview(user.id),
   })
   const { data, error } = overview
-  if (error !== null && data === undefined)
-    return (
-      <Notice tone="danger" action={<Button onClick={() => overview.refetch()}>Try again</Button>}>
-        {messageOf(error)}
-      </Notice>
-    )
+  if (error !== null && data === undefined) return <Unread of={overview} />
   return (
     <div className="grid items-start gap-6 lg:grid-cols-[minmax(0,1fr)_23rem]" aria-busy={overview.isPending}>
       <div className="stack flex min-w-0 flex-col gap-6">

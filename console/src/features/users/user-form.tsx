@@ -1,18 +1,16 @@
-import type { UpdatedUser, User } from '@laurel/client'
-import { LaurelError } from '@laurel/client'
+import type { Laurel, UpdatedUser, User } from '@laurel/client'
 import { useNavigate } from '@tanstack/react-router'
 import { z } from 'zod'
-import { WriteRefused } from '../../api/errors'
-import { useLaurel } from '../../api/laurel'
+import { isNotFound, WriteRefused } from '../../api/errors'
 import { FormSheet } from '../../resource/form-sheet'
 import { type Attribute, useLookups } from '../../resource/lookups'
 import type { Field } from '../../resource/resource'
 import { date, optionalText, text } from '../../resource/schemas'
+import type { Write } from '../../resource/writes'
 import { Sheet } from '../../ui/dialog'
 import { counted } from '../../ui/format'
 import { Skeleton } from '../../ui/page'
-import { pathOfUser, USERS } from './user-paths'
-import { useUserWrite } from './user-writes'
+import { NEW_USER, pathOfUser, USERS } from './user-paths'
 
 const Values = z.object({
   id: text(),
@@ -93,11 +91,19 @@ function changesOf(user: User | null, given: Values, attributes: readonly Attrib
   }
 }
 
+async function exists({ users }: Laurel, id: string): Promise<boolean> {
+  try {
+    await users.get(id)
+    return true
+  } catch (error) {
+    if (isNotFound(error)) return false
+    throw error
+  }
+}
+
 /** The form of a new user, or of the profile of one. */
 export function UserForm({ user, onClose }: { user: User | null; onClose: () => void }) {
-  const laurel = useLaurel()
   const navigate = useNavigate()
-  const write = useUserWrite()
   const lookups = useLookups(['attributes'])
   const title = user === null ? 'New user' : 'Edit profile'
   if (lookups.attributes.isLoading)
@@ -112,38 +118,34 @@ export function UserForm({ user, onClose }: { user: User | null; onClose: () => 
   const schema = Values.refine(({ email }) => email !== '' || !user?.email, {
     path: ['email'],
     message: 'An address can be replaced, but not removed.',
-  }).refine(({ email, subscribeToEmails }) => email !== '' || !subscribeToEmails, {
-    path: ['email'],
-    message: 'Emails need an address.',
-  })
-  const submit = async (given: Values) => {
+  }).refine(
+    ({ email, subscribeToEmails: wants }) => email !== '' || !wants || user?.subscribeToEmails === true,
+    {
+      path: ['email'],
+      message: 'Emails need an address.',
+    },
+  )
+  const write = (given: Values): Write<User> => {
     const fields = changesOf(user, given, attributes)
+    const what = `The user ${given.name || given.id || user?.id}`
     if (user !== null)
-      return write.mutateAsync({
-        act: () => laurel.users.update(user.id, fields),
-        done: 'Your changes were saved',
-        after: onClose,
-      })
-    if (await exists(given.id))
-      throw new WriteRefused([{ path: 'id', message: 'There is a user with this id already.' }])
-    return write.mutateAsync({
-      act: () => laurel.users.create({ id: given.id, ...fields }),
-      done: 'The user was created',
-      after: () => navigate({ to: pathOfUser(given.id), replace: true }),
-    })
-  }
-  const exists = async (id: string) => {
-    try {
-      await laurel.users.get(id)
-      return true
-    } catch (error) {
-      if (error instanceof LaurelError && error.status === 404) return false
-      throw error
+      return { what, did: 'was saved', act: (_, laurel) => laurel.users.update(user.id, fields) }
+    return {
+      what,
+      did: 'was created',
+      act: async (_, laurel) => {
+        if (await exists(laurel, given.id))
+          throw new WriteRefused([{ path: 'id', message: 'There is a user with this id already.' }])
+        return laurel.users.create({ id: given.id, ...fields })
+      },
     }
   }
   const tokens = user?.deviceTokens?.length ?? 0
   return (
     <FormSheet
+      path={USERS}
+      isWarningRefused
+      name={user === null ? NEW_USER : `${USERS}/${user.id}/profile`}
       title={title}
       about={tokens === 0 ? undefined : `Push messages go to ${counted(tokens, 'device')}.`}
       fields={fieldsOf(user, attributes)}
@@ -158,7 +160,8 @@ export function UserForm({ user, onClose }: { user: User | null; onClose: () => 
         attributes: Object.fromEntries(attributes.map(({ id, key }) => [id, user?.attributes[key] ?? ''])),
       }}
       submit={user === null ? 'Create user' : 'Save changes'}
-      onSubmit={submit}
+      write={write}
+      onDone={({ id }) => (user === null ? navigate({ to: pathOfUser(id), replace: true }) : onClose())}
       onClose={onClose}
     />
   )

@@ -1,22 +1,18 @@
 import type { User } from '@laurel/client'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Search } from 'lucide-react'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { useCursorPages } from '../../api/cursor-pages'
-import { messageOf } from '../../api/errors'
 import { useAdmin } from '../../api/laurel'
+import { PagedTable, useCursorPages } from '../../api/paging'
+import { FirstEvent } from '../../resource/first-event'
 import { useLookups } from '../../resource/lookups'
-import { Button } from '../../ui/button'
 import { Moment } from '../../ui/format'
 import { NewButton } from '../../ui/new-button'
-import { Badge, Card, Code, Empty, Notice, Page } from '../../ui/page'
-import { SendEvent } from '../../ui/send-event'
-import { type Column, Table } from '../../ui/table'
-import { nameOr, trimmed } from '../../ui/text'
+import { Badge, Card, Code, Page } from '../../ui/page'
+import { Select } from '../../ui/select'
+import type { Column } from '../../ui/table'
+import { nameOr } from '../../ui/text'
+import { useTyped } from '../../ui/typed'
 import { NEW_USER, pathOfUser, USERS } from './user-paths'
-
-/** How long the list waits for the next letter of a search, in milliseconds. */
-const PATIENCE = 250
 
 const COLUMNS: readonly Column<User>[] = [
   {
@@ -66,58 +62,34 @@ export function UserListPage() {
           <SearchField wanted={wanted} />
           <AttributeFilter wanted={wanted} />
         </div>
-        {users.isError ? (
-          <div className="p-5">
-            <Notice tone="danger" action={<Button onClick={() => users.refetch()}>Try again</Button>}>
-              {messageOf(users.error)}
-            </Notice>
-          </div>
-        ) : users.data?.length === 0 ? (
-          hasNoUsers ? (
-            <NoUsers create={create} />
-          ) : (
-            <Empty title="No user fits">
-              {search !== '' && <p>No id, name or email address contains “{search}”.</p>}
-              {isFiltered && <p>Try another value of the attribute, or all users.</p>}
-            </Empty>
-          )
-        ) : (
-          <Table
-            label="Users"
-            columns={COLUMNS}
-            rows={users.data}
-            keyOf={({ id }) => id}
-            hrefOf={({ id }) => pathOfUser(id)}
-            expected={8}
-          />
-        )}
-        {users.hasNextPage && (
-          <div className="border-t border-line p-3 text-center">
-            <Button look="quiet" isBusy={users.isFetchingNextPage} onClick={() => users.fetchNextPage()}>
-              Show more
-            </Button>
-          </div>
-        )}
+        <PagedTable
+          label="Users"
+          columns={COLUMNS}
+          pages={users}
+          keyOf={({ id }) => id}
+          hrefOf={({ id }) => pathOfUser(id)}
+          expected={8}
+          empty={
+            hasNoUsers
+              ? {
+                  title: 'No users yet',
+                  text: 'Users appear here with their first event. You can also create one.',
+                  action: create,
+                }
+              : {
+                  title: 'No user fits',
+                  text: (
+                    <>
+                      {search !== '' && <p>No id, name or email address contains “{search}”.</p>}
+                      {isFiltered && <p>Try another value of the attribute, or all users.</p>}
+                    </>
+                  ),
+                }
+          }
+        />
       </Card>
+      {hasNoUsers && <FirstEvent />}
     </Page>
-  )
-}
-
-/** Says how the first user appears: with an event. */
-function NoUsers({ create }: { create: ReactNode }) {
-  const { metrics } = useLookups(['metrics'])
-  const [metric] = metrics.all
-  return (
-    <>
-      <Empty title="No users yet" action={create}>
-        Users appear here with their first event. You can also create one.
-      </Empty>
-      {metric !== undefined && (
-        <div className="border-t border-line p-5">
-          <SendEvent metricKey={metric.key} />
-        </div>
-      )}
-    </>
   )
 }
 
@@ -142,28 +114,6 @@ function useShow() {
       replace: true,
       resetScroll: false,
     })
-}
-
-/** A text that becomes part of the address a moment after it was typed. */
-function useTyped(given: string, show: (text: string) => void) {
-  const [typed, setTyped] = useState(given)
-  const sent = useRef(given)
-  useEffect(() => {
-    // The address may lag behind what was typed since.
-    if (given !== sent.current) setTyped(given)
-    sent.current = given
-  }, [given])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only typing begins the wait again.
-  useEffect(() => {
-    const text = trimmed(typed)
-    if (text === trimmed(given)) return
-    const timer = setTimeout(() => {
-      sent.current = text
-      show(text)
-    }, PATIENCE)
-    return () => clearTimeout(timer)
-  }, [typed, given])
-  return [typed, setTyped] as const
 }
 
 function SearchField({ wanted }: { wanted: Wanted }) {
@@ -200,19 +150,14 @@ function AttributeFilter({ wanted }: { wanted: Wanted }) {
   if (attributes.length === 0) return null
   return (
     <div className="flex flex-wrap gap-3">
-      <select
-        className="control w-auto! max-w-56"
+      <Select
+        className="w-auto! max-w-56"
         aria-label="Filter by attribute"
         value={wanted.attribute}
         onChange={({ target }) => show({ attribute: target.value, value: '' })}
-      >
-        <option value="">All users</option>
-        {attributes.map(({ key, name }) => (
-          <option key={key} value={key}>
-            {name}
-          </option>
-        ))}
-      </select>
+        none="All users"
+        options={attributes.map(({ key, name }) => ({ value: key, label: name }))}
+      />
       {wanted.attribute !== '' && (
         <input
           className="control w-40!"

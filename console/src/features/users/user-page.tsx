@@ -1,10 +1,10 @@
 import type { User } from '@laurel/client'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { isNotFound, messageOf } from '../../api/errors'
 import { useLaurel } from '../../api/laurel'
-import { Button, buttonClasses } from '../../ui/button'
-import { Badge, Card, Code, Empty, Notice, Page, Skeleton } from '../../ui/page'
+import { AbsentPage } from '../../api/paging'
+import { buttonClasses } from '../../ui/button'
+import { Badge, Code, Page } from '../../ui/page'
 import { Tabs } from '../../ui/tabs'
 import { nameOr } from '../../ui/text'
 import { AchievementsTab } from './achievements-tab'
@@ -20,37 +20,24 @@ const PARTS: readonly string[] = ['timeline', 'achievements', 'preferences', 'ed
 /** The page of one user. Each of its parts has an address. */
 export function UserPage({ id, part = 'summary' }: { id: string; part?: string | undefined }) {
   const laurel = useLaurel()
-  const {
-    data: user,
-    error,
-    refetch,
-  } = useQuery({ queryKey: keyOfUser(id, 'profile'), queryFn: () => laurel.users.get(id) })
+  const query = useQuery({ queryKey: keyOfUser(id, 'profile'), queryFn: () => laurel.users.get(id) })
+  const { data: user } = query
   const above = (
     <Link to={USERS} activeOptions={{ exact: true }} className="rounded-sm hover:underline">
       Users
     </Link>
   )
-  if (error !== null && isNotFound(error))
-    return (
-      <Page name="Not found" above={above}>
-        <Empty title="There is no user with this id">
-          The user may have been erased, or has not been seen yet.
-        </Empty>
-      </Page>
-    )
   if (user === undefined)
     return (
-      <Page name={id} above={above} isLoading={error === null}>
-        {error !== null ? (
-          <Notice tone="danger" action={<Button onClick={() => refetch()}>Try again</Button>}>
-            {messageOf(error)}
-          </Notice>
-        ) : (
-          <Card>
-            <Skeleton className="h-64 w-full" />
-          </Card>
-        )}
-      </Page>
+      <AbsentPage
+        name={id}
+        above={above}
+        query={query}
+        none={{
+          title: 'There is no user with this id',
+          text: 'The user may have been erased, or has not been seen yet.',
+        }}
+      />
     )
   return <LoadedUser user={user} part={PARTS.includes(part) ? part : 'summary'} above={above} />
 }

@@ -13,3 +13,9 @@ export const pathOfUser = (id: string, part: UserPart = 'summary'): string =>
 
 /** The beginning of the keys of all reads about a user. A write reads all of them again. */
 export const keyOfUser = (id: string, ...parts: readonly string[]) => [USERS, 'item', id, ...parts]
+
+/**
+ * How writes about one user are made: afterwards everything that is shown of users is read again. Of one user, a
+ * warning says that nothing was done.
+ */
+export const writesOf = (id: string) => ({ path: USERS, look: pathOfUser(id), isWarningRefused: true })

@@ -6,7 +6,6 @@ import { Button } from '../../ui/button'
 import { Sheet } from '../../ui/dialog'
 import { formatNumber, Moment } from '../../ui/format'
 import { Code, Facts, Json, Notice, Skeleton } from '../../ui/page'
-import { failed } from '../../ui/toasts'
 import { DeliveryStatus, deliveriesKey, readAgain } from './deliveries'
 
 /** One delivery: what was sent, how it went, and a button to send it again. */
@@ -25,15 +24,7 @@ export function DeliverySheet({
     queryFn: async ({ signal }) => admin.webhooks.deliveries.get(webhookKey, deliveryId, { signal }),
     refetchInterval: ({ state }) => readAgain(state.data === undefined ? [] : [state.data]) ?? false,
   })
-  const write = useWrite<object>('/webhooks')
-  const redeliver = () =>
-    write.mutate(
-      {
-        act: async () => ({ updated: [await admin.webhooks.deliveries.redeliver(webhookKey, deliveryId)] }),
-        done: 'The delivery is on its way again',
-      },
-      { onError: (failure) => failed('It was not sent again', messageOf(failure)) },
-    )
+  const { begin, isBusy } = useWrite({ path: '/webhooks', scope: `/webhooks/${webhookKey}/${deliveryId}` })
   return (
     <Sheet title={data?.event ?? 'Delivery'} onClose={onClose}>
       <div className="sheet-body" aria-busy={data === undefined && error === null}>
@@ -70,7 +61,18 @@ export function DeliverySheet({
       <div className="sheet-foot">
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Close</Button>
-          <Button look="primary" isBusy={write.isPending} disabled={data === undefined} onClick={redeliver}>
+          <Button
+            look="primary"
+            isBusy={isBusy}
+            disabled={data === undefined}
+            onClick={() =>
+              begin({
+                what: 'The delivery',
+                did: 'was sent again',
+                act: (admin) => admin.webhooks.deliveries.redeliver(webhookKey, deliveryId),
+              })
+            }
+          >
             Send again
           </Button>
         </div>

@@ -1,15 +1,16 @@
-import type { AdminWebhook, CreatedWebhook } from '@laurel/client'
+import type { AdminWebhook } from '@laurel/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { messageOf } from '../../api/errors'
-import { LogTable, useCursorPages } from '../../resource/cursor-pages'
+import { useAdmin } from '../../api/laurel'
+import { PagedTable, useCursorPages } from '../../api/paging'
+import { ConfirmWrite } from '../../resource/confirm-write'
 import { Labelled } from '../../resource/fields'
 import { useWrite } from '../../resource/writes'
 import { Button, Toggle } from '../../ui/button'
-import { Confirm } from '../../ui/dialog'
 import { formatNumber, Moment } from '../../ui/format'
-import { Card, Code, Notice } from '../../ui/page'
-import { SecretDialog } from '../../ui/secret'
+import { Card, Code } from '../../ui/page'
+import { Select } from '../../ui/select'
+import { say } from '../../ui/text'
 import { DeliveryStatus, deliveriesKey, readAgain } from './deliveries'
 import { EVENT_TYPES, EVENTS } from './events'
 
@@ -18,11 +19,12 @@ type SectionProps = { webhook: AdminWebhook }
 /** The deliveries of a webhook, with the answers. */
 export function DeliveriesSection({ webhook: { key } }: SectionProps) {
   const queries = useQueryClient()
-  const pages = useCursorPages({
-    queryKey: deliveriesKey(key),
-    list: (admin, query, options) => admin.webhooks.deliveries.list(key, query, options),
-    again: readAgain,
-  })
+  const admin = useAdmin()
+  const pages = useCursorPages(
+    deliveriesKey(key),
+    (query, signal) => admin.webhooks.deliveries.list(key, query, { signal }),
+    readAgain,
+  )
   return (
     <Card
       title="Deliveries"
@@ -34,7 +36,7 @@ export function DeliveriesSection({ webhook: { key } }: SectionProps) {
       }
       flush
     >
-      <LogTable
+      <PagedTable
         label="Deliveries"
         pages={pages}
         keyOf={({ id }) => id}
@@ -69,9 +71,9 @@ export function DeliveriesSection({ webhook: { key } }: SectionProps) {
 }
 
 /** Sends a sample. */
-export function TestSection({ webhook: { id, status } }: SectionProps) {
+export function TestSection({ webhook: { id, key, status } }: SectionProps) {
   const [type, setType] = useState(EVENT_TYPES[0] ?? 'achievement.completed')
-  const write = useWrite<never>('/webhooks')
+  const { begin, isBusy } = useWrite({ path: '/webhooks', scope: `/webhooks/${id}/test` })
   return (
     <Card
       title="Test"
@@ -81,62 +83,40 @@ export function TestSection({ webhook: { id, status } }: SectionProps) {
         className="flex flex-wrap items-end gap-3"
         onSubmit={(event) => {
           event.preventDefault()
-          write.mutate({
-            act: async (admin) => {
-              await admin.webhooks.test(id, { type })
-              return {}
-            },
-            done: 'The sample is on its way',
+          begin({
+            what: say`The sample of ${type} for ${key}`,
+            did: 'was sent',
+            act: (admin) => admin.webhooks.test(id, { type }),
           })
         }}
       >
         <div className="min-w-0 flex-1 basis-64">
           <Labelled label="Type">
             {(tied) => (
-              <select
-                className="control"
+              <Select
                 {...tied}
                 value={type}
                 onChange={({ target }) => setType(EVENT_TYPES.find((one) => one === target.value) ?? type)}
-              >
-                {EVENT_TYPES.map((one) => (
-                  <option key={one} value={one}>
-                    {EVENTS[one]} ({one})
-                  </option>
-                ))}
-              </select>
+                options={EVENT_TYPES.map((value) => ({ value, label: `${EVENTS[value]} (${value})` }))}
+              />
             )}
           </Labelled>
         </div>
-        <Button type="submit" isBusy={write.isPending} disabled={status === 'inactive'}>
+        <Button type="submit" isBusy={isBusy} disabled={status === 'inactive'}>
           Send sample
         </Button>
       </form>
       {status === 'inactive' && (
         <p className="mt-3 text-sm text-quiet">The webhook is inactive. Activate it to send a sample.</p>
       )}
-      {write.isError && (
-        <div className="mt-3">
-          <Notice tone="danger">{messageOf(write.error)}</Notice>
-        </div>
-      )}
     </Card>
   )
 }
 
 /** Replaces the secret. */
-export function SecretSection({ webhook: { id, url } }: SectionProps) {
-  const write = useWrite<CreatedWebhook>('/webhooks')
+export function SecretSection({ webhook: { id, key, url } }: SectionProps) {
   const [isAsked, setAsked] = useState(false)
   const [endPrevious, setEndPrevious] = useState(false)
-  const [secret, setSecret] = useState<string | null>(null)
-  const rotate = async () => {
-    const made = await write.mutateAsync({
-      act: async (admin) => ({ updated: [await admin.webhooks.rotateSecret(id, { endPrevious })] }),
-      done: 'The secret was replaced',
-    })
-    setSecret(made?.secret ?? null)
-  }
   return (
     <Card
       title="Signing secret"
@@ -160,11 +140,22 @@ export function SecretSection({ webhook: { id, url } }: SectionProps) {
         has programs for it, and so has the package <Code>@laurel/client</Code>.
       </p>
       {isAsked && (
-        <Confirm
+        <ConfirmWrite
+          path="/webhooks"
           title="Replace the signing secret?"
           confirm="Confirm: rotate secret"
           isDangerous
-          onConfirm={rotate}
+          write={{
+            what: say`The secret of ${key}`,
+            did: 'was replaced',
+            act: (admin) => admin.webhooks.rotateSecret(id, { endPrevious }),
+            secret: ({ secret }) => ({
+              title: 'The secret was replaced',
+              label: 'Signing secret',
+              secret,
+              children: `Give it to your server now. ${endPrevious ? 'The old one is invalid.' : 'The old one ends in 24 hours.'}`,
+            }),
+          }}
           onClose={() => setAsked(false)}
         >
           For 24 hours, requests to {url} are signed with the old secret too. Give your server the new one in
@@ -177,18 +168,7 @@ export function SecretSection({ webhook: { id, url } }: SectionProps) {
               onChange={({ target }) => setEndPrevious(target.checked)}
             />
           </div>
-        </Confirm>
-      )}
-      {secret !== null && (
-        <SecretDialog
-          title="The secret was replaced"
-          label="Signing secret"
-          secret={secret}
-          onClose={() => setSecret(null)}
-        >
-          Give it to your server now.{' '}
-          {endPrevious ? 'The old one is invalid.' : 'The old one ends in 24 hours.'}
-        </SecretDialog>
+        </ConfirmWrite>
       )}
     </Card>
   )

@@ -1,10 +1,10 @@
 import type { AdminWebhook, CreatedWebhook } from '@laurel/client'
 import { z } from 'zod'
+import { deletion } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { choice, optionalText } from '../../resource/schemas'
 import { Moment } from '../../ui/format'
 import { Code } from '../../ui/page'
-import { SecretDialog } from '../../ui/secret'
 import { EVENT_TYPES, EVENTS, isEventType } from './events'
 import { DeliveriesSection, SecretSection, TestSection } from './sections'
 
@@ -62,16 +62,12 @@ export const webhooks: Resource<
     title: 'No webhooks yet',
     text: 'Create one to react in your product: unlock something at a new level, or write to a user.',
   },
-  idOf: ({ id }) => id,
   keyOf: ({ key }) => key,
   nameOf: ({ url }) => shortUrl(url),
   statusOf: ({ status }) => status,
-  list: (admin, query) => admin.webhooks.list(query),
-  get: (admin, key) => admin.webhooks.get(key),
-  create: (admin, draft) => admin.webhooks.create([draft]),
+  operations: (admin) => admin.webhooks,
   update: (admin, { id, key: before }, { key: after, ...draft }) =>
     admin.webhooks.update([{ id, ...draft, ...(after !== undefined && after !== before && { key: after }) }]),
-  expected: (item, draft) => ({ ...item, ...draft }),
   columns: () => [
     { name: 'Address', cell: ({ url }) => shortUrl(url) },
     { name: 'Events', cell: ({ events }) => eventsOf(events), isMinor: true },
@@ -100,17 +96,16 @@ export const webhooks: Resource<
       ),
     ],
   ],
-  Created: ({ item, onClose }) =>
-    'secret' in item ? (
-      <SecretDialog
-        title="The webhook was created"
-        label="Signing secret"
-        secret={item.secret}
-        onClose={onClose}
-      >
-        Each request is signed with this secret. Your server needs it to check that a request is from Laurel.
-      </SecretDialog>
-    ) : null,
+  secretOf: (item) =>
+    'secret' in item
+      ? {
+          title: 'The webhook was created',
+          label: 'Signing secret',
+          secret: item.secret,
+          children:
+            'Each request is signed with this secret. Your server needs it to check that a request is from Laurel.',
+        }
+      : undefined,
   Sections: ({ item }) => (
     <>
       <DeliveriesSection webhook={item} />
@@ -172,27 +167,18 @@ export const webhooks: Resource<
       status === 'active'
         ? {
             label: 'Deactivate',
-            done: 'The webhook is inactive',
-            expected: { ...item, status: 'inactive' },
+            did: 'was deactivated',
             act: (admin) => admin.webhooks.update([{ id, status: 'inactive' }]),
           }
         : {
             label: 'Activate',
-            done: 'The webhook is active',
-            expected: { ...item, status: 'active', goneAt: null },
+            did: 'was activated',
             act: (admin) => admin.webhooks.update([{ id, status: 'active' }]),
           },
-      {
-        label: 'Delete',
-        done: 'The webhook was deleted',
-        isDangerous: true,
-        isRemoval: true,
-        ask: {
-          title: `Delete the webhook to ${shortUrl(url)}?`,
-          text: 'Its deliveries are deleted with it, also those that wait. This cannot be undone.',
-        },
-        act: (admin) => admin.webhooks.delete({ ids: [id] }),
-      },
+      deletion(
+        `the webhook to ${shortUrl(url)}`,
+        'Its deliveries are deleted with it, also those that wait. This cannot be undone.',
+      ),
     ]
   },
 }

@@ -148,6 +148,7 @@ describe.skipIf(!hasBrowser)('the pages of operations', () => {
     expect([await works(first), await works(second)]).toEqual([401, 200])
     await page.getByRole('button', { name: 'Delete Of a person' }).click()
     await confirm('Confirm: delete key')
+    await page.getByText('The key “Of a person” was deleted').first().waitFor()
     await page.getByRole('button', { name: 'Delete Of a person' }).waitFor({ state: 'detached' })
     expect(await works(second)).toBe(401)
 
@@ -166,6 +167,7 @@ describe.skipIf(!hasBrowser)('the pages of operations', () => {
     await page.getByLabel('Keys of the user with the id').fill('demo-ada')
     await row.getByRole('button', { name: /^Delete/ }).click()
     await confirm('Confirm: delete key')
+    await page.getByText('The key of demo-ada was deleted').first().waitFor()
     await row.waitFor({ state: 'detached' })
     expect((await ask('GET', '/v1/users/demo-ada', undefined, key)).status).toBe(401)
     expect(watched.complaints).toEqual([])

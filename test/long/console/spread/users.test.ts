@@ -173,7 +173,10 @@ describe.skipIf(!hasBrowser)('users', () => {
     await page.getByLabel('Recap by push').uncheck()
     await page.getByLabel('The user has a streak').uncheck()
     await page.getByRole('button', { name: 'Save preferences' }).click()
-    await page.getByText('The preferences were saved').first().waitFor()
+    await page
+      .getByText(/^The preferences of .* were saved$/)
+      .first()
+      .waitFor()
     expect((await ask('GET', '/v1/users/choosy/preferences')).body).toMatchObject({
       notifications: { recap: ['email'] },
       streak: { enabled: false },

@@ -10,6 +10,7 @@ import { Button } from '../../../ui/button'
 import { formatDate, formatMoment } from '../../../ui/format'
 import { LaurelLook } from '../../../ui/laurel'
 import { Card, Empty, Notice, Skeleton } from '../../../ui/page'
+import { Select } from '../../../ui/select'
 import { userPath } from '../../../ui/text'
 import { datesOf, finalAt, type Run, runHolding, runsBefore } from './runs'
 import { useRanking, valuesOf } from './use-ranking'
@@ -189,18 +190,15 @@ function RunPicker({
   if (runs.length === 0) return null
   const isListed = chosen === null || runs.some(({ start }) => start === chosen.start)
   return (
-    <select
-      className="control"
+    <Select
       aria-label="Run"
       value={chosen?.start ?? ''}
       onChange={({ target }) => onChoose(target.value || null)}
-    >
-      <option value="">{present}</option>
-      {(isListed || chosen === null ? runs : [...runs, chosen]).map((run) => (
-        <option key={run.start} value={run.start}>
-          {datesOf(run)}
-        </option>
-      ))}
-    </select>
+      none={present}
+      options={(isListed || chosen === null ? runs : [...runs, chosen]).map((run) => ({
+        value: run.start,
+        label: datesOf(run),
+      }))}
+    />
   )
 }

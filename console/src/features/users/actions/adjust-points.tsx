@@ -1,13 +1,13 @@
 import type { GetUserPointsResponse } from '@laurel/client'
 import { useQuery } from '@tanstack/react-query'
 import { z } from 'zod'
-import { useAdmin, useLaurel } from '../../../api/laurel'
+import { useLaurel } from '../../../api/laurel'
 import { FormSheet } from '../../../resource/form-sheet'
 import type { Field } from '../../../resource/resource'
 import { optionalText, reference, whole } from '../../../resource/schemas'
 import { formatNumber } from '../../../ui/format'
-import { keyOfUser } from '../user-paths'
-import { useUserWrite } from '../user-writes'
+import { say } from '../../../ui/text'
+import { keyOfUser, USERS, writesOf } from '../user-paths'
 
 /** The most points of one adjustment. */
 const MOST = 1_000_000
@@ -64,33 +64,15 @@ const fieldsOf = (totals: readonly Total[] | undefined): readonly Field<Values>[
 
 /** Gives points to a user by hand, or takes them. */
 export function AdjustPointsForm({ userId, onClose }: { userId: string; onClose: () => void }) {
-  const admin = useAdmin()
   const laurel = useLaurel()
-  const write = useUserWrite()
   const overview = useQuery({
     queryKey: keyOfUser(userId, 'overview'),
     queryFn: () => laurel.users.overview(userId),
   })
-  const adjust = async ({ system, amount, reason }: z.output<typeof Draft>) => {
-    let applied = amount
-    await write.mutateAsync({
-      act: async () => {
-        const answer = await admin.points.adjustments.create(system, [
-          { userId, amount, ...(reason !== '' && { reason }) },
-        ])
-        applied = answer.created[0]?.awarded ?? amount
-        return answer
-      },
-      done: 'The points were adjusted',
-      more: () =>
-        applied === amount
-          ? undefined
-          : `By ${formatNumber(applied)} instead of ${formatNumber(amount)}: that is the limit of the total.`,
-      after: onClose,
-    })
-  }
   return (
     <FormSheet
+      {...writesOf(userId)}
+      name={`${USERS}/${userId}/adjust-points`}
       title="Adjust points"
       about="The maximum of the system applies, boosts do not. A total cannot be below 0."
       fields={fieldsOf(overview.data?.points)}
@@ -98,7 +80,16 @@ export function AdjustPointsForm({ userId, onClose }: { userId: string; onClose:
       values={{ system: '', amount: '', reason: '' }}
       needs={['points']}
       submit="Adjust points"
-      onSubmit={adjust}
+      write={({ system, amount, reason }) => ({
+        what: say`The points of ${userId}`,
+        did: 'were adjusted',
+        act: (admin) =>
+          admin.points.adjustments.create(system, [{ userId, amount, ...(reason !== '' && { reason }) }]),
+        more: ({ created: [made] }) =>
+          made === undefined || made.awarded === amount
+            ? undefined
+            : `By ${formatNumber(made.awarded)} instead of ${formatNumber(amount)}: that is the limit of the total.`,
+      })}
       onClose={onClose}
     />
   )

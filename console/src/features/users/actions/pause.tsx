@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { useAdmin } from '../../../api/laurel'
 import { FormSheet } from '../../../resource/form-sheet'
 import type { Field } from '../../../resource/resource'
 import { date } from '../../../resource/schemas'
-import { useUserWrite } from '../user-writes'
+import { say } from '../../../ui/text'
+import { USERS, writesOf } from '../user-paths'
 
 const Draft = z.object({ start: date(), end: date() }).refine(({ start, end }) => start <= end, {
   path: ['end'],
@@ -17,23 +17,21 @@ const FIELDS: readonly Field<z.input<typeof Draft>>[] = [
 
 /** Pauses the streak of a user. */
 export function PauseForm({ userId, onClose }: { userId: string; onClose: () => void }) {
-  const admin = useAdmin()
-  const write = useUserWrite()
   return (
     <FormSheet
+      {...writesOf(userId)}
+      name={`${USERS}/${userId}/pause`}
       title="Pause the streak"
       about="On these days the streak does not end, and does not grow without an event."
       fields={FIELDS}
       schema={Draft}
       values={{ start: '', end: '' }}
       submit="Create pause"
-      onSubmit={({ start, end }) =>
-        write.mutateAsync({
-          act: () => admin.streaks.pauses.create({ pauses: [{ userId, start, end }] }),
-          done: 'The streak is paused',
-          after: onClose,
-        })
-      }
+      write={({ start, end }) => ({
+        what: say`The pause of ${userId}`,
+        did: 'was created',
+        act: (admin) => admin.streaks.pauses.create({ pauses: [{ userId, start, end }] }),
+      })}
       onClose={onClose}
     />
   )

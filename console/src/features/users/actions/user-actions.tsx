@@ -3,13 +3,13 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Ban, CirclePause, CircleSlash, Download, RotateCcw, Snowflake, Trash2 } from 'lucide-react'
 import { messageOf } from '../../../api/errors'
 import { useAdmin } from '../../../api/laurel'
+import { ConfirmWrite } from '../../../resource/confirm-write'
+import type { Write } from '../../../resource/writes'
 import { Button } from '../../../ui/button'
-import { Confirm } from '../../../ui/dialog'
 import { Menu } from '../../../ui/menu'
-import { fileNameOf } from '../../../ui/text'
+import { fileNameOf, say } from '../../../ui/text'
 import { done, failed, toasts } from '../../../ui/toasts'
-import { pathOfUser, USERS } from '../user-paths'
-import { useUserWrite } from '../user-writes'
+import { pathOfUser, USERS, writesOf } from '../user-paths'
 import { AdjustPointsForm } from './adjust-points'
 import { PauseForm } from './pause'
 
@@ -70,8 +70,7 @@ type Question = {
   title: string
   confirm: string
   text: string
-  act: (admin: ReturnType<typeof useAdmin>, id: string) => PromiseLike<object>
-  done: string
+  write: (userId: string) => Write<object>
   isDangerous?: boolean
 }
 
@@ -81,60 +80,68 @@ const QUESTIONS = {
     title: 'Grant a freeze?',
     confirm: 'Confirm: grant a freeze',
     text: 'A freeze saves the streak when a period is missed.',
-    act: ({ streaks }, userId) => streaks.freezes.create({ freezes: [{ userId }] }),
-    done: 'The user has one more freeze',
+    write: (userId) => ({
+      what: say`A freeze of ${userId}`,
+      did: 'was granted',
+      act: ({ streaks }) => streaks.freezes.create({ freezes: [{ userId }] }),
+    }),
   },
   restore: {
     title: 'Restore the streak?',
     confirm: 'Confirm: restore',
     text: 'The user gets the longest recent streak back. It gives no points and sends no messages.',
-    act: ({ streaks }, id) => streaks.restore({ users: [{ id }] }),
-    done: 'The streak was restored',
+    write: (id) => ({
+      what: say`The streak of ${id}`,
+      did: 'was restored',
+      act: ({ streaks }) => streaks.restore({ users: [{ id }] }),
+    }),
   },
   reset: {
     title: 'Reset the streak?',
     confirm: 'Confirm: reset',
     text: 'The length is 0 at once, and webhooks are told that the streak was lost. What the user did in the present period does not count for it any more. You can restore the streak.',
-    act: ({ streaks }, id) => streaks.reset({ users: [{ id }] }),
-    done: 'The streak was reset',
+    write: (id) => ({
+      what: say`The streak of ${id}`,
+      did: 'was reset',
+      act: ({ streaks }) => streaks.reset({ users: [{ id }] }),
+    }),
     isDangerous: true,
   },
 } satisfies Partial<Record<Action, Question>>
 
-function Ask({ question, userId, onClose }: QuestionProps & { question: Question }) {
-  const { act, done, text, ...asked } = question
-  const admin = useAdmin()
-  const write = useUserWrite()
-  const confirm = () => write.mutateAsync({ act: () => act(admin, userId), done })
+function Ask({
+  question: { text, write, ...asked },
+  userId,
+  onClose,
+}: QuestionProps & { question: Question }) {
   return (
-    <Confirm {...asked} onConfirm={confirm} onClose={onClose}>
+    <ConfirmWrite {...asked} {...writesOf(userId)} write={write(userId)} onClose={onClose}>
       {text}
-    </Confirm>
+    </ConfirmWrite>
   )
 }
 
 function Erase({ userId, onClose }: QuestionProps) {
-  const admin = useAdmin()
   const navigate = useNavigate()
-  const write = useUserWrite()
   return (
-    <Confirm
+    <ConfirmWrite
+      {...writesOf(userId)}
       title="Erase this user?"
       confirm="Confirm: erase"
       isDangerous
       typed={{ label: `Type ${userId} to confirm`, text: userId }}
-      onConfirm={() =>
-        write.mutateAsync({
-          act: () => admin.users.delete(userId),
-          done: 'The user was erased',
-          after: () => navigate({ to: USERS, replace: true }),
-        })
-      }
+      write={{
+        what: say`The user ${userId}`,
+        did: 'was erased',
+        act: (admin) => admin.users.delete(userId),
+        isRemoval: true,
+      }}
+      onDone={() => navigate({ to: USERS, replace: true })}
       onClose={onClose}
     >
       All data of this user is removed: events, points, streak, achievements, and places on leaderboards. This
       cannot be undone.
-    </Confirm>
+    </ConfirmWrite>
   )
 }
 

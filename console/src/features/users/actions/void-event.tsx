@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { useAdmin } from '../../../api/laurel'
 import { FormSheet } from '../../../resource/form-sheet'
 import type { Field } from '../../../resource/resource'
 import { optionalText } from '../../../resource/schemas'
-import { useUserWrite } from '../user-writes'
+import { say } from '../../../ui/text'
+import { USERS, writesOf } from '../user-paths'
 
 const Draft = z.object({ reason: optionalText(1000) })
 
@@ -24,10 +24,10 @@ export function VoidEventForm({
   event: string | undefined
   onClose: () => void
 }) {
-  const admin = useAdmin()
-  const write = useUserWrite()
   return (
     <FormSheet
+      {...writesOf(userId)}
+      name={`${USERS}/${userId}/void/${eventId}`}
       title="Void this event"
       about={
         <>
@@ -40,13 +40,11 @@ export function VoidEventForm({
       schema={Draft}
       values={{ reason: '' }}
       submit="Confirm void"
-      onSubmit={({ reason }) =>
-        write.mutateAsync({
-          act: () => admin.users.voidEvent(userId, eventId, reason === '' ? {} : { reason }),
-          done: 'The event was voided',
-          after: onClose,
-        })
-      }
+      write={({ reason }) => ({
+        what: say`The event of ${userId}`,
+        did: 'was voided',
+        act: (admin) => admin.users.voidEvent(userId, eventId, reason === '' ? {} : { reason }),
+      })}
       onClose={onClose}
     />
   )

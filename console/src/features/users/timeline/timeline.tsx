@@ -1,13 +1,12 @@
 import type { TimelineEntry, User } from '@laurel/client'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useCursorPages } from '../../../api/cursor-pages'
-import { messageOf } from '../../../api/errors'
 import { useAdmin } from '../../../api/laurel'
+import { ShowMore, Unread, useCursorPages } from '../../../api/paging'
 import { type Lookups, useLookups } from '../../../resource/lookups'
-import { Button } from '../../../ui/button'
 import { formatMoment, formatNumber, formatTime, formatTimeIn, VIEWER_ZONE } from '../../../ui/format'
 import { LOCALE } from '../../../ui/locale'
-import { Card, Empty, Notice, Skeleton } from '../../../ui/page'
+import { Card, Empty, Skeleton } from '../../../ui/page'
+import { Select } from '../../../ui/select'
 import { VoidEventForm } from '../actions/void-event'
 import { keyOfUser, pathOfUser } from '../user-paths'
 import { entryInWords, TYPES } from './entries'
@@ -41,10 +40,10 @@ export function Timeline({ user }: { user: User }) {
       about="Newest first, in your time zone."
       flush
       actions={
-        <label className="flex items-center gap-2">
+        <label htmlFor="timeline-type" className="flex items-center gap-2">
           <span className="text-quiet">Type</span>
-          <select
-            className="control"
+          <Select
+            id="timeline-type"
             value={type ?? ''}
             onChange={({ target: { value } }) =>
               navigate({
@@ -54,23 +53,16 @@ export function Timeline({ user }: { user: User }) {
                 resetScroll: false,
               })
             }
-          >
-            <option value="">All</option>
-            {Object.entries(TYPES).map(([value, { name }]) => (
-              <option key={value} value={value}>
-                {name}
-              </option>
-            ))}
-          </select>
+            none="All"
+            options={Object.entries(TYPES).map(([value, { name }]) => ({ value, label: name }))}
+          />
         </label>
       }
     >
       <div className="border-t border-line" aria-busy={entries.isPending}>
         {entries.isError ? (
           <div className="p-5">
-            <Notice tone="danger" action={<Button onClick={() => entries.refetch()}>Try again</Button>}>
-              {messageOf(entries.error)}
-            </Notice>
+            <Unread of={entries} />
           </div>
         ) : entries.isPending ? (
           <Loading />
@@ -95,13 +87,7 @@ export function Timeline({ user }: { user: User }) {
           ))
         )}
       </div>
-      {entries.hasNextPage && (
-        <div className="p-3 text-center">
-          <Button look="quiet" isBusy={entries.isFetchingNextPage} onClick={() => entries.fetchNextPage()}>
-            Show more
-          </Button>
-        </div>
-      )}
+      <ShowMore pages={entries} />
       {opened.award !== undefined && opened.system !== undefined && (
         <ExplanationSheet
           userId={user.id}

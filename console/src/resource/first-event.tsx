@@ -1,6 +1,6 @@
-import { useLookups } from '../../resource/lookups'
-import { Card } from '../../ui/page'
-import { SendEvent } from '../../ui/send-event'
+import { Card } from '../ui/page'
+import { SendEvent } from '../ui/send-event'
+import { useLookups } from './lookups'
 
 /** How to send the first event. There is nothing to send before there is a metric. */
 export function FirstEvent() {

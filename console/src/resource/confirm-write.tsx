@@ -1,0 +1,44 @@
+import { Confirm, type ConfirmProps } from '../ui/dialog'
+import { NotSaved } from './form-sheet'
+import { useWrite, type Write } from './writes'
+
+type ConfirmWriteProps<Answer extends object> = Omit<ConfirmProps, 'isBusy' | 'problem' | 'onConfirm'> & {
+  write: Write<Answer>
+  path: string
+  look?: string | undefined
+  scope?: string
+  isWarningRefused?: boolean
+  /** Is called after the write, if the question is still open. Then it closes. */
+  onDone?: ((answer: Answer) => void) | undefined
+}
+
+/** Asks before a write that can't easily be undone. It shows the answer while it is open. */
+export function ConfirmWrite<Answer extends object>({
+  write,
+  path,
+  look,
+  scope,
+  isWarningRefused = false,
+  onDone,
+  ...props
+}: ConfirmWriteProps<Answer>) {
+  const { begin, isBusy, problem } = useWrite<Answer>({
+    path,
+    look,
+    isWarningRefused,
+    showsAnswer: true,
+    ...(scope !== undefined && { scope }),
+  })
+  const onSuccess = (answer: Answer) => {
+    onDone?.(answer)
+    props.onClose()
+  }
+  return (
+    <Confirm
+      {...props}
+      isBusy={isBusy}
+      problem={problem && <NotSaved problem={problem} look={look ?? path} />}
+      onConfirm={() => begin(write, { onSuccess })}
+    />
+  )
+}

@@ -1,0 +1,142 @@
+import { useEffect, useId, useState } from 'react'
+import { type FieldPath, type FieldValues, useForm, useFormState } from 'react-hook-form'
+import type { z } from 'zod'
+import { messagesByField } from '../api/errors'
+import type { Problem } from '../session/kept'
+import { useKept } from '../session/session-context'
+import { useFormValues } from './form-values'
+import { resolverOf } from './resolver'
+import type { Field } from './resource'
+import { problemOf, shownProblem, useWrite, type Write } from './writes'
+
+/** A reset of all values, also of those that were changed. */
+const ALL = { keepDirtyValues: false }
+
+/** The values that differ from the first ones, by the name of the field. */
+const changesOf = (values: object, first: object | undefined): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(values).filter(
+      ([name, value]) => JSON.stringify(value) !== JSON.stringify(first && Reflect.get(first, name)),
+    ),
+  )
+
+type FormOptions<Values extends FieldValues, Draft, Answer extends object> = {
+  /** The id of the entries (`useEntriesId`). A form with another one is another form. */
+  id: string
+  title: string
+  /** The beginning of the keys of all reads that the write changes. */
+  path: string
+  look?: string | undefined
+  /** Names what is written, so that no two writes of it are on their way. Null for a new item. */
+  scope: string | null
+  isWarningRefused?: boolean | undefined
+  fields: readonly Field<Values>[]
+  /** More fields that can have a message. */
+  names?: readonly FieldPath<Values>[]
+  schema: z.ZodType<Draft>
+  /** The values at first, and those of an item that changes meanwhile. */
+  values: Values
+  write: (draft: Draft) => Write<Answer>
+}
+
+/**
+ * A form whose entries are kept until they are saved or dropped. While they are saved, they can't be changed. Each
+ * error of the interface is shown at its field.
+ */
+export function useEntryForm<Values extends FieldValues, Draft, Answer extends object>({
+  id,
+  title,
+  scope,
+  fields,
+  names = [],
+  schema,
+  values: first,
+  write: writeOf,
+  ...options
+}: FormOptions<Values, Draft, Answer>) {
+  const kept = useKept()
+  const [restored] = useState(() => kept.take(id))
+  const [isRestored, setRestored] = useState(restored === undefined)
+  const [problem, setProblem] = useState<Problem | undefined>()
+  const own = useId()
+  const form = useForm<Values>({
+    resolver: resolverOf(schema),
+    values: first,
+    resetOptions: { keepDirtyValues: true },
+    mode: 'onTouched',
+  })
+  const values = useFormValues(form, fields, scope === null)
+  const { defaultValues } = useFormState({ control: form.control })
+  const { begin, isBusy } = useWrite<Answer>({ ...options, scope: scope ?? own, showsAnswer: true })
+  // A value that a field has got by itself is no entry, but it is kept with the entries.
+  const hasChanged = Object.keys(changesOf(values, defaultValues)).length > 0
+  const changes = hasChanged ? changesOf(values, first) : {}
+  const all = [...fields.map(({ name }) => name), ...names]
+
+  // Shows what the interface objects to. The first field of it gets the focus, once it can have it.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each problem is shown once.
+  useEffect(() => {
+    if (problem === undefined || isBusy) return
+    const { byField } = messagesByField(problem.objections, all)
+    for (const name of all.toReversed()) {
+      const message = byField.get(name)
+      if (message !== undefined) form.setError(name, { type: 'server', message }, { shouldFocus: true })
+    }
+  }, [problem, isBusy])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: entries come back once.
+  useEffect(() => {
+    if (restored === undefined) return
+    for (const [name, value] of Object.entries(restored.values))
+      form.setValue(name as FieldPath<Values>, value as never, { shouldDirty: true })
+    setRestored(true)
+    setProblem(restored.problem)
+  }, [])
+
+  const text = JSON.stringify(changes)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the text has the changes.
+  useEffect(() => {
+    if (!isRestored || isBusy) return
+    if (text === '{}') kept.drop(id)
+    else
+      kept.set(id, {
+        title,
+        place: location.pathname + location.search,
+        values: changes,
+        ...(problem && { problem }),
+      })
+  }, [text, problem, isRestored, isBusy, kept, id, title])
+
+  return {
+    form,
+    values,
+    isSaving: isBusy,
+    /** Why it was not saved, besides the messages at fields. */
+    problem: problem && shownProblem(problem, all),
+    isRestored: restored !== undefined && text !== '{}',
+    hasEntries: () => kept.has(id),
+    /** Drops the entries. */
+    drop: () => {
+      setProblem(undefined)
+      form.reset(undefined, ALL)
+      kept.drop(id)
+    },
+    /** Sends the entries. `onDone` is called if the form is still open then. `next` is what it has then. */
+    submitThen: (onDone?: (answer: Answer) => void, next?: Values) =>
+      form.handleSubmit(
+        (given) => {
+          setProblem(undefined)
+          begin(
+            { ...writeOf(schema.parse(given)), entries: { id, values: changes } },
+            {
+              onSuccess: (answer) => {
+                form.reset(next ?? given, ALL)
+                onDone?.(answer)
+              },
+              onError: (error, write) => setProblem(problemOf(error, write)),
+            },
+          )
+        },
+        () => setProblem(undefined),
+      ),
+  }
+}
