@@ -5,6 +5,7 @@ import { text } from '../resource/schemas'
 import { useSession, useSignedIn } from '../session/session-context'
 import { Moment } from '../ui/format'
 import { Code } from '../ui/page'
+import { say } from '../ui/text'
 
 const Draft = z.object({ name: text(), customerId: text() })
 type Values = z.input<typeof Draft>
@@ -61,7 +62,7 @@ export function useTenantsResource(): Resource<AdminTenant, Values, z.output<typ
               did: 'was archived',
               isDangerous: true,
               ask: {
-                title: `Archive ${name}?`,
+                title: say`Archive ${name}?`,
                 text: 'From now on, all its calls are refused, and nothing is sent to its users. It cannot be activated again. Its data is kept until you erase it.',
               },
               act: async (admin) => {
@@ -81,7 +82,7 @@ export function useTenantsResource(): Resource<AdminTenant, Values, z.output<typ
                 isDangerous: true,
                 isRemoval: true,
                 ask: {
-                  title: `Erase ${name} with everything in it?`,
+                  title: say`Erase ${name} with everything in it?`,
                   text: 'All its users, events and configuration are deleted for good. This cannot be undone.',
                   typed: { label: `Type the customer id ${customerId} to confirm`, text: customerId },
                 },

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useAdmin } from '../api/laurel'
+import { nameOr } from '../ui/text'
 import type { Admin } from './resource'
 
 /** Other resources that forms and texts name. */
@@ -63,7 +64,7 @@ function useLookup<T extends Named>(
       // Another part of the page may read a list that is not wanted here: nobody waits for that.
       isLoading: isWanted && isLoading,
       find,
-      nameOf: (one) => find(one)?.name ?? one ?? '',
+      nameOf: (one) => nameOr(find(one)?.name, one ?? ''),
     }
   }, [data, isWanted, isLoading])
 }

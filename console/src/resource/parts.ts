@@ -57,7 +57,7 @@ export const deletion = (name: string, text: ReactNode): Move<never> => ({
   did: 'was deleted',
   isDangerous: true,
   isRemoval: true,
-  ask: { title: `Delete ${name}?`, text },
+  ask: { title: say`Delete ${name}?`, text },
 })
 
 /** The fields of a description and a badge. */

@@ -6,6 +6,7 @@ import { useAdmin } from '../api/laurel'
 import { AbsentPage } from '../api/paging'
 import { Button, buttonClasses } from '../ui/button'
 import { Card, Code, Facts, Page } from '../ui/page'
+import { nameOr } from '../ui/text'
 import { ConfirmWrite } from './confirm-write'
 import type { Lookups } from './lookups'
 import type { Move, Resource, Written } from './resource'
@@ -59,7 +60,7 @@ export function ResourceDetailPage<Item extends { id: string }, Values extends F
   const { Sections } = resource
   return (
     <Page
-      name={resource.nameOf(item, lookups)}
+      name={nameOr(resource.nameOf(item, lookups), resource.keyOf(item))}
       above={above}
       beside={status && <Status status={status} />}
       intro={summary}

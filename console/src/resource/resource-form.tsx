@@ -1,4 +1,5 @@
 import type { FieldValues } from 'react-hook-form'
+import { say } from '../ui/text'
 import { FormSheet } from './form-sheet'
 import type { Lookups } from './lookups'
 import type { Resource } from './resource'
@@ -28,7 +29,7 @@ export function ResourceForm<Item extends { id: string }, Values extends FieldVa
   return (
     <FormSheet
       name={`${path}/${item === null ? 'new' : item.id}`}
-      title={item === null ? `New ${one}` : `Edit ${resource.nameOf(item, lookups)}`}
+      title={item === null ? `New ${one}` : say`Edit ${resource.nameOf(item, lookups)}`}
       path={path}
       look={resource.page}
       fields={form.fields}

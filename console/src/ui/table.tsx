@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { classes } from './classes'
 import { Skeleton } from './page'
+import { nameOr } from './text'
 
 export type Column<Row> = {
   name: string
@@ -54,9 +55,11 @@ export function Table<Row>({
       isMinor && 'max-sm:hidden',
     )
   // A long text takes two lines, and is whole in the hint.
-  const content = ({ cell: contentOf }: Column<Row>, row: Row) => {
-    const shown = contentOf(row)
-    if (typeof shown !== 'string') return shown
+  const content = (column: Column<Row>, row: Row) => {
+    const read = column.cell(row)
+    if (typeof read !== 'string') return read
+    // The text of a link, which is never empty.
+    const shown = column === columns[0] ? nameOr(read, keyOf(row)) : read
     return (
       <span className="line-clamp-2" title={shown.length > LONG ? shown : undefined}>
         {shown}

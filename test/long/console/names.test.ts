@@ -56,6 +56,19 @@ describe.skipIf(!hasBrowser)('names and ids', () => {
     await page.getByRole('link', { name: 'invisible' }).click()
     await page.getByRole('heading', { level: 1, name: 'invisible' }).waitFor()
   })
+
+  it('leave the sentences around them as they are', async () => {
+    await world.ask('POST', '/admin/v1/metrics', [
+      { name: `${TO_LEFT}ada`, key: 'turned' },
+      { name: '\u200b\u3164', key: 'unseen' },
+    ])
+    await world.open(page, '/metrics/unseen')
+    await page.getByRole('heading', { level: 1, name: 'unseen' }).waitFor()
+    await world.open(page, '/metrics/turned')
+    await page.getByRole('button', { name: 'Delete' }).click()
+    const title = page.getByRole('alertdialog').getByRole('heading')
+    expect(await title.textContent()).toBe('Delete \u2068ada\u2069?')
+  })
 })
 
 describe.skipIf(!hasBrowser)('numbers', () => {

@@ -10,6 +10,7 @@ import { named } from '../../resource/writes'
 import { Button } from '../../ui/button'
 import { Moment } from '../../ui/format'
 import { Card, Code } from '../../ui/page'
+import { say } from '../../ui/text'
 import { KEYS, KeysList } from './keys-list'
 
 type Asked = { key: AdminKey; what: 'rotate' | 'delete' }
@@ -69,7 +70,7 @@ export function AdminKeys() {
       {asked?.what === 'rotate' && (
         <ConfirmWrite
           {...question}
-          title={`Replace the key ${asked.key.name}?`}
+          title={say`Replace the key ${asked.key.name}?`}
           confirm="Confirm: rotate key"
           write={{
             what: named('key', asked.key.name),
@@ -89,7 +90,7 @@ export function AdminKeys() {
       {asked?.what === 'delete' && (
         <ConfirmWrite
           {...question}
-          title={`Delete the key ${asked.key.name}?`}
+          title={say`Delete the key ${asked.key.name}?`}
           confirm="Confirm: delete key"
           write={{
             what: named('key', asked.key.name),

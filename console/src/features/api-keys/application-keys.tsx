@@ -79,7 +79,7 @@ export function ApplicationKeys() {
       {asked !== null && (
         <ConfirmWrite
           path={KEYS}
-          title={`Delete the key of ${asked.userId}?`}
+          title={say`Delete the key of ${asked.userId}?`}
           confirm="Confirm: delete key"
           isDangerous
           write={{

@@ -1,6 +1,7 @@
 import type { AdminLeaderboard } from '@laurel/client'
 import { deletion } from '../../resource/parts'
 import type { Admin, Move } from '../../resource/resource'
+import { say } from '../../ui/text'
 
 /** The moves that a status allows (L7). */
 export function movesOf(board: AdminLeaderboard): Move<AdminLeaderboard>[] {
@@ -20,7 +21,7 @@ export function movesOf(board: AdminLeaderboard): Move<AdminLeaderboard>[] {
             did: 'was finished',
             isDangerous: true,
             ask: {
-              title: `Finish ${name}?`,
+              title: say`Finish ${name}?`,
               text: 'Its ranking becomes final at once. This cannot be undone.',
             },
             ...to('finished'),

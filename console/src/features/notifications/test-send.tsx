@@ -16,7 +16,7 @@ export function TestSend({ template, userId }: { template: AdminNotificationTemp
       {isAsking && (
         <ConfirmWrite
           path="/notifications"
-          title={`Send this message to ${userId}?`}
+          title={say`Send this message to ${userId}?`}
           confirm="Confirm: send the test"
           write={{
             what: say`The test to ${userId}`,

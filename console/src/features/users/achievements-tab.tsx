@@ -8,6 +8,7 @@ import { Button, Toggle } from '../../ui/button'
 import { counted, formatNumber, formatPercent, Moment } from '../../ui/format'
 import { Card, Empty } from '../../ui/page'
 import { type Column, Table } from '../../ui/table'
+import { say } from '../../ui/text'
 import { keyOfUser, writesOf } from './user-paths'
 
 type Achievement = UserAchievementWithStatsResponse
@@ -149,12 +150,12 @@ function Question({
   const { id, name, achievedAt } = achievement
   const key = achievement.key ?? id
   const asked = { ...writesOf(user.id), onClose }
-  const what = `The achievement “${name}” of ${user.id}`
+  const what = say`The achievement “${name}” of ${user.id}`
   if (achievedAt === null)
     return (
       <ConfirmWrite
         {...asked}
-        title={`Complete ${name}?`}
+        title={say`Complete ${name}?`}
         confirm="Confirm: complete"
         write={{
           what,
@@ -168,7 +169,7 @@ function Question({
   return (
     <ConfirmWrite
       {...asked}
-      title={`Revoke ${name}?`}
+      title={say`Revoke ${name}?`}
       confirm="Confirm: revoke"
       isDangerous
       write={{
