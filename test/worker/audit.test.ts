@@ -309,7 +309,7 @@ describe('[Z1] an entry', () => {
     })
     const badge = { url: 'https://example.com/badge.png?signature=hush-hush' }
     await tenant.create('/points', { key: 'xp', name: 'XP', badge })
-    const named = { url: '//user:hush-hush@example.com/badge.png' }
+    const named = { url: 'https://user:hush-hush@example.com/badge.png' }
     await tenant.create('/points', { key: 'gems', name: 'Gems', badge: named })
     const { body } = await tenant.admin('GET', '/audit-log?limit=100')
     expect(JSON.stringify(body)).not.toContain('hush')
