@@ -57,7 +57,7 @@ export function wordsOf(/** @type {unknown} */ error) {
   if (!isSystemError(error)) return String(Object(error).stack ?? error)
   const { message, code } = Object(error)
   // ENOENT: no such file or directory, open '/a/b'
-  const [, reason, call, file] = /^\w+: (.*?), (\w+)(?: '(.*)')?$/s.exec(message) ?? []
+  const [, reason, call, file] = /^\w+: (.*?), (\w+)(?: '(.*?)'(?: -> '.*')?)?$/s.exec(message) ?? []
   return reason === undefined
     ? `${message}.`
     : `Can't ${call} ${file === undefined ? 'a file' : resolve(file)}: ${reason} (${code}).`

@@ -10,6 +10,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer, request } from 'node:http'
@@ -136,18 +137,27 @@ export async function lockData(folder, answer) {
     if (performance.now() > deadline) throw used
     await sleep(50)
   }
-  for (const name of [CONTROL, PUBLIC]) rmSync(name, { force: true })
+  for (const name of [CONTROL, PUBLIC]) remove(name)
   for (const name of readdirSync('.'))
     if (name.startsWith(SNAPSHOT)) rmSync(name, { recursive: true, force: true })
 }
 
 let isLocked = false
 
+/** Removes a file that may be gone. Not by `rmSync`, which says of one of another user that it is no folder. */
+function remove(/** @type {string} */ name) {
+  try {
+    unlinkSync(name)
+  } catch (error) {
+    if (Object(error).code !== 'ENOENT') throw error
+  }
+}
+
 /** Gives the folder free, if this process has locked it. Returns the errors: the next start removes the rest. */
 export const unlockData = () =>
   (isLocked ? OF_SERVER : []).flatMap((name) => {
     try {
-      rmSync(name, { force: true })
+      remove(name)
       return []
     } catch (error) {
       return [Object(error).message]
@@ -159,12 +169,13 @@ async function removeStale() {
   const aside = `${SERVER}.${randomUUID().slice(0, 8)}`
   try {
     renameSync(SERVER, aside)
-  } catch {
+  } catch (error) {
     // Another one has.
-    return
+    if (Object(error).code === 'ENOENT') return
+    throw error
   }
   if (await isHeld(aside)) renameSync(aside, SERVER)
-  else rmSync(aside, { force: true })
+  else remove(aside)
 }
 
 /** Is true if a server uses another folder. */

@@ -62,8 +62,8 @@ const DRAIN_PATIENCE = 1200
 /** How long requests are awaited that a client has sent before it knew of the end, in milliseconds. */
 const LATE = 150
 
-/** The largest head of a request, in bytes: that of Cloudflare. */
-const LARGEST_HEAD = 128 << 10
+/** The largest head of a request, in bytes. workerd takes 128 KiB, with what this module adds. */
+const LARGEST_HEAD = 120 << 10
 
 /** The header in which the Worker reads the client's address. Cloudflare sets it; here this module does. */
 const ADDRESS = 'cf-connecting-ip'

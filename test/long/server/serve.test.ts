@@ -1,13 +1,22 @@
 /** `npm run serve`: its data, its listeners, and its end. */
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { chmod, cp, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { chmod, chown, cp, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -495,6 +504,47 @@ test('it ends, with the right code, even if it cannot remove its files', async (
     server = await start()
   }
 })
+
+test.runIf(process.getuid?.() === 0)(
+  'it ends, and does not start, if its files belong to another user',
+  async () => {
+    const data = join(folder, 'shared')
+    await Promise.all([chmod(folder, 0o755), mkdir(data)])
+    await chown(data, 65534, 65534)
+    const env = {
+      ...process.env,
+      ADMIN_API_KEY: ADMIN_KEY,
+      LAUREL_DATA: data,
+      PORT: String(await freePort()),
+    }
+    const startAsOther = () => {
+      const child = spawn(process.execPath, ['scripts/serve.mjs', '--built'], {
+        cwd: folder,
+        env,
+        uid: 65534,
+      })
+      return {
+        child,
+        said: Promise.all([text(child.stdout), text(child.stderr)]),
+        ended: once(child, 'exit'),
+      }
+    }
+    const first = startAsOther()
+    await until(() => existsSync(join(data, 'public.sock')))
+    for (const name of readdirSync(data)) await chown(join(data, name), 0, 0)
+    await Promise.all([chown(data, 0, 0), chmod(data, 0o1777)])
+    first.child.kill('SIGTERM')
+    expect([await first.ended, String(await first.said)]).toEqual([
+      [0, null],
+      expect.stringMatching(/not permitted/),
+    ])
+    const again = startAsOther()
+    expect([await again.ended, String(await again.said)]).toEqual([
+      [1, null],
+      expect.stringMatching(/^,Can't /m),
+    ])
+  },
+)
 
 test('[G1] a port is in use only at the addresses at which another process listens', async () => {
   const other = createServer().listen(await freePort(), '127.0.0.2')
