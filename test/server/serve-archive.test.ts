@@ -234,8 +234,9 @@ test('files and folders are on the disk before and after they are renamed, or th
 
   const restore = (failing: number) =>
     command('target', withSync('target/objects', failing, 'restore', 'synced.backup'))
-  // The file, its folder, the folder of the restore, and that of the data before and after the renaming.
-  for (const failing of [1, 2, 3, 4, 5]) {
+  // The file, its folder, the folder of the restore, its note, and the folder of the data before and after the
+  // renaming.
+  for (const failing of [1, 2, 3, 4, 5, 6]) {
     const { code, said } = await restore(failing)
     expect(code).toBe(1)
     expect(said).toMatch(/The restore into \S+\/target has failed: EIO: i\/o error, fsync\.\n$/)
@@ -243,6 +244,6 @@ test('files and folders are on the disk before and after they are renamed, or th
   }
   expect(await restore(0)).toEqual({
     code: 0,
-    said: expect.stringMatching(/^false\nfalse\nfalse\nfalse\ntrue\nThe data is in/),
+    said: expect.stringMatching(/^false\nfalse\nfalse\nfalse\nfalse\ntrue\nThe data is in/),
   })
 })
