@@ -15,6 +15,7 @@ import { demandValid } from './lib/dev-vars.mjs'
 import { onEnding } from './lib/ending.mjs'
 import { listen } from './lib/port.mjs'
 import { Complaint, isSystemError, toolScript, wordsOf } from './lib/project.mjs'
+import { keepSchedule, waitForHealth } from './lib/readiness.mjs'
 import { DELETING } from './lib/restored.mjs'
 import { backup, removeSnapshot, restore, snapshot } from './serve/backup.mjs'
 import { BUILT, build } from './serve/build.mjs'
@@ -55,8 +56,6 @@ const DRAIN_PATIENCE = 500
 const KILL_PATIENCE = 300
 const END_PATIENCE = 4900
 
-/** How long the Worker may take to be ready, in milliseconds. */
-const READY_PATIENCE = 120_000
 /** How long work may take that comes before the server opens, such as deletions again, in milliseconds. */
 const WORK_PATIENCE = 60_000
 
@@ -75,7 +74,10 @@ const isPrivateAllowed = () => process.env.TEST_CLOCK === 'on' || TARGETS.some((
  */
 const ABOVE_STACK = { ABOVE_STACK: '-'.repeat(120_000) }
 
-let workerd = /** @type {import('node:child_process').ChildProcess | undefined} */ (undefined)
+/** @typedef {import('node:child_process').ChildProcess} Child */
+/** @typedef {import('./serve/config.mjs').Settings} Settings */
+
+let workerd = /** @type {Child | undefined} */ (undefined)
 /** Resolves after the last line of workerd. */
 let said = /** @type {Promise<unknown>} */ (Promise.resolve())
 let front = /** @type {Front | undefined} */ (undefined)
@@ -137,11 +139,7 @@ function fail(/** @type {unknown} */ error) {
 /** The path of workerd. */
 const binary = () => createRequire(import.meta.url)(toolScript('workerd', 'lib', 'main.js')).default
 
-/**
- * Reads the build. Throws a Complaint if something of it, or workerd, is missing.
- *
- * @returns {Promise<{ settings: import('./serve/config.mjs').Settings; env: any }>}
- */
+/** Reads the build. Throws a Complaint if something of it, or workerd, is missing. */
 async function readBuild() {
   try {
     binary()
@@ -191,7 +189,7 @@ exec "$0" "$@" 4<&-`
  * terminal sends its signals to a whole group, and workerd would end before requests under way are answered.
  * `more` are further arguments.
  *
- * @type {(config: string, more: string[], variables: Record<string, string>) => import('node:child_process').ChildProcess}
+ * @type {(config: string, more: string[], variables: Record<string, string>) => Child}
  */
 function startWorkerd(config, more, variables) {
   writeFileSync(CONFIGURATION, config, { mode: 0o600 })
@@ -211,16 +209,13 @@ function startWorkerd(config, more, variables) {
 }
 
 /** Throws when workerd ends. */
-async function endOf(/** @type {import('node:child_process').ChildProcess} */ child) {
+async function endOf(/** @type {Child} */ child) {
   const [code, signal] = await once(child, 'exit')
   throw new Complaint(`workerd has ended (${signal ?? `code ${code}`}), and with it the server.`)
 }
 
 /** Waits until workerd listens on so many sockets. */
-async function listening(
-  /** @type {import('node:child_process').ChildProcess} */ child,
-  /** @type {number} */ count,
-) {
+async function listening(/** @type {Child} */ child, /** @type {number} */ count) {
   const input = /** @type {import('node:stream').Readable} */ (child.stdio[3])
   let sockets = 0
   for await (const line of createInterface({ input })) {
@@ -239,10 +234,7 @@ async function ask(/** @type {string} */ path) {
 }
 
 /** What each database says before the server decides to start. Until then, no other object can be called. */
-async function look(
-  /** @type {import('./serve/config.mjs').Settings} */ settings,
-  /** @type {number} */ databases,
-) {
+async function look(/** @type {Settings} */ settings, /** @type {number} */ databases) {
   const child = startWorkerd(lookConfiguration(settings, databases), [], {})
   workerd = child
   const ended = endOf(child)
@@ -268,44 +260,12 @@ async function workDone(/** @type {string[]} */ kinds) {
   }
 }
 
-/** Calls the `scheduled` handler now, at each fifth minute, and sooner after a failure, which it prints. */
-async function keepSchedule(/** @type {string[]} */ crons) {
-  for (;;) {
-    const succeeded = await Promise.all(crons.map(callScheduled))
-    const untilNext = 5 * MINUTE - (Date.now() % (5 * MINUTE))
-    await sleep(succeeded.includes(false) ? 2000 : untilNext)
-  }
-}
-
-/** Returns whether it succeeded. */
-async function callScheduled(/** @type {string} */ cron) {
-  try {
-    const path = `/scheduled?cron=${encodeURIComponent(cron)}`
-    const { status } = await callWorker(path, AbortSignal.timeout(MINUTE))
-    if (status === 200) return true
-    say(`The scheduled handler answered ${status}.`)
-  } catch (error) {
-    if (!isEnding) say(`The scheduled handler failed: ${error}`)
-  }
-  return false
-}
-
 /** Asks `/health`. Throws a Complaint if the Worker can't serve: then there is no `Retry-After`. */
 async function health() {
   const { status, text, retryAfter } = await callWorker('/health')
   if (status === 503 && retryAfter === undefined)
     throw new Complaint(`${JSON.parse(text).error}\nLaurel does not start.`)
   return { status, text }
-}
-
-/** Waits until `/health` answers 200. */
-async function healthy() {
-  for (const deadline = performance.now() + READY_PATIENCE; ; await sleep(100)) {
-    const { status, text } = await health()
-    if (status === 200) return
-    if (performance.now() > deadline)
-      throw new Complaint(`The Worker is not ready after ${READY_PATIENCE / 1000} seconds: ${status} ${text}`)
-  }
 }
 
 /** Copies the data, one copy after another. */
@@ -363,22 +323,19 @@ async function serve(/** @type {{ isBuilt: boolean }} */ { isBuilt }) {
   const { settings, env } = await readBuild()
   const { variables, server, problemsOf } = await readVariables(env)
   const { PORT: port, HOST: host, DATABASES: databases } = server
-  const address = host.includes(':') ? `[${host.replace(/^\[|\]$/g, '')}]:${port}` : `${host}:${port}`
+  const bare = host.replace(/^\[|\]$/g, '')
   const folder = enterData(server.LAUREL_DATA)
   demandWhole(folder)
   await lockData(folder, answer)
   const trusted = server.TRUST_PROXY ?? ''
   front = new Front({ most: mostConnections(databases), trusted, to: PUBLIC })
-  await listen(front.server, { port, host: host.replace(/^\[|\]$/g, ''), command: 'npm run serve' })
+  await listen(front.server, { port, host: bare, command: 'npm run serve' })
   mkdirSync(OBJECTS, { recursive: true, mode: 0o700 })
   const files = await lookAtFiles()
   const madeAgain = demandAll(folder, await look(settings, databases), files, classesOf(settings))
   const secret = variables.TOKEN_SECRET || (await keptTokenSecret(problemsOf))
-  const config = configuration(settings, {
-    variables: Object.keys(variables),
-    isPrivateAllowed: isPrivateAllowed(),
-    databases,
-  })
+  const options = { variables: Object.keys(variables), isPrivateAllowed: isPrivateAllowed(), databases }
+  const config = configuration(settings, options)
   const args = ['--socket-addr', `public=unix:${PUBLIC}`]
   args.push('--directory-path', `assets=${join(BUILT, 'assets')}`)
   const child = startWorkerd(config, args, { ...variables, TOKEN_SECRET: secret })
@@ -392,14 +349,20 @@ async function serve(/** @type {{ isBuilt: boolean }} */ { isBuilt }) {
     if (error !== '') throw new Complaint(`${error}\nLaurel does not start.`)
     rmSync(FIRST_START, { force: true })
     for (const path of madeAgain) say(`${path} is missing. It is made again.`)
-    keepSchedule(settings.crons).catch(fail)
-    await healthy()
+    for (const cron of settings.crons) {
+      const path = `/scheduled?cron=${encodeURIComponent(cron)}`
+      const call = () => callWorker(path, AbortSignal.timeout(MINUTE))
+      keepSchedule(call, 5 * MINUTE, (problem) => isEnding || say(problem)).catch(fail)
+    }
+    await waitForHealth(health)
     if (isRestored) await workDone(DELETING)
     else if (madeAgain.length > 0) await workDone(['leaderboard'])
     rmSync(RESTORED, { force: true })
     await callWorker('/open')
     front?.open()
-    sayServing(`Laurel serves http://${address} with the data in ${folder}.`)
+    sayServing(
+      `Laurel serves http://${bare.includes(':') ? `[${bare}]` : bare}:${port} with the data in ${folder}.`,
+    )
   }
   await Promise.race([ended, ready()])
   await ended

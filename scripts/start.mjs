@@ -125,8 +125,20 @@ async function prepareConsole() {
  */
 async function greet(port, variables, code) {
   const local = `http://127.0.0.1:${port}`
-  keepSchedule(local, ending.signal).catch(fail)
-  await waitForHealth(local, ending.signal, output.fetch)
+  /** @type {(path: string, seconds: number, send: typeof fetch) => Promise<{ status: number; text: string }>} */
+  const ask = async (path, seconds, send) => {
+    const answer = await send(`${local}${path}`, { signal: AbortSignal.timeout(seconds * 1000) })
+    return { status: answer.status, text: await answer.text() }
+  }
+  // Wrangler does not call it.
+  const scheduled = () =>
+    ask(`/cdn-cgi/handler/scheduled?cron=${encodeURIComponent('*/5 * * * *')}`, 60, fetch)
+  const say = (/** @type {string} */ problem) => ending.signal.aborted || process.stderr.write(`${problem}\n`)
+  keepSchedule(scheduled, 60_000, say).catch(fail)
+  await waitForHealth(() =>
+    ask('/health', 5, output.fetch).catch((error) => ({ status: 'none', text: String(error) })),
+  )
+  if (ending.signal.aborted) return
   const adminKey = variables.ADMIN_API_KEY ?? ''
   const hasDemo = isDemoWanted(variables) && (await hasDemoMetric(local, adminKey, output.fetch))
   output.pass()
