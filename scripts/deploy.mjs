@@ -9,16 +9,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { demandDeployable, listed } from './lib/databases.mjs'
 import { demandValid, newTokenSecret } from './lib/dev-vars.mjs'
+import { askInUse, DIRECTORY_EXISTS, DIRECTORY_ROWS } from './lib/directory.mjs'
 import { APPLIED_QUESTION } from './lib/migrations.mjs'
 import { Complaint, inProject, project, report, runCommand } from './lib/project.mjs'
-import {
-  applyMigrations,
-  askDatabase,
-  askInUse,
-  IN_USE_QUESTIONS,
-  importOf,
-  questionOf,
-} from './lib/remote-databases.mjs'
+import { applyMigrations, askDatabase, importOf, questionOf } from './lib/remote-databases.mjs'
 import { importSource } from './lib/sources.mjs'
 import { BUILD, outputOfWrangler, readSettings, runWrangler } from './lib/wrangler.mjs'
 import { databasesOf } from './lib/wrangler-toml.mjs'
@@ -124,7 +118,7 @@ function addressOf(/** @type {Settings} */ { routes, variables }, /** @type {str
 async function demandUsedBound(/** @type {string[]} */ names) {
   const [first = ''] = names
   const failure = `${first} could not be asked which databases hold users. Nothing was changed. ${CHECK}`
-  demandDeployable(await askInUse(first, failure), names.length)
+  demandDeployable(await askInUse((sql) => askDatabase(first, sql, failure)), names.length)
 }
 
 /** The Time Travel bookmark of a database as it is now. */
@@ -267,7 +261,7 @@ async function deploy() {
   if (isDry) {
     const [first = ''] = names
     const calls = [
-      ...IN_USE_QUESTIONS.map((sql) => questionOf(first, sql)),
+      ...[DIRECTORY_EXISTS, DIRECTORY_ROWS].map((sql) => questionOf(first, sql)),
       ...names.map(bookmarkOf),
       ...(names.length === 1 ? [] : [questionOf(first, TIME)]),
       ...names.flatMap(migrationsOf),

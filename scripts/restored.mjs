@@ -7,9 +7,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import { demandAlone } from './lib/alone.mjs'
 import { bindingOf, listed, missingOf } from './lib/databases.mjs'
 import { parseVariables, readVariables } from './lib/dev-vars.mjs'
+import { askInUse } from './lib/directory.mjs'
 import { LocalDatabases } from './lib/local-databases.mjs'
 import { Complaint, inProject, runCommand } from './lib/project.mjs'
-import { applyMigrations, askDatabase, askInUse, executionOf } from './lib/remote-databases.mjs'
+import { applyMigrations, askDatabase, executionOf } from './lib/remote-databases.mjs'
 import {
   differingMoments,
   labelOf,
@@ -47,11 +48,13 @@ const SEVERAL = 'docs/operations.md#restore-several-databases'
 function remoteDatabases(/** @type {string[]} */ names) {
   const nameOf = (/** @type {number} */ number) => names[number - 1] ?? ''
   const failureOf = (/** @type {number} */ number) => `${nameOf(number)} could not be asked. ${UNCHANGED}`
+  /** @type {Databases['ask']} */
+  const ask = (number, sql) => askDatabase(nameOf(number), sql, failureOf(number))
   return {
     numbers: names.map((_, index) => index + 1),
     nameOf,
-    ask: (number, sql) => askDatabase(nameOf(number), sql, failureOf(number)),
-    used: async () => (await askInUse(nameOf(1), failureOf(1))).used,
+    ask,
+    used: async () => (await askInUse((sql) => ask(1, sql))).used,
     migrate: async () => {
       for (const name of names)
         await applyMigrations(name, `The migrations of ${name} failed. Nothing else was changed.`)

@@ -15,11 +15,10 @@ const USAGE =
   'usage: npm run simulate -- [--seeds COUNT] [--from SEED | --seed SEED] [--small] [--databases COUNT]'
 /** What the command line asks for, as environment variables of the simulation. */
 function environment() {
-  const options = { seeds: text, from: text, seed: text, small: flag, full: flag, databases: text }
-  const { seeds, from, seed, small, full, databases } = parseArgs({ options }).values
+  const options = { seeds: text, from: text, seed: text, small: flag, databases: text }
+  const { seeds, from, seed, small, databases } = parseArgs({ options }).values
   if (seed !== undefined && (seeds !== undefined || from !== undefined))
     throw new Complaint('Use --seed without --seeds and --from')
-  if (small && full) throw new Complaint('Use either --small or --full')
   return {
     SIMULATE_FROM: wholeNumber('from', seed ?? from),
     SIMULATE_SEEDS: wholeNumber('seeds', seeds),

@@ -2,7 +2,6 @@
  * Builds the console (`console/`) with Vite. A build is kept under the hash of all that it depends on, so it
  * is made again only when a source has changed. Projects that share `node_modules` share the builds.
  */
-import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   existsSync,
@@ -15,8 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { promisify, stripVTControlCharacters } from 'node:util'
-import { Complaint, nodeExecutable, toolScript } from './project.mjs'
+import { runNode, toolScript } from './project.mjs'
 
 /** The sources of a build, below the project's folder. */
 const SOURCES = ['console', 'clients/typescript', 'clients/react', 'package.json', 'package-lock.json']
@@ -63,15 +61,13 @@ export async function builtConsole(folder, environment = process.env) {
   mkdirSync(builds, { recursive: true })
   const draft = join(builds, `draft-${process.pid}`)
   const args = [toolScript('vite', 'bin', 'vite.js'), 'build', '--outDir', draft, '--emptyOutDir']
+  const failure =
+    'The console could not be built. Repair the source above, or run `npm install` if a package is missing.'
   try {
-    const cwd = join(folder, 'console')
-    await promisify(execFile)(nodeExecutable(), args, { cwd, env: environment })
+    await runNode(args, { cwd: join(folder, 'console'), env: environment }, failure)
   } catch (error) {
     rmSync(draft, { recursive: true, force: true })
-    const { stdout = '', stderr = '' } = Object(error)
-    throw new Complaint(
-      `${stripVTControlCharacters(stdout + stderr).trim()}\n\nThe console could not be built. Repair the source above, or run \`npm install\` if a package is missing.`,
-    )
+    throw error
   }
   keep(draft, target)
   removeOld(builds, target)

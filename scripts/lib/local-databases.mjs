@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { stripVTControlCharacters } from 'node:util'
 import { bindingOf, demandBound, numbersTo } from './databases.mjs'
-import { DIRECTORY_EXISTS, DIRECTORY_ROWS, databasesInUse } from './directory.mjs'
-import { APPLIED_QUESTION, readMigrations } from './migrations.mjs'
+import { askInUse } from './directory.mjs'
+import { APPLIED_QUESTION, missingMigrations } from './migrations.mjs'
 import { marked } from './processes.mjs'
 import { Complaint, inProject, nodeExecutable } from './project.mjs'
 import { LOCAL, STATE } from './wrangler.mjs'
@@ -89,11 +89,8 @@ export class LocalDatabases {
   }
 
   /** The databases that are in use. */
-  async inUse() {
-    const [exists] = await this.run(1, DIRECTORY_EXISTS)
-    if (exists?.length === 0) return { used: [], left: [] }
-    const [rows = []] = await this.run(1, DIRECTORY_ROWS)
-    return databasesInUse(rows)
+  inUse() {
+    return askInUse(async (sql) => (await this.run(1, sql))[0] ?? [])
   }
 
   /** Throws a Complaint if databases that are in use would be left out. */
@@ -106,19 +103,14 @@ export class LocalDatabases {
    * the migration that failed.
    */
   async migrate() {
-    const migrations = readMigrations()
-    await Promise.all(this.numbers.map((number) => this.#migrateOne(number, migrations)))
+    await Promise.all(this.numbers.map((number) => this.#migrateOne(number)))
   }
 
-  /** @type {(number: number, migrations: ReturnType<typeof readMigrations>) => Promise<void>} */
-  async #migrateOne(number, migrations) {
+  async #migrateOne(/** @type {number} */ number) {
     const [, rows = []] = await this.run(number, APPLIED_QUESTION)
-    const applied = new Set(rows.map(({ name }) => name))
-    for (const { name, sql } of migrations) {
-      if (applied.has(name)) continue
+    for (const { name, sql } of missingMigrations(rows)) {
       try {
-        const row = `INSERT INTO d1_migrations (name) VALUES ('${name.replaceAll("'", "''")}')`
-        await this.run(number, `${sql.trim().replace(/;?$/, ';')}\n${row}`)
+        await this.run(number, sql)
       } catch (error) {
         const { message } = Object(error)
         throw new Complaint(`The migrations failed: ${name} in ${bindingOf(number)}: ${message}`)

@@ -9,6 +9,16 @@ export const readMigrations = () =>
     .sort()
     .map((name) => ({ name, sql: readFileSync(inProject('migrations', name), 'utf8') }))
 
+/** The migrations that a database lacks, each with its row of `d1_migrations`. `rows` are those that it has. */
+export function missingMigrations(/** @type {Record<string, unknown>[]} */ rows) {
+  const applied = new Set(rows.map(({ name }) => name))
+  return readMigrations().flatMap(({ name, sql }) => {
+    if (applied.has(name)) return []
+    const row = `INSERT INTO d1_migrations (name) VALUES ('${name.replaceAll("'", "''")}');`
+    return [{ name, sql: `${sql.trim().replace(/;?$/, ';')}\n${row}\n` }]
+  })
+}
+
 /** Asks which migrations a database has. A new database gets the table for them. */
 export const APPLIED_QUESTION =
   'CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL); SELECT name FROM d1_migrations'

@@ -1,7 +1,9 @@
 /** Paths of the project, and errors that end a script with a sentence instead of a stack trace. */
+import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify, stripVTControlCharacters } from 'node:util'
 
 /** The project's folder. */
 export const project = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
@@ -46,6 +48,20 @@ export function toolScript(/** @type {string[]} */ ...path) {
   if (!existsSync(script))
     throw new Complaint(`${path[0]} is not installed. Run \`npm install --include=dev\` first.`)
   return script
+}
+
+/**
+ * Runs a script of Node until it ends. Throws a Complaint with all that it printed, and `failure`, if it fails.
+ *
+ * @type {(args: string[], options: { cwd: string; env: NodeJS.ProcessEnv }, failure: string) => Promise<void>}
+ */
+export async function runNode(args, options, failure) {
+  try {
+    await promisify(execFile)(nodeExecutable(), args, options)
+  } catch (error) {
+    const { stdout = '', stderr = '' } = Object(error)
+    throw new Complaint(`${stripVTControlCharacters(stdout + stderr).trim()}\n\n${failure}`)
+  }
 }
 
 /** Is true for an error of the operating system, such as a full disk or a folder that can't be written. */

@@ -1,7 +1,6 @@
 /** Asks and migrates the databases of the deployment, by their names in Cloudflare. */
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { DIRECTORY_EXISTS, DIRECTORY_ROWS, databasesInUse } from './directory.mjs'
-import { APPLIED_QUESTION, readMigrations } from './migrations.mjs'
+import { APPLIED_QUESTION, missingMigrations } from './migrations.mjs'
 import { Complaint, inProject } from './project.mjs'
 import { outputOfWrangler, runWrangler } from './wrangler.mjs'
 
@@ -31,15 +30,6 @@ export async function askDatabase(name, sql, failure) {
   }
 }
 
-/** The questions of `askInUse` to the first database. */
-export const IN_USE_QUESTIONS = [DIRECTORY_EXISTS, DIRECTORY_ROWS]
-
-/** Asks the first database, by its name, which databases are in use. Before its first migrations, none is. */
-export async function askInUse(/** @type {string} */ first, /** @type {string} */ failure) {
-  if ((await askDatabase(first, DIRECTORY_EXISTS, failure)).length === 0) return { used: [], left: [] }
-  return databasesInUse(await askDatabase(first, DIRECTORY_ROWS, failure))
-}
-
 /** The folder, in the project, for the migrations that are sent. */
 const SENT = '.wrangler/migrations'
 
@@ -55,12 +45,10 @@ export const importOf = (/** @type {string} */ name, /** @type {string} */ file)
  */
 export async function applyMigrations(/** @type {string} */ name, /** @type {string} */ failure) {
   const rows = await askDatabase(name, APPLIED_QUESTION, failure)
-  const applied = new Set(rows.map((row) => row.name))
   mkdirSync(inProject(SENT), { recursive: true })
-  for (const { name: file, sql } of readMigrations()) {
-    if (applied.has(file) || !/^\d+_\w+\.sql$/.test(file)) continue
-    const row = `INSERT INTO d1_migrations (name) VALUES ('${file}')`
-    writeFileSync(inProject(SENT, file), `${sql.trimEnd()}\n${row};\n`)
+  for (const { name: file, sql } of missingMigrations(rows)) {
+    if (!/^\d+_\w+\.sql$/.test(file)) continue
+    writeFileSync(inProject(SENT, file), sql)
     await runWrangler(importOf(name, file), failure)
   }
 }

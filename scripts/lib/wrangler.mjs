@@ -3,9 +3,9 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { promisify, stripVTControlCharacters } from 'node:util'
+import { promisify } from 'node:util'
 import { marked } from './processes.mjs'
-import { Complaint, inProject, nodeExecutable, project, toolScript } from './project.mjs'
+import { Complaint, inProject, nodeExecutable, project, runNode, toolScript } from './project.mjs'
 import { databaseBlocks, withLocalDatabases, wranglerToml } from './wrangler-toml.mjs'
 
 /** @typedef {import('node:child_process').StdioOptions} StdioOptions */
@@ -124,11 +124,5 @@ export async function readSettings() {
 /** Builds `index.js` in the folder, without a network. Throws a Complaint with the output of wrangler. */
 export async function buildWorker(/** @type {string} */ folder, /** @type {string[]} */ options = []) {
   const args = [script(), 'deploy', ...options, '--dry-run', '--outdir', folder]
-  try {
-    const env = { ...process.env, ...LOCAL, CI: '1' }
-    await promisify(execFile)(nodeExecutable(), args, { cwd: project, env })
-  } catch (error) {
-    const { stdout = '', stderr = '' } = Object(error)
-    throw new Complaint(`${stripVTControlCharacters(stdout + stderr).trim()}\n\nThe build failed.`)
-  }
+  await runNode(args, { cwd: project, env: { ...process.env, ...LOCAL, CI: '1' } }, 'The build failed.')
 }

@@ -108,8 +108,7 @@ const isHeld = (/** @type {string} */ path) => isAnswered({ path })
  * Locks the folder for this process, until it ends, however it ends. `answer` takes the calls of `backup`.
  * Throws a Complaint if another process uses the folder.
  *
- * @param {string} folder
- * @param {import('node:http').RequestListener} answer
+ * @type {(folder: string, answer: import('node:http').RequestListener) => Promise<void>}
  */
 export async function lockData(folder, answer) {
   const deadline = performance.now() + PATIENCE

@@ -10,6 +10,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Complaint } from '../lib/project.mjs'
 import { say } from './log.mjs'
 
+/** @typedef {import('node:http').IncomingMessage} Request */
+/** @typedef {import('node:http').ServerResponse<Request>} Answer */
+/** @typedef {import('node:net').Socket} Socket */
+
 /** How many connections it takes, if the process may have so many. A leaderboard may have 5,000 watchers. */
 const MOST_CONNECTIONS = 6000
 /** Fewer are no server. */
@@ -90,15 +94,11 @@ function passed(/** @type {string[]} */ raw) {
 /**
  * The address of a client: the last one of the header that TRUST_PROXY names, which the proxy has added. Null if
  * there is no address.
- *
- * @type {(request: import('node:http').IncomingMessage, trusted: string) => string | null}
  */
-function namedAddress({ headers }, trusted) {
-  const last =
-    String(headers[trusted] ?? '')
-      .split(',')
-      .at(-1)
-      ?.trim() ?? ''
+function namedAddress(/** @type {Request} */ { headers }, /** @type {string} */ trusted) {
+  const last = String(headers[trusted] ?? '')
+    .replace(/^.*,/s, '')
+    .trim()
   // Perhaps with a port, which a client can choose: 192.0.2.1:5000, [2001:db8::1]:5000.
   const [, v6, v4] = /^(?:\[(.*)\]|([^:]*))(?::\d+)?$/.exec(last) ?? []
   const address = v6 ?? v4 ?? last
@@ -108,11 +108,8 @@ function namedAddress({ headers }, trusted) {
 /**
  * The path and the headers of a request for workerd. Throws a Complaint for one that two programs could
  * understand in two ways.
- *
- * @type {(request: import('node:http').IncomingMessage, address: string) => { path: string; headers:
- *   string[] }}
  */
-function headOf(request, address) {
+function headOf(/** @type {Request} */ request, /** @type {string} */ address) {
   const { url = '/', method = 'GET', httpVersion, headers, headersDistinct } = request
   const hosts = headersDistinct.host ?? []
   if (hosts.length > 1 || (hosts.length === 0 && httpVersion !== '1.0'))
@@ -143,10 +140,6 @@ function answerOf(/** @type {string} */ error, /** @type {Record<string, string>
   const headers = { 'Content-Type': 'application/json', 'Content-Length': `${Buffer.byteLength(body)}` }
   return { body, headers: { ...headers, 'X-Request-Id': randomUUID(), ...more } }
 }
-
-/** @typedef {import('node:http').IncomingMessage} Request */
-/** @typedef {import('node:http').ServerResponse<Request>} Answer */
-/** @typedef {import('node:net').Socket} Socket */
 
 /**
  * Sends an answer that does not come from the Worker.
