@@ -164,9 +164,8 @@ const PROXIES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY']
 async function readVariables(/** @type {any} */ env) {
   demandValid(await env.variableErrors(process.env), 'the environment')
   const server = env.serverVariables(process.env)
-  const entries = env.VARIABLES.map((/** @type {string} */ name) => [name, process.env[name] ?? ''])
-  /** @type {Record<string, string>} */
-  const variables = Object.fromEntries(entries)
+  const entryOf = (/** @type {string} */ name) => [name, process.env[name] ?? '']
+  const variables = Object.fromEntries(env.VARIABLES.map(entryOf))
   if (variables.ADMIN_API_KEY === '')
     say('ADMIN_API_KEY is not set: only admin keys that were created before open the admin interface.')
   for (const name of PROXIES)
@@ -268,25 +267,23 @@ async function health() {
   return { status, text }
 }
 
+/** Resolves after the last copy that was begun. */
+let copied = /** @type {Promise<unknown>} */ (Promise.resolve())
+
 /** Copies the data, one copy after another. */
-const takeSnapshot = (() => {
-  let last = /** @type {Promise<unknown>} */ (Promise.resolve())
-  return () => {
-    const next = last.then(async () => {
-      const id = workerd?.pid
-      if (front === undefined || id === undefined || !runs() || isEnding)
-        throw new Error('The server is not ready.')
-      const folder = await front.hold(() => snapshot(id))
-      if (isEnding) {
-        removeSnapshot(folder)
-        throw new Error('The server ends.')
-      }
-      return { folder, at: new Date().toISOString() }
-    })
-    last = next.catch(() => undefined)
-    return next
-  }
-})()
+function takeSnapshot() {
+  const next = copied.then(async () => {
+    const id = workerd?.pid
+    if (front === undefined || id === undefined || !runs() || isEnding)
+      throw new Error('The server is not ready.')
+    const folder = await front.hold(() => snapshot(id))
+    if (!isEnding) return { folder, at: new Date().toISOString() }
+    removeSnapshot(folder)
+    throw new Error('The server ends.')
+  })
+  copied = next.catch(() => undefined)
+  return next
+}
 
 /**
  * Answers `backup`. The copy is there until the caller closes the connection, even if the caller is killed.

@@ -15,8 +15,6 @@ import { localBlocks, wranglerToml } from './wrangler-toml.mjs'
 
 /** Open databases, by number from 1. */
 export class LocalDatabases {
-  #count
-  #child
   #said = ''
   #isOpen = false
   #opened
@@ -26,41 +24,32 @@ export class LocalDatabases {
 
   /** Opens them. The state may be that of fewer or more databases. */
   constructor(/** @type {number} */ count) {
-    this.#count = count
+    this.numbers = numbersTo(count)
     const config = inProject('.wrangler', 'databases.toml')
     const toml = wranglerToml()
     const date = /^compatibility_date\s*=.*$/m.exec(toml)?.[0] ?? ''
     mkdirSync(inProject('.wrangler'), { recursive: true })
     writeFileSync(config, `name = "databases"\n${date}\n\n${localBlocks(toml, count)}`)
     const args = [inProject('scripts', 'lib', 'local-d1.mjs'), config, inProject(STATE, 'v3')]
-    this.#child = spawn(nodeExecutable(), args, {
+    /** The process that has them open. */
+    this.child = spawn(nodeExecutable(), args, {
       cwd: inProject('.wrangler'),
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       env: marked({ ...process.env, ...LOCAL, CI: '1' }),
     })
-    this.#child.stdout?.on('data', (part) => (this.#said += part))
-    this.#child.stderr?.on('data', (part) => (this.#said += part))
+    this.child.stdout?.on('data', (part) => (this.#said += part))
+    this.child.stderr?.on('data', (part) => (this.#said += part))
     this.#ended = this.#end()
-    this.#opened = Promise.race([once(this.#child, 'message'), this.#ended]).then(() => {
+    this.#opened = Promise.race([once(this.child, 'message'), this.#ended]).then(() => {
       this.#isOpen = true
     })
     // Each question reports them.
     for (const promise of [this.#ended, this.#opened]) promise.catch(() => undefined)
   }
 
-  /** The process that has them open. */
-  get child() {
-    return this.#child
-  }
-
-  /** The numbers of the databases. */
-  get numbers() {
-    return numbersTo(this.#count)
-  }
-
   /** Rejects when the process ends, with its output. */
   async #end() {
-    await once(this.#child, 'close')
+    await once(this.child, 'close')
     const said = stripVTControlCharacters(this.#said).trim()
     throw new Complaint(`${said}\n\nThe local databases could not be opened.`)
   }
@@ -80,9 +69,9 @@ export class LocalDatabases {
 
   async #ask(/** @type {{ binding: string; sql: string }} */ question) {
     await this.#opened
-    if (!this.#child.connected) throw new Complaint('The local databases are closed.')
-    const answered = once(this.#child, 'message')
-    this.#child.send(question)
+    if (!this.child.connected) throw new Complaint('The local databases are closed.')
+    const answered = once(this.child, 'message')
+    this.child.send(question)
     const [{ results, error }] = await Promise.race([answered, this.#ended])
     if (error !== undefined) throw new Error(error)
     return results
@@ -95,7 +84,7 @@ export class LocalDatabases {
 
   /** Throws a Complaint if databases that are in use would be left out. */
   async demandBound() {
-    demandBound(await this.inUse(), this.#count)
+    demandBound(await this.inUse(), this.numbers.length)
   }
 
   /**
@@ -120,10 +109,10 @@ export class LocalDatabases {
 
   /** Closes them. */
   async close() {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
-    const exited = once(this.#child, 'exit')
-    if (this.#isOpen) this.#child.send('close')
-    else this.#child.kill('SIGTERM')
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return
+    const exited = once(this.child, 'exit')
+    if (this.#isOpen) this.child.send('close')
+    else this.child.kill('SIGTERM')
     await exited
   }
 }

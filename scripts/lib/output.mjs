@@ -54,11 +54,7 @@ export class Output {
     this.#mode = 'drop'
   }
 
-  /**
-   * The held lines: the errors, or all lines if there are no errors.
-   *
-   * @returns {string}
-   */
+  /** The held lines: the errors, or all lines if there are no errors. */
   held() {
     const lines = this.#held.stderr.length > 0 ? this.#held.stderr : this.#held.stdout
     return lines.join('\n').trim()

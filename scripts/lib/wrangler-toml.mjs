@@ -17,11 +17,7 @@ const BINDING = /^\s*binding\s*=\s*["']([^"']*)["']/m
 /** The text of `wrangler.toml`. */
 export const wranglerToml = () => readFileSync(inProject('wrangler.toml'), 'utf8')
 
-/**
- * The blocks of databases, also of those that are not Laurel's.
- *
- * @returns {Block[]}
- */
+/** The blocks of databases, also of those that are not Laurel's. */
 export const databaseBlocks = (/** @type {string} */ toml) =>
   [...toml.matchAll(BLOCK)].map(({ 0: text, index: start }) => {
     return { binding: BINDING.exec(text)?.[1] ?? '', text, start }

@@ -19,64 +19,42 @@ function parameter(/** @type {unknown} */ value) {
   throw new Error(`D1_TYPE_ERROR: a value of the type ${typeof value} can't be bound.`)
 }
 
-/** A statement with its parameters. It does not change. */
-class Statement {
-  constructor(/** @type {string} */ sql, /** @type {unknown[]} */ parameters) {
-    this.sql = sql
-    this.parameters = parameters
-  }
-
-  bind(/** @type {unknown[]} */ ...values) {
-    return new Statement(this.sql, values.map(parameter))
-  }
-}
-
-class D1 {
-  #objects
-  #name
-  constructor(/** @type {DurableObjectNamespace} */ objects, /** @type {string} */ name) {
-    this.#objects = objects
-    this.#name = name
-  }
-
-  prepare(/** @type {string} */ sql) {
-    return new Statement(sql, [])
-  }
-
-  /**
-   * Runs statements in one transaction. Errors have D1's form.
-   *
-   * @param {Statement[]} statements
-   */
-  async batch(statements) {
-    const asked = JSON.stringify(statements.map(({ sql, parameters }) => [sql, parameters]))
-    const { results, size, error } = await this.#run(asked)
-    if (error !== undefined) throw failure(error)
-    return results.map(({ columns, rows, changes, read, written }) => ({
-      success: true,
-      results: rows.map((row) => {
-        const record = /** @type {Record<string, unknown>} */ ({})
-        for (const [index, name] of columns.entries()) record[name] = row[index]
-        return record
-      }),
-      meta: { changes, rows_read: read, rows_written: written, size_after: size },
-    }))
-  }
-
-  /** @returns {Promise<{ results: Found[]; size: number; error?: string }>} */
-  async #run(/** @type {string} */ asked) {
-    try {
-      const database = /** @type {any} */ (this.#objects.getByName(this.#name))
-      return JSON.parse(await database.run(asked))
-    } catch (error) {
-      throw failure(error instanceof Error ? error.message : String(error))
-    }
-  }
-}
+/**
+ * A statement with its parameters. It does not change.
+ *
+ * @typedef {{ sql: string; parameters: unknown[]; bind: (...values: unknown[]) => Statement }} Statement
+ * @type {(sql: string, parameters: unknown[]) => Statement}
+ */
+const statement = (sql, parameters) => ({
+  sql,
+  parameters,
+  bind: (...values) => statement(sql, values.map(parameter)),
+})
 
 const failure = (/** @type {string} */ message) =>
   new Error(`D1_ERROR: ${message}`, { cause: new Error(message) })
 
 /** The binding. */
-export default (/** @type {{ objects: DurableObjectNamespace; name: string }} */ { objects, name }) =>
-  new D1(objects, name)
+export default (/** @type {{ objects: DurableObjectNamespace; name: string }} */ { objects, name }) => ({
+  prepare: (/** @type {string} */ sql) => statement(sql, []),
+
+  /** Runs statements in one transaction. Errors have D1's form. */
+  async batch(/** @type {Statement[]} */ statements) {
+    const asked = JSON.stringify(statements.map(({ sql, parameters }) => [sql, parameters]))
+    /** @returns {Promise<{ results: Found[]; size: number; error?: string }>} */
+    const run = async () => JSON.parse(await objects.getByName(name).run(asked))
+    const { results, size, error } = await run().catch((thrown) => {
+      throw failure(thrown instanceof Error ? thrown.message : String(thrown))
+    })
+    if (error !== undefined) throw failure(error)
+    return results.map(({ columns, rows, changes, read, written }) => ({
+      success: true,
+      results: rows.map((row) => {
+        const record = /** @type {Record<string, unknown>} */ ({})
+        for (const [index, column] of columns.entries()) record[column] = row[index]
+        return record
+      }),
+      meta: { changes, rows_read: read, rows_written: written, size_after: size },
+    }))
+  },
+})
