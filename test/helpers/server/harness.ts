@@ -11,7 +11,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { VARIABLES } from '../../../src/platform/env'
 import { PATIENCE } from '../patience'
 import { beginClock } from './local-state'
 import { descendants, stillRunning } from './processes'
@@ -32,6 +31,9 @@ const COPIED = [
   'console',
   'clients',
 ]
+
+// By a path, since the tests of the clients do not know the types of the Worker's platform.
+const { VARIABLES }: { VARIABLES: readonly string[] } = await import(join(root, 'src', 'platform', 'env.ts'))
 
 /** Variables of the environment of the tests that must not reach the server. */
 const OURS = [...VARIABLES, 'PORT', 'HOST', 'LAUREL_DATA', 'DATABASES', 'TRUST_PROXY', 'NODE_ENV']
