@@ -67,10 +67,14 @@ export function useEntryForm<Values extends FieldValues, Draft, Answer extends o
   })
   const values = useFormValues(form, fields, scope === null)
   const { defaultValues } = useFormState({ control: form.control })
-  const { begin, isBusy } = useWrite<Answer>({ ...options, scope: scope ?? own, showsAnswer: true })
+  const { begin, isBusy, isOnItsWay } = useWrite<Answer>({
+    ...options,
+    scope: scope ?? own,
+    showsAnswer: true,
+  })
   // A value that a field has got by itself is no entry, but it is kept with the entries.
-  const hasChanged = Object.keys(changesOf(values, defaultValues)).length > 0
-  const changes = hasChanged ? changesOf(values, first) : {}
+  const hasChanged = () => Object.keys(changesOf(form.getValues(), defaultValues)).length > 0
+  const changes = hasChanged() ? changesOf(values, first) : {}
   const all = [...fields.map(({ name }) => name), ...names]
 
   // Shows what the interface objects to. The first field of it gets the focus, once it can have it.
@@ -113,7 +117,8 @@ export function useEntryForm<Values extends FieldValues, Draft, Answer extends o
     /** Why it was not saved, besides the messages at fields. */
     problem: problem && shownProblem(problem, all),
     isRestored: restored !== undefined && text !== '{}',
-    hasEntries: () => kept.has(id),
+    /** Asks the form itself: what is kept and drawn follows a moment later. */
+    hasEntries: () => !isOnItsWay() && hasChanged(),
     /** Drops the entries. */
     drop: () => {
       setProblem(undefined)

@@ -175,9 +175,12 @@ export function useWrite<Answer extends object>(options: Options) {
       setTimeout(() => setResting(false), PAUSE)
     },
   })
+  const writes = { mutationKey: [...WRITES, scope] }
   return {
     begin: mutation.mutate,
-    isBusy: useIsMutating({ mutationKey: [...WRITES, scope] }) > 0 || (isResting && !showsAnswer),
+    isBusy: useIsMutating(writes) > 0 || (isResting && !showsAnswer),
+    /** Whether one is on its way now. What is drawn follows a moment later. */
+    isOnItsWay: () => queries.isMutating(writes) > 0,
     /** Why the last write was not done. */
     problem:
       mutation.error && mutation.variables && shownProblem(problemOf(mutation.error, mutation.variables)),

@@ -86,9 +86,6 @@ export class Kept extends Store {
     this.isReloading = true
     location.reload()
   }
-  has(id: string): boolean {
-    return this.#all.has(id)
-  }
   get isEmpty(): boolean {
     return this.#all.size === 0 && this.#secrets.length === 0
   }

@@ -78,15 +78,17 @@ describe.skipIf(!hasBrowser)('entries', () => {
   })
 
   it('the palette finds configured things, and Ctrl+K closes it', async () => {
+    const palette = page.getByRole('dialog', { name: 'Search' })
     await page.keyboard.press('Control+k')
-    await page.getByRole('dialog', { name: 'Search' }).waitFor()
-    await page.keyboard.press('Control+k')
-    await page.getByRole('dialog', { name: 'Search' }).waitFor({ state: 'detached' })
-    await page.keyboard.press('Control+k')
+    await palette.locator('input:focus').waitFor()
     await page.keyboard.type('weekly')
     await page.getByRole('option', { name: /XP this week/ }).waitFor()
     await page.keyboard.press('Enter')
     await heading('XP this week').waitFor()
+    await page.keyboard.press('Control+k')
+    await palette.locator('input:focus').waitFor()
+    await page.keyboard.press('Control+k')
+    await palette.waitFor({ state: 'detached' })
     expect(complaints).toEqual([])
   })
 
