@@ -11,7 +11,7 @@ export const isKeyRefused = (error: unknown): boolean => error instanceof Laurel
 
 export const isNotFound = (error: unknown): boolean => error instanceof LaurelError && error.status === 404
 
-/** Whether the server may have done a write that failed so: its answer was lost, or says nothing. */
+/** Whether a write may be done although it failed: its answer was lost, or the server had a fault. */
 export const isAnswerLost = (error: unknown): boolean =>
   error instanceof LaurelError && (error.status === 0 || error.status >= 500)
 

@@ -92,9 +92,9 @@ export function PagedTable<T>({
   ...table
 }: Omit<TableProps<T>, 'rows'> & {
   pages: Pages<T>
-  /** What is shown if there are no entries. */
+  /** Is shown if the list is empty. */
   empty: { title: string; text: ReactNode; action?: ReactNode }
-  /** Whether something else is loading that the table needs. */
+  /** True while other data of the table is loading. */
   isLoading?: boolean
 }) {
   const { data, error, hasNextPage } = pages
@@ -128,7 +128,7 @@ export const AbsentPage = ({
   name: string
   above: ReactNode
   query: { error: Error | null; refetch: () => unknown }
-  /** What is shown if it does not exist. */
+  /** Is shown if the item does not exist. */
   none: { title: string; text: string }
 }) =>
   isNotFound(query.error) ? (

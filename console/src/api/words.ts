@@ -1,6 +1,6 @@
 /** Messages of the interface, which are for developers, in words for the people who read them here. */
 
-/** What a sentence for developers names: requests, headers, addresses, and fields that no page has. */
+/** Words for developers only: requests, headers, addresses, and fields that no page shows. */
 const FOR_DEVELOPERS =
   /\b(?:GET|POST|PUT|PATCH|DELETE|HEAD)\b|\/(?:v1|api|docs|health)\b|\bheaders?\b|X-API-KEY|Tenant-ID|If-Match|Content-|\bURL of\b|Check the path|"current"|TOKEN_SECRET/
 

@@ -21,6 +21,7 @@ export const FAULTS = {
 } as const satisfies Record<string, (route: Route) => Promise<unknown>>
 
 export type Fault = keyof typeof FAULTS
+export const NAMES = Object.keys(FAULTS).filter((name): name is Fault => name in FAULTS)
 
 const NOTHING = { created: [], updated: [], deleted: [] }
 

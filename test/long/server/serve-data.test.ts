@@ -171,19 +171,19 @@ test('[C2] what was due while it did not run is done once it serves', async () =
   expect(server.output()).not.toContain('no such table')
 })
 
-test('[C3] work, messages of queues and alarms of a clock that was a year ahead are due at once', async () => {
+test('[C3] work, messages of queues and alarms of a clock that was years ahead are due at once', async () => {
   await copied('ahead')
   const YEAR = 366 * 86_400_000
+  const AHEAD = Date.UTC(2100, 0, 1)
   for (const file of objectsOf('ahead', 'Database'))
     open(file, (database) => database.exec(`UPDATE due_work SET due_at = due_at + ${YEAR}`))
   const queues = usedQueues('ahead')
   expect(queues).not.toEqual([])
   for (const file of queues) {
-    const at = Date.now() + YEAR
     open(file, (database) =>
-      database.exec(`INSERT INTO messages (body, sent, due, attempts) VALUES ('{}', ${at}, ${at}, 0)`),
+      database.exec(`INSERT INTO messages (body, sent, due, attempts) VALUES ('{}', ${AHEAD}, ${AHEAD}, 0)`),
     )
-    setAlarm(file, BigInt(at) * 1_000_000n)
+    setAlarm(file, BigInt(AHEAD) * 1_000_000n)
   }
   server = await startServer(options('ahead'))
   await server.printed(/"work":"clock","error":"the clock was ahead: \d+ due times/)
