@@ -176,16 +176,11 @@ export const errors = {
     return new ApiError(422, text, null, issues)
   },
   /** `current` is the resource as it is now; null if there is none. */
-  changed: (current: object | null) =>
-    new ApiError(
-      412,
-      current === null
-        ? 'This was deleted since you read it, so nothing was done. Leave If-Match out to repeat the request.'
-        : 'This has changed since you read it, so nothing was done. Look at "current", read it again, and repeat your change.',
-      null,
-      [],
-      current,
-    ),
+  changed: (current: object | null) => {
+    const change = current === null ? 'does not exist any more' : 'has changed since you read it'
+    const text = `This ${change}, so nothing was done. Look at "current", and decide anew.`
+    return new ApiError(412, text, null, [], current)
+  },
   unprocessable: (sentence: string) => new ApiError(422, sentence),
   tooMany: () => passing(429, RETRY_AFTER.rateLimit, 'Too many requests. Send fewer, and try again'),
   busy: () =>

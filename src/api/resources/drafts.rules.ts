@@ -243,10 +243,16 @@ export function etagOf(state: unknown): string {
   return `"${Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')}"`
 }
 
-/** Throws 412 if the header `If-Match` is given and names another state (G15, RFC 9110 13.1.1). */
-export function demandMatch(ifMatch: string | undefined, state: unknown, current: () => object): void {
+/**
+ * Throws 412 if the header `If-Match` is given and names another state (G15, RFC 9110 13.1.1). `current` is the
+ * resource as it is shown; null if there is none.
+ */
+export function demandMatch(
+  ifMatch: string | undefined,
+  current: object | null,
+  state: unknown = current,
+): void {
   if (ifMatch === undefined) return
   const tags = ifMatch.split(',').map((tag) => tag.trim())
-  if (state === undefined) throw errors.changed(null)
-  if (!tags.includes('*') && !tags.includes(etagOf(state))) throw errors.changed(current())
+  if (current === null || !(tags.includes('*') || tags.includes(etagOf(state)))) throw errors.changed(current)
 }

@@ -276,10 +276,11 @@ export function defineResource(spec: AnySpec): unknown {
     resource.updated,
     ...Object.entries(fields).map(([name, { column = name }]) => column && fieldOf(resource, column)),
   ]
-  const demandIn = (write: AnyWrite, ifMatch: string | undefined) => (resource: Keyed | undefined) =>
-    demandMatch(ifMatch, resource && stateOf(resource), () =>
-      resource ? show(resource, showing(write)) : {},
-    )
+  const matchingIn = (write: AnyWrite, ifMatch: string | undefined) => ({
+    also,
+    demand: (one: Keyed | undefined) =>
+      demandMatch(ifMatch, one ? show(one, showing(write)) : null, one && stateOf(one)),
+  })
 
   function updateIn(scope: Scope, systemId: string, given: readonly Item[], ifMatch?: string) {
     throwIfInvalid(spec.check?.(scope, given) ?? [])
@@ -295,7 +296,7 @@ export function defineResource(spec: AnySpec): unknown {
         const after = spec.patch?.(named, before, { ...write, config: seen(write) }, item) ?? named
         return typeof after === 'string' ? after : revised(before, after, scope.now)
       }
-      const matching = { fixedIn, isMeant, also, demand: demandIn(write, ifMatch) }
+      const matching = { fixedIn, isMeant, ...matchingIn(write, ifMatch) }
       const { updated, issues } = updateEach(write.draft, given, what, change, matching)
       const [first, ...others] = updated
       return {
@@ -314,11 +315,7 @@ export function defineResource(spec: AnySpec): unknown {
   function removeIn(scope: Scope, systemId: string, names: Names, ifMatch?: string) {
     const edit = (write: AnyWrite) => {
       const problem = (id: string) => spec.kept?.(id, { ...write, config: seen(write) }) ?? null
-      const matching = {
-        isMeant: (one: object) => isMeant(one, names),
-        also,
-        demand: demandIn(write, ifMatch),
-      }
+      const matching = { isMeant: (one: object) => isMeant(one, names), ...matchingIn(write, ifMatch) }
       return deleteEach(write.draft, names, what, problem, matching)
     }
     return changeIn(scope, systemId, edit, readNamed(scope, systemId, names))

@@ -74,7 +74,7 @@ export function updateSettings(
   const { db } = scope
   return configure(scope, (config) => {
     const { tenantId, settings } = config
-    demandMatch(ifMatch, settings, () => settings)
+    demandMatch(ifMatch, settings)
     const result: Settings = {
       branding: merged(settings.branding, change.branding),
       experimentation: merged(settings.experimentation, change.experimentation),

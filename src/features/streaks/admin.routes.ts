@@ -139,8 +139,7 @@ export async function updateStreakSettings(scope: Scope, change: Update, ifMatch
   const { db, now } = scope
   const { result, mustWalk } = await configure(scope, (config) => {
     const before = config.streaks
-    const current = answer(config, before)
-    demandMatch(ifMatch, current, () => current)
+    demandMatch(ifMatch, answer(config, before))
     const after = changed(config, change, now)
     const result = answer(config, after)
     if (JSON.stringify(after) === JSON.stringify(before)) {
