@@ -159,16 +159,27 @@ export const leaderboards: Chapter = {
         'LeaderboardResponseWithRankings',
         'UserLeaderboardResponse',
         'UserLeaderboardResponseWithHistory',
+        'WebhookLeaderboardResponse',
         'WebhookUserLeaderboardResponse',
         'MetricEventLeaderboardResponse',
       ],
       fields: { ...SHOWN, ...PLACE },
     },
     {
-      of: ['LeaderboardResponseWithRankings'],
+      of: ['LeaderboardResponseWithRankings', 'WebhookLeaderboardResponse'],
       fields: {
         rankings:
           'The places of the page, best first. In webhooks, the first ten. Empty if no user is ranked.',
+      },
+    },
+    {
+      of: ['LeaderboardResponseWithRankings'],
+      fields: {
+        run: 'The run of this page, by the local days of the user who asks: the user of the key. With an admin key it is the user in `userId`, or UTC without one.',
+        'run.key': 'The first date of the run. `run` in the query takes it.',
+        'run.startsAt': 'The moment at which the first date of the run begins for this user.',
+        'run.endsAt':
+          'The moment at which the last date of the run is over for this user. `null`: the run has no end.',
       },
     },
     {
@@ -189,7 +200,7 @@ export const leaderboards: Chapter = {
       },
     },
     {
-      of: ['LeaderboardResponseWithRankings', 'WebhookUserLeaderboardResponse'],
+      of: ['LeaderboardResponseWithRankings', 'WebhookLeaderboardResponse', 'WebhookUserLeaderboardResponse'],
       fields: {
         group:
           'The group that this is about: the values of the breakdown attributes, in their order. Missing on a leaderboard without breakdown, on a page of several groups, and in the webhook about the end of a run without ranked users.',
@@ -206,7 +217,12 @@ export const leaderboards: Chapter = {
       },
     },
     {
-      of: ['LeaderboardResponseWithRankings', 'WebhookUserLeaderboardResponse', 'LeaderboardGroup'],
+      of: [
+        'LeaderboardResponseWithRankings',
+        'WebhookLeaderboardResponse',
+        'WebhookUserLeaderboardResponse',
+        'LeaderboardGroup',
+      ],
       fields: {
         'group.key': 'The key of the breakdown attribute.',
         'group.value': 'The value that the users of the group have.',

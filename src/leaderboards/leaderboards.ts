@@ -22,12 +22,21 @@ import { type Instant, iso } from '../lib/clock'
 import { ApiError, errors, type FieldError, throwIfInvalid } from '../lib/errors'
 import { MOST_RUNNING_LEADERBOARDS, RANKING_PAGE } from '../lib/limits'
 import { within } from '../lib/system-clock'
-import { type CivilDate, dateOfDay, dayOf, localDay, offsetMinutes, utcMidnight } from '../lib/zone'
+import {
+  type CivilDate,
+  dateOfDay,
+  dayOf,
+  LAST_DAY,
+  localDay,
+  offsetMinutes,
+  startOfDay,
+  utcMidnight,
+} from '../lib/zone'
 import type { Scope } from '../platform/context'
 import { logProblem } from '../platform/log'
 import { type Run, runHolding, type Schedule, servedRun, statusOf } from '../rules/runs.rules'
 import type { UserState } from '../rules/state'
-import { namesOf } from '../store/users/users.sql.ts'
+import { namesOf, storedFields } from '../store/users/users.sql.ts'
 import { definitionOf } from './board'
 import type { LeaderboardObject } from './object/board.object'
 import { boardObject } from './updates'
@@ -78,7 +87,7 @@ export async function findLeaderboard(scope: Scope, key: string): Promise<Leader
   return board
 }
 
-/** A page of a ranking (L2, L6, L9). Throws 404 for a date in no run, 422 for an impossible group or page. */
+/** A page of a ranking (L2, L6, L9, L14). Throws 404 for a date in no run, 422 for an impossible group or page. */
 export async function readLeaderboard(
   scope: Scope,
   board: Leaderboard,
@@ -90,17 +99,20 @@ export async function readLeaderboard(
   const run = runAsked(board, query.run, localDay(scope.now, 0))
   const { group, fieldErrors } = groupAsked(config, board, query.userAttributes)
   throwIfInvalid([...limitErrors(board, limit), ...fieldErrors])
-  const page = await asked(scope, board, (object) =>
-    object.page({
-      definition: definitionOf(config, board),
-      now: scope.now,
-      run: run.start,
-      group,
-      offset: query.offset,
-      limit,
-      userId: query.userId ?? null,
-    }),
-  )
+  const [page, zone] = await Promise.all([
+    asked(scope, board, (object) =>
+      object.page({
+        definition: definitionOf(config, board),
+        now: scope.now,
+        run: run.start,
+        group,
+        offset: query.offset,
+        limit,
+        userId: query.userId ?? null,
+      }),
+    ),
+    zoneOfAsking(scope, query.userId),
+  ])
   const names = await namesOf(
     scope.databases,
     scope.tenant.id,
@@ -109,12 +121,31 @@ export async function readLeaderboard(
   return {
     ...leaderboardFields(config, board, scope.now),
     ...(group.length > 0 && !group.includes(null) && { group: valuesOf(config, board, group) }),
+    run: runIn(zone, run),
     rankings: page.map(({ userId, iid, rank, value }) => ({
       userId,
       userName: names.get(iid) ?? null,
       rank,
       value,
     })),
+  }
+}
+
+/** The zone of the user of the key. With an admin key it is that of the user in the query, or UTC (L14). */
+async function zoneOfAsking({ access, databases, tenant }: Scope, named: string | undefined) {
+  const id = access.kind === 'application' ? access.userId : named
+  if (id === undefined) return 'UTC'
+  const [user] = await storedFields(databases.usersOf(tenant.id).of(id), [id])
+  return user?.tz ?? 'UTC'
+}
+
+/** A run by the local days of a zone (L14). The calendar ends with 9999-12-31. */
+const runIn = (zone: string, { start, end }: Run) => {
+  const begins = (day: number) => iso(startOfDay(dateOfDay(day), zone))
+  return {
+    key: dateOfDay(start),
+    startsAt: begins(start),
+    endsAt: end === null || end >= LAST_DAY ? null : begins(end + 1),
   }
 }
 

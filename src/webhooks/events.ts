@@ -4,8 +4,8 @@ import { UserAchievementResponse } from '../api/shapes/achievements'
 import {
   Group,
   type LeaderboardResponse,
-  LeaderboardResponseWithRankings,
   UserLeaderboardResponse,
+  WebhookLeaderboardResponse,
 } from '../api/shapes/leaderboards'
 import { MetricEventPointsResponse, PointsLevel, PointsResponse } from '../api/shapes/points'
 import { BaseStreakResponse, StreakResponse } from '../api/shapes/streaks'
@@ -191,17 +191,17 @@ const EVENTS = {
     },
   })),
   /** A run began (W6). Its rankings are empty. */
-  'leaderboard.started': webhookEvent({ leaderboard: LeaderboardResponseWithRankings }, (when) => ({
+  'leaderboard.started': webhookEvent({ leaderboard: WebhookLeaderboardResponse }, (when) => ({
     leaderboard: { ...sampleBoard(when), rankings: [] },
   })),
-  'leaderboard.changed': webhookEvent({ leaderboard: LeaderboardResponseWithRankings }, (when) => ({
+  'leaderboard.changed': webhookEvent({ leaderboard: WebhookLeaderboardResponse }, (when) => ({
     leaderboard: { ...sampleBoard(when), rankings: SAMPLE_RANKINGS },
   })),
   'leaderboard.rank_changed': userEvent({ leaderboard: WebhookUserLeaderboardResponse }, (when) => ({
     leaderboard: { ...sampleBoard(when), rank: 1, value: 110, previousRank: 2, previousValue: 100 },
   })),
   /** A run is final (W6). Its status is `finished`, even if more runs follow. */
-  'leaderboard.finished': webhookEvent({ leaderboard: LeaderboardResponseWithRankings }, (when) => ({
+  'leaderboard.finished': webhookEvent({ leaderboard: WebhookLeaderboardResponse }, (when) => ({
     leaderboard: {
       ...sampleBoard(when),
       status: 'finished' as const,

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { forgetTime } from '../helpers/worker/boards'
 import { at, list, newTenant, type TestTenant } from '../helpers/worker/harness'
+import { beginningOf, plusDays, runNear } from '../oracle/calendar.oracle'
 
 const DAY = 86_400_000
 /** Each test begins on this day, at noon UTC. */
@@ -468,6 +469,72 @@ describe('reading', () => {
     await step('ada', -9)
     expect(at(await place(), 'history', 2)).toEqual(entry(5, [2, 6], [2, 0]))
     expect(at(await place(), 'history', 3)).toEqual(entry(6, [2, 0], [null, null]))
+  })
+
+  describe('[L14, E8] the run of a page, by the local days of the user who asks', () => {
+    /** Their clocks change on dates at which runs begin or end, one of them at midnight. */
+    const ZONES = {
+      kiri: 'Pacific/Kiritimati',
+      lord: 'Australia/Lord_Howe',
+      cairo: 'Africa/Cairo',
+      kat: 'Asia/Kathmandu',
+      york: 'America/New_York',
+      pago: 'Pacific/Pago_Pago',
+      none: undefined,
+    }
+
+    test.each([
+      ['a week, in which clocks change', date(-20), null, 'day', 7, [undefined, '2027-03-27', '2027-04-02']],
+      ['a month from the 31st', '2026-10-31', null, 'month', 1, [undefined, '2026-11-01', '2027-02-28']],
+      ['a year from a leap day', '2024-02-29', null, 'year', 1, [undefined, '2024-03-01']],
+      ['a run that the end cuts short', '2027-04-09', '2027-04-29', 'day', 10, ['2027-04-29', undefined]],
+      ['a leaderboard without runs', '2027-04-01', '2027-04-22', null, null, [undefined]],
+      ['a leaderboard without runs and end', '2027-04-01', null, null, null, [undefined]],
+    ] as const)('%s', async (_, start, end, runUnit, runInterval, days) => {
+      await create({ start, end, runUnit, runInterval })
+      for (const [id, tz] of Object.entries(ZONES)) {
+        await tenant.app('PUT', `/users/${id}`, { ...(tz && { tz }) })
+        const key = await tenant.key(id)
+        const zone = tz ?? 'UTC'
+        for (const day of days) {
+          const schedule = { start, end, unit: runUnit, interval: runInterval ?? 1 }
+          const run = runNear(schedule, day ?? date(0))
+          const moment = (of: string) => new Date(beginningOf(zone, of)).toISOString()
+          const wanted = {
+            key: run.start,
+            startsAt: moment(run.start),
+            endsAt: run.end === null ? null : moment(plusDays(run.end, 1)),
+          }
+          const { body } = await tenant.as(key, 'GET', `/leaderboards/board${day ? `?run=${day}` : ''}`)
+          expect([id, day, at(body, 'run')]).toEqual([id, day, wanted])
+          // The key names the run.
+          const again = await tenant.as(key, 'GET', `/leaderboards/board?run=${run.start}`)
+          expect(at(again.body, 'run')).toEqual(wanted)
+        }
+      }
+    })
+
+    test('is in UTC with an admin key, unless the query names a user', async () => {
+      await create({ start: date(0), runUnit: 'day', runInterval: 1 })
+      await tenant.app('PUT', '/users/pago', { tz: 'Pacific/Pago_Pago' })
+      await tenant.app('PUT', '/users/cairo', { tz: 'Africa/Cairo' })
+      const startsAt = async (query: string) => at((await get(query)).body, 'run', 'startsAt')
+      expect(await startsAt('')).toBe(moment(0, '00:00'))
+      expect(await startsAt('?userId=pago')).toBe(moment(0, '11:00'))
+      expect(await startsAt('?userId=nobody')).toBe(moment(0, '00:00'))
+      // The user of a key asks, whoever is named.
+      const { body } = await tenant.as(await tenant.key('cairo'), 'GET', '/leaderboards/board?userId=pago')
+      expect(at(body, 'run', 'startsAt')).toBe(moment(-1, '22:00'))
+    })
+
+    test('has no end if the calendar has none for it', async () => {
+      await create({ start: '0001-01-01', runUnit: 'year', runInterval: 9_999 })
+      expect(at((await get()).body, 'run')).toEqual({
+        key: '0001-01-01',
+        startsAt: '0001-01-01T00:00:00.000Z',
+        endsAt: null,
+      })
+    })
   })
 
   test('[K3] an application key reads leaderboards, and the rank of its own user only', async () => {

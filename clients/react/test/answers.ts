@@ -65,6 +65,7 @@ export const board: Omit<LeaderboardResponseWithRankings, 'rankings'> = {
   endTime: null,
   maxParticipants: null,
   userAttributes: [],
+  run: { key: '2026-11-23', startsAt: '2026-11-23T00:00:00.000Z', endsAt: '2026-11-30T00:00:00.000Z' },
 }
 
 export const row = (userId: string, rank: number, value: number) => ({

@@ -70,10 +70,15 @@ export const LeaderboardRanking = z
 /** A group: the values of the breakdown attributes, in the order of the breakdown (L6). */
 export const Group = z.array(AttributeFilterResponse)
 
-/** A leaderboard with a page of the rankings of one of its runs (L9), and the group if it is of one (L6). */
-export const LeaderboardResponseWithRankings = LeaderboardResponse.extend({
+/** A leaderboard in webhooks, with its first places, and the group if it is of one (L6, W6). */
+export const WebhookLeaderboardResponse = LeaderboardResponse.extend({
   group: Group.optional(),
   rankings: z.array(LeaderboardRanking),
+}).meta({ id: 'WebhookLeaderboardResponse' })
+
+/** A leaderboard with a page of the rankings of one of its runs (L9). `run` is not in the contract (L14). */
+export const LeaderboardResponseWithRankings = WebhookLeaderboardResponse.extend({
+  run: z.object({ key: DateResponse, startsAt: Timestamp, endsAt: Timestamp.nullable() }),
 }).meta({ id: 'LeaderboardResponseWithRankings' })
 
 /** The event `ranking` of a stream: the whole visible part of a leaderboard (Y1). */
