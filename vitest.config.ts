@@ -94,7 +94,6 @@ export default defineConfig({
     projects: [
       // Without isolation, each process reads the modules once for all its files.
       node('unit', ['test/{unit,contract}/*.test.ts', 'clients/*/test/unit/*.test.ts'], { isolate: false }),
-      node('isolated', ['test/isolated/*.test.ts']),
       {
         resolve: { conditions: ['@laurel/source'] },
         ssr: { resolve: { conditions: ['@laurel/source'] } },
@@ -102,16 +101,17 @@ export default defineConfig({
       },
       workers({ name: 'worker', include: ['test/{worker,single}/*.test.ts'] }),
       workers({ name: 'spread', include: ['test/spread/*.test.ts'], databases: 3 }),
-      simulation('simulation', Number(SIMULATE_DATABASES), {
-        from: Number(SIMULATE_FROM),
-        seeds: Number(SIMULATE_SEEDS),
-        size: SIMULATE_SIZE === 'full' ? 'full' : 'small',
-      }),
       servers('server', ['test/server/*.test.ts', 'clients/*/test/server/*.test.ts']),
       servers('console', ['test/console/*.test.ts']),
 
       node('long-unit', ['test/unit/*.property.test.ts'], MANY),
-      simulation('long-simulation', 3, { from: 2, seeds: 1, size: 'small' }),
+      node('long-isolated', ['test/long/isolated/*.test.ts']),
+      simulation('long-simulation', Number(SIMULATE_DATABASES), {
+        from: Number(SIMULATE_FROM),
+        seeds: Number(SIMULATE_SEEDS),
+        size: SIMULATE_SIZE === 'full' ? 'full' : 'small',
+      }),
+      simulation('long-simulation-spread', 3, { from: 2, seeds: 1, size: 'small' }),
       servers('long-server', ['test/long/server/*.test.ts', 'clients/*/test/long/*.test.ts'], {
         groupOrder: 1,
       }),

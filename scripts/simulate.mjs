@@ -37,7 +37,7 @@ async function run() {
     return 2
   }
   const reporter = join(project, 'test', 'simulation', 'reporter.ts')
-  return runVitest(['--project', 'simulation', '--reporter', reporter], told)
+  return runVitest(['--project', 'long-simulation', '--reporter', reporter], told)
 }
 
 runCommand(async () => process.exit(await run()))

@@ -6,7 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  * Projects in the order in which they begin. Those with servers and browsers wait for most of their time, so they
  * begin first and the others use the cores meanwhile. Short files come last and leave no core idle.
  */
-const FIRST = ['console', 'server', 'worker', 'spread', 'simulation']
+const FIRST = ['console', 'server', 'worker', 'spread']
 
 const rank = ({ project }: TestSpecification) => {
   const index = FIRST.indexOf(project.name)

@@ -31,7 +31,7 @@ function areTwins({ world, hops }: TwinWorld, made = noHops()): void {
 }
 
 const RUNS = {
-  numRuns: Number(WORLDS ?? runs(20, 400)),
+  numRuns: Number(WORLDS ?? runs(10, 400)),
   ...(SEED !== undefined && { seed: Number(SEED) }),
   ...(PATH !== undefined && { path: String(PATH) }),
 }

@@ -42,7 +42,7 @@ async function until<T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean)
 }
 
 // Concurrent, because these tests mostly wait for servers and measure no time.
-test.concurrent('[C2, P4] work that falls due while the server is down is done once after the start', async () => {
+test.concurrent('[C1, C2, P4] the test clock stays, and work that falls due while the server is down is done once after the start', async () => {
   const folder = await newProject()
   const energy = (server: Server) => () => send(server, 'GET', '/v1/users/ada/points/demo-energy?awards=100')
   const totalOf = (answer: unknown) => Object(answer).total
@@ -54,6 +54,8 @@ test.concurrent('[C2, P4] work that falls due while the server is down is done o
 
     await letPass(folder, 3 * HOUR)
     const second = await startServer({ folder })
+    const now = new Date(SERVER_START + 3 * HOUR).toISOString()
+    expect(await send(second, 'GET', '/admin/v1/test-clock')).toEqual({ now })
     const done = await until(energy(second), (answer) => totalOf(answer) === 3)
     expect(totalOf(done)).toBe(3)
     expect(Object(done).awards).toHaveLength(3)

@@ -2,17 +2,17 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkSync } from 'recheck'
 import { describe, expect, it } from 'vitest'
-import { stepCounter, tried } from '../helpers/steps'
+import { stepCounter, tried } from '../../helpers/steps'
 
 // Imports from here on are counted.
 const { stepsOf } = stepCounter()
-const { ConfigKey, DateField, Email, TimeZone, UserId, Uuid } = await import('../../src/api/fields')
-const { integerQuery, UserAttributesQuery } = await import('../../src/api/queries')
-const { splitKey } = await import('../../src/access/credentials')
-const { parseLiquid } = await import('../../src/features/notifications/templates/liquid')
-const { providerOf } = await import('../../src/features/notifications/providers/push')
-const { textOfHtml } = await import('../../src/features/notifications/templates/plain-text.rules')
-const { targetOf } = await import('../../src/lib/net')
+const { ConfigKey, DateField, Email, TimeZone, UserId, Uuid } = await import('../../../src/api/fields')
+const { integerQuery, UserAttributesQuery } = await import('../../../src/api/queries')
+const { splitKey } = await import('../../../src/access/credentials')
+const { parseLiquid } = await import('../../../src/features/notifications/templates/liquid')
+const { providerOf } = await import('../../../src/features/notifications/providers/push')
+const { textOfHtml } = await import('../../../src/features/notifications/templates/plain-text.rules')
+const { targetOf } = await import('../../../src/lib/net')
 
 const integer = integerQuery({ min: 0, max: 9, fallback: 0 })
 
@@ -66,7 +66,7 @@ describe('[G2] texts of callers', () => {
   })
 })
 
-const SOURCE = join(import.meta.dirname, '../../src')
+const SOURCE = join(import.meta.dirname, '../../../src')
 
 /** Files whose expressions read only our own text or the operator's, never a caller's. */
 const TRUSTED = [
