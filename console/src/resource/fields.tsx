@@ -1,4 +1,4 @@
-import { type ComponentProps, type ReactNode, useEffect, useId } from 'react'
+import { type ComponentProps, useEffect } from 'react'
 import {
   Controller,
   type FieldPath,
@@ -8,54 +8,13 @@ import {
   useFormState,
 } from 'react-hook-form'
 import { Toggle } from '../ui/button'
-import { Fault } from '../ui/page'
-import { type Option, Select } from '../ui/select'
+import { Labelled } from '../ui/labelled'
+import { type Options, Select } from '../ui/select'
 import { messageAt } from './form-values'
-import type { Lookups } from './lookups'
+import { choicesOf, type Lookups } from './lookups'
 import type { Field, Initial } from './resource'
 import { Rows } from './rows'
 import { Several } from './several'
-
-/** A label, a control, a hint and a message, tied together for screen readers. */
-export function Labelled({
-  label,
-  hint,
-  message,
-  isOptional = false,
-  children,
-}: {
-  label: string
-  hint?: ReactNode
-  message?: string | undefined
-  isOptional?: boolean
-  children: (props: {
-    id: string
-    'aria-describedby': string | undefined
-    'aria-invalid': boolean
-  }) => ReactNode
-}) {
-  const id = useId()
-  const described = [message !== undefined && `${id}-message`, hint !== undefined && `${id}-hint`]
-    .filter(Boolean)
-    .join(' ')
-  return (
-    <div className="flex flex-col gap-1.5">
-      <div className="flex items-baseline justify-between gap-3">
-        <label htmlFor={id} className="font-medium">
-          {label}
-        </label>
-        {isOptional && <span className="text-sm text-quiet">optional</span>}
-      </div>
-      {children({ id, 'aria-describedby': described || undefined, 'aria-invalid': message !== undefined })}
-      <Fault id={`${id}-message`}>{message}</Fault>
-      {hint !== undefined && (
-        <p id={`${id}-hint`} className="text-sm text-quiet">
-          {hint}
-        </p>
-      )}
-    </div>
-  )
-}
 
 type FieldProps<Values extends FieldValues> = {
   field: Field<Values>
@@ -85,55 +44,36 @@ function FormField<Values extends FieldValues>({ field, form, values, lookups, i
   const isDisabled = fixed !== null
   const hint = fixed ?? (typeof field.hint === 'function' ? field.hint(values) : field.hint)
   const shared = { label, hint, message, isOptional }
-  const plain = (props: ComponentProps<'input'>) => (
+  const input = (props?: ComponentProps<'input'>, unit = '') => (
     <Labelled {...shared}>
       {(tied) => (
-        <input
-          className="control"
-          autoComplete="off"
-          disabled={isDisabled}
-          {...tied}
-          {...props}
-          {...form.register(field.name)}
-        />
+        <span className="flex items-center gap-2">
+          <input
+            className="control"
+            autoComplete="off"
+            disabled={isDisabled}
+            {...tied}
+            {...props}
+            {...form.register(field.name)}
+          />
+          {unit !== '' && <span className="text-quiet whitespace-nowrap">{unit}</span>}
+        </span>
       )}
     </Labelled>
   )
   switch (field.kind) {
     case 'text':
-      return plain({ type: 'text', placeholder: field.placeholder })
+      return input({ placeholder: field.placeholder })
     case 'key':
-      return plain({
-        type: 'text',
-        spellCheck: false,
-        autoCapitalize: 'off',
-        className: 'control font-mono',
-      })
+      return input({ spellCheck: false, autoCapitalize: 'off', className: 'control font-mono' })
     case 'date':
     case 'time':
-      return plain({ type: field.kind })
-    case 'number': {
-      const unit = typeof field.unit === 'function' ? field.unit(values, lookups) : field.unit
-      return (
-        <Labelled {...shared}>
-          {(tied) => (
-            <span className="flex items-center gap-2">
-              <input
-                className="control tabular-nums"
-                inputMode="decimal"
-                autoComplete="off"
-                disabled={isDisabled}
-                {...tied}
-                {...form.register(field.name)}
-              />
-              {unit !== undefined && unit !== '' && (
-                <span className="text-quiet whitespace-nowrap">{unit}</span>
-              )}
-            </span>
-          )}
-        </Labelled>
+      return input({ type: field.kind })
+    case 'number':
+      return input(
+        { className: 'control tabular-nums', inputMode: 'decimal' },
+        typeof field.unit === 'function' ? field.unit(values, lookups) : field.unit,
       )
-    }
     case 'long-text':
       return (
         <Labelled {...shared}>
@@ -160,7 +100,6 @@ function FormField<Values extends FieldValues>({ field, form, values, lookups, i
       )
     case 'reference': {
       const { all, isLoading } = lookups[field.to]
-      const options = all.map(({ id, name }) => ({ value: id, label: name }))
       const first = isLoading ? 'Loading…' : all.length === 0 ? 'There is none yet' : 'Choose…'
       return (
         <>
@@ -169,7 +108,8 @@ function FormField<Values extends FieldValues>({ field, form, values, lookups, i
             {...shared}
             name={field.name}
             form={form}
-            options={[{ value: '', label: first }, ...options]}
+            none={first}
+            options={choicesOf(all)}
             isDisabled={isDisabled}
           />
         </>
@@ -232,7 +172,7 @@ function Filters<Values extends FieldValues>({
       choice={{
         part: 'attributeId',
         none: 'Attribute…',
-        options: attributes.map(({ id, name }) => ({ value: id, label: name })),
+        options: choicesOf(attributes),
         labelOf: (index) => `Attribute ${index + 1}`,
       }}
       text={{ part: 'attributeValue', before: 'is', first: '', labelOf: (index) => `Value ${index + 1}` }}
@@ -274,17 +214,15 @@ function Choice<Values extends FieldValues>({
   name,
   form,
   options,
+  none,
   isDisabled,
   ...shared
-}: {
+}: Omit<ComponentProps<typeof Labelled>, 'children'> & {
   name: FieldPath<Values>
   form: UseFormReturn<Values>
-  options: readonly Option[]
+  options: Options
+  none?: string
   isDisabled: boolean
-  label: string
-  hint?: string | undefined
-  message?: string | undefined
-  isOptional?: boolean
 }) {
   return (
     <Labelled {...shared}>
@@ -293,7 +231,9 @@ function Choice<Values extends FieldValues>({
         <Controller
           control={form.control}
           name={name}
-          render={({ field }) => <Select options={options} {...tied} {...field} disabled={isDisabled} />}
+          render={({ field }) => (
+            <Select options={options} none={none} {...tied} {...field} disabled={isDisabled} />
+          )}
         />
       )}
     </Labelled>

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useAdmin } from '../api/laurel'
+import type { Option } from '../ui/select'
 import { nameOr } from '../ui/text'
 import type { Admin } from './resource'
 
@@ -68,6 +69,10 @@ function useLookup<T extends Named>(
     }
   }, [data, isWanted, isLoading])
 }
+
+/** Things as the choices of a list, by their ids or keys. */
+export const choicesOf = (things: readonly Named[], by: 'id' | 'key' = 'id'): Option[] =>
+  things.map(({ name, [by]: value }) => ({ value, label: nameOr(name, value) }))
 
 export type LookupName = Exclude<keyof Lookups, 'isLoading'>
 

@@ -1,10 +1,12 @@
 /** Parts that the forms of several resources share. */
 import type { ReactNode } from 'react'
+import { z } from 'zod'
 import { formatNumber } from '../ui/format'
 import { numberOf } from '../ui/locale'
 import { say } from '../ui/text'
 import type { Lookups } from './lookups'
-import type { Move, Operations, Written } from './resource'
+import type { Admin, Move, Operations, Written } from './resource'
+import { key, optionalText, picture, text } from './schemas'
 
 /** Filters by attributes, as the interface has them. */
 export type Filter = { attributeId: string; attributeValue: string }
@@ -17,6 +19,10 @@ export const BADGE = {
   placeholder: 'https://…',
   hint: 'The address of a picture.',
 } as const
+
+/** The fields of filters, without their names in the form. */
+export const USER_FILTERS = { kind: 'filters', of: 'user', label: 'Only for users whose' } as const
+export const EVENT_FILTERS = { kind: 'filters', of: 'event', label: 'Counts only events whose' } as const
 
 /** Filters in words: "country is FR and plan is pro"; null without any. */
 export function filtersInWords(
@@ -60,11 +66,35 @@ export const deletion = (name: string, text: ReactNode): Move<never> => ({
   ask: { title: say`Delete ${name}?`, text },
 })
 
-/** The fields of a description and a badge. */
+/** The move between active and inactive. */
+export const switching = <Item>(
+  status: string,
+  set: (admin: Admin, status: 'active' | 'inactive') => PromiseLike<Written<Item>>,
+): Move<Item> =>
+  status === 'active'
+    ? { label: 'Deactivate', did: 'was deactivated', act: (admin) => set(admin, 'inactive') }
+    : { label: 'Activate', did: 'was activated', act: (admin) => set(admin, 'active') }
+
+type Described = { name: string; key: string; description: string; badge: { url: string } | null }
+
+/** The form of things with a name, a key, a description and a badge: the schema, the values, the last fields. */
+export const Described = z.object({ name: text(), key: key(), description: optionalText(), badge: picture() })
+export const describedValues = (item: Described | null) => ({
+  name: item?.name ?? '',
+  key: item?.key ?? '',
+  description: item?.description ?? '',
+  badge: item?.badge?.url ?? '',
+})
 export const DESCRIBED = [
   { kind: 'long-text', name: 'description', label: 'Description', isOptional: true },
   { ...BADGE, name: 'badge' },
 ] as const
+
+/** The same on the page of an item. */
+export const describedFacts = ({ description, badge }: Omit<Described, 'name' | 'key'>) => [
+  description === '' ? null : (['Description', description] as const),
+  badge === null ? null : (['Badge', badge.url] as const),
+]
 
 /** The operations of things inside another one, such as the levels of a points system. */
 export const within = <Item, Draft>(

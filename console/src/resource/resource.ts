@@ -7,7 +7,7 @@ import type { ComponentType, ReactNode } from 'react'
 import type { Control, DeepPartial, FieldPath, FieldValues } from 'react-hook-form'
 import type { z } from 'zod'
 import type { Secret } from '../session/kept'
-import type { Option } from '../ui/select'
+import type { Options } from '../ui/select'
 import type { Column } from '../ui/table'
 import type { Lookups } from './lookups'
 
@@ -48,10 +48,7 @@ export type Field<Values extends FieldValues> = FieldBase<Values> &
     | { kind: 'key'; from?: FieldPath<Values> }
     | { kind: 'number'; unit?: string | ((values: Values, lookups: Lookups) => string) }
     /** Its options may depend on the item: `initial` is null in the form of a new one. */
-    | {
-        kind: 'choice'
-        options: readonly Option[] | ((initial: Initial<Values> | null) => readonly Option[])
-      }
+    | { kind: 'choice'; options: Options | ((initial: Initial<Values> | null) => Options) }
     /** A choice among other resources, by id. */
     | {
         kind: 'reference'
@@ -63,7 +60,7 @@ export type Field<Values extends FieldValues> = FieldBase<Values> &
     /** Several other resources, by id or key. */
     | {
         kind: 'references'
-        options: (lookups: Lookups, initial: Initial<Values> | null) => readonly Option[]
+        options: (lookups: Lookups, initial: Initial<Values> | null) => Options
         /** The next step if there are no options. */
         none?: string
       }
@@ -142,7 +139,3 @@ export type Resource<Item extends { id: string }, Values extends FieldValues, Dr
   }
   moves?: (item: Item) => readonly Move<Item>[]
 }
-
-/** A resource of any type, for code that only passes it on. */
-// biome-ignore lint/suspicious/noExplicitAny: each resource has types of its own, which only it reads.
-export type AnyResource = Resource<any, any, any>

@@ -12,7 +12,7 @@ import {
 } from 'react-hook-form'
 import { Button, IconButton } from '../ui/button'
 import { Fault } from '../ui/page'
-import { type Option, Select } from '../ui/select'
+import { type Options, Select } from '../ui/select'
 import { messageAt } from './form-values'
 
 /** A list in a form. Each row has a choice and a text, which are parts of its value. */
@@ -33,7 +33,7 @@ export function Rows<Values extends FieldValues>({
   about?: ReactNode
   /** The name of a row, such as "filter". */
   one: string
-  choice: { part: string; none: string; options: readonly Option[]; labelOf: (index: number) => string }
+  choice: { part: string; none: string; options: Options; labelOf: (index: number) => string }
   text: {
     part: string
     before?: string

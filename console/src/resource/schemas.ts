@@ -2,8 +2,6 @@
 import { z } from 'zod'
 import { formatNumber, numberOf } from '../ui/locale'
 
-export { asText } from '../ui/locale'
-
 /** A text that must be there. */
 export const text = (max = 255) =>
   z.string().trim().min(1, 'Fill this in.').max(max, `Use at most ${max} characters.`)
@@ -76,6 +74,13 @@ export const date = () =>
   z.iso.date('Choose a date.').refine((given) => !given.startsWith('0000'), 'Choose a later year.')
 export const optionalDate = () =>
   z.union([z.literal(''), date()]).transform((given) => (given === '' ? null : given))
+
+/** Puts the message of a check of several fields at one of them. */
+export const at = (field: string, message: string) => ({ path: [field], message })
+
+/** Whether a time does not end before it begins. */
+export const isInOrder = ({ start, end }: { start: string | null; end: string | null }) =>
+  start === null || end === null || start <= end
 
 /** Filters by attributes. */
 export const filters = () =>

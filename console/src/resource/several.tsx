@@ -1,6 +1,6 @@
 import { type Control, Controller, type FieldPath, type FieldValues } from 'react-hook-form'
 import { Fault } from '../ui/page'
-import type { Option } from '../ui/select'
+import { type Options, optionsOf } from '../ui/select'
 
 /** A box to tick for each of several options. */
 export function Several<Values extends FieldValues>({
@@ -15,7 +15,7 @@ export function Several<Values extends FieldValues>({
 }: {
   control: Control<Values>
   name: FieldPath<Values>
-  options: readonly Option[]
+  options: Options
   label: string
   hint?: string | undefined
   message?: string | undefined
@@ -28,13 +28,14 @@ export function Several<Values extends FieldValues>({
       control={control}
       name={name}
       render={({ field: { value, onChange } }) => {
+        const all = optionsOf(options)
         const chosen: readonly string[] = Array.isArray(value) ? value : []
         return (
           <fieldset className="flex flex-col gap-1.5" disabled={isDisabled}>
             <legend className="mb-1.5 font-medium">{label}</legend>
-            {options.length === 0 && <p className="text-quiet">{none}</p>}
+            {all.length === 0 && <p className="text-quiet">{none}</p>}
             <div className="flex max-h-56 flex-col gap-1 overflow-y-auto rounded-md border border-line p-2 empty:hidden">
-              {options.map((option) => (
+              {all.map((option) => (
                 <label
                   key={option.value}
                   className="flex items-center gap-2.5 rounded-sm px-1.5 py-1 hover:bg-hover"

@@ -1,24 +1,23 @@
 import type { AdminAchievement } from '@laurel/client'
 import { z } from 'zod'
-import type { Lookups } from '../../resource/lookups'
-import { amountOf, DESCRIBED, deletion, type Filter, filtersInWords } from '../../resource/parts'
+import { choicesOf, type Lookups } from '../../resource/lookups'
+import {
+  amountOf,
+  DESCRIBED,
+  Described,
+  deletion,
+  describedFacts,
+  describedValues,
+  EVENT_FILTERS,
+  type Filter,
+  filtersInWords,
+  USER_FILTERS,
+} from '../../resource/parts'
 import type { Move, Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
-import {
-  asText,
-  choice,
-  decimal,
-  filters,
-  key,
-  optionalText,
-  picture,
-  reference,
-  text,
-  whole,
-} from '../../resource/schemas'
+import { choice, decimal, filters, reference, whole } from '../../resource/schemas'
 import { counted } from '../../ui/format'
-import { numberOf } from '../../ui/locale'
-
+import { asText, numberOf } from '../../ui/locale'
 import { AchievementFigures } from './achievement-figures'
 
 const MOST_VALUE = 9_007_199_254
@@ -62,11 +61,7 @@ type Values = {
   eventAttributes: Filter[]
 }
 
-const Common = z.object({
-  name: text(),
-  key: key(),
-  description: optionalText(),
-  badge: picture(),
+const Common = Described.extend({
   status: choice(['inactive', 'active', 'locked']),
   userAttributes: filters(),
 })
@@ -129,6 +124,9 @@ const STATUSES: Readonly<Record<Values['status'], string>> = {
   locked: 'Locked',
 }
 
+/** Shows a field for one trigger only. */
+const isBy = (wanted: Values['trigger']) => (values: Values) => values.trigger === wanted
+
 /** The statuses to choose from (A1). */
 const statusesAfter = (status: Values['status']): readonly Values['status'][] =>
   status === 'inactive' ? ['active', 'inactive'] : ['active', 'locked']
@@ -173,19 +171,13 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
     { name: 'Name', cell: ({ name }) => name },
     { name: 'Condition', cell: (item) => conditionOf(item, lookups) ?? '–', isMinor: true },
   ],
-  facts: ({ description, badge }) => [
-    description === '' ? null : ['Description', description],
-    badge === null ? null : ['Badge', badge.url],
-  ],
+  facts: describedFacts,
   summary: inWords,
   Sections: AchievementFigures,
   form: {
     schema: Draft,
     values: (item) => ({
-      name: item?.name ?? '',
-      key: item?.key ?? '',
-      description: item?.description ?? '',
-      badge: item?.badge?.url ?? '',
+      ...describedValues(item),
       status: item?.status ?? 'active',
       trigger: item?.trigger ?? 'metric',
       metricId: item?.metricId ?? '',
@@ -209,45 +201,34 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
         kind: 'choice',
         name: 'trigger',
         label: 'Trigger',
-        options: [
-          { value: 'metric', label: 'A total of a metric' },
-          { value: 'streak', label: 'A streak' },
-          { value: 'achievement', label: 'Other achievements' },
-          { value: 'anniversary', label: 'An anniversary of signing up' },
-          { value: 'api', label: 'Your own code, by the interface' },
-        ],
+        options: {
+          metric: 'A total of a metric',
+          streak: 'A streak',
+          achievement: 'Other achievements',
+          anniversary: 'An anniversary of signing up',
+          api: 'Your own code, by the interface',
+        },
         fixed: (_values, { status }) =>
           status === 'inactive'
             ? null
             : 'The trigger changes only before it was active. Create another achievement instead.',
       },
-      {
-        kind: 'reference',
-        to: 'metrics',
-        name: 'metricId',
-        label: 'Metric',
-        when: ({ trigger }) => trigger === 'metric',
-      },
+      { kind: 'reference', to: 'metrics', name: 'metricId', label: 'Metric', when: isBy('metric') },
       {
         kind: 'number',
         name: 'metricValue',
         label: 'Value',
         hint: 'The total from which users have it.',
         unit: ({ metricId }, { metrics }) => metrics.find(metricId)?.units ?? '',
-        when: ({ trigger }) => trigger === 'metric',
+        when: isBy('metric'),
       },
-      {
-        kind: 'number',
-        name: 'streakLength',
-        label: 'Streak length',
-        when: ({ trigger }) => trigger === 'streak',
-      },
+      { kind: 'number', name: 'streakLength', label: 'Streak length', when: isBy('streak') },
       {
         kind: 'number',
         name: 'anniversaryYears',
         label: 'Years',
         hint: 'Users have it this many years after they signed up, at their midnight.',
-        when: ({ trigger }) => trigger === 'anniversary',
+        when: isBy('anniversary'),
       },
       {
         kind: 'references',
@@ -255,10 +236,8 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
         label: 'Achievements',
         none: 'There are no other achievements yet. Create them first.',
         options: ({ achievements }, initial) =>
-          achievements.all
-            .filter(({ key }) => key !== initial?.key)
-            .map(({ id, name }) => ({ value: id, label: name })),
-        when: ({ trigger }) => trigger === 'achievement',
+          choicesOf(achievements.all.filter(({ key }) => key !== initial?.key)),
+        when: isBy('achievement'),
       },
       {
         kind: 'choice',
@@ -269,14 +248,8 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
           statusesAfter(initial?.status ?? 'inactive').map((value) => ({ value, label: STATUSES[value] })),
       },
       ...DESCRIBED,
-      { kind: 'filters', of: 'user', name: 'userAttributes', label: 'Only for users whose' },
-      {
-        kind: 'filters',
-        of: 'event',
-        name: 'eventAttributes',
-        label: 'Counts only events whose',
-        when: ({ trigger }) => trigger === 'metric',
-      },
+      { ...USER_FILTERS, name: 'userAttributes' },
+      { ...EVENT_FILTERS, name: 'eventAttributes', when: isBy('metric') },
     ],
     preview: inWords,
   },

@@ -129,10 +129,7 @@ export const NewApplicationKey = ({ onClose }: { onClose: () => void }) => (
         kind: 'choice',
         name: 'scope',
         label: 'Scope',
-        options: [
-          { value: 'read', label: 'Only read' },
-          { value: 'write', label: 'Read and write: also sends events' },
-        ],
+        options: { read: 'Only read', write: 'Read and write: also sends events' },
         hint: 'Events from a browser can be made up. Let your servers send those that give prizes.',
       },
       {

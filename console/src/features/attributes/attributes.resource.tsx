@@ -16,10 +16,10 @@ const Draft = z
   // Event attributes have no `writableBy` (K7).
   .transform(({ writableBy, ...draft }) => ({ ...draft, ...(draft.type === 'user' && { writableBy }) }))
 
-const WRITERS = [
-  { value: 'admin', label: 'Only your servers' },
-  { value: 'user', label: 'Also apps and browsers, with a key of the user' },
-]
+const WRITERS = {
+  admin: 'Only your servers',
+  user: 'Also apps and browsers, with a key of the user',
+} as const
 
 export const attributes: Resource<AdminAttribute, z.input<typeof Draft>, z.output<typeof Draft>> = {
   name: 'Attributes',
@@ -44,9 +44,7 @@ export const attributes: Resource<AdminAttribute, z.input<typeof Draft>, z.outpu
   facts: ({ key, type, writableBy }) => [
     ['Attribute key', <Code key="key">{key}</Code>],
     ['Type', type === 'user' ? 'of users' : 'of events'],
-    writableBy === undefined
-      ? null
-      : ['Set by', WRITERS.find(({ value }) => value === writableBy)?.label ?? writableBy],
+    writableBy === undefined ? null : ['Set by', WRITERS[writableBy]],
   ],
   form: {
     schema: Draft,
@@ -64,10 +62,7 @@ export const attributes: Resource<AdminAttribute, z.input<typeof Draft>, z.outpu
         name: 'type',
         label: 'Type',
         fixed: 'The type of an attribute never changes.',
-        options: [
-          { value: 'user', label: 'Of users' },
-          { value: 'event', label: 'Of events' },
-        ],
+        options: { user: 'Of users', event: 'Of events' },
       },
       {
         kind: 'choice',

@@ -5,10 +5,10 @@ import { useDeferredValue, useMemo } from 'react'
 import { messageOf } from '../../api/errors'
 import { clientOf, useAdmin } from '../../api/laurel'
 import { PagedTable, useCursorPages } from '../../api/paging'
-import { Labelled } from '../../resource/fields'
 import { useSignedIn } from '../../session/session-context'
 import { Button } from '../../ui/button'
 import { formatMoment, Moment } from '../../ui/format'
+import { Labelled } from '../../ui/labelled'
 import { Card, Notice, Page } from '../../ui/page'
 import { Select } from '../../ui/select'
 import { trimmed } from '../../ui/text'
@@ -86,7 +86,7 @@ export default function AuditLogPage() {
                     value={isKind(kind) ? kind : ''}
                     onChange={({ target }) => show({ kind: target.value })}
                     none="All kinds"
-                    options={[...KINDS].map(([value, label]) => ({ value, label }))}
+                    options={Object.fromEntries(KINDS)}
                   />
                 )}
               </Labelled>
@@ -100,7 +100,7 @@ export default function AuditLogPage() {
                       value={isOfAccount ? 'account' : ''}
                       onChange={({ target }) => show({ log: target.value, entry: '' })}
                       none={tenant.name}
-                      options={[{ value: 'account', label: 'Account: tenants and admin keys' }]}
+                      options={{ account: 'Account: tenants and admin keys' }}
                     />
                   )}
                 </Labelled>

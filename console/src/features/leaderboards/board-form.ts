@@ -1,11 +1,13 @@
 import type { AdminLeaderboard } from '@laurel/client'
 import { z } from 'zod'
-import type { Filter } from '../../resource/parts'
+import { choicesOf } from '../../resource/lookups'
+import { type Filter, USER_FILTERS } from '../../resource/parts'
 import type { Initial, Resource } from '../../resource/resource'
 import {
-  asText,
+  at,
   choice,
   filters,
+  isInOrder,
   key,
   optionalDate,
   optionalText,
@@ -13,6 +15,7 @@ import {
   text,
 } from '../../resource/schemas'
 import { formatNumber } from '../../ui/format'
+import { asText } from '../../ui/locale'
 import { DAYS_OF_A_WEEK, inWords, runOf } from './words'
 
 const STATUSES = ['inactive', 'active', 'scheduled', 'finished'] as const
@@ -68,34 +71,25 @@ const Checked = z
     breakdownAttributes: z.array(z.string()).max(10, 'Choose at most 10.'),
     userAttributes: filters(),
   })
-  .refine(({ rankBy, metricId }) => rankBy !== 'metric' || metricId !== '', {
-    path: ['metricId'],
-    message: 'Choose one.',
-  })
-  .refine(({ rankBy, pointsSystemId }) => rankBy !== 'points' || pointsSystemId !== '', {
-    path: ['pointsSystemId'],
-    message: 'Choose one.',
-  })
-  .refine(({ startTime, endTime }) => (startTime === '') === (endTime === ''), {
-    path: ['endTime'],
-    message: 'Fill in both times, or none.',
-  })
-  .refine(({ startTime, endTime }) => startTime === '' || startTime !== endTime, {
-    path: ['endTime'],
-    message: 'Choose another time than the first one.',
-  })
+  .refine(({ rankBy, metricId }) => rankBy !== 'metric' || metricId !== '', at('metricId', 'Choose one.'))
+  .refine(
+    ({ rankBy, pointsSystemId }) => rankBy !== 'points' || pointsSystemId !== '',
+    at('pointsSystemId', 'Choose one.'),
+  )
+  .refine(
+    ({ startTime, endTime }) => (startTime === '') === (endTime === ''),
+    at('endTime', 'Fill in both times, or none.'),
+  )
+  .refine(
+    ({ startTime, endTime }) => startTime === '' || startTime !== endTime,
+    at('endTime', 'Choose another time than the first one.'),
+  )
   .refine(
     ({ runs, runInterval }) =>
       runs !== 'week' || runInterval === null || runInterval <= Math.floor(MOST_INTERVAL / DAYS_OF_A_WEEK),
-    {
-      path: ['runInterval'],
-      message: `Use a number from 1 to ${formatNumber(Math.floor(MOST_INTERVAL / DAYS_OF_A_WEEK))}.`,
-    },
+    at('runInterval', `Use a number from 1 to ${formatNumber(Math.floor(MOST_INTERVAL / DAYS_OF_A_WEEK))}.`),
   )
-  .refine(({ start, end }) => start === null || end === null || start <= end, {
-    path: ['end'],
-    message: 'Choose a date after the start.',
-  })
+  .refine(isInOrder, at('end', 'Choose a date after the start.'))
   .transform(({ runs, runInterval, metricId, pointsSystemId, startTime, endTime, ...draft }) => ({
     ...draft,
     start: runs === 'week' ? mondayOf(draft.start) : draft.start,
@@ -164,11 +158,7 @@ export const form: Resource<AdminLeaderboard, Values, Draft>['form'] = {
       name: 'rankBy',
       fixed: frozen,
       label: 'Rank by',
-      options: [
-        { value: 'points', label: 'Points' },
-        { value: 'metric', label: 'A metric' },
-        { value: 'streak', label: 'The length of the streak' },
-      ],
+      options: { points: 'Points', metric: 'A metric', streak: 'The length of the streak' },
     },
     {
       kind: 'reference',
@@ -192,13 +182,13 @@ export const form: Resource<AdminLeaderboard, Values, Draft>['form'] = {
       fixed: frozen,
       when: ({ rankBy }) => rankBy !== 'streak',
       label: 'Begins again',
-      options: [
-        { value: 'none', label: 'Never' },
-        { value: 'day', label: 'By days' },
-        { value: 'week', label: 'By weeks, on Mondays' },
-        { value: 'month', label: 'By months' },
-        { value: 'year', label: 'By years' },
-      ],
+      options: {
+        none: 'Never',
+        day: 'By days',
+        week: 'By weeks, on Mondays',
+        month: 'By months',
+        year: 'By years',
+      },
     },
     {
       kind: 'number',
@@ -232,12 +222,9 @@ export const form: Resource<AdminLeaderboard, Values, Draft>['form'] = {
       label: 'A ranking for each',
       hint: 'Users with the same values are ranked together. Users who lack one are not ranked.',
       none: 'There are no user attributes yet. Create one under Attributes, such as Country.',
-      options: ({ attributes }) =>
-        attributes.all
-          .filter(({ type }) => type === 'user')
-          .map(({ id, name }) => ({ value: id, label: name })),
+      options: ({ attributes }) => choicesOf(attributes.all.filter(({ type }) => type === 'user')),
     },
-    { kind: 'filters', of: 'user', name: 'userAttributes', fixed: frozen, label: 'Only for users whose' },
+    { ...USER_FILTERS, name: 'userAttributes', fixed: frozen },
     {
       kind: 'number',
       name: 'maxParticipants',

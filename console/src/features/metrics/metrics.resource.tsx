@@ -72,10 +72,7 @@ export const metrics: Resource<CreatedMetric, z.input<typeof Draft>, z.output<ty
         kind: 'choice',
         name: 'unitType',
         label: 'Unit type',
-        options: [
-          { value: 'number', label: 'A number' },
-          { value: 'currency', label: 'An amount of money' },
-        ],
+        options: { number: 'A number', currency: 'An amount of money' },
       },
       {
         kind: 'text',

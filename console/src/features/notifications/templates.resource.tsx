@@ -1,6 +1,6 @@
 import type { AdminNotificationTemplate } from '@laurel/client'
 import { z } from 'zod'
-import { deletion, filtersInWords } from '../../resource/parts'
+import { deletion, filtersInWords, switching } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { choice, filters, optionalText, text } from '../../resource/schemas'
@@ -117,17 +117,14 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
         kind: 'choice',
         name: 'type',
         label: 'Type',
-        options: Object.entries(TYPES).map(([value, label]) => ({ value, label })),
+        options: TYPES,
         hint: ({ type }) => `Is sent ${TIMES[type]}, in the time zone of the user.`,
       },
       {
         kind: 'choice',
         name: 'channel',
         label: 'Channel',
-        options: [
-          { value: 'push', label: 'Push message' },
-          { value: 'email', label: 'Email' },
-        ],
+        options: { push: 'Push message', email: 'Email' },
       },
       {
         kind: 'text',
@@ -156,10 +153,7 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
         kind: 'choice',
         name: 'status',
         label: 'Status',
-        options: [
-          { value: 'inactive', label: 'Inactive: nothing is sent' },
-          { value: 'active', label: 'Active' },
-        ],
+        options: { inactive: 'Inactive: nothing is sent', active: 'Active' },
       },
       {
         kind: 'filters',
@@ -184,20 +178,10 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
     },
   },
   moves: (item) => {
-    const { id, status, type, channel } = item
+    const { id } = item
     return [
-      status === 'active'
-        ? {
-            label: 'Deactivate',
-            did: 'was deactivated',
-            act: (admin) => admin.notifications.templates.update([{ id, status: 'inactive' }]),
-          }
-        : {
-            label: 'Activate',
-            did: 'was activated',
-            act: (admin) => admin.notifications.templates.update([{ id, status: 'active' }]),
-          },
-      deletion(nameOf({ type, channel }), 'Messages that wait are not sent any more. This cannot be undone.'),
+      switching(item.status, (admin, status) => admin.notifications.templates.update([{ id, status }])),
+      deletion(nameOf(item), 'Messages that wait are not sent any more. This cannot be undone.'),
     ]
   },
 }

@@ -1,19 +1,21 @@
 import type { AdminPointsBoost } from '@laurel/client'
 import { z } from 'zod'
 import type { Lookups } from '../../resource/lookups'
-import { deletion, type Filter, filtersInWords, within } from '../../resource/parts'
+import { deletion, type Filter, filtersInWords, USER_FILTERS, within } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import {
-  asText,
+  at,
   choice,
   date,
   decimal,
   filters,
+  isInOrder,
   optionalDate,
   optionalText,
   text,
 } from '../../resource/schemas'
 import { formatDate, formatNumber } from '../../ui/format'
+import { asText } from '../../ui/locale'
 
 const Draft = z
   .object({
@@ -27,10 +29,7 @@ const Draft = z
     userId: optionalText(255),
     userAttributes: filters(),
   })
-  .refine(({ start, end }) => end === null || start <= end, {
-    path: ['end'],
-    message: 'Choose a date after the start.',
-  })
+  .refine(isInOrder, at('end', 'Choose a date after the start.'))
   .transform(({ userId, userAttributes, ...draft }) => ({
     ...draft,
     userId: userId === '' ? null : userId,
@@ -123,11 +122,7 @@ export const boostsOf = (system: {
         kind: 'choice',
         name: 'rounding',
         label: 'Rounding',
-        options: [
-          { value: 'down', label: 'down' },
-          { value: 'up', label: 'up' },
-          { value: 'nearest', label: 'to the nearest' },
-        ],
+        options: { down: 'down', up: 'up', nearest: 'to the nearest' },
       },
       {
         kind: 'text',
@@ -137,13 +132,7 @@ export const boostsOf = (system: {
         fixed: 'The user of a boost never changes.',
         hint: 'Only for this user. Empty: for all users who fit the filters.',
       },
-      {
-        kind: 'filters',
-        of: 'user',
-        name: 'userAttributes',
-        label: 'Only for users whose',
-        when: ({ userId }) => userId.trim() === '',
-      },
+      { ...USER_FILTERS, name: 'userAttributes', when: ({ userId }) => userId.trim() === '' },
     ],
     preview: (values, lookups) => inWords(values, system.name, lookups),
   },

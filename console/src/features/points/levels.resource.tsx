@@ -1,17 +1,12 @@
 import type { AdminPointsLevel } from '@laurel/client'
-import { z } from 'zod'
-import { DESCRIBED, deletion, within } from '../../resource/parts'
+import type { z } from 'zod'
+import { DESCRIBED, Described, deletion, describedFacts, describedValues, within } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
-import { asText, key, optionalText, picture, text, whole } from '../../resource/schemas'
+import { whole } from '../../resource/schemas'
 import { formatNumber } from '../../ui/format'
+import { asText } from '../../ui/locale'
 
-const Draft = z.object({
-  name: text(),
-  key: key(),
-  points: whole({ min: 0, max: 2_147_483_647 }),
-  description: optionalText(),
-  badge: picture(),
-})
+const Draft = Described.extend({ points: whole({ min: 0, max: 2_147_483_647 }) })
 type Values = z.input<typeof Draft>
 
 /** The levels of a points system. */
@@ -34,21 +29,11 @@ export const levelsOf = (system: {
     { name: 'Name', cell: ({ name }) => name },
     { name: 'Points', cell: ({ points }) => formatNumber(points), isNumber: true },
   ],
-  facts: ({ points, description, badge }) => [
-    ['Points', formatNumber(points)],
-    description === '' ? null : ['Description', description],
-    badge === null ? null : ['Badge', badge.url],
-  ],
+  facts: (item) => [['Points', formatNumber(item.points)], ...describedFacts(item)],
   form: {
     isRepeated: true,
     schema: Draft,
-    values: (item) => ({
-      name: item?.name ?? '',
-      key: item?.key ?? '',
-      points: asText(item?.points),
-      description: item?.description ?? '',
-      badge: item?.badge?.url ?? '',
-    }),
+    values: (item) => ({ ...describedValues(item), points: asText(item?.points) }),
     fields: [
       { kind: 'text', name: 'name', label: 'Name', placeholder: 'Gold' },
       { kind: 'key', name: 'key', label: 'Key', fixed: 'The key of a level never changes.' },

@@ -1,26 +1,21 @@
 import type { CreatedAdminPointsSystem } from '@laurel/client'
 import { useMemo } from 'react'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { useLookups } from '../../resource/lookups'
-import { DESCRIBED, deletion } from '../../resource/parts'
+import { DESCRIBED, Described, deletion, describedFacts, describedValues } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { ResourceSection } from '../../resource/resource-section'
-import { asText, key, optionalText, optionalWhole, picture, text } from '../../resource/schemas'
+import { optionalWhole } from '../../resource/schemas'
 import { formatNumber } from '../../ui/format'
+import { asText } from '../../ui/locale'
 import { Code } from '../../ui/page'
 import { boostsOf } from './boosts.resource'
 import { levelsOf } from './levels.resource'
 import { PointsFigures } from './points-figures'
 import { triggersOf } from './triggers.resource'
 
-const Draft = z.object({
-  name: text(),
-  key: key(),
-  description: optionalText(),
-  badge: picture(),
-  maxPoints: optionalWhole({ min: 1, max: 2_147_483_647 }),
-})
+const Draft = Described.extend({ maxPoints: optionalWhole({ min: 1, max: 2_147_483_647 }) })
 
 /** A points system, without its levels, triggers and boosts: the page asks for these by themselves. */
 type System = Omit<CreatedAdminPointsSystem, 'levels' | 'boosts' | 'triggers'>
@@ -65,21 +60,14 @@ export const points: Resource<System, z.input<typeof Draft>, z.output<typeof Dra
       isNumber: true,
     },
   ],
-  facts: ({ description, badge, maxPoints }) => [
-    description === '' ? null : ['Description', description],
+  facts: ({ maxPoints, ...item }) => [
     ['Maximum', maxPoints === null ? 'none' : formatNumber(maxPoints)],
-    badge === null ? null : ['Badge', badge.url],
+    ...describedFacts(item),
   ],
   Sections,
   form: {
     schema: Draft,
-    values: (item) => ({
-      name: item?.name ?? '',
-      key: item?.key ?? '',
-      description: item?.description ?? '',
-      badge: item?.badge?.url ?? '',
-      maxPoints: asText(item?.maxPoints),
-    }),
+    values: (item) => ({ ...describedValues(item), maxPoints: asText(item?.maxPoints) }),
     fields: [
       { kind: 'text', name: 'name', label: 'Name', placeholder: 'XP' },
       { kind: 'key', name: 'key', label: 'Key', fixed: 'The key of a points system never changes.' },

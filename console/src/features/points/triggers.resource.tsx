@@ -1,11 +1,20 @@
 import type { AdminPointsTrigger } from '@laurel/client'
 import { z } from 'zod'
 import type { Lookups } from '../../resource/lookups'
-import { deletion, everyAmount, type Filter, filtersInWords, within } from '../../resource/parts'
+import {
+  deletion,
+  EVENT_FILTERS,
+  everyAmount,
+  type Filter,
+  filtersInWords,
+  switching,
+  USER_FILTERS,
+  within,
+} from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
-import { asText, choice, filters, reference, whole } from '../../resource/schemas'
+import { choice, filters, reference, whole } from '../../resource/schemas'
 import { formatNumber } from '../../ui/format'
-import { numberOf } from '../../ui/locale'
+import { asText, numberOf } from '../../ui/locale'
 
 const MOST = 2_147_483_647
 const positive = () => whole({ min: 1, max: MOST })
@@ -99,13 +108,20 @@ function inWords(values: Values, system: string, lookups: Lookups): string | nul
   return `${amount} ${when}${users === null ? '' : `, for users whose ${users}`}.`
 }
 
-const TYPES: readonly { value: AdminPointsTrigger['type']; label: string }[] = [
-  { value: 'metric', label: 'A metric grows' },
-  { value: 'achievement', label: 'An achievement is completed' },
-  { value: 'streak', label: 'A streak grows' },
-  { value: 'time', label: 'Time passes' },
-  { value: 'user_creation', label: 'A user is created' },
-]
+const TYPES: Readonly<Record<AdminPointsTrigger['type'], string>> = {
+  metric: 'A metric grows',
+  achievement: 'An achievement is completed',
+  streak: 'A streak grows',
+  time: 'Time passes',
+  user_creation: 'A user is created',
+}
+
+/** Shows a field for one type only. */
+const isOf = (wanted: Values['type']) => (values: Values) => values.type === wanted
+
+/** The words of a trigger, which has no other name. */
+const nameOf = (item: AdminPointsTrigger, system: string, lookups: Lookups): string =>
+  inWords(valuesOf(item), system, lookups)?.replace(/\.$/, '') ?? item.key
 
 /** The triggers of a points system. */
 export const triggersOf = (system: {
@@ -119,19 +135,16 @@ export const triggersOf = (system: {
   intro: 'The rules that give points.',
   empty: { title: 'Nothing gives points yet', text: 'Add a trigger, such as 10 points for every lesson.' },
   keyOf: ({ key }) => key,
-  nameOf: (item, lookups) => inWords(valuesOf(item), system.name, lookups)?.replace(/\.$/, '') ?? item.key,
+  nameOf: (item, lookups) => nameOf(item, system.name, lookups),
   statusOf: ({ status }) => status,
   operations: (admin) => within(admin.points.triggers, system.key),
   update: (admin, { id }, draft) => admin.points.triggers.update(system.key, [{ id, ...draft }]),
   columns: (lookups) => [
-    {
-      name: 'Trigger',
-      cell: (item) => inWords(valuesOf(item), system.name, lookups)?.replace(/\.$/, '') ?? item.key,
-    },
-    { name: 'Type', cell: ({ type }) => TYPES.find(({ value }) => value === type)?.label, isMinor: true },
+    { name: 'Trigger', cell: (item) => nameOf(item, system.name, lookups) },
+    { name: 'Type', cell: ({ type }) => TYPES[type], isMinor: true },
   ],
   facts: ({ type, points, blockIfOutOfPoints }) => [
-    ['Type', TYPES.find(({ value }) => value === type)?.label],
+    ['Type', TYPES[type]],
     ['Points', formatNumber(points)],
     blockIfOutOfPoints ? ['Without enough points', 'the event is refused'] : null,
   ],
@@ -140,50 +153,36 @@ export const triggersOf = (system: {
     values: valuesOf,
     fields: [
       { kind: 'choice', name: 'type', label: 'Type', options: TYPES },
-      {
-        kind: 'reference',
-        to: 'metrics',
-        name: 'metricId',
-        label: 'Metric',
-        when: ({ type }) => type === 'metric',
-      },
+      { kind: 'reference', to: 'metrics', name: 'metricId', label: 'Metric', when: isOf('metric') },
       {
         kind: 'number',
         name: 'metricThreshold',
         label: 'Threshold',
         hint: 'It fires each time the total of a user passes a multiple of this.',
         unit: ({ metricId }, { metrics }) => metrics.find(metricId)?.units ?? '',
-        when: ({ type }) => type === 'metric',
+        when: isOf('metric'),
       },
       {
         kind: 'reference',
         to: 'achievements',
         name: 'achievementId',
         label: 'Achievement',
-        when: ({ type }) => type === 'achievement',
+        when: isOf('achievement'),
       },
       {
         kind: 'number',
         name: 'streakLength',
         label: 'Streak length',
         hint: 'It fires at each multiple of this length.',
-        when: ({ type }) => type === 'streak',
+        when: isOf('streak'),
       },
-      {
-        kind: 'number',
-        name: 'timeInterval',
-        label: 'Interval',
-        when: ({ type }) => type === 'time',
-      },
+      { kind: 'number', name: 'timeInterval', label: 'Interval', when: isOf('time') },
       {
         kind: 'choice',
         name: 'timeUnit',
         label: 'Unit',
-        options: [
-          { value: 'hours', label: 'hours' },
-          { value: 'days', label: 'days' },
-        ],
-        when: ({ type }) => type === 'time',
+        options: { hours: 'hours', days: 'days' },
+        when: isOf('time'),
       },
       {
         kind: 'number',
@@ -196,10 +195,7 @@ export const triggersOf = (system: {
         kind: 'choice',
         name: 'status',
         label: 'Status',
-        options: [
-          { value: 'active', label: 'active' },
-          { value: 'inactive', label: 'inactive' },
-        ],
+        options: { active: 'active', inactive: 'inactive' },
       },
       {
         kind: 'switch',
@@ -208,26 +204,15 @@ export const triggersOf = (system: {
         hint: 'For spending: an event that would take more than a user has is not counted.',
         when: ({ type, points }) => type === 'metric' && numberOf(points) < 0,
       },
-      { kind: 'filters', of: 'user', name: 'userAttributes', label: 'Only for users whose' },
-      {
-        kind: 'filters',
-        of: 'event',
-        name: 'eventAttributes',
-        label: 'Counts only events whose',
-        when: ({ type }) => type === 'metric',
-      },
+      { ...USER_FILTERS, name: 'userAttributes' },
+      { ...EVENT_FILTERS, name: 'eventAttributes', when: isOf('metric') },
     ],
     preview: (values, lookups) => inWords(values, system.name, lookups),
   },
   moves: (item) => {
-    const { id, status } = item
-    const to = status === 'active' ? 'inactive' : 'active'
+    const { id } = item
     return [
-      {
-        label: to === 'active' ? 'Activate' : 'Deactivate',
-        did: to === 'active' ? 'was activated' : 'was deactivated',
-        act: (admin) => admin.points.triggers.update(system.key, [{ id, status: to }]),
-      },
+      switching(item.status, (admin, status) => admin.points.triggers.update(system.key, [{ id, status }])),
       deletion('this trigger', 'Points that it gave stay. This cannot be undone.'),
     ]
   },

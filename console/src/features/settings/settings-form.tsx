@@ -6,9 +6,9 @@ import { FormFields } from '../../resource/fields'
 import { InWords, PageForm } from '../../resource/form-sheet'
 import { useLookups } from '../../resource/lookups'
 import type { Field } from '../../resource/resource'
-import { address, asText, choice, picture, REFUSED, refusesEntry, text, whole } from '../../resource/schemas'
+import { address, choice, picture, REFUSED, refusesEntry, text, whole } from '../../resource/schemas'
 import { type Branding, brandedEmail, FONTS } from '../../ui/branded'
-import { numberOf } from '../../ui/locale'
+import { asText, numberOf } from '../../ui/locale'
 import { EmailMessage, PushMessage } from '../../ui/message'
 import { Card } from '../../ui/page'
 
@@ -89,10 +89,7 @@ const MESSAGES: readonly Field<Values>[] = [
     kind: 'choice',
     name: 'aggregationPeriod',
     label: 'Recap',
-    options: [
-      { value: 'weekly', label: 'Every week, on Monday' },
-      { value: 'monthly', label: 'Every month, on the 1st' },
-    ],
+    options: { weekly: 'Every week, on Monday', monthly: 'Every month, on the 1st' },
     hint: 'Recaps come only if a template for them is active, or a webhook wants them.',
   },
 ]

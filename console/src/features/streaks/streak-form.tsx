@@ -4,12 +4,11 @@ import { useEntryForm } from '../../resource/entries'
 import { FormFields } from '../../resource/fields'
 import { InWords, PageForm } from '../../resource/form-sheet'
 import { messageAt } from '../../resource/form-values'
-import type { Lookups } from '../../resource/lookups'
+import { choicesOf, type Lookups } from '../../resource/lookups'
 import { amountOf } from '../../resource/parts'
 import type { Field } from '../../resource/resource'
 import { Rows } from '../../resource/rows'
 import {
-  asText,
   choice,
   decimal,
   optionalWhole,
@@ -19,6 +18,7 @@ import {
   whole,
 } from '../../resource/schemas'
 import { DaysOff, weekdaysInWords } from '../../ui/days-off'
+import { asText } from '../../ui/locale'
 
 const MOST_FREEZES = 100
 /** The values when freezes are switched on: one to begin with, and another one each week. */
@@ -125,11 +125,7 @@ const FIRST: readonly Field<Values>[] = [
     kind: 'choice',
     name: 'frequency',
     label: 'Frequency',
-    options: [
-      { value: 'daily', label: 'Every day' },
-      { value: 'weekly', label: 'Every week, from Monday' },
-      { value: 'monthly', label: 'Every month' },
-    ],
+    options: { daily: 'Every day', weekly: 'Every week, from Monday', monthly: 'Every month' },
     when,
   },
 ]
@@ -138,10 +134,7 @@ const MODE: Field<Values> = {
   kind: 'choice',
   name: 'evaluationMode',
   label: 'With several metrics',
-  options: [
-    { value: 'OR', label: 'One of them is enough' },
-    { value: 'AND', label: 'All of them are needed' },
-  ],
+  options: { OR: 'One of them is enough', AND: 'All of them are needed' },
   when: ({ enabled, metrics }) => enabled && metrics.length > 1,
 }
 
@@ -216,7 +209,7 @@ export function StreakForm({
             choice={{
               part: 'key',
               none: 'Choose…',
-              options: lookups.metrics.all.map(({ key, name }) => ({ value: key, label: name })),
+              options: choicesOf(lookups.metrics.all, 'key'),
               labelOf: (index) => (index === 0 ? 'Metric' : `Metric ${index + 1}`),
             }}
             text={{

@@ -89,11 +89,11 @@ const MODE: Field<Values> = {
   kind: 'choice',
   name: 'streak.mode',
   label: 'Metrics that are needed',
-  options: (initial) => [
-    ...(initial?.streak?.mode ? [] : [{ value: '', label: 'As in the settings' }]),
-    { value: 'OR', label: 'One of them is enough' },
-    { value: 'AND', label: 'All of them' },
-  ],
+  options: (initial) => ({
+    ...(!initial?.streak?.mode && { '': 'As in the settings' }),
+    OR: 'One of them is enough',
+    AND: 'All of them',
+  }),
 }
 
 type FormProps = {

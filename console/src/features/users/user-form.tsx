@@ -5,7 +5,7 @@ import { isNotFound, WriteRefused } from '../../api/errors'
 import { FormSheet } from '../../resource/form-sheet'
 import { type Attribute, useLookups } from '../../resource/lookups'
 import type { Field } from '../../resource/resource'
-import { date, optionalText, text } from '../../resource/schemas'
+import { at, date, optionalText, text } from '../../resource/schemas'
 import type { Write } from '../../resource/writes'
 import { Sheet } from '../../ui/dialog'
 import { counted } from '../../ui/format'
@@ -115,15 +115,12 @@ export function UserForm({ user, onClose }: { user: User | null; onClose: () => 
       </Sheet>
     )
   const attributes = lookups.attributes.all.filter(({ type }) => type === 'user')
-  const schema = Values.refine(({ email }) => email !== '' || !user?.email, {
-    path: ['email'],
-    message: 'An address can be replaced, but not removed.',
-  }).refine(
+  const schema = Values.refine(
+    ({ email }) => email !== '' || !user?.email,
+    at('email', 'An address can be replaced, but not removed.'),
+  ).refine(
     ({ email, subscribeToEmails: wants }) => email !== '' || !wants || user?.subscribeToEmails === true,
-    {
-      path: ['email'],
-      message: 'Emails need an address.',
-    },
+    at('email', 'Emails need an address.'),
   )
   const write = (given: Values): Write<User> => {
     const fields = changesOf(user, given, attributes)

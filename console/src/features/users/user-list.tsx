@@ -4,7 +4,7 @@ import { Search } from 'lucide-react'
 import { useAdmin } from '../../api/laurel'
 import { PagedTable, useCursorPages } from '../../api/paging'
 import { FirstEvent } from '../../resource/first-event'
-import { useLookups } from '../../resource/lookups'
+import { choicesOf, useLookups } from '../../resource/lookups'
 import { Moment } from '../../ui/format'
 import { NewButton } from '../../ui/new-button'
 import { Badge, Card, Code, Page } from '../../ui/page'
@@ -156,7 +156,7 @@ function AttributeFilter({ wanted }: { wanted: Wanted }) {
         value={wanted.attribute}
         onChange={({ target }) => show({ attribute: target.value, value: '' })}
         none="All users"
-        options={attributes.map(({ key, name }) => ({ value: key, label: name }))}
+        options={choicesOf(attributes, 'key')}
       />
       {wanted.attribute !== '' && (
         <input

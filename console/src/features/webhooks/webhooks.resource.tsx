@@ -1,11 +1,11 @@
 import type { AdminWebhook, CreatedWebhook } from '@laurel/client'
 import { z } from 'zod'
-import { deletion } from '../../resource/parts'
+import { deletion, switching } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
-import { choice, optionalText } from '../../resource/schemas'
+import { at, choice, optionalText } from '../../resource/schemas'
 import { Moment } from '../../ui/format'
 import { Code } from '../../ui/page'
-import { EVENT_TYPES, EVENTS, isEventType } from './events'
+import { EVENTS, isEventType } from './events'
 import { DeliveriesSection, SecretSection, TestSection } from './sections'
 
 const Draft = z
@@ -21,10 +21,7 @@ const Draft = z
     events: z.array(z.string()).transform((given) => given.filter(isEventType)),
     status: choice(['active', 'inactive']),
   })
-  .refine(({ isAll, events }) => isAll || events.length > 0, {
-    path: ['events'],
-    message: 'Choose at least one event.',
-  })
+  .refine(({ isAll, events }) => isAll || events.length > 0, at('events', 'Choose at least one event.'))
   .transform(({ isAll, events, key, ...draft }) => ({
     ...draft,
     events: isAll ? (['*'] as const).slice() : events,
@@ -135,17 +132,14 @@ export const webhooks: Resource<
         kind: 'references',
         name: 'events',
         label: 'Events',
-        options: () => EVENT_TYPES.map((value) => ({ value, label: EVENTS[value] })),
+        options: () => EVENTS,
         when: ({ isAll }) => !isAll,
       },
       {
         kind: 'choice',
         name: 'status',
         label: 'Status',
-        options: [
-          { value: 'active', label: 'Active' },
-          { value: 'inactive', label: 'Inactive: gets nothing' },
-        ],
+        options: { active: 'Active', inactive: 'Inactive: gets nothing' },
       },
       {
         kind: 'text',
@@ -162,19 +156,9 @@ export const webhooks: Resource<
     },
   },
   moves: (item) => {
-    const { id, url, status } = item
+    const { id, url } = item
     return [
-      status === 'active'
-        ? {
-            label: 'Deactivate',
-            did: 'was deactivated',
-            act: (admin) => admin.webhooks.update([{ id, status: 'inactive' }]),
-          }
-        : {
-            label: 'Activate',
-            did: 'was activated',
-            act: (admin) => admin.webhooks.update([{ id, status: 'active' }]),
-          },
+      switching(item.status, (admin, status) => admin.webhooks.update([{ id, status }])),
       deletion(
         `the webhook to ${shortUrl(url)}`,
         'Its deliveries are deleted with it, also those that wait. This cannot be undone.',

@@ -1,14 +1,13 @@
 import { z } from 'zod'
 import { FormSheet } from '../../../resource/form-sheet'
 import type { Field } from '../../../resource/resource'
-import { date } from '../../../resource/schemas'
+import { at, date, isInOrder } from '../../../resource/schemas'
 import { say } from '../../../ui/text'
 import { USERS, writesOf } from '../user-paths'
 
-const Draft = z.object({ start: date(), end: date() }).refine(({ start, end }) => start <= end, {
-  path: ['end'],
-  message: 'Choose a day that is not before the first one.',
-})
+const Draft = z
+  .object({ start: date(), end: date() })
+  .refine(isInOrder, at('end', 'Choose a day that is not before the first one.'))
 
 const FIELDS: readonly Field<z.input<typeof Draft>>[] = [
   { kind: 'date', name: 'start', label: 'First day' },
