@@ -1,6 +1,5 @@
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
-import { useLookups } from '../resource/lookups'
 import { ResourceForm } from '../resource/resource-form'
 import { useSession } from '../session/session-context'
 import { Button } from '../ui/button'
@@ -10,7 +9,6 @@ import { useTenantsResource } from './tenants.resource'
 export default function NewTenant() {
   const session = useSession()
   const resource = useTenantsResource()
-  const lookups = useLookups([])
   const [isOpen, setOpen] = useState(false)
   return (
     <>
@@ -21,8 +19,7 @@ export default function NewTenant() {
       {isOpen && (
         <ResourceForm
           resource={resource}
-          item={null}
-          lookups={lookups}
+          itemKey={null}
           onClose={() => setOpen(false)}
           onWritten={({ id, name }) => session.chooseTenant({ id, name })}
         />

@@ -76,8 +76,8 @@ export const choicesOf = (things: readonly Named[], by: 'id' | 'key' = 'id'): Op
 
 export type LookupName = Exclude<keyof Lookups, 'isLoading'>
 
-/** The lookups that a page needs. The others stay empty, and ask for nothing. */
-export function useLookups(needs: readonly LookupName[]): Lookups {
+/** The lookups that a page needs: none by default. The others stay empty, and ask for nothing. */
+export function useLookups(needs: readonly LookupName[] = []): Lookups {
   const isWanted = (name: LookupName) => needs.includes(name)
   const metrics = useLookup('/metrics', isWanted('metrics'), (admin, query) => admin.metrics.list(query))
   const points = useLookup('/points', isWanted('points'), (admin, query) => admin.points.list(query))

@@ -1,40 +1,26 @@
-import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { FieldValues } from 'react-hook-form'
-import { useAdmin } from '../api/laurel'
 import { AbsentPage } from '../api/paging'
 import { Button, buttonClasses } from '../ui/button'
 import { Card, Code, Facts, Page } from '../ui/page'
 import { nameOr } from '../ui/text'
 import { ConfirmWrite } from './confirm-write'
-import type { Lookups } from './lookups'
+import { useLookups } from './lookups'
 import type { Move, Resource, Written } from './resource'
 import { Status } from './resource-list'
-import { hideItem, itemKey, showItem } from './shown'
+import { hideItem, showItem, useResourceItem } from './shown'
 import { itemOf, named, useWrite, type Write } from './writes'
-
-/** One item, by its key or id. */
-export function useResourceItem<Item extends { id: string }, Values extends FieldValues, Draft>(
-  { path, operations }: Resource<Item, Values, Draft>,
-  key: string,
-) {
-  const admin = useAdmin()
-  return useQuery({ queryKey: itemKey(path, key), queryFn: async () => operations(admin).get(key) })
-}
-
-type DetailProps<Item extends { id: string }, Values extends FieldValues, Draft> = {
-  resource: Resource<Item, Values, Draft>
-  itemKey: string
-  lookups: Lookups
-}
 
 /** The page of one item. */
 export function ResourceDetailPage<Item extends { id: string }, Values extends FieldValues, Draft>({
   resource,
   itemKey,
-  lookups,
-}: DetailProps<Item, Values, Draft>) {
+}: {
+  resource: Resource<Item, Values, Draft>
+  itemKey: string
+}) {
+  const lookups = useLookups(resource.needs)
   const navigate = useNavigate()
   const query = useResourceItem(resource, itemKey)
   const { data: item } = query
@@ -66,12 +52,7 @@ export function ResourceDetailPage<Item extends { id: string }, Values extends F
       intro={summary}
       actions={
         <>
-          <Moves
-            resource={resource}
-            item={item}
-            lookups={lookups}
-            onGone={() => navigate({ to: resource.path })}
-          />
+          <Moves resource={resource} item={item} onGone={() => navigate({ to: resource.path })} />
           <Link
             to={`${resource.path}/${encodeURIComponent(itemKey)}/edit`}
             className={buttonClasses('primary')}
@@ -99,16 +80,15 @@ export function ResourceDetailPage<Item extends { id: string }, Values extends F
 export function Moves<Item extends { id: string }, Values extends FieldValues, Draft>({
   resource,
   item,
-  lookups,
   onGone,
 }: {
   resource: Resource<Item, Values, Draft>
   item: Item
-  lookups: Lookups
   /** After the item was removed. */
   onGone: () => void
 }) {
   const { path, page: look } = resource
+  const lookups = useLookups(resource.needs)
   const scope = `${path}/${item.id}`
   const { begin, isBusy } = useWrite<Written<Item>>({ path, look, scope })
   const [asked, setAsked] = useState<Move<Item> | null>(null)

@@ -1,31 +1,32 @@
 import type { FieldValues } from 'react-hook-form'
 import { say } from '../ui/text'
 import { FormSheet } from './form-sheet'
-import type { Lookups } from './lookups'
+import { useLookups } from './lookups'
 import type { Resource } from './resource'
 import { REFUSED, refusesEntry } from './schemas'
-import { showItem } from './shown'
+import { showItem, useResourceItem } from './shown'
 import { itemOf, named } from './writes'
 
 type FormProps<Item extends { id: string }, Values extends FieldValues, Draft> = {
   resource: Resource<Item, Values, Draft>
-  /** Null for a new one. */
-  item: Item | null
-  lookups: Lookups
+  /** The key or id. Null for a new one. */
+  itemKey: string | null
   onClose: () => void
   /** After a write, if the form is still open. The key may be another one than before. */
   onWritten: (item: Item) => void
 }
 
-/** The form of a new or an existing item. */
+/** The form of a new or an existing item, as soon as that is known. */
 export function ResourceForm<Item extends { id: string }, Values extends FieldValues, Draft>({
   resource,
-  item,
-  lookups,
+  itemKey,
   onClose,
   onWritten,
 }: FormProps<Item, Values, Draft>) {
   const { one, form, path } = resource
+  const lookups = useLookups(resource.needs)
+  const { data: item = null } = useResourceItem(resource, itemKey)
+  if (itemKey !== null && item === null) return null
   return (
     <FormSheet
       name={`${path}/${item === null ? 'new' : item.id}`}

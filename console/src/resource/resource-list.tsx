@@ -1,21 +1,11 @@
 import type { FieldValues } from 'react-hook-form'
-import { useAdmin } from '../api/laurel'
-import { PagedTable, useSkipPages } from '../api/paging'
+import { PagedTable } from '../api/paging'
 import { NewButton } from '../ui/new-button'
 import { Badge, Card, Page } from '../ui/page'
 import type { Column } from '../ui/table'
-import type { Lookups } from './lookups'
+import { useLookups } from './lookups'
 import type { Resource } from './resource'
-import { listKey } from './shown'
-
-/** The items of a resource, page by page. */
-export function useResourceList<Item extends { id: string }, Values extends FieldValues, Draft>({
-  path,
-  operations,
-}: Resource<Item, Values, Draft>) {
-  const admin = useAdmin()
-  return useSkipPages(listKey(path), (query) => operations(admin).list(query))
-}
+import { useResourceList } from './shown'
 
 /** A status as a badge. */
 export function Status({ status }: { status: string }) {
@@ -35,15 +25,14 @@ export function hrefOf<Item extends { id: string }, Values extends FieldValues, 
 /** The table of a resource, with the text if it is empty. */
 export function ResourceTable<Item extends { id: string }, Values extends FieldValues, Draft>({
   resource,
-  lookups,
   hrefOf: href,
   createLink,
 }: {
   resource: Resource<Item, Values, Draft>
-  lookups: Lookups
   hrefOf: (item: Item) => string
   createLink: React.ReactNode
 }) {
+  const lookups = useLookups(resource.needs)
   const status = resource.statusOf
   const columns: readonly Column<Item>[] = [
     ...resource.columns(lookups),
@@ -67,10 +56,8 @@ export function ResourceTable<Item extends { id: string }, Values extends FieldV
 /** The page with the list of a resource. */
 export function ResourceListPage<Item extends { id: string }, Values extends FieldValues, Draft>({
   resource,
-  lookups,
 }: {
   resource: Resource<Item, Values, Draft>
-  lookups: Lookups
 }) {
   const create = <NewButton one={resource.one} to={`${resource.path}/new`} />
   const isEmpty = useResourceList(resource).data?.length === 0
@@ -78,12 +65,7 @@ export function ResourceListPage<Item extends { id: string }, Values extends Fie
     // Without any items, the button is where they would be.
     <Page name={resource.name} intro={resource.intro} actions={!isEmpty && create}>
       <Card flush>
-        <ResourceTable
-          resource={resource}
-          lookups={lookups}
-          hrefOf={(item) => hrefOf(resource, item)}
-          createLink={create}
-        />
+        <ResourceTable resource={resource} hrefOf={(item) => hrefOf(resource, item)} createLink={create} />
       </Card>
       {resource.ListSections !== undefined && <resource.ListSections />}
     </Page>

@@ -4,11 +4,12 @@ import { buttonClasses } from '../ui/button'
 import { Sheet } from '../ui/dialog'
 import { NewButton } from '../ui/new-button'
 import { Card, Code, Facts } from '../ui/page'
-import type { Lookups } from './lookups'
+import { useLookups } from './lookups'
 import type { Resource } from './resource'
-import { Moves, useResourceItem } from './resource-detail'
+import { Moves } from './resource-detail'
 import { ResourceForm } from './resource-form'
-import { ResourceTable, Status, useResourceList } from './resource-list'
+import { ResourceTable, Status } from './resource-list'
+import { useResourceItem, useResourceList } from './shown'
 
 /**
  * The part of an address that says which item of a section is open: `levels.gold`, `levels.gold.edit`. The
@@ -25,12 +26,10 @@ type Opened = Record<string, unknown> & { open?: string }
  */
 export function ResourceSection<Item extends { id: string }, Values extends FieldValues, Draft>({
   resource,
-  lookups,
   within,
   name,
 }: {
   resource: Resource<Item, Values, Draft>
-  lookups: Lookups
   within: string
   name: string
 }) {
@@ -56,19 +55,21 @@ export function ResourceSection<Item extends { id: string }, Values extends Fiel
     <Card title={resource.name} about={resource.intro} actions={!isEmpty && create} flush>
       <ResourceTable
         resource={resource}
-        lookups={lookups}
         hrefOf={(item) => addressOf(resource.keyOf(item))}
         createLink={create}
       />
-      {opened === 'new' && (
-        <ResourceForm resource={resource} item={null} lookups={lookups} onClose={close} onWritten={close} />
+      {opened !== null && (opened === 'new' || action === 'edit') && (
+        <ResourceForm
+          resource={resource}
+          itemKey={opened === 'new' ? null : opened}
+          onClose={close}
+          onWritten={close}
+        />
       )}
-      {opened !== null && opened !== 'new' && (
+      {opened !== null && opened !== 'new' && action !== 'edit' && (
         <Opened
           resource={resource}
           itemKey={opened}
-          isEdited={action === 'edit'}
-          lookups={lookups}
           onClose={close}
           onEdit={() =>
             navigate({
@@ -90,24 +91,17 @@ const textsOf = (search: Record<string, unknown>): Record<string, string> =>
 function Opened<Item extends { id: string }, Values extends FieldValues, Draft>({
   resource,
   itemKey,
-  isEdited,
-  lookups,
   onClose,
   onEdit,
 }: {
   resource: Resource<Item, Values, Draft>
   itemKey: string
-  isEdited: boolean
-  lookups: Lookups
   onClose: () => void
   onEdit: () => void
 }) {
+  const lookups = useLookups(resource.needs)
   const { data: item } = useResourceItem(resource, itemKey)
   if (item === undefined) return null
-  if (isEdited)
-    return (
-      <ResourceForm resource={resource} item={item} lookups={lookups} onClose={onClose} onWritten={onClose} />
-    )
   const status = resource.statusOf?.(item)
   return (
     <Sheet title={resource.nameOf(item, lookups)} about={resource.summary?.(item, lookups)} onClose={onClose}>
@@ -122,7 +116,7 @@ function Opened<Item extends { id: string }, Values extends FieldValues, Draft>(
       </div>
       <div className="sheet-foot">
         <div className="flex flex-wrap justify-end gap-2">
-          <Moves resource={resource} item={item} lookups={lookups} onGone={onClose} />
+          <Moves resource={resource} item={item} onGone={onClose} />
           <button type="button" className={buttonClasses('primary')} onClick={onEdit}>
             Edit
           </button>

@@ -9,7 +9,7 @@ import type { z } from 'zod'
 import type { Secret } from '../session/kept'
 import type { Options } from '../ui/select'
 import type { Column } from '../ui/table'
-import type { Lookups } from './lookups'
+import type { LookupName, Lookups } from './lookups'
 
 export type Admin = Laurel['admin']
 
@@ -110,6 +110,8 @@ export type Resource<Item extends { id: string }, Values extends FieldValues, Dr
   nameOf: (item: Item, lookups: Lookups) => string
   statusOf?: (item: Item) => string | null
 
+  /** The other resources that its texts and forms name. */
+  needs?: readonly LookupName[]
   operations: (admin: Admin) => Operations<Item, Draft>
   update: (admin: Admin, item: Item, draft: Draft) => PromiseLike<Written<Item>>
 

@@ -1,10 +1,35 @@
-/** Items in the cache of reads, so that writes show at once. */
-import type { InfiniteData, QueryClient } from '@tanstack/react-query'
-import { PAGE } from '../api/paging'
+/** Items in the cache of reads, where writes show at once. */
+import { type InfiniteData, type QueryClient, useQuery } from '@tanstack/react-query'
+import type { FieldValues } from 'react-hook-form'
+import { useAdmin } from '../api/laurel'
+import { PAGE, useSkipPages } from '../api/paging'
+import type { Resource } from './resource'
 
 /** The keys of the reads of a resource: its list, and one item by its key or id. */
 export const listKey = (path: string) => [path, 'list']
-export const itemKey = (path: string, keyOrId: string) => [path, 'item', keyOrId]
+const itemKey = (path: string, keyOrId: string | null) => [path, 'item', keyOrId]
+
+/** The items of a resource, page by page. */
+export function useResourceList<Item extends { id: string }, Values extends FieldValues, Draft>({
+  path,
+  operations,
+}: Pick<Resource<Item, Values, Draft>, 'path' | 'operations'>) {
+  const admin = useAdmin()
+  return useSkipPages(listKey(path), (query) => operations(admin).list(query))
+}
+
+/** One item, by its key or id. Null reads nothing. */
+export function useResourceItem<Item extends { id: string }, Values extends FieldValues, Draft>(
+  { path, operations }: Resource<Item, Values, Draft>,
+  key: string | null,
+) {
+  const admin = useAdmin()
+  return useQuery({
+    queryKey: itemKey(path, key),
+    queryFn: async () => operations(admin).get(key ?? ''),
+    enabled: key !== null,
+  })
+}
 
 /** The parts of a resource by which its items are found in the cache. */
 type Kind<Item> = { path: string; keyOf: (item: Item) => string }

@@ -159,6 +159,7 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
   keyOf: ({ key }) => key,
   nameOf: ({ name }) => name,
   statusOf: ({ status }) => status,
+  needs: ['metrics', 'achievements', 'attributes'],
   operations: (admin) => admin.achievements,
   // Only keys of `api` achievements change, and the trigger only while it is inactive (A1).
   update: (admin, { id, status }, { key, ...draft }) => {
@@ -256,4 +257,4 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
   moves: movesOf,
 }
 
-export default resourcePage(achievements, ['metrics', 'achievements', 'attributes'])
+export default resourcePage(achievements)

@@ -28,6 +28,7 @@ export const leaderboards: Resource<AdminLeaderboard, Values, Draft> = {
   keyOf: ({ key }) => key,
   nameOf: ({ name }) => name,
   statusOf: ({ status }) => status,
+  needs: ['metrics', 'points', 'attributes'],
   operations: (admin) => admin.leaderboards,
   update: (admin, { id, key: before }, { key: after, start, ...draft }) =>
     admin.leaderboards.update([
@@ -74,4 +75,4 @@ export const leaderboards: Resource<AdminLeaderboard, Values, Draft> = {
   moves: movesOf,
 }
 
-export default resourcePage(leaderboards, ['metrics', 'points', 'attributes'])
+export default resourcePage(leaderboards)

@@ -56,6 +56,7 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
   keyOf: ({ key }) => key,
   nameOf,
   statusOf: ({ status }) => status,
+  needs: ['attributes'],
   operations: (admin) => admin.notifications.templates,
   update: (admin, { id, key: before }, { key: after, ...draft }) =>
     admin.notifications.templates.update([
@@ -186,4 +187,4 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
   },
 }
 
-export default resourcePage(templates, ['attributes'])
+export default resourcePage(templates)

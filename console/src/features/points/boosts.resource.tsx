@@ -83,6 +83,7 @@ export const boostsOf = (system: {
   keyOf: ({ key }) => key,
   nameOf: ({ name }) => name,
   statusOf: ({ status }) => status,
+  needs: ['attributes'],
   operations: (admin) => within(admin.points.boosts, system.key),
   // The users of a boost do not change.
   update: (admin, { id }, { userId: _userId, ...draft }) =>

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { FieldValues } from 'react-hook-form'
 import { DayChart, FiguresOf } from '../../analytics/figures'
 import { useAdmin } from '../../api/laurel'
-import { allOf, type Lookups } from '../../resource/lookups'
+import { allOf, useLookups } from '../../resource/lookups'
 import type { Resource } from '../../resource/resource'
 import { BarTable } from '../../ui/bar-table'
 import { formatDate } from '../../ui/format'
@@ -14,7 +14,7 @@ type Rows = readonly PointsAnalytics['series'][number][]
 /** The list of a part of a points system, and the names in it. */
 type Part<Item extends { id: string }> = Pick<
   Resource<Item, FieldValues, never>,
-  'path' | 'operations' | 'nameOf'
+  'path' | 'operations' | 'nameOf' | 'needs'
 >
 
 /** The points of a system by day and by trigger, and the users of each level (I2). */
@@ -22,13 +22,12 @@ export function PointsFigures({
   system: { key, name },
   triggers,
   levels,
-  lookups,
 }: {
   system: { key: string; name: string }
   triggers: Part<AdminPointsTrigger>
   levels: Part<AdminPointsLevel>
-  lookups: Lookups
 }) {
+  const lookups = useLookups(triggers.needs)
   const knownTriggers = useAll(triggers)
   const knownLevels = useAll(levels)
   return (

@@ -1,7 +1,6 @@
 import type { CreatedAdminPointsSystem } from '@laurel/client'
 import { useMemo } from 'react'
 import type { z } from 'zod'
-import { useLookups } from '../../resource/lookups'
 import { DESCRIBED, Described, deletion, describedFacts, describedValues } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
@@ -22,7 +21,6 @@ type System = Omit<CreatedAdminPointsSystem, 'levels' | 'boosts' | 'triggers'>
 
 /** The parts of a system: triggers, levels and boosts. */
 function Sections({ item: { key, name } }: { item: System }) {
-  const lookups = useLookups(['metrics', 'achievements', 'attributes'])
   const within = `/points/${encodeURIComponent(key)}`
   const { triggers, levels, boosts } = useMemo(() => {
     const system = { key, name }
@@ -30,10 +28,10 @@ function Sections({ item: { key, name } }: { item: System }) {
   }, [key, name])
   return (
     <>
-      <ResourceSection name="triggers" resource={triggers} lookups={lookups} within={within} />
-      <ResourceSection name="levels" resource={levels} lookups={lookups} within={within} />
-      <ResourceSection name="boosts" resource={boosts} lookups={lookups} within={within} />
-      <PointsFigures system={{ key, name }} triggers={triggers} levels={levels} lookups={lookups} />
+      <ResourceSection name="triggers" resource={triggers} within={within} />
+      <ResourceSection name="levels" resource={levels} within={within} />
+      <ResourceSection name="boosts" resource={boosts} within={within} />
+      <PointsFigures system={{ key, name }} triggers={triggers} levels={levels} />
     </>
   )
 }

@@ -137,6 +137,7 @@ export const triggersOf = (system: {
   keyOf: ({ key }) => key,
   nameOf: (item, lookups) => nameOf(item, system.name, lookups),
   statusOf: ({ status }) => status,
+  needs: ['metrics', 'achievements', 'attributes'],
   operations: (admin) => within(admin.points.triggers, system.key),
   update: (admin, { id }, draft) => admin.points.triggers.update(system.key, [{ id, ...draft }]),
   columns: (lookups) => [

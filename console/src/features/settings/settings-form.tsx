@@ -152,7 +152,7 @@ function BrandPreview({ values }: { values: Values['branding'] }) {
 
 /** The settings of a tenant, as one form. */
 export function SettingsForm({ id, settings }: { id: string; settings: Settings }) {
-  const lookups = useLookups([])
+  const lookups = useLookups()
   const form = useEntryForm({
     id,
     title: 'Settings',

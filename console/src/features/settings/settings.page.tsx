@@ -3,7 +3,6 @@ import { Link } from '@tanstack/react-router'
 import { useAdmin } from '../../api/laurel'
 import { Unread } from '../../api/paging'
 import { useTenantsResource } from '../../app/tenants.resource'
-import { useLookups } from '../../resource/lookups'
 import { ResourceSection } from '../../resource/resource-section'
 import { useEntriesId, useSignedIn } from '../../session/session-context'
 import { buttonClasses } from '../../ui/button'
@@ -13,8 +12,7 @@ import { SettingsForm } from './settings-form'
 /** All tenants of the account: who has an admin key may create, archive and erase them. */
 function Tenants() {
   const resource = useTenantsResource()
-  const lookups = useLookups([])
-  return <ResourceSection resource={resource} lookups={lookups} within="/settings" name="tenants" />
+  return <ResourceSection resource={resource} within="/settings" name="tenants" />
 }
 
 export default function SettingsPage() {

@@ -166,7 +166,7 @@ function PreferencesForm({ id, user, preferences, settings }: FormProps) {
     }),
   })
   const { form, values } = entryForm
-  const lookups = useLookups([])
+  const lookups = useLookups()
   const { notifications, streak } = values
   const { daysOff } = streak
   /** Whether users may have metrics and days off of their own. */
