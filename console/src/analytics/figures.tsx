@@ -6,7 +6,7 @@ import { Unread } from '../api/paging'
 import type { Admin } from '../resource/resource'
 import type { SeriesChart } from '../ui/chart'
 import { formatMoment } from '../ui/format'
-import { Card, Skeleton } from '../ui/page'
+import { Card, Skeleton, Waiting } from '../ui/page'
 import { FIGURES_AGAIN, periodOf, useToday } from './period'
 import { PeriodPicker } from './period-picker'
 
@@ -110,8 +110,4 @@ export function DayChart<Row extends Dated>({
   )
 }
 
-const ChartIsLoading = () => (
-  <div aria-busy="true">
-    <Skeleton className="block! h-69 w-full" />
-  </div>
-)
+const ChartIsLoading = () => <Waiting className="h-69" />

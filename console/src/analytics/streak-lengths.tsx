@@ -1,7 +1,7 @@
 import type { AnalyticsOverview } from '@laurel/client'
 import { BarTable } from '../ui/bar-table'
 import { formatNumber } from '../ui/format'
-import { Skeleton } from '../ui/page'
+import { Waiting } from '../ui/page'
 
 type Streaks = AnalyticsOverview['streaks']
 
@@ -17,12 +17,7 @@ function lengthsOf({ from, to }: Streaks[number]): string {
 
 /** How many users have streaks of which length. */
 export function StreakLengths({ streaks }: { streaks: Streaks | undefined }) {
-  if (streaks === undefined)
-    return (
-      <div aria-busy="true">
-        <Skeleton className="h-44 w-full" />
-      </div>
-    )
+  if (streaks === undefined) return <Waiting className="h-44" />
   return (
     <BarTable
       label="Users by the length of their streak"

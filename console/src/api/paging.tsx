@@ -3,7 +3,7 @@ import type { List } from '@laurel/client'
 import { type QueryKey, useInfiniteQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Button } from '../ui/button'
-import { Card, Empty, Notice, Page, Skeleton } from '../ui/page'
+import { Card, Empty, Notice, Page, Skeleton, Waiting } from '../ui/page'
 import { Table, type TableProps } from '../ui/table'
 import { isNotFound, messageOf } from './errors'
 
@@ -83,6 +83,30 @@ export const Unread = ({ of: { error, refetch } }: { of: { error: unknown; refet
     {messageOf(error)}
   </Notice>
 )
+
+/** Something that was read, as soon as it is there. Until then its place, or why it could not be read. */
+export function Loaded<T>({
+  query,
+  className = 'h-40',
+  none,
+  children,
+}: {
+  query: { data: T | undefined; error: unknown; refetch: () => unknown }
+  /** The height of its place. */
+  className?: string
+  /** Says that it does not exist. */
+  none?: string
+  children: (data: T) => ReactNode
+}) {
+  const { data, error } = query
+  if (data !== undefined) return children(data)
+  if (error === null) return <Waiting className={className} />
+  return none !== undefined && isNotFound(error) ? (
+    <Notice tone="danger">{none}</Notice>
+  ) : (
+    <Unread of={query} />
+  )
+}
 
 /** A list as a table, page by page. */
 export function PagedTable<T>({

@@ -1,11 +1,10 @@
 import { Link, useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
 import type { FieldValues } from 'react-hook-form'
 import { AbsentPage } from '../api/paging'
 import { Button, buttonClasses } from '../ui/button'
 import { Card, Code, Facts, Page } from '../ui/page'
 import { nameOr } from '../ui/text'
-import { ConfirmWrite } from './confirm-write'
+import { AskButton } from './ask-button'
 import { useLookups } from './lookups'
 import type { Move, Resource, Written } from './resource'
 import { Status } from './resource-list'
@@ -91,7 +90,6 @@ export function Moves<Item extends { id: string }, Values extends FieldValues, D
   const lookups = useLookups(resource.needs)
   const scope = `${path}/${item.id}`
   const { begin, isBusy } = useWrite<Written<Item>>({ path, look, scope })
-  const [asked, setAsked] = useState<Move<Item> | null>(null)
   const remove: Move<Item>['act'] = (admin) => resource.operations(admin).delete({ ids: [item.id] })
   const writeOf = ({ act = remove, did, isRemoval = false }: Move<Item>): Write<Written<Item>> => ({
     what: named(resource.one, resource.nameOf(item, lookups)),
@@ -104,31 +102,26 @@ export function Moves<Item extends { id: string }, Values extends FieldValues, D
       else if (written !== undefined) showItem(queries, resource, written)
     },
   })
-  return (
-    <>
-      {resource.moves?.(item).map((move) => (
-        <Button
-          key={move.label}
-          isBusy={isBusy}
-          onClick={() => (move.ask === undefined ? begin(writeOf(move)) : setAsked(move))}
-        >
-          {move.label}
+  return resource.moves?.(item).map((move) => {
+    const { label, ask, isDangerous = false, isRemoval = false } = move
+    if (ask === undefined)
+      return (
+        <Button key={label} isBusy={isBusy} onClick={() => begin(writeOf(move))}>
+          {label}
         </Button>
-      ))}
-      {asked?.ask !== undefined && (
-        <ConfirmWrite
-          {...{ path, look, scope }}
-          title={asked.ask.title}
-          confirm={`Confirm: ${asked.label.toLowerCase()}`}
-          isDangerous={asked.isDangerous ?? false}
-          {...(asked.ask.typed !== undefined && { typed: asked.ask.typed })}
-          write={writeOf(asked)}
-          onDone={asked.isRemoval ? onGone : undefined}
-          onClose={() => setAsked(null)}
-        >
-          {asked.ask.text}
-        </ConfirmWrite>
-      )}
-    </>
-  )
+      )
+    const { text, ...question } = ask
+    return (
+      <AskButton
+        key={label}
+        {...{ path, look, scope, label, isDangerous, ...question }}
+        button={{ isBusy }}
+        confirm={`Confirm: ${label.toLowerCase()}`}
+        write={writeOf(move)}
+        onDone={isRemoval ? onGone : undefined}
+      >
+        {text}
+      </AskButton>
+    )
+  })
 }

@@ -1,7 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { FieldValues } from 'react-hook-form'
-import { buttonClasses } from '../ui/button'
-import { Sheet } from '../ui/dialog'
+import { Button } from '../ui/button'
+import { DetailSheet } from '../ui/dialog'
 import { NewButton } from '../ui/new-button'
 import { Card, Code, Facts } from '../ui/page'
 import { useLookups } from './lookups'
@@ -104,24 +104,26 @@ function Opened<Item extends { id: string }, Values extends FieldValues, Draft>(
   if (item === undefined) return null
   const status = resource.statusOf?.(item)
   return (
-    <Sheet title={resource.nameOf(item, lookups)} about={resource.summary?.(item, lookups)} onClose={onClose}>
-      <div className="sheet-body">
-        <Facts
-          facts={[
-            status ? ['Status', <Status key="status" status={status} />] : null,
-            [resource.keyOf(item) === item.id ? 'Id' : 'Key', <Code key="key">{resource.keyOf(item)}</Code>],
-            ...resource.facts(item, lookups),
-          ]}
-        />
-      </div>
-      <div className="sheet-foot">
-        <div className="flex flex-wrap justify-end gap-2">
+    <DetailSheet
+      title={resource.nameOf(item, lookups)}
+      about={resource.summary?.(item, lookups)}
+      onClose={onClose}
+      buttons={
+        <>
           <Moves resource={resource} item={item} onGone={onClose} />
-          <button type="button" className={buttonClasses('primary')} onClick={onEdit}>
+          <Button look="primary" onClick={onEdit}>
             Edit
-          </button>
-        </div>
-      </div>
-    </Sheet>
+          </Button>
+        </>
+      }
+    >
+      <Facts
+        facts={[
+          status ? ['Status', <Status key="status" status={status} />] : null,
+          [resource.keyOf(item) === item.id ? 'Id' : 'Key', <Code key="key">{resource.keyOf(item)}</Code>],
+          ...resource.facts(item, lookups),
+        ]}
+      />
+    </DetailSheet>
   )
 }

@@ -3,6 +3,7 @@ import { isKeyRefused, messageOf } from '../api/errors'
 import { clientOf } from '../api/laurel'
 import icon from '../app/icon.svg'
 import { Button } from '../ui/button'
+import { Labelled, PlainInput } from '../ui/labelled'
 import { Notice } from '../ui/page'
 import { trimmed } from '../ui/text'
 import { keyFor, watchCodes } from './one-time-code'
@@ -68,30 +69,19 @@ export function SignInPage() {
       </div>
       {message !== null && error === null && <Notice tone="warning">{message}</Notice>}
       <form onSubmit={submit} noValidate className="flex flex-col gap-4" aria-busy={isBusy}>
-        <div className="flex flex-col gap-1.5">
-          <label htmlFor="admin-api-key" className="font-medium">
-            Admin API key
-          </label>
-          <input
-            id="admin-api-key"
-            type="password"
-            className="control"
-            value={key}
-            onChange={({ target }) => setKey(target.value)}
-            autoComplete="off"
-            autoCapitalize="off"
-            spellCheck={false}
-            aria-invalid={error !== null}
-            aria-describedby={error === null ? undefined : 'sign-in-error'}
-            // biome-ignore lint/a11y/noAutofocus: the page has only this field.
-            autoFocus
-          />
-          {error !== null && (
-            <p id="sign-in-error" role="alert" className="text-sm text-danger">
-              {error}
-            </p>
+        <Labelled label="Admin API key" message={error ?? undefined}>
+          {(tied) => (
+            <PlainInput
+              type="password"
+              {...tied}
+              value={key}
+              onChange={({ target }) => setKey(target.value)}
+              autoCapitalize="off"
+              // The page has only this field.
+              autoFocus
+            />
           )}
-        </div>
+        </Labelled>
         <Button type="submit" look="primary" isBusy={isBusy}>
           Sign in
         </Button>

@@ -2,10 +2,11 @@ import { AlertDialog } from '@base-ui/react/alert-dialog'
 import { Dialog } from '@base-ui/react/dialog'
 import { type ShouldBlockFn, useBlocker } from '@tanstack/react-router'
 import { X } from 'lucide-react'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { type ComponentProps, type ReactNode, useEffect, useRef, useState } from 'react'
 import { Button, buttonClasses } from './button'
 import { classes } from './classes'
 import { useFocusReturn } from './heading'
+import { Labelled, PlainInput } from './labelled'
 import { useToasts } from './toasts'
 
 /** The classes of the area behind a dialog. */
@@ -93,6 +94,24 @@ export function Sheet({
     </Dialog.Root>
   )
 }
+
+/** Something in detail beside the page, with buttons below. */
+export const DetailSheet = ({
+  buttons,
+  children,
+  ...sheet
+}: Pick<ComponentProps<typeof Sheet>, 'title' | 'about' | 'onClose' | 'children'> & {
+  buttons?: ReactNode
+}) => (
+  <Sheet {...sheet}>
+    <div className="sheet-body">{children}</div>
+    {buttons !== undefined && (
+      <div className="sheet-foot">
+        <div className="flex flex-wrap justify-end gap-2">{buttons}</div>
+      </div>
+    )}
+  </Sheet>
+)
 
 /** Asks before entries are dropped. */
 export const Discard = ({
@@ -200,16 +219,11 @@ export function Confirm({
             </AlertDialog.Description>
           </div>
           {typed !== undefined && (
-            <label className="flex flex-col gap-1.5">
-              <span className="font-medium">{typed.label}</span>
-              <input
-                className="control"
-                value={given}
-                onChange={({ target }) => setGiven(target.value)}
-                autoComplete="off"
-                spellCheck={false}
-              />
-            </label>
+            <Labelled label={typed.label}>
+              {(tied) => (
+                <PlainInput {...tied} value={given} onChange={({ target }) => setGiven(target.value)} />
+              )}
+            </Labelled>
           )}
           {problem}
           <div className="flex flex-wrap justify-end gap-2">

@@ -184,6 +184,13 @@ export function Skeleton({ className }: { className?: string }) {
   )
 }
 
+/** The place of a part of a page that is loading. The classes give its height. */
+export const Waiting = ({ className }: { className: string }) => (
+  <div aria-busy="true">
+    <Skeleton className={classes('block! w-full', className)} />
+  </div>
+)
+
 /** A short state, such as "active". Never by colour alone. */
 export function Badge({
   tone = 'plain',

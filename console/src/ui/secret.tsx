@@ -3,6 +3,7 @@ import { Check, Copy } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { Button } from './button'
 import { BACKDROP, Confirm } from './dialog'
+import { Labelled, PlainInput } from './labelled'
 import { Notice } from './page'
 
 /** Copies a text. If the browser does not allow it, the label says so. */
@@ -64,15 +65,17 @@ export function SecretDialog({
               {children}
             </Dialog.Description>
           </div>
-          <label className="flex flex-col gap-1.5">
-            <span className="font-medium">{label}</span>
-            <input
-              className="control font-mono text-xs"
-              readOnly
-              value={secret}
-              onFocus={({ target }) => target.select()}
-            />
-          </label>
+          <Labelled label={label}>
+            {(tied) => (
+              <PlainInput
+                className="font-mono text-xs"
+                {...tied}
+                readOnly
+                value={secret}
+                onFocus={({ target }) => target.select()}
+              />
+            )}
+          </Labelled>
           <Notice tone="warning">Copy it now. It is not shown again.</Notice>
           <div className="flex flex-wrap justify-end gap-2">
             <CopyButton text={secret} onCopied={() => setCopied(true)} />

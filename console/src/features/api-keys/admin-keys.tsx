@@ -1,27 +1,21 @@
 import type { AdminKey } from '@laurel/client'
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import { z } from 'zod'
 import { useAdmin } from '../../api/laurel'
-import { ConfirmWrite } from '../../resource/confirm-write'
+import { AskButton } from '../../resource/ask-button'
 import { FormSheet } from '../../resource/form-sheet'
 import { text } from '../../resource/schemas'
 import { named } from '../../resource/writes'
-import { Button } from '../../ui/button'
 import { Moment } from '../../ui/format'
 import { Card, Code } from '../../ui/page'
 import { say } from '../../ui/text'
 import { KEYS, KeysList } from './keys-list'
-
-type Asked = { key: AdminKey; what: 'rotate' | 'delete' }
 
 /** Keys that may do everything. */
 export function AdminKeys() {
   const admin = useAdmin()
   // Nobody replaces the key of the session: the page would lose its own key, and with it the new one.
   const session = useQuery({ queryKey: [KEYS, 'session'], queryFn: async () => admin.session() })
-  const [asked, setAsked] = useState<Asked | null>(null)
-  const question = { path: KEYS, isDangerous: true, onClose: () => setAsked(null) }
   return (
     <Card
       title="Admin keys"
@@ -48,62 +42,58 @@ export function AdminKeys() {
                 <span className="text-sm text-quiet">You are signed in with it</span>
               ) : (
                 <span className="inline-flex flex-wrap justify-end gap-2">
-                  <Button
-                    isSmall
-                    aria-label={`Rotate ${key.name}`}
-                    onClick={() => setAsked({ key, what: 'rotate' })}
-                  >
-                    Rotate
-                  </Button>
-                  <Button
-                    isSmall
-                    aria-label={`Delete ${key.name}`}
-                    onClick={() => setAsked({ key, what: 'delete' })}
-                  >
-                    Delete
-                  </Button>
+                  <RotateButton of={key} />
+                  <DeleteButton of={key} />
                 </span>
               ),
           },
         ]}
       />
-      {asked?.what === 'rotate' && (
-        <ConfirmWrite
-          {...question}
-          title={say`Replace the key ${asked.key.name}?`}
-          confirm="Confirm: rotate key"
-          write={{
-            what: named('key', asked.key.name),
-            did: 'was replaced',
-            act: (admin) => admin.adminKeys.rotate(asked.key.id),
-            secret: ({ key, name }) => ({
-              title: 'The key was replaced',
-              label: 'Admin key',
-              secret: key,
-              children: `The new key of ${name}. The old one no longer works.`,
-            }),
-          }}
-        >
-          The old key stops working at once. You get a new one with the same name.
-        </ConfirmWrite>
-      )}
-      {asked?.what === 'delete' && (
-        <ConfirmWrite
-          {...question}
-          title={say`Delete the key ${asked.key.name}?`}
-          confirm="Confirm: delete key"
-          write={{
-            what: named('key', asked.key.name),
-            did: 'was deleted',
-            act: (admin) => admin.adminKeys.delete({ ids: [asked.key.id] }),
-          }}
-        >
-          It stops working at once. People who are signed in with it are signed out. This cannot be undone.
-        </ConfirmWrite>
-      )}
     </Card>
   )
 }
+
+const RotateButton = ({ of: { id, name } }: { of: AdminKey }) => (
+  <AskButton
+    label="Rotate"
+    button={{ isSmall: true, 'aria-label': `Rotate ${name}` }}
+    path={KEYS}
+    title={say`Replace the key ${name}?`}
+    confirm="Confirm: rotate key"
+    isDangerous
+    write={{
+      what: named('key', name),
+      did: 'was replaced',
+      act: (admin) => admin.adminKeys.rotate(id),
+      secret: ({ key }) => ({
+        title: 'The key was replaced',
+        label: 'Admin key',
+        secret: key,
+        children: `The new key of ${name}. The old one no longer works.`,
+      }),
+    }}
+  >
+    The old key stops working at once. You get a new one with the same name.
+  </AskButton>
+)
+
+const DeleteButton = ({ of: { id, name } }: { of: AdminKey }) => (
+  <AskButton
+    label="Delete"
+    button={{ isSmall: true, 'aria-label': `Delete ${name}` }}
+    path={KEYS}
+    title={say`Delete the key ${name}?`}
+    confirm="Confirm: delete key"
+    isDangerous
+    write={{
+      what: named('key', name),
+      did: 'was deleted',
+      act: (admin) => admin.adminKeys.delete({ ids: [id] }),
+    }}
+  >
+    It stops working at once. People who are signed in with it are signed out. This cannot be undone.
+  </AskButton>
+)
 
 const Draft = z.object({ name: text() })
 

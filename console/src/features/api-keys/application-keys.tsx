@@ -1,12 +1,11 @@
-import type { ApplicationKey } from '@laurel/client'
 import { Link } from '@tanstack/react-router'
 import { useDeferredValue, useState } from 'react'
 import { z } from 'zod'
-import { ConfirmWrite } from '../../resource/confirm-write'
+import { AskButton } from '../../resource/ask-button'
 import { FormSheet } from '../../resource/form-sheet'
 import { choice, optionalDate, text } from '../../resource/schemas'
-import { Button } from '../../ui/button'
 import { Moment } from '../../ui/format'
+import { PlainInput } from '../../ui/labelled'
 import { Badge, Card, Code } from '../../ui/page'
 import { say, userPath } from '../../ui/text'
 import { KEYS, KeysList } from './keys-list'
@@ -15,7 +14,6 @@ const SCOPES = { write: 'read and write', read: 'only read' } as const
 
 /** Keys that act for one user. */
 export function ApplicationKeys() {
-  const [asked, setAsked] = useState<ApplicationKey | null>(null)
   const [user, setUser] = useState('')
   const userId = useDeferredValue(user.trim())
   return (
@@ -56,42 +54,36 @@ export function ApplicationKeys() {
           {
             name: 'Actions',
             isNumber: true,
-            cell: (key) => (
-              <Button isSmall aria-label={`Delete ${key.prefix}`} onClick={() => setAsked(key)}>
-                Delete
-              </Button>
+            cell: ({ id, userId, prefix }) => (
+              <AskButton
+                label="Delete"
+                button={{ isSmall: true, 'aria-label': `Delete ${prefix}` }}
+                path={KEYS}
+                title={say`Delete the key of ${userId}?`}
+                confirm="Confirm: delete key"
+                isDangerous
+                write={{
+                  what: say`The key of ${userId}`,
+                  did: 'was deleted',
+                  act: (admin) => admin.applicationKeys.delete({ ids: [id] }),
+                }}
+              >
+                The key that begins with {prefix} stops working at once. This cannot be undone.
+              </AskButton>
             ),
           },
         ]}
       >
         <div className="px-5 pb-4">
-          <input
-            className="control max-w-xs"
+          <PlainInput
+            className="max-w-xs"
             aria-label="Keys of the user with the id"
             placeholder="Id of a user"
             value={user}
             onChange={({ target }) => setUser(target.value)}
-            autoComplete="off"
-            spellCheck={false}
           />
         </div>
       </KeysList>
-      {asked !== null && (
-        <ConfirmWrite
-          path={KEYS}
-          title={say`Delete the key of ${asked.userId}?`}
-          confirm="Confirm: delete key"
-          isDangerous
-          write={{
-            what: say`The key of ${asked.userId}`,
-            did: 'was deleted',
-            act: (admin) => admin.applicationKeys.delete({ ids: [asked.id] }),
-          }}
-          onClose={() => setAsked(null)}
-        >
-          The key that begins with {asked.prefix} stops working at once. This cannot be undone.
-        </ConfirmWrite>
-      )}
     </Card>
   )
 }

@@ -8,7 +8,7 @@ import { PagedTable, useCursorPages } from '../../api/paging'
 import { useSignedIn } from '../../session/session-context'
 import { Button } from '../../ui/button'
 import { formatMoment, Moment } from '../../ui/format'
-import { Labelled } from '../../ui/labelled'
+import { Labelled, PlainInput } from '../../ui/labelled'
 import { Card, Notice, Page } from '../../ui/page'
 import { Select } from '../../ui/select'
 import { trimmed } from '../../ui/text'
@@ -193,10 +193,7 @@ function TextFilter({
     <div className="min-w-0 flex-1 basis-40">
       <Labelled label={label}>
         {(tied) => (
-          <input
-            className="control"
-            autoComplete="off"
-            spellCheck={false}
+          <PlainInput
             placeholder={placeholder}
             {...tied}
             value={typed}

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useAdmin } from '../../api/laurel'
 import { PagedTable, Unread, useCursorPages } from '../../api/paging'
-import { Sheet } from '../../ui/dialog'
+import { DetailSheet } from '../../ui/dialog'
 import { Moment } from '../../ui/format'
 import { Badge, Card, Code, Facts, Skeleton } from '../../ui/page'
 import { userPath } from '../../ui/text'
@@ -99,30 +99,28 @@ export function LogSection() {
 function MessageSheet({ message, onClose }: { message: NotificationLogEntry; onClose: () => void }) {
   const { id, userId, type, channel, status, title, body, created } = message
   return (
-    <Sheet title={title || TYPES[type]} onClose={onClose}>
-      <div className="sheet-body">
-        <Facts
-          facts={[
-            [
-              'User',
-              <Link key="user" to={userPath(userId)} className="text-accent underline">
-                {userId}
-              </Link>,
-            ],
-            ['Type', TYPES[type]],
-            ['Channel', CHANNELS[channel]],
-            [
-              'Status',
-              <Badge key="status" tone={TONES[status]}>
-                {status}
-              </Badge>,
-            ],
-            ['Due', <Moment key="due" iso={created} />],
-            ['Id', <Code key="id">{id}</Code>],
-          ]}
-        />
-        <Message message={{ channel, body, ...(channel === 'email' ? { subject: title } : { title }) }} />
-      </div>
-    </Sheet>
+    <DetailSheet title={title || TYPES[type]} onClose={onClose}>
+      <Facts
+        facts={[
+          [
+            'User',
+            <Link key="user" to={userPath(userId)} className="text-accent underline">
+              {userId}
+            </Link>,
+          ],
+          ['Type', TYPES[type]],
+          ['Channel', CHANNELS[channel]],
+          [
+            'Status',
+            <Badge key="status" tone={TONES[status]}>
+              {status}
+            </Badge>,
+          ],
+          ['Due', <Moment key="due" iso={created} />],
+          ['Id', <Code key="id">{id}</Code>],
+        ]}
+      />
+      <Message message={{ channel, body, ...(channel === 'email' ? { subject: title } : { title }) }} />
+    </DetailSheet>
   )
 }

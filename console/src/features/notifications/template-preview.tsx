@@ -4,7 +4,7 @@ import { type ReactNode, useId, useState } from 'react'
 import { type Control, useWatch } from 'react-hook-form'
 import { messageOf } from '../../api/errors'
 import { useAdmin } from '../../api/laurel'
-import { Labelled } from '../../ui/labelled'
+import { Labelled, PlainInput } from '../../ui/labelled'
 import { EmailMessage, PushMessage } from '../../ui/message'
 import { Notice, Skeleton } from '../../ui/page'
 import { useSettled } from '../../ui/typed'
@@ -60,10 +60,7 @@ export function TemplatePreview({ template, label = 'User', after }: PreviewProp
     <div className="flex flex-col gap-3">
       <Labelled label={label} hint="The id of a user. Type a part of the id or the name to find one.">
         {(tied) => (
-          <input
-            className="control"
-            autoComplete="off"
-            spellCheck={false}
+          <PlainInput
             list={list}
             {...tied}
             value={typed ?? first?.id ?? ''}

@@ -7,7 +7,7 @@ import { allOf, useLookups } from '../../resource/lookups'
 import type { Resource } from '../../resource/resource'
 import { BarTable } from '../../ui/bar-table'
 import { formatDate } from '../../ui/format'
-import { Card, Skeleton } from '../../ui/page'
+import { Card, Skeleton, Waiting } from '../../ui/page'
 
 type Rows = readonly PointsAnalytics['series'][number][]
 
@@ -102,12 +102,7 @@ function Bars({
   empty: string
   bars: readonly { key: string; name: string; value: number }[] | undefined | false
 }) {
-  if (!bars)
-    return (
-      <div aria-busy="true">
-        <Skeleton className="block! h-32 w-full" />
-      </div>
-    )
+  if (!bars) return <Waiting className="h-32" />
   return bars.length === 0 ? (
     <p className="text-quiet">{empty}</p>
   ) : (

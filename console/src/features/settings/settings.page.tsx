@@ -6,7 +6,7 @@ import { useTenantsResource } from '../../app/tenants.resource'
 import { ResourceSection } from '../../resource/resource-section'
 import { useEntriesId, useSignedIn } from '../../session/session-context'
 import { buttonClasses } from '../../ui/button'
-import { Card, Code, Facts, Page, Skeleton } from '../../ui/page'
+import { Card, Code, Facts, Page, Waiting } from '../../ui/page'
 import { SettingsForm } from './settings-form'
 
 /** All tenants of the account: who has an admin key may create, archive and erase them. */
@@ -31,7 +31,7 @@ export default function SettingsPage() {
       ) : (
         <Card title="Brand">
           {settings.isError && <Unread of={settings} />}
-          {settings.isPending && <Skeleton className="h-96 w-full" />}
+          {settings.isPending && <Waiting className="h-96" />}
         </Card>
       )}
       <Card

@@ -2,11 +2,11 @@ import { useQuery } from '@tanstack/react-query'
 import { useToday } from '../../analytics/period'
 import { StreakLengths } from '../../analytics/streak-lengths'
 import { useAdmin } from '../../api/laurel'
-import { Unread } from '../../api/paging'
+import { Loaded } from '../../api/paging'
 import { useLookups } from '../../resource/lookups'
 import { useEntriesId } from '../../session/session-context'
 import { formatMoment } from '../../ui/format'
-import { Card, Page, Skeleton } from '../../ui/page'
+import { Card, Page } from '../../ui/page'
 import { StreakForm } from './streak-form'
 
 export default function StreaksPage() {
@@ -24,13 +24,9 @@ export default function StreaksPage() {
       isLoading={settings.isPending || lookups.isLoading}
     >
       <Card title="Settings" about="A change takes effect from the current period on. It takes nothing back.">
-        {settings.isError && <Unread of={settings} />}
-        {!settings.isError && (settings.isPending || lookups.isLoading) && (
-          <Skeleton className="h-96 w-full" />
-        )}
-        {settings.data && !lookups.isLoading && (
-          <StreakForm key={id} id={id} settings={settings.data} lookups={lookups} />
-        )}
+        <Loaded query={{ ...settings, data: lookups.isLoading ? undefined : settings.data }} className="h-96">
+          {(data) => <StreakForm key={id} id={id} settings={data} lookups={lookups} />}
+        </Loaded>
       </Card>
       <Lengths />
     </Page>
@@ -48,21 +44,19 @@ function Lengths() {
       admin.analytics.overview(today === null ? {} : { from: today, to: today }, { signal }),
     enabled: today !== null,
   })
-  const { data, error } = overview
+  const updated = overview.data?.updated
   return (
     <Card
       title="Streak lengths"
       about={
-        data?.updated == null
+        updated == null
           ? 'Users by the length of their streak.'
-          : `Users by the length of their streak, at ${formatMoment(data.updated)}.`
+          : `Users by the length of their streak, at ${formatMoment(updated)}.`
       }
     >
-      {error !== null && data === undefined ? (
-        <Unread of={overview} />
-      ) : (
-        <StreakLengths streaks={data?.streaks} />
-      )}
+      <Loaded query={overview} className="h-44">
+        {({ streaks }) => <StreakLengths streaks={streaks} />}
+      </Loaded>
     </Card>
   )
 }

@@ -3,8 +3,8 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLaurel } from '../../api/laurel'
 import { Unread } from '../../api/paging'
-import { ConfirmWrite } from '../../resource/confirm-write'
-import { Button, Toggle } from '../../ui/button'
+import { AskButton } from '../../resource/ask-button'
+import { Toggle } from '../../ui/button'
 import { counted, formatNumber, formatPercent, Moment } from '../../ui/format'
 import { Card, Empty } from '../../ui/page'
 import { type Column, Table } from '../../ui/table'
@@ -64,7 +64,6 @@ function progressOf(
 /** All achievements: those that the user has completed, and the others. */
 export function AchievementsTab({ user }: { user: User }) {
   const laurel = useLaurel()
-  const [asked, setAsked] = useState<Achievement | null>(null)
   const achievements = useQuery({
     queryKey: keyOfUser(user.id, 'achievements'),
     queryFn: async () => laurel.users.achievements.list(user.id, { includeIncomplete: true }),
@@ -101,13 +100,7 @@ export function AchievementsTab({ user }: { user: User }) {
       name: 'Action',
       cell: (one) =>
         one.achievedAt !== null || one.trigger === 'api' ? (
-          <Button
-            isSmall
-            onClick={() => setAsked(one)}
-            aria-label={`${one.achievedAt === null ? 'Complete' : 'Revoke'} ${one.name}`}
-          >
-            {one.achievedAt === null ? 'Complete' : 'Revoke'}
-          </Button>
+          <ChangeButton user={user} achievement={one} />
         ) : (
           <span className="text-quiet">automatic</span>
         ),
@@ -131,32 +124,29 @@ export function AchievementsTab({ user }: { user: User }) {
           hasTwoLines
         />
       )}
-      {asked !== null && <Question user={user} achievement={asked} onClose={() => setAsked(null)} />}
     </Card>
   )
 }
 
-/** Asks before an achievement is completed by hand, or taken back. */
-function Question({
-  user,
-  achievement,
-  onClose,
-}: {
-  user: User
-  achievement: Achievement
-  onClose: () => void
-}) {
+/** Completes an achievement by hand, or takes it back, after a question. */
+function ChangeButton({ user, achievement }: { user: User; achievement: Achievement }) {
   const [isWithPoints, setWithPoints] = useState(true)
   const { id, name, achievedAt } = achievement
   const key = achievement.key ?? id
-  const asked = { ...writesOf(user.id), onClose }
+  const label = achievedAt === null ? 'Complete' : 'Revoke'
+  const asked = {
+    ...writesOf(user.id),
+    label,
+    button: { isSmall: true, 'aria-label': `${label} ${name}` },
+    title: say`${label} ${name}?`,
+    confirm: `Confirm: ${label.toLowerCase()}`,
+  }
   const what = say`The achievement “${name}” of ${user.id}`
   if (achievedAt === null)
     return (
-      <ConfirmWrite
+      <AskButton
+        key="complete"
         {...asked}
-        title={say`Complete ${name}?`}
-        confirm="Confirm: complete"
         write={{
           what,
           did: 'was completed',
@@ -164,13 +154,12 @@ function Question({
         }}
       >
         The user gets its points, and the messages that go with it.
-      </ConfirmWrite>
+      </AskButton>
     )
   return (
-    <ConfirmWrite
+    <AskButton
+      key="revoke"
       {...asked}
-      title={say`Revoke ${name}?`}
-      confirm="Confirm: revoke"
       isDangerous
       write={{
         what,
@@ -186,6 +175,6 @@ function Question({
           onChange={({ target }) => setWithPoints(target.checked)}
         />
       </div>
-    </ConfirmWrite>
+    </AskButton>
   )
 }

@@ -17,7 +17,7 @@ import type { Field } from '../../resource/resource'
 import { useEntriesId } from '../../session/session-context'
 import { Toggle } from '../../ui/button'
 import { DaysOff, weekdaysInWords } from '../../ui/days-off'
-import { Card, Notice, Skeleton } from '../../ui/page'
+import { Card, Notice, Waiting } from '../../ui/page'
 import { say } from '../../ui/text'
 import { keyOfUser, pathOfUser, USERS, writesOf } from './user-paths'
 
@@ -57,9 +57,7 @@ export function PreferencesTab({ user }: { user: User }) {
   if (preferences.data === undefined || settings.data === undefined)
     return (
       <Card title="Preferences">
-        <div aria-busy="true">
-          <Skeleton className="h-72 w-full" />
-        </div>
+        <Waiting className="h-72" />
       </Card>
     )
   return (

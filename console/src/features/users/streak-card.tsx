@@ -1,13 +1,13 @@
 import type { StreakResponse } from '@laurel/client'
 import { StreakCalendar } from '@laurel/react'
 import { useQuery } from '@tanstack/react-query'
-import { messageOf } from '../../api/errors'
 import { useLaurel } from '../../api/laurel'
+import { Loaded } from '../../api/paging'
 import { useWrite } from '../../resource/writes'
 import { Button } from '../../ui/button'
 import { counted, formatDate } from '../../ui/format'
 import { LaurelLook } from '../../ui/laurel'
-import { Card, Facts, Notice, Skeleton } from '../../ui/page'
+import { Card, Facts } from '../../ui/page'
 import { say } from '../../ui/text'
 import { keyOfUser, USERS, writesOf } from './user-paths'
 
@@ -24,37 +24,32 @@ export function StreakCard({ userId }: { userId: string }) {
     queryKey: keyOfUser(userId, 'streak'),
     queryFn: () => laurel.users.streak(userId, { historyPeriods: PERIODS }),
   })
-  const { data, error } = streak
   return (
     <Card title="Streak">
-      {error !== null && data === undefined ? (
-        <Notice tone="danger">{messageOf(error)}</Notice>
-      ) : data === undefined ? (
-        <div aria-busy="true">
-          <Skeleton className="h-80 w-full" />
-        </div>
-      ) : (
-        <div className="flex flex-col gap-4">
-          <p>
-            <strong className="text-xl font-semibold tabular-nums">
-              {counted(data.length, UNITS[data.frequency])}
-            </strong>
-          </p>
-          <LaurelLook>
-            <StreakCalendar data={shownOf(data)} />
-          </LaurelLook>
-          <Facts
-            facts={[
-              data.started === null ? null : ['Began', formatDate(data.started)],
-              data.expires === null ? null : ['Lasts until', formatDate(data.expires)],
-              data.freezes === undefined
-                ? null
-                : ['Freezes', `${data.freezes} of at most ${data.maxFreezes ?? data.freezes}`],
-            ]}
-          />
-          {data.pauses.length > 0 && <Pauses userId={userId} pauses={data.pauses} />}
-        </div>
-      )}
+      <Loaded query={streak} className="h-80">
+        {(data) => (
+          <div className="flex flex-col gap-4">
+            <p>
+              <strong className="text-xl font-semibold tabular-nums">
+                {counted(data.length, UNITS[data.frequency])}
+              </strong>
+            </p>
+            <LaurelLook>
+              <StreakCalendar data={shownOf(data)} />
+            </LaurelLook>
+            <Facts
+              facts={[
+                data.started === null ? null : ['Began', formatDate(data.started)],
+                data.expires === null ? null : ['Lasts until', formatDate(data.expires)],
+                data.freezes === undefined
+                  ? null
+                  : ['Freezes', `${data.freezes} of at most ${data.maxFreezes ?? data.freezes}`],
+              ]}
+            />
+            {data.pauses.length > 0 && <Pauses userId={userId} pauses={data.pauses} />}
+          </div>
+        )}
+      </Loaded>
     </Card>
   )
 }

@@ -7,9 +7,9 @@ import { type Attribute, useLookups } from '../../resource/lookups'
 import type { Field } from '../../resource/resource'
 import { at, date, optionalText, text } from '../../resource/schemas'
 import type { Write } from '../../resource/writes'
-import { Sheet } from '../../ui/dialog'
+import { DetailSheet } from '../../ui/dialog'
 import { counted } from '../../ui/format'
-import { Skeleton } from '../../ui/page'
+import { Waiting } from '../../ui/page'
 import { NEW_USER, pathOfUser, USERS } from './user-paths'
 
 const Values = z.object({
@@ -108,11 +108,9 @@ export function UserForm({ user, onClose }: { user: User | null; onClose: () => 
   const title = user === null ? 'New user' : 'Edit profile'
   if (lookups.attributes.isLoading)
     return (
-      <Sheet title={title} onClose={onClose}>
-        <div className="px-6 py-5" aria-busy="true">
-          <Skeleton className="h-40 w-full" />
-        </div>
-      </Sheet>
+      <DetailSheet title={title} onClose={onClose}>
+        <Waiting className="h-40" />
+      </DetailSheet>
     )
   const attributes = lookups.attributes.all.filter(({ type }) => type === 'user')
   const schema = Values.refine(

@@ -6,6 +6,7 @@ import { PagedTable, useCursorPages } from '../../api/paging'
 import { FirstEvent } from '../../resource/first-event'
 import { choicesOf, useLookups } from '../../resource/lookups'
 import { Moment } from '../../ui/format'
+import { PlainInput } from '../../ui/labelled'
 import { NewButton } from '../../ui/new-button'
 import { Badge, Card, Code, Page } from '../../ui/page'
 import { Select } from '../../ui/select'
@@ -126,15 +127,13 @@ function SearchField({ wanted }: { wanted: Wanted }) {
         aria-hidden="true"
         className="pointer-events-none absolute top-1/2 left-3 -translate-y-1/2 text-quiet"
       />
-      <input
+      <PlainInput
         type="search"
-        className="control pl-9!"
+        className="pl-9!"
         aria-label="Search users"
         placeholder="Id, name or email address"
         value={typed}
         onChange={({ target }) => setTyped(target.value)}
-        autoComplete="off"
-        spellCheck={false}
         maxLength={255}
       />
     </div>
@@ -159,13 +158,12 @@ function AttributeFilter({ wanted }: { wanted: Wanted }) {
         options={choicesOf(attributes, 'key')}
       />
       {wanted.attribute !== '' && (
-        <input
-          className="control w-40!"
+        <PlainInput
+          className="w-40!"
           aria-label="Value"
           placeholder="Value, such as pro"
           value={typed}
           onChange={({ target }) => setTyped(target.value)}
-          autoComplete="off"
           maxLength={1000}
         />
       )}

@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useAdmin } from '../../api/laurel'
 import { PagedTable, useCursorPages } from '../../api/paging'
-import { ConfirmWrite } from '../../resource/confirm-write'
+import { AskButton } from '../../resource/ask-button'
 import { useWrite } from '../../resource/writes'
 import { Button, Toggle } from '../../ui/button'
 import { formatNumber, Moment } from '../../ui/format'
@@ -115,32 +115,15 @@ export function TestSection({ webhook: { id, key, status } }: SectionProps) {
 
 /** Replaces the secret. */
 export function SecretSection({ webhook: { id, key, url } }: SectionProps) {
-  const [isAsked, setAsked] = useState(false)
   const [endPrevious, setEndPrevious] = useState(false)
   return (
     <Card
       title="Signing secret"
       about="Signs each request. It was shown when the webhook was created. If it is lost, replace it."
       actions={
-        <Button isSmall onClick={() => setAsked(true)}>
-          Rotate secret
-        </Button>
-      }
-    >
-      <p className="text-quiet">
-        Your server checks the header <Code>webhook-signature</Code> with it. The page{' '}
-        <a
-          className="text-accent underline"
-          href="https://www.standardwebhooks.com"
-          target="_blank"
-          rel="noreferrer"
-        >
-          Standard Webhooks
-        </a>{' '}
-        has programs for it, and so has the package <Code>@laurel/client</Code>.
-      </p>
-      {isAsked && (
-        <ConfirmWrite
+        <AskButton
+          label="Rotate secret"
+          button={{ isSmall: true }}
           path="/webhooks"
           title="Replace the signing secret?"
           confirm="Confirm: rotate secret"
@@ -156,7 +139,6 @@ export function SecretSection({ webhook: { id, key, url } }: SectionProps) {
               children: `Give it to your server now. ${endPrevious ? 'The old one is invalid.' : 'The old one ends in 24 hours.'}`,
             }),
           }}
-          onClose={() => setAsked(false)}
         >
           For 24 hours, requests to {url} are signed with the old secret too. Give your server the new one in
           that time.
@@ -168,8 +150,21 @@ export function SecretSection({ webhook: { id, key, url } }: SectionProps) {
               onChange={({ target }) => setEndPrevious(target.checked)}
             />
           </div>
-        </ConfirmWrite>
-      )}
+        </AskButton>
+      }
+    >
+      <p className="text-quiet">
+        Your server checks the header <Code>webhook-signature</Code> with it. The page{' '}
+        <a
+          className="text-accent underline"
+          href="https://www.standardwebhooks.com"
+          target="_blank"
+          rel="noreferrer"
+        >
+          Standard Webhooks
+        </a>{' '}
+        has programs for it, and so has the package <Code>@laurel/client</Code>.
+      </p>
     </Card>
   )
 }

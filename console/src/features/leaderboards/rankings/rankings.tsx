@@ -9,7 +9,7 @@ import { useLaurel } from '../../../api/laurel'
 import { Button } from '../../../ui/button'
 import { formatDate, formatMoment } from '../../../ui/format'
 import { LaurelLook } from '../../../ui/laurel'
-import { Card, Empty, Notice, Skeleton } from '../../../ui/page'
+import { Card, Empty, Notice, Waiting } from '../../../ui/page'
 import { Select } from '../../../ui/select'
 import { userPath } from '../../../ui/text'
 import { datesOf, finalAt, type Run, runHolding, runsBefore } from './runs'
@@ -39,9 +39,7 @@ export function Rankings({ board }: { board: AdminLeaderboard }) {
   if (today === null)
     return (
       <Card title={TITLE}>
-        <div aria-busy="true">
-          <Skeleton className="block! h-100 w-full" />
-        </div>
+        <Waiting className="h-100" />
       </Card>
     )
   return <Ranking board={board} today={today} />

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
-import { isNotFound, messageOf } from '../../../api/errors'
 import { useAdmin } from '../../../api/laurel'
+import { Loaded } from '../../../api/paging'
 import type { Lookups } from '../../../resource/lookups'
 import { Button } from '../../../ui/button'
-import { Sheet } from '../../../ui/dialog'
+import { DetailSheet } from '../../../ui/dialog'
 import { formatMoment, formatMomentIn, VIEWER_ZONE } from '../../../ui/format'
-import { Code, Facts, Notice, Skeleton } from '../../../ui/page'
+import { Code, Facts } from '../../../ui/page'
 import { say } from '../../../ui/text'
 import { keyOfUser } from '../user-paths'
 import { explanationInWords, signed } from './explanation'
@@ -29,20 +29,15 @@ export function ExplanationSheet({ userId, zone, system, awardId, lookups, onClo
     queryFn: () => admin.users.explainAward(userId, system, awardId),
   })
   const name = lookups.points.nameOf(system)
-  const { data } = explained
+  const { data: known } = explained
   return (
-    <Sheet
-      title={data === undefined ? 'Why these points?' : say`Why ${signed(data.award.awarded)} ${name}?`}
+    <DetailSheet
+      title={known === undefined ? 'Why these points?' : say`Why ${signed(known.award.awarded)} ${name}?`}
       onClose={onClose}
+      buttons={<Button onClick={onClose}>Close</Button>}
     >
-      <div className="sheet-body" aria-busy={explained.isPending}>
-        {explained.isError && (
-          <Notice tone="danger">
-            {isNotFound(explained.error) ? 'This award is no longer there.' : messageOf(explained.error)}
-          </Notice>
-        )}
-        {explained.isPending && <Skeleton className="h-32 w-full" />}
-        {data !== undefined && (
+      <Loaded query={explained} none="This award is no longer there.">
+        {(data) => (
           <>
             <ol className="flex flex-col gap-2.5">
               {explanationInWords(data, name, lookups).map((sentence, index) => (
@@ -72,12 +67,7 @@ export function ExplanationSheet({ userId, zone, system, awardId, lookups, onClo
             />
           </>
         )}
-      </div>
-      <div className="sheet-foot">
-        <div className="flex justify-end">
-          <Button onClick={onClose}>Close</Button>
-        </div>
-      </div>
-    </Sheet>
+      </Loaded>
+    </DetailSheet>
   )
 }
