@@ -38,7 +38,7 @@ export type NavigationItem = {
   icon: LucideIcon
   /** More words by which the command palette finds it. */
   words?: string
-  /** The rest of its address. `{-$name}` is a parameter that may be missing. */
+  /** The rest of its address. `{-$name}` is a parameter that may be missing. By default, that of a resource. */
   parts?: string
   /** The word for one thing that its form creates, such as `metric`. The form is at `/new`. */
   one?: string
@@ -48,9 +48,6 @@ export type NavigationItem = {
   things?: Things
   page: PageModule
 }
-
-/** The rest of the addresses of a resource: one item, and what is done with it. */
-const ITEM = '/{-$id}/{-$action}'
 
 /** Pages under one title. The first group has none. */
 type Group = { title: string | null; items: readonly NavigationItem[] }
@@ -85,7 +82,6 @@ const GROUPS = [
         path: '/metrics',
         icon: Gauge,
         words: 'events',
-        parts: ITEM,
         one: 'metric',
         kind: 'metric',
         things: { by: 'key', all: (admin, query) => admin.metrics.list(query) },
@@ -96,7 +92,6 @@ const GROUPS = [
         path: '/points',
         icon: Sparkles,
         words: 'systems levels triggers boosts xp',
-        parts: ITEM,
         one: 'points system',
         kind: 'points_system',
         things: { by: 'key', all: (admin, query) => admin.points.list(query) },
@@ -114,7 +109,6 @@ const GROUPS = [
         path: '/achievements',
         icon: Award,
         words: 'badges',
-        parts: ITEM,
         one: 'achievement',
         kind: 'achievement',
         things: { by: 'key', all: (admin, query) => admin.achievements.list(query) },
@@ -125,7 +119,6 @@ const GROUPS = [
         path: '/leaderboards',
         icon: Trophy,
         words: 'rankings leagues',
-        parts: ITEM,
         one: 'leaderboard',
         kind: 'leaderboard',
         things: { by: 'key', all: (admin, query) => admin.leaderboards.list(query) },
@@ -136,7 +129,6 @@ const GROUPS = [
         path: '/attributes',
         icon: Tags,
         words: 'fields filters',
-        parts: ITEM,
         one: 'attribute',
         kind: 'attribute',
         things: { by: 'id', all: (admin, query) => admin.attributes.list(query) },
@@ -152,7 +144,6 @@ const GROUPS = [
         path: '/webhooks',
         icon: Webhook,
         words: 'deliveries',
-        parts: ITEM,
         one: 'webhook',
         kind: 'webhook',
         things: {
@@ -167,7 +158,6 @@ const GROUPS = [
         path: '/notifications',
         icon: Bell,
         words: 'emails push templates',
-        parts: ITEM,
         one: 'template',
         kind: 'notification_template',
         page: () => import('../features/notifications/templates.resource'),

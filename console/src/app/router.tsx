@@ -28,7 +28,10 @@ const root = createRootRoute({
   errorComponent: ErrorPage,
 })
 
-const routes = ALL_PAGES.map(({ path, parts = '', page }) =>
+/** The rest of the addresses of a resource: one item, and what is done with it. */
+const ITEM = '/{-$id}/{-$action}'
+
+const routes = ALL_PAGES.map(({ path, one, parts = one === undefined ? '' : ITEM, page }) =>
   createRoute({ getParentRoute: () => root, path: `${path}${parts}`, component: lazyPage(page) }),
 )
 

@@ -4,6 +4,7 @@ import { Button } from '../ui/button'
 import { DetailSheet } from '../ui/dialog'
 import { NewButton } from '../ui/new-button'
 import { Card, Code, Facts } from '../ui/page'
+import { targetOf } from '../ui/table'
 import { useLookups } from './lookups'
 import type { Resource } from './resource'
 import { Moves } from './resource-detail'
@@ -39,17 +40,10 @@ export function ResourceSection<Item extends { id: string }, Values extends Fiel
   const opened = section === name && key !== undefined ? key : null
   const { open: _open, ...others } = search
   const close = () => navigate({ to: within, search: others, resetScroll: false })
+  const texts = Object.fromEntries(Object.entries(others).map(([key, value]) => [key, String(value)]))
   const addressOf = (part: string) =>
-    `${within}?${new URLSearchParams({ ...textsOf(others), open: `${name}.${part}` })}`
-  const create = (
-    <NewButton
-      one={resource.one}
-      to={within}
-      search={{ ...textsOf(others), open: `${name}.new` }}
-      look="plain"
-      isSmall
-    />
-  )
+    `${within}?${new URLSearchParams({ ...texts, open: `${name}.${part}` })}`
+  const create = <NewButton one={resource.one} to={addressOf('new')} look="plain" isSmall />
   const isEmpty = useResourceList(resource).data?.length === 0
   return (
     <Card title={resource.name} about={resource.intro} actions={!isEmpty && create} flush>
@@ -71,21 +65,12 @@ export function ResourceSection<Item extends { id: string }, Values extends Fiel
           resource={resource}
           itemKey={opened}
           onClose={close}
-          onEdit={() =>
-            navigate({
-              to: within,
-              search: { ...others, open: `${name}.${opened}.edit` },
-              resetScroll: false,
-            })
-          }
+          onEdit={() => navigate(targetOf(addressOf(`${opened}.edit`)))}
         />
       )}
     </Card>
   )
 }
-
-const textsOf = (search: Record<string, unknown>): Record<string, string> =>
-  Object.fromEntries(Object.entries(search).map(([key, value]) => [key, String(value)]))
 
 /** One item of a section, beside the page. */
 function Opened<Item extends { id: string }, Values extends FieldValues, Draft>({

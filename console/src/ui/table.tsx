@@ -32,7 +32,7 @@ export type TableProps<Row> = {
 const LONG = 60
 
 /** An address as the router takes it. A place on the same page keeps the scroll position. */
-function targetOf(href: string) {
+export function targetOf(href: string) {
   const [to = '', query] = href.split('?')
   const search = Object.fromEntries(new URLSearchParams(query))
   return { to, search, resetScroll: query === undefined }

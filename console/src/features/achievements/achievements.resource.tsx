@@ -1,5 +1,6 @@
 import type { AdminAchievement } from '@laurel/client'
 import { z } from 'zod'
+import { DayChart, FiguresOf } from '../../analytics/figures'
 import { choicesOf, type Lookups } from '../../resource/lookups'
 import {
   amountOf,
@@ -18,7 +19,6 @@ import { resourcePage } from '../../resource/resource-page'
 import { choice, decimal, filters, reference, whole } from '../../resource/schemas'
 import { counted } from '../../ui/format'
 import { asText, numberOf } from '../../ui/locale'
-import { AchievementFigures } from './achievement-figures'
 
 const MOST_VALUE = 9_007_199_254
 const MOST_WHOLE = 2_147_483_647
@@ -69,26 +69,27 @@ const Common = Described.extend({
 const Draft = z.intersection(Common, Condition)
 type Draft = z.output<typeof Draft>
 
-/** A condition, of an achievement or as a form has it. */
-type ConditionGiven = {
-  trigger: AdminAchievement['trigger']
-  metricId?: string
-  metricValue?: string | number
-  streakLength?: string | number
-  anniversaryYears?: string | number
-  achievementIds?: string[]
-  userAttributes?: Filter[]
-  eventAttributes?: Filter[]
-}
+/** An achievement, or a new one, as the form has it. */
+const valuesOf = (item: AdminAchievement | null): Values => ({
+  ...describedValues(item),
+  status: item?.status ?? 'active',
+  trigger: item?.trigger ?? 'metric',
+  metricId: item?.metricId ?? '',
+  metricValue: asText(item?.metricValue),
+  streakLength: asText(item?.streakLength),
+  anniversaryYears: asText(item?.anniversaryYears),
+  achievementIds: item?.achievementIds ?? [],
+  userAttributes: item?.userAttributes ?? [],
+  eventAttributes: item?.eventAttributes ?? [],
+})
 
 /** How users complete it, in words: "600 minutes". Null while that is not filled in. */
-function conditionOf(given: ConditionGiven, lookups: Lookups): string | null {
-  const { trigger, metricId = '', metricValue = '', streakLength = '', achievementIds = [] } = given
-  const { anniversaryYears: years = '' } = given
+function conditionOf(values: Values, lookups: Lookups): string | null {
+  const { trigger, metricId, metricValue, streakLength, achievementIds, anniversaryYears: years } = values
   switch (trigger) {
     case 'metric': {
       if (metricId === '' || metricValue === '') return null
-      const events = filtersInWords(given.eventAttributes, lookups)
+      const events = filtersInWords(values.eventAttributes, lookups)
       const amount = amountOf(metricValue, metricId, lookups)
       return events === null ? amount : `${amount} in events whose ${events}`
     }
@@ -97,9 +98,7 @@ function conditionOf(given: ConditionGiven, lookups: Lookups): string | null {
     case 'api':
       return 'a call of your own code'
     case 'anniversary':
-      return years === ''
-        ? null
-        : `${counted(typeof years === 'number' ? years : numberOf(years), 'year')} after they signed up`
+      return years === '' ? null : `${counted(numberOf(years), 'year')} after they signed up`
     case 'achievement': {
       const names = achievementIds.map((id) => `“${lookups.achievements.nameOf(id)}”`)
       return names.length === 0 ? null : names.join(' and ')
@@ -108,10 +107,10 @@ function conditionOf(given: ConditionGiven, lookups: Lookups): string | null {
 }
 
 /** The condition as a sentence. */
-function inWords(given: ConditionGiven, lookups: Lookups): string | null {
-  const condition = conditionOf(given, lookups)
-  const users = filtersInWords(given.userAttributes, lookups)
-  const link = given.trigger === 'anniversary' ? '' : 'with '
+function inWords(values: Values, lookups: Lookups): string | null {
+  const condition = conditionOf(values, lookups)
+  const users = filtersInWords(values.userAttributes, lookups)
+  const link = values.trigger === 'anniversary' ? '' : 'with '
   return condition && `${users === null ? 'Users' : `Users whose ${users}`} complete it ${link}${condition}.`
 }
 
@@ -170,25 +169,23 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
   },
   columns: (lookups) => [
     { name: 'Name', cell: ({ name }) => name },
-    { name: 'Condition', cell: (item) => conditionOf(item, lookups) ?? '–', isMinor: true },
+    { name: 'Condition', cell: (item) => conditionOf(valuesOf(item), lookups) ?? '–', isMinor: true },
   ],
   facts: describedFacts,
-  summary: inWords,
-  Sections: AchievementFigures,
+  summary: (item, lookups) => inWords(valuesOf(item), lookups),
+  Sections: ({ item: { key } }) => (
+    <FiguresOf
+      queryKey={['/achievements', 'analytics', key]}
+      read={(admin, ...period) => admin.achievements.analytics(key, ...period)}
+    >
+      {(rows) => (
+        <DayChart title="Completions" kind="bars" rows={rows} value={({ completions }) => completions} />
+      )}
+    </FiguresOf>
+  ),
   form: {
     schema: Draft,
-    values: (item) => ({
-      ...describedValues(item),
-      status: item?.status ?? 'active',
-      trigger: item?.trigger ?? 'metric',
-      metricId: item?.metricId ?? '',
-      metricValue: asText(item?.metricValue),
-      streakLength: asText(item?.streakLength),
-      anniversaryYears: asText(item?.anniversaryYears),
-      achievementIds: item?.achievementIds ?? [],
-      userAttributes: item?.userAttributes ?? [],
-      eventAttributes: item?.eventAttributes ?? [],
-    }),
+    values: valuesOf,
     fields: [
       { kind: 'text', name: 'name', label: 'Name', placeholder: 'First lesson' },
       {

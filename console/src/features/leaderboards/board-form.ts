@@ -130,26 +130,29 @@ const STATUSES_AFTER: Readonly<Record<Status, readonly Status[]>> = {
   finished: ['finished'],
 }
 
+/** A board, or a new one, as the form has it. */
+export const valuesOf = (item: AdminLeaderboard | null): Values => ({
+  name: item?.name ?? '',
+  key: item?.key ?? '',
+  description: item?.description ?? '',
+  status: item?.status ?? 'active',
+  rankBy: item?.rankBy ?? 'points',
+  metricId: item?.metricId ?? '',
+  pointsSystemId: item?.pointsSystemId ?? '',
+  ...(item === null ? { runs: 'week', runInterval: '1' } : runOf(item)),
+  start: item?.start ?? '',
+  end: item?.end ?? '',
+  startTime: item?.startTime ?? '',
+  endTime: item?.endTime ?? '',
+  maxParticipants: asText(item?.maxParticipants),
+  breakdownAttributes: item?.breakdownAttributes ?? [],
+  userAttributes: item?.userAttributes ?? [],
+})
+
 /** The form of a leaderboard. */
 export const form: Resource<AdminLeaderboard, Values, Draft>['form'] = {
   schema: Draft,
-  values: (item) => ({
-    name: item?.name ?? '',
-    key: item?.key ?? '',
-    description: item?.description ?? '',
-    status: item?.status ?? 'active',
-    rankBy: item?.rankBy ?? 'points',
-    metricId: item?.metricId ?? '',
-    pointsSystemId: item?.pointsSystemId ?? '',
-    ...(item === null ? { runs: 'week', runInterval: '1' } : runOf(item)),
-    start: item?.start ?? '',
-    end: item?.end ?? '',
-    startTime: item?.startTime ?? '',
-    endTime: item?.endTime ?? '',
-    maxParticipants: asText(item?.maxParticipants),
-    breakdownAttributes: item?.breakdownAttributes ?? [],
-    userAttributes: item?.userAttributes ?? [],
-  }),
+  values: valuesOf,
   fields: [
     { kind: 'text', name: 'name', label: 'Name', placeholder: 'Weekly league' },
     { kind: 'key', name: 'key', label: 'Key', fixed: frozen },

@@ -1,14 +1,14 @@
 import type { AdminLeaderboard } from '@laurel/client'
+import { DayChart, FiguresOf } from '../../analytics/figures'
 import type { Lookups } from '../../resource/lookups'
 import { type Filter, filtersInWords } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { formatDate, formatNumber } from '../../ui/format'
-import { type Draft, form, type Values } from './board-form'
-import { LeaderboardFigures } from './leaderboard-figures'
+import { type Draft, form, type Values, valuesOf } from './board-form'
 import { movesOf } from './moves'
 import { Rankings } from './rankings/rankings'
-import { runInWords, runOf, wordsOf } from './words'
+import { inWords, runInWords, runOf } from './words'
 
 /** The users of a leaderboard in words, such as `users whose team is red` (L13). */
 const usersOf = (filters: readonly Filter[], lookups: Lookups): string => {
@@ -64,11 +64,16 @@ export const leaderboards: Resource<AdminLeaderboard, Values, Draft> = {
       : ['Groups', breakdownAttributes.map(lookups.attributes.nameOf).join(', ')],
     ['For', usersOf(userAttributes, lookups)],
   ],
-  summary: wordsOf,
+  summary: (item, lookups) => inWords(valuesOf(item), lookups),
   Sections: ({ item }) => (
     <>
       <Rankings board={item} />
-      <LeaderboardFigures board={item} />
+      <FiguresOf
+        queryKey={['/leaderboards', 'analytics', item.key]}
+        read={(admin, ...period) => admin.leaderboards.analytics(item.key, ...period)}
+      >
+        {(rows) => <DayChart title="Participants" rows={rows} value={({ participants }) => participants} />}
+      </FiguresOf>
     </>
   ),
   form,

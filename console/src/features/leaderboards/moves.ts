@@ -1,33 +1,24 @@
 import type { AdminLeaderboard } from '@laurel/client'
-import { deletion } from '../../resource/parts'
+import { deletion, switching } from '../../resource/parts'
 import type { Admin, Move } from '../../resource/resource'
 import { say } from '../../ui/text'
 
 /** The moves that a status allows (L7). */
-export function movesOf(board: AdminLeaderboard): Move<AdminLeaderboard>[] {
-  const { id, name, status } = board
-  const to = (status: AdminLeaderboard['status']) => ({
-    act: (admin: Admin) => admin.leaderboards.update([{ id, status }]),
-  })
+export function movesOf({ id, name, status }: AdminLeaderboard): Move<AdminLeaderboard>[] {
+  const to = (admin: Admin, status: AdminLeaderboard['status']) => admin.leaderboards.update([{ id, status }])
+  const finish: Move<AdminLeaderboard> = {
+    label: 'Finish',
+    did: 'was finished',
+    isDangerous: true,
+    ask: {
+      title: say`Finish ${name}?`,
+      text: 'Its ranking becomes final at once. This cannot be undone.',
+    },
+    act: (admin) => to(admin, 'finished'),
+  }
   return [
-    ...(status === 'inactive' ? [{ label: 'Activate', did: 'was activated', ...to('active') }] : []),
-    ...(status === 'active' || status === 'scheduled'
-      ? [{ label: 'Deactivate', did: 'was deactivated', ...to('inactive') }]
-      : []),
-    ...(status === 'active'
-      ? [
-          {
-            label: 'Finish',
-            did: 'was finished',
-            isDangerous: true,
-            ask: {
-              title: say`Finish ${name}?`,
-              text: 'Its ranking becomes final at once. This cannot be undone.',
-            },
-            ...to('finished'),
-          },
-        ]
-      : []),
+    ...(status === 'finished' ? [] : [switching(status === 'inactive' ? status : 'active', to)]),
+    ...(status === 'active' ? [finish] : []),
     deletion(name, 'Its rankings are deleted with it. This cannot be undone.'),
   ]
 }

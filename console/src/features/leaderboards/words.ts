@@ -32,23 +32,7 @@ export function runInWords({ runs, runInterval }: Run): string | null {
 
 /** A board in words. */
 export function inWords(
-  {
-    rankBy,
-    metricId,
-    pointsSystemId,
-    breakdownAttributes,
-    userAttributes,
-    ...run
-  }: Pick<
-    Values,
-    | 'rankBy'
-    | 'metricId'
-    | 'pointsSystemId'
-    | 'breakdownAttributes'
-    | 'userAttributes'
-    | 'runs'
-    | 'runInterval'
-  >,
+  { rankBy, metricId, pointsSystemId, breakdownAttributes, userAttributes, ...run }: Values,
   lookups: Lookups,
 ): string | null {
   const { metrics, points, attributes } = lookups
@@ -69,17 +53,3 @@ export function inWords(
   ]
   return parts.join('')
 }
-
-/** An existing board in words. */
-export const wordsOf = (item: AdminLeaderboard, lookups: Lookups) =>
-  inWords(
-    {
-      rankBy: item.rankBy,
-      metricId: item.metricId ?? '',
-      pointsSystemId: item.pointsSystemId ?? '',
-      breakdownAttributes: item.breakdownAttributes,
-      userAttributes: item.userAttributes,
-      ...runOf(item),
-    },
-    lookups,
-  )

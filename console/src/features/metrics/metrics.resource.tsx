@@ -1,5 +1,6 @@
 import type { CreatedMetric } from '@laurel/client'
 import { z } from 'zod'
+import { DayChart, FiguresOf } from '../../analytics/figures'
 import { deletion } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
@@ -7,7 +8,6 @@ import { key, optionalText, text } from '../../resource/schemas'
 import { Card, Code } from '../../ui/page'
 import { SendEvent } from '../../ui/send-event'
 import { MetricDependents } from './metric-dependents'
-import { MetricFigures } from './metric-figures'
 
 const UNIT_TYPES = ['number', 'currency'] as const
 
@@ -18,12 +18,31 @@ const Draft = z.object({
   units: optionalText(255),
 })
 
-/** The parts of a metric's page: its figures, and how to send an event to it. */
-const MetricSections = ({ item }: { item: CreatedMetric }) => (
+/** The parts of a metric's page: its figures (I2), and how to send an event to it. */
+const Sections = ({ item: { key, units } }: { item: CreatedMetric }) => (
   <>
-    <MetricFigures item={item} />
+    <FiguresOf
+      queryKey={['/metrics', 'analytics', key]}
+      read={(admin, ...period) => admin.metrics.analytics(key, ...period)}
+    >
+      {(rows) => (
+        <div className="grid gap-6 lg:grid-cols-2">
+          <DayChart title="Events" kind="bars" rows={rows} value={({ events }) => events} />
+          <DayChart
+            title="Total"
+            kind="bars"
+            {...(units !== '' && { unit: units })}
+            rows={rows}
+            series={[{ name: units || 'Total', value: ({ total }) => total }]}
+          />
+          <div className="lg:col-span-2">
+            <DayChart title="Active users" rows={rows} value={({ activeUsers }) => activeUsers} />
+          </div>
+        </div>
+      )}
+    </FiguresOf>
     <Card title="Send an event" about="It adds to the total of a user.">
-      <SendEvent metricKey={item.key} />
+      <SendEvent metricKey={key} />
     </Card>
   </>
 )
@@ -50,7 +69,7 @@ export const metrics: Resource<CreatedMetric, z.input<typeof Draft>, z.output<ty
   facts: ({ unitType, units }) => [['Unit type', unitType], units === '' ? null : ['Units', units]],
   summary: ({ units, key }) =>
     `Counts ${units === '' ? 'the values' : units} of the events that your product sends to ${key}.`,
-  Sections: MetricSections,
+  Sections,
   form: {
     schema: Draft,
     values: (item) => ({

@@ -15,7 +15,13 @@ import { Timeline } from './timeline/timeline'
 import { UserForm } from './user-form'
 import { keyOfUser, pathOfUser, USERS } from './user-paths'
 
-const PARTS: readonly string[] = ['timeline', 'achievements', 'preferences', 'edit']
+const TABS = [
+  { value: 'summary', name: 'Summary', Content: SummaryTab },
+  { value: 'timeline', name: 'Timeline', Content: Timeline },
+  { value: 'achievements', name: 'Achievements', Content: AchievementsTab },
+  { value: 'preferences', name: 'Preferences', Content: PreferencesTab },
+] as const
+const PARTS: readonly string[] = [...TABS.map(({ value }) => value), 'edit']
 
 /** The page of one user. Each of its parts has an address. */
 export function UserPage({ id, part = 'summary' }: { id: string; part?: string | undefined }) {
@@ -64,32 +70,12 @@ function LoadedUser({ user, part, above }: { user: User; part: string; above: Re
         <Tabs
           label="Parts of this page"
           value={part === 'edit' ? 'summary' : part}
-          tabs={[
-            {
-              value: 'summary',
-              name: 'Summary',
-              path: pathOfUser(id),
-              content: () => <SummaryTab user={user} />,
-            },
-            {
-              value: 'timeline',
-              name: 'Timeline',
-              path: pathOfUser(id, 'timeline'),
-              content: () => <Timeline user={user} />,
-            },
-            {
-              value: 'achievements',
-              name: 'Achievements',
-              path: pathOfUser(id, 'achievements'),
-              content: () => <AchievementsTab user={user} />,
-            },
-            {
-              value: 'preferences',
-              name: 'Preferences',
-              path: pathOfUser(id, 'preferences'),
-              content: () => <PreferencesTab user={user} />,
-            },
-          ]}
+          tabs={TABS.map(({ value, name, Content }) => ({
+            value,
+            name,
+            path: pathOfUser(id, value),
+            content: () => <Content user={user} />,
+          }))}
         />
       </Page>
       {part === 'edit' && (
