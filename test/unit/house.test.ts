@@ -81,9 +81,12 @@ test('no file has more than 450 lines', () => {
 })
 
 test('a file that a document or a comment names exists', () => {
-  const texts = globSync(['*.md', 'docs/*.md', 'bench/*.md', 'src/**/*.ts', 'test/**/*.ts', '*.toml'], {
-    cwd: root,
-  })
+  const texts = globSync(
+    ['*.md', 'docs/*.md', 'docs/api/*.md', 'bench/*.md', 'src/**/*.ts', 'test/**/*.ts', '*.toml'],
+    {
+      cwd: root,
+    },
+  )
   const lost = texts.flatMap((text) =>
     [...readFileSync(join(root, text), 'utf8').matchAll(/`(src\/[\w./-]*\w\.ts)`/g)]
       .filter(([, path]) => path !== undefined && !files.includes(path))
@@ -102,7 +105,9 @@ test('a file that a document or a comment names without its folder exists', () =
     '*.{ts,mjs}',
   ]
   const known = globSync(code, { cwd: root })
-  const texts = globSync(['*.md', 'docs/*.md', 'bench/*.md', '{src,test}/**/*.ts'], { cwd: root })
+  const texts = globSync(['*.md', 'docs/*.md', 'docs/api/*.md', 'bench/*.md', '{src,test}/**/*.ts'], {
+    cwd: root,
+  })
   const inBackticks = /`(\w[\w./-]*\.(?:ts|mjs))`/g
   const inComment = /^ *(?:\*|\/\/|\/\*\*) .*?(?<![\w./<-])(\w[\w./-]*\.(?:ts|mjs))\b(?!\.)/gm
   const named = texts.flatMap((text) =>

@@ -35,7 +35,7 @@ export type Example = {
 export type Answer = { status: number | null; headers: Record<string, string>; body: unknown }
 
 const FENCE =
-  /^#{2,3} (?<heading>.+)$|(?:^ *<!-- not run: (?<reason>.+) -->\n+)?^(?<indent> *)```(?<language>\w*)\n(?<code>[\s\S]*?)^ *```$/gm
+  /^#{1,3} (?<heading>.+)$|(?:^ *<!-- not run: (?<reason>.+) -->\n+)?^(?<indent> *)```(?<language>\w*)\n(?<code>[\s\S]*?)^ *```$/gm
 
 /** The fenced blocks of a page, in order. */
 export function blocksOf(page: string): Block[] {
@@ -54,7 +54,7 @@ export function blocksOf(page: string): Block[] {
 export const isShell = ({ language }: Block): boolean => ['bash', 'sh'].includes(language)
 
 const EXAMPLE =
-  /^#{2,3} (?<heading>.+)$|(?<mark>^<!-- not run: .+ -->\n+)?^```(?:bash|sh)\n(?<commands>[\s\S]*?)^```$(?:\s+^`(?<status>\d{3})`(?<rest>.*)$)?(?:\s+^```json\n(?<body>[\s\S]*?)^```$)?/gm
+  /^#{1,3} (?<heading>.+)$|(?<mark>^<!-- not run: .+ -->\n+)?^```(?:bash|sh)\n(?<commands>[\s\S]*?)^```$(?:\s+^`(?<status>\d{3})`(?<rest>.*)$)?(?:\s+^```json\n(?<body>[\s\S]*?)^```$)?/gm
 
 /** The examples of a page that tests run, in order. Throws if a shown response is not JSON. */
 export function examplesOf(page: string): Example[] {

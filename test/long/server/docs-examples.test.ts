@@ -38,12 +38,21 @@ const ON_THE_DEMO = ['README.md', TOUR]
 /** The README of the client library. */
 const CLIENT = 'clients/typescript/README.md'
 
-/** The pages whose examples begin with an empty service: the reference, the client, and all other guides. */
-const FROM_NOTHING = [
-  ...['api', 'migrating', 'notifications', 'support', 'webhooks'].map((name) => `docs/${name}.md`),
-  CLIENT,
-  ...PAGES.filter((name) => name.startsWith('docs/guides/') && name !== TOUR),
+/** The pages by task, in the order of the index. The examples of each continue those of the one before. */
+const BY_TASK = [...pageOf('docs/README.md').matchAll(/\]\((api\/[\w-]+\.md)\)/g)].map(
+  ([, path]) => `docs/${path}`,
+)
+
+/** The pages whose examples begin with an empty service. Each group is for one shell. */
+const FROM_NOTHING: [name: string, pages: string[]][] = [
+  ['docs/api', BY_TASK],
+  ...[
+    ...['migrating', 'notifications', 'support', 'webhooks'].map((name) => `docs/${name}.md`),
+    CLIENT,
+    ...PAGES.filter((name) => name.startsWith('docs/guides/') && name !== TOUR),
+  ].map((name): [string, string[]] => [name, [name]]),
 ]
+const RUN = [...ON_THE_DEMO, ...FROM_NOTHING.flatMap(([, pages]) => pages)]
 
 /** The time limit of a page on a slow machine, in milliseconds. */
 const MINUTES = 240_000
@@ -59,7 +68,7 @@ describe.each(PAGES)('%s', (name) => {
 
   test('contains no example without a test, unless a comment above says why', () => {
     const examples = examplesOf(page)
-    const isRun = [...ON_THE_DEMO, ...FROM_NOTHING].includes(name)
+    const isRun = RUN.includes(name)
     const responses = examples.filter(({ expected }) => expected?.body !== undefined)
     const files = filesOf(page).filter(([file]) =>
       examples.some(({ commands }) => commands.includes(`node ${file}`)),
@@ -96,32 +105,35 @@ describe.each(PAGES)('%s', (name) => {
   })
 })
 
-/** Runs the examples of a page in order, and compares the results with the page. */
-async function holdsPage(
-  name: string,
+/** Runs the examples of pages in order in one shell, and compares the results with the pages. */
+async function holdsPages(
+  names: readonly string[],
   folder: string,
   proxy: RecordingProxy,
   tenant: string | null,
 ): Promise<void> {
-  const page = pageOf(name)
+  const pages = names.map((name) => ({ name, page: pageOf(name) }))
+  const variables = pages.flatMap(({ page }) => variablesOf(page))
   // The reader of the client's README is in the folder of a product, beside Laurel's.
-  const place = name === CLIENT ? join(folder, 'your-product') : folder
+  const place = names.includes(CLIENT) ? join(folder, 'your-product') : folder
   if (place !== folder) await Promise.all([mkdir(place), symlink(folder, join(folder, 'laurel'), 'dir')])
-  for (const [file, code] of filesOf(page)) await writeFile(join(place, file), code)
+  for (const [file, code] of pages.flatMap(({ page }) => filesOf(page)))
+    await writeFile(join(place, file), code)
   const shell = new Shell(place, {
     PORT: String(proxy.port),
     RECEIVER: String(await freePort()),
     RELAY: String(await freePort()),
   })
   try {
-    for (const example of examplesOf(page)) {
-      // Only the examples about tenants show that there are several.
-      proxy.tenant = example.heading === 'Tenants' ? null : tenant
-      await holds(shell, proxy, variablesOf(page), example, `${name}:${example.line}`)
-    }
+    for (const { name, page } of pages)
+      for (const example of examplesOf(page)) {
+        // Only the examples about tenants show that there are several.
+        proxy.tenant = example.heading === 'Tenants' ? null : tenant
+        await holds(shell, proxy, variables, example, `${name}:${example.line}`)
+      }
     const started = () => shell.started().map(commandLine)
     await expect
-      .poll(started, { message: `${name} stops the processes that it started`, timeout: PATIENCE })
+      .poll(started, { message: `${names[0]} stops the processes that it started`, timeout: PATIENCE })
       .toEqual([])
   } finally {
     for (const { id } of shell.started()) process.kill(id)
@@ -198,10 +210,14 @@ describe.skipIf(!hasShell)('the examples of docs/, on an empty service', () => {
   // If a page fails, this restores the clock that all pages share.
   afterEach(() => server.ask('DELETE', '/admin/v1/test-clock'))
 
-  test.each(FROM_NOTHING)('%s', { timeout: MINUTES }, async (name) => {
+  test('the index names all pages by task', () => {
+    expect(BY_TASK.toSorted()).toEqual(PAGES.filter((name) => name.startsWith('docs/api/')))
+  })
+
+  test.each(FROM_NOTHING)('%s', { timeout: MINUTES }, async (name, pages) => {
     const response = await server.ask('POST', '/admin/v1/tenants', [{ customerId: name, name }])
     expect(response.status).toBe(201)
-    await holdsPage(name, folder, proxy, name)
+    await holdsPages(pages, folder, proxy, name)
   })
 })
 
@@ -227,7 +243,7 @@ describe.skipIf(!hasShell)(
     })
 
     test.each(ON_THE_DEMO)('%s runs unchanged', { timeout: MINUTES }, (name) =>
-      holdsPage(name, folder, proxy, null),
+      holdsPages([name], folder, proxy, null),
     )
 
     test('leaves a demo that can be reset, as the tour says', async () => {

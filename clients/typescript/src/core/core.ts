@@ -76,7 +76,7 @@ interface AnyRequest {
 /** The options of a caller, with those of the operation. */
 interface CallSettings extends CallOptions {
   /**
-   * True if the request may be sent twice. By default all methods but POST may (Sending again, docs/api.md).
+   * True if the request may be sent twice. By default all methods but POST may (Sending again, docs/api/requests.md).
    */
   isRepeatable?: boolean
   /** True if the body of an answer is one of the operation. By default each object and list is. */

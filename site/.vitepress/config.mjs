@@ -1,0 +1,73 @@
+import { defineConfig } from 'vitepress'
+import { grouped, INDEX, LANDING, REPOSITORY, VERSION } from '../pages.mjs'
+
+// build.mjs makes the pages, and says where they are and where the site goes.
+const { pages, groups, reference, outDir, base } = JSON.parse(process.env.LAUREL_SITE ?? '{}')
+
+const linkTo = ({ title, path }) => ({ text: title, link: `/${path.replace(/index$/, '')}` })
+const asGroup = ([text, items]) => ({ text, collapsed: false, items: items.map(linkTo) })
+const first = pages.filter(({ source }) => ['README.md', INDEX].includes(source))
+
+/** The anchors of headings, as GitHub makes them, so that links work on both. */
+const anchor = (text) =>
+  text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}_\- ]/gu, '')
+    .replaceAll(' ', '-')
+
+export default defineConfig({
+  title: 'Laurel',
+  description: 'Open-source gamification: points, levels, streaks, achievements and leaderboards.',
+  lang: 'en',
+  srcDir: '.pages',
+  srcExclude: ['public/**'],
+  outDir,
+  base,
+  cleanUrls: true,
+  rewrites: Object.fromEntries(pages.map(({ source, path }) => [source, `${path}.md`])),
+  head: [['link', { rel: 'icon', href: `${base}laurel.svg` }]],
+  markdown: {
+    anchor: { slugify: anchor },
+    config(md) {
+      // A wide table scrolls by itself, also with the keyboard.
+      md.renderer.rules.table_open = () => '<div class="table" tabindex="0"><table>\n'
+      md.renderer.rules.table_close = () => '</table></div>\n'
+      // Templates of messages are shown as they are. Vue would fill them in.
+      const { text, code_inline } = md.renderer.rules
+      const asWritten =
+        (rule) =>
+        (...args) =>
+          rule(...args).replaceAll('{{', '&#123;&#123;')
+      Object.assign(md.renderer.rules, { text: asWritten(text), code_inline: asWritten(code_inline) })
+    },
+  },
+  themeConfig: {
+    logo: { src: '/laurel.svg', alt: '' },
+    nav: [
+      { text: 'Start', link: '/start' },
+      { text: 'Guides', link: '/guides/tour', activeMatch: '/guides/' },
+      { text: 'Concepts', link: '/concepts' },
+      { text: 'Reference', link: '/reference/', activeMatch: '/reference/' },
+      { text: 'Rules', link: '/rules' },
+      { text: 'Operate', link: '/operations' },
+      { text: VERSION, link: '/changelog' },
+    ],
+    sidebar: {
+      '/reference/': grouped(reference, ({ group }) => group).map(asGroup),
+      '/': [
+        asGroup(['Begin', first]),
+        ...groups.map(({ title, pages: own }) => asGroup([title, own])),
+        { text: 'Reference of all operations', link: '/reference/' },
+      ],
+    },
+    search: { provider: 'local' },
+    outline: { level: [2, 3] },
+    ...(REPOSITORY !== '' && {
+      editLink: { pattern: `${REPOSITORY}/edit/main/:path`, text: 'Edit this page' },
+      socialLinks: [{ icon: 'github', link: REPOSITORY }],
+    }),
+    footer: { message: 'Apache-2.0. Made from the documents of the project.' },
+  },
+  transformPageData: ({ filePath }) =>
+    filePath === LANDING ? { title: 'Laurel', titleTemplate: false } : {},
+})
