@@ -122,28 +122,37 @@ const StoredEntry = ENTRY.row.extend({ at: Moment, fields: FieldChanges })
 /** An entry as it is stored, with its actor. */
 export type StoredEntry = z.output<typeof StoredEntry>
 
-/** Which entries a list has: all, or only those with these values. The actor is a key's id or name. */
+/**
+ * Which entries a list has: all but those of the test clock, or only those with these values. The actor is a
+ * key's id or name, and `userIid` the internal id of the user that they are about.
+ */
 export type Wanted = {
   id?: string | undefined
   kind?: string | undefined
   key?: string | undefined
   actor?: string | undefined
+  userIid?: string | undefined
 }
 
 /** The most entries that one request reads, also if few of them match. */
 const SCANNED = 5_000
 
-// The inner query reads the newest entries by the table's key, and stops when the page is full.
-const PAGE = `
-  SELECT ${ENTRY.columns('newest')}
-  FROM (SELECT * FROM audit_log WHERE tenant_id = ?1 AND id < ?2 AND id >= ?3
-    ORDER BY id DESC LIMIT ${SCANNED}) newest
-  WHERE (?4 IS NULL OR kind = ?4) AND (?5 IS NULL OR key = ?5)
-    AND (?6 IS NULL OR key_id = ?6 OR key_name = ?6) AND (?8 IS NULL OR id = ?8)
-  ORDER BY id DESC LIMIT ?7`
-const LAST_SCANNED = `
-  SELECT id FROM audit_log WHERE tenant_id = ?1 AND id < ?2 AND id >= ?3 ORDER BY id DESC
-  LIMIT 1 OFFSET ${SCANNED - 1}`
+// The inner query reads the newest entries by an index, and stops when the page is full.
+const queries = (log: string, of: string) => ({
+  page: `
+    SELECT ${ENTRY.columns('newest')}
+    FROM (SELECT * FROM ${log} WHERE ${of} AND id < ?2 AND id >= ?3
+      ORDER BY id DESC LIMIT ${SCANNED}) newest
+    WHERE (kind = ?5 OR ?5 IS NULL AND (kind <> 'test_clock' OR ?8 IS NOT NULL))
+      AND (?6 IS NULL OR key = ?6) AND (?7 IS NULL OR key_id = ?7 OR key_name = ?7)
+      AND (?8 IS NULL OR id = ?8)
+    ORDER BY id DESC LIMIT ?9`,
+  lastScanned: `
+    SELECT id FROM ${log} WHERE ${of} AND id < ?2 AND id >= ?3 ORDER BY id DESC
+    LIMIT 1 OFFSET ${SCANNED - 1}`,
+})
+const OF_LOG = queries('audit_log', 'tenant_id = ?1 AND ?4 IS NULL')
+const OF_USER = queries('audit_log INDEXED BY audit_log_by_user', 'tenant_id = ?1 AND user_iid = ?4')
 
 const NEWEST = '~'
 
@@ -186,20 +195,25 @@ type Page = { entries: StoredEntry[]; next: string | null }
 async function pageIn(
   db: AccountDatabase,
   log: string,
-  { id, kind, key, actor }: Wanted,
+  { id, kind, key, actor, userIid }: Wanted,
   { before = NEWEST, oldest, limit }: Place,
 ): Promise<Page> {
   // A single entry is the first one that is read.
-  const from = [log, id === undefined ? before : `${id}${NEWEST}`, firstIdAt(oldest)] as const
-  const filters = [kind ?? null, key ?? null, actor ?? null] as const
-  const entries = await db.list(StoredEntry, PAGE, ...from, ...filters, limit + 1, id ?? null)
+  const from = [
+    log,
+    id === undefined ? before : `${id}${NEWEST}`,
+    firstIdAt(oldest),
+    userIid ?? null,
+  ] as const
+  const filters = [kind ?? null, key ?? null, actor ?? null, id ?? null] as const
+  const { page: pageOf, lastScanned } = userIid === undefined ? OF_LOG : OF_USER
+  const entries = await db.list(StoredEntry, pageOf, ...from, ...filters, limit + 1)
   if (entries.length > limit) {
     const page = entries.slice(0, limit)
     return { entries: page, next: page.at(-1)?.id ?? null }
   }
-  const isAll = kind === undefined && key === undefined && actor === undefined
-  if (isAll || id !== undefined) return { entries, next: null }
-  const last = await db.find(z.object({ id: z.string() }), LAST_SCANNED, ...from)
+  if (id !== undefined) return { entries, next: null }
+  const last = await db.find(z.object({ id: z.string() }), lastScanned, ...from)
   return { entries, next: last?.id ?? null }
 }
 

@@ -412,6 +412,49 @@ describe('[Z1] the list', () => {
       expect((await tenant.admin('GET', `/audit-log?${query}`)).status).toBe(422)
   })
 
+  it('filters by the user, also behind many entries about others', async () => {
+    const tenant = await newTenant(app)
+    await tenant.admin('PATCH', '/streaks/settings', { freezes: { startCount: 0, maxCount: 5 } })
+    for (const id of ['ada', 'bob']) await tenant.app('PUT', `/users/${id}`, { name: id })
+    for (const userId of ['ada', 'bob', 'ada'])
+      await tenant.admin('POST', '/streaks/freezes', { freezes: [{ userId }] })
+    await tenant.admin('POST', '/application-api-keys', [{ userId: 'ada' }])
+    await rowsEverywhere(
+      `INSERT INTO audit_log (tenant_id, id, at, action, kind, request_id, fields)
+       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
+       SELECT ?1, printf('ffffffff-ffff-7fff-8fff-%012d', i), 0, 'update', 'metric', 'none', '{}' FROM n`,
+      tenant.id,
+    )
+    const of = async (query: string) => tenant.admin('GET', `/audit-log?${query}`)
+    const kinds = (answer: Answer) => Entries.parse(answer.body).map(({ kind }) => kind)
+    const page = await of('userId=ada&limit=2')
+    expect(kinds(page)).toEqual(['application_key', 'streak_freezes'])
+    const next = /after=([^&>]+)/.exec(page.headers.get('link') ?? '')?.[1]
+    expect(page.headers.get('link')).toContain('userId=ada')
+    expect(kinds(await of(`userId=ada&limit=2&after=${next}`))).toEqual(['streak_freezes'])
+    expect(kinds(await of('userId=ada&kind=application_key'))).toEqual(['application_key'])
+    expect(kinds(await of('userId=bob'))).toEqual(['streak_freezes'])
+    const none = [await of('userId=nobody'), await account('GET', '/audit-log?userId=ada')]
+    expect(none.map(({ status, body }) => [status, body])).toEqual([
+      [200, []],
+      [200, []],
+    ])
+    expect((await of('userId=a&userId=b')).status).toBe(422)
+  })
+
+  it('leaves changes of the test clock out, unless `kind` or `id` asks for them', async () => {
+    const moved = await account('PUT', '/test-clock', { advance: 'PT1S' })
+    const made = await account('POST', '/admin-api-keys', [{ name: 'After the move' }])
+    const entries = async (query: string) => Entries.parse((await account('GET', `/audit-log?${query}`)).body)
+    const all = await entries('limit=100')
+    expect(all.map(({ requestId }) => requestId)).toContain(requestIdOf(made))
+    expect(all.filter(({ kind }) => kind === 'test_clock')).toEqual([])
+    const clocks = await entries('kind=test_clock&limit=100')
+    const clock = clocks.find(({ requestId }) => requestId === requestIdOf(moved))
+    expect(clock).toBeDefined()
+    expect(await entries(`id=${clock?.id}`)).toEqual([clock])
+  })
+
   it('continues after a scan without enough matches', async () => {
     const tenant = await newTenant(app)
     await tenant.metric('first')

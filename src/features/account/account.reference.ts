@@ -195,12 +195,13 @@ export const audit: Chapter = {
   operations: {
     admin_audit_log: {
       description:
-        'The changes that requests to the admin interface made, newest first: who changed what, and when. Each request leaves one entry for each resource that it changed. Entries have no secrets. They are kept for a year. With `MULTI_TENANCY=on`, name a tenant in `Tenant-ID` to read its log, which also works for an archived tenant. Without `Tenant-ID`, you get the log of the account: admin keys, tenants and the test clock. Without multi-tenancy there is one log. A filtered page can have fewer entries than `limit` although there are more: continue as long as the response has a `Link` header.',
+        'The changes that requests to the admin interface made, newest first: who changed what, and when. Each request leaves one entry for each resource that it changed. Entries have no secrets. They are kept for a year. With `MULTI_TENANCY=on`, name a tenant in `Tenant-ID` to read its log, which also works for an archived tenant. Without `Tenant-ID`, you get the log of the account: admin keys, tenants and the test clock. Without multi-tenancy there is one log. A filtered page can have fewer entries than `limit` although there are more: continue as long as the response has a `Link` header. Changes of the test clock are there only if `kind` or `id` asks for them.',
       parameters: {
         id: 'Only the entry with this id.',
         kind: 'Only entries about resources of this kind.',
         key: 'Only entries about resources with this key. Of a tenant, the key is its `customerId`.',
         actor: 'Only changes by this admin key: its id or its name.',
+        userId: 'Only entries about this user, and about something of this user.',
       },
       example: { query: { kind: 'metric' } },
     },

@@ -1,6 +1,7 @@
 import * as z from 'zod'
+import { LOG_OF_ACCOUNT } from '../../access/tenants.sql.ts'
 import { endpointsOf, ok } from '../../api/endpoint'
-import { Timestamp, Uuid, UuidResponse } from '../../api/fields'
+import { Timestamp, UserId, Uuid, UuidResponse } from '../../api/fields'
 import { cursorQuery, integerQuery, NEXT_LINK, nextLink } from '../../api/queries'
 import { AUDIT_ACTIONS } from '../../configuration/audit.rules'
 import { auditPage, oldestKept, type StoredEntry } from '../../configuration/audit.sql.ts'
@@ -9,6 +10,7 @@ import { iso } from '../../lib/clock'
 import { isId } from '../../lib/ids'
 import { PAGES } from '../../lib/limits'
 import type { AccountScope } from '../../platform/context'
+import { findIid } from '../../store/users/users.sql.ts'
 
 /** The cursor of a page: the id of the last entry before it. */
 const AuditCursor = z.string().refine(isId)
@@ -20,6 +22,7 @@ const AuditLogQuery = z.object({
   kind: z.enum(AUDIT_KINDS, `must be one of ${AUDIT_KINDS.join(', ')}`).optional(),
   key: once().optional(),
   actor: once().optional(),
+  userId: UserId.optional(),
   after: cursorQuery(AuditCursor).optional(),
   limit: integerQuery({ min: 1, ...PAGES.admin }),
 })
@@ -46,14 +49,20 @@ function entryResponse({ at, keyId, keyName, ...entry }: StoredEntry): z.infer<t
 
 /**
  * A page of the audit log of the tenant or of the account, newest first, and the header `Link` to the next
- * page; null on the last page. Entries are shown for a year (Z1).
+ * page; null on the last page. Entries are shown for a year. A user who does not exist has none (Z1).
  */
 async function readAuditLog(
   scope: AccountScope,
   { after, limit, ...wanted }: z.output<typeof AuditLogQuery>,
 ): Promise<{ entries: z.infer<typeof AuditLogEntry>[]; next: string | null }> {
   const page = { before: after, oldest: oldestKept(scope.now), limit }
-  const { entries, next } = await auditPage(scope, wanted, page)
+  const { userId, ...filters } = wanted
+  const { databases, auditLog: log } = scope
+  const hasUsers = log !== LOG_OF_ACCOUNT
+  const userIid =
+    userId !== undefined && hasUsers ? await findIid(databases.usersOf(log).of(userId), userId) : null
+  if (userId !== undefined && userIid === null) return { entries: [], next: null }
+  const { entries, next } = await auditPage(scope, { ...filters, ...(userIid !== null && { userIid }) }, page)
   const given = Object.entries(wanted).filter((pair): pair is [string, string] => pair[1] !== undefined)
   const cursor: z.input<typeof AuditCursor> | null = next
   return {

@@ -17,7 +17,7 @@ import { EntrySheet } from './entry-sheet'
 import { actionOf, actorOf, changedOf, isKind, KINDS, subjectOf } from './words'
 
 /** The parts of the page's address: the filters, and the entry that is open. */
-type Shown = { kind?: string; key?: string; actor?: string; log?: string; entry?: string }
+type Shown = { kind?: string; key?: string; actor?: string; userId?: string; log?: string; entry?: string }
 
 /** The parts of an address that have a value. */
 const given = (shown: Shown): Shown =>
@@ -27,7 +27,8 @@ export default function AuditLogPage() {
   const shown: Shown = useSearch({ strict: false })
   const navigate = useNavigate()
   const { entry: open, ...filters } = shown
-  const { kind, key, actor, log } = useDeferredValue(filters)
+  const { kind, log, ...texts } = useDeferredValue(filters)
+  const [key, actor, userId] = [text(texts.key), text(texts.actor), text(texts.userId)]
   const { apiKey, tenant } = useSignedIn()
   const isOfAccount = tenant !== null && log === 'account'
   // A client without a tenant reads the log of the account.
@@ -38,8 +39,7 @@ export default function AuditLogPage() {
     navigate({ to: '/audit-log', search: given({ ...shown, ...changes }), resetScroll: false, replace: true })
   const query = given({
     kind: isKind(kind) ? kind : '',
-    key: text(key),
-    actor: text(actor),
+    ...{ key, actor, userId },
     log: isOfAccount ? 'account' : '',
   })
   const pages = useCursorPages(['/audit-log', 'list', query], (page, signal) =>
@@ -47,8 +47,9 @@ export default function AuditLogPage() {
       {
         ...page,
         ...(isKind(kind) && { kind }),
-        ...(text(key) !== '' && { key: text(key) }),
-        ...(text(actor) !== '' && { actor: text(actor) }),
+        ...(key !== '' && { key }),
+        ...(actor !== '' && { actor }),
+        ...(userId !== '' && { userId }),
       },
       { signal },
     ),
@@ -118,8 +119,14 @@ export default function AuditLogPage() {
               value={text(shown.actor)}
               onChange={(value) => show({ actor: value })}
             />
+            <TextFilter
+              label="User"
+              placeholder="ada-1815"
+              value={text(shown.userId)}
+              onChange={(value) => show({ userId: value })}
+            />
             {isFiltered && (
-              <Button look="quiet" onClick={() => show({ kind: '', key: '', actor: '' })}>
+              <Button look="quiet" onClick={() => show({ kind: '', key: '', actor: '', userId: '' })}>
                 Clear
               </Button>
             )}
