@@ -267,3 +267,18 @@ export function bounded(before: bigint, after: bigint, max: number | null): bigi
 /** The same for numbers: the total after an amount. */
 export const totalAfter = (total: number, amount: number, max: number | null): number =>
   Number(bounded(BigInt(total), BigInt(total + amount), max))
+
+/** The largest total that a user can have (G11). */
+export const LARGEST_TOTAL = 2_147_483_647
+
+/** The ranges of a summary (P11), from the totals of all users. */
+export function rangesOf(totals: readonly number[]): { from: number; to: number; users: number }[] {
+  let end = 10
+  while (totals.some((total) => total > end)) end *= 10
+  const ranges = [{ from: 0, to: 0 }]
+  for (let from = 1; from <= Math.min(end, LARGEST_TOTAL); from += end / 10)
+    ranges.push({ from, to: Math.min(from + end / 10 - 1, LARGEST_TOTAL) })
+  const inRange = ({ from, to }: { from: number; to: number }) =>
+    totals.filter((total) => total >= from && total <= to).length
+  return ranges.map((range) => ({ ...range, users: inRange(range) }))
+}

@@ -1,9 +1,11 @@
 import { env } from 'cloudflare:workers'
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
 import { intercepted } from '../helpers/worker/faulty'
-import { at, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
+import { at, newApp, newTenant, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
 import { manyUsers } from '../helpers/worker/many-users'
+import { LARGEST_TOTAL, rangesOf } from '../oracle/points.oracle'
 
 const list = (body: unknown): unknown[] => [body].flat()
 const pick = (rows: unknown, field: string) => list(rows).map((row) => at(row, field))
@@ -456,6 +458,32 @@ describe('[P11] summaries of a system', () => {
     expect(await summary('?userAttributes=plan:nobody')).toEqual(ranges(1, {}))
     await send(tenant, 1_000_000, 'million')
     expect(await summary()).toEqual(ranges(100_000, { 0: 1, 1: 5, 10: 1 }))
+  })
+
+  it('[P11] holds each user in one of its ranges, up to the largest total', async () => {
+    const { tenant, id } = await setup([{ points: 1 }])
+    const users = ['a', 'b', 'c', 'd', 'e']
+    for (const user of users) await tenant.app('PUT', `/users/${user}`, {})
+    const edges = Array.from({ length: 10 }, (_, power) => 10 ** power)
+    const total = fc.oneof(
+      fc.constantFrom(0, LARGEST_TOTAL - 1, LARGEST_TOTAL),
+      fc.nat(LARGEST_TOTAL),
+      fc
+        .tuple(fc.constantFrom(...edges), fc.integer({ min: 1, max: 10 }), fc.integer({ min: -1, max: 1 }))
+        .map(([power, times, beside]) => Math.max(0, Math.min(power * times + beside, LARGEST_TOTAL))),
+    )
+    const holds = async (totals: number[]) => {
+      for (const [nth, points] of totals.entries())
+        await rowsEverywhere(
+          'UPDATE users SET points = ?3 WHERE tenant_id = ?1 AND id = ?2',
+          ...[tenant.id, users[nth] ?? '', JSON.stringify({ [id]: points })],
+        )
+      const { body } = await tenant.app('GET', '/points/xp/summary')
+      expect(body).toEqual(rangesOf(totals))
+      expect(pick(body, 'users').reduce((sum: number, count) => sum + Number(count), 0)).toBe(totals.length)
+    }
+    const totals = fc.array(total, { minLength: users.length, maxLength: users.length })
+    await fc.assert(fc.asyncProperty(totals, holds), { examples: [[[0, 1, 10, 2e9, LARGEST_TOTAL]]] })
   })
 
   it('[P11] level summary counts users by their level, in order of points; without levels it is 422', async () => {

@@ -64,7 +64,7 @@ export const points: Chapter = {
     },
     points_summary: {
       description:
-        'The number of users in each of 11 ranges of points: users without points, then ten ranges of equal width up to a round number. If there are more than 10,000 users, the figures may be up to 60 seconds old.',
+        'The number of users in each of 11 ranges of points: users without points, then ten ranges of equal width up to a round number. If a total is above 1,000,000,000, there are fewer ranges, and the last one ends at 2,147,483,647. If there are more than 10,000 users, the figures may be up to 60 seconds old.',
       parameters: { userAttributes: SUMMARY_FILTER },
       example: {},
     },

@@ -109,11 +109,13 @@ function systemResponse(config: Configuration, system: System): z.input<typeof P
 async function pointsSummary(scope: Scope, systemId: string, filters: readonly Filter[]) {
   const places = await countRanges(scope, systemId, filters)
   const width = places[0]?.width ?? 1
-  return Array.from({ length: 11 }, (_, place) => ({
-    from: place === 0 ? 0 : Math.min((place - 1) * width + 1, INT32_MAX),
+  const ranges = Array.from({ length: 11 }, (_, place) => ({
+    from: place === 0 ? 0 : (place - 1) * width + 1,
     to: Math.min(place * width, INT32_MAX),
     users: places.find((one) => one.place === place)?.users ?? 0,
   }))
+  // No total is larger.
+  return ranges.filter(({ from }) => from <= INT32_MAX)
 }
 
 async function levelSummary(scope: Scope, system: System, filters: readonly Filter[]) {
@@ -298,7 +300,10 @@ export const pointsEndpoints = [
       params,
       query: PointsSummaryQuery,
       responses: {
-        200: { description: 'The range 0 to 0, and ten ranges of equal width.', body: PointsSummaryResponse },
+        200: {
+          description: 'The range 0 to 0, and at most ten ranges of equal width.',
+          body: PointsSummaryResponse,
+        },
       },
     },
     ofSystem,
