@@ -69,6 +69,9 @@ const LATE = 150
 /** The largest head of a request, in bytes. workerd takes 128 KiB, with what this module adds. */
 const LARGEST_HEAD = 120 << 10
 
+/** The longest address of a request, in bytes. workerd takes 64 KiB, and answers longer ones in its own form. */
+const LONGEST_ADDRESS = 60_000
+
 /** The header in which the Worker reads the client's address. Cloudflare sets it; here this module does. */
 const ADDRESS = 'cf-connecting-ip'
 
@@ -80,6 +83,8 @@ const NOT_PASSED = new Set([
 
 /** Methods without a body, unless it is there. */
 const BARE = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS'])
+/** The methods that a path may have. */
+const METHODS = [...BARE, 'POST', 'PUT', 'PATCH'].join(', ')
 
 /** The headers that are passed on, as Node has them: names and values by turns. */
 function passed(/** @type {string[]} */ raw) {
@@ -112,7 +117,7 @@ function namedAddress(/** @type {Request} */ { headers }, /** @type {string} */ 
 function headOf(/** @type {Request} */ request, /** @type {string} */ address) {
   const { url = '/', method = 'GET', httpVersion, headers, headersDistinct } = request
   const hosts = headersDistinct.host ?? []
-  if (hosts.length > 1 || (hosts.length === 0 && httpVersion !== '1.0'))
+  if (hosts.length > 1 || hosts[0] === '' || (hosts.length === 0 && httpVersion !== '1.0'))
     throw new Complaint('The request must have one header Host.')
   const coding = headers['transfer-encoding']
   if (coding !== undefined && coding.toLowerCase() !== 'chunked')
@@ -149,6 +154,21 @@ function answerOf(/** @type {string} */ error, /** @type {Record<string, string>
 function send(answer, status, error, more) {
   const { headers, body } = answerOf(error, more)
   answer.writeHead(status, headers).end(body)
+}
+
+/** Sends the same on a connection without a request that Node could answer, and ends the connection. */
+function refuse(
+  /** @type {import('node:stream').Duplex} */ socket,
+  /** @type {number} */ status,
+  /** @type {string} */ error,
+) {
+  const { headers, body } = answerOf(error, {
+    Connection: 'close',
+    ...(status === 405 && { Allow: METHODS }),
+  })
+  const lines = Object.entries(headers).map((header) => `${header.join(': ')}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+  setTimeout(() => socket.destroy(), GRACE).unref()
 }
 
 /** Takes requests. Before `open` and after `end`, it answers 503. */
@@ -188,6 +208,7 @@ export class Front {
     this.server.on('checkExpectation', take)
     this.server.on('connection', (socket) => this.#admit(socket))
     this.server.on('clientError', (error, socket) => this.#refuse(error, socket))
+    this.server.on('connect', (_, socket) => refuse(socket, 405, 'Laurel is no proxy: it has no CONNECT.'))
   }
 
   #newAgent() {
@@ -279,6 +300,8 @@ export class Front {
       if (answer.headersSent || answer.destroyed) return undefined
       if (this.#phase !== 'serves') return this.#putOff(answer)
       if (this.#held !== undefined) return this.#held.then(begin)
+      if ((request.url ?? '').length > LONGEST_ADDRESS)
+        return send(answer, 414, `The address of a request may have ${LONGEST_ADDRESS} bytes.`)
       try {
         this.#pass(request, answer)
       } catch (error) {
@@ -309,8 +332,10 @@ export class Front {
       found.pipe(answer)
     })
     const { headers } = request
-    if (headers['content-length'] ?? headers['transfer-encoding']) request.pipe(call)
-    else call.end()
+    if ((headers['content-length'] ?? headers['transfer-encoding']) === undefined) return call.end()
+    request.pipe(call)
+    // Otherwise the Worker would know nothing of a request whose body does not come, and could not answer 408.
+    setTimeout(() => call.writableEnded || call.destroyed || call.flushHeaders(), LATE).unref()
   }
 
   /** The address of a client. Says once if a proxy does not name it. */
@@ -341,10 +366,6 @@ export class Front {
     const isOthers = answer !== undefined && (others.length > 0 || answer.headersSent || answer.req.complete)
     if (isOthers || error.code === 'ECONNRESET' || socket.bytesRead === 0 || !socket.writable)
       return socket.destroy()
-    const [status, sentence] = FAULTS[error.code ?? ''] ?? INVALID
-    const { headers, body } = answerOf(sentence, { Connection: 'close' })
-    const lines = Object.entries(headers).map((header) => `${header.join(': ')}\r\n`)
-    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
-    setTimeout(() => socket.destroy(), GRACE).unref()
+    refuse(socket, ...(FAULTS[error.code ?? ''] ?? INVALID))
   }
 }

@@ -5,7 +5,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type * as z from 'zod'
 import type { Claim } from '../access/access'
 import { SECOND } from '../lib/clock'
-import { errors } from '../lib/errors'
+import { ApiError, errors } from '../lib/errors'
 import { MIB, MOST_BODY_BYTES } from '../lib/limits'
 import { within } from '../lib/system-clock'
 import type { AccountScope, Context, Scope } from '../platform/context'
@@ -160,8 +160,8 @@ async function decoded(bytes: Uint8Array, encoding: Encoding, limit: number): Pr
 
 /**
  * Reads the body as JSON in UTF-8, with any content type. Throws 415 if its encoding is unknown, 413 if it is
- * too large, as sent or decoded, 408 if it has not arrived after BODY_TIMEOUT seconds, and 400 if it is not
- * JSON (G2). The limit is in bytes.
+ * too large, as sent or decoded, 408 if it has not arrived after BODY_TIMEOUT seconds, and 400 if it breaks off
+ * or is not JSON (G2). The limit is in bytes.
  */
 export function readBody(limit = MOST_BODY_BYTES): MiddlewareHandler<AppEnv> {
   const onError = () => {
@@ -171,8 +171,12 @@ export function readBody(limit = MOST_BODY_BYTES): MiddlewareHandler<AppEnv> {
   const bytesOf = async (c: HonoContext<AppEnv>) => {
     const encoding = encodingOf(c)
     let sent = new Uint8Array()
-    await limited(c, async () => {
+    const reading = limited(c, async () => {
       sent = new Uint8Array(await c.req.raw.arrayBuffer())
+    })
+    // The client has gone, or its chunks are none. The platform says so as if another connection was lost.
+    await reading.catch((error: unknown) => {
+      throw error instanceof ApiError ? error : errors.bodyCutShort()
     })
     const bytes = encoding === null ? sent : await decoded(sent, encoding, limit)
     return bytes.length > limit ? onError() : bytes

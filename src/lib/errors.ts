@@ -128,6 +128,8 @@ export const errors = {
     ),
   bodyTooSlow: (seconds: number) =>
     new ApiError(408, `The body did not arrive within ${seconds} s. Send it again, or in smaller parts.`),
+  bodyCutShort: () =>
+    new ApiError(400, 'The body broke off, or its chunks are not valid. Send the whole request again.'),
   hostInvalid: () =>
     new ApiError(
       400,

@@ -1,6 +1,6 @@
 import type { Context as HonoContext } from 'hono'
 import { type App, type AppEnv, findAsset, readBody } from '../api/hono'
-import { isByAdminHost, unserved } from '../api/paths'
+import { isByAdminHost, rawPath, unserved } from '../api/paths'
 import { ApiError, errors } from '../lib/errors'
 
 /** The page loads and calls only this server, except for pictures (T4). No other page may show it. */
@@ -36,6 +36,9 @@ const SECURITY = {
   'x-content-type-options': 'nosniff',
 }
 
+/** Part of a path that URL parsers resolve, and that has reached the Worker unresolved (G2). */
+const UNRESOLVED = /\\|\/(?:\.|%2e){1,2}(?:\/|$)/i
+
 /** Whether a path is that of a file at the top of the console, such as `/console/x.js`. No page has one. */
 const isTopFile = (pathname: string): boolean => {
   const [, , name = '', ...others] = pathname.split('/')
@@ -49,11 +52,11 @@ const isTopFile = (pathname: string): boolean => {
  */
 export function consoleRoutes(app: App): void {
   const serve = async (c: HonoContext<AppEnv>) => {
-    const { pathname } = new URL(c.req.url)
+    const pathname = rawPath(c.req.url)
     const isFile = pathname.startsWith(FILES)
     const name = isFile ? pathname.slice(FILES.length) : ''
     const type = isFile ? TYPES[/^\w[\w.-]*\.([a-z\d]+)$/.exec(name)?.[1] ?? ''] : 'text/html; charset=utf-8'
-    if (type === undefined || isTopFile(pathname)) return unserved(c, [])
+    if (type === undefined || isTopFile(pathname) || UNRESOLVED.test(pathname)) return unserved(c, [])
     const asset = await findAsset(c.env, isFile ? `console/assets/${name}` : 'console/page')
     if (!asset.ok) return unserved(c, [])
     const cache = isFile ? 'public, max-age=31536000, immutable' : 'no-cache'

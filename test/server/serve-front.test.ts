@@ -92,6 +92,7 @@ test('a request arrives as it was sent, without what belongs to its connection',
 
 test.each([
   ['without Host', 400, 'GET / HTTP/1.1'],
+  ['with an empty Host', 400, 'GET / HTTP/1.1\r\nHost:'],
   ['with two Hosts', 400, 'GET / HTTP/1.1\r\nHost: a\r\nHost: b'],
   [
     'with a coding of the body that is not known',
@@ -104,6 +105,9 @@ test.each([
     400,
     'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked',
   ],
+  ['with a length that is no number', 400, 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1x'],
+  ['for a tunnel', 405, 'CONNECT b:443 HTTP/1.1\r\nHost: b:443'],
+  ['with an address that is too long', 414, `GET /${'x'.repeat(61_000)} HTTP/1.1\r\nHost: a`],
   ['of another protocol', 400, '\x16\x03\x01\x02'],
   ['with a head that is too large', 431, `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(200_000)}`],
 ])('a request %s is answered %i, and does not reach the Worker', async (_, status, head) => {
@@ -123,6 +127,12 @@ test('a body that is not valid is answered 400 if nothing else is under way on i
   expect(await sendRaw(`${head}not hex\r\n`)).toMatch(/^HTTP\/1\.1 400 /)
   // It would be taken for the answer to the first request.
   expect(await sendRaw(`GET /slow HTTP/1.1\r\nHost: a\r\n\r\n${head}not hex\r\n`)).toBe('')
+})
+
+test('[G2] the Worker learns of a request whose body does not come, so that it can answer 408', async () => {
+  const head = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n'
+  work = (_, response) => response.writeHead(408, { connection: 'close' }).end()
+  expect(await sendRaw(head)).toMatch(/^HTTP\/1\.1 408 /)
 })
 
 test('[G2] the address of a client comes from its connection, or from the header of a proxy', async () => {

@@ -65,6 +65,20 @@ describe('the console', () => {
       expect([path, (await get(path)).status]).toEqual([path, 404])
   })
 
+  it('[G2] has no page for a path that arrives with segments that a parser would resolve', async () => {
+    const paths = words`a/.. . ../x ./x users/../x users/%2e%2E users/.%2e/ %2E/ users\\..\\x \\x assets/../page`
+    for (const path of paths) {
+      const request = new Request('http://laurel.test/console')
+      // As workerd hands it on. `Request` itself resolves the segments.
+      Object.defineProperty(request, 'url', { value: `http://laurel.test/console/${path}` })
+      const response = await send(request)
+      expect([path, response.status, await response.json()]).toEqual([
+        ...[path, 404],
+        { error: expect.stringContaining('does not exist') },
+      ])
+    }
+  })
+
   it('[G14] gives every answer below it the same policy, also errors, and answers HEAD without a body', async () => {
     const policyOf = async (method: string, path: string) => {
       const response = await send(new Request(`http://laurel.test${path}`, { method }))

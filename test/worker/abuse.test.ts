@@ -174,6 +174,25 @@ describe('bodies', () => {
     expect(errors).not.toHaveBeenCalled()
   })
 
+  it('[G2] answers 400 to a body that breaks off, with its length or in chunks, and logs no fault', async () => {
+    const before = await tenant.stored()
+    for (const [nth, spec] of WRITES.entries()) {
+      let isFirst = true
+      // As workerd says that a client has gone, or that a chunk is malformed.
+      const broken = new ReadableStream<Uint8Array>({
+        pull(controller) {
+          if (isFirst) controller.enqueue(new TextEncoder().encode('[{"a"'))
+          else controller.error(new Error('Network connection lost.'))
+          isFirst = false
+        },
+      })
+      const more = nth % 2 === 0 ? {} : { 'content-length': '100' }
+      await refused(spec.method.toUpperCase(), pathOf(spec), broken, [400], more)
+    }
+    expect(await tenant.stored()).toEqual(before)
+    expect(errors).not.toHaveBeenCalled()
+  })
+
   it('[G2] reads a body as JSON, whichever content type it has', async () => {
     const types = [
       ...['application/json', 'application/json; charset=utf-8', 'application/json;', 'APPLICATION/JSON'],

@@ -220,6 +220,33 @@ test('[G2] nothing on the way to the Worker decodes a compressed body', async ()
   expect(await statusOf('gzip', gzipSync(new Uint8Array(2 ** 24)))).toBe(413)
 })
 
+test('[G2] a body that breaks off, or whose chunks are malformed, is no fault in the log', async () => {
+  const before = server.output().length
+  const bodies = [
+    ['Content-Length: 100', '{"user"'],
+    ['Transfer-Encoding: chunked', '4\r\n{"us'],
+    ['Transfer-Encoding: chunked', '4\r\n{"us\r\nzz\r\n'],
+  ]
+  // To the Worker itself too: on Cloudflare, no server of ours is in front of it.
+  const places = [{ port: server.port, host: '127.0.0.1' }, { path: join(folder, 'data', 'public.sock') }]
+  for (const place of places)
+    for (const [length, part] of bodies)
+      for (const leave of ['end', 'destroy'] as const) {
+        const client = connect({ ...place, allowHalfOpen: true }).on('error', () => undefined)
+        client.write(`POST /v1/metrics/demo-lessons/event HTTP/1.1\r\nHost: a\r\nX-API-KEY: ${ADMIN_KEY}\r\n`)
+        client.write(`${length}\r\nExpect: 100-continue\r\n\r\n`)
+        // The body is being read.
+        expect(String((await once(client, 'data'))[0])).toMatch(/^HTTP\/1\.1 100 /)
+        client.write(`${part}`, () => client[leave]())
+        const answer = await text(client).catch(() => '')
+        client.destroy()
+        if (leave === 'end') expect(answer).toMatch(/^HTTP\/1\.1 400 (?:.+\r\n)+\r\n\{"error":/)
+      }
+  await send('GET', '/health')
+  await until(async () => server.output().slice(before).includes('GET /health'))
+  expect(server.output().slice(before)).not.toMatch(/"level":"(?:warn|error)"|"status":5/)
+})
+
 test('[G2] a client can not choose the address that it is counted by', async () => {
   const address = (n: number) => `198.51.100.${n}`
   expect(
