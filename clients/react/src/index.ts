@@ -3,8 +3,9 @@ export * from './components/index.ts'
 export * from './hooks/index.ts'
 export { changesOf, isGain } from './view/changes.ts'
 export type * from './view/data.ts'
+export { defaultLabels } from './view/default-labels.ts'
 export { type Format, formatOf } from './view/format.ts'
-export { defaultLabels, type Labels } from './view/labels.ts'
+export type { Labels } from './view/labels.ts'
 export { type LevelView, levelView } from './view/levels.ts'
 export {
   type RankChange,

@@ -9,6 +9,8 @@ export class FakeServer {
   /** The key of each request. */
   readonly keys: (string | null)[] = []
   readonly bodies: unknown[] = []
+  /** The signal of each request. */
+  readonly signals: (AbortSignal | null | undefined)[] = []
   /** Milliseconds by which its clock is ahead of this machine's. Without it, answers have no `Date`. */
   clockAhead: number | undefined
   /** The status of answers to new streams, if they fail. */
@@ -57,6 +59,7 @@ export class FakeServer {
   async #answer(url: URL, { method = 'GET', body, signal, headers: sent }: RequestInit): Promise<Response> {
     this.requests.push(`${method} ${url.pathname}${url.search}`)
     this.keys.push(new Headers(sent).get('x-api-key'))
+    this.signals.push(signal)
     if (typeof body === 'string') this.bodies.push(JSON.parse(body))
     const failure = (status: number, error: string) =>
       Response.json({ error }, { status, headers: { 'x-request-id': 'request' } })

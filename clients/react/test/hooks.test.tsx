@@ -95,6 +95,66 @@ test('old data is read again when the page gets the focus', async () => {
   await waitFor(() => expect(result.current.data?.total).toBe(110))
 })
 
+test('old data is read again when the browser is online again, or when a component shows it again', async () => {
+  const now = Date.UTC(2026, 10, 23, 12)
+  vi.useFakeTimers({ now, shouldAdvanceTime: true })
+  const Total = () => <output>{usePoints('xp').data?.total}</output>
+  const page = (isShown: boolean) => <Wrapper>{isShown && <Total />}</Wrapper>
+  const { rerender } = render(page(true))
+  const total = () => screen.getByRole('status').textContent
+  await waitFor(() => expect(total()).toBe('100'))
+  server.answers.set('GET users/ada/points/xp', points(110))
+  vi.setSystemTime(now + 11_000)
+  act(() => void window.dispatchEvent(new Event('online')))
+  await waitFor(() => expect(total()).toBe('110'))
+  server.answers.set('GET users/ada/points/xp', points(120))
+  rerender(page(false))
+  await act(() => vi.advanceTimersByTimeAsync(4 * 60_000))
+  rerender(page(true))
+  expect(total()).toBe('110')
+  await waitFor(() => expect(total()).toBe('120'))
+  rerender(page(false))
+  await act(() => vi.advanceTimersByTimeAsync(6 * 60_000))
+  rerender(page(true))
+  expect(total()).toBe('')
+  await waitFor(() => expect(total()).toBe('120'))
+})
+
+test('a read that no component waits for ends, and an error that nobody sees is forgotten', async () => {
+  const Total = () => {
+    const { data, error } = usePoints('xp')
+    return <output>{error?.message ?? data?.total ?? 'loading'}</output>
+  }
+  const page = (isShown: boolean) => <Wrapper>{isShown && <Total />}</Wrapper>
+  const release = server.holdReads()
+  const { rerender } = render(page(true))
+  await waitFor(() => expect(server.count('/points/xp')).toBe(1))
+  rerender(page(false))
+  await waitFor(() => expect(server.signals.map((signal) => signal?.aborted)).toEqual([true]))
+  release()
+  server.answers.set('GET users/ada/points/xp', 404)
+  rerender(page(true))
+  await screen.findByText(/It failed/)
+  rerender(page(false))
+  await act(async () => new Promise<void>((resolve) => setTimeout(resolve, 0)))
+  rerender(page(true))
+  expect(screen.getByRole('status').textContent).toBe('loading')
+})
+
+test('of two reads, the answer to the newer one counts, in whichever order they arrive', async () => {
+  const result = hook(() => usePoints('xp'))
+  await waitFor(() => expect(result.current.data?.total).toBe(100))
+  const release = server.holdReads()
+  act(() => result.current.refetch())
+  await waitFor(() => expect(server.count('/points/xp')).toBe(2))
+  server.holdReads()()
+  server.answers.set('GET users/ada/points/xp', points(110))
+  act(() => result.current.refetch())
+  await waitFor(() => expect(result.current.data?.total).toBe(110))
+  await act(async () => release())
+  expect(result.current.data?.total).toBe(110)
+})
+
 test('data of a server is there at once, and is not read again', async () => {
   const initialData = { ...points(7), awards: [] }
   const result = hook(() => usePoints('xp', { initialData }))

@@ -1,6 +1,5 @@
 // @vitest-environment happy-dom
 /** Nothing that was read or given for one user, board, group or client is shown for another. */
-import { focusManager, keepPreviousData, QueryClient } from '@tanstack/react-query'
 import { act, cleanup, render, screen, waitFor } from '@testing-library/react'
 import type { ReactNode } from 'react'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -39,20 +38,18 @@ beforeEach(() => {
 
 afterEach(() => {
   cleanup()
-  focusManager.setFocused(undefined)
   vi.useRealTimers()
 })
 
 interface Around {
   userId?: string | null
   from?: FakeServer
-  queryClient?: QueryClient | undefined
 }
 
-/** A page of a user, and functions that give it to another user, client or cache. */
+/** A page of a user, and functions that give it to another user or client. */
 function pageOf(Content: () => ReactNode, first: Around = {}) {
-  const around = ({ userId = 'ada', from = server, queryClient }: Around) => (
-    <LaurelProvider client={from.client} userId={userId} queryClient={queryClient}>
+  const around = ({ userId = 'ada', from = server }: Around) => (
+    <LaurelProvider client={from.client} userId={userId}>
       <Content />
     </LaurelProvider>
   )
@@ -132,15 +129,15 @@ describe('data that a server has read', () => {
     await waitFor(() => expect(result.current.data?.total).toBe(100))
   })
 
-  test('is as old as its first show if it is shown a second time', async () => {
-    vi.useFakeTimers({ toFake: ['Date'], now: NOW })
-    const queryClient = new QueryClient()
+  test('is as old as its first show if it is shown again after the cache has forgotten it', async () => {
+    vi.useFakeTimers({ now: NOW, shouldAdvanceTime: true })
     const options = { initialData: points(7) }
-    const result = hookOf(() => usePoints('xp', options), undefined, { queryClient })
-    vi.setSystemTime(NOW + 60_000)
-    queryClient.removeQueries()
-    result.change({ userId: 'bob', queryClient })
-    result.change({ userId: 'ada', queryClient })
+    const result = hookOf(() => usePoints('xp', options), undefined)
+    result.change({ userId: 'bob' })
+    await act(() => vi.advanceTimersByTimeAsync(6 * 60_000))
+    expect(server.count('users/ada/points/xp')).toBe(0)
+    result.change({})
+    expect(result.current.data?.total).toBe(7)
     await waitFor(() => expect(result.current.data?.total).toBe(100))
   })
 
@@ -153,7 +150,7 @@ describe('data that a server has read', () => {
   })
 })
 
-describe('another client or cache in the provider', () => {
+describe('another client in the provider', () => {
   test('mounted hooks read from the new client, and show nothing of the old one', async () => {
     const other = serverOfAda()
     other.answers.set('GET users/ada/points/xp', points(1))
@@ -170,35 +167,6 @@ describe('another client or cache in the provider', () => {
     expect(server.count('/points/xp')).toBe(1)
   })
 
-  test('clients with one cache of the app have data of their own', async () => {
-    const queryClient = new QueryClient()
-    const other = serverOfAda()
-    other.answers.set('GET users/ada/points/xp', points(1))
-    const result = hookOf(() => usePoints('xp'), undefined, { queryClient })
-    await waitFor(() => expect(result.current.data?.total).toBe(100))
-    result.change({ from: other, queryClient })
-    expect(result.current.data).toBeUndefined()
-    await waitFor(() => expect(result.current.data?.total).toBe(1))
-    result.change({ queryClient })
-    expect(result.current.data?.total).toBe(100)
-  })
-
-  test('mounted hooks follow another cache, and what the app does with it', async () => {
-    const [first, second] = [new QueryClient(), new QueryClient()]
-    const result = hookOf(() => usePoints('xp'), undefined, { queryClient: first })
-    await waitFor(() => expect(result.current.data?.total).toBe(100))
-    server.answers.set('GET users/ada/points/xp', points(101))
-    result.change({ queryClient: second })
-    expect(result.current.data).toBeUndefined()
-    await waitFor(() => expect(result.current.data?.total).toBe(101))
-    server.answers.set('GET users/ada/points/xp', points(102))
-    await act(() => second.invalidateQueries({ queryKey: ['laurel'] }))
-    await waitFor(() => expect(result.current.data?.total).toBe(102))
-    server.answers.set('GET users/ada/points/xp', points(103))
-    await act(() => first.invalidateQueries({ queryKey: ['laurel'] }))
-    expect(result.current.data?.total).toBe(102)
-  })
-
   test('a live board follows the new client', async () => {
     const other = serverOfAda()
     const result = hookOf(() => useLeaderboard('weekly-xp', { live: true }), undefined)
@@ -210,39 +178,6 @@ describe('another client or cache in the provider', () => {
     expect(result.current).toMatchObject({ data: undefined, isLive: false })
     await waitFor(() => expect([server.openStreams, other.openStreams]).toEqual([0, 1]))
   })
-})
-
-test('defaults of the app do not change the hooks', async () => {
-  const read = vi.fn()
-  const queryClient = new QueryClient({
-    defaultOptions: {
-      queries: {
-        placeholderData: keepPreviousData,
-        throwOnError: true,
-        select: () => 'selected',
-        enabled: false,
-        refetchInterval: 1,
-        staleTime: 0,
-        retry: 3,
-        networkMode: 'online',
-        structuralSharing: () => 'shared',
-        queryKeyHashFn: () => 'the same for all',
-        queryFn: read,
-      },
-    },
-  })
-  server.answers.set('GET users/bob/points/xp', 404)
-  server.holdReads()()
-  const result = hookOf(() => [usePoints('xp'), useUser()] as const, undefined, { queryClient })
-  await waitFor(() =>
-    expect(result.current.map(({ data }) => data)).toMatchObject([{ total: 100 }, { name: 'Ada' }]),
-  )
-  result.change({ userId: 'bob', queryClient })
-  expect(result.current[0].data).toBeUndefined()
-  await waitFor(() => expect(result.current[0].error).toMatchObject({ status: 404 }))
-  expect(server.count('users/bob/points/xp')).toBe(1)
-  expect(server.count('users/ada/points/xp')).toBe(1)
-  expect(read).not.toHaveBeenCalled()
 })
 
 describe('the next user', () => {
@@ -288,31 +223,29 @@ describe('the next user', () => {
   })
 
   test('gets nothing of an event of the one before that is answered late', async () => {
-    const queryClient = new QueryClient()
     let event: ReturnType<typeof useSendEvent> | undefined
     const Page = () => {
       event = useSendEvent()
       return <output>{usePoints('xp').data?.total}</output>
     }
-    const { change } = pageOf(Page, { queryClient })
+    const { change } = pageOf(Page)
     await screen.findByText('100')
     let sent: Promise<unknown> = Promise.resolve()
     act(() => {
       sent = event?.send('lessons', { value: 1 }) ?? sent
     })
     expect(event?.isSending).toBe(true)
-    change({ userId: 'bob', queryClient })
+    change({ userId: 'bob' })
     expect(event?.isSending).toBe(false)
     await screen.findByText('5')
     await act(async () => void (await sent))
     expect(event).toMatchObject({ changes: [], isSending: false })
     expect(screen.getByRole('status').textContent).toBe('5')
-    change({ queryClient })
+    change({})
     expect(screen.getByRole('status').textContent).toBe('150')
   })
 
   test('has own numbers at once, which do not count up from those of the one before', async () => {
-    const queryClient = new QueryClient()
     const Page = () => (
       <>
         <PointsCounter {...usePoints('xp')} id="points" />
@@ -321,12 +254,12 @@ describe('the next user', () => {
       </>
     )
     // Both users are in the cache, so that one follows the other without a moment of loading.
-    const { change, container } = pageOf(Page, { userId: 'bob', queryClient })
+    const { change, container } = pageOf(Page, { userId: 'bob' })
     const shown = (id: string) => container.querySelector(`#${id} strong > span`)?.textContent
     await waitFor(() => expect([shown('points'), shown('streak')]).toEqual(['5', '9']))
-    change({ queryClient })
+    change({})
     await waitFor(() => expect([shown('points'), shown('streak')]).toEqual(['100', '3']))
-    change({ userId: 'bob', queryClient })
+    change({ userId: 'bob' })
     expect([shown('points'), shown('streak')]).toEqual(['5', '9'])
     expect(container.querySelector('.laurel-gain')).toBeNull()
   })
@@ -334,12 +267,11 @@ describe('the next user', () => {
   test('hears no rank that is new only because the user is another', async () => {
     vi.useFakeTimers({ shouldAdvanceTime: true })
     server.answers.set('GET users/bob/leaderboards/weekly-xp', { ...board, rank: 1, value: 90, history: [] })
-    const queryClient = new QueryClient()
     const Page = () => <Leaderboard {...useLeaderboard('weekly-xp')} />
-    const { change, container } = pageOf(Page, { userId: 'bob', queryClient })
+    const { change, container } = pageOf(Page, { userId: 'bob' })
     const own = () => container.querySelector('[data-own]')?.getAttribute('data-user')
     for (const userId of ['bob', 'ada', 'bob']) {
-      change({ userId, queryClient })
+      change({ userId })
       await waitFor(() => expect(own()).toBe(userId))
     }
     await act(() => vi.advanceTimersByTimeAsync(20_000))

@@ -1,6 +1,5 @@
 // @vitest-environment happy-dom
 import type { LaurelOptions } from '@laurel/client/app'
-import { focusManager } from '@tanstack/react-query'
 import { act, cleanup, render, renderHook, waitFor } from '@testing-library/react'
 import type { ReactNode } from 'react'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -14,7 +13,7 @@ let server: FakeServer
 
 afterEach(() => {
   cleanup()
-  focusManager.setFocused(undefined)
+  vi.restoreAllMocks()
   vi.useRealTimers()
 })
 
@@ -82,8 +81,10 @@ describe.each<[string, () => Partial<LaurelOptions>]>([
 
   test('comes back by focus', async () => {
     const result = await ended()
-    act(() => focusManager.setFocused(false))
-    act(() => focusManager.setFocused(true))
+    for (const state of ['hidden', 'visible'] as const) {
+      vi.spyOn(document, 'visibilityState', 'get').mockReturnValue(state)
+      act(() => document.dispatchEvent(new Event('visibilitychange')))
+    }
     await isBack(result)
   })
 

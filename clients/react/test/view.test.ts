@@ -17,11 +17,11 @@ import type {
   StreakData,
 } from '../src/index.ts'
 import { levelView, monthWeeks, periodViews, rankChange, rankingView, streakState } from '../src/index.ts'
+import { defaultLabels } from '../src/view/default-labels.ts'
 import { nextGain } from '../src/view/energy.ts'
 import { formatOf } from '../src/view/format.ts'
-import { defaultLabels } from '../src/view/labels.ts'
 import { withPreviousRanks } from '../src/view/ranking.ts'
-import { runOf } from '../src/view/runs.ts'
+import { lastDateOf, runOf } from '../src/view/runs.ts'
 
 test('components take the answers of the client as they are', () => {
   expectTypeOf<StreakResponse>().toExtend<StreakData>()
@@ -181,6 +181,16 @@ describe('rankings', () => {
     expect(runOf(monthly, '2026-03-01')).toEqual({ start: '2026-02-28', end: '2026-03-30' })
     expect(runOf(monthly, '2026-12-01')).toEqual({ start: '2026-03-31', end: '2026-04-10' })
     expect(runOf({ ...weekly, runUnit: null }, '2026-11-29')).toEqual({ start: '2026-01-05', end: null })
+  })
+
+  test.each([
+    ['2027-03-30', '2027-03-31', '2027-03-30T11:00:00.000Z', '2027-04-01T11:00:00.000Z'],
+    ['2027-03-08', '2027-03-14', '2027-03-08T05:00:00.000Z', '2027-03-15T04:00:00.000Z'],
+    ['2027-11-01', '2027-11-07', '2027-11-01T04:00:00.000Z', '2027-11-08T05:00:00.000Z'],
+    ['2027-04-24', '2027-04-24', '2027-04-23T22:00:00.000Z', '2027-04-24T21:00:00.000Z'],
+    ['2027-04-24', null, '2027-04-23T22:00:00.000Z', null],
+  ])('[L14] the run from %s lasts until %s, also if clocks change', (key, last, startsAt, endsAt) => {
+    expect(lastDateOf({ key, startsAt, endsAt })).toBe(last)
   })
 })
 

@@ -4,7 +4,8 @@ import { Meter } from '../parts/meter.tsx'
 import { Picture } from '../parts/picture.tsx'
 import { VisuallyHidden } from '../parts/visually-hidden.tsx'
 import type { AchievementData, ResourceProps } from '../view/data.ts'
-import { useLaurelSettings } from '../view/settings.tsx'
+import { achievementLabels } from '../view/labels.ts'
+import { useSettings } from '../view/settings.tsx'
 import { Card, type CardAttributes } from './card.tsx'
 import { CheckIcon, LockIcon, TrophyIcon } from './icons.tsx'
 
@@ -25,7 +26,7 @@ const placeholderOf = (tiles: number): AchievementData[] =>
 /** The achievements of a user, completed or not. */
 export function AchievementGrid(props: AchievementGridProps) {
   const { className, id, placeholderTiles = 4, ...resource } = props
-  const { labels, format } = useLaurelSettings()
+  const { labels, format } = useSettings(achievementLabels)
   const title = useId()
   return (
     <Card
@@ -69,7 +70,7 @@ export function AchievementGrid(props: AchievementGridProps) {
 
 function Tile({ achievement }: { achievement: AchievementData }) {
   const { name, description, badgeUrl, achievedAt, rarity, progress } = achievement
-  const { labels, format } = useLaurelSettings()
+  const { labels, format } = useSettings(achievementLabels)
   const isDone = achievedAt !== null
   return (
     <li className="laurel-tile" data-done={isDone || undefined}>

@@ -3,7 +3,8 @@ import { Picture } from '../parts/picture.tsx'
 import { ToastRegion } from '../parts/toast-region.tsx'
 import { isGain } from '../view/changes.ts'
 import type { Change } from '../view/data.ts'
-import { useLaurelSettings } from '../view/settings.tsx'
+import { toastLabels } from '../view/labels.ts'
+import { useSettings } from '../view/settings.tsx'
 import type { CardAttributes } from './card.tsx'
 import { ChartIcon, CloseIcon, FlameIcon, LevelIcon, PointsIcon, TrophyIcon } from './icons.tsx'
 
@@ -31,7 +32,7 @@ const ICONS: Record<Change['type'], typeof FlameIcon> = {
 /** A message about points, levels, achievements and ranks that a user has just earned. */
 export function AwardToast(props: AwardToastProps) {
   const { changes, onDismiss, toastId, duration = 8000, className, id } = props
-  const { labels, format, reducedMotion } = useLaurelSettings()
+  const { labels, format, reducedMotion } = useSettings(toastLabels)
   const ordered = changes.filter(isGain).sort((a, b) => ORDER.indexOf(a.type) - ORDER.indexOf(b.type))
   const message = ordered.length > 0 && (
     <ul className="laurel-toast-list">

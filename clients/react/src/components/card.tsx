@@ -2,7 +2,8 @@
 import type { ReactNode } from 'react'
 import { VisuallyHidden } from '../parts/visually-hidden.tsx'
 import type { ResourceProps } from '../view/data.ts'
-import { useLaurelSettings } from '../view/settings.tsx'
+import { cardLabels } from '../view/labels.ts'
+import { useSettings } from '../view/settings.tsx'
 
 /** Attributes that every component passes to its outermost element. */
 export interface CardAttributes {
@@ -13,8 +14,8 @@ export interface CardAttributes {
 interface CardProps<Data> extends CardAttributes {
   /** Part of the class names: `laurel-` and this. */
   kind: string
-  /** Name of the component for screen readers. */
-  label: string
+  /** Name of the component for screen readers. While there is none, it says that data is loading. */
+  label: string | undefined
   resource: ResourceProps<Data>
   /** Is drawn as grey blocks while data is loading, so that nothing moves when the data is there. */
   placeholder: Data
@@ -28,7 +29,7 @@ interface CardProps<Data> extends CardAttributes {
 /** The box of a component, in one of three states: loading, failed, or ready. */
 export function Card<Data>(props: CardProps<Data>) {
   const { kind, label, resource, placeholder, head, controls, children, className, id } = props
-  const { labels, reducedMotion } = useLaurelSettings()
+  const { labels, reducedMotion } = useSettings(cardLabels)
   const { data, error, refetch, dataKey = '' } = resource
   const isReady = data !== undefined
   const shown = data ?? placeholder
@@ -39,7 +40,7 @@ export function Card<Data>(props: CardProps<Data>) {
     <div
       id={id}
       role="group"
-      aria-label={label}
+      aria-label={label || labels.loading}
       aria-busy={state === 'loading' || undefined}
       className={`laurel laurel-card laurel-${kind}${className === undefined ? '' : ` ${className}`}`}
       data-state={state}

@@ -3,7 +3,8 @@ import { Countdown } from '../parts/countdown.tsx'
 import { Meter } from '../parts/meter.tsx'
 import { Picture } from '../parts/picture.tsx'
 import type { EnergyData, ResourceProps } from '../view/data.ts'
-import { useLaurelSettings } from '../view/settings.tsx'
+import { energyLabels } from '../view/labels.ts'
+import { useSettings } from '../view/settings.tsx'
 import { Card, type CardAttributes } from './card.tsx'
 import { BoltIcon } from './icons.tsx'
 
@@ -16,12 +17,12 @@ export type EnergyProps = ResourceProps<EnergyData> & CardAttributes
 
 /** Points that grow with time, up to a maximum, with the time of the next gain. */
 export function Energy({ className, id, ...resource }: EnergyProps) {
-  const { labels, format } = useLaurelSettings()
+  const { labels, format } = useSettings(energyLabels)
   return (
     <Card
       {...{ className, id, resource }}
       kind="energy"
-      label={resource.data?.name ?? labels.loading}
+      label={resource.data?.name}
       placeholder={PLACEHOLDER}
     >
       {({ name, total, maxPoints, badgeUrl, nextAt, nextPoints, clockAhead }) => {

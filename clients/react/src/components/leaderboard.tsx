@@ -6,8 +6,9 @@ import { Picture } from '../parts/picture.tsx'
 import { RankingTable, type RankingTableRow } from '../parts/ranking-table.tsx'
 import { VisuallyHidden } from '../parts/visually-hidden.tsx'
 import type { GroupData, LeaderboardData, ResourceProps } from '../view/data.ts'
+import { leaderboardLabels } from '../view/labels.ts'
 import { rankChange, rankingView } from '../view/ranking.ts'
-import { useLaurelSettings } from '../view/settings.tsx'
+import { useSettings } from '../view/settings.tsx'
 import { Card, type CardAttributes } from './card.tsx'
 import { ChartIcon, UpIcon } from './icons.tsx'
 
@@ -54,12 +55,11 @@ export function Leaderboard(props: LeaderboardProps) {
     renderName,
     ...resource
   } = props
-  const { labels } = useLaurelSettings()
   return (
     <Card
       {...{ className, id, resource }}
       kind="leaderboard"
-      label={resource.data?.name ?? labels.loading}
+      label={resource.data?.name}
       placeholder={placeholderOf(placeholderRows)}
       head={(board, isReady) => <Head board={board} isLive={isLive === true && isReady} />}
       controls={
@@ -87,7 +87,7 @@ export function Leaderboard(props: LeaderboardProps) {
 }
 
 function Head({ board, isLive }: { board: LeaderboardData; isLive: boolean }) {
-  const { labels, format } = useLaurelSettings()
+  const { labels, format } = useSettings(leaderboardLabels)
   const { name, start, end, status } = board
   const badge = status === 'finished' ? labels.final : status === 'scheduled' ? labels.scheduled : undefined
   return (
@@ -117,7 +117,7 @@ interface RankingProps {
 }
 
 function Ranking({ board, maxHeight, isReady, renderName }: RankingProps) {
-  const { labels, format } = useLaurelSettings()
+  const { labels, format } = useSettings(leaderboardLabels)
   const { rankings, own, name, unit } = board
   const view = useMemo(() => rankingView(rankings, own), [rankings, own])
   const place = view.rows.find(({ isOwn }) => isOwn) ?? view.pinned
@@ -159,7 +159,7 @@ function Ranking({ board, maxHeight, isReady, renderName }: RankingProps) {
 }
 
 function Nobody() {
-  const { labels } = useLaurelSettings()
+  const { labels } = useSettings(leaderboardLabels)
   return (
     <p className="laurel-empty">
       <ChartIcon />
@@ -177,7 +177,7 @@ function Cells({
   unit: string | undefined
   renderName: RenderName | undefined
 }) {
-  const { labels, format } = useLaurelSettings()
+  const { labels, format } = useSettings(leaderboardLabels)
   const { rank, value, isOwn } = row
   const name = row.userName ?? (isOwn ? labels.you : row.userId)
   return (
@@ -229,7 +229,7 @@ function Cells({
 }
 
 function Change({ row }: { row: { rank: number; previousRank: number | null | undefined } }) {
-  const { labels, format } = useLaurelSettings()
+  const { labels, format } = useSettings(leaderboardLabels)
   const change = rankChange(row)
   if (change === null) return null
   if (change.type === 'new') return <span className="laurel-change">{labels.rankNew}</span>

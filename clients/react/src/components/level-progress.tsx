@@ -2,8 +2,9 @@
 import { Meter } from '../parts/meter.tsx'
 import { Picture } from '../parts/picture.tsx'
 import type { LevelProgressData, ResourceProps } from '../view/data.ts'
+import { levelLabels } from '../view/labels.ts'
 import { levelView } from '../view/levels.ts'
-import { useLaurelSettings } from '../view/settings.tsx'
+import { useSettings } from '../view/settings.tsx'
 import { Card, type CardAttributes } from './card.tsx'
 import { LevelIcon } from './icons.tsx'
 
@@ -20,7 +21,7 @@ export type LevelProgressProps = ResourceProps<LevelProgressData> & CardAttribut
 
 /** A user's level, and the way to the next one. */
 export function LevelProgress({ className, id, ...resource }: LevelProgressProps) {
-  const { labels, format } = useLaurelSettings()
+  const { labels, format } = useSettings(levelLabels)
   return (
     <Card
       {...{ className, id, resource }}

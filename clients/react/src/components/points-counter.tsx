@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { CountUp } from '../parts/count-up.tsx'
 import { Picture } from '../parts/picture.tsx'
 import type { PointsData, ResourceProps } from '../view/data.ts'
-import { useLaurelSettings } from '../view/settings.tsx'
+import { useSettings } from '../view/settings.tsx'
 import { Card, type CardAttributes } from './card.tsx'
 import { PointsIcon } from './icons.tsx'
 
@@ -13,13 +13,11 @@ export type PointsCounterProps = ResourceProps<PointsData> & CardAttributes
 
 /** A user's points in one points system. A new total counts up, and the gain appears for a moment. */
 export function PointsCounter({ className, id, ...resource }: PointsCounterProps) {
-  const label = resource.data?.name ?? ''
-  const { labels } = useLaurelSettings()
   return (
     <Card
       {...{ className, id, resource }}
       kind="points-counter"
-      label={label === '' ? labels.loading : label}
+      label={resource.data?.name}
       placeholder={PLACEHOLDER}
     >
       {(points) => <Points points={points} />}
@@ -28,7 +26,7 @@ export function PointsCounter({ className, id, ...resource }: PointsCounterProps
 }
 
 function Points({ points: { name, total, badgeUrl } }: { points: PointsData }) {
-  const { format } = useLaurelSettings()
+  const { format } = useSettings({})
   const [seen, setSeen] = useState({ name, total, gain: 0 })
   if (seen.name !== name) setSeen({ name, total, gain: 0 })
   else if (seen.total !== total) setSeen({ name, total, gain: total - seen.total })

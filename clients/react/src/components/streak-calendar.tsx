@@ -3,7 +3,8 @@ import { useId, useState } from 'react'
 import { MonthTable, PeriodList } from '../parts/streak-table.tsx'
 import { VisuallyHidden } from '../parts/visually-hidden.tsx'
 import type { ResourceProps, StreakData } from '../view/data.ts'
-import { useLaurelSettings } from '../view/settings.tsx'
+import { calendarLabels } from '../view/labels.ts'
+import { useSettings } from '../view/settings.tsx'
 import { addMonths, monthOf, type PeriodState, type PeriodView, periodViews } from '../view/streak.ts'
 import { Card, type CardAttributes } from './card.tsx'
 import { BackIcon, CheckIcon, CloseIcon, FreezeIcon, PauseIcon } from './icons.tsx'
@@ -25,7 +26,7 @@ export type StreakCalendarProps = ResourceProps<StreakData> & CardAttributes
  * earlier months, as far as `streakHistory` reaches.
  */
 export function StreakCalendar({ className, id, ...resource }: StreakCalendarProps) {
-  const { labels } = useLaurelSettings()
+  const { labels } = useSettings(calendarLabels)
   return (
     <Card
       {...{ className, id, resource }}
@@ -52,7 +53,7 @@ const SYMBOLS: Partial<Record<PeriodState, typeof CheckIcon>> = {
 }
 
 function Days({ periods, isReady }: { periods: readonly PeriodView[]; isReady: boolean }) {
-  const { labels, format } = useLaurelSettings()
+  const { labels, format } = useSettings(calendarLabels)
   const title = useId()
   const [steps, setSteps] = useState(0)
   const last = monthOf(periods.at(-1)?.start ?? '2026-01-01')
@@ -110,7 +111,7 @@ interface PeriodsProps {
 }
 
 function Periods({ periods, frequency }: PeriodsProps) {
-  const { labels, format } = useLaurelSettings()
+  const { labels, format } = useSettings(calendarLabels)
   return (
     <PeriodList className="laurel-periods" periods={periods} aria-label={labels.calendar}>
       {({ start, end, state }) => {

@@ -1,7 +1,8 @@
 'use client'
 import { CountUp } from '../parts/count-up.tsx'
 import type { ResourceProps, StreakData } from '../view/data.ts'
-import { useLaurelSettings } from '../view/settings.tsx'
+import { streakLabels } from '../view/labels.ts'
+import { useSettings } from '../view/settings.tsx'
 import { streakState } from '../view/streak.ts'
 import { Card, type CardAttributes } from './card.tsx'
 import { FlameIcon, FreezeIcon } from './icons.tsx'
@@ -20,7 +21,7 @@ const MOST_SYMBOLS = 5
 
 /** The length of a user's streak, until when it is safe, and the freezes. */
 export function StreakCounter({ className, id, ...resource }: ResourceProps<StreakData> & CardAttributes) {
-  const { labels, format } = useLaurelSettings()
+  const { labels, format } = useSettings(streakLabels)
   return (
     <Card
       {...{ className, id, resource }}
@@ -59,7 +60,7 @@ export function StreakCounter({ className, id, ...resource }: ResourceProps<Stre
 }
 
 function Freezes({ count, max }: { count: number; max: number | undefined }) {
-  const { labels, format } = useLaurelSettings()
+  const { labels, format } = useSettings(streakLabels)
   const symbols = Math.max(count, max ?? 0)
   const text = labels.freezes({ count, max }, format)
   return (

@@ -7,10 +7,9 @@ import type {
 } from '@laurel/client/app'
 import { LaurelError, startTimer } from '@laurel/client/app'
 import { useCallback, useEffect, useMemo, useSyncExternalStore } from 'react'
-import { useIsHydrated } from '../parts/browser.ts'
 import type { GroupData, LeaderboardData, OwnPlace, RankingRow, Resource } from '../view/data.ts'
 import { withPreviousRanks } from '../view/ranking.ts'
-import { runOf } from '../view/runs.ts'
+import { lastDateOf } from '../view/runs.ts'
 import { type LaurelContext, useLaurelContext } from './provider.tsx'
 import { useUser } from './reads.ts'
 import { type InitialData, keyOf, useRead } from './resource.ts'
@@ -74,7 +73,6 @@ export function useLeaderboard(
     isEnabled: key !== '',
   })
   const user = useUser()
-  const isHydrated = useIsHydrated()
   const stream = useLiveState({
     key,
     limit,
@@ -92,12 +90,13 @@ export function useLeaderboard(
     const data =
       !isWaiting &&
       board.data &&
-      leaderboardOf(board.data, state, {
-        readAt: isHydrated ? board.readAt : initialDataUpdatedAt,
-        own: isOwnGroup(attributes, user.data?.attributes)
+      leaderboardOf(
+        board.data,
+        state,
+        isOwnGroup(attributes, user.data?.attributes)
           ? ownPlace(userId, user.data?.name, place.data, state?.rankings ?? board.data.rankings, limit)
           : undefined,
-      })
+      )
     return {
       data: data || undefined,
       error: board.error,
@@ -110,37 +109,27 @@ export function useLeaderboard(
       },
       dataKey: board.dataKey,
     }
-  }, [
-    board,
-    place,
-    user.data,
-    user.isLoading,
-    stream,
-    userId,
-    attributes,
-    limit,
-    initialData,
-    initialDataUpdatedAt,
-    isHydrated,
-  ])
+  }, [board, place, user.data, user.isLoading, stream, userId, attributes, limit, initialData])
 }
 
 function leaderboardOf(
-  board: LeaderboardResponseWithRankings,
+  { name, pointsSystemName, metricName, status, run, rankings }: LeaderboardResponseWithRankings,
   live: LiveState | undefined,
-  { readAt, own }: { readAt: number | undefined; own: OwnPlace | undefined },
+  own: OwnPlace | undefined,
 ): LeaderboardData {
-  const { name, pointsSystemName, metricName, status, runUnit } = board
-  const date = live?.run ?? (readAt === undefined ? undefined : new Date(readAt).toISOString().slice(0, 10))
-  // Without runs the dates do not depend on the time.
-  const run = date === undefined && runUnit !== null ? undefined : runOf(board, date ?? board.start)
+  // After another run has begun, the board is read again.
+  const isOfRun = live === undefined || live.run === null || live.run === run.key
   return {
     name,
     unit: pointsSystemName ?? metricName,
     status,
-    start: run?.start,
-    end: run?.end,
-    rankings: live?.rankings ?? board.rankings,
+    ...(isOfRun && {
+      start: run.key,
+      end: lastDateOf(run),
+      startsAt: run.startsAt,
+      endsAt: run.endsAt,
+    }),
+    rankings: live?.rankings ?? rankings,
     own,
   }
 }
@@ -211,7 +200,7 @@ function openStream(
   { key, limit, attributes }: Pick<Watched, 'key' | 'limit' | 'attributes'>,
 ): () => void {
   const { client, cache, userId } = context
-  const readBoard = () => void cache.invalidateQueries({ queryKey: keyOf(context, 'board', key) })
+  const readBoard = () => cache.invalidate(keyOf(context, 'board', key))
   const place = placeReader(context, key)
   let isOpen = true
   const stop = client.leaderboards.live(key, {
@@ -256,7 +245,7 @@ function placeReader(context: LaurelContext, key: string) {
   const read = () => {
     stopTimer = undefined
     readAt = Date.now()
-    void context.cache.invalidateQueries({ queryKey: keyOf(context, 'place', key) })
+    context.cache.invalidate(keyOf(context, 'place', key))
   }
   return {
     read: () => {

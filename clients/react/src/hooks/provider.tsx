@@ -1,9 +1,9 @@
 'use client'
 import type { Laurel } from '@laurel/client/app'
-import { focusManager, QueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from 'react'
 import { useBrowserLayoutEffect } from '../parts/browser.ts'
 import { LaurelSettings, type SettingsProps } from '../view/settings.tsx'
+import { Cache } from './cache.ts'
 import type { LiveState } from './leaderboard.ts'
 import { Streams } from './streams.ts'
 
@@ -16,22 +16,17 @@ export interface LaurelProviderProps extends SettingsProps {
    * new token.
    */
   userId: string | null
-  /** A cache of your own, if your app uses TanStack Query. All keys begin with `laurel`. */
-  queryClient?: QueryClient | undefined
   children: ReactNode
 }
 
-/** The things that all hooks of a provider share. */
+/** The things that all hooks of a provider share, as long as the client is the same. */
 interface Shared {
   client: Laurel
-  queryClient: QueryClient | undefined
-  /** The name of the client in keys of the cache. */
-  clientName: string
-  cache: QueryClient
+  cache: Cache
   streams: Streams<LiveState>
 }
 
-/** The things that all hooks of one user share. If the client, the cache or the user changes, there is a new one. */
+/** The things that all hooks of one user share. If the client or the user changes, there is a new one. */
 export interface LaurelContext extends Shared {
   /** Is empty while there is no user. */
   userId: string
@@ -40,43 +35,14 @@ export interface LaurelContext extends Shared {
 
 const Context = createContext<LaurelContext | undefined>(undefined)
 
-/** Names of clients. They are random, as a page may keep its cache and have other clients after a reload. */
-const clientNames = new WeakMap<Laurel, string>()
-
-function nameOf(client: Laurel): string {
-  const name = clientNames.get(client) ?? Math.random().toString(36).slice(2)
-  clientNames.set(client, name)
-  return name
-}
-
-/** Data is read again on focus if it is older than this, in milliseconds. */
-const FRESH = 10_000
-
-/** A cache with the data of the app's cache, if it has one, but without its defaults. */
-function newCache(queryClient: QueryClient | undefined): QueryClient {
-  // The client itself repeats requests, and knows which ones it may repeat.
-  const defaultOptions = { queries: { staleTime: FRESH, retry: false, networkMode: 'always' } } as const
-  return new QueryClient({
-    ...(queryClient && { queryCache: queryClient.getQueryCache() }),
-    defaultOptions,
-  })
-}
-
-const newShared = (client: Laurel, queryClient: QueryClient | undefined): Shared => ({
-  client,
-  queryClient,
-  clientName: nameOf(client),
-  cache: newCache(queryClient),
-  streams: new Streams(),
-})
+const newShared = (client: Laurel): Shared => ({ client, cache: new Cache(), streams: new Streams() })
 
 /** Gives the hooks a client and a user, and the components a language. */
 export function LaurelProvider(props: LaurelProviderProps) {
-  const { client, queryClient, children, userId: given, ...settings } = props
+  const { client, children, userId: given, ...settings } = props
   const userId = given ?? ''
-  const [shared, setShared] = useState(() => newShared(client, queryClient))
-  if (shared.client !== client || shared.queryClient !== queryClient)
-    setShared(newShared(client, queryClient))
+  const [shared, setShared] = useState(() => newShared(client))
+  if (shared.client !== client) setShared(newShared(client))
   const value = useMemo(
     () => ({ ...shared, userId, sending: { active: 0, isOverlapped: false } }),
     [shared, userId],
@@ -87,20 +53,20 @@ export function LaurelProvider(props: LaurelProviderProps) {
     if (keyOwner.current !== userId) client.forgetKey()
     keyOwner.current = userId
   }, [client, userId])
-  const { streams } = shared
-  // Both have the same queries, and the app may have mounted its own already.
-  const mounted = shared.queryClient ?? shared.cache
+  const { cache, streams } = shared
   useEffect(() => {
-    // Reads again on focus, and when the browser is online again.
-    mounted.mount()
-    const stop = focusManager.subscribe(() => {
-      if (focusManager.isFocused()) streams.revive()
-    })
-    return () => {
-      stop()
-      mounted.unmount()
+    const refresh = () => {
+      if (document.visibilityState === 'hidden') return
+      for (const entry of cache.find()) entry.refresh()
+      streams.revive()
     }
-  }, [mounted, streams])
+    document.addEventListener('visibilitychange', refresh)
+    window.addEventListener('online', refresh)
+    return () => {
+      document.removeEventListener('visibilitychange', refresh)
+      window.removeEventListener('online', refresh)
+    }
+  }, [cache, streams])
   return (
     <Context.Provider value={value}>
       <LaurelSettings {...settings}>{children}</LaurelSettings>

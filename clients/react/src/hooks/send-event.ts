@@ -9,6 +9,7 @@ import type {
 import { useCallback, useMemo, useState } from 'react'
 import { changesOf } from '../view/changes.ts'
 import type { Change } from '../view/data.ts'
+import { errorOf } from './cache.ts'
 import type { Place } from './leaderboard.ts'
 import { type LaurelContext, useLaurelContext } from './provider.tsx'
 import { keyOf } from './resource.ts'
@@ -39,7 +40,7 @@ export interface SendEvent {
 }
 
 interface State {
-  /** The user, client and cache that the rest is about. */
+  /** The user and client that the rest is about. */
   context: LaurelContext
   sending: number
   error: Error | null
@@ -78,11 +79,11 @@ export function useSendEvent(): SendEvent {
         const answer = await client.event(metric, { ...event, user: { ...user, id: userId } })
         const changes = changesOf(answer)
         applyAnswer(context, answer)
-        if (user !== undefined) void cache.invalidateQueries({ queryKey: keyOf(context, 'user') })
+        if (user !== undefined) cache.invalidate(keyOf(context, 'user'))
         change(() => ({ changes, toastId: answer.eventId }))
         return { answer, changes }
       } catch (error) {
-        change(() => ({ error: error instanceof Error ? error : new Error(String(error)) }))
+        change(() => ({ error: errorOf(error) }))
         throw error
       } finally {
         change((now) => ({ sending: now.sending - 1 }))
@@ -90,7 +91,7 @@ export function useSendEvent(): SendEvent {
         if (sending.active === 0 && sending.isOverlapped) {
           // Answers of parallel events can arrive in any order, so the newest data is not known.
           sending.isOverlapped = false
-          void cache.invalidateQueries({ queryKey: keyOf(context) })
+          cache.invalidate(keyOf(context))
         }
       }
     },
@@ -107,39 +108,36 @@ export function useSendEvent(): SendEvent {
 export function applyAnswer(context: LaurelContext, answer: EventResponse): void {
   const { cache } = context
   // A request that is on its way may answer the state before the event.
-  const late = cache.getQueryCache().findAll({ queryKey: keyOf(context), fetchStatus: 'fetching' })
+  const old = new Set<{ invalidate: () => void }>(
+    cache.find(keyOf(context)).filter(({ isReading }) => isReading),
+  )
+  function update<Data>(parts: readonly unknown[], change: (data: Data) => Data) {
+    for (const entry of cache.find<Data>(keyOf(context, ...parts)))
+      if (entry.state.data !== undefined) entry.set(change(entry.state.data))
+  }
   if (answer.idempotentReplayed !== true) {
     for (const [key, change] of Object.entries(answer.points)) {
-      cache.setQueriesData<GetUserPointsResponse>(
-        { queryKey: keyOf(context, 'points', key) },
-        (points) => points && withPoints(points, change),
-      )
+      update<GetUserPointsResponse>(['points', key], (points) => withPoints(points, change))
     }
-    cache.setQueriesData<UserAchievementWithStatsResponse[]>(
-      { queryKey: keyOf(context, 'achievements') },
-      (list) => list && withAchievements(list, answer.achievements),
+    update<UserAchievementWithStatsResponse[]>(['achievements'], (list) =>
+      withAchievements(list, answer.achievements),
     )
     for (const [key, { rank, previousRank }] of Object.entries(answer.leaderboards)) {
-      cache.setQueriesData<Place>(
-        { queryKey: keyOf(context, 'place', key) },
-        (place) => place && { ...place, rank, previousRank },
-      )
+      update<Place>(['place', key], (place) => ({ ...place, rank, previousRank }))
       // The answer has no scores, and other users have moved too.
-      void cache.invalidateQueries({ queryKey: keyOf(context, 'place', key) })
-      void cache.invalidateQueries({ queryKey: keyOf(context, 'board', key) })
+      for (const part of ['place', 'board'])
+        for (const entry of cache.find(keyOf(context, part, key))) old.add(entry)
     }
   }
-  for (const query of cache.getQueryCache().findAll({ queryKey: keyOf(context, 'streak') })) {
-    const streak = cache.getQueryData<StreakResponse>(query.queryKey)
+  for (const entry of cache.find<StreakResponse>(keyOf(context, 'streak'))) {
+    const streak = entry.state.data
     if (streak === undefined) continue
     const isKnown = hasPeriod(streak, answer.currentStreak)
-    cache.setQueryData<StreakResponse>(query.queryKey, withStreak(streak, answer.currentStreak))
+    entry.set(withStreak(streak, answer.currentStreak))
     // The answer has neither the moment of the extension nor periods that have begun since the last read.
-    if (answer.currentStreak.extended || !isKnown) {
-      void cache.invalidateQueries({ queryKey: query.queryKey, exact: true })
-    }
+    if (answer.currentStreak.extended || !isKnown) old.add(entry)
   }
-  for (const { queryKey } of late) void cache.invalidateQueries({ queryKey, exact: true })
+  for (const entry of old) entry.invalidate()
 }
 
 function withPoints(

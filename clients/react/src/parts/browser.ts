@@ -1,6 +1,6 @@
 'use client'
 import { useEffect, useLayoutEffect, useSyncExternalStore } from 'react'
-import { useLaurelSettings } from '../view/settings.tsx'
+import { useSettings } from '../view/settings.tsx'
 
 const REDUCED = '(prefers-reduced-motion: reduce)'
 
@@ -16,7 +16,7 @@ function watchMotion(changed: () => void): () => void {
 
 /** True if the settings or the user's system ask for less motion, and on servers. */
 export function useReducedMotion(): boolean {
-  const { reducedMotion } = useLaurelSettings()
+  const { reducedMotion } = useSettings({})
   const isPreferred = useSyncExternalStore(
     watchMotion,
     () => motionQuery()?.matches ?? false,
@@ -40,16 +40,6 @@ export const useSeconds = (ahead: number): number | null =>
     everySecond,
     () => Math.floor((Date.now() + ahead) / 1000),
     () => null,
-  )
-
-const never = () => () => {}
-
-/** False on servers and during hydration, which must draw the same, whatever time it is. */
-export const useIsHydrated = (): boolean =>
-  useSyncExternalStore(
-    never,
-    () => true,
-    () => false,
   )
 
 /** `useLayoutEffect` in browsers. On servers React 18 would warn about it. */

@@ -1,7 +1,8 @@
 'use client'
 import { type ComponentProps, useId } from 'react'
 import type { GroupData } from '../view/data.ts'
-import { useLaurelSettings } from '../view/settings.tsx'
+import { groupLabels } from '../view/labels.ts'
+import { useSettings } from '../view/settings.tsx'
 
 export interface GroupPickerProps extends Omit<ComponentProps<'fieldset'>, 'onChange' | 'children' | 'ref'> {
   groups: readonly GroupData[]
@@ -22,7 +23,7 @@ export const groupId = ({ group }: GroupData): string =>
  */
 export function GroupPicker({ groups, value, onChange, mostButtons = 4, ...rest }: GroupPickerProps) {
   const name = useId()
-  const { labels, format } = useLaurelSettings()
+  const { labels, format } = useSettings(groupLabels)
   const chosen = value === undefined ? '' : groupId(value)
   const choose = (id: string) => {
     const group = groups.find((one) => groupId(one) === id)

@@ -1,6 +1,6 @@
 'use client'
 import type { ComponentProps, ReactNode } from 'react'
-import { useLaurelSettings } from '../view/settings.tsx'
+import { useSettings } from '../view/settings.tsx'
 import { type MonthCell, monthWeeks, type PeriodView, weekDates } from '../view/streak.ts'
 
 type Day = NonNullable<MonthCell>
@@ -26,7 +26,7 @@ export const periodAttributes = (period: PeriodView | undefined) => ({
  * One month of a daily streak, as a table of weeks. Its name comes from `aria-labelledby` or `aria-label`.
  */
 export function MonthTable({ month, periods, children, ...rest }: MonthTableProps) {
-  const { format, firstDayOfWeek } = useLaurelSettings()
+  const { format, firstDayOfWeek } = useSettings({})
   return (
     <table {...rest}>
       <thead>

@@ -117,6 +117,9 @@ export interface LeaderboardData {
   /** First and last date of the run. */
   start?: string | null | undefined
   end?: string | null | undefined
+  /** The moments at which the run begins and ends for the user (L14). Null for no end. */
+  startsAt?: string | undefined
+  endsAt?: string | null | undefined
   rankings: readonly RankingRow[]
   /** Place of the user who looks at it. */
   own?: OwnPlace | undefined

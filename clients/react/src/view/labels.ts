@@ -59,14 +59,15 @@ export interface Labels {
 
 const UNITS: Record<Frequency, string> = { daily: 'day', weekly: 'week', monthly: 'month' }
 
-/** English. */
-export const defaultLabels: Labels = {
+// Each component has texts of its own, so that an app gets only those of the components that it uses.
+
+export const cardLabels = {
   loading: 'Loading',
   error: 'This could not be loaded.',
   retry: 'Try again',
-  dismiss: 'Dismiss',
-  you: 'You',
+} satisfies Partial<Labels>
 
+export const streakLabels = {
   streak: 'Streak',
   streakUnit: ({ frequency }) => `${UNITS[frequency]} streak`,
   streakState: ({ state, expires }, format) => {
@@ -79,6 +80,9 @@ export const defaultLabels: Labels = {
     if (max === undefined) return `${format.number(count)} ${noun}`
     return `${format.number(count)} of ${format.number(max)} ${noun}`
   },
+} satisfies Partial<Labels>
+
+export const calendarLabels = {
   calendar: 'Streak calendar',
   previousMonth: 'Previous month',
   nextMonth: 'Next month',
@@ -93,24 +97,38 @@ export const defaultLabels: Labels = {
     open: 'still open',
     unknown: '',
   },
+} satisfies Partial<Labels>
 
+export const levelLabels = {
   level: 'Level',
   noLevel: 'No level yet',
   levelNext: ({ level, remaining, unit }, format) => `${format.number(remaining)} ${unit} to ${level.name}`,
   levelTop: 'Highest level reached',
   levelText: ({ total, goal, unit }, format) => `${format.number(total)} of ${format.number(goal)} ${unit}`,
+} satisfies Partial<Labels>
 
+export const energyLabels = {
   energyText: ({ total, max }, format) => `${format.number(total)} of ${format.number(max)}`,
   energyFull: 'Full',
   energyNext: ({ points, time }, format) => `${format.signed(points)} in ${time}`,
+} satisfies Partial<Labels>
 
+export const achievementLabels = {
   achievements: 'Achievements',
   achievementsDone: ({ done, all }, format) => `${format.number(done)} of ${format.number(all)} completed`,
   achieved: 'Completed',
   notAchieved: 'Not completed yet',
   rarity: ({ percent }) => `${percent} of users`,
   noAchievements: 'No achievements yet.',
+} satisfies Partial<Labels>
 
+export const groupLabels = {
+  group: 'Group',
+  groupName: ({ group }) => group.map(({ value }) => value).join(' · '),
+} satisfies Partial<Labels>
+
+export const leaderboardLabels = {
+  you: 'You',
   rank: 'Rank',
   player: 'Name',
   score: 'Score',
@@ -119,14 +137,15 @@ export const defaultLabels: Labels = {
   live: 'Live',
   final: 'Final',
   scheduled: 'Starts soon',
-  group: 'Group',
-  groupName: ({ group }) => group.map(({ value }) => value).join(' · '),
   rankUp: ({ places }, format) => `up ${format.number(places)}`,
   rankDown: ({ places }, format) => `down ${format.number(places)}`,
   rankNew: 'new',
   ownRank: ({ rank, value }, format) =>
     `You are now on rank ${format.number(rank)} with ${format.number(value)}.`,
+} satisfies Partial<Labels>
 
+export const toastLabels = {
+  dismiss: 'Dismiss',
   toast: 'Awards',
   change: (change, format) => {
     switch (change.type) {
@@ -142,4 +161,4 @@ export const defaultLabels: Labels = {
         return `Rank ${format.number(change.rank)} in ${change.name}`
     }
   },
-}
+} satisfies Partial<Labels>

@@ -6,9 +6,23 @@ export interface Schedule {
   runInterval: number | null
 }
 
+/** A run, and the moments at which it begins and ends for a user (L14). `key` is its first date. */
+export interface Run {
+  key: string
+  startsAt: string
+  endsAt: string | null
+}
+
 const DAY = 86_400_000
 
 const iso = (time: number) => new Date(time).toISOString().slice(0, 10)
+
+/** The last date of a run. Null if it has no end. Days of 23 and 25 hours change nothing. */
+export function lastDateOf({ key, startsAt, endsAt }: Run): string | null {
+  if (endsAt === null) return null
+  const days = Math.round((Date.parse(endsAt) - Date.parse(startsAt)) / DAY)
+  return iso(Date.parse(key) + (days - 1) * DAY)
+}
 
 /** The date after a number of units, or the last day of a shorter month: 31 January, 28 February. */
 function addUnits(date: string, unit: 'day' | 'month' | 'year', count: number): string {

@@ -1,7 +1,8 @@
 'use client'
 import { createContext, type ReactNode, useContext, useMemo } from 'react'
+import { defaultLabels } from './default-labels.ts'
 import { type Format, formatOf } from './format.ts'
-import { defaultLabels, type Labels } from './labels.ts'
+import type { Labels } from './labels.ts'
 
 export interface SettingsProps {
   /** BCP 47 tag such as `de-AT`. `en` by default, so that servers and browsers agree. */
@@ -16,18 +17,18 @@ export interface SettingsProps {
   reducedMotion?: boolean | undefined
 }
 
-export interface Settings {
+export interface Settings<Key extends keyof Labels = keyof Labels> {
   format: Format
   timeZone: string
-  labels: Labels
+  labels: Pick<Labels, Key>
   firstDayOfWeek: number
   reducedMotion: boolean
 }
 
-const fallback: Settings = {
+const fallback: Settings<never> & { labels: Partial<Labels> } = {
   format: formatOf('en', 'UTC'),
   timeZone: 'UTC',
-  labels: defaultLabels,
+  labels: {},
   firstDayOfWeek: 1,
   reducedMotion: false,
 }
@@ -53,5 +54,11 @@ export function LaurelSettings({ children, ...props }: SettingsProps & { childre
   return <SettingsContext.Provider value={settings}>{children}</SettingsContext.Provider>
 }
 
+/** The settings, with some texts that the app may have replaced. */
+export function useSettings<Key extends keyof Labels>(texts: Pick<Labels, Key>): Settings<Key> {
+  const settings = useContext(SettingsContext)
+  return { ...settings, labels: { ...texts, ...settings.labels } }
+}
+
 /** The settings that components use, for parts of your own. */
-export const useLaurelSettings = (): Settings => useContext(SettingsContext)
+export const useLaurelSettings = (): Settings => useSettings(defaultLabels)

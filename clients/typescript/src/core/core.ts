@@ -22,6 +22,9 @@ import { Signals } from './signals.js'
 import { baseOf, copyOfQuery, nextCursor, pathOf, searchOf } from './urls.js'
 import { within } from './within.js'
 
+/** Bundlers write the value of `NODE_ENV` into the code. In a page without a bundler it does not exist. */
+declare const process: { env: { NODE_ENV?: string } }
+
 /** The tries of a call, and the timeout of each in milliseconds, unless the options say otherwise. */
 const TRIES = 5
 const TIMEOUT = 30_000
@@ -115,7 +118,8 @@ interface Used {
 interface Shared {
   key: KeySource
   clock: ServiceClock
-  ignored: IgnoredFields
+  /** Is made in development only. */
+  ignored?: IgnoredFields
   signals: Signals
 }
 
@@ -133,7 +137,6 @@ export class Core {
     this.#shared = shared ?? {
       key: new KeySource(options.apiKey, this.runtime.now, timeoutOf(options.timeout)),
       clock: new ServiceClock(this.runtime.now),
-      ignored: new IgnoredFields(),
       signals: new Signals(),
     }
     // Not as a method: the global one refuses any other `this` in browsers and Workers.
@@ -314,7 +317,7 @@ export class Core {
         })
         // Another server on the way may have any clock.
         if (response.headers.has('x-request-id')) this.#shared.clock.follow(response.headers)
-        this.#shared.ignored.warn(operation, response.headers)
+        this.#warnOfIgnored(operation, response.headers)
         if (!response.ok) throw await errorOf(response, this.now())
         if (isStream) stopTimer()
         return await read(response)
@@ -324,6 +327,19 @@ export class Core {
         throw new LaurelError(message, { status: 0, cause })
       }
     })
+  }
+
+  /** Warns of fields that the service ignored, if `NODE_ENV` is set, and not to `production`. */
+  #warnOfIgnored(operation: string, headers: Headers): void {
+    try {
+      // Servers in production often do not set it. Bundlers leave the warnings out of an app in production.
+      if (process.env.NODE_ENV && process.env.NODE_ENV !== 'production') {
+        this.#shared.ignored ??= new IgnoredFields()
+        this.#shared.ignored.warn(operation, headers)
+      }
+    } catch {
+      // A page without a bundler has no `process`.
+    }
   }
 
   #within<T>(...[timeout, signal, late, run]: Parameters<typeof within<T>>): Promise<T> {

@@ -1,6 +1,3 @@
-/** Bundlers write the value of `NODE_ENV` into the code. In a page without a bundler it does not exist. */
-declare const process: { env: { NODE_ENV?: string } }
-
 /** The most warnings of a client. */
 const MOST = 100
 
@@ -15,7 +12,7 @@ export class IgnoredFields {
    */
   warn(operation: string, headers: Headers): void {
     const header = headers.get('x-laurel-ignored')
-    if (header === null || !isDevelopment()) return
+    if (header === null) return
     // The header may end with the number of fields that it does not name, such as `+12`.
     const [, named = '', more] = /^(.*?)(?:, )?(?:\+(\d+))?$/.exec(header) ?? []
     const fresh = named
@@ -27,15 +24,5 @@ export class IgnoredFields {
     console.warn(
       `Laurel ignored fields that the body of ${operation} does not have: ${fresh.join(', ')}. Check their names at /docs.`,
     )
-  }
-}
-
-/** True if `NODE_ENV` is set, and not to `production`. Servers in production often do not set it. */
-function isDevelopment(): boolean {
-  try {
-    const mode = process.env.NODE_ENV
-    return mode !== undefined && mode !== '' && mode !== 'production'
-  } catch {
-    return false
   }
 }
