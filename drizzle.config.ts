@@ -1,3 +1,1 @@
-import { defineConfig } from 'drizzle-kit'
-
-export default defineConfig({ dialect: 'sqlite', schema: './src/worker/schema.ts', out: './migrations' })
+export default { dialect: 'sqlite', schema: './src/worker/schema.ts', out: './migrations' }

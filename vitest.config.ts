@@ -2,12 +2,15 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, statfsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { demandNewNode } from './scripts/lib/project.mjs'
 import { Sequencer } from './test/helpers/sequencer.ts'
 import { workers } from './test/helpers/worker/project.ts'
 
 // The folder of a test file says which projects run it (see the table in CONTRIBUTING.md). `npm test` runs all
 // projects except the long ones. Projects with the same `groupOrder` run together, and those with a lower one
 // run first. With as few of these groups as possible, no core is idle at the end of each.
+
+await demandNewNode()
 
 // The Worker's assets, as wrangler makes them before it starts or deploys. The console is left out: the tests
 // that need it start a server, which builds it.

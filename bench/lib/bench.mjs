@@ -5,9 +5,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { newAdminKey } from '../../scripts/lib/dev-vars.mjs'
 import { onEnding } from '../../scripts/lib/ending.mjs'
-import { Complaint, inProject, report } from '../../scripts/lib/project.mjs'
-
-const OLDEST_NODE = 22
+import { Complaint, demandNewNode, inProject, report } from '../../scripts/lib/project.mjs'
 
 /** The folder with all files of the bench. It is deleted at the end. */
 export const folder = mkdtempSync(join(tmpdir(), 'laurel-bench-'))
@@ -63,10 +61,7 @@ export function runBench({ script, minutes, options = {}, run, beforeFailing = (
   const late = new Complaint(`The bench has not ended after ${minutes} minutes, so it is stopped.`)
   setTimeout(() => fail(late), minutes * 60_000).unref()
   const checked = async () => {
-    if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE)
-      throw new Complaint(
-        `This Node is too old. Run \`npm run ${script}\`, which uses the Node of node_modules.`,
-      )
+    await demandNewNode()
     const known = Object.entries(options).map(([name, usual]) => [name, { type: 'string', default: usual }])
     await run(/** @type {any} */ (parseArgs({ options: Object.fromEntries(known) }).values))
   }

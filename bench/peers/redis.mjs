@@ -2,7 +2,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { Complaint, inProject } from '../../scripts/lib/project.mjs'
+import { Complaint, fetchedTool, inProject } from '../../scripts/lib/project.mjs'
 import { folder } from '../lib/bench.mjs'
 import { freePort, Server, spawnNode } from '../lib/server.mjs'
 
@@ -33,7 +33,8 @@ export async function redisPeer(/** @type {'everysec' | 'always'} */ sync, /** @
   }
   const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])
   const variables = { PORT: String(port), REDIS_PORT: String(redisPort), API_KEY: key, TEST_CLOCK: 'on' }
-  const env = marks.marked({ ...process.env, ...variables, NODE_ENV: 'production' })
+  const fixed = { PACKAGES: fetchedTool('peers'), NODE_ENV: 'production' }
+  const env = marks.marked({ ...process.env, ...variables, ...fixed })
   const script = inProject('bench', 'peers', 'redis', 'server.mjs')
   const launch = () => [
     spawn('redis-server', options, { cwd: at, stdio: ['ignore', 'pipe', 'pipe'], env }),

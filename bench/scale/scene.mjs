@@ -110,7 +110,7 @@ async function spread(/** @type {Server} */ server) {
 
 /** Bytes of all databases, the largest, each table, and the boards' objects. No Worker may run. */
 async function sizesOf(/** @type {Server} */ { folder }) {
-  // Imported here, because an old Node has no `node:sqlite`. The bench then prints its own error.
+  // Imported here, because an old Node has no `node:sqlite`. The bench then runs again in a newer one.
   const { DatabaseSync } = await import('node:sqlite')
   const tables = /** @type {Record<string, number>} */ ({})
   const measure = (/** @type {string} */ path, /** @type {boolean} */ isDatabase) =>

@@ -1,9 +1,12 @@
 /** Paths of the project, and errors that end a script with a sentence instead of a stack trace. */
-import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify, stripVTControlCharacters } from 'node:util'
+import { SIGNALS } from './ending.mjs'
+import { fetchedFolder, fetchedModules } from './fetched.mjs'
 
 /** The project's folder. */
 export const project = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
@@ -14,29 +17,52 @@ export const inProject = (/** @type {string[]} */ ...parts) => join(project, ...
 /** The oldest Node that wrangler runs on. */
 const OLDEST_NODE = 22
 
-/** Where npm puts the project's own Node: optional dependencies in package.json, by platform. */
-const ownNodes = () => {
-  const isWindows = process.platform === 'win32'
-  const platform = `${isWindows ? 'win' : process.platform}-${process.arch}`
-  return [`node-${platform}`, `node-bin-${platform}`].map((name) =>
-    inProject('node_modules', name, 'bin', isWindows ? 'node.exe' : 'node'),
-  )
-}
-
 /** An error with a message that is enough for the person who runs the script. */
 export class Complaint extends Error {}
 
+/** Whether this Node is new enough for the tools. */
+const isNew = () => Number.parseInt(process.versions.node, 10) >= OLDEST_NODE
+
 /**
- * The Node that runs the tools: the project's own, or, on a platform without one, the Node that runs this
- * script. Throws a Complaint if none is new enough.
+ * The `node_modules` of a tool of `scripts/tools`, which npm fetches when it is first needed. Throws a Complaint if
+ * npm fails.
+ */
+export function fetchedTool(/** @type {string} */ name) {
+  const folder = inProject('scripts', 'tools', name)
+  const { description } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  try {
+    return fetchedModules(folder, `npm fetches ${description} once, into ${fetchedFolder()} …`)
+  } catch (error) {
+    throw new Complaint(`${wordsOf(error)}\n\nnpm could not fetch ${description}.`)
+  }
+}
+
+/**
+ * The Node that runs the tools: the one that runs this script, if it is new enough, or one that npm fetches when it
+ * is first needed. Throws a Complaint if there is none.
  */
 export function nodeExecutable() {
-  const own = ownNodes().find((path) => existsSync(path))
+  if (isNew()) return process.execPath
+  const isWindows = process.platform === 'win32'
+  const platform = `${isWindows ? 'win' : process.platform}-${process.arch}`
+  const modules = fetchedTool('node')
+  const own = [`node-${platform}`, `node-bin-${platform}`]
+    .map((name) => join(modules, name, 'bin', isWindows ? 'node.exe' : 'node'))
+    .find((path) => existsSync(path))
   if (own !== undefined) return own
-  if (Number.parseInt(process.versions.node, 10) >= OLDEST_NODE) return process.execPath
   throw new Complaint(
-    `There is no Node ${OLDEST_NODE} or later. Run \`npm install\`, or use a newer Node if npm has none for ${process.platform}-${process.arch}.`,
+    `Use Node ${OLDEST_NODE} or later: npm has none for ${process.platform}-${process.arch}.`,
   )
+}
+
+/** If this Node is too old for the tools, runs this process again in a newer one, and ends as that does. */
+export async function demandNewNode() {
+  if (isNew()) return
+  const args = [...process.execArgv, ...process.argv.slice(1)]
+  const child = spawn(nodeExecutable(), args, { stdio: 'inherit' })
+  for (const signal of SIGNALS) process.on(signal, () => child.kill(signal))
+  const [code] = await once(child, 'exit')
+  process.exit(code ?? 1)
 }
 
 /**

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -14,35 +14,53 @@ const Package = z.object({
   link: z.literal(true).optional(),
   integrity: z.string().optional(),
   hasInstallScript: z.boolean().optional(),
+  dependencies: z.record(z.string(), z.string()).optional(),
   optionalDependencies: z.record(z.string(), z.string()).optional(),
 })
 
 const Lockfile = z.object({ packages: z.record(z.string(), Package) })
 
 const project = join(import.meta.dirname, '..', '..')
-const { packages } = Lockfile.parse(JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')))
+/** The packages of a folder's lockfile. */
+const lockedIn = (folder: string) =>
+  Lockfile.parse(JSON.parse(readFileSync(join(project, folder, 'package-lock.json'), 'utf8'))).packages
+const packages = lockedIn('.')
+/** The folders with a lockfile: that of the project, and the tools that npm fetches when they are first needed. */
+const LOCKED = ['.', ...globSync('scripts/tools/*', { cwd: project })].map((folder) => ({
+  folder,
+  packages: lockedIn(folder),
+}))
 /** All packages except those of this repository. */
-const dependencies = Object.entries(packages).filter(
-  ([path, { link }]) => path.includes('node_modules/') && link === undefined,
-)
+const dependenciesOf = (all: typeof packages) =>
+  Object.entries(all).filter(([path, { link }]) => path.includes('node_modules/') && link === undefined)
+const dependencies = dependenciesOf(packages)
 /** The folders of this repository with a package.json of their own. */
 const workspaces = Object.keys(packages).filter((path) => path !== '' && !path.includes('node_modules/'))
 
-test('the lockfile names no registry', () => {
-  expect(dependencies.filter(([, { resolved }]) => resolved !== undefined)).toEqual([])
+test.each(LOCKED)('the lockfile of $folder names no registry', ({ packages }) => {
+  expect(dependenciesOf(packages).filter(([, { resolved }]) => resolved !== undefined)).toEqual([])
 })
 
-test('the lockfile has a hash for every package', () => {
-  const unhashed = dependencies.filter(([, { integrity }]) => !/^sha512-[\w+/]{86}==$/.test(integrity ?? ''))
+test.each(LOCKED)('the lockfile of $folder has a hash for every package', ({ packages }) => {
+  const unhashed = dependenciesOf(packages).filter(
+    ([, { integrity }]) => !/^sha512-[\w+/]{86}==$/.test(integrity ?? ''),
+  )
   expect(unhashed.map(([path]) => path)).toEqual([])
 })
 
-test('the lockfile has an entry for every platform of a package, because npm ci requires them', () => {
-  const missing = Object.entries(packages).flatMap(([name, { optionalDependencies = {} }]) =>
-    Object.keys(optionalDependencies).filter(
-      (dependency) =>
-        !(`${name}/node_modules/${dependency}` in packages) && !(`node_modules/${dependency}` in packages),
-    ),
+/** Whether a package of a lockfile finds another one: in its own folder, or in one above it. */
+const finds = (all: typeof packages, path: string, name: string): boolean =>
+  `${path === '' ? '' : `${path}/`}node_modules/${name}` in all ||
+  (path !== '' && finds(all, path.slice(0, Math.max(0, path.lastIndexOf('/'))), name))
+
+const EVERY_PACKAGE = 'every package that another one needs, for all platforms, because npm ci requires them'
+
+test.each(LOCKED)(`the lockfile of $folder has ${EVERY_PACKAGE}`, ({ packages }) => {
+  const missing = Object.entries(packages).flatMap(
+    ([path, { dependencies = {}, optionalDependencies = {} }]) =>
+      Object.keys({ ...dependencies, ...optionalDependencies }).filter(
+        (name) => !finds(packages, path, name),
+      ),
   )
   expect(missing).toEqual([])
 })
@@ -59,7 +77,7 @@ test('no package runs a script when it is installed: each one that has a script 
 
 test('every platform that workerd supports gets the same Node', () => {
   const platforms = Object.keys(packages['node_modules/workerd']?.optionalDependencies ?? {})
-  const nodes = Object.entries(packages['']?.optionalDependencies ?? {})
+  const nodes = Object.entries(lockedIn('scripts/tools/node')['']?.optionalDependencies ?? {})
   expect(nodes.map(([name]) => name).filter((name) => !name.startsWith('node-'))).toEqual([])
   expect(nodes).toHaveLength(platforms.length)
   expect(new Set(nodes.map(([, version]) => version)).size).toBe(1)
@@ -72,7 +90,7 @@ test('npm install prints no warnings, with any Node of the system', async () => 
   const manifests = workspaces.map((workspace) => join(workspace, 'package.json'))
   for (const file of ['package.json', 'package-lock.json', '.npmrc', ...manifests])
     copyFileSync(join(project, file), join(folder, file))
-  // Without the project's own Node and without npm's variables for scripts, as in a new terminal.
+  // Without the folders of node_modules and without npm's variables for scripts, as in a new terminal.
   const path = (process.env.PATH ?? '').split(delimiter).filter((part) => !part.includes('node_modules'))
   const inherited = Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name))
   const env = { ...Object.fromEntries(inherited), PATH: path.join(delimiter) }
@@ -80,4 +98,11 @@ test('npm install prints no warnings, with any Node of the system', async () => 
   const { stdout, stderr } = await promisify(execFile)('npm', args, { cwd: folder, env })
   expect(stdout).toContain('up to date')
   expect(stderr).toBe('')
+})
+
+test('migrations are made with the drizzle-orm that the Worker has', () => {
+  const [ours, tools] = ['.', 'scripts/tools/migrations'].map(
+    (folder) => lockedIn(folder)['node_modules/drizzle-orm'],
+  )
+  expect(tools?.integrity).toBe(ours?.integrity)
 })

@@ -6,15 +6,18 @@
  * It answers under Laurel's paths, so that the bench can send both the same requests. Its configuration is in
  * its code: one metric, one points system, one leaderboard, and streaks by UTC date.
  *
- * Variables: PORT, REDIS_PORT, API_KEY, and TEST_CLOCK=on. With TEST_CLOCK=on, the header `x-test-now` of a
- * request sets its time.
+ * Variables: PORT, REDIS_PORT, API_KEY, PACKAGES (the folder of its packages), and TEST_CLOCK=on. With
+ * TEST_CLOCK=on, the header `x-test-now` of a request sets its time.
  */
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import Fastify from 'fastify'
-import { Redis } from 'ioredis'
+import { createRequire } from 'node:module'
 
-const { PORT, REDIS_PORT, API_KEY = '', TEST_CLOCK } = process.env
+const { PORT, REDIS_PORT, API_KEY = '', TEST_CLOCK, PACKAGES = '' } = process.env
+
+const fetched = createRequire(`${PACKAGES}/`)
+const Fastify = fetched('fastify')
+const { Redis } = fetched('ioredis')
 
 /** Every whole unit of the metric earns `AWARD` points. */
 const METRIC = 'bench-lessons-1'

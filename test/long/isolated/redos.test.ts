@@ -1,7 +1,9 @@
 import { globSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { checkSync } from 'recheck'
 import { describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { fetchedTool } from '../../../scripts/lib/project.mjs'
 import { stepCounter, tried } from '../../helpers/steps'
 
 // Imports from here on are counted.
@@ -87,6 +89,14 @@ const literals = globSync('**/*.ts', { cwd: SOURCE, exclude: TRUSTED }).flatMap(
   return [...code.matchAll(LITERAL)].map(([, source = '', flags = '']) => ({ file, source, flags }))
 })
 
+/** The checker of regular expressions. */
+const statusOf = (source: string, flags: string) => {
+  const { checkSync } = createRequire(import.meta.url)(
+    join(fetchedTool('expressions'), 'recheck', 'lib', 'main.js'),
+  )
+  return z.object({ status: z.string() }).parse(checkSync(source, flags, BY_STEPS)).status
+}
+
 /** The checker counts steps and measures no time, so that a busy machine finds the same. */
 const BY_STEPS = { timeout: null, attackTimeout: null, incubationTimeout: null, seedingTimeout: null }
 
@@ -94,9 +104,8 @@ describe('[G2] regular expressions', () => {
   it('finds the expressions of the source', () => expect(literals.length).toBeGreaterThan(20))
 
   it.each(literals)('$file: /$source/$flags takes time in proportion to the text', ({ source, flags }) => {
-    expect(checkSync(source, flags, BY_STEPS).status).toBe('safe')
+    expect(statusOf(source, flags)).toBe('safe')
   })
 
-  it('detects an expression that does not', () =>
-    expect(checkSync('\\s+$', '', BY_STEPS).status).toBe('vulnerable'))
+  it('detects an expression that does not', () => expect(statusOf('\\s+$', '')).toBe('vulnerable'))
 })
