@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { Clock } from 'lucide-react'
 import { useAdmin } from '../api/laurel'
 import { useWrite } from '../resource/writes'
 import { Button } from '../ui/button'
 import { formatMoment } from '../ui/format'
+import { Icon } from '../ui/icon'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -54,7 +54,7 @@ export function ClockBar() {
       className="flex flex-wrap items-center justify-center gap-x-4 gap-y-0.5 border-b border-line bg-warning-soft px-3 py-1 text-sm print:hidden"
     >
       <p className="flex items-center gap-1.5">
-        <Clock size={14} aria-hidden="true" className="text-warning" />
+        <Icon name="clock" size={14} className="text-warning" />
         Test clock:
         <strong className="min-w-40 font-semibold tabular-nums">
           {isBusy ? 'moving…' : clock.data ? formatMoment(clock.data.now) : '…'}

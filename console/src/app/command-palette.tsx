@@ -2,17 +2,17 @@ import { Autocomplete } from '@base-ui/react/autocomplete'
 import { Dialog } from '@base-ui/react/dialog'
 import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { CornerDownLeft, type LucideIcon, Plus, UserRound } from 'lucide-react'
 import { useRef, useState } from 'react'
 import { useAdmin } from '../api/laurel'
 import { allOf } from '../resource/lookups'
 import { headingOfPage } from '../ui/heading'
+import { Icon, type IconName } from '../ui/icon'
 import { nameOr, trimmed, userPath } from '../ui/text'
 import { useSettled } from '../ui/typed'
 import { ALL_PAGES } from './navigation'
 
 /** `words` are more words by which it is found, `about` is beside its label. */
-type Command = { label: string; words: string; path: string; icon: LucideIcon; about?: string }
+type Command = { label: string; words: string; path: string; icon: IconName; about?: string }
 
 /** The things that can be created, with the path of its form. */
 const CREATED = [
@@ -22,7 +22,12 @@ const CREATED = [
 
 const COMMANDS: readonly Command[] = [
   ...ALL_PAGES.map(({ name, path, icon, words = '' }) => ({ label: name, words, path, icon })),
-  ...CREATED.map(({ one, path }) => ({ label: `New ${one}`, words: 'create add', path, icon: Plus })),
+  ...CREATED.map(({ one, path }) => ({
+    label: `New ${one}`,
+    words: 'create add',
+    path,
+    icon: 'plus' as const,
+  })),
 ]
 
 /** How well a command fits a text: 0 is best, null is not at all. */
@@ -69,7 +74,7 @@ function useUsersFor(text: string): readonly Command[] {
     about: nameOr(name, id) === id ? '' : id,
     words: '',
     path: userPath(id),
-    icon: UserRound,
+    icon: 'user-round',
   }))
 }
 
@@ -190,16 +195,16 @@ function Commands({ onDone }: { onDone: () => void }) {
             }}
             className="group flex cursor-pointer scroll-my-2 items-center gap-3 rounded-md px-3 py-2 data-highlighted:bg-accent-soft"
           >
-            <command.icon
+            <Icon
+              name={command.icon}
               size={16}
-              aria-hidden="true"
               className="shrink-0 text-quiet group-data-highlighted:text-accent"
             />
             <span className="min-w-0 truncate">{command.label}</span>
             <span className="min-w-0 flex-1 truncate text-sm text-quiet">{command.about}</span>
-            <CornerDownLeft
+            <Icon
+              name="corner-down-left"
               size={14}
-              aria-hidden="true"
               className="invisible shrink-0 text-quiet group-data-highlighted:visible"
             />
           </Autocomplete.Item>

@@ -1,7 +1,6 @@
 import { Dialog } from '@base-ui/react/dialog'
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useLocation } from '@tanstack/react-router'
-import { BookOpen, LogOut, Menu, Search } from 'lucide-react'
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { useAdmin } from '../api/laurel'
 import { LeaveButton } from '../session/leave-button'
@@ -12,6 +11,7 @@ import { TenantPage, TenantSwitch } from '../session/tenant-picker'
 import { Button, buttonClasses, IconButton } from '../ui/button'
 import { classes } from '../ui/classes'
 import { headingOfPage, ShownPage, useKeptFocus } from '../ui/heading'
+import { Icon } from '../ui/icon'
 import { Badge, Page } from '../ui/page'
 import { ClockBar } from './clock-bar'
 import { CommandPalette } from './command-palette'
@@ -89,7 +89,7 @@ function Shell() {
             <Dialog.Trigger
               render={
                 <IconButton label="Menu">
-                  <Menu size={20} aria-hidden="true" />
+                  <Icon name="menu" size={20} />
                 </IconButton>
               }
             />
@@ -115,7 +115,7 @@ function Shell() {
           </Dialog.Root>
           <Wordmark />
           <IconButton label="Search" onClick={() => setPaletteOpen(true)}>
-            <Search size={18} aria-hidden="true" />
+            <Icon name="search" size={18} />
           </IconButton>
         </header>
         <main
@@ -184,7 +184,7 @@ function Sidebar({ onSearch, onLeave }: { onSearch: () => void; onLeave?: () => 
         <Wordmark />
         {signedIn?.multiTenancy === true && <TenantSwitch />}
         <Button className="justify-start! text-quiet!" isSmall onClick={onSearch}>
-          <Search size={15} aria-hidden="true" />
+          <Icon name="search" size={15} />
           <span className="flex-1 text-left">Search</span>
           <kbd className="rounded-sm border border-line px-1.5 font-sans text-xs">
             {isApple ? '⌘K' : 'Ctrl K'}
@@ -196,7 +196,7 @@ function Sidebar({ onSearch, onLeave }: { onSearch: () => void; onLeave?: () => 
           <div key={title ?? ''}>
             {title !== null && <p className="px-2.5 pt-4 pb-1.5 text-xs font-medium text-faint">{title}</p>}
             <ul className="flex flex-col gap-px">
-              {items.map(({ name, path, icon: Icon }) => (
+              {items.map(({ name, path, icon }) => (
                 <li key={path}>
                   <Link
                     to={path}
@@ -204,7 +204,7 @@ function Sidebar({ onSearch, onLeave }: { onSearch: () => void; onLeave?: () => 
                     aria-current={isWithin(pathname, path) ? 'page' : undefined}
                     className="flex items-center gap-2.5 rounded-md px-2.5 py-1 font-medium text-quiet pointer-coarse:py-2 hover:bg-hover hover:text-text focus-visible:-outline-offset-2 aria-[current=page]:bg-accent-soft aria-[current=page]:text-accent"
                   >
-                    <Icon size={16} aria-hidden="true" />
+                    <Icon name={icon} size={16} />
                     {name}
                   </Link>
                 </li>
@@ -220,11 +220,11 @@ function Sidebar({ onSearch, onLeave }: { onSearch: () => void; onLeave?: () => 
           rel="noreferrer"
           className={classes(buttonClasses('quiet', true), 'w-full justify-start!')}
         >
-          <BookOpen size={15} aria-hidden="true" />
+          <Icon name="book-open" size={15} />
           API reference
         </a>
         <LeaveButton look="quiet" className="w-full justify-start!" isSmall onLeave={() => session.end()}>
-          <LogOut size={15} aria-hidden="true" />
+          <Icon name="log-out" size={15} />
           Sign out
         </LeaveButton>
       </div>

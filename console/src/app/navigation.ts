@@ -1,23 +1,7 @@
 import type { AuditLogEntry } from '@laurel/client'
 import type { RouteComponent } from '@tanstack/react-router'
-import {
-  Award,
-  Bell,
-  ChartLine,
-  Flame,
-  Gauge,
-  HeartPulse,
-  KeyRound,
-  type LucideIcon,
-  ScrollText,
-  Settings,
-  Sparkles,
-  Tags,
-  Trophy,
-  Users,
-  Webhook,
-} from 'lucide-react'
 import type { Admin } from '../resource/resource'
+import type { IconName } from '../ui/icon'
 
 /** The module of a page, which is loaded when the page is opened. */
 export type PageModule = () => Promise<{ default: RouteComponent }>
@@ -35,7 +19,7 @@ type Things = {
 export type NavigationItem = {
   name: string
   path: string
-  icon: LucideIcon
+  icon: IconName
   /** More words by which the command palette finds it. */
   words?: string
   /** The rest of its address. `{-$name}` is a parameter that may be missing. By default, that of a resource. */
@@ -59,14 +43,14 @@ const GROUPS = [
       {
         name: 'Overview',
         path: '/',
-        icon: ChartLine,
+        icon: 'chart-line',
         words: 'home dashboard analytics retention',
         page: () => import('../features/overview/overview.page'),
       },
       {
         name: 'Users',
         path: '/users',
-        icon: Users,
+        icon: 'users',
         words: 'people search',
         parts: '/{-$id}/{-$part}',
         one: 'user',
@@ -80,7 +64,7 @@ const GROUPS = [
       {
         name: 'Metrics',
         path: '/metrics',
-        icon: Gauge,
+        icon: 'gauge',
         words: 'events',
         one: 'metric',
         kind: 'metric',
@@ -90,7 +74,7 @@ const GROUPS = [
       {
         name: 'Points',
         path: '/points',
-        icon: Sparkles,
+        icon: 'sparkles',
         words: 'systems levels triggers boosts xp',
         one: 'points system',
         kind: 'points_system',
@@ -100,14 +84,14 @@ const GROUPS = [
       {
         name: 'Streaks',
         path: '/streaks',
-        icon: Flame,
+        icon: 'flame',
         words: 'freezes',
         page: () => import('../features/streaks/streaks.page'),
       },
       {
         name: 'Achievements',
         path: '/achievements',
-        icon: Award,
+        icon: 'award',
         words: 'badges',
         one: 'achievement',
         kind: 'achievement',
@@ -117,7 +101,7 @@ const GROUPS = [
       {
         name: 'Leaderboards',
         path: '/leaderboards',
-        icon: Trophy,
+        icon: 'trophy',
         words: 'rankings leagues',
         one: 'leaderboard',
         kind: 'leaderboard',
@@ -127,7 +111,7 @@ const GROUPS = [
       {
         name: 'Attributes',
         path: '/attributes',
-        icon: Tags,
+        icon: 'tags',
         words: 'fields filters',
         one: 'attribute',
         kind: 'attribute',
@@ -142,7 +126,7 @@ const GROUPS = [
       {
         name: 'Webhooks',
         path: '/webhooks',
-        icon: Webhook,
+        icon: 'webhook',
         words: 'deliveries',
         one: 'webhook',
         kind: 'webhook',
@@ -156,7 +140,7 @@ const GROUPS = [
       {
         name: 'Notifications',
         path: '/notifications',
-        icon: Bell,
+        icon: 'bell',
         words: 'emails push templates',
         one: 'template',
         kind: 'notification_template',
@@ -165,7 +149,7 @@ const GROUPS = [
       {
         name: 'API keys',
         path: '/api-keys',
-        icon: KeyRound,
+        icon: 'key-round',
         words: 'secrets',
         parts: '/{-$action}',
         one: 'application key',
@@ -179,21 +163,21 @@ const GROUPS = [
       {
         name: 'Settings',
         path: '/settings',
-        icon: Settings,
+        icon: 'settings',
         words: 'control group tenants',
         page: () => import('../features/settings/settings.page'),
       },
       {
         name: 'Audit log',
         path: '/audit-log',
-        icon: ScrollText,
+        icon: 'scroll-text',
         words: 'changes history who',
         page: () => import('../features/audit-log/audit-log.page'),
       },
       {
         name: 'Status',
         path: '/status',
-        icon: HeartPulse,
+        icon: 'heart-pulse',
         words: 'health databases queues',
         page: () => import('../features/status/status.page'),
       },

@@ -1,8 +1,8 @@
-import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { ResourceForm } from '../resource/resource-form'
 import { useSession } from '../session/session-context'
 import { Button } from '../ui/button'
+import { Icon } from '../ui/icon'
 import { useTenantsResource } from './tenants.resource'
 
 /** The button and the form of a new tenant, on the page on which a tenant is chosen. It is chosen at once. */
@@ -13,7 +13,7 @@ export default function NewTenant() {
   return (
     <>
       <Button onClick={() => setOpen(true)}>
-        <Plus size={15} aria-hidden="true" />
+        <Icon name="plus" size={15} />
         New tenant
       </Button>
       {isOpen && (

@@ -1,4 +1,3 @@
-import { Plus, Trash2 } from 'lucide-react'
 import type { ReactNode } from 'react'
 import {
   type Control,
@@ -11,6 +10,7 @@ import {
   useFormState,
 } from 'react-hook-form'
 import { Button, IconButton } from '../ui/button'
+import { Icon } from '../ui/icon'
 import { Fault } from '../ui/page'
 import { type Options, Select } from '../ui/select'
 import { messageAt } from './form-values'
@@ -86,7 +86,7 @@ export function Rows<Values extends FieldValues>({
                 {...form.register(at(text.part))}
               />
               <IconButton label={`Remove ${one} ${index + 1}`} onClick={() => list.remove(index)}>
-                <Trash2 size={16} aria-hidden="true" />
+                <Icon name="trash" size={16} />
               </IconButton>
             </div>
             <Fault>{message}</Fault>
@@ -98,7 +98,7 @@ export function Rows<Values extends FieldValues>({
       ) : (
         <div>
           <Button isSmall onClick={() => list.append({ [choice.part]: '', [text.part]: text.first })}>
-            <Plus size={15} aria-hidden="true" />
+            <Icon name="plus" size={15} />
             {add.label}
           </Button>
         </div>

@@ -1,11 +1,11 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog'
 import { Dialog } from '@base-ui/react/dialog'
 import { type ShouldBlockFn, useBlocker } from '@tanstack/react-router'
-import { X } from 'lucide-react'
 import { type ComponentProps, type ReactNode, useEffect, useRef, useState } from 'react'
 import { Button, buttonClasses } from './button'
 import { classes } from './classes'
 import { useFocusReturn } from './heading'
+import { Icon } from './icon'
 import { Labelled, PlainInput } from './labelled'
 import { useToasts } from './toasts'
 
@@ -70,7 +70,7 @@ export function Sheet({
               aria-label="Close"
               title="Close"
             >
-              <X size={18} aria-hidden="true" />
+              <Icon name="x" size={18} />
             </Dialog.Close>
           </header>
           {about !== undefined && (

@@ -1,10 +1,10 @@
 import { Menu as BaseMenu } from '@base-ui/react/menu'
-import { ChevronDown, type LucideIcon } from 'lucide-react'
 import { useRef } from 'react'
 import { buttonClasses } from './button'
 import { classes } from './classes'
+import { Icon, type IconName } from './icon'
 
-export type MenuItem = { label: string; icon: LucideIcon; act: () => void; isDangerous?: boolean }
+export type MenuItem = { label: string; icon: IconName; act: () => void; isDangerous?: boolean }
 
 /** A button that opens a list of things to do. The groups have a line between them. */
 export function Menu({ label, groups }: { label: string; groups: readonly (readonly MenuItem[])[] }) {
@@ -15,7 +15,7 @@ export function Menu({ label, groups }: { label: string; groups: readonly (reado
       <BaseMenu.Root>
         <BaseMenu.Trigger className={buttonClasses('plain')}>
           {label}
-          <ChevronDown size={15} aria-hidden="true" />
+          <Icon name="chevron-down" size={15} />
         </BaseMenu.Trigger>
         <BaseMenu.Portal container={place}>
           <BaseMenu.Positioner
@@ -30,7 +30,7 @@ export function Menu({ label, groups }: { label: string; groups: readonly (reado
                   key={items[0]?.label}
                   className={classes(index > 0 && 'mt-1.5 border-t border-line pt-1.5')}
                 >
-                  {items.map(({ label: name, icon: Icon, act, isDangerous }) => (
+                  {items.map(({ label: name, icon, act, isDangerous }) => (
                     <BaseMenu.Item
                       key={name}
                       onClick={act}
@@ -39,7 +39,7 @@ export function Menu({ label, groups }: { label: string; groups: readonly (reado
                         isDangerous && 'text-danger',
                       )}
                     >
-                      <Icon size={16} aria-hidden="true" className={isDangerous ? '' : 'text-quiet'} />
+                      <Icon name={icon} size={16} className={isDangerous ? '' : 'text-quiet'} />
                       {name}
                     </BaseMenu.Item>
                   ))}

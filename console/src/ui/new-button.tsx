@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
-import { Plus } from 'lucide-react'
 import { Button } from './button'
+import { Icon } from './icon'
 import { targetOf } from './table'
 
 /**
@@ -22,7 +22,7 @@ export function NewButton({
   const navigate = useNavigate()
   return (
     <Button look={look} isSmall={isSmall} onClick={() => navigate({ ...targetOf(to), resetScroll: false })}>
-      <Plus size={isSmall ? 15 : 16} aria-hidden="true" />
+      <Icon name="plus" size={isSmall ? 15 : 16} />
       New {one}
     </Button>
   )

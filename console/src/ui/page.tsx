@@ -1,4 +1,3 @@
-import { ChevronLeft } from 'lucide-react'
 import {
   createContext,
   type ReactNode,
@@ -10,6 +9,7 @@ import {
 } from 'react'
 import { classes } from './classes'
 import { useHeadingFocus } from './heading'
+import { Icon } from './icon'
 
 type PageProps = {
   /** The name of the page: its heading, and the title of the tab. */
@@ -42,7 +42,7 @@ export function Page({ name, intro, above, beside, actions, isLoading = false, c
         <div className="min-w-0 flex-1 basis-72">
           {above !== undefined && (
             <div className="mb-1.5 -ml-1 flex w-fit items-center gap-0.5 text-sm text-quiet hover:text-text">
-              <ChevronLeft size={15} aria-hidden="true" />
+              <Icon name="chevron-left" size={15} />
               {above}
             </div>
           )}

@@ -1,8 +1,8 @@
 import { Dialog } from '@base-ui/react/dialog'
-import { Check, Copy } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { Button } from './button'
 import { BACKDROP, Confirm } from './dialog'
+import { Icon } from './icon'
 import { Labelled, PlainInput } from './labelled'
 import { Notice } from './page'
 
@@ -29,7 +29,7 @@ export function CopyButton({
   const said = { new: label, copied: 'Copied', refused: 'Select and copy it' }[state]
   return (
     <Button onClick={copy}>
-      {state === 'copied' ? <Check size={15} aria-hidden="true" /> : <Copy size={15} aria-hidden="true" />}
+      {state === 'copied' ? <Icon name="check" size={15} /> : <Icon name="copy" size={15} />}
       <span aria-live="polite">{said}</span>
     </Button>
   )

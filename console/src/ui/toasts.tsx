@@ -1,7 +1,7 @@
 import { Toast } from '@base-ui/react/toast'
-import { X } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { Button } from './button'
+import { Icon } from './icon'
 
 type Action = { label: string; act: () => void }
 
@@ -67,7 +67,7 @@ function List() {
           aria-hidden={false}
           className="rounded-sm p-0.5 text-quiet hover:bg-hover"
         >
-          <X size={16} aria-hidden="true" />
+          <Icon name="x" size={16} />
         </Toast.Close>
       </Toast.Content>
     </Toast.Root>

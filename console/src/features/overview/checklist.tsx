@@ -1,8 +1,8 @@
 import { useQueries } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { ArrowRight, Circle, CircleCheck } from 'lucide-react'
 import { useAdmin } from '../../api/laurel'
 import type { Admin } from '../../resource/resource'
+import { Icon } from '../../ui/icon'
 import { Card } from '../../ui/page'
 
 type Step = {
@@ -120,35 +120,32 @@ export function Checklist({ items }: { items: readonly SetupItem[] }) {
   return (
     <Card title="Setup" about={`${done} of ${items.length} steps are done.`} flush>
       <ul className="grid overflow-hidden rounded-b-lg sm:grid-cols-2 lg:grid-cols-3">
-        {items.map(({ name, about, path, isDone }) => {
-          const Icon = isDone ? CircleCheck : Circle
-          return (
-            <li key={path} className="-ml-px border-t border-l border-line">
-              <Link
-                to={path}
-                className="group flex h-full items-start gap-3 px-5 py-3.5 hover:bg-hover focus-visible:-outline-offset-2"
-              >
+        {items.map(({ name, about, path, isDone }) => (
+          <li key={path} className="-ml-px border-t border-l border-line">
+            <Link
+              to={path}
+              className="group flex h-full items-start gap-3 px-5 py-3.5 hover:bg-hover focus-visible:-outline-offset-2"
+            >
+              <Icon
+                name={isDone ? 'circle-check' : 'circle'}
+                size={18}
+                className={isDone ? 'mt-0.5 shrink-0 text-accent' : 'mt-0.5 shrink-0 text-quiet'}
+              />
+              <span className="min-w-0 flex-1">
+                <span className={isDone ? 'text-quiet' : 'font-medium'}>{name}</span>
+                <span className="sr-only">{isDone ? ' (done)' : ' (missing)'}</span>
+                {!isDone && <span className="block text-sm text-quiet">{about}</span>}
+              </span>
+              {!isDone && (
                 <Icon
-                  size={18}
-                  aria-hidden="true"
-                  className={isDone ? 'mt-0.5 shrink-0 text-accent' : 'mt-0.5 shrink-0 text-quiet'}
+                  name="arrow-right"
+                  size={15}
+                  className="mt-1 shrink-0 text-quiet group-hover:text-text"
                 />
-                <span className="min-w-0 flex-1">
-                  <span className={isDone ? 'text-quiet' : 'font-medium'}>{name}</span>
-                  <span className="sr-only">{isDone ? ' (done)' : ' (missing)'}</span>
-                  {!isDone && <span className="block text-sm text-quiet">{about}</span>}
-                </span>
-                {!isDone && (
-                  <ArrowRight
-                    size={15}
-                    aria-hidden="true"
-                    className="mt-1 shrink-0 text-quiet group-hover:text-text"
-                  />
-                )}
-              </Link>
-            </li>
-          )
-        })}
+              )}
+            </Link>
+          </li>
+        ))}
       </ul>
     </Card>
   )

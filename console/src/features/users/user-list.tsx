@@ -1,11 +1,11 @@
 import type { User } from '@laurel/client'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { Search } from 'lucide-react'
 import { useAdmin } from '../../api/laurel'
 import { PagedTable, useCursorPages } from '../../api/paging'
 import { FirstEvent } from '../../resource/first-event'
 import { choicesOf, useLookups } from '../../resource/lookups'
 import { Moment } from '../../ui/format'
+import { Icon } from '../../ui/icon'
 import { PlainInput } from '../../ui/labelled'
 import { NewButton } from '../../ui/new-button'
 import { Badge, Card, Code, Page } from '../../ui/page'
@@ -122,9 +122,9 @@ function SearchField({ wanted }: { wanted: Wanted }) {
   const [typed, setTyped] = useTyped(wanted.search, (search) => show({ search }))
   return (
     <div className="relative min-w-60 flex-1">
-      <Search
+      <Icon
+        name="search"
         size={16}
-        aria-hidden="true"
         className="pointer-events-none absolute top-1/2 left-3 -translate-y-1/2 text-quiet"
       />
       <PlainInput

@@ -1,6 +1,5 @@
 import type { User } from '@laurel/client'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { Ban, CirclePause, CircleSlash, Download, RotateCcw, Snowflake, Trash2 } from 'lucide-react'
 import { messageOf } from '../../../api/errors'
 import { useAdmin } from '../../../api/laurel'
 import { ConfirmWrite } from '../../../resource/confirm-write'
@@ -31,15 +30,15 @@ export function UserActions({ user }: { user: User }) {
         label="Actions"
         groups={[
           [
-            { label: 'Grant a freeze', icon: Snowflake, act: () => open('freeze') },
-            { label: 'Pause the streak', icon: CirclePause, act: () => open('pause') },
-            { label: 'Restore the streak', icon: RotateCcw, act: () => open('restore') },
-            { label: 'Reset the streak', icon: CircleSlash, act: () => open('reset') },
+            { label: 'Grant a freeze', icon: 'snowflake', act: () => open('freeze') },
+            { label: 'Pause the streak', icon: 'circle-pause', act: () => open('pause') },
+            { label: 'Restore the streak', icon: 'rotate-ccw', act: () => open('restore') },
+            { label: 'Reset the streak', icon: 'circle-slash', act: () => open('reset') },
           ],
           [
             {
               label: 'Void an event',
-              icon: Ban,
+              icon: 'ban',
               act: () =>
                 navigate({
                   to: pathOfUser(user.id, 'timeline'),
@@ -49,8 +48,8 @@ export function UserActions({ user }: { user: User }) {
             },
           ],
           [
-            { label: 'Export all data', icon: Download, act: download },
-            { label: 'Erase this user', icon: Trash2, act: () => open('erase'), isDangerous: true },
+            { label: 'Export all data', icon: 'download', act: download },
+            { label: 'Erase this user', icon: 'trash', act: () => open('erase'), isDangerous: true },
           ],
         ]}
       />

@@ -1,35 +1,24 @@
 /** Entries of the timeline in words. */
 import type { TimelineEntry } from '@laurel/client'
-import {
-  Award,
-  Ban,
-  Bell,
-  CircleDot,
-  Flame,
-  type LucideIcon,
-  Medal,
-  Pencil,
-  SlidersHorizontal,
-  Sparkles,
-} from 'lucide-react'
 import type { Lookups } from '../../../resource/lookups'
 import { counted, formatDate, formatNumber } from '../../../ui/format'
+import type { IconName } from '../../../ui/icon'
 import { say } from '../../../ui/text'
 import { signed } from './explanation'
 
 type Type = TimelineEntry['type']
 
 /** The types of entries, with their names and symbols. */
-export const TYPES: Readonly<Record<Type, { name: string; icon: LucideIcon }>> = {
-  event: { name: 'Events', icon: CircleDot },
-  award: { name: 'Points', icon: Sparkles },
-  level_changed: { name: 'Levels', icon: Medal },
-  achievement: { name: 'Achievements', icon: Award },
-  streak: { name: 'Streak', icon: Flame },
-  adjustment: { name: 'Adjustments', icon: SlidersHorizontal },
-  void: { name: 'Voided events', icon: Ban },
-  notification: { name: 'Notifications', icon: Bell },
-  change: { name: 'Profile changes', icon: Pencil },
+export const TYPES: Readonly<Record<Type, { name: string; icon: IconName }>> = {
+  event: { name: 'Events', icon: 'circle-dot' },
+  award: { name: 'Points', icon: 'sparkles' },
+  level_changed: { name: 'Levels', icon: 'medal' },
+  achievement: { name: 'Achievements', icon: 'award' },
+  streak: { name: 'Streak', icon: 'flame' },
+  adjustment: { name: 'Adjustments', icon: 'sliders-horizontal' },
+  void: { name: 'Voided events', icon: 'ban' },
+  notification: { name: 'Notifications', icon: 'bell' },
+  change: { name: 'Profile changes', icon: 'pencil' },
 }
 
 /** An entry in words: what happened, and what else is worth knowing. */

@@ -4,6 +4,7 @@ import { useAdmin } from '../../../api/laurel'
 import { ShowMore, Unread, useCursorPages } from '../../../api/paging'
 import { type Lookups, useLookups } from '../../../resource/lookups'
 import { formatMoment, formatNumber, formatTime, formatTimeIn, VIEWER_ZONE } from '../../../ui/format'
+import { Icon } from '../../../ui/icon'
 import { LOCALE } from '../../../ui/locale'
 import { Card, Empty, Skeleton } from '../../../ui/page'
 import { Select } from '../../../ui/select'
@@ -188,13 +189,12 @@ function Steps({ steps, ...props }: Omit<EntryProps, 'entry'> & { steps: readonl
 type EntryProps = { entry: TimelineEntry; user: User; lookups: Lookups; onOpen: (search: Opened) => void }
 
 function Entry({ entry, user, lookups, onOpen }: EntryProps) {
-  const { icon: Icon } = TYPES[entry.type]
   const { title, details } = entryInWords(entry, lookups)
   const isVoided = entry.type === 'event' && entry.voided !== null
   const zone = user.tz ?? 'UTC'
   return (
     <li className="flex items-start gap-3 border-b border-line px-5 py-3">
-      <Icon size={16} aria-hidden="true" className="mt-0.5 shrink-0 text-quiet" />
+      <Icon name={TYPES[entry.type].icon} size={16} className="mt-0.5 shrink-0 text-quiet" />
       <div className="min-w-0 flex-1">
         <p className={isVoided ? 'text-quiet line-through' : 'font-medium'}>{title}</p>
         <div className="flex flex-wrap items-baseline gap-x-3 text-sm">
