@@ -428,15 +428,12 @@ describe.each(Object.entries(KINDS))('a %s', (name, kind) => {
       expect([changed.status, etagOf(changed)]).toEqual([200, etagOf(await get(id))])
       const current = (await get(id)).body
       const before = await tenant.stored()
-      const late = [
-        patchIf(first, { id }),
-        patchIf(`W/${etagOf(changed)}`, { key: 'a' }),
-        removeIf(first, `ids=${id}`),
-      ]
+      const late = [patchIf(first, { id }), patchIf(`W/${first}`, { key: 'a' }), removeIf(first, `ids=${id}`)]
       for (const { status, body } of await Promise.all([...late, removeIf('""', 'keys=a')]))
         expect([status, body]).toEqual([412, { error: SENTENCES, current }])
       expect(await tenant.stored()).toEqual(before)
-      expect((await patchIf('*', { id })).status).toBe(200)
+      // A network that compresses the answer makes its ETag weak.
+      for (const tag of ['*', `W/${etagOf(changed)}`]) expect((await patchIf(tag, { id })).status).toBe(200)
       expect((await removeIf(etagOf(changed), 'keys=a')).body).toEqual({ deleted: [{ id }], issues: [] })
       for (const { status, body } of [await patchIf('*', { id }), await removeIf(first, 'keys=a')])
         expect([status, body]).toEqual([412, { error: SENTENCES, current: null }])

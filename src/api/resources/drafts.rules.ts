@@ -244,8 +244,8 @@ export function etagOf(state: unknown): string {
 }
 
 /**
- * Throws 412 if the header `If-Match` is given and names another state (G15, RFC 9110 13.1.1). `current` is the
- * resource as it is shown; null if there is none.
+ * Throws 412 if the header `If-Match` is given and names another state (G15). `current` is the resource as it is
+ * shown; null if there is none. Cloudflare makes an ETag weak if it compresses the answer, so `W/` is no difference.
  */
 export function demandMatch(
   ifMatch: string | undefined,
@@ -253,6 +253,6 @@ export function demandMatch(
   state: unknown = current,
 ): void {
   if (ifMatch === undefined) return
-  const tags = ifMatch.split(',').map((tag) => tag.trim())
+  const tags = ifMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
   if (current === null || !(tags.includes('*') || tags.includes(etagOf(state)))) throw errors.changed(current)
 }
