@@ -15,8 +15,14 @@ export const isNotFound = (error: unknown): boolean => error instanceof LaurelEr
 export const isAnswerLost = (error: unknown): boolean =>
   error instanceof LaurelError && (error.status === 0 || error.status >= 500)
 
+/** Whether nothing was done since it was changed or deleted after people have read it (G15). */
+export const isOutdated = (error: unknown): boolean =>
+  error instanceof ChangedMeanwhile || (error instanceof LaurelError && error.status === 412)
+
 /** A sentence that says what is wrong and what to do. */
 export function messageOf(error: unknown): string {
+  if (error instanceof LaurelError && error.status === 412)
+    return `Nothing was done: it was ${error.current === null ? 'deleted' : 'changed'} meanwhile.`
   if (error instanceof WriteRefused) return error.message
   if (isConnectionLost(error))
     return 'There was no answer of the server. Check the connection, and whether an ad blocker stops this page. Then try again.'
@@ -38,6 +44,16 @@ export class WriteRefused extends Error {
     super(objections.map(({ message }) => sentence(message)).join(' '))
     this.name = 'WriteRefused'
     this.objections = objections
+  }
+}
+
+/** A write that would overwrite what people have not seen. The text says what that is, and `etag` names it. */
+export class ChangedMeanwhile extends WriteRefused {
+  constructor(
+    changes: string,
+    readonly etag: string | undefined,
+  ) {
+    super([{ path: null, message: `Nothing was done: it was changed meanwhile. ${changes}` }])
   }
 }
 

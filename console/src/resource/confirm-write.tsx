@@ -1,3 +1,5 @@
+import { useState } from 'react'
+import { ChangedMeanwhile } from '../api/errors'
 import { Confirm, type ConfirmProps } from '../ui/dialog'
 import { NotSaved } from './form-sheet'
 import { useWrite, type Write } from './writes'
@@ -29,16 +31,21 @@ export function ConfirmWrite<Answer extends object>({
     showsAnswer: true,
     ...(scope !== undefined && { scope }),
   })
+  // People have seen what was there when they were asked, and then what they are told.
+  const [{ etag, review }, setSeen] = useState(write)
   const onSuccess = (answer: Answer) => {
     onDone?.(answer)
     props.onClose()
+  }
+  const onError = (error: unknown) => {
+    if (error instanceof ChangedMeanwhile) setSeen((before) => ({ ...before, etag: error.etag }))
   }
   return (
     <Confirm
       {...props}
       isBusy={isBusy}
       problem={problem && <NotSaved problem={problem} look={look ?? path} />}
-      onConfirm={() => begin(write, { onSuccess })}
+      onConfirm={() => begin({ ...write, etag, review }, { onSuccess, onError })}
     />
   )
 }

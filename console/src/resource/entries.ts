@@ -1,13 +1,15 @@
 import { useEffect, useId, useState } from 'react'
-import { type FieldPath, type FieldValues, useForm, useFormState } from 'react-hook-form'
+import { type FieldPath, type FieldValues, get, set, useForm, useFormState } from 'react-hook-form'
 import type { z } from 'zod'
 import { messagesByField } from '../api/errors'
 import type { Problem } from '../session/kept'
 import { useKept } from '../session/session-context'
+import { useSettled } from '../ui/typed'
 import { useFormValues } from './form-values'
+import { changedFields, type Stored } from './meanwhile'
 import { resolverOf } from './resolver'
 import type { Field } from './resource'
-import { problemOf, shownProblem, useWrite, type Write } from './writes'
+import { PAUSE, problemOf, shownProblem, useWrite, type Write } from './writes'
 
 /** A reset of all values, also of those that were changed. */
 const ALL = { keepDirtyValues: false }
@@ -31,11 +33,11 @@ type FormOptions<Values extends FieldValues, Draft, Answer extends object> = {
   scope: string | null
   isWarningRefused?: boolean | undefined
   fields: readonly Field<Values>[]
-  /** More fields that can have a message. */
-  names?: readonly FieldPath<Values>[]
   schema: z.ZodType<Draft>
   /** The values at first, and those of an item that changes meanwhile. */
   values: Values
+  /** What others may change too. Nothing of it is overwritten unseen. */
+  stored?: Stored<Values> | null | undefined
   write: (draft: Draft) => Write<Answer>
 }
 
@@ -48,9 +50,9 @@ export function useEntryForm<Values extends FieldValues, Draft, Answer extends o
   title,
   scope,
   fields,
-  names = [],
   schema,
-  values: first,
+  values: latest,
+  stored,
   write: writeOf,
   ...options
 }: FormOptions<Values, Draft, Answer>) {
@@ -59,6 +61,8 @@ export function useEntryForm<Values extends FieldValues, Draft, Answer extends o
   const [isRestored, setRestored] = useState(restored === undefined)
   const [problem, setProblem] = useState<Problem | undefined>()
   const own = useId()
+  // What people have seen: it stays while there are entries.
+  const [first, setFirst] = useState<Values>({ ...latest, ...restored?.seen })
   const form = useForm<Values>({
     resolver: resolverOf(schema),
     values: first,
@@ -75,7 +79,19 @@ export function useEntryForm<Values extends FieldValues, Draft, Answer extends o
   // A value that a field has got by itself is no entry, but it is kept with the entries.
   const hasChanged = () => Object.keys(changesOf(form.getValues(), defaultValues)).length > 0
   const changes = hasChanged() ? changesOf(values, first) : {}
-  const all = [...fields.map(({ name }) => name), ...names]
+  const all = fields.map(({ name }) => name)
+  const etag = stored?.item.etag
+  const isFree = isRestored && !hasChanged()
+  if ((isFree || etag === undefined) && JSON.stringify(first) !== JSON.stringify(latest)) setFirst(latest)
+  const changed = etag === undefined ? [] : changedFields(fields, first, values, latest)
+  // A press just after there is another state is none about that.
+  const isNew = useSettled(etag ?? '', PAUSE) !== (etag ?? '')
+  const take = (name: FieldPath<Values>) => {
+    const seen = structuredClone(first)
+    set(seen, name, get(latest, name))
+    setFirst(seen)
+    form.setValue(name, get(latest, name), { shouldDirty: true, shouldValidate: true })
+  }
 
   // Shows what the interface objects to. The first field of it gets the focus, once it can have it.
   // biome-ignore lint/correctness/useExhaustiveDependencies: each problem is shown once.
@@ -106,14 +122,18 @@ export function useEntryForm<Values extends FieldValues, Draft, Answer extends o
         title,
         place: location.pathname + location.search,
         values: changes,
+        ...(etag !== undefined && { seen: first }),
         ...(problem && { problem }),
       })
-  }, [text, problem, isRestored, isBusy, kept, id, title])
+  }, [text, first, problem, isRestored, isBusy, kept, id, title])
 
   return {
     form,
     values,
     isSaving: isBusy,
+    /** What was changed since people have seen it: both values, and how they take the new one. */
+    meanwhile:
+      stored && changed.length > 0 ? { changed, mine: values, stored, isNew, onTake: take } : undefined,
     /** Why it was not saved, besides the messages at fields. */
     problem: problem && shownProblem(problem, all),
     isRestored: restored !== undefined && text !== '{}',
@@ -131,7 +151,16 @@ export function useEntryForm<Values extends FieldValues, Draft, Answer extends o
         (given) => {
           setProblem(undefined)
           begin(
-            { ...writeOf(schema.parse(given)), entries: { id, values: changes } },
+            {
+              ...writeOf(schema.parse(given)),
+              entries: { id, values: changes, ...(etag !== undefined && { seen: first }) },
+              etag,
+              review: async (admin, queries) => {
+                const now = await stored?.read(admin, queries)
+                const isSafe = now && changedFields(fields, latest, given, now.values).length === 0
+                return isSafe ? now.item.etag : undefined
+              },
+            },
             {
               onSuccess: (answer) => {
                 form.reset(next ?? given, ALL)

@@ -149,6 +149,8 @@ function FormField<Values extends FieldValues>({ field, form, values, lookups, i
       return <Filters {...{ form, label, hint, lookups, isDisabled }} name={field.name} of={field.of} />
     case 'custom':
       return <field.render control={control} label={label} />
+    case 'part':
+      return null
   }
 }
 

@@ -8,6 +8,7 @@ import { Notice } from '../ui/page'
 import { useEntryForm } from './entries'
 import { FormFields } from './fields'
 import { type LookupName, type Lookups, useLookups } from './lookups'
+import { Meanwhile } from './meanwhile'
 
 const NONE: readonly LookupName[] = []
 
@@ -59,10 +60,8 @@ function OpenForm<Values extends FieldValues, Draft, Answer extends object>({
   const { title, path, look = path } = options
   const read = useLookups(needs)
   const lookups = given ?? read
-  const { form, values, isSaving, problem, isRestored, hasEntries, drop, submitThen } = useEntryForm({
-    ...options,
-    scope: isNew ? null : name,
-  })
+  const entryForm = useEntryForm({ ...options, scope: isNew ? null : name })
+  const { form, values, isSaving, meanwhile, problem, isRestored, hasEntries, drop, submitThen } = entryForm
   const element = useRef<HTMLFormElement>(null)
   const submitAndGoOn = submitThen(() => {
     element.current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
@@ -79,6 +78,7 @@ function OpenForm<Values extends FieldValues, Draft, Answer extends object>({
         <fieldset disabled={isSaving} className="sheet-body min-w-0">
           {isRestored && <Restored onDrop={drop} />}
           <FormFields fields={options.fields} {...{ form, values, lookups, isNew }} />
+          {meanwhile && <Meanwhile {...meanwhile} lookups={lookups} />}
         </fieldset>
         <div className="sheet-foot">
           {preview !== undefined && (
@@ -99,7 +99,9 @@ function OpenForm<Values extends FieldValues, Draft, Answer extends object>({
                 {submitAndStay}
               </Button>
             )}
-            <SaveButton isSaving={isSaving}>{submit}</SaveButton>
+            <SaveButton isSaving={isSaving} meanwhile={meanwhile}>
+              {submit}
+            </SaveButton>
           </div>
         </div>
       </form>
@@ -108,19 +110,21 @@ function OpenForm<Values extends FieldValues, Draft, Answer extends object>({
 }
 
 /** A form that is a part of a page. It asks before another page opens with entries. */
-export const PageForm = ({
-  form: { isSaving, problem, isRestored, hasEntries, drop, submitThen },
+export const PageForm = <Values extends FieldValues>({
+  form: { isSaving, meanwhile, problem, isRestored, hasEntries, drop, submitThen },
+  lookups,
   look,
   submit,
   isUnchanged = false,
   children,
 }: {
   form: Pick<
-    ReturnType<typeof useEntryForm>,
-    'isSaving' | 'problem' | 'isRestored' | 'hasEntries' | 'drop'
+    ReturnType<typeof useEntryForm<Values, unknown, object>>,
+    'isSaving' | 'meanwhile' | 'problem' | 'isRestored' | 'hasEntries' | 'drop'
   > & {
     submitThen: () => FormEventHandler
   }
+  lookups: Lookups
   look: string
   submit: string
   isUnchanged?: boolean
@@ -131,9 +135,10 @@ export const PageForm = ({
     <fieldset disabled={isSaving} className="flex min-w-0 flex-col gap-6">
       {isRestored && <Restored onDrop={drop} />}
       {children}
+      {meanwhile && <Meanwhile {...meanwhile} lookups={lookups} />}
       <NotSaved problem={problem} look={look} />
       <div>
-        <SaveButton isSaving={isSaving} disabled={isUnchanged}>
+        <SaveButton isSaving={isSaving} meanwhile={meanwhile} disabled={isUnchanged}>
           {submit}
         </SaveButton>
       </div>
@@ -142,9 +147,17 @@ export const PageForm = ({
 )
 
 /** The button that submits a form. */
-const SaveButton = ({ isSaving, children, ...props }: { isSaving: boolean } & ComponentProps<'button'>) => (
-  <Button type="submit" look="primary" isBusy={isSaving} {...props}>
-    {isSaving ? 'Saving…' : children}
+const SaveButton = ({
+  isSaving,
+  meanwhile,
+  disabled = false,
+  children,
+}: Pick<ComponentProps<'button'>, 'disabled' | 'children'> & {
+  isSaving: boolean
+  meanwhile: { isNew: boolean } | undefined
+}) => (
+  <Button type="submit" look="primary" isBusy={isSaving} disabled={disabled || meanwhile?.isNew}>
+    {isSaving ? 'Saving…' : meanwhile ? 'Save over it' : children}
   </Button>
 )
 

@@ -72,8 +72,8 @@ export const switching = <Item>(
   set: (admin: Admin, status: 'active' | 'inactive') => PromiseLike<Written<Item>>,
 ): Move<Item> =>
   status === 'active'
-    ? { label: 'Deactivate', did: 'was deactivated', act: (admin) => set(admin, 'inactive') }
-    : { label: 'Activate', did: 'was activated', act: (admin) => set(admin, 'active') }
+    ? { label: 'Deactivate', did: 'was deactivated', to: 'inactive', act: (admin) => set(admin, 'inactive') }
+    : { label: 'Activate', did: 'was activated', to: 'active', act: (admin) => set(admin, 'active') }
 
 type Described = { name: string; key: string; description: string; badge: { url: string } | null }
 

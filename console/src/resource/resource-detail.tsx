@@ -1,11 +1,14 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { FieldValues } from 'react-hook-form'
+import { ChangedMeanwhile } from '../api/errors'
 import { AbsentPage } from '../api/paging'
+import type { Tagged } from '../api/tagged'
 import { Button, buttonClasses } from '../ui/button'
 import { Card, Code, Facts, Page } from '../ui/page'
 import { nameOr } from '../ui/text'
 import { AskButton } from './ask-button'
 import { useLookups } from './lookups'
+import { changedFields, changesInWords, storedItem } from './meanwhile'
 import type { Move, Resource, Written } from './resource'
 import { Status } from './resource-list'
 import { hideItem, showItem, useResourceItem } from './shown'
@@ -82,20 +85,28 @@ export function Moves<Item extends { id: string }, Values extends FieldValues, D
   onGone,
 }: {
   resource: Resource<Item, Values, Draft>
-  item: Item
+  item: Tagged<Item>
   /** After the item was removed. */
   onGone: () => void
 }) {
-  const { path, page: look } = resource
+  const { path, page: look, form } = resource
   const lookups = useLookups(resource.needs)
   const scope = `${path}/${item.id}`
   const { begin, isBusy } = useWrite<Written<Item>>({ path, look, scope })
   const remove: Move<Item>['act'] = (admin) => resource.operations(admin).delete({ ids: [item.id] })
-  const writeOf = ({ act = remove, did, isRemoval = false }: Move<Item>): Write<Written<Item>> => ({
+  const writeOf = ({ act = remove, did, to, isRemoval = false }: Move<Item>): Write<Written<Item>> => ({
     what: named(resource.one, resource.nameOf(item, lookups)),
     did,
     act,
     isRemoval,
+    etag: item.etag,
+    review: async (admin, queries) => {
+      const { values: seen, read } = storedItem(resource, item)
+      const now = await read(admin, queries)
+      const changed = changedFields(form.fields, seen, { ...seen, ...(to && { status: to }) }, now.values)
+      if (changed.length === 0) return now.item.etag
+      throw new ChangedMeanwhile(await changesInWords(changed, seen, now, lookups, admin), now.item.etag)
+    },
     show: (queries, answer) => {
       const written = itemOf(answer)
       if (isRemoval) hideItem(queries, path, item)

@@ -66,6 +66,8 @@ export type Field<Values extends FieldValues> = FieldBase<Values> &
       }
     | { kind: 'filters'; of: 'user' | 'event' }
     | { kind: 'custom'; render: ComponentType<{ control: Control<Values>; label: string }> }
+    /** A part of the form that the page itself draws. */
+    | { kind: 'part'; inWords?: (values: Values, lookups: Lookups) => string }
   )
 
 /** Something that can be done with an item by a button, such as a move to another status. */
@@ -75,6 +77,8 @@ export type Move<Item> = {
   act?: (admin: Admin) => PromiseLike<Written<Item>>
   /** What happens to the item, such as `was locked`. Begins with "was" or "is". */
   did: string
+  /** The status that the item then has. */
+  to?: string
   /**
    * Asks before. The button of the question begins with "Confirm". `typed` is a text that has to be typed.
    */

@@ -1,8 +1,9 @@
 /** Items in the cache of reads, where writes show at once. */
-import { type InfiniteData, type QueryClient, useQuery } from '@tanstack/react-query'
+import { type InfiniteData, type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { FieldValues } from 'react-hook-form'
 import { useAdmin } from '../api/laurel'
 import { PAGE, useSkipPages } from '../api/paging'
+import { tagged } from '../api/tagged'
 import type { Resource } from './resource'
 
 /** The keys of the reads of a resource: its list, and one item by its key or id. */
@@ -24,9 +25,12 @@ export function useResourceItem<Item extends { id: string }, Values extends Fiel
   key: string | null,
 ) {
   const admin = useAdmin()
+  const queries = useQueryClient()
+  const queryKey = itemKey(path, key)
   return useQuery({
-    queryKey: itemKey(path, key),
-    queryFn: async () => operations(admin).get(key ?? ''),
+    queryKey,
+    // By its id, once that is known: somebody may change its key.
+    queryFn: () => tagged(operations(admin).get(queries.getQueryData<Item>(queryKey)?.id ?? key ?? '')),
     enabled: key !== null,
   })
 }
@@ -54,6 +58,8 @@ export function showItem<Item extends HasId>(queries: QueryClient, { path, keyOf
     return last.length > PAGE ? pages : [...pages.slice(0, -1), [...last, item]]
   })
   for (const name of new Set([id, keyOf(item)])) queries.setQueryData(itemKey(path, name), item)
+  // A page that was opened by an earlier key shows it too.
+  queries.setQueriesData<Item>({ queryKey: [path, 'item'] }, (one) => (one && isThis(one) ? item : one))
 }
 
 /** Leaves an item that is gone out of its list. */

@@ -8,14 +8,17 @@ import { type QueryClient, useIsMutating, useMutation, useQueryClient } from '@t
 import { useRouter } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import {
+  ChangedMeanwhile,
   isAnswerLost,
   isConnectionLost,
+  isOutdated,
   messagesByField,
   type Objection,
   objectionsOf,
   WriteRefused,
 } from '../api/errors'
 import { useLaurel } from '../api/laurel'
+import { type Tagged, tagged } from '../api/tagged'
 import { sentence, sentenceAbout } from '../api/words'
 import type { Entries, Problem, Secret } from '../session/kept'
 import { useEntriesId, useKept, useSession } from '../session/session-context'
@@ -25,7 +28,10 @@ import type { Admin, Written } from './resource'
 import { listKey } from './shown'
 
 /** How long after an answer another press at the same place does nothing, in milliseconds. */
-const PAUSE = 500
+export const PAUSE = 500
+
+/** How often a write is sent at most, if it overwrites nothing that people have not seen. */
+const TRIES = 3
 
 /** The beginning of the keys of all writes in the cache of mutations. */
 export const WRITES = ['write']
@@ -45,8 +51,10 @@ export function demandWritten(answer: object, isWarningRefused = false): void {
 }
 
 /** The item of an answer to a write of one. */
-export const itemOf = <Item>({ created, updated }: Written<Item>): Item | undefined =>
-  (created ?? updated)?.[0]
+export function itemOf<Item>({ created, updated, etag }: Tagged<Written<Item>>): Tagged<Item> | undefined {
+  const item = (created ?? updated)?.[0]
+  return item && { ...item, etag }
+}
 
 /** An item with its name, as the beginning of a sentence: `The metric “Pages”`. */
 export const named = (one: string, name: string) => say`The ${one} “${name}”`
@@ -60,15 +68,22 @@ export type Write<Answer extends object> = {
   /** More of the message afterwards. */
   more?: (answer: Answer) => string | undefined
   /** Shows the answer, so that nobody waits until everything was read again. */
-  show?: (queries: QueryClient, answer: Answer) => unknown
+  show?: (queries: QueryClient, answer: Tagged<Answer>) => unknown
   /** Something in the answer that is shown only once. */
   secret?: (answer: Answer) => Secret | undefined
+  /** The state that people have seen. Nothing is done if there is another one by now (G15). */
+  etag?: string | undefined
+  /**
+   * Reads what that is. Returns its ETag if the write overwrites nothing that people have not seen: it is sent
+   * again. Else it throws, or returns undefined.
+   */
+  review?: ((admin: Admin, queries: QueryClient) => Promise<string | undefined>) | undefined
   /** Whether no message says that it was done: the page itself shows it. */
   isQuiet?: boolean
   /** Whether the item is gone. Its page, which is about to be left, then reads nothing again. */
   isRemoval?: boolean
   /** The entries of a form, under their id. */
-  entries?: { id: string; values: Entries['values'] }
+  entries?: { id: string } & Pick<Entries, 'values' | 'seen'>
 }
 
 /** The sentence of a write whose answer was lost. */
@@ -123,16 +138,27 @@ export function useWrite<Answer extends object>(options: Options) {
   const open = (place: string, entries?: string) => history.push(place, { entries })
   const mutation = useMutation({
     mutationKey: [...WRITES, scope],
-    mutationFn: async ({ act }: Write<Answer>) => {
-      const answer = await act(laurel.admin, laurel)
-      demandWritten(answer, isWarningRefused)
-      return answer
+    mutationFn: async ({ act, etag: seen, review }: Write<Answer>) => {
+      for (let [etag, tries] = [seen, 1]; ; tries += 1) {
+        const client = etag === undefined ? laurel : laurel.with({ headers: { 'If-Match': etag } })
+        try {
+          const answer = await tagged(act(client.admin, client))
+          demandWritten(answer, isWarningRefused)
+          return answer
+        } catch (error) {
+          if (!isOutdated(error) || tries === TRIES) throw error
+          etag = await review?.(laurel.admin, queries).catch((failure: unknown) => {
+            throw failure instanceof ChangedMeanwhile ? failure : error
+          })
+          if (etag === undefined) throw error
+        }
+      }
     },
     onMutate: ({ entries, ...write }) => {
-      const { id = buttonId, values = {} } = entries ?? {}
+      const { id = buttonId, values = {}, seen } = entries ?? {}
       const place = history.location.href
       return {
-        id: kept.begin(id, { title: write.what, place, values, saving: unknownOf(write) }),
+        id: kept.begin(id, { title: write.what, place, values, seen, saving: unknownOf(write) }),
         place,
         visit: session.visit,
         isShown: () => showsAnswer && isShown.current,
@@ -159,7 +185,7 @@ export function useWrite<Answer extends object>(options: Options) {
       const { objections, unknown } = problem
       const isOpen = context.isShown()
       kept.refuse(context.id, problem, isOpen ? write.entries?.id : undefined)
-      if (unknown !== null) queries.invalidateQueries({ queryKey: [path] })
+      if (unknown !== null || isOutdated(error)) queries.invalidateQueries({ queryKey: [path] })
       if (isOpen) return
       const why = objections.map(({ path, message }) => sentenceAbout(path, message)).join(' ')
       failed(unknown ?? `${write.what} ${write.did.replace(/^\w+/, '$& not')}`, why, [
@@ -170,7 +196,8 @@ export function useWrite<Answer extends object>(options: Options) {
       ])
     },
     // A button that stays is busy for a moment: a second press would do the opposite, or the same twice.
-    onSettled: () => {
+    onSettled: (_answer, error) => {
+      if (showsAnswer && !isOutdated(error)) return
       setResting(true)
       setTimeout(() => setResting(false), PAUSE)
     },
@@ -178,7 +205,7 @@ export function useWrite<Answer extends object>(options: Options) {
   const writes = { mutationKey: [...WRITES, scope] }
   return {
     begin: mutation.mutate,
-    isBusy: useIsMutating(writes) > 0 || (isResting && !showsAnswer),
+    isBusy: useIsMutating(writes) > 0 || isResting,
     /** Whether one is on its way now. What is drawn follows a moment later. */
     isOnItsWay: () => queries.isMutating(writes) > 0,
     /** Why the last write was not done. */

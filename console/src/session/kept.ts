@@ -19,6 +19,8 @@ export type Entries = {
   place: string
   /** The changed fields by name. Empty if there was no form. */
   values: Readonly<Record<string, unknown>>
+  /** The values that people have seen, of something that others may change too. */
+  seen?: object | undefined
   /** The sentence that says that the answer was lost, while there is no answer to a write. */
   saving?: string
   problem?: Problem

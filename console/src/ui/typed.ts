@@ -4,13 +4,13 @@ import { trimmed } from './text'
 /** How long after the last key a text counts, in milliseconds. */
 const PAUSE = 300
 
-/** A value, a moment after its last change. */
-export function useSettled<T extends string>(value: T): T {
+/** A value, a moment after its last change. `pause` is in milliseconds. */
+export function useSettled<T extends string>(value: T, pause = PAUSE): T {
   const [settled, setSettled] = useState(value)
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), PAUSE)
+    const timer = setTimeout(() => setSettled(value), pause)
     return () => clearTimeout(timer)
-  }, [value])
+  }, [value, pause])
   return settled
 }
 

@@ -136,6 +136,7 @@ function movesOf(item: AdminAchievement): Move<AdminAchievement>[] {
   const move = (label: string, to: AdminAchievement['status'], did: string): Move<AdminAchievement> => ({
     label,
     did,
+    to,
     act: (admin) => admin.achievements.update([{ id, status: to }]),
   })
   return [

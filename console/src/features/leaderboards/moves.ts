@@ -14,6 +14,7 @@ export function movesOf({ id, name, status }: AdminLeaderboard): Move<AdminLeade
       title: say`Finish ${name}?`,
       text: 'Its ranking becomes final at once. This cannot be undone.',
     },
+    to: 'finished',
     act: (admin) => to(admin, 'finished'),
   }
   return [

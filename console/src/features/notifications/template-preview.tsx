@@ -4,6 +4,7 @@ import { type ReactNode, useId, useState } from 'react'
 import { type Control, useWatch } from 'react-hook-form'
 import { messageOf } from '../../api/errors'
 import { useAdmin } from '../../api/laurel'
+import { settingsRead } from '../../api/tagged'
 import { Labelled, PlainInput } from '../../ui/labelled'
 import { EmailMessage, PushMessage } from '../../ui/message'
 import { Notice, Skeleton } from '../../ui/page'
@@ -117,7 +118,7 @@ export function Message({
   message: Pick<PreviewTemplateResponse, 'channel' | 'subject' | 'title' | 'body'>
 }) {
   const admin = useAdmin()
-  const settings = useQuery({ queryKey: ['/settings'], queryFn: async () => admin.settings.get() })
+  const settings = useQuery(settingsRead(admin))
   const brand = settings.data?.branding
   if (channel === 'push') return <PushMessage title={title} body={body} brand={brand} />
   return (

@@ -1,10 +1,12 @@
 import type { Settings } from '@laurel/client'
 import { useDeferredValue } from 'react'
 import { z } from 'zod'
+import { settingsRead, type Tagged } from '../../api/tagged'
 import { useEntryForm } from '../../resource/entries'
 import { FormFields } from '../../resource/fields'
 import { InWords, PageForm } from '../../resource/form-sheet'
 import { useLookups } from '../../resource/lookups'
+import { storedSettings } from '../../resource/meanwhile'
 import type { Field } from '../../resource/resource'
 import { address, choice, picture, REFUSED, refusesEntry, text, whole } from '../../resource/schemas'
 import { type Branding, brandedEmail, FONTS } from '../../ui/branded'
@@ -151,7 +153,7 @@ function BrandPreview({ values }: { values: Values['branding'] }) {
 }
 
 /** The settings of a tenant, as one form. */
-export function SettingsForm({ id, settings }: { id: string; settings: Settings }) {
+export function SettingsForm({ id, settings }: { id: string; settings: Tagged<Settings> }) {
   const lookups = useLookups()
   const form = useEntryForm({
     id,
@@ -161,6 +163,7 @@ export function SettingsForm({ id, settings }: { id: string; settings: Settings 
     fields: FIELDS,
     schema: Draft,
     values: valuesOf(settings),
+    stored: storedSettings('settings', settings, valuesOf, settingsRead),
     write: (draft) => ({
       what: 'The settings',
       did: 'were saved',
@@ -171,7 +174,7 @@ export function SettingsForm({ id, settings }: { id: string; settings: Settings 
   const { values } = form
   const shared = { form: form.form, values, lookups, isNew: false }
   return (
-    <PageForm form={form} look="/settings" submit="Save changes">
+    <PageForm form={form} lookups={lookups} look="/settings" submit="Save changes">
       <Card title="Brand" about="How emails and push messages look. Templates have these as variables.">
         <div className="grid gap-6 lg:grid-cols-2">
           <div className="flex flex-col gap-5">

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useAdmin } from '../../api/laurel'
 import { Unread } from '../../api/paging'
+import { settingsRead } from '../../api/tagged'
 import { useTenantsResource } from '../../app/tenants.resource'
 import { ResourceSection } from '../../resource/resource-section'
 import { useEntriesId, useSignedIn } from '../../session/session-context'
@@ -19,7 +20,7 @@ export default function SettingsPage() {
   const admin = useAdmin()
   const { tenant, version, testClock } = useSignedIn()
   const id = useEntriesId('/settings')
-  const settings = useQuery({ queryKey: ['/settings'], queryFn: async () => admin.settings.get() })
+  const settings = useQuery(settingsRead(admin))
   return (
     <Page
       name="Settings"

@@ -1,10 +1,12 @@
 import type { StreakSettings } from '@laurel/client'
 import { z } from 'zod'
+import { streakSettingsRead, type Tagged } from '../../api/tagged'
 import { useEntryForm } from '../../resource/entries'
 import { FormFields } from '../../resource/fields'
 import { InWords, PageForm } from '../../resource/form-sheet'
 import { messageAt } from '../../resource/form-values'
 import { choicesOf, type Lookups } from '../../resource/lookups'
+import { storedSettings } from '../../resource/meanwhile'
 import { amountOf } from '../../resource/parts'
 import type { Field } from '../../resource/resource'
 import { Rows } from '../../resource/rows'
@@ -73,7 +75,7 @@ type Values = {
   freezes: { startCount: string; maxCount: string; autoEarnInterval: string; autoEarnAmount: string }
 }
 
-const valuesOf = ({ freezes, metrics, ...settings }: StreakSettings): Values => ({
+const valuesOf = ({ freezes, metrics, etag: _etag, ...settings }: Tagged<StreakSettings>): Values => ({
   ...settings,
   metrics: metrics.map(({ key, threshold }) => ({ key, threshold: asText(threshold) })),
   hasFreezes: freezes !== null,
@@ -165,7 +167,24 @@ const LAST: readonly Field<Values>[] = [
   { kind: 'number', name: 'freezes.autoEarnAmount', label: 'Freezes earned each time', when: withEarned },
 ]
 
-const FIELDS = [...FIRST, MODE, ...LAST]
+/** Parts that the page draws. */
+const PARTS: readonly Field<Values>[] = [
+  {
+    kind: 'part',
+    name: 'metrics',
+    label: 'Events that count',
+    inWords: ({ metrics }, lookups) =>
+      metrics.map(({ key, threshold }) => amountOf(threshold, key, lookups)).join(', ') || 'any event',
+  },
+  {
+    kind: 'part',
+    name: 'daysOff',
+    label: 'Days off',
+    inWords: ({ daysOff }) => weekdaysInWords(daysOff) || 'none',
+  },
+]
+
+const FIELDS = [...FIRST, MODE, ...LAST, ...PARTS]
 
 /** The settings of streaks, as one form. */
 export function StreakForm({
@@ -174,7 +193,7 @@ export function StreakForm({
   lookups,
 }: {
   id: string
-  settings: StreakSettings
+  settings: Tagged<StreakSettings>
   lookups: Lookups
 }) {
   const entryForm = useEntryForm({
@@ -183,9 +202,9 @@ export function StreakForm({
     path: '/streaks',
     scope: '/streaks',
     fields: FIELDS,
-    names: ['daysOff'],
     schema: Draft,
     values: valuesOf(settings),
+    stored: storedSettings('streak_settings', settings, valuesOf, streakSettingsRead),
     write: (draft) => ({
       what: 'The settings of streaks',
       did: 'were saved',
@@ -197,7 +216,7 @@ export function StreakForm({
   const shared = { form, values, lookups, isNew: false }
   return (
     <div className="max-w-xl">
-      <PageForm form={entryForm} look="/streaks" submit="Save changes">
+      <PageForm form={entryForm} lookups={lookups} look="/streaks" submit="Save changes">
         <FormFields fields={FIRST} {...shared} />
         {values.enabled && (
           <Rows

@@ -3,6 +3,7 @@ import { useToday } from '../../analytics/period'
 import { StreakLengths } from '../../analytics/streak-lengths'
 import { useAdmin } from '../../api/laurel'
 import { Loaded } from '../../api/paging'
+import { streakSettingsRead } from '../../api/tagged'
 import { useLookups } from '../../resource/lookups'
 import { useEntriesId } from '../../session/session-context'
 import { formatMoment } from '../../ui/format'
@@ -13,10 +14,7 @@ export default function StreaksPage() {
   const admin = useAdmin()
   const lookups = useLookups(['metrics'])
   const id = useEntriesId('/streaks')
-  const settings = useQuery({
-    queryKey: ['/streaks', 'settings'],
-    queryFn: () => admin.streaks.settings.get(),
-  })
+  const settings = useQuery(streakSettingsRead(admin))
   return (
     <Page
       name="Streaks"

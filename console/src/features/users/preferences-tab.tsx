@@ -8,6 +8,7 @@ import { useQuery } from '@tanstack/react-query'
 import { z } from 'zod'
 import { messageOf } from '../../api/errors'
 import { useAdmin, useLaurel } from '../../api/laurel'
+import { streakSettingsRead } from '../../api/tagged'
 import { useEntryForm } from '../../resource/entries'
 import { FormFields } from '../../resource/fields'
 import { PageForm } from '../../resource/form-sheet'
@@ -48,10 +49,7 @@ export function PreferencesTab({ user }: { user: User }) {
     queryKey: keyOfUser(user.id, 'preferences'),
     queryFn: () => laurel.users.preferences.get(user.id),
   })
-  const settings = useQuery({
-    queryKey: ['/streaks', 'settings'],
-    queryFn: () => admin.streaks.settings.get(),
-  })
+  const settings = useQuery(streakSettingsRead(admin))
   const error = preferences.error ?? settings.error
   if (error !== null) return <Notice tone="danger">{messageOf(error)}</Notice>
   if (preferences.data === undefined || settings.data === undefined)
@@ -153,8 +151,7 @@ function PreferencesForm({ id, user, preferences, settings }: FormProps) {
     id,
     title: `Preferences of ${user.id}`,
     scope: id,
-    fields: [...FIELDS, MODE],
-    names: ['streak.daysOff'],
+    fields: [...FIELDS, MODE, { kind: 'part', name: 'streak.daysOff', label: 'Days off' }],
     schema: Values,
     values: first,
     write: (draft) => ({
@@ -181,6 +178,7 @@ function PreferencesForm({ id, user, preferences, settings }: FormProps) {
   return (
     <PageForm
       form={entryForm}
+      lookups={lookups}
       look={pathOfUser(user.id)}
       submit="Save preferences"
       isUnchanged={Object.keys(changesOf(values, first)).length === 0}

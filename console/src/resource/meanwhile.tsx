@@ -1,0 +1,204 @@
+/** What others have changed since a form or a page was opened (G15). Nothing of it is overwritten unseen. */
+import type { AuditLogEntry } from '@laurel/client'
+import { type QueryClient, useQuery } from '@tanstack/react-query'
+import { type FieldPath, type FieldValues, get } from 'react-hook-form'
+import { useAdmin } from '../api/laurel'
+import { type Tagged, tagged } from '../api/tagged'
+import { Button } from '../ui/button'
+import { formatMoment } from '../ui/format'
+import { Facts } from '../ui/page'
+import { type Options, optionsOf } from '../ui/select'
+import { say } from '../ui/text'
+import type { Lookups } from './lookups'
+import { filtersInWords } from './parts'
+import type { Admin, Field, Resource } from './resource'
+import { showItem } from './shown'
+
+/** Something that others may change too, as it was read last. */
+export type Stored<Values, Item extends object = object> = {
+  item: Tagged<Item & { id?: string; key?: string }>
+  /** It as a form has it. */
+  values: Values
+  /** Its kind in the audit log, if it has no key there. */
+  kind?: 'settings' | 'streak_settings'
+  /** Reads it again, and shows it. */
+  read: (admin: Admin, queries: QueryClient) => Promise<Stored<Values, Item>>
+}
+
+/** An item of a resource. */
+export const storedItem = <Item extends { id: string }, Values extends FieldValues, Draft>(
+  resource: Resource<Item, Values, Draft>,
+  item: Tagged<Item>,
+): Stored<Values, Item> => ({
+  item,
+  values: resource.form.values(item),
+  read: async (admin, queries) => {
+    const now = await tagged(resource.operations(admin).get(item.id))
+    showItem(queries, resource, now)
+    return storedItem(resource, now)
+  },
+})
+
+/** Settings, with the query that reads them. */
+export const storedSettings = <Item extends object, Values>(
+  kind: Stored<Values>['kind'] & string,
+  item: Tagged<Item>,
+  valuesOf: (item: Item) => Values,
+  query: (admin: Admin) => { queryKey: string[]; queryFn: () => Promise<Tagged<Item>> },
+): Stored<Values, Item> => ({
+  ...{ kind, item, values: valuesOf(item) },
+  read: async (admin, queries) => {
+    const now = await queries.fetchQuery({ ...query(admin), staleTime: 0 })
+    return storedSettings(kind, now, valuesOf, query)
+  },
+})
+
+const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
+
+/** The fields that have another value now than people have seen, and than they have entered. */
+export const changedFields = <Values extends FieldValues>(
+  fields: readonly Field<Values>[],
+  seen: object,
+  entered: object,
+  now: object,
+): Field<Values>[] =>
+  fields.filter(
+    ({ name }) => !isSame(get(now, name), get(seen, name)) && !isSame(get(now, name), get(entered, name)),
+  )
+
+/** The changes of something by the audit log, newest first. */
+async function changesOf(admin: Admin, { item, kind }: Stored<unknown>): Promise<AuditLogEntry[]> {
+  const { id = null, key } = item
+  const entries = await admin.auditLog.list({ limit: 25, ...(kind && { kind }), ...(key && { key }) })
+  return entries.filter(({ resourceId }) => resourceId === id)
+}
+
+/** A value as the log keeps it: without the end of a long text, and without what follows `?` in an address. */
+const gist = (value: unknown) =>
+  JSON.stringify(value ?? null)
+    .slice(0, 1000)
+    .replaceAll(/[?#][^"]*/g, '')
+
+/** Who gave a field its present value, and when. Undefined if the log does not say it. */
+function authorOf(entries: readonly AuditLogEntry[], name: string, item: object): string | undefined {
+  const [field = ''] = name.split('.')
+  const [newest] = entries
+  const isIt = ({ fields }: AuditLogEntry) => gist(fields[field]?.after) === gist(get(item, field))
+  const found = field in item ? entries.find((entry) => field in entry.fields && isIt(entry)) : newest
+  return found && say`${found.actor.name ?? found.actor.keyId ?? 'unknown'}, ${formatMoment(found.at)}`
+}
+
+/** The value of a field in words. */
+function inWords<Values extends FieldValues>(field: Field<Values>, values: Values, lookups: Lookups): string {
+  const value: unknown = get(values, field.name)
+  const named = (options: Options, one: unknown) =>
+    optionsOf(options).find((option) => option.value === one)?.label ?? String(one)
+  switch (field.kind) {
+    case 'choice':
+      return named(typeof field.options === 'function' ? field.options(null) : field.options, value)
+    case 'reference':
+      return lookups[field.to].nameOf(String(value))
+    case 'references':
+      return Array.isArray(value)
+        ? value.map((one) => named(field.options(lookups, null), one)).join(', ')
+        : ''
+    case 'switch':
+      return value === true ? 'on' : 'off'
+    case 'filters':
+      return (Array.isArray(value) && filtersInWords(value, lookups)) || 'none'
+    case 'part':
+      return field.inWords?.(values, lookups) ?? ''
+  }
+  return String(value ?? '')
+}
+
+/** Fields with the values before and now, and who changed them and when, in words. */
+function compared<Values extends FieldValues>(
+  fields: readonly Field<Values>[],
+  before: Values,
+  { values, item }: Stored<Values>,
+  lookups: Lookups,
+  entries: readonly AuditLogEntry[],
+) {
+  return fields.map((field) => ({
+    ...{ name: field.name, label: field.label, by: authorOf(entries, field.name, item) },
+    before: inWords(field, before, lookups) || '–',
+    now: inWords(field, values, lookups) || '–',
+  }))
+}
+
+/** The same in sentences. */
+export async function changesInWords<Values extends FieldValues>(
+  fields: readonly Field<Values>[],
+  before: Values,
+  stored: Stored<Values>,
+  lookups: Lookups,
+  admin: Admin,
+): Promise<string> {
+  const entries = await changesOf(admin, stored).catch(() => [])
+  return compared(fields, before, stored, lookups, entries)
+    .map(
+      ({ label, before, now, by }) => say`${label}: before “${before}”, now “${now}”${by ? ` (${by})` : ''}.`,
+    )
+    .join(' ')
+}
+
+/** What is new stands at the end of a form, which may be out of sight. */
+const bringIntoView = (element: HTMLElement | null) => element?.scrollIntoView({ block: 'nearest' })
+
+/** The fields of a form that were changed meanwhile, with both values, and a button that takes the new one. */
+export function Meanwhile<Values extends FieldValues>({
+  changed,
+  mine,
+  stored,
+  lookups,
+  onTake,
+}: {
+  changed: readonly Field<Values>[]
+  mine: Values
+  stored: Stored<Values>
+  lookups: Lookups
+  onTake: (name: FieldPath<Values>) => void
+}) {
+  const admin = useAdmin()
+  const { data: entries = [] } = useQuery({
+    queryKey: ['/audit-log', 'about', stored.kind ?? stored.item.id, stored.item.etag],
+    queryFn: () => changesOf(admin, stored),
+  })
+  return (
+    <section
+      ref={bringIntoView}
+      aria-label="Changed meanwhile"
+      className="flex flex-col gap-4 rounded-md bg-warning-soft p-4"
+    >
+      <p role="alert" className="font-medium">
+        This was changed meanwhile. Take what is new, or save your values over it.
+      </p>
+      {compared(changed, mine, stored, lookups, entries).map(({ name, label, before, now, by }) => (
+        <fieldset key={name} className="flex min-w-0 flex-col items-start gap-2">
+          <legend className="mb-1 font-medium">{label}</legend>
+          <Facts
+            facts={[
+              ['In this form', <Shown key="before">{before}</Shown>],
+              ['Stored now', <Shown key="now">{now}</Shown>],
+              by === undefined ? null : ['Changed by', by],
+            ]}
+          />
+          <Button isSmall aria-label={`Take the new value: ${label}`} onClick={() => onTake(name)}>
+            Take the new value
+          </Button>
+        </fieldset>
+      ))}
+    </section>
+  )
+}
+
+/** A value, which may be a long text. */
+const Shown = ({ children }: { children: string }) => (
+  <div
+    className="max-h-40 overflow-y-auto whitespace-pre-wrap wrap-anywhere"
+    tabIndex={children.length > 200 ? 0 : undefined}
+  >
+    {children}
+  </div>
+)
