@@ -3,6 +3,7 @@ import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { version } from '../../package.json'
 import { present } from '../helpers/time'
+import { DAY, dateAt, events, patch, through, withBoard } from '../helpers/worker/boards'
 import { hand, log, message, withHook } from '../helpers/worker/delivery-queues'
 import { awayAfter, intercepted } from '../helpers/worker/faulty'
 import {
@@ -19,10 +20,13 @@ import {
   until,
 } from '../helpers/worker/harness'
 import { linesSoFar } from '../helpers/worker/lines'
+import { manyUsers } from '../helpers/worker/many-users'
 import { subscribe } from '../helpers/worker/messages'
 
 const headers = { 'x-api-key': ADMIN_KEY }
 const status = async (send: Send = toApp) => (await call(send, 'GET', '/admin/v1/status', { headers })).body
+
+const BOARD = { name: 'B', rankBy: 'metric', status: 'active', maxParticipants: 10, start: '2026-01-01' }
 
 /** Stores due work of a tenant. */
 const work = ({ id }: TestTenant, kind: string, dueAt: number, subject = '') =>
@@ -31,7 +35,7 @@ const work = ({ id }: TestTenant, kind: string, dueAt: number, subject = '') =>
     .run()
 
 beforeEach(async () => {
-  const tables = ['due_work', 'inbox', 'outbox', 'webhooks', 'notification_templates']
+  const tables = ['due_work', 'inbox', 'outbox', 'webhooks', 'notification_templates', 'leaderboards']
   for (const name of tables) await rowsEverywhere(`DELETE FROM ${name}`)
 })
 
@@ -45,7 +49,7 @@ describe('[G12] the state of the service', () => {
       inbox: 0,
       outbox: 0,
       deliveries: { pending: 0, dead: 0, unknown: 0 },
-      leaderboards: { behind: 0 },
+      leaderboards: { behind: 0, unconfirmed: 0, unknown: 0 },
     })
     expect(at(found, 'databases', 0, 'bytes')).toBeGreaterThan(100_000)
   })
@@ -118,6 +122,58 @@ describe('[G12] the state of the service', () => {
       storage.sql.exec("UPDATE messages SET status = 'dead' WHERE at < ?", now)
     })
     expect(await status()).toMatchObject({ deliveries: { pending: 2, dead: 2, unknown: 0 } })
+  })
+
+  it('[L12] counts users with a change that is stored, and that a leaderboard has not confirmed', async () => {
+    const setup = await withBoard({}, await newTenant())
+    const unconfirmed = async () => at(await status(), 'leaderboards')
+    await events(setup.tenant, ['ada', 1], ['bob', 2])
+    await setup.tenant.app('PUT', '/users/cai', { name: 'Cai' })
+    expect(await unconfirmed()).toEqual({ behind: 0, unconfirmed: 0, unknown: 0 })
+    // The calls and the repairs of a full disk, or of a crash, are lost.
+    await events(through(setup.tenant).tenant, ['ada', 4], ['dan', 9], ['ada', 3])
+    expect(await unconfirmed()).toEqual({ behind: 0, unconfirmed: 2, unknown: 0 })
+    await events(setup.tenant, ['dan', 1])
+    expect(await unconfirmed()).toEqual({ behind: 0, unconfirmed: 1, unknown: 0 })
+    await events(setup.tenant, ['ada', 1], ['bob', 1])
+    expect(await unconfirmed()).toEqual({ behind: 0, unconfirmed: 0, unknown: 0 })
+    // What happened before the first run of a leaderboard is in no score.
+    const next = { start: dateAt(present() + DAY) }
+    await patch(setup, { status: 'inactive' }, next, { status: 'active' })
+    await events(through(setup.tenant).tenant, ['eva', 1])
+    expect(await unconfirmed()).toMatchObject({ unconfirmed: 0 })
+  })
+
+  it('asks at most 20 leaderboards; those that do not answer, or have too many users, are unknown', async () => {
+    const setup = await withBoard({}, await newTenant())
+    await events(setup.tenant, ['ada', 1])
+    const LEADERBOARD = new Proxy(env.LEADERBOARD, {
+      get: (target, name) =>
+        name === 'getByName'
+          ? () => ({ unconfirmed: () => Promise.reject(new Error('it was reset')) })
+          : Reflect.get(target, name, target),
+    })
+    expect(await status(newApp({ LEADERBOARD }))).toMatchObject({
+      leaderboards: { unconfirmed: 0, unknown: 1 },
+    })
+    expect(linesSoFar().some((line) => line.includes(`"leaderboard":"${setup.board}"`))).toBe(true)
+    await manyUsers(setup.tenant, 1_001, {}, env.DB)
+    await rowsEverywhere('UPDATE users SET changed = ?2 WHERE tenant_id = ?1', setup.tenant.id, present())
+    expect(await status()).toMatchObject({ leaderboards: { unconfirmed: 0, unknown: 1 } })
+    const copies = Array.from({ length: 25 }, (_, n) => ({ ...BOARD, key: `b${n}`, metricId: setup.metric }))
+    await setup.tenant.admin('POST', '/leaderboards', copies)
+    const asked: string[] = []
+    const counting = new Proxy(env.LEADERBOARD, {
+      get: (target, name) =>
+        name === 'getByName'
+          ? (id: string) => {
+              asked.push(id)
+              return target.getByName(id)
+            }
+          : Reflect.get(target, name, target),
+    })
+    expect(at(await status(newApp({ LEADERBOARD: counting })), 'leaderboards', 'unknown')).toBeGreaterThan(5)
+    expect(asked).toHaveLength(20)
   })
 
   it('counts a delivery queue that does not answer as unknown, and logs it', async () => {

@@ -184,6 +184,10 @@ export const account: Chapter = {
         leaderboards: 'The leaderboards.',
         'leaderboards.behind':
           'Leaderboards that may lack changes: their upkeep has been due for more than a minute.',
+        'leaderboards.unconfirmed':
+          'Users whose score on a leaderboard lacks a stored change, once for each leaderboard. It is above 0 for a moment while events are sent.',
+        'leaderboards.unknown':
+          'Active leaderboards that are not counted in `unconfirmed`: they did not answer, their tenant has too many users, or there are more than 20.',
       },
     },
     { of: ['ClockResponse', 'MovedClock'], fields: { now: 'The time of the service.' } },

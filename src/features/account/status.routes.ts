@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { version } from '../../../package.json'
 import { type Endpoint, endpointsOf, ok } from '../../api/endpoint'
 import { Timestamp } from '../../api/fields'
+import { boardObject } from '../../leaderboards/updates'
 import { type Instant, instant, iso, MINUTE, SECOND } from '../../lib/clock'
 import { within } from '../../lib/system-clock'
 import type { AccountScope } from '../../platform/context'
@@ -39,7 +40,12 @@ const DESTINATIONS = `
     SELECT channel, tenant_id FROM notification_templates WHERE deleted IS NULL
     LIMIT ${MOST_COUNTED}) read ${ACTIVE}`
 
-const Destinations = z.array(z.object({ name: z.string() }).transform(({ name }) => name))
+// The leaderboards that changes of users reach.
+const BOARDS = `
+  SELECT read.id AS name FROM (SELECT id, tenant_id FROM leaderboards
+    WHERE status = 'active' AND deleted IS NULL LIMIT ${MOST_COUNTED}) read ${ACTIVE}`
+
+const Names = z.array(z.object({ name: z.string() }).transform(({ name }) => name))
 
 const Count = z.int().min(0)
 
@@ -52,7 +58,7 @@ const StatusResponse = z
     inbox: Count,
     outbox: Count,
     deliveries: z.object({ pending: Count, dead: Count, unknown: Count }),
-    leaderboards: z.object({ behind: Count }),
+    leaderboards: z.object({ behind: Count, unconfirmed: Count, unknown: Count }),
   })
   .meta({ id: 'StatusResponse' })
 
@@ -76,8 +82,9 @@ const ListEnvironmentsResponse = z
 
 /** The most parts of the table of due work that are read in all databases, of 5,000 rows each. */
 const MOST_PARTS = 40
-/** The most delivery queues that are asked, and how long they may take, in milliseconds. */
+/** The most delivery queues and leaderboards that are asked, and how long they may take, in milliseconds. */
 const MOST_ASKED = 100
+const MOST_BOARDS = 20
 const PATIENCE = 5 * SECOND
 /** For how long the upkeep of a leaderboard has to be due until it counts as behind, in milliseconds. */
 const BEHIND = MINUTE
@@ -104,16 +111,28 @@ function readSession({ access, now, variables }: AccountScope): Session {
 
 /**
  * The state of the whole service (G12). It reads at most 20,000 rows in a statement, and asks at most 100
- * delivery queues. It asks all databases side by side, and says which of them can't be reached; without the
+ * delivery queues and 20 leaderboards. It asks all databases side by side, and says which of them can't be reached; without the
  * first one, it throws.
  */
 async function readStatus(scope: AccountScope, jobs: Jobs): Promise<Status> {
   const { databases } = scope
   const found = await statesOf(scope, jobs)
   const states = found.flatMap((state) => state ?? [])
-  const names = states.flatMap(({ destinations }) => destinations)
-  const deliveries = await deliveriesOf(scope, names)
-  const sum = (of: (state: State) => number) => states.reduce((all, state) => all + of(state), 0)
+  const [queues, boards] = await Promise.all([
+    answersOf(
+      'queue',
+      states.flatMap(({ destinations }) => destinations),
+      MOST_ASKED,
+      (queue) => countMessages(scope, queue),
+    ),
+    answersOf(
+      'leaderboard',
+      states.flatMap((state) => state.boards),
+      MOST_BOARDS,
+      (id) => boardObject(scope, id).unconfirmed(),
+    ),
+  ])
+  const sum = (of: (state: State) => number) => total(states.map(of))
   const oldest = states.flatMap(({ due }) => due.oldest ?? [])
   return {
     version,
@@ -125,8 +144,16 @@ async function readStatus(scope: AccountScope, jobs: Jobs): Promise<Status> {
     },
     inbox: sum(({ inbox }) => inbox),
     outbox: sum(({ outbox }) => outbox),
-    deliveries,
-    leaderboards: { behind: sum(({ due }) => due.behind) },
+    deliveries: {
+      pending: total(queues.found.map(({ pending }) => pending)),
+      dead: total(queues.found.map(({ dead }) => dead)),
+      unknown: queues.unknown,
+    },
+    leaderboards: {
+      behind: sum(({ due }) => due.behind),
+      unconfirmed: total(boards.found),
+      unknown: boards.unknown,
+    },
   }
 }
 
@@ -134,8 +161,9 @@ type State = {
   bytes: number
   inbox: number
   outbox: number
-  /** The names of all delivery queues. The first database has them. */
+  /** The names of all delivery queues, and the ids of active leaderboards. The first database has them. */
   destinations: string[]
+  boards: string[]
   due: Pick<PartOfDueWork, 'count' | 'oldest' | 'behind' | 'ahead'>
 }
 
@@ -144,11 +172,12 @@ async function statesOf({ databases, now }: AccountScope, { list }: Jobs): Promi
   const answers = await Promise.allSettled(
     databases.names.map(async (name): Promise<State> => {
       const db = databases.named(name)
-      const [{ inbox, outbox, destinations }, due] = await Promise.all([
+      const [{ inbox, outbox, destinations, boards }, due] = await Promise.all([
         db.batchOf({
           inbox: db.statement(INBOX),
           outbox: db.statement(OUTBOX),
           destinations: name === FIRST ? [db.statement(DESTINATIONS)] : [],
+          boards: name === FIRST ? [db.statement(BOARDS)] : [],
         }),
         dueWorkOf(db, list, now, Math.ceil(MOST_PARTS / databases.names.length)),
       ])
@@ -156,7 +185,8 @@ async function statesOf({ databases, now }: AccountScope, { list }: Jobs): Promi
         bytes: inbox.meta.size_after,
         inbox: parseCount(inbox),
         outbox: parseCount(outbox),
-        destinations: destinations.flatMap(({ results }) => Destinations.parse(results)),
+        destinations: destinations.flatMap(({ results }) => Names.parse(results)),
+        boards: boards.flatMap(({ results }) => Names.parse(results)),
         due,
       }
     }),
@@ -192,21 +222,24 @@ async function dueWorkOf(
   return sum
 }
 
-/** The messages of these delivery queues. `unknown` is the number of queues that were not asked or failed. */
-async function deliveriesOf(scope: AccountScope, names: readonly string[]): Promise<Status['deliveries']> {
-  const asked = names.slice(0, MOST_ASKED)
-  const answers = await Promise.allSettled(asked.map((name) => within(PATIENCE, countMessages(scope, name))))
-  const sum = { pending: 0, dead: 0, unknown: names.length - asked.length }
-  for (const [index, answer] of answers.entries()) {
-    if (answer.status === 'fulfilled') {
-      sum.pending += answer.value.pending
-      sum.dead += answer.value.dead
-      continue
+const total = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0)
+
+/** What the first `most` of these objects answer. `unknown`: how many were not asked, failed, or do not know. */
+async function answersOf<T>(
+  kind: 'queue' | 'leaderboard',
+  names: readonly string[],
+  most: number,
+  ask: (name: string) => Promise<T | null>,
+): Promise<{ found: T[]; unknown: number }> {
+  const asked = names.slice(0, most)
+  const answers = await Promise.allSettled(asked.map((name) => within(PATIENCE, ask(name))))
+  for (const [index, answer] of answers.entries())
+    if (answer.status === 'rejected') {
+      const what = kind === 'queue' ? 'delivery queue' : kind
+      logProblem('warn', { [kind]: asked[index] ?? '', error: `${what} not reached: ${answer.reason}` })
     }
-    sum.unknown += 1
-    logProblem('warn', { queue: asked[index] ?? '', error: `delivery queue not reached: ${answer.reason}` })
-  }
-  return sum
+  const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? (answer.value ?? []) : []))
+  return { found, unknown: names.length - found.length }
 }
 
 const endpoint = endpointsOf('admin')

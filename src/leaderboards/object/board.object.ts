@@ -35,7 +35,7 @@ import { Board } from './board'
 import { BoardStore } from './board.sql.ts'
 import { readBest, readGroups, readHeld, readPage, readParticipants, readPlace } from './reads'
 import { sourceOf } from './recount.sql.ts'
-import { checkNote, refill, runDue } from './upkeep'
+import { checkNote, countUnconfirmed, refill, runDue } from './upkeep'
 
 declare module '../../platform/env' {
   interface Bindings {
@@ -71,6 +71,8 @@ export class LeaderboardObject extends StoringObject<BoardStore> {
     namesOf: ({ definition }, userIds) => namesOf(this.#databases, definition.tenantId, userIds),
   })
   #upkeep: Promise<unknown> = Promise.resolve()
+  /** Whether there were too many users to count the unconfirmed ones, since the last upkeep. */
+  #isLarge = false
   /** The call that reads all scores again from D1; null if there is none. */
   #refill: Promise<void> | null = null
 
@@ -261,6 +263,7 @@ export class LeaderboardObject extends StoringObject<BoardStore> {
       const dueAt = await runDue(board, { ...moments, mayRewind: this.#db.testClock })
       await board.writeNote(before)
       this.#watchers.look()
+      this.#isLarge = false
       return { dueAt, ...board.events.outbox() }
     })
   }
@@ -273,6 +276,17 @@ export class LeaderboardObject extends StoringObject<BoardStore> {
       await board.recountNow(now, userIds)
     })
     await this.#scheduleUpkeep()
+  }
+
+  /**
+   * How many users have a change that the board has not confirmed (G12). Null if it does not know: it has stored
+   * nothing yet, or there were too many users when it looked last.
+   */
+  async unconfirmed(): Promise<number | null> {
+    if (this.#kept === null || this.#isLarge) return null
+    const count = await countUnconfirmed(this.#kept)
+    this.#isLarge = count === null
+    return count
   }
 
   handed({ rows }: { rows: [no: number, id: string][] }): void {

@@ -5,8 +5,9 @@ import { MOST_READ } from '../../platform/columns'
 import { logProblem } from '../../platform/log'
 import { beginsAt, finalAt, finalUntil, firstDayOf, runHolding, statusOf } from '../../rules/runs.rules'
 import type { DueAsked, UserCursor } from '../board'
+import { ZERO } from '../score.rules'
 import type { Board } from './board'
-import { cursorOf } from './chain.rules'
+import { cursorOf, settled } from './chain.rules'
 import type { UpkeepNote } from './recount.sql.ts'
 
 type Moments = DueAsked & {
@@ -195,6 +196,34 @@ function isBehind(board: Board, { userId, iid, seq, cursor, group }: UserCursor)
   // Scores from before a restore, of a user without a change now.
   if (open.length > 0 && cursorOf(rows) === -1) return true
   return open.some((row) => row.group !== group && row.grouped <= seq)
+}
+
+/** The most users whose scores are counted again to find out whether a board lacks a change. */
+const MOST_DOUBTED = 100
+
+/**
+ * How many users have another score or group by the log than in this board, of those who have changed since its last
+ * comparison (L12, G12). Of many users in doubt it counts the rest unseen. Null if the tenant has too many users
+ * to look at. It only reads.
+ */
+export async function countUnconfirmed(board: Board): Promise<number | null> {
+  const { definition, progress } = board
+  if (definition.status === 'inactive' || definition.input === null || isOver(board)) return 0
+  // A moment of 0 would ask for all users.
+  const since = progress.mustCompareAll ? 1 : Math.max(1, progress.compared - MARGIN)
+  const { userCursors, last } = await board.userCursorsAfter('', since, WALK)
+  if (last !== null && (await board.userCursorsAfter(last, since, 1)).last !== null) return null
+  const doubted = userCursors.filter((userCursor) => isBehind(board, userCursor))
+  let count = Math.max(0, doubted.length - MOST_DOUBTED)
+  for await (const truth of board.recount(doubted.slice(0, MOST_DOUBTED))) {
+    const rows = board.store.ofUser(truth.userId, truth.iid)
+    const isOther = settled(board, rows, truth).some(({ run, score, group }) => {
+      const known = rows.find((row) => row.run === run)
+      return known === undefined ? score !== ZERO : known.score !== score || known.group !== group
+    })
+    if (isOther) count += 1
+  }
+  return count
 }
 
 /** Whether a board has a change that D1 lacks. D1 gets each change first, so D1 was brought back (M2). */

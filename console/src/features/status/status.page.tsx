@@ -60,7 +60,7 @@ export default function StatusPage() {
         <Table
           label="Work in the background"
           rows={status.data === undefined ? undefined : rowsOf(status.data, now)}
-          expected={7}
+          expected={8}
           hasTwoLines
           keyOf={({ name }) => name}
           columns={[
@@ -286,6 +286,16 @@ function rowsOf({ due, inbox, outbox, deliveries, leaderboards }: StatusResponse
         leaderboards.behind > 0,
         `${counted(leaderboards.behind, 'leaderboard')} behind`,
         'Rankings may lack changes. After a new leaderboard, or the end of a run, a million users take minutes.',
+      ),
+    },
+    {
+      name: 'Unconfirmed scores',
+      about: 'Stored changes that a leaderboard lacks, by users.',
+      count: formatNumber(leaderboards.unconfirmed),
+      problem: problemIf(
+        leaderboards.unconfirmed > 0,
+        'unconfirmed',
+        'Each is right after the user’s next change, and all within the hour.',
       ),
     },
   ]
