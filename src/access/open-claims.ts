@@ -1,4 +1,6 @@
 import { type Instant, SECOND } from '../lib/clock'
+import { errors } from '../lib/errors'
+import { MOST_STREAMS_OF_KEY, MOST_STREAMS_OF_TENANT } from '../lib/limits'
 import { wait } from '../lib/system-clock'
 import { type Context, perInstance, type Scope } from '../platform/context'
 import { type Claim, confirm } from './access'
@@ -43,9 +45,14 @@ class TenantClaims {
 class OpenClaims {
   readonly #tenants = new Map<string, TenantClaims>()
 
+  /** Throws 429 if the application key, or the user of the token, has too many streams, 503 if the tenant has (Y3). */
   add(claim: Claim): () => void {
     const id = tenantIdOf(claim)
     const tenant = this.#tenants.get(id) ?? new TenantClaims()
+    const holder = holderOf(claim)
+    const own = holder === null ? [] : [...tenant.claims].filter((one) => holderOf(one) === holder)
+    if (own.length >= MOST_STREAMS_OF_KEY) throw errors.tooManyStreams()
+    if (tenant.claims.size >= MOST_STREAMS_OF_TENANT) throw errors.tooManyWatchers()
     this.#tenants.set(id, tenant)
     tenant.claims.add(claim)
     return () => {
@@ -95,11 +102,18 @@ async function snapshotOfAll(
   return { ...first, present: new Set([first, ...others].flatMap(({ present }) => [...present])) }
 }
 
+/** Whose streams are limited: an application key, or the user of a token. Null for an admin key. */
+export const holderOf = ({ access, credential }: Claim): string | null =>
+  access.kind === 'admin' || credential === null ? null : credentialName(credential)
+
 const tenantIdOf = ({ tenantId }: Claim): string => (typeof tenantId === 'string' ? tenantId : '')
 
 const openClaimsOf = perInstance(() => new OpenClaims())
 
-/** Remembers the claim of an open stream, to confirm it together with others. The result forgets it. */
+/**
+ * Remembers the claim of a stream that opens, to confirm it together with others. The result forgets it. Throws
+ * if there are too many (Y3).
+ */
 export const rememberOpen = ({ instance }: Context, claim: Claim): (() => void) =>
   openClaimsOf(instance).add(claim)
 

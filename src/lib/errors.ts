@@ -210,6 +210,12 @@ export const errors = {
       RETRY_AFTER.watchers,
       'Too many clients watch this leaderboard. Read it with GET /leaderboards/{key}, or try again',
     ),
+  tooManyStreams: () =>
+    passing(
+      429,
+      RETRY_AFTER.watchers,
+      'This key has too many open streams. Close those that nobody sees any more, or try again',
+    ),
   /** `problem` is a sentence that names the migration. */
   otherVersion: (problem: string) =>
     new ApiError(503, `${problem} Then send the request again, ${SAME_EVENT}.`, RETRY_AFTER.databaseAway),

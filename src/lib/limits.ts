@@ -144,6 +144,10 @@ export const PAGES = {
 
 /** The most open streams of a leaderboard. A change is sent to all of them by one object, in one thread. */
 export const MOST_WATCHERS = 5_000
+/** The same of one application key, or of all user tokens of a user: on a leaderboard, and in an isolate. */
+export const MOST_STREAMS_OF_KEY = 20
+/** The same of a tenant, for all leaderboards in an isolate. */
+export const MOST_STREAMS_OF_TENANT = 5_000
 /** The most visible parts of a leaderboard watched at once, each computed at most once a second. */
 export const MOST_VIEWS = 1_000
 /** The same for parts that mix groups: each reads all scores of a run. */

@@ -117,8 +117,8 @@ class Scene {
   }
 
   /** Opens a stream. Returns its socket, or the reason why there is none. */
-  async open(limit = 10, group: string | null = 'a'): Promise<FakeSocket> {
-    const opened = await this.watchers.open({ limit, group: [group] })
+  async open(limit = 10, group: string | null = 'a', holder: string | null = null): Promise<FakeSocket> {
+    const opened = await this.watchers.open({ limit, group: [group] }, holder)
     if (typeof opened === 'string') throw new Error(opened)
     const socket = this.sockets.at(-1)
     if (socket === undefined) throw new Error('no socket')
@@ -304,13 +304,26 @@ describe('watchers', () => {
   })
 
   test('[Y3] are refused beyond the limit, also after the object has slept', async () => {
-    const note: WatcherNote = { limit: 10, group: ['a'], shown: null, version: 0, openFrom: 0 }
+    const note: WatcherNote = { limit: 10, group: ['a'], holder: null, shown: null, version: 0, openFrom: 0 }
     for (let nth = 0; nth < MOST_WATCHERS - 1; nth += 1) scene.sockets.push(new FakeSocket())
     for (const socket of scene.sockets) socket.serializeAttachment(note)
     const last = await scene.open()
     await expect(scene.open()).rejects.toThrow('full')
     scene.watchers.left(Object(last))
     await scene.open()
+  })
+
+  test('[Y3] with one key are refused beyond 20, also if they open at once or the object has slept', async () => {
+    const note: WatcherNote = { limit: 1, group: ['a'], holder: 'k', shown: null, version: 0, openFrom: 0 }
+    for (let nth = 0; nth < 10; nth += 1) scene.sockets.push(new FakeSocket())
+    for (const socket of scene.sockets) socket.serializeAttachment(note)
+    const opened = await Promise.allSettled(Array.from({ length: 15 }, () => scene.open(10, 'a', 'k')))
+    expect(opened.filter(({ status }) => status === 'fulfilled')).toHaveLength(10)
+    await expect(scene.open(10, 'a', 'k')).rejects.toThrow('many')
+    await scene.open(10, 'a', 'another key')
+    await scene.open(10, 'a', null)
+    scene.watchers.left(Object(scene.sockets[0]))
+    await scene.open(10, 'a', 'k')
   })
 
   test('[Y3] of too many mixed views are refused, but not of one that is watched already', async () => {

@@ -1,12 +1,16 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, test, vi } from 'vitest'
+import { rememberOpen } from '../../src/access/open-claims'
 import { BEAT, LONGEST_STREAM } from '../../src/api/streams'
 import { streamTimers } from '../../src/leaderboards/live/watch'
+import { newContext } from '../../src/platform/context'
 import { present } from '../helpers/time'
 import { FakeTimers } from '../helpers/timers'
 import { events, patch, type Setup, withBoard } from '../helpers/worker/boards'
 import { ADMIN_KEY, at, call, toApp, until, untilHeld } from '../helpers/worker/harness'
 import { type Isolate, isolate, Watch, watch } from '../helpers/worker/live'
+
+const OTHER_BOARD = { key: 'other', name: 'Other', rankBy: 'metric', status: 'active' }
 
 const opened: Watch[] = []
 const open: typeof watch = async (...asked) => {
@@ -174,6 +178,83 @@ describe('the confirmation of streams', () => {
     await patch(setup, { maxParticipants: 1 })
     await beat(timers, streams)
     for (const stream of streams) await untilHeld(() => expect(stream.last).toEqual([['ada', 3]]))
+  })
+})
+
+describe('[Y3] the number of streams', () => {
+  test('of one key is 20, over all leaderboards and tickets; of one user, for all tokens', async () => {
+    const setup = await withBoard()
+    const { tenant, metric } = setup
+    await tenant.create('/leaderboards', { ...OTHER_BOARD, metricId: metric })
+    await events(tenant, ['ada', 1])
+    const key = await tenant.key('ada')
+    const { from } = timed()
+    const ask = async (headers: Record<string, string>, board = 'board', query = '') => {
+      const response = await from.fetch(`/leaderboards/${board}/live${query}`, headers)
+      if (response.status === 200 && response.body !== null) opened.push(new Watch(response.body))
+      else await response.body?.cancel()
+      return [response.status, response.headers.get('retry-after')]
+    }
+    const own = { 'x-api-key': key }
+    const many = Array.from({ length: 30 }, (_, n) => ask(own, n % 2 === 0 ? 'board' : 'other'))
+    const statuses = (await Promise.all(many)).map(([status]) => status)
+    expect(statuses.toSorted()).toEqual([...Array(20).fill(200), ...Array(10).fill(429)])
+    const given = await ticket(own, from)
+    expect([await ask(own), await ask({}, 'board', `?ticket=${given}`)]).toEqual([
+      [429, '30'],
+      [429, '30'],
+    ])
+    // Neither other keys nor the tenant's own servers are concerned.
+    const others = [
+      { 'x-api-key': await tenant.key('bob') },
+      { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id },
+    ]
+    for (const headers of others) expect(await ask(headers)).toEqual([200, null])
+    await opened[0]?.leave()
+    expect(await ask(own)).toEqual([200, null])
+    const tokens = [await userToken(setup, 'ada'), await userToken(setup, 'ada')]
+    for (let nth = 0; nth < 20; nth += 1)
+      expect(await ask({ 'x-api-key': tokens[nth % 2] ?? '' })).toEqual([200, null])
+    for (const token of tokens) expect(await ask({ 'x-api-key': token })).toEqual([429, '30'])
+  })
+
+  test('of one key is 20 on a leaderboard, also over several isolates', async () => {
+    const setup = await withBoard()
+    const key = await setup.tenant.key('ada')
+    for (const from of [isolate(), isolate()])
+      for (let nth = 0; nth < 10; nth += 1) await open(setup.tenant.id, '', { from, key })
+    await expect(open(setup.tenant.id, '', { key })).rejects.toThrow('no stream: 429')
+  })
+
+  test('of a tenant is 5,000 in an isolate', async () => {
+    const setup = await withBoard()
+    const { from } = timed()
+    const context = newContext(from.instance, env, () => undefined)
+    const access = { kind: 'admin', keyId: null, keyName: null } as const
+    const more = {
+      keyTenantId: null,
+      credential: null,
+      needs: 'read',
+      tenantName: null,
+      archived: false,
+      isOfAccount: false,
+    } as const
+    const forget = Array.from({ length: 5_000 }, () =>
+      rememberOpen(context, { access, ...more, tenantId: setup.tenant.id }),
+    )
+    await expect(open(setup.tenant.id, '', { from })).rejects.toThrow('no stream: 503')
+    forget[0]?.()
+    await open(setup.tenant.id, '', { from })
+  })
+
+  test('is not changed by tickets: nothing is stored for one', async () => {
+    const setup = await withBoard()
+    const before = await setup.tenant.stored()
+    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': setup.tenant.id }
+    const from = isolate()
+    const tickets = new Set<string>()
+    for (let nth = 0; nth < 200; nth += 1) tickets.add(await ticket(headers, from))
+    expect(await setup.tenant.stored()).toEqual(before)
   })
 })
 

@@ -22,11 +22,14 @@ const ViewRequest = z.object({
 })
 export type ViewRequest = z.infer<typeof ViewRequest>
 
+/** The holder of a key whose streams are limited; null if they are not (Y3). */
+const holder = z.string().nullable()
+
 /** Opens a stream. */
-export const WatchRequest = ViewRequest.extend({ definition: Definition, now: moment })
+export const WatchRequest = ViewRequest.extend({ definition: Definition, now: moment, holder })
 
 /** The statuses of the object's response. */
-export const WATCH_STATUS = { open: 101, gone: 404, full: 503 } as const
+export const WATCH_STATUS = { open: 101, gone: 404, many: 429, full: 503 } as const
 
 /**
  * A message of a stream to the object. `seen`: the last `SEEN_EVERY` events have arrived. `definition`: the
@@ -45,6 +48,7 @@ export const MOST_UNSEEN = 40
 
 /** The note at a socket, so that the object may sleep: the visible part, and the last state that was sent. */
 export const WatcherNote = ViewRequest.extend({
+  holder,
   /** A hash of the last ranking; null before the first one. */
   shown: z.string().nullable(),
   /** The largest version that was sent, in milliseconds. */

@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import type { Claim } from '../../access/access'
 import { signTicket } from '../../access/credentials'
-import { confirmAgain, rememberOpen } from '../../access/open-claims'
+import { confirmAgain, holderOf, rememberOpen } from '../../access/open-claims'
 import type { LiveEvent, LiveQuery, LiveTicketResponse } from '../../api/shapes/leaderboards'
 import { EventStream, realTimers, type Timers } from '../../api/streams'
 import { configurationOf } from '../../configuration/configuration'
@@ -27,7 +27,7 @@ export const streamTimers = perInstance<Timers>(() => realTimers)
 
 /**
  * Opens a stream of a leaderboard (Y1). Throws 422 for an impossible group, 404 if the leaderboard was
- * deleted, and 503 if it has too many watchers (Y3).
+ * deleted, 429 if the key has too many streams, and 503 if the leaderboard or the tenant has (Y3).
  */
 export async function watchLeaderboard(
   scope: Scope,
@@ -41,8 +41,14 @@ export async function watchLeaderboard(
   const message = `must have at most ${MOST_GROUP_CHARACTERS} characters, all values together`
   throwIfInvalid(isTooLong ? [{ path: 'userAttributes', message }] : fieldErrors)
   const definition = definitionOf(config, board)
-  const socket = await socketTo(scope, board, definition, { limit, group })
-  return new LiveStream(scope, board, claim, socket, config.version).stream
+  const forget = rememberOpen(scope, claim)
+  try {
+    const socket = await socketTo(scope, board, definition, { limit, group }, holderOf(claim))
+    return new LiveStream(scope, board, claim, socket, config.version, forget).stream
+  } catch (error) {
+    forget()
+    throw error
+  }
 }
 
 /** A ticket that opens streams as the key of the request may (Y2). */
@@ -60,13 +66,14 @@ async function socketTo(
   board: Leaderboard,
   definition: Definition,
   view: ViewRequest,
+  holder: string | null,
 ): Promise<WebSocket> {
-  const asking = JSON.stringify({ ...view, definition, now: scope.now })
+  const asking = JSON.stringify({ ...view, definition, now: scope.now, holder })
   const headers = { upgrade: 'websocket', [WATCH_HEADER]: encodeURIComponent(asking) }
   return asked(scope, board, async (object) => {
     const { status, webSocket } = await object.fetch('https://leaderboard/live', { headers })
     if (webSocket !== null || status === WATCH_STATUS.gone) return webSocket
-    throw errors.tooManyWatchers()
+    throw status === WATCH_STATUS.many ? errors.tooManyStreams() : errors.tooManyWatchers()
   })
 }
 
@@ -85,7 +92,14 @@ class LiveStream {
   #received = 0
   #isOver = false
 
-  constructor(scope: Scope, board: Leaderboard, claim: Claim, socket: WebSocket, version: number) {
+  constructor(
+    scope: Scope,
+    board: Leaderboard,
+    claim: Claim,
+    socket: WebSocket,
+    version: number,
+    forget: () => void,
+  ) {
     this.#scope = scope
     this.#board = board
     this.#claim = claim
@@ -93,7 +107,6 @@ class LiveStream {
     this.#timers = streamTimers(scope.instance)
     this.#confirmed = this.#timers.now()
     this.#known = knownOf(version, scope.now)
-    const forget = rememberOpen(scope, claim)
     this.stream = new EventStream(this.#timers, {
       onBeat: () => void this.#confirm(),
       onEnd: () => {

@@ -1,6 +1,6 @@
 import { eventText } from '../../api/streams'
 import { type Instant, instant, SECOND } from '../../lib/clock'
-import { MOST_MIXED_VIEWS, MOST_VIEWS, MOST_WATCHERS } from '../../lib/limits'
+import { MOST_MIXED_VIEWS, MOST_STREAMS_OF_KEY, MOST_VIEWS, MOST_WATCHERS } from '../../lib/limits'
 import { systemNow, wait } from '../../lib/system-clock'
 import { localDay } from '../../lib/zone'
 import { logProblem } from '../../platform/log'
@@ -48,7 +48,7 @@ type WatchSource = {
 /** An event as the streams send it, its version in milliseconds, and the hash of a ranking. */
 type LiveText = { version: number; hash: string | null; text: string }
 
-type Watcher = Pick<WatcherNote, 'shown' | 'version' | 'openFrom'> & {
+type Watcher = Pick<WatcherNote, 'holder' | 'shown' | 'version' | 'openFrom'> & {
   readonly view: View
   /** When it got its last ranking, in real time. */
   sent: Instant
@@ -69,7 +69,8 @@ export class Watchers {
   readonly #views = new Map<string, View>()
   /** Null until it is needed: a new object may have sockets from before it slept. */
   #watchers: Map<WebSocket, Watcher> | null = null
-  #opening = 0
+  /** The holders of the keys of streams that are about to open. */
+  readonly #opening: (string | null)[] = []
   /** Users and groups that have changed since the last round; `isAny` if any view may have changed. */
   readonly #changedUsers = new Set<string>()
   readonly #changedGroups = new Set<string | null>()
@@ -110,7 +111,7 @@ export class Watchers {
   }
 
   get #isWatched(): boolean {
-    return this.#open.size + this.#opening > 0
+    return this.#open.size + this.#opening.length > 0
   }
 
   #viewOf(request: ViewRequest): View {
@@ -139,27 +140,37 @@ export class Watchers {
 
   /**
    * Opens a stream, and sends it the present ranking. Returns the client's end of its socket; `full` if there
-   * are too many streams or views (Y3), and `gone` if the board is not served any more.
+   * are too many streams or views, `many` if the holder of the key has too many streams (Y3), and `gone` if the
+   * board is not served any more.
    */
-  async open(request: ViewRequest): Promise<WebSocket | 'full' | 'gone'> {
+  async open(request: ViewRequest, holder: string | null): Promise<WebSocket | 'full' | 'many' | 'gone'> {
+    if (holder !== null && this.#streamsOf(holder) >= MOST_STREAMS_OF_KEY) return 'many'
     if (this.#isFull(request)) return 'full'
     const view = this.#viewOf(request)
     view.watchers += 1
-    this.#opening += 1
+    this.#opening.push(holder)
     try {
       if (!(await this.#read([view]))) return 'gone'
       const { 0: client, 1: server } = new WebSocketPair()
       this.#sockets.acceptWebSocket(server)
       view.watchers += 1
       const openFrom = this.#source.board()?.progress.openFrom ?? 0
-      const state = { shown: null, version: 0, openFrom, sent: systemNow(), unseen: 0, isUnsaved: true }
+      const state = {
+        holder,
+        shown: null,
+        version: 0,
+        openFrom,
+        sent: systemNow(),
+        unseen: 0,
+        isUnsaved: true,
+      }
       this.#open.set(server, { view, ...state })
       this.#show(server, this.#ranking(view))
       this.#save(server)
       if (this.#timer === null && this.#isBehind) this.#schedule()
       return client
     } finally {
-      this.#opening -= 1
+      this.#opening.splice(this.#opening.indexOf(holder), 1)
       this.#release(view)
     }
   }
@@ -170,8 +181,13 @@ export class Watchers {
     return false
   }
 
+  #streamsOf(holder: string): number {
+    const holders = [...this.#opening, ...[...this.#open.values()].map((watcher) => watcher.holder)]
+    return holders.filter((one) => one === holder).length
+  }
+
   #isFull(request: ViewRequest): boolean {
-    if (this.#open.size + this.#opening >= MOST_WATCHERS) return true
+    if (this.#open.size + this.#opening.length >= MOST_WATCHERS) return true
     if (this.#views.has(keyOf(request))) return false
     const mixed = [...this.#views.values()].filter(({ whole }) => whole === null)
     return (
@@ -392,8 +408,8 @@ export class Watchers {
     const watcher = this.#open.get(socket)
     if (!watcher?.isUnsaved) return
     watcher.isUnsaved = false
-    const { view, shown, version, openFrom } = watcher
-    const note: WatcherNote = { ...view.request, shown, version, openFrom }
+    const { view, holder, shown, version, openFrom } = watcher
+    const note: WatcherNote = { ...view.request, holder, shown, version, openFrom }
     socket.serializeAttachment(note)
   }
 }

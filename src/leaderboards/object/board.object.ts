@@ -205,10 +205,10 @@ export class LeaderboardObject extends StoringObject<BoardStore> {
   /** Opens a stream, as a WebSocket (Y). The header has the request (`WatchRequest`). */
   override async fetch(request: Request): Promise<Response> {
     const header = decodeURIComponent(request.headers.get(WATCH_HEADER) ?? '')
-    const { definition, now, limit, group } = WatchRequest.parse(JSON.parse(header))
+    const { definition, now, limit, group, holder } = WatchRequest.parse(JSON.parse(header))
     if (!(await this.#isThere(definition))) return new Response(null, { status: WATCH_STATUS.gone })
     await this.#filledAt(definition, now)
-    const opened = await this.#watchers.open({ limit, group })
+    const opened = await this.#watchers.open({ limit, group }, holder)
     if (typeof opened === 'string') return new Response(null, { status: WATCH_STATUS[opened] })
     return new Response(null, { status: WATCH_STATUS.open, webSocket: opened })
   }
