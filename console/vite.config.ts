@@ -1,6 +1,8 @@
+import lucide from '@iconify-json/lucide/icons.json' with { type: 'json' }
 import tailwind from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
+import { ICONS } from './icons.ts'
 
 /** The server that `npm run dev` in this folder shows, such as the one that `npm start` runs. */
 const server = process.env.LAUREL_URL ?? 'http://localhost:8787'
@@ -27,9 +29,19 @@ const preloadFont: Plugin = {
   },
 }
 
+/** Makes `virtual:icons`, the drawings of the symbols that the console uses, of the many that Lucide has. */
+const VIRTUAL = 'virtual:icons'
+const drawIcons: Plugin = {
+  name: 'icons',
+  resolveId: (id) => (id === VIRTUAL ? `\0${id}` : undefined),
+  load: (id) => (id === `\0${VIRTUAL}` ? `export default ${JSON.stringify(drawings())}` : undefined),
+}
+
+const drawings = () => Object.fromEntries(ICONS.map((name) => [name, lucide.icons[name].body]))
+
 export default defineConfig({
   base: '/console/',
-  plugins: [react(), tailwind(), preloadFont],
+  plugins: [react(), tailwind(), preloadFont, drawIcons],
   // The sources of the workspaces, so that their packages need not be built first.
   resolve: { conditions: ['@laurel/source', 'module', 'browser', 'development|production'] },
   build: {
