@@ -101,7 +101,7 @@ test('a file that a document or a comment names without its folder exists', () =
   const code = [
     '{src,test,scripts,bench}/**/*.{ts,mjs}',
     'clients/*/{src,test}/**/*.ts',
-    'console/src/**/*.ts',
+    'console/{,src/**/}*.ts',
     '*.{ts,mjs}',
   ]
   const known = globSync(code, { cwd: root })
