@@ -199,6 +199,12 @@ export const boardOutside: LeaderboardData = {
   own: { userId: 'me', userName: 'Katherine Johnson', rank: 1284, value: 75, previousRank: 1301 },
 }
 export const boardUnranked: LeaderboardData = { ...board, own: { userId: 'me', rank: null, value: null } }
+export const boardUnrankedNamed: LeaderboardData = {
+  ...board,
+  own: { userId: 'me', userName: 'Mary Jackson', rank: null, value: null },
+}
+/** The picture of a user, from the app. */
+export const avatar = (userId: string) => ({ alan: sun, ada: book })[userId]
 export const boardLong: LeaderboardData = {
   name: 'The great perpetual championship of all readers of the northern libraries',
   unit: 'points of merit',
@@ -235,9 +241,9 @@ const group = (users: number, ...values: string[]): GroupData => ({
   group: values.map((value, index) => ({ key: ['team', 'city'][index] ?? 'team', value })),
   users,
 })
-export const teams = [group(418, 'Owls'), group(390, 'Foxes'), group(77, 'Hares')]
+export const teams = [{ ...group(418, 'Owls'), isOwn: true }, group(390, 'Foxes'), group(77, 'Hares')]
 export const cities = [
-  group(1204, 'Owls', 'Washington, DC'),
+  { ...group(1204, 'Owls', 'Washington, DC'), isOwn: true },
   group(980, 'Foxes', 'Llanfairpwllgwyngyll'),
   group(412, 'Owls', 'Lima'),
   group(300, 'Foxes', 'Lima'),

@@ -4,6 +4,7 @@ import {
   AwardToast,
   Energy,
   type GroupData,
+  LaurelSettings,
   Leaderboard,
   type LeaderboardData,
   LevelProgress,
@@ -178,8 +179,16 @@ export const Sections = () => (
       <Item state="Many groups, not ranked">
         <Groups groups={data.cities} board={data.boardUnranked} />
       </Item>
+      <Item state="Not ranked, with a name">
+        <Leaderboard data={data.boardUnrankedNamed} />
+      </Item>
+      <Item state="Pictures of the app">
+        <LaurelSettings avatar={data.avatar}>
+          <Leaderboard data={data.board} />
+        </LaurelSettings>
+      </Item>
       <Item state="Scrolling, own row stays in view">
-        <Leaderboard data={data.boardScroll} maxHeight="17rem" />
+        <Leaderboard data={data.boardScroll} maxHeight={272} />
       </Item>
       <Item state="Long names, large numbers">
         <Leaderboard data={data.boardLong} />

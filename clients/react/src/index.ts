@@ -14,7 +14,7 @@ export {
   rankingView,
   withPreviousRanks,
 } from './view/ranking.ts'
-export { runOf, type Schedule } from './view/runs.ts'
+export { type Run, runOf, type Schedule } from './view/runs.ts'
 export { LaurelSettings, type SettingsProps, useLaurelSettings } from './view/settings.tsx'
 export {
   type MonthCell,

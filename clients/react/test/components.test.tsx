@@ -12,6 +12,7 @@ import {
 } from '../gallery/data.ts'
 import type { GroupData } from '../src/index.ts'
 import {
+  AchievementGrid,
   AwardToast,
   Energy,
   LaurelSettings,
@@ -19,7 +20,7 @@ import {
   LevelProgress,
   PointsCounter,
 } from '../src/index.ts'
-import { Announcer } from '../src/parts/index.ts'
+import { Announcer, GroupPicker } from '../src/parts/index.ts'
 import { Gallery } from './pages.tsx'
 
 beforeEach(() => vi.useFakeTimers())
@@ -142,6 +143,60 @@ test('an app can draw the names of a leaderboard, such as links to profiles', ()
   const link = screen.getByRole('link', { name: first.userName ?? first.userId })
   expect(link.getAttribute('href')).toBe(`/users/${first.userId}`)
   expect(screen.getAllByRole('link')).toHaveLength(board.rankings.length)
+})
+
+test('a leaderboard scrolls in a height of pixels, or in a CSS length', () => {
+  for (const [maxHeight, shown] of [
+    [420, '420px'],
+    ['50vh', '50vh'],
+  ] as const) {
+    const { unmount } = render(<Leaderboard data={board} maxHeight={maxHeight} />)
+    expect(screen.getByRole('region').style.maxBlockSize).toBe(shown)
+    unmount()
+  }
+})
+
+test('a leaderboard shows the pictures of users that the app knows', () => {
+  const avatar = (userId: string) => (userId === 'alan' ? 'data:image/png,alan' : undefined)
+  // The DOM of the tests loads no pictures.
+  vi.spyOn(HTMLImageElement.prototype, 'complete', 'get').mockReturnValue(false)
+  onTestFinished(() => void vi.restoreAllMocks())
+  const { container } = render(
+    <LaurelSettings avatar={avatar}>
+      <Leaderboard data={board} />
+    </LaurelSettings>,
+  )
+  const pictureOf = (user: string) =>
+    container.querySelector(`[data-user="${user}"] img`)?.getAttribute('src') ?? null
+  expect(pictureOf('alan')).toBe('data:image/png,alan')
+  expect(pictureOf('ada')).toBeNull()
+  // A picture in the data counts more.
+  expect(pictureOf('grace')).toMatch(/^data:/)
+})
+
+test.each([
+  [0, '0%'],
+  [0.01, '<\u00a01%'],
+  [0.99, '<\u00a01%'],
+  [12.5, '13%'],
+  [91.4, '91%'],
+  [99.9, '99%'],
+  [100, '100%'],
+])('[A5] a rarity of %d per cent is shown as %s', (rarity, shown) => {
+  render(<AchievementGrid data={[{ id: 'a', name: 'First', achievedAt: null, rarity }]} />)
+  expect(screen.getByText(/of users/).textContent).toBe(`${shown} of users`)
+})
+
+test.each([4, 0])('[L6] the own group is marked, with room for %d buttons', (mostButtons) => {
+  const groups = [
+    { group: [{ key: 'team', value: 'Owls' }], users: 3, isOwn: true },
+    { group: [{ key: 'team', value: 'Foxes' }], users: 12 },
+  ]
+  render(<GroupPicker groups={groups} value={groups[1]} onChange={() => {}} mostButtons={mostButtons} />)
+  const role = mostButtons === 0 ? 'option' : 'radio'
+  const [own, other] = screen.getAllByRole(role).map((one) => (one.closest('label') ?? one).textContent)
+  expect(own).toMatch(/^Owls.*3.*your group$/)
+  expect(other).not.toContain('your group')
 })
 
 test('a user who is not ranked has a row too', () => {

@@ -61,6 +61,18 @@ describe.skipIf(!hasBrowser)('the gallery in a browser', () => {
     expect(width).toBe(320)
   })
 
+  test.each([320, 390, 1280])(
+    'the name of a user who is not ranked is not cut, %d pixels wide',
+    async (width) => {
+      await open('theme=light', { viewport: { width, height: 700 } })
+      const row = item('Leaderboard', 'Not ranked, with a name').locator('[data-own]')
+      const name = row.locator('.laurel-truncate')
+      expect(await name.textContent()).toBe('Mary Jackson')
+      expect(await name.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0)
+      await row.getByText('Not ranked yet').waitFor()
+    },
+  )
+
   test('a loading component has the size of a loaded one', async () => {
     await open('theme=light', { reducedMotion: 'reduce' })
     const heightOf = async (name: string, state: string) =>

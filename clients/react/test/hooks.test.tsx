@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { act, cleanup, render, renderHook, screen, waitFor } from '@testing-library/react'
 import { type ReactNode, StrictMode } from 'react'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   AchievementGrid,
   AwardToast,
@@ -15,13 +15,14 @@ import {
   useAchievements,
   useEnergy,
   useLeaderboard,
+  useLeaderboardGroups,
   useLevel,
   usePoints,
   useSendEvent,
   useStreak,
   useUser,
 } from '../src/index.ts'
-import { answer, board, points, row, serverOfAda, streak } from './answers.ts'
+import { achievement, answer, board, points, row, serverOfAda, streak } from './answers.ts'
 import type { FakeServer } from './fake-server.ts'
 
 let server: FakeServer
@@ -304,6 +305,121 @@ test('[L6] a leaderboard with groups shows the own place in the own group only',
   await waitFor(() => expect(result.current.data?.rankings).toHaveLength(1))
   expect(result.current.data?.own).toBeUndefined()
   expect(server.requests.filter((request) => request.includes('userAttributes')).length).toBe(2)
+})
+
+describe('[L6] the groups of a leaderboard', () => {
+  const group = (users: number, team: string) => {
+    const values = [{ key: 'team', value: team }]
+    return { group: values, userAttributes: values, users }
+  }
+  const teams = (groups: { current: ReturnType<typeof useLeaderboardGroups> }) =>
+    groups.current.data?.map(({ group: [pair], users, isOwn }) => [pair?.value, users, isOwn])
+
+  beforeEach(() => {
+    const own = { ...board, breakdownAttributes: ['team'], rank: 2, value: 80, history: [] }
+    server.answers.set('GET users/ada/leaderboards/weekly-xp', own)
+    server.answers.set('GET leaderboards/weekly-xp/groups', [group(9, 'foxes'), group(2, 'owls')])
+  })
+
+  test('begin with the own one, also if nobody is ranked in it yet', async () => {
+    const groups = hook(() => useLeaderboardGroups('weekly-xp'))
+    expect(groups.current).toMatchObject({ data: undefined, isLoading: true })
+    await waitFor(() =>
+      expect(teams(groups)).toEqual([
+        ['owls', 2, true],
+        ['foxes', 9, undefined],
+      ]),
+    )
+    server.answers.set('GET leaderboards/weekly-xp/groups', [])
+    act(() => groups.current.refetch())
+    await waitFor(() => expect(teams(groups)).toEqual([['owls', 0, true]]))
+  })
+
+  test.each([
+    ['a user without the attribute', {}, undefined],
+    ['a user who cannot be read', 404, 404],
+  ])('have no own one for %s', async (_, attributes, status) => {
+    server.answers.set('GET users/ada', status ?? { id: 'ada', name: 'Ada', attributes })
+    const groups = hook(() => useLeaderboardGroups('weekly-xp'))
+    await waitFor(() => expect(teams(groups)).toHaveLength(2))
+    expect(teams(groups)?.[0]).toEqual(['foxes', 9, undefined])
+    expect(groups.current).toMatchObject({ isLoading: false, error: null })
+  })
+
+  test('[Y1] have the counts of the live leaderboard, and those of the others follow', async () => {
+    const all = hook(() => {
+      const groups = useLeaderboardGroups('weekly-xp')
+      const chosen = groups.data?.[0] ?? null
+      return { groups, board: useLeaderboard('weekly-xp', { group: chosen, live: true, limit: 3 }) }
+    })
+    const counts = () => all.current.groups.data?.map(({ users }) => users)
+    await waitFor(() => expect(server.openStreams).toBe(1))
+    expect(counts()).toEqual([2, 9])
+    const ranked = async (version: number, ...users: string[]) => {
+      const rankings = users.map((user, index) => row(user, index + 1, 90 - index))
+      act(() => server.send('ranking', { version, run: '2026-11-23', status: 'active', rankings }))
+      await waitFor(() => expect(all.current.board.data?.rankings.map(({ userId }) => userId)).toEqual(users))
+    }
+    await ranked(1, 'bob')
+    expect(counts()).toEqual([1, 9])
+    // A user has left the other group, and joined this one. The service counts some seconds late.
+    server.answers.set('GET leaderboards/weekly-xp/groups', [group(8, 'foxes'), group(1, 'owls')])
+    await ranked(2, 'bob', 'ada')
+    await waitFor(() => expect(counts()).toEqual([2, 8]))
+    // More users may be below the visible part.
+    server.answers.set('GET leaderboards/weekly-xp/groups', [group(8, 'foxes'), group(7, 'owls')])
+    await ranked(3, 'bob', 'ada', 'eve')
+    expect(counts()).toEqual([3, 8])
+    act(() => all.current.groups.refetch())
+    await waitFor(() => expect(counts()).toEqual([7, 8]))
+  })
+})
+
+describe('[A2, A6] achievements that are not completed', () => {
+  const metric = { ...achievement, metricId: 'm1', metricValue: 10 }
+  const others = [
+    { ...metric, id: 'a2', name: 'Some', eventAttributes: [{ key: 'kind', value: 'hard' }] },
+    { ...achievement, id: 'a3', name: 'Streak', trigger: 'streak', streakLength: 5 },
+    { ...achievement, id: 'a4', name: 'Both', trigger: 'achievement', achievementIds: ['a1', 'a5'] },
+    { ...metric, id: 'a5', name: 'Done', achievedAt: '2026-11-01T00:00:00.000Z' },
+    { ...achievement, id: 'a6', name: 'Call', trigger: 'api' },
+  ]
+  const use = () => ({ all: useAchievements(), event: useSendEvent() })
+  const progress = ({ current }: { current: ReturnType<typeof use> }) =>
+    current.all.data?.map((one) => one.progress && [one.progress.value, one.progress.goal])
+
+  test('have the progress by metrics, streaks and other achievements, also after an event', async () => {
+    server.answers.set('GET users/ada/achievements', [metric, ...others])
+    server.answers.set('GET users/ada/metrics', [{ id: 'm1', key: 'lessons', current: 4.5 }])
+    const result = hook(use)
+    const before = [[4.5, 10], undefined, [3, 5], [1, 2], undefined, undefined]
+    await waitFor(() => expect(progress(result)).toEqual(before))
+    const { achievements: _, ...rest } = answer
+    server.answers.set('POST metrics/lessons/event', { ...rest, achievements: [] })
+    server.answers.set('GET users/ada/streak', { ...streak, length: 4 })
+    const requests = server.count('/metrics')
+    await act(async () => result.current.event.send('lessons', { value: 0.5 }))
+    expect(progress(result)).toEqual([[5, 10], undefined, [4, 5], [1, 2], undefined, undefined])
+    expect(server.count('/metrics')).toBe(requests)
+    server.answers.set('POST metrics/lessons/event', answer)
+    await act(async () => result.current.event.send('lessons', { value: 5 }))
+    expect(progress(result)?.[0]).toBeUndefined()
+    expect(progress(result)?.[3]).toEqual([2, 2])
+  })
+
+  test('are there without it if the totals cannot be read', async () => {
+    server.answers.set('GET users/ada/achievements', [metric])
+    const result = hook(use)
+    await waitFor(() => expect(result.current.all).toMatchObject({ isLoading: false, error: null }))
+    expect(progress(result)).toEqual([undefined])
+  })
+
+  test('need no other data if it is not about them', async () => {
+    server.answers.set('GET users/ada/achievements', [others.at(-1), others.at(-2)])
+    const result = hook(use)
+    await waitFor(() => expect(progress(result)).toEqual([undefined, undefined]))
+    expect(server.requests).toEqual(['GET /v1/users/ada/achievements?includeIncomplete=true'])
+  })
 })
 
 /** The answers to the requests for energy: a tick each `hours`, the last one at `date`. */

@@ -18,7 +18,7 @@ import type {
 } from '../src/index.ts'
 import { levelView, monthWeeks, periodViews, rankChange, rankingView, streakState } from '../src/index.ts'
 import { defaultLabels } from '../src/view/default-labels.ts'
-import { nextGain } from '../src/view/energy.ts'
+import { nextGain, timeSpan } from '../src/view/energy.ts'
 import { formatOf } from '../src/view/format.ts'
 import { withPreviousRanks } from '../src/view/ranking.ts'
 import { lastDateOf, runOf } from '../src/view/runs.ts'
@@ -200,8 +200,8 @@ test('texts and numbers follow the locale', () => {
   expect(german.date('2026-11-23')).toBe('23. Nov.')
   expect(german.instant('2026-11-23T23:30:00Z')).toBe('24.11.2026')
   expect(formatOf('en', 'UTC').shortNumber(999_999_999)).toBe('999.9M')
-  expect(formatOf('en', 'UTC').clock(3909)).toBe('1:05:09')
-  expect(formatOf('en', 'UTC').clock(9)).toBe('0:09')
+  expect(timeSpan(3909, formatOf('en', 'UTC'))).toBe('1:05:09')
+  expect(timeSpan(9, formatOf('en', 'UTC'))).toBe('0:09')
   expect(defaultLabels.freezes({ count: 1, max: undefined }, formatOf('en', 'UTC'))).toBe('1 freeze')
 })
 
@@ -248,8 +248,9 @@ test('Arabic without a country has the same digits with older locale data', () =
   }
   vi.stubGlobal('Intl', { NumberFormat: OlderNumbers, DateTimeFormat: OlderDates })
   onTestFinished(() => void vi.unstubAllGlobals())
-  const { number, date, instant, clock, locale } = formatOf('ar', 'UTC')
-  const texts = [number(12), date('2026-11-02'), instant('2026-11-02T10:00:00Z'), clock(65)]
+  const format = formatOf('ar', 'UTC')
+  const { number, date, instant, locale } = format
+  const texts = [number(12), date('2026-11-02'), instant('2026-11-02T10:00:00Z'), timeSpan(65, format)]
   expect(texts.join(' ')).not.toMatch(/[٠-٩]/)
   expect(locale).toBe('ar')
 })

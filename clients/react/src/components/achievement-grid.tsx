@@ -4,6 +4,7 @@ import { Meter } from '../parts/meter.tsx'
 import { Picture } from '../parts/picture.tsx'
 import { VisuallyHidden } from '../parts/visually-hidden.tsx'
 import type { AchievementData, ResourceProps } from '../view/data.ts'
+import type { Format } from '../view/format.ts'
 import { achievementLabels } from '../view/labels.ts'
 import { useSettings } from '../view/settings.tsx'
 import { Card, type CardAttributes } from './card.tsx'
@@ -68,6 +69,12 @@ export function AchievementGrid(props: AchievementGridProps) {
   )
 }
 
+/** A share in whole per cent. Nobody and everybody stay what they are. */
+function rarityOf(rarity: number, { percent }: Format): string {
+  if (rarity > 0 && rarity < 1) return `<\u00a0${percent(1)}`
+  return percent(rarity < 100 ? Math.min(99, Math.round(rarity)) : 100)
+}
+
 function Tile({ achievement }: { achievement: AchievementData }) {
   const { name, description, badgeUrl, achievedAt, rarity, progress } = achievement
   const { labels, format } = useSettings(achievementLabels)
@@ -108,7 +115,7 @@ function Tile({ achievement }: { achievement: AchievementData }) {
         )}
         {rarity !== undefined && (
           <span className="laurel-detail laurel-text">
-            {labels.rarity({ percent: format.percent(rarity) })}
+            {labels.rarity({ percent: rarityOf(rarity, format) })}
           </span>
         )}
       </span>

@@ -3,6 +3,7 @@ import { Countdown } from '../parts/countdown.tsx'
 import { Meter } from '../parts/meter.tsx'
 import { Picture } from '../parts/picture.tsx'
 import type { EnergyData, ResourceProps } from '../view/data.ts'
+import { timeSpan } from '../view/energy.ts'
 import { energyLabels } from '../view/labels.ts'
 import { useSettings } from '../view/settings.tsx'
 import { Card, type CardAttributes } from './card.tsx'
@@ -63,7 +64,7 @@ export function Energy({ className, id, ...resource }: EnergyProps) {
                   <Countdown until={nextAt} clockAhead={clockAhead}>
                     {(seconds) =>
                       labels.energyNext(
-                        { points: nextPoints, time: seconds === null ? '–' : format.clock(seconds) },
+                        { points: nextPoints, time: seconds === null ? '–' : timeSpan(seconds, format) },
                         format,
                       )
                     }

@@ -1,5 +1,5 @@
 'use client'
-import { type CSSProperties, type ReactNode, useMemo } from 'react'
+import { type ReactNode, useMemo } from 'react'
 import { Announcer } from '../parts/announcer.tsx'
 import { GroupPicker } from '../parts/group-picker.tsx'
 import { Picture } from '../parts/picture.tsx'
@@ -19,8 +19,8 @@ export interface LeaderboardProps extends ResourceProps<LeaderboardData>, CardAt
   groups?: readonly GroupData[] | undefined
   group?: GroupData | undefined
   onGroupChange?: ((group: GroupData) => void) | undefined
-  /** A CSS length. A longer ranking scrolls in it, and the own row stays in view. */
-  maxHeight?: string | undefined
+  /** Pixels, or a CSS length. A longer ranking scrolls in it, and the own row stays in view. */
+  maxHeight?: number | string | undefined
   /** Grey rows while the ranking is loading. */
   placeholderRows?: number
   /** Draws the name of a user, for example as a link to the profile. The name alone if absent. */
@@ -111,7 +111,7 @@ function Head({ board, isLive }: { board: LeaderboardData; isLive: boolean }) {
 
 interface RankingProps {
   board: LeaderboardData
-  maxHeight: string | undefined
+  maxHeight: number | string | undefined
   isReady: boolean
   renderName: RenderName | undefined
 }
@@ -120,13 +120,10 @@ function Ranking({ board, maxHeight, isReady, renderName }: RankingProps) {
   const { labels, format } = useSettings(leaderboardLabels)
   const { rankings, own, name, unit } = board
   const view = useMemo(() => rankingView(rankings, own), [rankings, own])
-  const place = view.rows.find(({ isOwn }) => isOwn) ?? view.pinned
-  const isRanked = isReady && typeof place?.rank === 'number' && typeof place.value === 'number'
-  const announcement = isRanked
-    ? labels.ownRank({ rank: Number(place.rank), value: Number(place.value) }, format)
-    : undefined
+  const { rank = null, value = null } = view.rows.find(({ isOwn }) => isOwn) ?? view.pinned ?? {}
+  const announcement =
+    isReady && rank !== null && value !== null ? labels.ownRank({ rank, value }, format) : undefined
   const score = unit ?? labels.score
-  const scroll: CSSProperties | undefined = maxHeight === undefined ? undefined : { maxBlockSize: maxHeight }
   const table = (
     <RankingTable
       className="laurel-ranking"
@@ -137,16 +134,22 @@ function Ranking({ board, maxHeight, isReady, renderName }: RankingProps) {
       {(row) => <Cells row={row} unit={unit} renderName={renderName} />}
     </RankingTable>
   )
-  if (rankings.length === 0 && view.pinned === undefined) return <Nobody />
+  const nobody = rankings.length === 0 && (
+    <p className="laurel-empty">
+      <ChartIcon />
+      {labels.noRanking}
+    </p>
+  )
+  if (nobody && view.pinned === undefined) return nobody
   return (
     <>
-      {rankings.length === 0 && <Nobody />}
-      {scroll === undefined ? (
+      {nobody}
+      {maxHeight === undefined ? (
         table
       ) : (
         <section
           className="laurel-scroll"
-          style={scroll}
+          style={{ maxBlockSize: maxHeight }}
           aria-label={name}
           tabIndex={isReady ? 0 : undefined}
         >
@@ -155,16 +158,6 @@ function Ranking({ board, maxHeight, isReady, renderName }: RankingProps) {
       )}
       <Announcer text={announcement} />
     </>
-  )
-}
-
-function Nobody() {
-  const { labels } = useSettings(leaderboardLabels)
-  return (
-    <p className="laurel-empty">
-      <ChartIcon />
-      {labels.noRanking}
-    </p>
   )
 }
 
@@ -177,7 +170,7 @@ function Cells({
   unit: string | undefined
   renderName: RenderName | undefined
 }) {
-  const { labels, format } = useSettings(leaderboardLabels)
+  const { labels, format, avatar } = useSettings(leaderboardLabels)
   const { rank, value, isOwn } = row
   const name = row.userName ?? (isOwn ? labels.you : row.userId)
   return (
@@ -193,10 +186,13 @@ function Cells({
           </span>
         )}
       </td>
-      <th scope="row" className="laurel-player">
+      <th scope="row" className="laurel-player" colSpan={value === null ? 2 : undefined}>
         <span className="laurel-player-box">
           <span className="laurel-avatar" aria-hidden="true">
-            <Picture src={row.imageUrl} fallback={<span>{initials(name, format.locale)}</span>} />
+            <Picture
+              src={row.imageUrl ?? avatar?.(row.userId)}
+              fallback={<span>{initials(name, format.locale)}</span>}
+            />
           </span>
           <span className="laurel-truncate laurel-text" dir="auto" title={name}>
             {renderName === undefined ? name : renderName(row, name)}
@@ -209,8 +205,8 @@ function Cells({
           )}
         </span>
       </th>
-      <td className="laurel-value">
-        {value !== null && (
+      {value !== null && (
+        <td className="laurel-value">
           <span className="laurel-text" title={format.number(value)}>
             {format.shortNumber(value)}
             {unit !== undefined && (
@@ -222,8 +218,8 @@ function Cells({
               </>
             )}
           </span>
-        )}
-      </td>
+        </td>
+      )}
     </>
   )
 }

@@ -16,7 +16,7 @@ const PLACEHOLDER: StreakData = {
   expires: '2026-01-11',
 }
 
-/** More freezes than this are shown as a number only. */
+/** More freezes than this are shown as a number, with one symbol. */
 const MOST_SYMBOLS = 5
 
 /** The length of a user's streak, until when it is safe, and the freezes. */
@@ -66,18 +66,12 @@ function Freezes({ count, max }: { count: number; max: number | undefined }) {
   return (
     <span className="laurel-freezes">
       <span className="laurel-freeze-symbols" aria-hidden="true">
-        {symbols <= MOST_SYMBOLS ? (
-          Array.from({ length: symbols }, (_, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: symbols differ in nothing but their place.
-            <span key={index} className="laurel-freeze" data-held={index < count || undefined}>
-              <FreezeIcon />
-            </span>
-          ))
-        ) : (
-          <span className="laurel-freeze" data-held>
+        {Array.from({ length: symbols <= MOST_SYMBOLS ? symbols : 1 }, (_, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: symbols differ in nothing but their place.
+          <span key={index} className="laurel-freeze" data-held={index < count || undefined}>
             <FreezeIcon />
           </span>
-        )}
+        ))}
       </span>
       <span className="laurel-detail">{text}</span>
     </span>

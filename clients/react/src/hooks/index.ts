@@ -1,12 +1,11 @@
+export { type AchievementsOptions, useAchievements } from './achievements.ts'
+export { useLeaderboardGroups } from './groups.ts'
 export { type LeaderboardOptions, type LeaderboardResource, useLeaderboard } from './leaderboard.ts'
 export { LaurelProvider, type LaurelProviderProps, useLaurel } from './provider.tsx'
 export {
-  type AchievementsOptions,
   type PointsOptions,
   type StreakOptions,
-  useAchievements,
   useEnergy,
-  useLeaderboardGroups,
   useLevel,
   usePoints,
   useStreak,

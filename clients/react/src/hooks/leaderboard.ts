@@ -29,8 +29,8 @@ export interface LeaderboardResource extends Resource<LeaderboardData> {
   isLive: boolean
 }
 
-/** The state of a stream. */
-export interface LiveState {
+/** The state of a stream, and the part of a leaderboard that it shows. */
+export interface LiveState extends Part {
   run: string | null
   rankings: RankingRow[]
   isOpen: boolean
@@ -38,15 +38,23 @@ export interface LiveState {
   at: number
 }
 
+/** A part of a leaderboard: the first places, of a group if it has attributes. */
+interface Part {
+  key: string
+  limit: number
+  attributes: Record<string, string> | undefined
+}
+
 /** A user's place in the cache. An event's answer adds the rank before. */
-export type Place = Pick<UserLeaderboardResponseWithHistory, 'rank' | 'value'> & {
+export type Place = Pick<UserLeaderboardResponseWithHistory, 'rank' | 'value' | 'breakdownAttributes'> & {
   previousRank?: number | null
 }
 
-/** A user who is not on the visible part is looked up again at most this often, in milliseconds. */
-const PLACE_INTERVAL = 15_000
+/** Because of a ranking, the rest of a leaderboard is read again at most this often, in milliseconds. */
+const INTERVAL = 15_000
 
-const attributesOf = (group: GroupData | null | undefined) =>
+/** The values of a group by their keys. */
+export const attributesOf = (group: GroupData | null | undefined) =>
   group ? Object.fromEntries(group.group.map(({ key, value }) => [key, value])) : undefined
 
 /** A ranking, the user's own place in it, and whether it is live (L9, L10, Y1). */
@@ -66,12 +74,7 @@ export function useLeaderboard(
     initialDataUpdatedAt,
     isEnabled: key !== '' && group !== null,
   })
-  const place = useRead<Place>({
-    parts: ['place', key],
-    read: ({ client, userId: id }, signal) =>
-      client.users.leaderboards.get(id, key, { numEvents: 0 }, { signal }),
-    isEnabled: key !== '',
-  })
+  const place = usePlace(key)
   const user = useUser()
   const stream = useLiveState({
     key,
@@ -112,6 +115,15 @@ export function useLeaderboard(
   }, [board, place, user.data, user.isLoading, stream, userId, attributes, limit, initialData])
 }
 
+/** The user's place on a leaderboard (L10). */
+export const usePlace = (key: string) =>
+  useRead<Place>({
+    parts: ['place', key],
+    read: ({ client, userId }, signal) =>
+      client.users.leaderboards.get(userId, key, { numEvents: 0 }, { signal }),
+    isEnabled: key !== '',
+  })
+
 function leaderboardOf(
   { name, pointsSystemName, metricName, status, run, rankings }: LeaderboardResponseWithRankings,
   live: LiveState | undefined,
@@ -123,19 +135,14 @@ function leaderboardOf(
     name,
     unit: pointsSystemName ?? metricName,
     status,
-    ...(isOfRun && {
-      start: run.key,
-      end: lastDateOf(run),
-      startsAt: run.startsAt,
-      endsAt: run.endsAt,
-    }),
+    ...(isOfRun && { start: run.key, end: lastDateOf(run), run }),
     rankings: live?.rankings ?? rankings,
     own,
   }
 }
 
 /** True if the shown group is the user's own. Without groups it is; of an unknown user it is not. */
-function isOwnGroup(
+export function isOwnGroup(
   shown: Record<string, string> | undefined,
   own: Record<string, string> | undefined,
 ): boolean {
@@ -158,19 +165,10 @@ function ownPlace(
   const { rank, value, previousRank } = place
   // The user has just left the visible part, and the new place is not read yet.
   if (rank !== null && rank <= Math.min(limit, rows.length)) return undefined
-  return {
-    userId,
-    userName,
-    rank,
-    value,
-    ...(previousRank !== undefined && { previousRank }),
-  }
+  return { userId, userName, rank, value, previousRank }
 }
 
-interface Watched {
-  key: string
-  limit: number
-  attributes: Record<string, string> | undefined
+interface Watched extends Part {
   isWanted: boolean
   /** When the board was read. A stream that was refused is opened again after each read. */
   readAt: number
@@ -197,11 +195,13 @@ function useLiveState({ key, limit, attributes, isWanted, readAt }: Watched) {
 function openStream(
   context: LaurelContext,
   { get, set, setRefused }: Sink<LiveState>,
-  { key, limit, attributes }: Pick<Watched, 'key' | 'limit' | 'attributes'>,
+  part: Part,
 ): () => void {
+  const { key, limit, attributes } = part
   const { client, cache, userId } = context
   const readBoard = () => cache.invalidate(keyOf(context, 'board', key))
-  const place = placeReader(context, key)
+  const place = readerOf(context, 'place', key)
+  const groups = readerOf(context, 'groups', key)
   let isOpen = true
   const stop = client.leaderboards.live(key, {
     limit,
@@ -210,9 +210,11 @@ function openStream(
       const before = get()
       isOpen = true
       setRefused(false)
-      set({ ...liveState(ranking, before), at: client.now() })
+      set({ ...liveState(ranking, before), ...part, at: client.now() })
       if (before !== undefined && before.run !== ranking.run) readBoard()
       if (!ranking.rankings.some((row) => row.userId === userId)) place.read()
+      // Users may have come, gone or changed their groups.
+      if (before !== undefined && attributes !== undefined) groups.read()
     },
     onFinished: readBoard,
     onError: (error, isOver) => {
@@ -226,6 +228,7 @@ function openStream(
   return () => {
     stop()
     place.stop()
+    groups.stop()
     // The board is as old as the stream. One that was refused is opened after each read, so it must not read.
     if (isOpen) readBoard()
   }
@@ -238,18 +241,18 @@ const liveState = ({ run, rankings }: LiveRanking, before: LiveState | undefined
   isOpen: true,
 })
 
-/** Reads the user's place again, but not for every change of the ranking. */
-function placeReader(context: LaurelContext, key: string) {
+/** Reads a part of the cache again, but not for every change of the ranking. */
+function readerOf(context: LaurelContext, part: string, key: string) {
   let readAt = 0
   let stopTimer: (() => void) | undefined
   const read = () => {
     stopTimer = undefined
     readAt = Date.now()
-    context.cache.invalidate(keyOf(context, 'place', key))
+    context.cache.invalidate(keyOf(context, part, key))
   }
   return {
     read: () => {
-      stopTimer ??= startTimer(read, Math.max(0, readAt + PLACE_INTERVAL - Date.now()))
+      stopTimer ??= startTimer(read, Math.max(0, readAt + INTERVAL - Date.now()))
     },
     stop: () => stopTimer?.(),
   }

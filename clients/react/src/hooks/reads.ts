@@ -1,11 +1,5 @@
 'use client'
-import type {
-  GetUserPointsResponse,
-  LeaderboardGroup,
-  StreakResponse,
-  User,
-  UserAchievementWithStatsResponse,
-} from '@laurel/client/app'
+import type { GetUserPointsResponse, StreakResponse, User } from '@laurel/client/app'
 import { startTimer } from '@laurel/client/app'
 import { useEffect, useMemo } from 'react'
 import type { EnergyData, LevelProgressData, Resource } from '../view/data.ts'
@@ -121,37 +115,14 @@ export interface StreakOptions extends InitialData<StreakResponse> {
 }
 
 /** The user's streak with its last periods (S5, S6). */
-export const useStreak = ({ periods = 60, ...given }: StreakOptions = {}): Resource<StreakResponse> =>
+export const useStreak = (options: StreakOptions = {}): Resource<StreakResponse> => useStreakRead(options)
+
+/** The same, but only if it is wanted. */
+export const useStreakRead = ({ periods = 60, ...given }: StreakOptions, isEnabled = true) =>
   useRead<StreakResponse>({
     ...given,
     parts: ['streak', periods],
     read: ({ client, userId }, signal) =>
       client.users.streak(userId, { historyPeriods: periods }, { signal }),
+    isEnabled,
   })
-
-export interface AchievementsOptions extends InitialData<UserAchievementWithStatsResponse[]> {
-  /** Also those that the user has not completed. True if absent. */
-  includeIncomplete?: boolean | undefined
-}
-
-/** The user's achievements (A6). */
-export const useAchievements = ({
-  includeIncomplete = true,
-  ...given
-}: AchievementsOptions = {}): Resource<UserAchievementWithStatsResponse[]> =>
-  useRead<UserAchievementWithStatsResponse[]>({
-    ...given,
-    parts: ['achievements', includeIncomplete],
-    read: ({ client, userId }, signal) =>
-      client.users.achievements.list(userId, { includeIncomplete }, { signal }),
-  })
-
-/** The largest groups of a leaderboard with breakdown, at most 100 (L6). */
-export function useLeaderboardGroups(ofBoard: string | null): Resource<LeaderboardGroup[]> {
-  const key = ofBoard ?? ''
-  return useRead({
-    parts: ['groups', key],
-    read: ({ client }, signal) => client.leaderboards.groups.list(key, { limit: 100 }, { signal }),
-    isEnabled: key !== '',
-  })
-}

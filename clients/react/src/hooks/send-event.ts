@@ -2,6 +2,7 @@
 import type {
   EventResponse,
   GetUserPointsResponse,
+  MetricResponse,
   NewEvent,
   StreakResponse,
   UserAchievementWithStatsResponse,
@@ -125,10 +126,13 @@ export function applyAnswer(context: LaurelContext, answer: EventResponse): void
     for (const [key, { rank, previousRank }] of Object.entries(answer.leaderboards)) {
       update<Place>(['place', key], (place) => ({ ...place, rank, previousRank }))
       // The answer has no scores, and other users have moved too.
-      for (const part of ['place', 'board'])
+      for (const part of ['place', 'board', 'groups'])
         for (const entry of cache.find(keyOf(context, part, key))) old.add(entry)
     }
   }
+  update<MetricResponse[]>(['metrics'], (list) =>
+    list.map((metric) => (metric.id === answer.metricId ? { ...metric, current: answer.total } : metric)),
+  )
   for (const entry of cache.find<StreakResponse>(keyOf(context, 'streak'))) {
     const streak = entry.state.data
     if (streak === undefined) continue

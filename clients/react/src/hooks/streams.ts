@@ -21,6 +21,7 @@ interface Stream<State> {
 export class Streams<State> {
   readonly #streams = new Map<string, Stream<State>>()
   readonly #subscribers = new Set<() => void>()
+  #states: State[] | undefined
 
   /**
    * Opens a stream, or joins the one that is open. The returned function leaves it, once. The last watcher to leave
@@ -59,6 +60,12 @@ export class Streams<State> {
   /** The state of a stream, as long as it has watchers. */
   readonly stateOf = (id: string): State | undefined => this.#streams.get(id)?.state
 
+  /** The states of all streams: the same list until one of them changes. */
+  readonly states = (): readonly State[] => {
+    this.#states ??= [...this.#streams.values()].flatMap(({ state }) => state ?? [])
+    return this.#states
+  }
+
   /** Calls a function after each change of a state, until the returned function is called. */
   readonly subscribe = (changed: () => void): (() => void) => {
     this.#subscribers.add(changed)
@@ -89,6 +96,7 @@ export class Streams<State> {
   }
 
   #tell(): void {
+    this.#states = undefined
     for (const changed of this.#subscribers) changed()
   }
 }

@@ -3,6 +3,7 @@ import { type ComponentProps, useId } from 'react'
 import type { GroupData } from '../view/data.ts'
 import { groupLabels } from '../view/labels.ts'
 import { useSettings } from '../view/settings.tsx'
+import { VisuallyHidden } from './visually-hidden.tsx'
 
 export interface GroupPickerProps extends Omit<ComponentProps<'fieldset'>, 'onChange' | 'children' | 'ref'> {
   groups: readonly GroupData[]
@@ -41,6 +42,7 @@ export function GroupPicker({ groups, value, onChange, mostButtons = 4, ...rest 
             <option key={groupId(group)} value={groupId(group)}>
               {labels.groupName(group, format)}
               {group.users === undefined ? '' : ` (${format.number(group.users)})`}
+              {group.isOwn && ` · ${labels.ownGroup}`}
             </option>
           ))}
         </select>
@@ -51,7 +53,11 @@ export function GroupPicker({ groups, value, onChange, mostButtons = 4, ...rest 
     <fieldset {...rest} data-kind="buttons">
       <legend>{labels.group}</legend>
       {groups.map((group) => (
-        <label key={groupId(group)} title={labels.groupName(group, format)}>
+        <label
+          key={groupId(group)}
+          title={labels.groupName(group, format)}
+          data-own={group.isOwn || undefined}
+        >
           <input
             type="radio"
             name={name}
@@ -62,6 +68,7 @@ export function GroupPicker({ groups, value, onChange, mostButtons = 4, ...rest 
           <span>
             <bdi>{labels.groupName(group, format)}</bdi>
             {group.users !== undefined && <small>{format.number(group.users)}</small>}
+            {group.isOwn && <VisuallyHidden>{labels.ownGroup}</VisuallyHidden>}
           </span>
         </label>
       ))}

@@ -22,10 +22,10 @@ export function Picture({ src, alt = '', fallback, ...rest }: PictureProps) {
   if (src === null || src === undefined || src === '' || failed === src) return fallback
   return (
     <img
+      key={src}
       loading="lazy"
       decoding="async"
       {...rest}
-      key={src}
       ref={check}
       src={src}
       alt={alt}

@@ -6,8 +6,6 @@ const hidden: CSSProperties = {
   inlineSize: 1,
   blockSize: 1,
   margin: -1,
-  padding: 0,
-  border: 0,
   overflow: 'hidden',
   clipPath: 'inset(50%)',
   whiteSpace: 'nowrap',

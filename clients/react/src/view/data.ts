@@ -2,6 +2,7 @@
  * The data that components show. These shapes are parts of the answers of Laurel, so an answer of
  * `@laurel/client` can be passed as it is. Dates are `YYYY-MM-DD`, instants are ISO 8601 in UTC.
  */
+import type { Run } from './runs.ts'
 
 export type Frequency = 'daily' | 'weekly' | 'monthly'
 
@@ -73,6 +74,12 @@ export interface EnergyData {
   clockAhead?: number | undefined
 }
 
+/** How far a user is: `value` of `goal`. */
+export interface Progress {
+  value: number
+  goal: number
+}
+
 /** An achievement, and when the user completed it (A6). */
 export interface AchievementData {
   key?: string | undefined
@@ -84,8 +91,8 @@ export interface AchievementData {
   achievedAt: string | null
   /** Percentage of all users who completed it (A5). */
   rarity?: number | undefined
-  /** How far the user is, if that is known: `value` of `goal`. */
-  progress?: { value: number; goal: number } | undefined
+  /** How far the user is, if that is known. */
+  progress?: Progress | undefined
 }
 
 /** One place in a ranking (L4, L9). */
@@ -117,9 +124,8 @@ export interface LeaderboardData {
   /** First and last date of the run. */
   start?: string | null | undefined
   end?: string | null | undefined
-  /** The moments at which the run begins and ends for the user (L14). Null for no end. */
-  startsAt?: string | undefined
-  endsAt?: string | null | undefined
+  /** The run, with the moments at which it begins and ends for the user (L14). */
+  run?: Run | undefined
   rankings: readonly RankingRow[]
   /** Place of the user who looks at it. */
   own?: OwnPlace | undefined
@@ -129,7 +135,10 @@ export interface LeaderboardData {
 export interface GroupData {
   /** The values of the breakdown attributes. */
   group: readonly { key: string; value: string }[]
+  /** The number of ranked users. */
   users?: number | undefined
+  /** True if it is the group of the user who looks at it. */
+  isOwn?: boolean | undefined
 }
 
 /** One thing that an event changed. */

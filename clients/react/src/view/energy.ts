@@ -1,3 +1,5 @@
+import type { Format } from './format.ts'
+
 const MILLISECONDS = { hour: 3_600_000, day: 86_400_000 }
 
 /** A time trigger of a points system (P4). */
@@ -40,4 +42,13 @@ export function nextGain(
   })
   const [first] = gains.sort((a, b) => a.at - b.at)
   return first === undefined ? null : { at: new Date(first.at).toISOString(), points: first.points }
+}
+
+/** A time span such as 1:05:09 or 4:30. */
+export function timeSpan(seconds: number, { number }: Format): string {
+  const two = (value: number) => (value < 10 ? number(0) : '') + number(value)
+  const hours = Math.floor(seconds / 3600)
+  const minutes = Math.floor(seconds / 60) % 60
+  const start = hours ? `${number(hours)}:${two(minutes)}` : number(minutes)
+  return `${start}:${two(Math.floor(seconds) % 60)}`
 }

@@ -14,8 +14,6 @@ export interface Format {
   weekday: (date: string, length: 'narrow' | 'long') => string
   /** The date of an instant, in the time zone of the settings. */
   instant: (instant: string) => string
-  /** A time span such as 1:05:09 or 4:30. */
-  clock: (seconds: number) => string
   list: (items: readonly string[]) => string
   plural: (count: number, forms: Partial<Record<Intl.LDMLPluralRule, string>> & { other: string }) => string
 }
@@ -61,7 +59,6 @@ export function formatOf(locale: string, timeZone: string): Format {
   // Not every engine has all parts of Intl.
   const rules = Intl.PluralRules ? new Intl.PluralRules(locale) : undefined
   const lists = Intl.ListFormat ? new Intl.ListFormat(locale) : undefined
-  const two = numbers({ minimumIntegerDigits: 2 })
   return {
     locale,
     number: (value) => numberText(plain.format(value)),
@@ -73,12 +70,6 @@ export function formatOf(locale: string, timeZone: string): Format {
     month: (date, length = 'long') => dateText(months[length].format(civil(date))),
     weekday: (date, length) => dateText(weekdays[length].format(civil(date))),
     instant: (instant) => dateText(instants.format(new Date(instant))),
-    clock: (seconds) => {
-      const hours = Math.floor(seconds / 3600)
-      const minutes = Math.floor(seconds / 60) % 60
-      const start = hours ? `${plain.format(hours)}:${two.format(minutes)}` : plain.format(minutes)
-      return `${start}:${two.format(Math.floor(seconds) % 60)}`
-    },
     list: (items) => lists?.format(items) ?? items.join(', '),
     plural: (count, forms) => forms[rules?.select(count) ?? (count === 1 ? 'one' : 'other')] ?? forms.other,
   }

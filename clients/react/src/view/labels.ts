@@ -47,6 +47,8 @@ export interface Labels {
   scheduled: string
   group: string
   groupName: (group: GroupData, format: Format) => string
+  /** Marks the user's own group. */
+  ownGroup: string
   rankUp: (change: { places: number }, format: Format) => string
   rankDown: (change: { places: number }, format: Format) => string
   rankNew: string
@@ -125,6 +127,7 @@ export const achievementLabels = {
 export const groupLabels = {
   group: 'Group',
   groupName: ({ group }) => group.map(({ value }) => value).join(' · '),
+  ownGroup: 'your group',
 } satisfies Partial<Labels>
 
 export const leaderboardLabels = {

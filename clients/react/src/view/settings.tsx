@@ -13,6 +13,8 @@ export interface SettingsProps {
   labels?: Partial<Labels> | undefined
   /** First column of calendars: 1 is Monday (default), 7 is Sunday. */
   firstDayOfWeek?: 1 | 2 | 3 | 4 | 5 | 6 | 7 | undefined
+  /** The address of a user's picture, by the user's id. Leaderboards show it. */
+  avatar?: ((userId: string) => string | null | undefined) | undefined
   /** True for no motion. Otherwise the user's system decides. */
   reducedMotion?: boolean | undefined
 }
@@ -22,6 +24,7 @@ export interface Settings<Key extends keyof Labels = keyof Labels> {
   timeZone: string
   labels: Pick<Labels, Key>
   firstDayOfWeek: number
+  avatar?: SettingsProps['avatar']
   reducedMotion: boolean
 }
 
@@ -45,11 +48,19 @@ export function LaurelSettings({ children, ...props }: SettingsProps & { childre
   const locale = props.locale ?? outer.format.locale
   const timeZone = props.timeZone ?? outer.timeZone
   const firstDayOfWeek = props.firstDayOfWeek ?? outer.firstDayOfWeek
+  const avatar = props.avatar ?? outer.avatar
   const reducedMotion = props.reducedMotion ?? outer.reducedMotion
   const format = useMemo(() => formatOf(locale, timeZone), [locale, timeZone])
   const settings = useMemo(
-    () => ({ format, timeZone, labels: { ...outer.labels, ...labels }, firstDayOfWeek, reducedMotion }),
-    [format, timeZone, outer.labels, labels, firstDayOfWeek, reducedMotion],
+    () => ({
+      format,
+      timeZone,
+      labels: { ...outer.labels, ...labels },
+      firstDayOfWeek,
+      avatar,
+      reducedMotion,
+    }),
+    [format, timeZone, outer.labels, labels, firstDayOfWeek, avatar, reducedMotion],
   )
   return <SettingsContext.Provider value={settings}>{children}</SettingsContext.Provider>
 }

@@ -87,4 +87,30 @@ describe.skipIf(!hasBrowser)('an app with React', () => {
     await board.getByRole('row', { name: /Emmy of React.*new/ }).waitFor()
     expect(complaints).toEqual([])
   })
+
+  it('[L6, Y1] begins with the own group, and counts the users who join it and other groups', async () => {
+    const practise = (id: string, plan: string) =>
+      laurel.event('demo-minutes', { user: { id, attributes: { 'demo-plan': plan } }, value: 5 })
+    await laurel.users.create({ id: 'react-lise', attributes: { 'demo-plan': 'react' } })
+    const { page, complaints } = await appOf('react-lise')
+    const plans = page.locator('#plans')
+    const options = plans.getByRole('radio')
+    /** Waits until the picker has these counts, and the chosen group as many rows as it counts. */
+    const counts = async (own: number, other?: number) => {
+      await plans.locator(`label[data-own] small:text-is("${own}")`).waitFor()
+      await expect.poll(() => plans.locator('tbody tr[data-rank]').count()).toBe(own)
+      if (other !== undefined) await plans.locator(`label[title="other"] small:text-is("${other}")`).waitFor()
+    }
+    await counts(0)
+    expect(await options.first().isChecked()).toBe(true)
+    await practise('react-lise', 'react')
+    await counts(1)
+    await practise('react-mary', 'react')
+    await practise('react-max', 'react')
+    await counts(3)
+    // One of them leaves for another group, which no stream follows.
+    await practise('react-max', 'other')
+    await counts(2, 1)
+    expect(complaints).toEqual([])
+  })
 })
