@@ -131,11 +131,13 @@ export const pointsOf = (
     for (const { trigger, points } of entries)
       if (trigger !== null) byTrigger.set(trigger, (byTrigger.get(trigger) ?? 0) + points)
     const byLevel = new Map<string, number>()
+    let holders = 0
     for (const { created, erased, entries: all } of users) {
       if (created > day || (erased !== null && day > erased)) continue
       const total = sum(
         all.filter((one) => one.system === system && one.day <= day).map(({ points }) => points),
       )
+      if (total > 0) holders += 1
       const level = levels.filter(({ points }) => points <= total).sort((a, b) => b.points - a.points)[0]
       if (level !== undefined) byLevel.set(level.key, (byLevel.get(level.key) ?? 0) + 1)
     }
@@ -144,6 +146,7 @@ export const pointsOf = (
       added: sum(entries.map(({ points }) => points)),
       byTrigger: withoutZeros(byTrigger),
       byLevel: withoutZeros(byLevel),
+      users: holders,
     }
   })
 

@@ -106,6 +106,7 @@ export const analytics: Chapter = {
           'The same by the key of the trigger, without adjustments. A reversal counts for the trigger whose award it reverses.',
         'series.byLevel':
           'The number of users with each level at the end of the date, by the key of the level.',
+        'series.users': 'The number of users who have points of this system at the end of the date.',
       },
     },
     {

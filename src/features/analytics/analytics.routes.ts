@@ -63,6 +63,7 @@ const PointsAnalytics = series('PointsAnalytics', {
   added: Sum,
   byTrigger: byKey(Sum),
   byLevel: byKey(Count),
+  users: Count,
 })
 
 const LeaderboardAnalytics = series('LeaderboardAnalytics', { participants: Count })
@@ -241,19 +242,26 @@ export const analyticsEndpoints = [
         { figure: 'points', id },
         { figure: 'trigger', id },
         { figure: 'level', id, isRunning: true },
+        { figure: 'holders', id, isRunning: true },
       ])
       const added = byDay(rows('points'))
       const byTrigger = byDayAnd(rows('trigger'), keyOf)
-      const counts = [...Map.groupBy(rows('level'), keyOf)].map(([key, changes]) => {
+      const usersBy = (changes: readonly FigureRow[]) => {
         const days = byDay(changes)
-        return { key, users: runningSums(days, days.get(first - 1) ?? 0, first, last) }
-      })
+        return runningSums(days, days.get(first - 1) ?? 0, first, last)
+      }
+      const counts = [...Map.groupBy(rows('level'), keyOf)].map(([key, changes]) => ({
+        key,
+        users: usersBy(changes),
+      }))
+      const users = usersBy(rows('holders'))
       return {
         updated,
         series: rowsOf(range, (day) => ({
           added: added.get(day) ?? 0,
           byTrigger: mapOf(triggers, byTrigger.get(day) ?? new Map()),
           byLevel: mapOf(levels, new Map(counts.map(({ key, users }) => [key, users[day - first] ?? 0]))),
+          users: users[day - first] ?? 0,
         })),
       }
     },

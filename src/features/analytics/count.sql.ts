@@ -44,11 +44,13 @@ const levelOf = (system: string, total: string) =>
   `(SELECT l.level FROM ladder l WHERE l.system = ${system} AND l.points <= ${total}
     ORDER BY l.points DESC LIMIT 1)`
 
-// ?7 is a list of [system id, level id, points].
+// ?7 is a list of [system id, level id, points]. Without a level, it is the step from which users have points: it
+// has the level 1, and is in a system of its own, with the negative number.
 const LADDER = `
   ladder AS MATERIALIZED (
-    SELECT value ->> 0 AS id, ${numberOf('points_systems', 'value ->> 0')} AS system,
-      ${numberOf('points_levels', 'value ->> 1')} AS level, value ->> 2 AS points FROM json_each(?7)),
+    SELECT value ->> 0 AS id, iif(value ->> 1 IS NULL, -1, 1) * ${numberOf('points_systems', 'value ->> 0')} AS system,
+      iif(value ->> 1 IS NULL, 1, ${numberOf('points_levels', 'value ->> 1')}) AS level, value ->> 2 AS points
+    FROM json_each(?7)),
   levelled AS MATERIALIZED (SELECT DISTINCT id, system FROM ladder)`
 
 /** The total of a user of the chunk in a points system with levels. */
@@ -171,11 +173,11 @@ const POINTS = `
     SELECT c.iid, c.seen, c.born, s.system, ${TOTAL} AS total,
       ${TOTAL} - coalesce(e.points, 0) AS counted, e.first,
       iif(c.seen = 0, c.born, max(c.born, ?6)) AS known_on, c.levels ->> ('$."' || s.system || '"') AS known
-    FROM chunk c CROSS JOIN levelled s LEFT JOIN earned e ON e.iid = c.iid AND e.no = s.system),
+    FROM chunk c CROSS JOIN levelled s LEFT JOIN earned e ON e.iid = c.iid AND e.no = abs(s.system)),
   sums AS MATERIALIZED (
     SELECT s.iid, s.system, s.total, s.counted, ${localDayOf('a')} AS day, s.born,
       sum(a.awarded) AS change, coalesce(sum(a.awarded) FILTER (WHERE a.seq <= s.seen), 0) AS change_counted
-    FROM standing s CROSS JOIN awards a ON a.user_iid = s.iid AND a.system_no = s.system
+    FROM standing s CROSS JOIN awards a ON a.user_iid = s.iid AND a.system_no = abs(s.system)
       AND a.at >= ${beginOf('s.first')}
     WHERE s.first IS NOT NULL GROUP BY s.iid, s.system, 5 HAVING day >= s.first),
   course AS MATERIALIZED (
@@ -250,9 +252,12 @@ const COUNT = `
 const MARK = `
   UPDATE users SET counted = seq WHERE tenant_id = ?1 AND id > ?2 AND id <= ?3 AND seq > counted`
 
-/** The levels of all points systems that have some: [system id, level id, points]. */
-export const ladderOf = ({ systems }: Configuration): (readonly [string, string, number])[] =>
-  systems.flatMap(({ id, levels }) => levels.map((level) => [id, level.id, level.points] as const))
+/** The levels of all points systems: [system id, level id, points]. The first one of each says who has points. */
+export const ladderOf = ({ systems }: Configuration): (readonly [string, string | null, number])[] =>
+  systems.flatMap(({ id, levels }) => [
+    [id, null, 1] as const,
+    ...levels.map((level) => [id, level.id, level.points] as const),
+  ])
 
 /** The first four are ?2 to ?5 of the shared parts above, `since` in milliseconds. `today` is the UTC day. */
 type StepScope = { after: string; last: string; since: number; isAll: boolean; today: number }

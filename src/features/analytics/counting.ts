@@ -247,7 +247,7 @@ async function step(
 
 /** The next range with changed users after those that a pass has visited, or the last one that was read. */
 async function changedUsers({ db }: TenantContext, config: Configuration, { isAll, after: first }: Pass) {
-  const levelled = config.systems.filter(({ levels }) => levels.length > 0).length
+  const levelled = config.systems.reduce((all, { levels }) => all + (levels.length > 0 ? 2 : 1), 0)
   let after = first
   let range = await nextRange(db, after, { isAll, levelled })
   for (let ranges = 1; ranges < MOST_RANGES && range.users === 0 && !range.isEnd; ranges += 1) {

@@ -13,7 +13,10 @@ export const analyticsFigures = sqliteTable(
   {
     tenantId: text('tenant_id').notNull(),
     figure: text('figure').notNull(),
-    /** The number of the metric, points system or achievement; 0 for all of them together. */
+    /**
+     * The number of the metric, points system or achievement; 0 for all of them together. That of a points
+     * system is negative where the figure `level` says who has points.
+     */
     subjectNo: integer('subject_no').notNull(),
     /** The local date, in days since 1970-01-01. 0 if the figure has no dates. */
     day: integer('day').notNull(),
@@ -50,7 +53,7 @@ export const countedUsers = sqliteTable('counted_users', {
   streak: integer('streak').notNull(),
   /** JSON: `[[achievement number, local day]]` of the counted completions. */
   completions: text('completions').notNull(),
-  /** JSON: points system number → number of the level in which the user is counted. */
+  /** JSON: points system number → number of the level in which the user is counted (`LADDER`). */
   levels: text('levels').notNull(),
 })
 
@@ -64,6 +67,7 @@ export const countedUsers = sqliteTable('counted_users', {
  * - `kept 1` to `kept 30`: those of them who were active that many days after that date.
  * - `points`, `trigger`: the sum of the entries of the ledger by local date; the part is the trigger.
  * - `level`: by how much the number of users with a level (the part) changes on a date.
+ * - `holders`: the same of users who have points. It is stored as a level of its own (`LADDER`).
  * - `completions`: completed achievements by local date.
  * - `streak`: users by class of streak length, the part. It has the date 0, and later dates for erasures.
  *
@@ -79,6 +83,7 @@ export type Figure =
   | 'points'
   | 'trigger'
   | 'level'
+  | 'holders'
   | 'completions'
   | 'streak'
 
@@ -109,7 +114,7 @@ export type FigureRow = z.infer<typeof Rows>[number]
 // A list of ids and numbers of resources, so that each id is looked up once.
 const READ = `
   WITH asked AS MATERIALIZED (
-    SELECT key AS nth, value ->> 0 AS figure, CASE WHEN value ->> 1 IS NULL THEN 0 ELSE coalesce(
+    SELECT key AS nth, value ->> 0 AS figure, value ->> 5 * CASE WHEN value ->> 1 IS NULL THEN 0 ELSE coalesce(
       ${numberOf('metrics', 'value ->> 1')}, ${numberOf('points_systems', 'value ->> 1')},
       ${numberOf('achievements', 'value ->> 1')}) END AS no,
       value ->> 2 AS first, value ->> 3 AS last, value ->> 4 AS since FROM json_each(?2)),
@@ -129,8 +134,8 @@ export async function readFigures(
   asked: readonly Asked[],
 ): Promise<FigureRow[][]> {
   const list = asked.map(({ figure, id, first, last, isRunning = false }) => [
-    ...[figure, id ?? null, first, last],
-    isRunning ? EVER : first,
+    ...[figure === 'holders' ? 'level' : figure, id ?? null, first, last],
+    ...[isRunning ? EVER : first, figure === 'holders' ? -1 : 1],
   ])
   const lists = await databases
     .usersOf(tenantId)
