@@ -20,38 +20,40 @@ export type Stored<Values, Item extends object = object> = {
   /** It as a form has it. */
   values: Values
   /** Its kind in the audit log, if it has no key there. */
-  kind?: 'settings' | 'streak_settings'
+  kind: 'settings' | 'streak_settings' | undefined
   /** Reads it again, and shows it. */
   read: (admin: Admin, queries: QueryClient) => Promise<Stored<Values, Item>>
 }
+
+/** Something with the way to read it again. */
+export const storedAs = <Item extends object, Values>(
+  item: Tagged<Item>,
+  valuesOf: (item: Item) => Values,
+  read: (admin: Admin, queries: QueryClient) => Promise<Tagged<Item>>,
+  kind?: Stored<Values>['kind'],
+): Stored<Values, Item> => ({
+  ...{ item, kind, values: valuesOf(item) },
+  read: async (admin, queries) => storedAs(await read(admin, queries), valuesOf, read, kind),
+})
+
+/** Reads again what a query has read. */
+export const readAgain =
+  <Item extends object>(
+    query: (admin: Admin) => { queryKey: string[]; queryFn: () => Promise<Tagged<Item>> },
+  ) =>
+  (admin: Admin, queries: QueryClient) =>
+    queries.fetchQuery({ ...query(admin), staleTime: 0 })
 
 /** An item of a resource. */
 export const storedItem = <Item extends { id: string }, Values extends FieldValues, Draft>(
   resource: Resource<Item, Values, Draft>,
   item: Tagged<Item>,
-): Stored<Values, Item> => ({
-  item,
-  values: resource.form.values(item),
-  read: async (admin, queries) => {
+): Stored<Values, Item> =>
+  storedAs(item, resource.form.values, async (admin, queries) => {
     const now = await tagged(resource.operations(admin).get(item.id))
     showItem(queries, resource, now)
-    return storedItem(resource, now)
-  },
-})
-
-/** Settings, with the query that reads them. */
-export const storedSettings = <Item extends object, Values>(
-  kind: Stored<Values>['kind'] & string,
-  item: Tagged<Item>,
-  valuesOf: (item: Item) => Values,
-  query: (admin: Admin) => { queryKey: string[]; queryFn: () => Promise<Tagged<Item>> },
-): Stored<Values, Item> => ({
-  ...{ kind, item, values: valuesOf(item) },
-  read: async (admin, queries) => {
-    const now = await queries.fetchQuery({ ...query(admin), staleTime: 0 })
-    return storedSettings(kind, now, valuesOf, query)
-  },
-})
+    return now
+  })
 
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
 
@@ -143,8 +145,7 @@ export async function changesInWords<Values extends FieldValues>(
     .join(' ')
 }
 
-/** What is new stands at the end of a form, which may be out of sight. */
-const bringIntoView = (element: HTMLElement | null) => element?.scrollIntoView({ block: 'nearest' })
+const intoView = (element: HTMLElement | null) => element?.scrollIntoView({ block: 'nearest' })
 
 /** The fields of a form that were changed meanwhile, with both values, and a button that takes the new one. */
 export function Meanwhile<Values extends FieldValues>({
@@ -167,7 +168,7 @@ export function Meanwhile<Values extends FieldValues>({
   })
   return (
     <section
-      ref={bringIntoView}
+      ref={intoView}
       aria-label="Changed meanwhile"
       className="flex flex-col gap-4 rounded-md bg-warning-soft p-4"
     >
@@ -177,13 +178,15 @@ export function Meanwhile<Values extends FieldValues>({
       {compared(changed, mine, stored, lookups, entries).map(({ name, label, before, now, by }) => (
         <fieldset key={name} className="flex min-w-0 flex-col items-start gap-2">
           <legend className="mb-1 font-medium">{label}</legend>
-          <Facts
-            facts={[
-              ['In this form', <Shown key="before">{before}</Shown>],
-              ['Stored now', <Shown key="now">{now}</Shown>],
-              by === undefined ? null : ['Changed by', by],
-            ]}
-          />
+          <div className="max-h-64 overflow-y-auto whitespace-pre-wrap wrap-anywhere">
+            <Facts
+              facts={[
+                ['In this form', before],
+                ['Stored now', now],
+                by === undefined ? null : ['Changed by', by],
+              ]}
+            />
+          </div>
           <Button isSmall aria-label={`Take the new value: ${label}`} onClick={() => onTake(name)}>
             Take the new value
           </Button>
@@ -192,13 +195,3 @@ export function Meanwhile<Values extends FieldValues>({
     </section>
   )
 }
-
-/** A value, which may be a long text. */
-const Shown = ({ children }: { children: string }) => (
-  <div
-    className="max-h-40 overflow-y-auto whitespace-pre-wrap wrap-anywhere"
-    tabIndex={children.length > 200 ? 0 : undefined}
-  >
-    {children}
-  </div>
-)

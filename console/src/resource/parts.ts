@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { formatNumber } from '../ui/format'
 import { numberOf } from '../ui/locale'
 import { say } from '../ui/text'
+import type { ReadAffected } from './affected'
 import type { Lookups } from './lookups'
 import type { Admin, Move, Operations, Written } from './resource'
 import { key, optionalText, picture, text } from './schemas'
@@ -58,12 +59,12 @@ export function everyAmount(threshold: string | number, metricId: string, lookup
 }
 
 /** The move that deletes an item, after a question. The text says what else that does. */
-export const deletion = (name: string, text: ReactNode): Move<never> => ({
+export const deletion = (name: string, text: ReactNode, affected?: ReadAffected): Move<never> => ({
   label: 'Delete',
   did: 'was deleted',
   isDangerous: true,
   isRemoval: true,
-  ask: { title: say`Delete ${name}?`, text },
+  ask: { title: say`Delete ${name}?`, text, ...(affected && { affected }) },
 })
 
 /** The move between active and inactive. */

@@ -6,6 +6,7 @@ import type { Tagged } from '../api/tagged'
 import { Button, buttonClasses } from '../ui/button'
 import { Card, Code, Facts, Page } from '../ui/page'
 import { nameOr } from '../ui/text'
+import { AffectedList } from './affected'
 import { AskButton } from './ask-button'
 import { useLookups } from './lookups'
 import { changedFields, changesInWords, storedItem } from './meanwhile'
@@ -121,7 +122,7 @@ export function Moves<Item extends { id: string }, Values extends FieldValues, D
           {label}
         </Button>
       )
-    const { text, ...question } = ask
+    const { text, affected, ...question } = ask
     return (
       <AskButton
         key={label}
@@ -132,6 +133,7 @@ export function Moves<Item extends { id: string }, Values extends FieldValues, D
         onDone={isRemoval ? onGone : undefined}
       >
         {text}
+        {affected && <AffectedList name={[path, 'affected', item.id]} read={affected} />}
       </AskButton>
     )
   })

@@ -9,6 +9,7 @@ import type { z } from 'zod'
 import type { Secret } from '../session/kept'
 import type { Options } from '../ui/select'
 import type { Column } from '../ui/table'
+import type { ReadAffected } from './affected'
 import type { LookupName, Lookups } from './lookups'
 
 export type Admin = Laurel['admin']
@@ -82,7 +83,13 @@ export type Move<Item> = {
   /**
    * Asks before. The button of the question begins with "Confirm". `typed` is a text that has to be typed.
    */
-  ask?: { title: string; text: ReactNode; typed?: { label: string; text: string } }
+  ask?: {
+    title: string
+    text: ReactNode
+    typed?: { label: string; text: string }
+    /** What it affects, by names and numbers. */
+    affected?: ReadAffected
+  }
   isDangerous?: boolean
   /** Is true if the item is gone afterwards. */
   isRemoval?: boolean

@@ -141,4 +141,36 @@ describe.skipIf(!hasBrowser)('entries', () => {
     await heading('XP').waitFor()
     expect(complaints).toEqual([])
   })
+
+  it('[G9, I2] a points system and others say by names and numbers what their deletion affects', async () => {
+    // Figures are made when the clock moves.
+    await world.ask('PUT', '/admin/v1/test-clock', { advance: 'PT1M' })
+    const plan = (await world.ask('GET', '/admin/v1/attributes?key=demo-plan')).body[0].id
+    const [xp] = (await world.ask('GET', '/admin/v1/points/demo-xp/analytics')).body.series.slice(-1)
+    expect(xp.users).toBeGreaterThan(2)
+    for (const [path, ...lines] of [
+      [
+        '/points/demo-xp',
+        `Users with points of it: ${xp.users}`,
+        'Deleted triggers: 4',
+        /^Deleted levels: \d$/,
+        'Deleted boosts: 2',
+        'XP this week: is deleted',
+      ],
+      ['/points/demo-xp?open=levels.demo-novice', `Users who have it: ${xp.byLevel['demo-novice']}`],
+      ['/achievements/demo-first-lesson', /^Users who have completed it: \d+$/],
+      ['/achievements/demo-profile', 'Gems: names it in 1 trigger'],
+      [`/attributes/${plan}`, 'XP: names it in 1 boost', 'Pro league: names it'],
+      ['/leaderboards/demo-all-time', /^Ranked users: \d+$/],
+      ['/metrics/demo-quizzes', 'Nothing else is affected.'],
+    ] as const) {
+      await world.open(page, path)
+      await page.getByRole('button', { name: 'Delete' }).click()
+      const question = page.getByRole('alertdialog')
+      for (const line of lines)
+        await question.locator('li, p').filter({ hasText: line }).first().waitFor({ timeout: 9000 })
+      await question.getByRole('button', { name: 'Cancel' }).click()
+    }
+    expect(complaints).toEqual([])
+  })
 })

@@ -1,6 +1,7 @@
 import type { AdminAchievement } from '@laurel/client'
 import { z } from 'zod'
 import { DayChart, FiguresOf } from '../../analytics/figures'
+import { NAMED, some, usersOf } from '../../resource/affected'
 import { choicesOf, type Lookups } from '../../resource/lookups'
 import {
   amountOf,
@@ -142,7 +143,17 @@ function movesOf(item: AdminAchievement): Move<AdminAchievement>[] {
   return [
     ...(status === 'active' ? [move('Lock', 'locked', 'was locked')] : []),
     ...(status !== 'active' ? [move('Activate', 'active', 'was activated')] : []),
-    deletion(name, 'It disappears for all users at once. Points that it gave stay. This cannot be undone.'),
+    deletion(
+      name,
+      'It disappears for all users at once. Points that it gave stay. This cannot be undone. It is refused while something active names the achievement.',
+      async (admin, laurel) => {
+        const [all, used] = await Promise.all([laurel.achievements.list(), usersOf(admin, item, NAMED)])
+        return [
+          ...some('Users who have completed it', all.find((one) => one.id === id)?.completions),
+          ...used,
+        ]
+      },
+    ),
   ]
 }
 

@@ -1,5 +1,6 @@
 import type { AdminAttribute } from '@laurel/client'
 import { z } from 'zod'
+import { NAMED, usersOf } from '../../resource/affected'
 import { deletion } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
@@ -82,10 +83,11 @@ export const attributes: Resource<AdminAttribute, z.input<typeof Draft>, z.outpu
               writableBy === 'admin' ? 'Only your servers set it.' : 'Users may set their own.'
             }`,
   },
-  moves: ({ name }) => [
+  moves: (item) => [
     deletion(
-      name,
-      'Its values are deleted with it. This cannot be undone. It is refused while something uses the attribute.',
+      item.name,
+      'Its values are deleted with it. This cannot be undone. It is refused while something active names the attribute.',
+      (admin) => usersOf(admin, item, NAMED),
     ),
   ],
 }

@@ -1,10 +1,11 @@
 import type { AdminLeaderboard } from '@laurel/client'
+import { some } from '../../resource/affected'
 import { deletion, switching } from '../../resource/parts'
 import type { Admin, Move } from '../../resource/resource'
 import { say } from '../../ui/text'
 
 /** The moves that a status allows (L7). */
-export function movesOf({ id, name, status }: AdminLeaderboard): Move<AdminLeaderboard>[] {
+export function movesOf({ id, key, name, status }: AdminLeaderboard): Move<AdminLeaderboard>[] {
   const to = (admin: Admin, status: AdminLeaderboard['status']) => admin.leaderboards.update([{ id, status }])
   const finish: Move<AdminLeaderboard> = {
     label: 'Finish',
@@ -20,6 +21,9 @@ export function movesOf({ id, name, status }: AdminLeaderboard): Move<AdminLeade
   return [
     ...(status === 'finished' ? [] : [switching(status === 'inactive' ? status : 'active', to)]),
     ...(status === 'active' ? [finish] : []),
-    deletion(name, 'Its rankings are deleted with it. This cannot be undone.'),
+    deletion(name, 'Its rankings are deleted with it. This cannot be undone.', async (admin) => {
+      const { series } = await admin.leaderboards.analytics(key)
+      return some('Ranked users', series.at(-1)?.participants)
+    }),
   ]
 }

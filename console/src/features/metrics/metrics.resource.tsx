@@ -1,13 +1,13 @@
 import type { CreatedMetric } from '@laurel/client'
 import { z } from 'zod'
 import { DayChart, FiguresOf } from '../../analytics/figures'
+import { type Affected, usersOf } from '../../resource/affected'
 import { deletion } from '../../resource/parts'
-import type { Resource } from '../../resource/resource'
+import type { Admin, Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { key, optionalText, text } from '../../resource/schemas'
 import { Card, Code } from '../../ui/page'
 import { SendEvent } from '../../ui/send-event'
-import { MetricDependents } from './metric-dependents'
 
 const UNIT_TYPES = ['number', 'currency'] as const
 
@@ -46,6 +46,22 @@ const Sections = ({ item: { key, units } }: { item: CreatedMetric }) => (
     </Card>
   </>
 )
+
+/** All things that use a metric, with the effects of its deletion. */
+async function affectedOf(admin: Admin, metric: CreatedMetric): Promise<Affected[]> {
+  const [used, { metrics: counted }] = await Promise.all([
+    usersOf(admin, metric, {
+      parts: (these) => `loses ${these}`,
+      achievement: 'nobody can complete it any more',
+      board: 'is deleted',
+      template: 'names it, and has nothing there then',
+    }),
+    admin.streaks.settings.get(),
+  ])
+  const effect = counted.length === 1 ? 'any event counts then' : 'do not count it'
+  const isCounted = counted.some(({ key }) => key === metric.key)
+  return [...used, ...(isCounted ? [{ path: '/streaks', name: 'Streaks', effect }] : [])]
+}
 
 export const metrics: Resource<CreatedMetric, z.input<typeof Draft>, z.output<typeof Draft>> = {
   name: 'Metrics',
@@ -110,11 +126,8 @@ export const metrics: Resource<CreatedMetric, z.input<typeof Draft>, z.output<ty
   moves: (item) => [
     deletion(
       item.name,
-      <>
-        Its events, totals, triggers and leaderboards are deleted with it, and streaks do not count it any
-        more. Nobody can complete its achievements any more. This cannot be undone.
-        <MetricDependents metric={item} />
-      </>,
+      'Its events, totals, triggers and leaderboards are deleted with it, and streaks do not count it any more. Nobody can complete its achievements any more. This cannot be undone.',
+      (admin) => affectedOf(admin, item),
     ),
   ],
 }

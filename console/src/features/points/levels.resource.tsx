@@ -1,5 +1,6 @@
 import type { AdminPointsLevel } from '@laurel/client'
 import type { z } from 'zod'
+import { some } from '../../resource/affected'
 import { DESCRIBED, Described, deletion, describedFacts, describedValues, within } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { whole } from '../../resource/schemas'
@@ -51,5 +52,10 @@ export const levelsOf = (system: {
         ? null
         : `Users with ${points} ${system.name} or more are at “${name}”, up to the next level.`,
   },
-  moves: ({ name }) => [deletion(name, 'Users who have it fall to the level below. This cannot be undone.')],
+  moves: ({ key, name }) => [
+    deletion(name, 'Users who have it fall to the level below. This cannot be undone.', async (admin) => {
+      const { series } = await admin.points.analytics(system.key)
+      return some('Users who have it', series.at(-1)?.byLevel[key])
+    }),
+  ],
 })

@@ -1,8 +1,10 @@
 import type { CreatedAdminPointsSystem } from '@laurel/client'
 import { useMemo } from 'react'
 import type { z } from 'zod'
+import { type Affected, NAMED, some, usersOf } from '../../resource/affected'
+import { allOf } from '../../resource/lookups'
 import { DESCRIBED, Described, deletion, describedFacts, describedValues } from '../../resource/parts'
-import type { Resource } from '../../resource/resource'
+import type { Admin, Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { ResourceSection } from '../../resource/resource-section'
 import { optionalWhole } from '../../resource/schemas'
@@ -34,6 +36,29 @@ function Sections({ item: { key, name } }: { item: System }) {
       <PointsFigures system={{ key, name }} triggers={triggers} levels={levels} />
     </>
   )
+}
+
+/** What is deleted with a system, who has points of it, and what names it. */
+async function affectedOf(admin: Admin, system: System): Promise<Affected[]> {
+  const { key } = system
+  const [figures, triggers, levels, boosts, used] = await Promise.all([
+    admin.points.analytics(key),
+    allOf((query) => admin.points.triggers.list(key, query)),
+    allOf((query) => admin.points.levels.list(key, query)),
+    allOf((query) => admin.points.boosts.list(key, query)),
+    usersOf(admin, system, {
+      ...NAMED,
+      board: 'is deleted',
+      template: 'names it, and has nothing there then',
+    }),
+  ])
+  return [
+    ...some('Users with points of it', figures.series.at(-1)?.users),
+    ...some('Deleted triggers', triggers.length),
+    ...some('Deleted levels', levels.length),
+    ...some('Deleted boosts', boosts.length),
+    ...used,
+  ]
 }
 
 export const points: Resource<System, z.input<typeof Draft>, z.output<typeof Draft>> = {
@@ -83,10 +108,11 @@ export const points: Resource<System, z.input<typeof Draft>, z.output<typeof Dra
         ? null
         : `Users collect ${name}${maxPoints.trim() === '' ? '' : `, at most ${maxPoints}`}. Next, add triggers: they say what gives points.`,
   },
-  moves: ({ name }) => [
+  moves: (item) => [
     deletion(
-      name,
+      item.name,
       'Its triggers, levels, boosts and leaderboards are deleted with it. This cannot be undone.',
+      (admin) => affectedOf(admin, item),
     ),
   ],
 }

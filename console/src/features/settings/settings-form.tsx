@@ -6,7 +6,7 @@ import { useEntryForm } from '../../resource/entries'
 import { FormFields } from '../../resource/fields'
 import { InWords, PageForm } from '../../resource/form-sheet'
 import { useLookups } from '../../resource/lookups'
-import { storedSettings } from '../../resource/meanwhile'
+import { readAgain, storedAs } from '../../resource/meanwhile'
 import type { Field } from '../../resource/resource'
 import { address, choice, picture, REFUSED, refusesEntry, text, whole } from '../../resource/schemas'
 import { type Branding, brandedEmail, FONTS } from '../../ui/branded'
@@ -163,7 +163,7 @@ export function SettingsForm({ id, settings }: { id: string; settings: Tagged<Se
     fields: FIELDS,
     schema: Draft,
     values: valuesOf(settings),
-    stored: storedSettings('settings', settings, valuesOf, settingsRead),
+    stored: storedAs(settings, valuesOf, readAgain(settingsRead), 'settings'),
     write: (draft) => ({
       what: 'The settings',
       did: 'were saved',

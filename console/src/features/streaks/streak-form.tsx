@@ -6,7 +6,7 @@ import { FormFields } from '../../resource/fields'
 import { InWords, PageForm } from '../../resource/form-sheet'
 import { messageAt } from '../../resource/form-values'
 import { choicesOf, type Lookups } from '../../resource/lookups'
-import { storedSettings } from '../../resource/meanwhile'
+import { readAgain, storedAs } from '../../resource/meanwhile'
 import { amountOf } from '../../resource/parts'
 import type { Field } from '../../resource/resource'
 import { Rows } from '../../resource/rows'
@@ -204,7 +204,7 @@ export function StreakForm({
     fields: FIELDS,
     schema: Draft,
     values: valuesOf(settings),
-    stored: storedSettings('streak_settings', settings, valuesOf, streakSettingsRead),
+    stored: storedAs(settings, valuesOf, readAgain(streakSettingsRead), 'streak_settings'),
     write: (draft) => ({
       what: 'The settings of streaks',
       did: 'were saved',
