@@ -12,6 +12,7 @@ export const AUDIT_ACTIONS = [
   'rotate',
   'send_sample',
   'redeliver',
+  'try',
   'archive',
   'purge',
   'reset',

@@ -68,7 +68,7 @@ export function webhookAdapter(
   const seconds = variables.WEBHOOK_TIMEOUT
   return {
     mayRepeat: true,
-    async attempt({ id, event, body }, now): Promise<Attempt> {
+    async attempt({ id, event, body }, now, seen): Promise<Attempt> {
       // The URL was allowed when it was set, but the rules depend on variables that may have changed (W1).
       const target = targetOf(url, targetRules(variables))
       if ('refused' in target)
@@ -77,8 +77,9 @@ export function webhookAdapter(
       const signed = await signatureHeaders(secret, { id, at: systemNow(), body }, old)
       const headers = { 'content-type': 'application/json', 'user-agent': 'Laurel', ...signed }
       const isQuoted = mayQuote(event)
-      const most = (status: number) => (isQuoted && !isSuccess(status) ? KEPT : 0)
+      const most = (status: number) => (seen || (isQuoted && !isSuccess(status)) ? KEPT : 0)
       const limits = { patience: seconds * SECOND, bodyPatience: BODY_PATIENCE, most }
+      const begun = systemNow()
       try {
         const answer = await post(target.url, { headers, body }, limits)
         if (answer === null)
@@ -87,7 +88,8 @@ export function webhookAdapter(
           await switchOff(now).catch((error: unknown) =>
             logProblem('error', { message: id, error: `the webhook was not switched off: ${String(error)}` }),
           )
-        return judged(answer)
+        seen?.({ status: answer.status, milliseconds: systemNow() - begun, body: answer.text })
+        return judged(isQuoted ? answer : { ...answer, text: '' })
       } catch (error) {
         const why = isQuoted ? whyNoAnswer(error) : knownReason(error)
         return { kind: 'failed', status: null, error: why === undefined ? 'no answer' : `no answer: ${why}` }

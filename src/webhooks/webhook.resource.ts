@@ -9,17 +9,18 @@ import { SUBSCRIPTIONS, SWITCH_STATUSES, subscriptions } from '../configuration/
 import { freeKey, keyTaken, webhookKey } from '../configuration/keys.rules'
 import type { Configuration, Webhook } from '../configuration/model'
 import { webhooks } from '../configuration/tables.sql.ts'
-import { DAY, type Instant, instant, iso } from '../lib/clock'
+import { DAY, type Instant, instant, iso, SECOND } from '../lib/clock'
 import { errors, type FieldError } from '../lib/errors'
 import { MOST_ITEMS, MOST_URL_CHARACTERS, MOST_WEBHOOKS } from '../lib/limits'
 import { targetOf, targetRules } from '../lib/net'
+import { within } from '../lib/system-clock'
 import type { Scope, TenantContext } from '../platform/context'
 import type { Statement, TenantDatabase } from '../platform/database'
 import { logProblem } from '../platform/log'
 import { schedule } from '../time/due-work.sql.ts'
 import { newSecret } from './channel'
-import { nameOf } from './delivery/messages'
-import { notifyDeliveryQueues } from './delivery/queue'
+import { Condition, nameOf } from './delivery/messages'
+import { conditionOf, notifyDeliveryQueues } from './delivery/queue'
 
 const MOST_GIVEN = 100
 /** The most characters of a wrong name that a message repeats. */
@@ -73,6 +74,25 @@ type ListenerStatements = (
 const destinationsOf = ({ db }: Pick<Scope, 'db'>, ids: readonly string[]) =>
   ids.map((webhookId) => ({ kind: 'webhook', tenantId: db.tenantId, webhookId }) as const)
 
+/** How active webhooks do (W4), by their ids. Answers to writes don't have it. */
+type Conditions = ReadonlyMap<string, Condition> | undefined
+
+/** How long a delivery queue may take to say how its webhook does, in milliseconds. */
+const PATIENCE = 5 * SECOND
+
+export async function readConditions(scope: Scope, list: readonly Webhook[]): Promise<Conditions> {
+  const found = new Map<string, Condition>()
+  const ask = async ({ id }: Webhook) => {
+    try {
+      found.set(id, await within(PATIENCE, conditionOf(scope, `webhook:${id}`, scope.now)))
+    } catch (error) {
+      logProblem('warn', { queue: `webhook:${id}`, error: `delivery queue not reached: ${String(error)}` })
+    }
+  }
+  await Promise.all(list.filter(({ status }) => status === 'active').map(ask))
+  return found
+}
+
 const moment = (at: number | null) => (at === null ? null : iso(instant(at)))
 
 /** Webhooks (G7, W1). Only the answer to a create, and to a new secret, shows the secret. */
@@ -95,13 +115,16 @@ export const webhookResource = (listeners: ListenerStatements) =>
       status: field(defaulted(Status, 'active'), Status, Status),
       goneAt: shown(Timestamp.nullable()),
       previousSecretEnds: shown(Timestamp.nullable()),
+      health: shown(Condition.optional().nullable()),
       created: shown(Timestamp),
       updated: shown(Timestamp),
     },
     check: targetErrors,
-    show: ({ goneAt, previous, created, updated }) => ({
+    readShown: readConditions,
+    show: ({ id, goneAt, previous, created, updated }, { facts }) => ({
       goneAt: moment(goneAt),
       previousSecretEnds: moment(previous?.until ?? null),
+      health: facts && (facts.get(id) ?? null),
       created: iso(instant(created)),
       updated: iso(instant(updated)),
     }),

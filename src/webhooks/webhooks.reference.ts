@@ -42,7 +42,11 @@ export const webhooks: Chapter = {
     },
     admin_webhooks_deliveries_list: {
       description:
-        'The past and pending deliveries of a webhook, newest first. Past deliveries are kept for 30 days, unless `DELIVERY_LOG_DAYS` sets another time, and at most the newest 20,000.',
+        'The past and pending deliveries of a webhook, newest first, also only those with a status or of an event. Past deliveries are kept for 30 days, unless `DELIVERY_LOG_DAYS` sets another time, and at most the newest 20,000. A page can have fewer deliveries than `limit`, or none, and a `Link` to the next page.',
+      parameters: {
+        status: 'Only deliveries with this status.',
+        event: 'Only deliveries of events of this type.',
+      },
       example: {},
     },
     admin_webhooks_deliveries_get: {
@@ -54,9 +58,23 @@ export const webhooks: Chapter = {
         'Sends a delivery again, with all retries. Its status does not matter. Its id stays the same, so that the receiver can recognize a repeat.',
       example: {},
     },
+    admin_webhooks_redeliver: {
+      description:
+        'Sends all deliveries again that failed since a moment, or that have a `status`, with all their retries and the same ids. It ends a rest. It runs in the background, in parts, and `GET` on the same path says how far it is. Only one runs at a time: until it is done, another one is 422.',
+      example: { body: { since: '2026-01-01T00:00:00Z' } },
+    },
+    admin_webhooks_redeliver_get: {
+      description: 'How far the last `POST` on the same path is. `since` is `null` if there was none.',
+      example: {},
+    },
+    admin_webhooks_try: {
+      description:
+        'Ends a rest of the webhook. Deliveries that are due are sent at once, and so is the next one that waits for a retry. The status is 422 for an inactive webhook.',
+      example: {},
+    },
     admin_webhooks_test: {
       description:
-        'Sends a sample event of a type to a webhook, even if the webhook is not subscribed to that type. The sample has the shape of a real event, with made-up data. The status is 422 for an inactive webhook.',
+        'Sends a sample event of a type to a webhook at once, also during a rest, and even if the webhook is not subscribed to that type. The sample has the shape of a real event, with made-up data. The answer says what came back, if that is within 20 seconds. The status is 422 for an inactive webhook.',
       example: { body: { type: 'streak.lost' } },
     },
   },
@@ -152,6 +170,35 @@ export const webhooks: Chapter = {
         goneAt:
           'When the receiver answered 410, which made the webhook inactive. `null` if that has not happened since it was last active.',
         previousSecretEnds: 'Until when the previous secret signs too. `null` if there is none.',
+        health:
+          'How the endpoint does. Absent in answers to writes; `null` if the webhook is inactive, or its queue does not answer.',
+      },
+    },
+    {
+      of: ['WebhookHealth', 'FailingWebhook'],
+      fields: {
+        failing:
+          'Whether it fails: the last 20 attempts failed, or two or more deliveries and at least a tenth of those tried.',
+        tried: 'The number of deliveries since `since` that were tried, of the newest 10,000.',
+        failed: 'How many of them have not arrived: the last attempt failed.',
+        since: 'A day ago, or later if the newest 10,000 deliveries do not reach that far.',
+        pending: 'The number of pending deliveries, at most 10,000.',
+        dead: 'The number of dead deliveries among the newest 10,000.',
+        restsUntil: 'Until when nothing is sent to it. `null` if it does not rest.',
+        tenantId: 'The id of the tenant.',
+        id: 'The id of the webhook.',
+        key: 'The key of the webhook.',
+      },
+    },
+    {
+      of: ['RedeliverRequest', 'Redelivery'],
+      fields: {
+        running: 'Whether it is going on.',
+        since: 'Only deliveries are sent that were created since then.',
+        status: 'Only deliveries with this status are sent. Without it: those whose last attempt failed.',
+        reached: 'All deliveries of events up to this moment are done. `null` at the beginning.',
+        until: 'The moment of the last event that it will come to.',
+        sent: 'The number of deliveries that were sent again.',
       },
     },
     { of: ['UpdateWebhookRequestItem'], fields: { ...WEBHOOK, ...CHANGED_ID, ...CHANGED_KEY } },
@@ -168,6 +215,11 @@ export const webhooks: Chapter = {
         created: 'When the delivery was created.',
         nextAttempt: 'The time of the next attempt. `null` if the delivery is `delivered` or `dead`.',
         body: 'The event, as it is sent.',
+        response:
+          'What the receiver answered: its status, after how many milliseconds, and the first KB of the body. `null` if there was no answer; `lastError` says why.',
+        'response.status': 'The status.',
+        'response.milliseconds': 'The time until the status came, in milliseconds.',
+        'response.body': 'The first KB of the body, of what came within half a second.',
       },
     },
     {

@@ -1,29 +1,30 @@
 import * as z from 'zod'
 import { tenantActive } from '../access/tenants.sql.ts'
 import { accepted, type Endpoint, endpointsOf, ok } from '../api/endpoint'
-import { IdOrKey, Timestamp, Uuid, UuidResponse, withIssues } from '../api/fields'
+import { IdOrKey, MomentField, optional, Timestamp, Uuid, UuidResponse, withIssues } from '../api/fields'
 import { booleanQuery, type LongPage, longListQuery, longPage, NEXT_LINK } from '../api/queries'
 import { byIdOrKey } from '../api/resources/drafts.rules'
 import { type AuditAction, madeFields } from '../configuration/audit.rules'
 import { auditEntries } from '../configuration/audit.sql.ts'
 import { configurationOf } from '../configuration/configuration'
 import { EVENT_TYPES, type EventType } from '../configuration/enumerations'
-import { iso, isoOrNull } from '../lib/clock'
+import type { Webhook } from '../configuration/model'
+import { instant, iso, isoOrNull } from '../lib/clock'
 import { errors, type FieldError, throwIfInvalid } from '../lib/errors'
 import { newId } from '../lib/new-id'
 import type { Scope } from '../platform/context'
 import { isConflict } from '../platform/guard'
-import type { Delivery } from './delivery/messages'
-import { deliveryQueueOf, enqueueMessages } from './delivery/queue'
+import { type Delivery, DeliveryStatus } from './delivery/messages'
+import { deliveryQueueOf } from './delivery/queue'
 import { sampleOf } from './events'
-import { rotateSecret, type WebhookResource } from './webhook.resource'
+import { readConditions, rotateSecret, type WebhookResource } from './webhook.resource'
 
 /** A delivery to a webhook, pending or done (W4). */
 export const WebhookDelivery = z
   .object({
     id: UuidResponse,
     event: z.enum(EVENT_TYPES),
-    status: z.enum(['pending', 'delivered', 'dead']),
+    status: DeliveryStatus,
     attempts: z.int(),
     lastStatus: z.int().nullable(),
     lastError: z.string().nullable(),
@@ -37,8 +38,29 @@ export const WholeWebhookDelivery = WebhookDelivery.extend({
   body: z.record(z.string(), z.unknown()),
 }).meta({ id: 'WholeWebhookDelivery' })
 
-/** The delivery of a sample. */
-export const TestDelivery = withIssues('TestDelivery', WebhookDelivery)
+/** The delivery of a sample, and what came back. */
+export const TestDelivery = withIssues(
+  'TestDelivery',
+  WebhookDelivery.extend({
+    response: z.object({ status: z.int(), milliseconds: z.int(), body: z.string() }).nullable(),
+  }),
+)
+
+/** Which deliveries are sent again. Without a status: those whose last attempt failed. */
+const RedeliverRequest = z
+  .object({ since: MomentField, status: optional(DeliveryStatus) })
+  .meta({ id: 'RedeliverRequest' })
+
+const Redelivery = z
+  .object({
+    running: z.boolean(),
+    since: Timestamp.nullable(),
+    status: DeliveryStatus.nullable(),
+    reached: Timestamp.nullable(),
+    until: Timestamp.nullable(),
+    sent: z.int(),
+  })
+  .meta({ id: 'Redelivery' })
 
 const ListWebhookDeliveriesResponse = z.array(WebhookDelivery).meta({ id: 'ListWebhookDeliveriesResponse' })
 
@@ -46,7 +68,10 @@ const ListWebhookDeliveriesResponse = z.array(WebhookDelivery).meta({ id: 'ListW
 const DeliveryPlace = z.tuple([z.number(), z.number(), z.string()])
 
 /** The page of deliveries. The cursor is the place of the last delivery of the page before (O3). */
-const DeliveryListQuery = longListQuery(DeliveryPlace, {})
+const DeliveryListQuery = longListQuery(DeliveryPlace, {
+  status: DeliveryStatus.optional(),
+  event: z.enum(EVENT_TYPES).optional(),
+})
 
 /** The event type of the sample. */
 export const TestWebhookRequest = z.object({ type: z.enum(EVENT_TYPES) }).meta({ id: 'TestWebhookRequest' })
@@ -71,69 +96,84 @@ const deliveryQueue = (scope: Scope, webhookId: string) =>
 export async function listDeliveries(
   scope: Scope,
   webhookId: string,
-  { limit, skip, after }: z.output<typeof DeliveryListQuery>,
+  { after, ...page }: z.output<typeof DeliveryListQuery>,
 ): Promise<LongPage<Answer[], z.input<typeof DeliveryPlace>>> {
   const before = after === undefined ? null : { at: after[0], seq: after[1], id: after[2] }
-  // One more, to see if there is a next page.
-  const request = { limit: limit + 1, skip, before }
-  const found = await deliveryQueue(scope, webhookId).list(request)
-  const deliveries = found.slice(0, limit)
-  const last = found.length > limit ? deliveries.at(-1)?.place : undefined
+  const { deliveries, next } = await deliveryQueue(scope, webhookId).list({ ...page, before })
   return {
     items: deliveries.map(({ place: _place, ...delivery }) => deliveryResponse(delivery)),
-    next: last === undefined ? null : [last.at, last.seq, last.id],
+    next: next && [next.at, next.seq, next.id],
   }
 }
 
 const findWebhook = async (scope: Scope, idOrKey: string) =>
   byIdOrKey((await configurationOf(scope)).webhooks, idOrKey, 'This webhook')
 
-/** A delivery with its body. The request names the webhook by id or key. Throws 404 if there is none (W4). */
-async function wholeDelivery(
-  scope: Scope,
-  webhookId: string,
-  id: string,
-): Promise<z.infer<typeof WholeWebhookDelivery>> {
+/** A delivery of a webhook, which the request names by id or key. Throws 404 if there is none (W4). */
+async function findDelivery(scope: Scope, webhookId: string, id: string) {
   const webhook = await findWebhook(scope, webhookId)
-  const found = await deliveryQueue(scope, webhook.id).whole(id.toLowerCase())
-  if (found === null) throw errors.notFound('This delivery')
-  const { body, ...delivery } = found
+  return { webhook, delivery: existing(await deliveryQueue(scope, webhook.id).whole(id.toLowerCase())) }
+}
+
+function wholeDelivery({ body, ...delivery }: Delivery & { body: string }) {
   return { ...deliveryResponse(delivery), body: WholeWebhookDelivery.shape.body.parse(JSON.parse(body)) }
 }
 
-type Destination = { id: string; key: string }
-
-/** A delivery of a webhook, which a request names by id or key. Throws 404 if there is none. */
-async function findDelivery(
-  scope: Scope,
-  webhookId: string,
-  id: string,
-): Promise<{ webhook: Destination; id: string }> {
-  const webhook = await findWebhook(scope, webhookId)
-  return {
-    webhook,
-    id: existing(await deliveryQueue(scope, webhook.id).find(id.toLowerCase())).id,
-  }
-}
-
 /** Makes a delivery pending again with all its retries and the same id. Throws 404 if it is gone (W4). */
-export async function redeliver(
-  scope: Scope,
-  { webhook, id }: { webhook: Destination; id: string },
-): Promise<Answer> {
-  await logDelivery(scope, webhook, 'redeliver', { deliveryId: id })
+async function redeliver(scope: Scope, webhook: Webhook, id: string): Promise<Answer> {
+  await logCall(scope, webhook, 'redeliver', { deliveryId: id })
   return deliveryResponse(existing(await deliveryQueue(scope, webhook.id).redeliver({ id, now: scope.now })))
 }
 
-/**
- * Stores an entry of the audit log about a delivery before the delivery queue is called, since the queue is
- * not in D1 (Z1). Throws 404 if the tenant is not active any more.
- */
-async function logDelivery(
+const shownAt = (at: number | undefined) => (at === undefined ? null : iso(instant(at)))
+
+/** How far the last call is that sends many deliveries again (W4). */
+async function redelivery(scope: Scope, webhookId: string): Promise<z.input<typeof Redelivery>> {
+  const found = await deliveryQueue(scope, webhookId).resend()
+  const { running = false, since, status = null, done, last, sent = 0 } = found ?? {}
+  return {
+    running,
+    since: shownAt(since),
+    status,
+    reached: shownAt(done?.at),
+    until: shownAt(last?.at),
+    sent,
+  }
+}
+
+const RUNNING = 'Deliveries are already being sent again. Wait until GET says that this is done, and repeat'
+
+/** Begins to send many deliveries again. Throws 422 if the webhook is inactive, or if that is going on (W4). */
+async function redeliverAll(
   scope: Scope,
-  { id: resourceId, key }: Destination,
+  webhook: Webhook,
+  { since, status }: z.output<typeof RedeliverRequest>,
+): Promise<z.input<typeof Redelivery>> {
+  const queue = deliveryQueue(scope, webhook.id)
+  const running = [{ path: '', message: RUNNING }]
+  throwIfInvalid([...activeErrors(webhook), ...((await queue.resend())?.running ? running : [])])
+  await logCall(scope, webhook, 'redeliver', { since: iso(since), ...(status && { status }) })
+  if (!(await queue.redeliverAll({ since, status: status ?? null }, scope.now))) throw errors.invalid(running)
+  return redelivery(scope, webhook.id)
+}
+
+/** Ends a rest, and tries the next pending delivery at once. Throws 422 if the webhook is inactive (W4). */
+async function tryNow(resource: WebhookResource, scope: Scope, webhook: Webhook) {
+  throwIfInvalid(activeErrors(webhook))
+  await logCall(scope, webhook, 'try', {})
+  await deliveryQueue(scope, webhook.id).tryNow({ now: scope.now })
+  return resource.show(webhook, { now: scope.now, facts: await readConditions(scope, [webhook]) })
+}
+
+/**
+ * Stores an entry of the audit log about deliveries before the delivery queue is called, since the queue is not in
+ * D1 (Z1). Throws 404 if the tenant is not active any more.
+ */
+async function logCall(
+  scope: Scope,
+  { id: resourceId, key }: Webhook,
   action: AuditAction,
-  fields: { deliveryId: string; type?: EventType },
+  fields: object,
 ): Promise<void> {
   const entry = { action, kind: 'webhook', resourceId, key, user: null } as const
   const entries = auditEntries(scope, [{ ...entry, fields: madeFields(fields) }])
@@ -144,39 +184,37 @@ async function logDelivery(
   }
 }
 
-function existing(delivery: Delivery | null): Delivery {
+function existing<D extends Delivery>(delivery: D | null): D {
   if (delivery === null) throw errors.notFound('This delivery')
   return delivery
 }
 
-/** Why a webhook can't get a sample. */
-const sampleErrors = ({ status }: { status: string }): FieldError[] =>
+/** Why nothing can be sent to a webhook now. */
+const activeErrors = ({ status }: { status: string }): FieldError[] =>
   status === 'active'
     ? []
     : [{ path: '', message: 'The webhook is inactive, so nothing is sent to it. Activate it first' }]
 
-/** Sends a webhook a sample, even of a type that it does not listen to. Throws 422 if it is inactive. */
-export async function sendSample(scope: Scope, webhookId: string, type: EventType): Promise<Answer> {
+/**
+ * Sends a webhook a sample at once, even of a type that it does not listen to, and says what came back. Throws 422
+ * if it is inactive.
+ */
+export async function sendSample(
+  scope: Scope,
+  webhook: Webhook,
+  type: EventType,
+): Promise<z.input<typeof TestDelivery>> {
   const { db, now } = scope
+  throwIfInvalid(activeErrors(webhook))
   const { epoch } = await configurationOf(scope)
-  const webhook = await findWebhook(scope, webhookId)
-  throwIfInvalid(sampleErrors(webhook))
   const id = newId(now)
+  const destination = { kind: 'webhook', tenantId: db.tenantId, webhookId: webhook.id } as const
+  await logCall(scope, webhook, 'send_sample', { deliveryId: id, type })
   const body = JSON.stringify(sampleOf(type, now))
-  const destination = { kind: 'webhook', tenantId: db.tenantId, webhookId } as const
-  await logDelivery(scope, webhook, 'send_sample', { deliveryId: id, type })
   const message = { id, at: now, seq: 0, subject: null, event: type, body }
-  await enqueueMessages(scope, destination, [message], { now, epoch })
-  return deliveryResponse({
-    id,
-    event: type,
-    status: 'pending',
-    attempts: 0,
-    lastStatus: null,
-    lastError: null,
-    created: now,
-    nextAttempt: now,
-  })
+  const sent = await deliveryQueueOf(scope, destination).sample(destination, message, epoch)
+  if (sent === null) throw errors.invalid(activeErrors({ status: 'inactive' }))
+  return { ...deliveryResponse(existing(sent.delivery)), response: sent.answer }
 }
 
 const endpoint = endpointsOf('admin')
@@ -225,8 +263,8 @@ export function webhookEndpoints(webhook: WebhookResource): Endpoint[] {
         params: z.object({ id: IdOrKey, deliveryId: Uuid }),
         responses: { 200: { description: 'The delivery.', body: WholeWebhookDelivery } },
       },
-      { find: (scope, param) => wholeDelivery(scope, param('id'), param('deliveryId')) },
-      async (_scope, _input, found) => ok(found),
+      { find: (scope, param) => findDelivery(scope, param('id'), param('deliveryId')) },
+      async (_scope, _input, { delivery }) => ok(wholeDelivery(delivery)),
     ),
     endpoint(
       'POST /webhooks/{id}/deliveries/{deliveryId}/redeliver',
@@ -237,19 +275,53 @@ export function webhookEndpoints(webhook: WebhookResource): Endpoint[] {
         responses: { 200: { description: 'The delivery after the change.', body: WebhookDelivery } },
       },
       { find: (scope, param) => findDelivery(scope, param('id'), param('deliveryId')) },
-      async (scope, _input, found) => ok(await redeliver(scope, found)),
+      async (scope, _input, { webhook, delivery }) => ok(await redeliver(scope, webhook, delivery.id)),
+    ),
+    endpoint(
+      'POST /webhooks/{id}/redeliver',
+      {
+        id: 'admin_webhooks_redeliver',
+        summary: 'Send deliveries of a webhook again: all since a moment that failed, or that have a status',
+        params: z.object({ id: IdOrKey }),
+        body: RedeliverRequest,
+        responses: { 202: { description: 'It has begun.', body: Redelivery } },
+      },
+      { find, check: (_scope, _given, found) => activeErrors(found) },
+      async (scope, { body }, found) => accepted(await redeliverAll(scope, found, body), {}),
+    ),
+    endpoint(
+      'GET /webhooks/{id}/redeliver',
+      {
+        id: 'admin_webhooks_redeliver_get',
+        summary: 'Get how far the last call is that sends deliveries of a webhook again',
+        params: z.object({ id: IdOrKey }),
+        responses: { 200: { description: 'How far it is.', body: Redelivery } },
+      },
+      { find },
+      async (scope, _input, { id }) => ok(await redelivery(scope, id)),
+    ),
+    endpoint(
+      'POST /webhooks/{id}/try',
+      {
+        id: 'admin_webhooks_try',
+        summary: 'End the rest of a webhook, and try its next delivery at once',
+        params: z.object({ id: IdOrKey }),
+        responses: { 200: { description: 'The webhook.', body: webhook.Item } },
+      },
+      { find },
+      async (scope, _input, found) => ok(await tryNow(webhook, scope, found)),
     ),
     endpoint(
       'POST /webhooks/{id}/test',
       {
         id: 'admin_webhooks_test',
-        summary: 'Send a webhook a sample event of any type, even of a type that it does not listen to',
+        summary: 'Send a webhook a sample of any event at once, and get what came back',
         params: z.object({ id: IdOrKey }),
         body: TestWebhookRequest,
         responses: { 202: { description: 'The delivery of the sample.', body: TestDelivery } },
       },
-      { find, check: (_scope, _given, found) => sampleErrors(found) },
-      async (scope, { body }, { id }) => accepted(await sendSample(scope, id, body.type), {}),
+      { find, check: (_scope, _given, found) => activeErrors(found) },
+      async (scope, { body }, found) => accepted(await sendSample(scope, found, body.type), {}),
     ),
   ]
 }

@@ -121,10 +121,10 @@ async function populate(scope: Scope, config: Configuration, today: CivilDate): 
   await createAdminKeys(scope, demo.ADMIN_KEYS)
   // The URLs of these webhooks are on this machine, which only the test clock allows (W1).
   if (scope.variables.TEST_CLOCK === 'off' || config.webhooks.length > 0) return
-  const { created } = await webhooks.create(scope, demo.webhooks())
-  const active = created.find(({ status }) => status === 'active')
-  const present = at(scope, await presentConfiguration(scope))
-  if (active !== undefined) await sendSample(present, active.id, 'leaderboard.finished')
+  await webhooks.create(scope, demo.webhooks())
+  const present = await presentConfiguration(scope)
+  const active = present.webhooks.find(({ status }) => status === 'active')
+  if (active !== undefined) await sendSample(at(scope, present), active, 'leaderboard.finished')
 }
 
 /** Functions that return an id by a name, for each kind. Undefined if the demo has no such item. */

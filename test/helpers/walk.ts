@@ -589,6 +589,12 @@ export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
     'admin_webhooks_test',
     ({ ids }) => ({ params: { id: ids('quietWebhook') }, body: { type: 'streak.lost' } }),
   ],
+  ['admin_webhooks_try', ({ ids }) => ({ params: { id: ids('quietWebhook') } })],
+  [
+    'admin_webhooks_redeliver',
+    ({ ids }) => ({ params: { id: ids('quietWebhook') }, body: { since: '2026-01-01T00:00:00Z' } }),
+  ],
+  ['admin_webhooks_redeliver_get', ({ ids }) => ({ params: { id: ids('quietWebhook') } })],
   ['admin_application_api_keys_list', page],
   ['admin_application_api_keys_create', () => ({ body: [{ userId: 'bob' }] })],
   ['admin_application_api_keys_delete', ({ ids }) => ({ query: { ids: ids('spareKey') } })],

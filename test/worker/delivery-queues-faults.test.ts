@@ -109,7 +109,7 @@ function rounds(
       ...more,
     }
     await new DeliveryRunner(() => store).run(limits)
-    return store.list({ limit: 100, skip: 0, before: null })
+    return store.list({ limit: 100, skip: 0, before: null }).rows
   })
 }
 

@@ -84,7 +84,7 @@ it('[U8] a named message writes one more row when it arrives and none when it re
     expect(names(storage)).toEqual(['c', 'd'])
     store.erase({ iid: 'ada', userId: 'ada' })
     expect(names(storage)).toEqual(['c'])
-    expect(store.list({ limit: 10, skip: 0, before: null }).map(({ id }) => id)).toEqual(['c'])
+    expect(store.list({ limit: 10, skip: 0, before: null }).rows.map(({ id }) => id)).toEqual(['c'])
   })
   expect((await setup.tenant.admin('DELETE', `/webhooks?ids=${setup.webhookId}`)).status).toBe(200)
   await runInDurableObject(setup.deliveryQueue, (_, { storage }) => expect(names(storage)).toEqual([]))

@@ -355,7 +355,7 @@ describe('the object', () => {
         store.settle(one, { status: 'dead', nextAt: null, lastStatus: null, lastError: 'x' }, 1)
       const pruning = new Pruning(30, 4)
       pruning.run(store, now, 0)
-      expect(store.list({ limit: 100, skip: 0, before: null }).map(({ status }) => status)).toEqual([
+      expect(store.list({ limit: 100, skip: 0, before: null }).rows.map(({ status }) => status)).toEqual([
         ...Array(4).fill('dead'),
         'pending',
       ])
@@ -364,7 +364,7 @@ describe('the object', () => {
       for (const one of more)
         store.settle(one, { status: 'delivered', nextAt: null, lastStatus: 200, lastError: null }, 1)
       pruning.run(store, now, 2)
-      expect(store.list({ limit: 100, skip: 0, before: null }).map(({ status }) => status)).toEqual([
+      expect(store.list({ limit: 100, skip: 0, before: null }).rows.map(({ status }) => status)).toEqual([
         'delivered',
         'delivered',
         'dead',

@@ -65,7 +65,12 @@ describe.each(Object.entries(KINDS))('a %s', (name, kind) => {
   const patch = (...items: object[]) => tenant.admin('PATCH', path, items)
   const create = (key: string) => tenant.create(path, least(key))
   const remove = (query: string) => tenant.admin('DELETE', `${path}?${query}`)
-  const get = (idOrKey: unknown) => tenant.admin('GET', `${path}/${idOrKey}`)
+  /** An item that was read, as the answers to writes show it: the health of a webhook is only in answers to GET. */
+  const asWritten = (item: unknown) => (kind.audit === 'webhook' ? without(Object(item), 'health') : item)
+  const get = async (idOrKey: unknown) => {
+    const answer = await tenant.admin('GET', `${path}/${idOrKey}`)
+    return { ...answer, body: asWritten(answer.body) }
+  }
   const keys = async (query = '') => pick((await tenant.admin('GET', path + query)).body, 'key')
 
   /** What was created, without the secret of a webhook, which only this answer has (W1). */
@@ -98,13 +103,13 @@ describe.each(Object.entries(KINDS))('a %s', (name, kind) => {
       expect([answer.status, at(answer.body, 'issues')]).toEqual([201, []])
       const made = created(answer)
       expect(made).toEqual([shown(least('a')), shown(least('b')), shown({ ...least('c'), ...change() })])
-      expect((await tenant.admin('GET', path)).body).toEqual(made)
+      expect(list((await tenant.admin('GET', path)).body).map(asWritten)).toEqual(made)
       for (const one of made) {
         for (const named of [one.id, String(one.id).toUpperCase(), one.key])
           expect([named, (await get(named)).body]).toEqual([named, one])
       }
       const bySystemId = `${path.replace('/xp/', `/${things.xp.toUpperCase()}/`)}/a`
-      expect((await tenant.admin('GET', bySystemId)).body).toEqual(made[0])
+      expect(asWritten((await tenant.admin('GET', bySystemId)).body)).toEqual(made[0])
     })
 
     if (needed.includes('name'))

@@ -1,6 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
+import * as z from 'zod'
 import { version } from '../../package.json'
 import { present } from '../helpers/time'
 import { DAY, dateAt, events, patch, through, withBoard } from '../helpers/worker/boards'
@@ -49,6 +50,7 @@ describe('[G12] the state of the service', () => {
       inbox: 0,
       outbox: 0,
       deliveries: { pending: 0, dead: 0, unknown: 0 },
+      failing: [],
       leaderboards: { behind: 0, unconfirmed: 0, unknown: 0 },
     })
     expect(at(found, 'databases', 0, 'bytes')).toBeGreaterThan(100_000)
@@ -122,6 +124,22 @@ describe('[G12] the state of the service', () => {
       storage.sql.exec("UPDATE messages SET status = 'dead' WHERE at < ?", now)
     })
     expect(await status()).toMatchObject({ deliveries: { pending: 2, dead: 2, unknown: 0 } })
+    // Of these, two in three failed, and two in two. An inactive webhook does not fail.
+    const day = new Date(present() - 86_400_000).toISOString().slice(0, 10)
+    const shown = { since: expect.stringContaining(day), restsUntil: null, failing: true }
+    const listed = (of: typeof failing, more: object) => ({
+      tenantId: of.tenant.id,
+      id: of.webhookId,
+      key: expect.any(String),
+      ...shown,
+      ...more,
+    })
+    const { failing: found } = z.object({ failing: z.array(z.unknown()) }).parse(await status())
+    expect(found).toHaveLength(2)
+    expect(found).toContainEqual(listed(failing, { tried: 2, failed: 2, pending: 2, dead: 0 }))
+    expect(found).toContainEqual(listed(working, { tried: 3, failed: 2, pending: 0, dead: 2 }))
+    await failing.tenant.admin('PATCH', '/webhooks', [{ id: failing.webhookId, status: 'inactive' }])
+    expect(at(await status(), 'failing')).toMatchObject([{ id: working.webhookId }])
   })
 
   it('[L12] counts users with a change that is stored, and that a leaderboard has not confirmed', async () => {

@@ -180,12 +180,13 @@ describe('[W4] the log', () => {
         {
           id: expect.any(String),
           event: type,
-          status: 'pending',
-          attempts: 0,
-          lastStatus: null,
+          status: 'delivered',
+          attempts: 1,
+          lastStatus: 200,
           lastError: null,
           created: new Date(NOON).toISOString(),
-          nextAttempt: new Date(NOON).toISOString(),
+          nextAttempt: null,
+          response: { status: 200, milliseconds: expect.any(Number), body: '' },
         },
       ])
       ids.push(at(sent.body, 'id'))

@@ -88,6 +88,8 @@ type Spec<F extends Fields, R extends Keyed, X, C, U, S, N, Must> = Declared<F> 
   check?(scope: Scope, json: unknown): FieldError[]
   /** The fields of answers that the columns don't give. An undefined field is left out. */
   show?(resource: R, showing: Showing<X>): Must & Partial<S>
+  /** Reads what only GET shows, beside the configuration. In answers to writes, it is undefined. */
+  readShown?(scope: Scope, resources: readonly R[]): Promise<X>
   /** What only the answer to a create shows, such as a secret. */
   showOnce?: { of(resource: R, item: C, showing: Showing<X>): object }
   /** The resource in the audit log, if it is not what an answer shows. */
@@ -324,9 +326,10 @@ export function defineResource(spec: AnySpec): unknown {
   async function listIn(scope: Scope, systemId: string, query: ListedPage) {
     const config = await configurationOf(scope)
     const system = systemIn(config, systemId)
+    const listed = page(present(config, system), query)
     const { resources, facts } = (await reads?.page?.(scope, systemId, query)) ?? {
-      resources: page(present(config, system), query),
-      facts: undefined,
+      resources: listed,
+      facts: await spec.readShown?.(scope, listed),
     }
     return resources.map((one) => show(one, { now: scope.now, facts }))
   }
@@ -360,7 +363,8 @@ export function defineResource(spec: AnySpec): unknown {
     remove: (scope, query, system, ifMatch) => removeIn(scope, system, query, ifMatch),
     get: async (scope, param, _json, query) => {
       const asked = apart && { [apart.field]: query(apart.field) }
-      const { resource, facts } = await findIn(scope, param('systemId'), param('id'), asked)
+      const { resource, facts: read } = await findIn(scope, param('systemId'), param('id'), asked)
+      const facts = read ?? (await spec.readShown?.(scope, [resource]))
       const body = show(resource, { now: scope.now, facts })
       return { ...ok(body), headers: { etag: etagOf(stateOf(resource)) } }
     },

@@ -181,6 +181,7 @@ export const account: Chapter = {
         'deliveries.dead': 'Messages that were given up, among the newest 10,000 of each queue.',
         'deliveries.unknown':
           'Delivery queues that are not counted: they did not answer, or there are more than 100.',
+        failing: 'The active webhooks that fail.',
         leaderboards: 'The leaderboards.',
         'leaderboards.behind':
           'Leaderboards that may lack changes: their upkeep has been due for more than a minute.',

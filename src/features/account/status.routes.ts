@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { version } from '../../../package.json'
 import { type Endpoint, endpointsOf, ok } from '../../api/endpoint'
-import { Timestamp } from '../../api/fields'
+import { Timestamp, UuidResponse } from '../../api/fields'
 import { boardObject } from '../../leaderboards/updates'
 import { type Instant, instant, iso, MINUTE, SECOND } from '../../lib/clock'
 import { within } from '../../lib/system-clock'
@@ -12,7 +12,8 @@ import { isDatabaseAway } from '../../platform/guard'
 import { logProblem } from '../../platform/log'
 import type { DueJob, Jobs } from '../../time/job'
 import { dueWorkOfPart, type PartOfDueWork, type WorkKey } from '../../time/timekeeper.sql.ts'
-import { countMessages } from '../../webhooks/delivery/queue'
+import { Condition } from '../../webhooks/delivery/messages'
+import { conditionOf } from '../../webhooks/delivery/queue'
 
 /*
  * No statement reads more than 20,000 rows, however many users and messages there are. Each table is read up
@@ -34,9 +35,9 @@ const parseCount = ({ results }: D1Result): number => z.object({ found: z.number
 
 // A tenant has a delivery queue for email or push once it has a template for that channel.
 const DESTINATIONS = `
-  SELECT 'webhook:' || read.id AS name FROM (
-    SELECT id, tenant_id FROM webhooks WHERE deleted IS NULL LIMIT ${MOST_COUNTED}) read ${ACTIVE}
-  UNION ALL SELECT DISTINCT read.channel || ':' || read.tenant_id FROM (
+  SELECT 'webhook:' || read.id AS name, read.tenant_id AS tenantId, read.id, read.key, read.status FROM (
+    SELECT id, tenant_id, key, status FROM webhooks WHERE deleted IS NULL LIMIT ${MOST_COUNTED}) read ${ACTIVE}
+  UNION ALL SELECT DISTINCT read.channel || ':' || read.tenant_id, read.tenant_id, '', '', '' FROM (
     SELECT channel, tenant_id FROM notification_templates WHERE deleted IS NULL
     LIMIT ${MOST_COUNTED}) read ${ACTIVE}`
 
@@ -44,6 +45,15 @@ const DESTINATIONS = `
 const BOARDS = `
   SELECT read.id AS name FROM (SELECT id, tenant_id FROM leaderboards
     WHERE status = 'active' AND deleted IS NULL LIMIT ${MOST_COUNTED}) read ${ACTIVE}`
+
+// The id, the key and the status are those of a webhook.
+const Destination = z.object({
+  name: z.string(),
+  tenantId: z.string(),
+  id: z.string(),
+  key: z.string(),
+  status: z.string(),
+})
 
 const Names = z.array(z.object({ name: z.string() }).transform(({ name }) => name))
 
@@ -58,6 +68,11 @@ const StatusResponse = z
     inbox: Count,
     outbox: Count,
     deliveries: z.object({ pending: Count, dead: Count, unknown: Count }),
+    failing: z.array(
+      Condition.extend({ tenantId: UuidResponse, id: UuidResponse, key: z.string() }).meta({
+        id: 'FailingWebhook',
+      }),
+    ),
     leaderboards: z.object({ behind: Count, unconfirmed: Count, unknown: Count }),
   })
   .meta({ id: 'StatusResponse' })
@@ -123,13 +138,13 @@ async function readStatus(scope: AccountScope, jobs: Jobs): Promise<Status> {
       'queue',
       states.flatMap(({ destinations }) => destinations),
       MOST_ASKED,
-      (queue) => countMessages(scope, queue),
+      async ({ name, ...one }) => ({ ...one, condition: await conditionOf(scope, name, scope.now) }),
     ),
     answersOf(
       'leaderboard',
-      states.flatMap((state) => state.boards),
+      states.flatMap(({ boards }) => boards.map((name) => ({ name }))),
       MOST_BOARDS,
-      (id) => boardObject(scope, id).unconfirmed(),
+      ({ name }) => boardObject(scope, name).unconfirmed(),
     ),
   ])
   const sum = (of: (state: State) => number) => total(states.map(of))
@@ -145,10 +160,13 @@ async function readStatus(scope: AccountScope, jobs: Jobs): Promise<Status> {
     inbox: sum(({ inbox }) => inbox),
     outbox: sum(({ outbox }) => outbox),
     deliveries: {
-      pending: total(queues.found.map(({ pending }) => pending)),
-      dead: total(queues.found.map(({ dead }) => dead)),
+      pending: total(queues.found.map(({ condition }) => condition.pending)),
+      dead: total(queues.found.map(({ condition }) => condition.dead)),
       unknown: queues.unknown,
     },
+    failing: queues.found
+      .filter(({ status, condition }) => status === 'active' && condition.failing)
+      .map(({ tenantId, id, key, condition }) => ({ tenantId, id, key, ...condition })),
     leaderboards: {
       behind: sum(({ due }) => due.behind),
       unconfirmed: total(boards.found),
@@ -161,8 +179,8 @@ type State = {
   bytes: number
   inbox: number
   outbox: number
-  /** The names of all delivery queues, and the ids of active leaderboards. The first database has them. */
-  destinations: string[]
+  /** All delivery queues, and the ids of active leaderboards. The first database has them. */
+  destinations: z.infer<typeof Destination>[]
   boards: string[]
   due: Pick<PartOfDueWork, 'count' | 'oldest' | 'behind' | 'ahead'>
 }
@@ -185,7 +203,7 @@ async function statesOf({ databases, now }: AccountScope, { list }: Jobs): Promi
         bytes: inbox.meta.size_after,
         inbox: parseCount(inbox),
         outbox: parseCount(outbox),
-        destinations: destinations.flatMap(({ results }) => Names.parse(results)),
+        destinations: destinations.flatMap(({ results }) => z.array(Destination).parse(results)),
         boards: boards.flatMap(({ results }) => Names.parse(results)),
         due,
       }
@@ -225,21 +243,21 @@ async function dueWorkOf(
 const total = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0)
 
 /** What the first `most` of these objects answer. `unknown`: how many were not asked, failed, or do not know. */
-async function answersOf<T>(
+async function answersOf<O extends { name: string }, T>(
   kind: 'queue' | 'leaderboard',
-  names: readonly string[],
+  objects: readonly O[],
   most: number,
-  ask: (name: string) => Promise<T | null>,
+  ask: (object: O) => Promise<T | null>,
 ): Promise<{ found: T[]; unknown: number }> {
-  const asked = names.slice(0, most)
-  const answers = await Promise.allSettled(asked.map((name) => within(PATIENCE, ask(name))))
+  const asked = objects.slice(0, most)
+  const answers = await Promise.allSettled(asked.map((object) => within(PATIENCE, ask(object))))
   for (const [index, answer] of answers.entries())
     if (answer.status === 'rejected') {
       const what = kind === 'queue' ? 'delivery queue' : kind
-      logProblem('warn', { [kind]: asked[index] ?? '', error: `${what} not reached: ${answer.reason}` })
+      logProblem('warn', { [kind]: asked[index]?.name ?? '', error: `${what} not reached: ${answer.reason}` })
     }
   const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? (answer.value ?? []) : []))
-  return { found, unknown: names.length - found.length }
+  return { found, unknown: objects.length - found.length }
 }
 
 const endpoint = endpointsOf('admin')

@@ -111,7 +111,10 @@ async function readLog(
   const placesOf = async (channel: NotificationChannel) => {
     // One more, to see if there is a next page.
     const page = { limit: limit + 1, skip: skips[channel], before: placeOf(after?.[channel]) }
-    return (await deliveryQueue(scope, channel).list(page)).map(({ place }) => ({ channel, place }))
+    return (await deliveryQueue(scope, channel).list(page)).deliveries.map(({ place }) => ({
+      channel,
+      place,
+    }))
   }
   const [emails, pushes] = await Promise.all([placesOf('email'), placesOf('push')])
   // The order is stable: at the same moment, an email comes first.

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { Timestamp } from '../../api/fields'
 import type { Configuration } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
 import type { TenantContext } from '../../platform/context'
@@ -70,10 +71,16 @@ export type Attempt =
   /** There is no way to send it. It is kept for the log. */
   | { kind: 'unsent'; error: string }
 
+/** What a receiver answered: the status, the time that it took, and the beginning of the body. */
+export type Answered = { status: number; milliseconds: number; body: string }
+
 /** How messages are sent to one destination, by its present configuration. */
 export type ChannelAdapter = {
-  /** Sends a message once. `now` is the moment of the attempt by the service's clock. */
-  attempt(message: OutgoingMessage, now: Instant): Promise<Attempt>
+  /**
+   * Sends a message once. `now` is the moment of the attempt by the service's clock. `seen` gets the answer, if
+   * there is one.
+   */
+  attempt(message: OutgoingMessage, now: Instant, seen?: (answer: Answered) => void): Promise<Attempt>
   /** If it is unknown whether a message arrived: true sends it again, false gives it up. */
   mayRepeat: boolean
 }
@@ -104,8 +111,21 @@ export type Accepting = {
 /** The place of a message in the log. */
 export type Place = { at: number; seq: number; id: string }
 
-/** A page of the log, newest first: only messages before this place; null for all. */
-export type LogPage = { limit: number; skip: number; before: Place | null }
+/** The statuses of messages to webhooks. */
+export const DeliveryStatus = z.enum(['pending', 'delivered', 'dead'])
+type DeliveryStatus = z.infer<typeof DeliveryStatus>
+
+/**
+ * A page of the log, newest first: only messages before this place, null for all, and in a list only those with
+ * this status and this event.
+ */
+export type LogPage = {
+  limit: number
+  skip: number
+  before: Place | null
+  status?: DeliveryStatus | undefined
+  event?: string | undefined
+}
 
 /** A message as the log shows it. */
 export type Delivery = {
@@ -123,6 +143,36 @@ export type Delivery = {
 
 /** A message of the log with its place and its body. */
 export type HeldMessage = Delivery & { place: Place; body: string }
+
+/**
+ * How a destination does (W4, G12). Of the messages since `since`, `tried` have a result, and `failed` are those of
+ * them whose last attempt failed. `pending` and `dead` are of any age.
+ */
+export const Condition = z
+  .object({
+    failing: z.boolean(),
+    tried: z.int(),
+    failed: z.int(),
+    since: Timestamp,
+    pending: z.int(),
+    dead: z.int(),
+    restsUntil: Timestamp.nullable(),
+  })
+  .meta({ id: 'WebhookHealth' })
+export type Condition = z.infer<typeof Condition>
+
+/**
+ * Messages that are sent again after one call: those that were handed over since `since`, with a status; null for
+ * those that failed. They are looked at in the order of the log, up to the newest one of that time: `last`.
+ */
+export type Resend = {
+  since: number
+  status: DeliveryStatus | null
+  sent: number
+  done: Place | null
+  last: Place | null
+  running: boolean
+}
 
 /** As many messages as one call has room for. `hasMore` says whether more match the request. */
 export type Held = { messages: HeldMessage[]; hasMore: boolean }

@@ -1,8 +1,8 @@
 import { readTestClock } from '../../access/clock.sql.ts'
 import { isActive } from '../../access/tenants.sql.ts'
 import { newInstance, presentState } from '../../configuration/configuration'
-import { type Instant, instant, MINUTE, SECOND } from '../../lib/clock'
-import { systemNow } from '../../lib/system-clock'
+import { DAY, type Instant, instant, iso, isoOrNull, MINUTE, SECOND } from '../../lib/clock'
+import { systemNow, within } from '../../lib/system-clock'
 import { newContext, type TenantContext } from '../../platform/context'
 import { variables } from '../../platform/env'
 import { logProblem } from '../../platform/log'
@@ -11,8 +11,10 @@ import { schedule } from '../../time/due-work.sql.ts'
 import { ensureAlarm } from '../../time/timekeeper'
 import {
   type Accepting,
+  type Answered,
   type ChannelAdapter,
   type Channels,
+  type Condition,
   type Delivery,
   Destination,
   type Held,
@@ -20,9 +22,11 @@ import {
   type LogPage,
   nameOf,
   type Place,
+  type QueuedMessage,
+  type Resend,
 } from './messages'
-import { DeliveryQueueStore, type Row } from './queue.sql.ts'
-import { FURTHEST_DELIVERY, HEALTHY, isOfAnotherTime } from './retries.rules'
+import { DeliveryQueueStore, placeOf, type Row } from './queue.sql.ts'
+import { FURTHEST_DELIVERY, HEALTHY, isFailing, isOfAnotherTime } from './retries.rules'
 import { DeliveryRunner, Pruning, type RunLimits } from './runner'
 
 function deliveryOf({ id, event, status, attempts, lastStatus, lastError, created, nextAt }: Row): Delivery {
@@ -30,10 +34,7 @@ function deliveryOf({ id, event, status, attempts, lastStatus, lastError, create
   return { id, event, status, attempts, lastStatus, lastError, created: instant(created), nextAttempt }
 }
 
-function placedOf(row: Row): Delivery & { place: Place } {
-  const { at, seq, id } = row
-  return { ...deliveryOf(row), place: { at, seq, id } }
-}
+const placedOf = (row: Row): Delivery & { place: Place } => ({ ...deliveryOf(row), place: placeOf(row) })
 
 function heldOf({ rows, hasMore }: { rows: (Row & { body: string })[]; hasMore: boolean }): Held {
   return { messages: rows.map((row): HeldMessage => ({ ...placedOf(row), body: row.body })), hasMore }
@@ -56,10 +57,12 @@ const MOST_GIVEN_UP = 1_000
 const BELIEVED = SECOND
 /** When the Timekeeper calls again while messages are in progress, in ms, in case the alarm is lost. */
 const LOOK_AGAIN = 5 * MINUTE
+/** How long a sample waits for its answer, in ms: less than clients wait. Its attempt may take longer. */
+const PATIENCE = 20 * SECOND
 /** After how long an interrupted run is tried again, in milliseconds. */
 const PAUSE = MINUTE
 
-/** The most pending messages that are counted, and the newest messages that are searched for dead ones. */
+/** The most pending messages that are counted, and the newest messages that are searched for failed ones. */
 const MOST_COUNTED = 10_000
 
 /** The state in D1: the test clock, if it is set, and the channel adapter. */
@@ -159,8 +162,7 @@ export abstract class DeliveryQueueObject extends StoringObject<DeliveryQueueSto
     if (!wait) this.store.capDueTimes(instant(now + FURTHEST_DELIVERY), now)
     if (wait) await this.#inTurn(() => this.#run(now))
     else await this.#wake()
-    const isIdle = this.#present !== null && typeof this.#present.adapter === 'string'
-    const next = isIdle ? null : this.#runner.nextAt()
+    const next = this.#isIdle ? null : this.#runner.nextAt()
     this.#calledAt = next === null || next > now ? next : instant(now + LOOK_AGAIN)
     return { dueAt: this.#calledAt }
   }
@@ -172,8 +174,27 @@ export abstract class DeliveryQueueObject extends StoringObject<DeliveryQueueSto
   async refresh(): Promise<void> {
     this.#present = null
     if (this.#destination === null) return
-    this.store.health = HEALTHY
+    this.store.endRest()
     await this.#wake()
+  }
+
+  /** Tries the next pending message at once, also during a rest, which ends (W4). */
+  async tryNow({ now }: { now: Instant }): Promise<void> {
+    if (this.#destination === null) return
+    const [next] = this.store.due(instant(now + FURTHEST_DELIVERY), 1)
+    if (next !== undefined && next.nextAt > now) this.store.wait(next, now)
+    await this.#sendAgain(this.#destination, now)
+  }
+
+  async #sendAgain(destination: Destination, now: Instant): Promise<void> {
+    this.store.endRest()
+    await this.#wake()
+    await this.#scheduleRun(destination, now)
+  }
+
+  /** Whether the destination gets nothing now, as far as this object knows. */
+  get #isIdle(): boolean {
+    return this.#present !== null && typeof this.#present.adapter === 'string'
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -214,6 +235,7 @@ export abstract class DeliveryQueueObject extends StoringObject<DeliveryQueueSto
       begins: to === null ? MOST_BEGUN : Number.POSITIVE_INFINITY,
     }
     await this.#runner.run(limits)
+    while (!this.#isIdle && this.store.resendPart(nowOf()) && to !== null) await this.#runner.run(limits)
     this.#pruning.run(this.store, nowOf(), this.#runner.settled)
     if (to === null && !this.isPurged) await this.#plan(context, destination, nowOf())
     if (this.#runner.settled > before) console.log(this.#line(context, this.#runner.settled - before))
@@ -245,9 +267,9 @@ export abstract class DeliveryQueueObject extends StoringObject<DeliveryQueueSto
   }
 
   async #plan(context: TenantContext, destination: Destination, now: Instant): Promise<void> {
-    const next = this.#runner.nextAt()
-    const isIdle = this.#present !== null && typeof this.#present.adapter === 'string'
-    if (next === null || isIdle) return
+    if (this.#isIdle) return
+    const next = this.store.resend?.running ? now : this.#runner.nextAt()
+    if (next === null) return
     if (next <= now) return this.#wake()
     if (this.#calledAt !== null && this.#calledAt <= next && this.#calledAt > now) return
     const { db } = context
@@ -257,8 +279,10 @@ export abstract class DeliveryQueueObject extends StoringObject<DeliveryQueueSto
     this.ctx.waitUntil(ensureAlarm(context, db.tenantId))
   }
 
-  list(page: LogPage): (Delivery & { place: Place })[] {
-    return this.isUsed ? this.store.list(page).map(placedOf) : []
+  list(page: LogPage): { deliveries: (Delivery & { place: Place })[]; next: Place | null } {
+    if (!this.isUsed) return { deliveries: [], next: null }
+    const { rows, next } = this.store.list(page)
+    return { deliveries: rows.map(placedOf), next }
   }
 
   /** A page of the log with the bodies. */
@@ -271,13 +295,22 @@ export abstract class DeliveryQueueObject extends StoringObject<DeliveryQueueSto
     return this.isUsed ? this.store.moment(skip) : null
   }
 
-  /** How many messages are pending, and how many of the newest ones are dead (G12). */
-  counts(): { pending: number; dead: number } {
-    return this.isUsed ? this.store.counts(MOST_COUNTED) : { pending: 0, dead: 0 }
+  /** What waits, what was given up, and what failed within a day (W4, G12). It reads 20,000 rows at most. */
+  counts({ now }: { now: Instant }): Condition {
+    const dayAgo = instant(now - DAY)
+    const none = { pending: 0, dead: 0, tried: 0, failed: 0, oldest: null }
+    const { oldest, ...counts } = this.isUsed ? this.store.counts(MOST_COUNTED, dayAgo) : none
+    const health = this.isUsed ? this.store.health : HEALTHY
+    return {
+      ...counts,
+      failing: isFailing(health, counts.tried, counts.failed),
+      since: iso(instant(Math.max(dayAgo, oldest ?? dayAgo))),
+      restsUntil: (health.probeAt ?? now) > now ? isoOrNull(health.probeAt) : null,
+    }
   }
 
   /** A message of the log; null if none has this id. */
-  find(id: string): Delivery | null {
+  #find(id: string): Delivery | null {
     const row = this.isUsed ? this.store.find(id) : undefined
     return row === undefined ? null : deliveryOf(row)
   }
@@ -293,10 +326,53 @@ export abstract class DeliveryQueueObject extends StoringObject<DeliveryQueueSto
     const [row, destination] = [this.store.find(id), this.#destination]
     if (row === undefined || destination === null) return null
     this.store.renew(row, now)
-    const renewed = this.find(id)
-    await this.#wake()
-    await this.#scheduleRun(destination, now)
+    const renewed = this.#find(id)
+    await this.#sendAgain(destination, now)
     return renewed
+  }
+
+  /** Begins to send messages again, in parts (W4). Returns false if that is going on already. */
+  async redeliverAll(asked: Pick<Resend, 'since' | 'status'>, now: Instant): Promise<boolean> {
+    const destination = this.#destination
+    if (destination === null) return true
+    if (this.store.resend?.running) return false
+    this.store.beginResend(asked)
+    await this.#sendAgain(destination, now)
+    return true
+  }
+
+  /** How far the last resend is; null if there was none. */
+  resend(): Resend | null {
+    return this.isUsed ? this.store.resend : null
+  }
+
+  /**
+   * Sends a message at once, also during a rest, and waits for the answer (W1). Null if the destination gets nothing
+   * now. If this object is killed meanwhile, its alarm sends the message.
+   */
+  async sample(
+    destination: Destination,
+    message: QueuedMessage,
+    epoch: number,
+  ): Promise<{ delivery: Delivery | null; answer: Answered | null } | null> {
+    this.revive(epoch)
+    this.#present = null
+    await this.#scheduleRun(destination, instant(message.at))
+    const { clock, adapter } = await this.#read(this.#context(destination.tenantId), destination)
+    if (typeof adapter === 'string' || this.isPurged || this.isDeleted) return null
+    this.store.remember(destination)
+    this.store.add([message], instant(message.at))
+    const pending = this.store.pending(message)
+    let answer: Answered | null = null
+    const attempt: ChannelAdapter['attempt'] = (one, now) =>
+      adapter.attempt(one, now, (seen) => {
+        answer = seen
+      })
+    const sending =
+      pending && this.#runner.begin(pending, { ...adapter, attempt }, () => clock ?? systemNow())
+    await this.#wake()
+    if (sending) await within(PATIENCE, sending).catch(() => undefined)
+    return { delivery: this.#find(message.id), answer }
   }
 
   /** The next stored messages about a user, oldest first (U8). */

@@ -2,7 +2,15 @@ import type { Instant } from '../../lib/clock'
 import { timeOf } from '../../lib/ids'
 import { MOST_AT_ONCE, utf8Bytes } from '../../lib/packed'
 import { Sql, type Steps, type TableStorage } from '../../platform/objects'
-import type { Delivery, Destination, LogPage, OutgoingMessage, Place, QueuedMessage } from './messages'
+import type {
+  Delivery,
+  Destination,
+  LogPage,
+  OutgoingMessage,
+  Place,
+  QueuedMessage,
+  Resend,
+} from './messages'
 import { HEALTHY, type Health } from './retries.rules'
 
 /**
@@ -53,6 +61,10 @@ type Whole = Row & { body: string }
 
 /** The most rows that one call returns, if they are short. */
 const MOST_ROWS = 1_000
+/** The most rows that one call reads for a list. Then the next call goes on. */
+const MOST_READ = 20_000
+/** How many messages a part of a resend looks at. New messages wait for one part at most. */
+const PART = 500
 
 /** The result of an attempt: the new status of the message. */
 export type Outcome = Pick<Row, 'status' | 'lastStatus' | 'lastError'> & { nextAt: Instant | null }
@@ -61,6 +73,9 @@ const KEY = 'at = ?1 AND seq = ?2 AND id = ?3'
 const PENDING = 'at, seq, id, subject, attempts, tries, created, since, next_at AS nextAt, waits, claimed'
 const ROW = `at, seq, id, event, status, attempts, last_status AS lastStatus, last_error AS lastError,
   created, next_at AS nextAt`
+
+/** Whether the last attempt of a message failed. One that was sent again since then has no tries yet. */
+const FAILED = "(status = 'dead' OR status = 'pending' AND tries > 0)"
 
 const OUTDATED = "FROM messages WHERE at < ?1 AND status <> 'pending' ORDER BY at, seq, id LIMIT ?2"
 const OLDEST = "FROM messages WHERE status <> 'pending' ORDER BY at, seq, id LIMIT ?1"
@@ -101,6 +116,8 @@ const SQL = {
   renew: `UPDATE messages SET status = 'pending', next_at = ?4, since = ?4, tries = 0, claimed = 0, waits =
     ${WAITS.forAnother}
     WHERE ${KEY}`,
+  following: `SELECT at, seq, id, created >= ?7 AND iif(?8 IS NULL, ${FAILED}, status = ?8) AS isMeant FROM messages
+    WHERE (at, seq, id) > (?1, ?2, ?3) AND (at, seq, id) <= (?4, ?5, ?6) ORDER BY at, seq, id LIMIT ${PART}`,
   capDueTimes: "UPDATE messages SET next_at = ?1 WHERE status = 'pending' AND next_at > ?2",
   list: pageOf(ROW),
   log: pageOf(`${ROW}, body`),
@@ -123,13 +140,21 @@ const SQL = {
   settled: "SELECT count(*) AS count FROM messages WHERE status <> 'pending'",
   countPending: `SELECT count(*) AS count FROM (
     SELECT 1 FROM messages WHERE status = 'pending' ORDER BY next_at LIMIT ?1)`,
-  countDead: `SELECT count(*) AS count FROM (
-    SELECT status FROM messages ORDER BY at DESC, seq DESC, id DESC LIMIT ?1) WHERE status = 'dead'`,
+  countNewest: `SELECT count(*) AS count, min(at) AS oldest, count(*) FILTER (WHERE status = 'dead') AS dead,
+      count(*) FILTER (WHERE at >= ?2 AND (status = 'delivered' OR ${FAILED})) AS tried,
+      count(*) FILTER (WHERE at >= ?2 AND ${FAILED}) AS failed
+    FROM (SELECT at, status, tries FROM messages ORDER BY at DESC, seq DESC, id DESC LIMIT ?1)`,
 } as const
 
 type Value = string | number | null
 
 const keyOf = ({ at, seq, id }: Place) => [at, seq, id] as const
+
+/** The place of a row, without its other columns. */
+export const placeOf = ({ at, seq, id }: Place): Place => ({ at, seq, id })
+
+/** The key before that of every message. */
+const FIRST = [-1, -1, ''] as const
 
 /** The key before which a page of the log begins. Null: before all messages, so at the newest. */
 const keyBefore = (place: Place | null) =>
@@ -223,13 +248,69 @@ export class DeliveryQueueStore {
     this.sql.run(SQL.renew, ...keyOf(place), now)
   }
 
+  /** Ends a rest or a wait of the destination. */
+  endRest(): void {
+    const { failures, probeAt } = this.health
+    if (failures > 0 || probeAt !== null) this.health = HEALTHY
+  }
+
+  get resend(): Resend | null {
+    // Only the setter below writes it, so it has this shape.
+    const [row] = this.sql.rows<{ value: string }>("SELECT value FROM notes WHERE name = 'resend'")
+    return row === undefined ? null : JSON.parse(row.value)
+  }
+
+  set resend(resend: Resend) {
+    this.sql.setNote('resend', resend)
+  }
+
+  beginResend({ since, status }: Pick<Resend, 'since' | 'status'>): void {
+    const [newest] = this.list({ limit: 1, skip: 0, before: null }).rows
+    const last = newest === undefined ? null : placeOf(newest)
+    this.resend = { since, status, sent: 0, done: null, last, running: last !== null }
+  }
+
+  /**
+   * Does the next part of a resend, together with the note of how far it is: no message is left out, and none is
+   * sent again twice. Returns whether there was a part.
+   */
+  resendPart(now: Instant): boolean {
+    const { resend } = this
+    if (resend === null || resend.last === null || !resend.running) return false
+    const { since, status, last, done } = resend
+    const from = done === null ? FIRST : keyOf(done)
+    type Looked = Place & { isMeant: number }
+    const rows = this.sql.rows<Looked>(SQL.following, ...from, ...keyOf(last), since, status)
+    const meant = rows.filter(({ isMeant }) => isMeant === 1)
+    for (const row of meant) this.renew(row, now)
+    const running = rows.length === PART
+    this.resend = { ...resend, sent: resend.sent + meant.length, done: placeOf(rows.at(-1) ?? last), running }
+    return true
+  }
+
   /** Makes messages that are due after `beyond` due now. */
   capDueTimes(beyond: Instant, now: Instant): void {
     this.sql.run(SQL.capDueTimes, now, beyond)
   }
 
-  list({ limit, skip, before }: LogPage): Row[] {
-    return this.sql.rows<Row>(SQL.list, ...keyBefore(before), limit, skip)
+  /**
+   * A page of the log. `next` is the place from which to go on; null if there is no more. A page may be short or
+   * empty before that, since a call reads a bounded number of rows.
+   */
+  list({ limit, skip, before, status, event }: LogPage): { rows: Row[]; next: Place | null } {
+    const rows: Row[] = []
+    let [read, skipped] = [0, 0]
+    let last: Row | null = null
+    for (const row of this.sql.each<Row>(SQL.list, ...keyBefore(before), -1, 0)) {
+      const isFull = rows.length === limit || (read >= MOST_READ && skipped === skip)
+      if (last !== null && isFull) return { rows, next: placeOf(last) }
+      read += 1
+      last = row
+      if ((status ?? row.status) !== row.status || (event ?? row.event) !== row.event) continue
+      if (skipped < skip) skipped += 1
+      else rows.push(row)
+    }
+    return { rows, next: null }
   }
 
   /** A page of the log with the bodies, of messages before a place: as many as one call has room for. */
@@ -256,7 +337,7 @@ export class DeliveryQueueStore {
 
   /** The next messages about a user, oldest first: as many as one call has room for. */
   held(iid: string, after: Place | null) {
-    const from = after === null ? ([-1, -1, ''] as const) : keyOf(after)
+    const from = after === null ? FIRST : keyOf(after)
     return this.#firstRows(SQL.held, iid, ...from)
   }
 
@@ -289,10 +370,16 @@ export class DeliveryQueueStore {
     return this.sql.rows<{ count: number }>(SQL.settled)[0]?.count ?? 0
   }
 
-  /** How many messages are pending, at most `most`, and how many of the newest `most` messages are dead. */
-  counts(most: number): { pending: number; dead: number } {
-    const count = (statement: string) => this.sql.rows<{ count: number }>(statement, most)[0]?.count ?? 0
-    return { pending: count(SQL.countPending), dead: count(SQL.countDead) }
+  /**
+   * How many messages are pending, at most `most`. Of the newest `most`: how many are dead, the moment of the oldest
+   * one if there are more, and how many since `since` have a result, and how many of those failed.
+   */
+  counts(most: number, since: Instant) {
+    type Newest = { count: number; oldest: number | null; dead: number; tried: number; failed: number }
+    const [pending] = this.sql.rows<{ count: number }>(SQL.countPending, most)
+    const [newest] = this.sql.rows<Newest>(SQL.countNewest, most, since)
+    const { count = 0, oldest = null, dead = 0, tried = 0, failed = 0 } = newest ?? {}
+    return { pending: pending?.count ?? 0, dead, tried, failed, oldest: count < most ? null : oldest }
   }
 
   remember(destination: Destination): void {

@@ -5,7 +5,7 @@ import { MOST_AT_ONCE, utf8Bytes } from '../../lib/packed'
 import type { Context, TenantContext } from '../../platform/context'
 import { logProblem } from '../../platform/log'
 import { isSubscribed, type Message, NOTIFICATION_MESSAGES, type OutboxEntry } from '../outbox/outbox'
-import { type Destination, nameOf, type QueuedMessage } from './messages'
+import { type Condition, type Destination, nameOf, type QueuedMessage } from './messages'
 import type { DeliveryQueueObject } from './queue.object'
 
 /** The object that delivers to a destination. */
@@ -44,9 +44,12 @@ export async function notifyDeliveryQueues(
   }
 }
 
-/** How many messages of a delivery queue, by its name, are pending or dead. At most 10,000 of each (G12). */
-export const countMessages = async ({ env }: Pick<Context, 'env'>, name: string) =>
-  env.DELIVERY_QUEUE.getByName(name).counts()
+/** How the destination of a delivery queue does, by the name of the queue (W4, G12). */
+export const conditionOf = async (
+  { env }: Pick<Context, 'env'>,
+  name: string,
+  now: Instant,
+): Promise<Condition> => env.DELIVERY_QUEUE.getByName(name).counts({ now })
 
 /** A destination, the messages that it takes, and the event that its log shows for a message. */
 type Way = {

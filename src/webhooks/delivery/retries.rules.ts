@@ -67,6 +67,10 @@ function afterRest({ probeAt, restedUntil }: Health, at: Instant): Health {
   return { failures: 0, probeAt: null, restedUntil: probeAt === null ? restedUntil : at }
 }
 
+/** Whether an endpoint fails: it rests after failures, or several messages have failed, at least a tenth. */
+export const isFailing = ({ failures }: Health, tried: number, failed: number): boolean =>
+  failures >= MOST_FAILURES || (failed > 1 && failed * 10 >= tried)
+
 /** Whether a message is given up: it is pending for over a day, and its destination keeps failing. */
 export const isGivenUp = ({ failures, probeAt }: Health, since: number, now: Instant): boolean =>
   probeAt !== null && failures >= MOST_FAILURES && now - since > OLD

@@ -65,7 +65,8 @@ export class DeliveryRunner {
           const adapter = await limits.adapter()
           const message = adapter && this.#next(limits, budget)
           if (adapter === null || message === null) break
-          this.#begin(message, adapter, limits)
+          const dueAt = this.#momentOf(message, limits)
+          this.begin(message, adapter, () => limits.momentOf(dueAt))
           begun += 1
         }
         if (this.#underWay.size === 0) return
@@ -137,13 +138,14 @@ export class DeliveryRunner {
     return limits.momentOf(instant(Math.max(nextAt, created, probeAt ?? 0, restedUntil ?? 0)))
   }
 
-  #begin(message: Pending, adapter: ChannelAdapter, limits: RunLimits): void {
-    const dueAt = this.#momentOf(message, limits)
+  /** Sends a message, whatever else waits or rests. Resolves when its result is stored. */
+  begin(message: Pending, adapter: ChannelAdapter, nowOf: () => Instant): Promise<void> {
     if (!adapter.mayRepeat) this.#store.claim(message)
-    const end = this.#attempt(message, adapter, limits.momentOf(dueAt))
-      .then((attempt) => this.#settle(message, attempt, limits.momentOf(dueAt)))
+    const end = this.#attempt(message, adapter, nowOf())
+      .then((attempt) => this.#settle(message, attempt, nowOf()))
       .finally(() => this.#underWay.delete(message.id))
     this.#underWay.set(message.id, { message, end })
+    return end
   }
 
   /** Sends a message once. Never throws. */
@@ -233,6 +235,8 @@ export class Pruning {
   /** Deletes a part of these messages. `settled` is how many this object has settled so far. */
   run(store: DeliveryQueueStore, now: Instant, settled: number): void {
     this.#done = settled
+    // A resend leaves no message out that was there when it began.
+    if (store.resend?.running) return
     const outdated = store.dropBefore(instant(now - this.#kept), DROPPED_AT_ONCE)
     const known = this.#known ?? this.#counted(store, now, settled)
     if (known === null) return

@@ -55,9 +55,9 @@ export async function log(
   { deliveryQueue }: Pick<WithHook, 'deliveryQueue'>,
   limit = 100,
 ): Promise<Delivery[]> {
-  const placed = z.custom<(Delivery & { place: unknown })[]>()
-  const entries = placed.parse(await deliveryQueue.list({ limit, skip: 0, before: null }))
-  return entries.map(({ place: _place, ...entry }) => entry)
+  const placed = z.custom<{ deliveries: (Delivery & { place: unknown })[] }>()
+  const { deliveries } = placed.parse(await deliveryQueue.list({ limit, skip: 0, before: null }))
+  return deliveries.map(({ place: _place, ...entry }) => entry)
 }
 
 /** The log entry of one message. */

@@ -3,6 +3,7 @@ import type { CallOptions } from '../core/options.js'
 import type {
   PreviewDraftRequest,
   PreviewTemplateRequest,
+  RedeliverRequest,
   TestTemplateRequest,
   TestWebhookRequest,
 } from '../generated/types.js'
@@ -32,7 +33,22 @@ export class AdminWebhooks extends AdminCollection<'/admin/v1/webhooks'> {
     return this.#core.call('POST /admin/v1/webhooks/{id}/rotate-secret', { path: { id }, query }, options)
   }
 
-  /** Sends a webhook a sample event of a type. */
+  /** Sends all deliveries again that failed since a moment, or that have a status, in the background. */
+  redeliver(id: string, which: RedeliverRequest, options?: CallOptions) {
+    return this.#core.call('POST /admin/v1/webhooks/{id}/redeliver', { path: { id }, body: which }, options)
+  }
+
+  /** Gets how far the last `redeliver` is. */
+  redelivery(id: string, options?: CallOptions) {
+    return this.#core.call('GET /admin/v1/webhooks/{id}/redeliver', { path: { id } }, options)
+  }
+
+  /** Ends the rest of a webhook, and tries its next delivery at once. */
+  tryNow(id: string, options?: CallOptions) {
+    return this.#core.call('POST /admin/v1/webhooks/{id}/try', { path: { id } }, options)
+  }
+
+  /** Sends a webhook a sample event of a type at once. The answer says what came back. */
   test(id: string, sample: TestWebhookRequest, options?: CallOptions) {
     return this.#core.call('POST /admin/v1/webhooks/{id}/test', { path: { id }, body: sample }, options)
   }

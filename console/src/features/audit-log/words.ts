@@ -50,6 +50,7 @@ const ACTIONS: Readonly<Record<AuditLogEntry['action'], string>> = {
   rotate: 'Replaced the secret of',
   send_sample: 'Tested',
   redeliver: 'Sent again to',
+  try: 'Tried',
   archive: 'Archived',
   purge: 'Erased',
   reset: 'Reset',

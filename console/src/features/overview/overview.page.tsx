@@ -9,6 +9,7 @@ import { Unread } from '../../api/paging'
 import { FirstEvent } from '../../resource/first-event'
 import { counted, formatCompact, formatDate, formatMoment, formatNumber } from '../../ui/format'
 import { Card, Page, Skeleton } from '../../ui/page'
+import { FailingWebhooks } from '../webhooks/health'
 import { Charts } from './charts'
 import { Checklist, useSetup } from './checklist'
 import { RetentionTable } from './retention-table'
@@ -49,6 +50,7 @@ export default function OverviewPage() {
       }
       isLoading={overview.isPending || overview.isPlaceholderData || setup === null}
     >
+      <FailingWebhooks />
       {setup !== null && missing.length > 0 && (
         <>
           <Checklist items={setup} />

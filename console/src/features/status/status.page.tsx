@@ -5,6 +5,7 @@ import type { ReactNode } from 'react'
 import { isConnectionLost } from '../../api/errors'
 import { useAdmin } from '../../api/laurel'
 import { Unread } from '../../api/paging'
+import { useSignedIn } from '../../session/session-context'
 import { Button } from '../../ui/button'
 import { counted, formatBytes, formatMoment, formatNumber, formatRelative } from '../../ui/format'
 import { Badge, Card, Notice, Page, Skeleton } from '../../ui/page'
@@ -23,6 +24,7 @@ const MINUTE = 60_000
 export default function StatusPage() {
   const admin = useAdmin()
   const queries = useQueryClient()
+  const { tenant } = useSignedIn()
   const status = useQuery({
     queryKey: ['/status'],
     queryFn: async () => admin.status(),
@@ -59,8 +61,8 @@ export default function StatusPage() {
       <Card title="Work in the background" flush>
         <Table
           label="Work in the background"
-          rows={status.data === undefined ? undefined : rowsOf(status.data, now)}
-          expected={8}
+          rows={status.data === undefined ? undefined : rowsOf(status.data, now, tenant?.id)}
+          expected={9}
           hasTwoLines
           keyOf={({ name }) => name}
           columns={[
@@ -195,7 +197,11 @@ const problemIf = (isOne: boolean, name: string, remedy: ReactNode): Row['proble
   isOne ? { name, remedy } : null
 
 /** The state in rows, with the meaning of each. */
-function rowsOf({ due, inbox, outbox, deliveries, leaderboards }: StatusResponse, now: number): Row[] {
+function rowsOf(
+  { due, inbox, outbox, deliveries, failing, leaderboards }: StatusResponse,
+  now: number,
+  tenant: string | undefined,
+): Row[] {
   const late = due.oldest === null ? 0 : now - Date.parse(due.oldest)
   return [
     {
@@ -253,6 +259,24 @@ function rowsOf({ due, inbox, outbox, deliveries, leaderboards }: StatusResponse
         deliveries.pending >= 5_000,
         'a receiver is slow',
         <>Look at the deliveries of each {linkTo('/webhooks', 'webhook')} for the reason.</>,
+      ),
+    },
+    {
+      name: 'Webhooks that fail',
+      about: 'They rest after 20 failures in a row, or a tenth of their deliveries failed within a day.',
+      count: formatNumber(failing.length),
+      problem: problemIf(
+        failing.length > 0,
+        'repair the receiver',
+        failing.map(({ id, key, tenantId, failed, tried, restsUntil }) => (
+          <span key={id} className="block">
+            {(tenant ?? tenantId) === tenantId
+              ? linkTo(`/webhooks/${id}`, key)
+              : `${key} of tenant ${tenantId}`}
+            : {formatNumber(failed)} of {formatNumber(tried)} failed
+            {restsUntil && `, rests until ${formatMoment(restsUntil)}`}
+          </span>
+        )),
       ),
     },
     {

@@ -2,7 +2,10 @@ import type { WebhookDelivery } from '@laurel/client'
 import { Badge } from '../../ui/page'
 
 const TONES = { pending: 'warning', delivered: 'good', dead: 'danger' } as const
-const NAMES = { pending: 'pending', delivered: 'delivered', dead: 'given up' } as const
+/** The statuses of deliveries with their names. */
+export const NAMES = { pending: 'pending', delivered: 'delivered', dead: 'given up' } as const
+
+export const STATUSES = ['pending', 'delivered', 'dead'] as const
 
 /** The state of a delivery. After a failed attempt, a pending one is tried again. */
 export const DeliveryStatus = ({ status, attempts }: Pick<WebhookDelivery, 'status' | 'attempts'>) => (
@@ -17,7 +20,7 @@ export const deliveriesKey = (webhookKey: string, ...more: string[]) => [
   ...more,
 ]
 
-const SOON = 2_000
+export const SOON = 2_000
 const LATER = 15_000
 
 /** When deliveries are read again: soon if an attempt is due, later if one waits for a retry. */

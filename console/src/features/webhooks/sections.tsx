@@ -1,18 +1,18 @@
-import type { AdminWebhook } from '@laurel/client'
-import { useQueryClient } from '@tanstack/react-query'
+import type { AdminWebhook, TestDelivery, WebhookDelivery } from '@laurel/client'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useAdmin } from '../../api/laurel'
 import { PagedTable, useCursorPages } from '../../api/paging'
 import { AskButton } from '../../resource/ask-button'
 import { useWrite } from '../../resource/writes'
 import { Button, Toggle } from '../../ui/button'
-import { formatNumber, Moment } from '../../ui/format'
+import { counted, formatNumber, Moment } from '../../ui/format'
 import { Labelled } from '../../ui/labelled'
-import { Card, Code } from '../../ui/page'
+import { Card, Code, Facts } from '../../ui/page'
 import { Select } from '../../ui/select'
 import { say } from '../../ui/text'
-import { DeliveryStatus, deliveriesKey, readAgain } from './deliveries'
-import { EVENT_TYPES, EVENTS } from './events'
+import { DeliveryStatus, deliveriesKey, NAMES, readAgain, SOON, STATUSES } from './deliveries'
+import { EVENT_TYPES, EVENTS, type EventType, isEventType } from './events'
 
 type SectionProps = { webhook: AdminWebhook }
 
@@ -20,9 +20,12 @@ type SectionProps = { webhook: AdminWebhook }
 export function DeliveriesSection({ webhook: { key } }: SectionProps) {
   const queries = useQueryClient()
   const admin = useAdmin()
+  const [status, setStatus] = useState<WebhookDelivery['status'] | ''>('')
+  const [event, setEvent] = useState<EventType | ''>('')
+  const filter = { ...(status !== '' && { status }), ...(event !== '' && { event }) }
   const pages = useCursorPages(
-    deliveriesKey(key),
-    (query, signal) => admin.webhooks.deliveries.list(key, query, { signal }),
+    deliveriesKey(key, status, event),
+    (query, signal) => admin.webhooks.deliveries.list(key, { ...query, ...filter }, { signal }),
     readAgain,
   )
   return (
@@ -36,15 +39,37 @@ export function DeliveriesSection({ webhook: { key } }: SectionProps) {
       }
       flush
     >
+      <search className="flex flex-wrap gap-3 border-b border-line px-4 pb-4 sm:px-5">
+        <div className="min-w-0 flex-1 basis-40">
+          <Labelled label="Status">
+            {(tied) => (
+              <Select
+                {...tied}
+                value={status}
+                onChange={({ target }) => setStatus(STATUSES.find((one) => one === target.value) ?? '')}
+                none="Any status"
+                options={STATUSES.map((value) => ({ value, label: NAMES[value] }))}
+              />
+            )}
+          </Labelled>
+        </div>
+        <div className="min-w-0 flex-1 basis-64">
+          <EventSelect label="Event" value={event} onChange={setEvent} none="All events" />
+        </div>
+      </search>
       <PagedTable
         label="Deliveries"
         pages={pages}
         keyOf={({ id }) => id}
         hrefOf={({ id }) => `/webhooks/${encodeURIComponent(key)}/${id}`}
-        empty={{
-          title: 'Nothing was sent yet',
-          text: 'Send a sample below, or wait for the first event of a user.',
-        }}
+        empty={
+          status === '' && event === ''
+            ? {
+                title: 'Nothing was sent yet',
+                text: 'Send a sample below, or wait for the first event of a user.',
+              }
+            : { title: 'There are none', text: 'No delivery has this status and this event.' }
+        }
         columns={[
           { name: 'Event', cell: ({ event }) => event },
           { name: 'Status', cell: (delivery) => <DeliveryStatus {...delivery} /> },
@@ -72,35 +97,29 @@ export function DeliveriesSection({ webhook: { key } }: SectionProps) {
 
 /** Sends a sample. */
 export function TestSection({ webhook: { id, key, status } }: SectionProps) {
-  const [type, setType] = useState(EVENT_TYPES[0] ?? 'achievement.completed')
-  const { begin, isBusy } = useWrite({ path: '/webhooks', scope: `/webhooks/${id}/test` })
+  const [type, setType] = useState<EventType>('achievement.completed')
+  const [sent, setSent] = useState<TestDelivery | null>(null)
+  const { begin, isBusy } = useWrite<TestDelivery>({ path: '/webhooks', scope: `/webhooks/${id}/test` })
   return (
-    <Card
-      title="Test"
-      about="Sends a sample of an event, with made-up data. It appears among the deliveries."
-    >
+    <Card title="Test" about="Sends a sample of an event at once, with made-up data, and shows the answer.">
       <form
         className="flex flex-wrap items-end gap-3"
         onSubmit={(event) => {
           event.preventDefault()
-          begin({
-            what: say`The sample of ${type} for ${key}`,
-            did: 'was sent',
-            act: (admin) => admin.webhooks.test(id, { type }),
-          })
+          setSent(null)
+          begin(
+            {
+              what: say`The sample of ${type} for ${key}`,
+              did: 'was sent',
+              isQuiet: true,
+              act: (admin) => admin.webhooks.test(id, { type }),
+            },
+            { onSuccess: setSent },
+          )
         }}
       >
         <div className="min-w-0 flex-1 basis-64">
-          <Labelled label="Type">
-            {(tied) => (
-              <Select
-                {...tied}
-                value={type}
-                onChange={({ target }) => setType(EVENT_TYPES.find((one) => one === target.value) ?? type)}
-                options={EVENT_TYPES.map((value) => ({ value, label: `${EVENTS[value]} (${value})` }))}
-              />
-            )}
-          </Labelled>
+          <EventSelect label="Type" value={type} onChange={(chosen) => setType(chosen || type)} />
         </div>
         <Button type="submit" isBusy={isBusy} disabled={status === 'inactive'}>
           Send sample
@@ -108,6 +127,114 @@ export function TestSection({ webhook: { id, key, status } }: SectionProps) {
       </form>
       {status === 'inactive' && (
         <p className="mt-3 text-sm text-quiet">The webhook is inactive. Activate it to send a sample.</p>
+      )}
+      {sent !== null && (
+        <div role="status" className="mt-5">
+          <Facts
+            facts={[
+              ['Sample', <DeliveryStatus key="status" {...sent} />],
+              sent.response === null
+                ? ['No answer', sent.lastError ?? 'The receiver has not answered for 20 seconds.']
+                : ['Answer', `${sent.response.status} after ${formatNumber(sent.response.milliseconds)} ms`],
+              sent.response?.body ? ['Body', <Code key="body">{sent.response.body}</Code>] : null,
+            ]}
+          />
+        </div>
+      )}
+    </Card>
+  )
+}
+
+const EventSelect = ({
+  label,
+  value,
+  onChange,
+  none,
+}: {
+  label: string
+  value: EventType | ''
+  onChange: (type: EventType | '') => void
+  none?: string
+}) => (
+  <Labelled label={label}>
+    {(tied) => (
+      <Select
+        {...tied}
+        value={value}
+        onChange={({ target }) => onChange(isEventType(target.value) ? target.value : '')}
+        {...(none !== undefined && { none })}
+        options={EVENT_TYPES.map((one) => ({ value: one, label: `${EVENTS[one]} (${one})` }))}
+      />
+    )}
+  </Labelled>
+)
+
+/** How long ago a delivery may have failed, in hours. */
+const SPANS = [
+  { value: '1', label: 'the last hour' },
+  { value: '24', label: 'the last 24 hours' },
+  { value: '168', label: 'the last 7 days' },
+  { value: '720', label: 'the last 30 days' },
+]
+const HOUR = 3_600_000
+
+/** Sends everything again that failed, and shows how far that is. */
+export function SendAgainSection({ webhook: { id, key, status } }: SectionProps) {
+  const admin = useAdmin()
+  const [hours, setHours] = useState('24')
+  const { data } = useQuery({
+    queryKey: deliveriesKey(key, 'again'),
+    queryFn: ({ signal }) => admin.webhooks.redelivery(id, { signal }),
+    refetchInterval: ({ state }) => (state.data?.running ? SOON : false),
+  })
+  const { begin, isBusy } = useWrite({ path: '/webhooks', scope: `/webhooks/${id}/again` })
+  const [from, at, to] = [data?.since, data?.reached ?? data?.since, data?.until].map((one) =>
+    Date.parse(one ?? ''),
+  )
+  return (
+    <Card
+      title="Send all again"
+      about="After a repair: sends all deliveries again that failed, in the background. Each keeps its id."
+    >
+      <form
+        className="flex flex-wrap items-end gap-3"
+        onSubmit={(event) => {
+          event.preventDefault()
+          begin({
+            what: say`Everything for ${key} that failed`,
+            did: 'is being sent again',
+            act: async (admin) => {
+              const { now } = await admin.session()
+              const since = new Date(Date.parse(now) - Number(hours) * HOUR).toISOString()
+              return admin.webhooks.redeliver(id, { since })
+            },
+          })
+        }}
+      >
+        <div className="min-w-0 flex-1 basis-64">
+          <Labelled label="Failed in">
+            {(tied) => (
+              <Select
+                {...tied}
+                value={hours}
+                onChange={({ target }) => setHours(target.value)}
+                options={SPANS}
+              />
+            )}
+          </Labelled>
+        </div>
+        <Button type="submit" isBusy={isBusy || data?.running === true} disabled={status === 'inactive'}>
+          Send all again
+        </Button>
+      </form>
+      {data?.since && (
+        <div role="status" className="mt-4 flex flex-col gap-2 text-sm text-quiet">
+          {data.running && <meter className="meter" aria-label="Looked at" min={from} max={to} value={at} />}
+          <p>
+            {counted(data.sent, 'delivery', 'deliveries')} sent again{data.running ? ' so far' : ''}, of those
+            since <Moment iso={data.since} />.
+          </p>
+        </div>
       )}
     </Card>
   )

@@ -1,12 +1,13 @@
 import type { AdminWebhook, CreatedWebhook } from '@laurel/client'
 import { z } from 'zod'
 import { deletion, switching } from '../../resource/parts'
-import type { Resource } from '../../resource/resource'
+import type { Admin, Resource } from '../../resource/resource'
 import { at, choice, optionalText } from '../../resource/schemas'
 import { Moment } from '../../ui/format'
 import { Code } from '../../ui/page'
 import { EVENTS, isEventType } from './events'
-import { DeliveriesSection, SecretSection, TestSection } from './sections'
+import { Health, shortUrl } from './health'
+import { DeliveriesSection, SecretSection, SendAgainSection, TestSection } from './sections'
 
 const Draft = z
   .object({
@@ -28,9 +29,6 @@ const Draft = z
     ...(key !== '' && { key }),
   }))
 
-/** An address without its scheme, which all share. */
-const shortUrl = (url: string) => url.replace(/^https?:\/\//, '').replace(/\/$/, '')
-
 /** The events of a webhook in words. */
 const eventsOf = (events: readonly string[]) =>
   events.includes('*')
@@ -38,13 +36,6 @@ const eventsOf = (events: readonly string[]) =>
     : events.length === 1
       ? '1 type of event'
       : `${events.length} types of events`
-
-/** Why Laurel has switched a webhook off, and when. */
-const Gone = ({ at }: { at: string }) => (
-  <>
-    The receiver answered 410: <Moment iso={at} />
-  </>
-)
 
 export const webhooks: Resource<
   AdminWebhook | CreatedWebhook,
@@ -68,15 +59,11 @@ export const webhooks: Resource<
   columns: () => [
     { name: 'Address', cell: ({ url }) => shortUrl(url) },
     { name: 'Events', cell: ({ events }) => eventsOf(events), isMinor: true },
-    {
-      name: 'Switched off',
-      cell: ({ goneAt }) => (goneAt === null ? '–' : <Gone at={goneAt} />),
-      isMinor: true,
-    },
+    { name: 'Last 24 hours', cell: (webhook) => <Health {...webhook} /> },
   ],
-  facts: ({ url, events, goneAt, previousSecretEnds }) => [
+  facts: ({ url, events, goneAt, health, previousSecretEnds }) => [
     ['Address', <Code key="url">{url}</Code>],
-    goneAt === null ? null : ['Switched off', <Gone key="gone" at={goneAt} />],
+    ['Last 24 hours', <Health key="health" goneAt={goneAt} health={health} />],
     previousSecretEnds === null
       ? null
       : ['End of the old secret', <Moment key="end" iso={previousSecretEnds} />],
@@ -106,6 +93,7 @@ export const webhooks: Resource<
   Sections: ({ item }) => (
     <>
       <DeliveriesSection webhook={item} />
+      <SendAgainSection webhook={item} />
       <TestSection webhook={item} />
       <SecretSection webhook={item} />
     </>
@@ -156,8 +144,17 @@ export const webhooks: Resource<
     },
   },
   moves: (item) => {
-    const { id, url } = item
+    const { id, url, health } = item
     return [
+      ...(health?.restsUntil
+        ? [
+            {
+              label: 'Try now',
+              did: 'does not rest any more',
+              act: async (admin: Admin) => ({ updated: [await admin.webhooks.tryNow(id)] }),
+            },
+          ]
+        : []),
       switching(item.status, (admin, status) => admin.webhooks.update([{ id, status }])),
       deletion(
         `the webhook to ${shortUrl(url)}`,
