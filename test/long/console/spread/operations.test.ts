@@ -18,7 +18,7 @@ let answer = 204
 beforeAll(async () => {
   receiver = createServer((request, response) => {
     request.resume()
-    response.writeHead(answer).end()
+    response.writeHead(answer).end(answer === 204 ? undefined : 'Out of order')
   }).listen(0, '127.0.0.1')
   await once(receiver, 'listening')
   const bound = receiver.address()
@@ -92,6 +92,56 @@ describe.skipIf(!hasBrowser)('the pages of operations', () => {
     const { body } = await ask('GET', '/admin/v1/webhooks')
     const stored = Object.values(body).find((one) => Object(one).url === `http://${address}`)
     expect(stored).toMatchObject({ status: 'inactive', events: ['*'] })
+    expect(watched.complaints).toEqual([])
+  })
+
+  it('[W1, W4, G12] a failing endpoint shows it, is tried at once, and gets everything again after a repair', async () => {
+    answer = 500
+    const url = `http://${address}/failing`
+    await ask('POST', '/admin/v1/webhooks', [{ url, key: 'failing', events: ['streak.lost'] }])
+    const test = () => ask('POST', '/admin/v1/webhooks/failing/test', { type: 'streak.lost' })
+    for (let n = 0; n < 20; n += 1) await test()
+    await open('/webhooks')
+    const listed = page.getByRole('row').filter({ hasText: 'laurel/failing' })
+    await listed.getByText('100% failed').waitFor()
+    await listed.getByText('Rests until').waitFor()
+    await open('/')
+    const told = page.getByRole('alert').filter({ hasText: 'laurel/failing fails' })
+    await told.getByText('100% failed').waitFor()
+    await expectAccessible(page, 'the overview with a failing webhook')
+    await open('/status')
+    await page.getByText('20 of 20 failed, rests until').waitFor()
+    await page.getByRole('link', { name: 'failing', exact: true }).click()
+    await page.getByRole('heading', { level: 1, name: 'laurel/failing' }).waitFor()
+
+    const deliveries = sectionOf('Deliveries')
+    await deliveries.getByLabel('Status').selectOption('dead')
+    await deliveries.getByText('There are none').waitFor()
+    await deliveries.getByLabel('Status').selectOption('pending')
+    await deliveries.getByText('retrying').first().waitFor()
+    await deliveries.getByLabel('Event').selectOption('points.changed')
+    await deliveries.getByText('There are none').waitFor()
+    await deliveries.getByLabel('Status').selectOption('')
+    await deliveries.getByLabel('Event').selectOption('')
+
+    // It goes out at once, although the endpoint rests and the test clock stands still.
+    await page.getByRole('button', { name: 'Send sample' }).click()
+    const sample = sectionOf('Test').getByRole('status')
+    await sample.getByText(/^500 after \d+ ms$/).waitFor()
+    await sample.getByText('Out of order').waitFor()
+    await expectAccessible(page, 'a webhook that fails')
+    await page.getByRole('button', { name: 'Try now' }).click()
+    await page.getByText('does not rest any more').waitFor()
+
+    answer = 204
+    await page.getByRole('button', { name: 'Send all again' }).click()
+    await page.getByText('21 deliveries sent again').waitFor()
+    await deliveries.getByText('retrying').first().waitFor({ state: 'detached' })
+    await open('/webhooks')
+    await listed.getByText('all arrived').waitFor()
+    await open('/')
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    expect(await page.getByRole('alert').filter({ hasText: 'laurel/failing' }).count()).toBe(0)
     expect(watched.complaints).toEqual([])
   })
 
