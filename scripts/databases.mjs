@@ -4,18 +4,11 @@
  */
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { applyMigrations } from './lib/cloudflare.mjs'
 import { bindingOf, MOST_DATABASES } from './lib/databases.mjs'
-import { Complaint, inProject, runCommand } from './lib/project.mjs'
-import { applyMigrations } from './lib/remote-databases.mjs'
-import { outputOfWrangler } from './lib/wrangler.mjs'
-import {
-  blockOf,
-  boundDatabases,
-  databaseBlocks,
-  nextName,
-  withDatabase,
-  wranglerToml,
-} from './lib/wrangler-toml.mjs'
+import { findDeployment } from './lib/deployment.mjs'
+import { Complaint, inProject, runCommand, wordsOf } from './lib/project.mjs'
+import { blockOf, boundDatabases, nextName, withDatabase, wranglerToml } from './lib/wrangler-toml.mjs'
 
 const USAGE = `npm run databases -- add            creates a D1, binds it in wrangler.toml, and migrates it
 npm run databases -- add --dry-run  changes nothing, and prints what it would do
@@ -28,44 +21,34 @@ const NO_PLACE =
 /** The exit code for words that are not in the usage. */
 const MISUSED = 2
 
-/** An id of zeros, as in the wrangler.toml that comes with Laurel. */
-const PLACEHOLDER = /^\s*database_id\s*=\s*["'][0-]+["']/m
-
 /** Adds the next database. */
-async function add(/** @type {{ isDry: boolean; place: string[] }} */ { isDry, place }) {
+async function add(/** @type {{ isDry: boolean; place: Record<string, string> }} */ { isDry, place }) {
   const toml = wranglerToml()
   const number = boundDatabases(toml) + 1
   if (number > MOST_DATABASES) throw new Complaint(`Laurel uses at most ${MOST_DATABASES} databases.`)
-  const unmade = databaseBlocks(toml).find(({ text }) => PLACEHOLDER.test(text))
-  if (unmade !== undefined && !isDry)
-    throw new Complaint(
-      `wrangler.toml still has a placeholder as the database_id of ${unmade.binding}. Create that database first: docs/deploying.md says how. Nothing was changed.`,
-    )
   const [name, binding] = [nextName(toml, number), bindingOf(number)]
-  const create = ['d1', 'create', name, ...place]
-  if (place.length === 0) process.stdout.write(NO_PLACE)
+  if (Object.keys(place).length === 0) process.stdout.write(NO_PLACE)
   if (isDry) {
-    const block = blockOf({ number, name, id: 'the id that wrangler d1 create prints' })
     process.stdout.write(
-      `Nothing was changed. This would be done now:\n  wrangler ${create.join(' ')}\n  add to wrangler.toml, after ${bindingOf(number - 1)}:\n${indented(block)}  apply the migrations to ${name}\nAfter that: ${whatIsNext(binding)}`,
+      `Nothing was changed. This would be done now:\n  create the D1 ${name}\n  add to wrangler.toml, after ${bindingOf(number - 1)}:\n${indented(blockOf({ number, name }))}  apply the migrations to ${name}\nAfter that: ${whatIsNext(binding)}`,
     )
     return
   }
-  const output = await outputOfWrangler(
-    create,
-    `${name} could not be created. wrangler.toml was not changed. If a D1 of this name exists already, because this was interrupted before, add it to wrangler.toml by hand and deploy. Do so only if this deployment made it and no other deployment uses it. \`npx wrangler d1 info ${name}\` prints its id:\n${blockOf({ number, name, id: '…' })}`,
-  )
-  const [id] = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/.exec(output) ?? []
-  if (id === undefined)
-    throw new Complaint(
-      `${output}\n${name} was created, but its id is not in the output of wrangler. \`npx wrangler d1 info ${name}\` prints it. Add this to wrangler.toml, and deploy:\n${blockOf({ number, name, id: '…' })}`,
-    )
-  writeFileSync(inProject('wrangler.toml'), withDatabase(toml, { number, id }))
+  const deployment = await findDeployment(undefined)
+  if (deployment.isFirst || deployment.missing.length > 0)
+    throw new Complaint('Laurel is not deployed yet. Run `npm run deploy` first. Nothing was changed.')
+  const added = await deployment.found({ binding, database_name: name })
+  if (added.id === undefined) await deployment.make(added, place)
+  const database = { name, id: added.id ?? '' }
+  writeFileSync(inProject('wrangler.toml'), withDatabase(toml, { number }))
   process.stdout.write(`${name} was created, and is bound in wrangler.toml as ${binding}.\n`)
-  await applyMigrations(
-    name,
-    `The migrations of ${name} failed. It stays bound as ${binding} in wrangler.toml. \`npm run deploy\` applies them, and deploys only if it can.`,
-  )
+  try {
+    await applyMigrations(deployment.account, database)
+  } catch (error) {
+    throw new Complaint(
+      `${wordsOf(error)}\nThe migrations of ${name} failed. It stays bound as ${binding} in wrangler.toml. \`npm run deploy\` applies them, and deploys only if it can.`,
+    )
+  }
   process.stdout.write(`\nNext: ${whatIsNext(binding)}`)
 }
 
@@ -90,8 +73,11 @@ function readOptions(/** @type {string[]} */ args) {
       },
     })
     if (positionals.join(' ') !== 'add') return undefined
-    const { 'dry-run': isDry = false, ...place } = values
-    return { isDry, place: Object.entries(place).flatMap(([name, value]) => [`--${name}`, value]) }
+    const { 'dry-run': isDry = false, location, jurisdiction } = values
+    return {
+      isDry,
+      place: { ...(location && { primary_location_hint: location }), ...(jurisdiction && { jurisdiction }) },
+    }
   } catch {
     return undefined
   }

@@ -1,75 +1,60 @@
 /**
- * `npm run deploy`: checks `wrangler.toml`, builds, refuses to leave out a database that is in use, notes the
- * moment to go back to, applies the migrations to each remote database, deploys, makes the secret of tokens
- * if there is none, and asks `/health`. Stops at the first failure, and says how to go back.
- * docs/operations.md says more.
+ * `npm run deploy`: puts Laurel on Cloudflare, or its next version. It checks `wrangler.toml`, builds, makes what
+ * the account lacks, notes the moment to go back to, migrates the databases, deploys with the first secrets, and
+ * waits for `/health`. Each run goes on after the one before: it asks the account what exists. It stops at the first
+ * failure, and says how to go back. docs/deploying.md and docs/operations.md say more.
  */
-import { appendFileSync, mkdirSync, readFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { Account, applyMigrations, askDatabase, Refusal, readBookmark, withRight } from './lib/cloudflare.mjs'
 import { demandDeployable, listed } from './lib/databases.mjs'
-import { demandValid, newTokenSecret } from './lib/dev-vars.mjs'
-import { askInUse, DIRECTORY_EXISTS, DIRECTORY_ROWS } from './lib/directory.mjs'
-import { APPLIED_QUESTION } from './lib/migrations.mjs'
-import { Complaint, inProject, project, report, runCommand } from './lib/project.mjs'
-import { applyMigrations, askDatabase, importOf, questionOf } from './lib/remote-databases.mjs'
+import { Deployment, namedConfig, nearestPlace, PLACES } from './lib/deployment.mjs'
+import { demandValid, newAdminKey, newTokenSecret } from './lib/dev-vars.mjs'
+import { askInUse } from './lib/directory.mjs'
+import { answerTo, Complaint, inProject, project, report, runCommand, wordsOf } from './lib/project.mjs'
 import { importSource } from './lib/sources.mjs'
-import { BUILD, outputOfWrangler, readSettings, runWrangler } from './lib/wrangler.mjs'
-import { databasesOf } from './lib/wrangler-toml.mjs'
+import { buildWorker, readSettings, runWrangler } from './lib/wrangler.mjs'
 
-const USAGE = `npm run deploy                    checks, builds, migrates, deploys, and asks /health
-npm run deploy -- --dry-run       does only the steps that need no account, and prints the others
-npm run deploy -- --url URL       asks /health at this address of the Worker
-npm run deploy -- --wait SECONDS  waits this long for /health (120)`
-
-/** An id of zeros in quotes: the placeholder in wrangler.toml for a resource that does not exist yet. */
-const PLACEHOLDER = /^[^#]*["'][0-]{16,}["']/
+const USAGE = `npm run deploy -- [OPTIONS]
+  --location weur        where a new database is: ${Object.keys(PLACES).join(', ')}
+  --jurisdiction eu      instead of it: the database never leaves this region
+  --domain HOST          serves on this host of your account, and not on workers.dev
+  --name NAME            another deployment: its Worker and all its resources have this name (laurel)
+  --subdomain NAME       the name of your account at workers.dev, if it has none
+  --new-admin-key        replaces the secret ADMIN_API_KEY, and prints it
+  --dry-run              only says what would be made
+  --built                deploys the last build
+  --url URL              asks /health at this address of the Worker
+  --wait SECONDS         waits this long for /health (120; 300 at the first time)`
 
 /** How many answers of `/health` in a row must be 200: the first ones may come from the version before. */
 const HEALTHY_ANSWERS = 3
 /** Between two answers, in milliseconds. */
 const PAUSE = 1000
-/** How long one answer of `/health` may take, in milliseconds. */
-const ANSWER_PATIENCE = 5000
+/** How long one answer of the Worker may take, in milliseconds. */
+const ANSWER_PATIENCE = 10_000
 
+/** The Worker as it is deployed, with its source map. */
+const BUILT = inProject('dist', 'deploy')
 /** The moment before each deployment, one line each. */
 const LOG = ['.wrangler', 'deployments.log']
 
 /** Asks a database for its time, as `--timestamp` takes it. The clock of this machine may differ from it. */
 const TIME = "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now') AS now"
 
-/** A hint for a database that does not answer. */
-const CHECK = 'Check `npx wrangler whoami`, and that this D1 exists.'
-
-const bookmarkOf = (/** @type {string} */ name) => ['d1', 'time-travel', 'info', name, '--json']
-/** The calls that migrate a database, for a dry run. */
-const migrationsOf = (/** @type {string} */ name) => [
-  questionOf(name, APPLIED_QUESTION),
-  importOf(name, 'EACH_THAT_IS_MISSING.sql'),
-]
-const DEPLOY = ['deploy', ...BUILD]
-const SECRETS = ['secret', 'list', '--format', 'json']
-const PUT_SECRET = ['secret', 'put', 'TOKEN_SECRET']
-
 /** @typedef {import('./serve/config.mjs').Settings} Settings */
+/** @typedef {import('./lib/cloudflare.mjs').Database} Database */
+/** @typedef {import('./lib/cloudflare.mjs').Row} Row */
+/** @typedef {ReturnType<typeof readOptions>} Options */
 
 /**
  * How to bring the databases back: their names, and the option of `time-travel restore` with the moment.
  *
- * @typedef {{ names: string[]; option: string }} WayBack
+ * @typedef {{ names: string[]; option: string; version: string }} WayBack
  */
 
-/** Throws if wrangler.toml still has the placeholder of a resource. */
-function demandResources() {
-  const lines = readFileSync(inProject('wrangler.toml'), 'utf8').split('\n')
-  const placeholders = lines.flatMap((line, index) =>
-    PLACEHOLDER.test(line) ? `  line ${index + 1}: ${line.trim()}` : [],
-  )
-  if (placeholders.length === 0) return
-  throw new Complaint(
-    `wrangler.toml still has placeholder ids. Create the resources first and put their ids there. docs/deploying.md has the commands. \`--location\` says where the database is: near the servers that send events.\n${placeholders.join('\n')}`,
-  )
-}
+const title = (/** @type {string} */ text) => process.stdout.write(`\n${text}\n`)
 
 /**
  * Throws if wrangler.toml has a variable that can't work, or lacks a binding, a consumer for one of its queues,
@@ -77,7 +62,11 @@ function demandResources() {
  */
 async function demandSettings(/** @type {Settings} */ settings) {
   const { missingBindings, variableErrors } = await importSource(project, 'src/platform/env.ts')
-  demandValid(await variableErrors(settings.variables), 'wrangler.toml. Nothing was changed')
+  const given = { ...settings.variables, ADMIN_API_KEY: process.env.ADMIN_API_KEY ?? '' }
+  demandValid(
+    await variableErrors(given),
+    'wrangler.toml, ADMIN_API_KEY from the environment. Nothing was changed',
+  )
   const names = [
     ...settings.databases.map(({ binding }) => binding),
     ...settings.namespaces,
@@ -100,92 +89,241 @@ async function demandSettings(/** @type {Settings} */ settings) {
   )
 }
 
-/**
- * The address at which to ask `/health`: the given one, the first route for a whole domain, or PUBLIC_URL;
- * null if there is none. Throws if it is not an address.
- */
-function addressOf(/** @type {Settings} */ { routes, variables }, /** @type {string | undefined} */ given) {
-  const [, host] =
-    routes.map((pattern) => /^(?:https?:\/\/)?([^*/]+)(?:\/\*?)?$/.exec(pattern)).find((one) => one) ?? []
-  const address = given ?? (host ? `https://${host}` : process.env.PUBLIC_URL || variables.PUBLIC_URL || null)
-  if (address === null) return null
-  if (!/^https?:\/\//.test(address) || !URL.canParse(address))
-    throw new Complaint(`${address} is not an address that begins with https://.`)
-  return address.replace(/\/+$/, '')
+/** Where a new database will be, as the API takes it. */
+async function placeOf(/** @type {Options} */ { location, jurisdiction }) {
+  if (jurisdiction !== undefined) return { jurisdiction }
+  const proposed = nearestPlace()
+  const places = Object.entries(PLACES).map(([key, name]) => `  ${key}  ${name}\n`)
+  const reason = `The database should be near the servers that send events. It can't be moved later.\n${places.join('')}`
+  const asked =
+    location ?? (await answerTo(`\n${reason}Where will it be? [${proposed}, the nearest to this computer] `))
+  if (asked === undefined)
+    throw new Complaint(
+      `${reason}Say where it will be, such as --location ${proposed}, the nearest to this computer. Nothing was changed.`,
+    )
+  const place = asked || proposed
+  if (!(place in PLACES))
+    throw new Complaint(`${reason}--location must be one of these, not ${place}. Nothing was changed.`)
+  return { primary_location_hint: place }
 }
+
+/** Throws if a host can't be a domain of the Worker. */
+async function demandDomain(
+  /** @type {Account} */ account,
+  /** @type {string} */ host,
+  /** @type {string} */ name,
+) {
+  if (!/^([a-z\d]([a-z\d-]*[a-z\d])?\.)+[a-z]{2,}$/.test(host))
+    throw new Complaint(
+      `--domain must be a host, such as laurel.example.com, not ${host}. Nothing was changed.`,
+    )
+  const labels = host.split('.')
+  const zones = labels.slice(1).map((_, index) => labels.slice(index).join('.'))
+  let isThere = false
+  for (const zone of zones)
+    isThere ||= (await account.list('/zones', { name: zone, 'account.id': account.id })).length > 0
+  if (!isThere)
+    throw new Complaint(
+      `Your account has no domain to which ${host} belongs. Add it at https://dash.cloudflare.com/${account.id}/add-site, or give the token the right \`Zone: Zone: Read\`. Nothing was changed.`,
+    )
+  const [other] = (await account.list('/workers/domains', { hostname: host })).filter(
+    ({ service }) => service !== name,
+  )
+  if (other === undefined) return
+  throw new Complaint(
+    `${host} belongs to the Worker ${other.service}. Remove it there first. Nothing was changed.`,
+  )
+}
+
+/**
+ * Sets where the Worker serves: on the domain that is given, on the routes of wrangler.toml, on the domain that it
+ * has, or on workers.dev. Returns its address; null if it is unknown.
+ *
+ * @type {(deployment: Deployment, settings: Settings, options: Options) => Promise<string | null>}
+ */
+async function chooseAddress({ account, config, domains }, settings, { domain, subdomain, isDry }) {
+  if (domain !== undefined) await demandDomain(account, domain, config.name)
+  const hosts = domain === undefined ? domains.map(({ hostname }) => hostname) : [domain]
+  if (domain !== undefined || (config.routes ?? config.route) === undefined) {
+    if (hosts.length > 0) {
+      config.workers_dev = false
+      config.routes = hosts.map((pattern) => ({ pattern, custom_domain: true }))
+      return `https://${hosts[0]}`
+    }
+    if (config.workers_dev === false) return process.env.PUBLIC_URL || settings.variables.PUBLIC_URL || null
+    config.workers_dev = true
+    const own = await workersDev(account, subdomain, isDry)
+    return `https://${config.name}.${own}.workers.dev`
+  }
+  const routes = settings.routes.map((pattern) => /^(?:https?:\/\/)?([^*/]+)(?:\/\*?)?$/.exec(pattern))
+  const [, host] = routes.find((one) => one) ?? []
+  return host ? `https://${host}` : process.env.PUBLIC_URL || settings.variables.PUBLIC_URL || null
+}
+
+/** The name of the account at workers.dev. Registers it if it has none. */
+async function workersDev(
+  /** @type {Account} */ account,
+  /** @type {string | undefined} */ given,
+  /** @type {boolean} */ isDry,
+) {
+  const found = await account.find('/workers/subdomain')
+  if (found?.subdomain) return String(found.subdomain)
+  const question =
+    'Your account has no name at workers.dev yet. It is part of the addresses of all its Workers.'
+  const name = given ?? (isDry ? 'YOUR-ACCOUNT' : await answerTo(`\n${question}\nWhich name will it have? `))
+  if (!name)
+    throw new Complaint(`${question} Say which one, such as --subdomain your-company. Nothing was changed.`)
+  if (!isDry) await account.ask('/workers/subdomain', { method: 'PUT', body: { subdomain: name } })
+  return name
+}
+
+/** What a deployment consists of, and what of it is made now. */
+function plan(
+  /** @type {Deployment} */ { worker, parts, config },
+  /** @type {string | null} */ address,
+  /** @type {string} */ where,
+) {
+  const rows = [
+    ...parts.map(({ kind, name, id }) => [
+      kind,
+      name,
+      id === undefined ? `is made${kind === 'D1 database' ? where : ''}` : 'exists',
+    ]),
+    ['Worker', config.name, worker === undefined ? 'is made' : 'gets a new version'],
+    ...(address === null ? [] : [['address', address, '']]),
+  ]
+  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  const lines = rows.map(
+    (row) =>
+      `  ${row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd()}\n`,
+  )
+  return `${config.name} on Cloudflare:\n${lines.join('')}`
+}
+
+const COST = `\nThis needs the plan Workers Paid, which costs $5 a month. 10 million events a month of 100,000 users are $17 in
+all. docs/scale.md computes the whole bill. See your plan at https://dash.cloudflare.com/?to=/:account/workers/plans.\n`
+
+const NO_DOMAIN = `\nEverybody can reach an address on workers.dev: rules of your own (WAF, Access) can't protect it, and it changes if
+you ever move. Put Laurel on a domain of your account before others use it:
+
+  npm run deploy -- --domain laurel.example.com\n`
 
 /** Throws if wrangler.toml lacks a database that is in use. */
-async function demandUsedBound(/** @type {string[]} */ names) {
-  const [first = ''] = names
-  const failure = `${first} could not be asked which databases hold users. Nothing was changed. ${CHECK}`
-  demandDeployable(await askInUse((sql) => askDatabase(first, sql, failure)), names.length)
-}
-
-/** The Time Travel bookmark of a database as it is now. */
-async function readBookmark(/** @type {string} */ name) {
-  const failure = `The Time Travel bookmark of ${name} could not be read. Nothing was changed. ${CHECK}`
-  const output = await outputOfWrangler(bookmarkOf(name), failure)
-  const [, bookmark] = /"bookmark":\s*"([\w-]+)"/.exec(output) ?? []
-  if (bookmark === undefined) throw new Complaint(`${output}\n${failure}`)
-  return bookmark
-}
-
-/** The time of a database in whole seconds, in UTC. */
-async function readTime(/** @type {string} */ name) {
-  const failure = `The time of ${name} could not be read. Nothing was changed. ${CHECK}`
-  const [row] = await askDatabase(name, TIME, failure)
-  const time = String(row?.now)
-  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(time)) throw new Complaint(failure)
-  return time
+async function demandUsedBound(
+  /** @type {Deployment} */ { account, databases: [first] },
+  /** @type {number} */ count,
+) {
+  if (first === undefined) return
+  try {
+    demandDeployable(await askInUse((sql) => askDatabase(account, first, sql)), count)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    throw new Complaint(
+      `${error.message}\n${first.name} could not be asked which databases hold users. Nothing was changed.`,
+    )
+  }
 }
 
 /**
  * The present moment, to which the databases can be brought back. Adds it to the log. Several databases have
  * to go back to one moment, because users move between them. So it is a time then, not a bookmark of each.
  *
- * @returns {Promise<WayBack>}
+ * @type {(deployment: Deployment) => Promise<WayBack>}
  */
-async function noteMoment(/** @type {string[]} */ names) {
+async function noteMoment({ account, databases, config }) {
+  const names = databases.map(({ name }) => name)
   const bookmarks = []
   // Each one must have a bookmark, so that it can be brought back.
-  for (const name of names) bookmarks.push(await readBookmark(name))
-  const [first = ''] = names
+  for (const database of databases) bookmarks.push(await readBookmark(account, database))
+  const [first = { name: '', id: '' }] = databases
   const [bookmark] = bookmarks
   const isOne = names.length === 1
-  const time = isOne ? new Date().toISOString() : await readTime(first)
+  const [row] = isOne ? [{ now: new Date().toISOString() }] : await askDatabase(account, first, TIME)
+  const time = String(row?.now)
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*Z$/.test(time))
+    throw new Complaint(`The time of ${first.name} could not be read. Nothing was changed.`)
   mkdirSync(inProject('.wrangler'), { recursive: true })
   appendFileSync(inProject(...LOG), `${time} ${isOne ? bookmark : names.join(' ')}\n`)
   process.stdout.write(`${isOne ? bookmark : `${time} of ${listed(names)}`} (also in ${LOG.join('/')})\n`)
-  return { names, option: isOne ? `--bookmark=${bookmark}` : `--timestamp=${time}` }
+  const version = `npx wrangler rollback --name ${config.name}`
+  return { names, option: isOne ? `--bookmark=${bookmark}` : `--timestamp=${time}`, version }
 }
 
 /** Applies the migrations to each database. Throws with the first one that can't be migrated. */
-async function migrate(/** @type {WayBack} */ wayBack) {
-  const { names } = wayBack
-  for (const [index, name] of names.entries()) {
-    const others = names.slice(index + 1)
-    const untouched =
-      others.length === 0 ? '' : ` ${listed(others)} ${others.length === 1 ? 'was' : 'were'} not migrated.`
-    await applyMigrations(
-      name,
-      `The migrations of ${name} failed. The Worker was not deployed.${untouched} Migrations that were sent before it stay applied. Deploy again once the reason is gone. If the Worker cannot serve with them until then, bring ${names.length === 1 ? 'the database' : 'all databases'} back. This undoes every change since then:\n${restoring(wayBack)}`,
-    )
+async function migrate(
+  /** @type {Deployment} */ { account, databases },
+  /** @type {WayBack | undefined} */ wayBack,
+) {
+  for (const [index, database] of databases.entries()) {
+    try {
+      await applyMigrations(account, database)
+    } catch (error) {
+      const others = databases.slice(index + 1).map(({ name }) => name)
+      const untouched =
+        others.length === 0 ? '' : ` ${listed(others)} ${others.length === 1 ? 'was' : 'were'} not migrated.`
+      const back =
+        wayBack === undefined
+          ? ''
+          : ` If the Worker cannot serve with them until then, bring ${databases.length === 1 ? 'the database' : 'all databases'} back. This undoes every change since then:\n${restoring(wayBack)}`
+      throw new Complaint(
+        `${wordsOf(error)}\nThe migrations of ${database.name} failed. The Worker was not deployed.${untouched} Migrations that were sent before it stay applied. Deploy again once the reason is gone.${back}`,
+      )
+    }
   }
 }
 
 /**
- * Makes the secret that signs tokens, if the Worker has none. Without it, the Worker serves everything but
- * tokens, so a failure does not stop the deployment.
+ * The secrets that the Worker gets with this version. They are in a file until a deployment has ended well, so that
+ * a run after a failure has the same ones.
+ *
+ * @type {(deployment: Deployment, settings: Settings, options: Options, file: string) => Promise<Record<string, string>>}
  */
-async function completeSecrets(/** @type {Settings} */ { variables }) {
-  const failure =
-    'The secret of user tokens could not be made, so the Worker makes no tokens. docs/configuration.md says how to set TOKEN_SECRET.'
-  try {
-    if (variables.TOKEN_SECRET || /"TOKEN_SECRET"/.test(await outputOfWrangler(SECRETS, failure))) return
-    process.stdout.write(await outputOfWrangler(PUT_SECRET, failure, newTokenSecret()))
-  } catch (error) {
-    report(error)
+async function secretsOf({ account, config, worker, isFirst }, { variables }, { isNewKey }, file) {
+  const listed = worker === undefined ? [] : await account.ask(`/workers/scripts/${config.name}/secrets`)
+  const known = [...Object.keys(variables), ...listed.map((/** @type {Row} */ { name }) => name)]
+  /** @type {Record<string, string>} */
+  const secrets = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
+  if (!known.includes('TOKEN_SECRET')) secrets.TOKEN_SECRET ??= newTokenSecret()
+  const isMissing = isFirst && !known.includes('ADMIN_API_KEY')
+  if (isMissing) secrets.ADMIN_API_KEY ??= process.env.ADMIN_API_KEY || newAdminKey()
+  if (isNewKey) secrets.ADMIN_API_KEY = newAdminKey()
+  if (Object.keys(secrets).length > 0) writeFileSync(file, JSON.stringify(secrets), { mode: 0o600 })
+  return secrets
+}
+
+/** Hands the build to wrangler, with the secrets of the file if there are any. */
+async function upload(
+  /** @type {Deployment} */ deployment,
+  /** @type {string} */ folder,
+  /** @type {string} */ file,
+  /** @type {WayBack | undefined} */ wayBack,
+) {
+  const { build: _, minify: __, keep_names: ___, ...config } = deployment.bound
+  const whole = {
+    ...config,
+    main: `${BUILT}/index.js`,
+    no_bundle: true,
+    assets: { ...config.assets, directory: inProject(config.assets.directory) },
   }
+  const configuration = `${folder}/${config.name}.json`
+  writeFileSync(configuration, JSON.stringify(whole, null, 2))
+  const secrets = existsSync(file) ? ['--secrets-file', file] : []
+  await runWrangler(
+    ['deploy', '--config', configuration, ...secrets],
+    (said) => {
+      const [, path = '/workers/'] = /Cloudflare API \((\S+)\) failed/.exec(said) ?? []
+      const right = /\[code: (?:10000|10023|9109|7403)\]/.test(said) ? `${withRight(path)}\n` : ''
+      const back =
+        wayBack === undefined
+          ? ' Run this again: it goes on from here.'
+          : ` The migrations are already applied. Try again. If the version before cannot serve with them until then, bring ${wayBack.names.length === 1 ? 'the database' : 'all databases'} back. This undoes every change since then:\n${restoring(wayBack)}`
+      return `${right}The deployment failed.${back}`
+    },
+    { CLOUDFLARE_ACCOUNT_ID: deployment.account.id },
+  )
 }
 
 /** The commands that bring the databases back, one right after the other. */
@@ -217,97 +355,199 @@ async function askHealth(/** @type {string} */ address) {
   }
 }
 
-/** An argument as one writes it in a shell. */
-const shown = (/** @type {string} */ arg) => (arg.includes(' ') ? `"${arg}"` : arg)
-
-const title = (/** @type {string} */ text) => process.stdout.write(`\n${text}\n`)
-
 /**
  * Waits until the deployed Worker is healthy. Throws with the way back if it is not.
  *
- * @type {(address: string, seconds: number, wayBack: WayBack) => Promise<void>}
+ * @type {(address: string, seconds: number, wayBack: WayBack | undefined) => Promise<void>}
  */
 async function demandHealth(address, seconds, wayBack) {
   title(`Asking ${address}/health, for ${seconds} seconds at most…`)
   const problem = await healthProblem(address, seconds)
   if (problem === null) return
-  const isOne = wayBack.names.length === 1
+  const isOne = wayBack?.names.length === 1
   const lines = [
     `The new version is deployed, but is not healthy after ${seconds} seconds. The last answer of /health:`,
     `  ${problem}`,
     '',
     'If the answer names something that you can add or repair, do so and deploy again.',
-    'To go back to the version before:',
-    '  npx wrangler rollback',
-    `If that version's /health names a later migration, bring the ${isOne ? 'database' : 'databases'} back too.`,
-    'This undoes every change since then:',
-    restoring(wayBack),
-    ...(isOne ? [] : ['A version from before a database was added does not know the users who moved there.']),
+    ...(wayBack === undefined
+      ? [
+          'A new domain may need some minutes. Deploy again then: it goes on from here, and prints the admin key.',
+        ]
+      : [
+          'To go back to the version before:',
+          `  ${wayBack.version}`,
+          `If that version's /health names a later migration, bring the ${isOne ? 'database' : 'databases'} back too.`,
+          'This undoes every change since then:',
+          restoring(wayBack),
+          ...(isOne
+            ? []
+            : ['A version from before a database was added does not know the users who moved there.']),
+        ]),
     'docs/operations.md says more.',
   ]
   throw new Complaint(lines.join('\n'))
 }
 
+/**
+ * A link that signs in to the console, once: it has an admin key of its own, which the console replaces as soon as
+ * it opens. Null if the key can't be made.
+ *
+ * @type {(asked: string, shown: string, adminKey: string) => Promise<string | null>}
+ */
+async function linkTo(asked, shown, adminKey) {
+  try {
+    const answer = await fetch(`${asked}/admin/v1/admin-api-keys`, {
+      method: 'POST',
+      headers: { 'X-API-KEY': adminKey, 'Content-Type': 'application/json' },
+      body: JSON.stringify([{ name: 'Console link of npm run deploy' }]),
+      signal: AbortSignal.timeout(ANSWER_PATIENCE),
+    })
+    const { created } = await answer.json()
+    return `${shown}/console#code=${created[0].id}:${created[0].key}`
+  } catch (error) {
+    report(new Complaint(`The link to the console could not be made: ${Object(error).message}`))
+    return null
+  }
+}
+
+/** What is printed at the end. `key` is the first admin key if it was set in this run. */
+function farewell(
+  /** @type {{ address: string; key: string | undefined; link: string | null; isPublic: boolean }} */ {
+    address,
+    key,
+    link,
+    isPublic,
+  },
+) {
+  const auth = `-H 'X-API-KEY: ${key ?? 'YOUR_ADMIN_KEY'}'`
+  const metric = `curl -sS ${address}/admin/v1/metrics ${auth} -H 'Content-Type: application/json' -d '[{"key": "lessons", "name": "Lessons completed"}]'`
+  return `
+Laurel is deployed, and healthy.
+
+  Address    ${address}
+  Console    ${address}/console
+  Reference  ${address}/docs
+${key === undefined ? '' : `  Admin key  ${key}  (it is shown only now: keep it)\n`}${link === null ? '' : `\nOpen the console, signed in (the link works once):\n\n${link}\n`}${
+  isPublic ? NO_DOMAIN : ''
+}${key === undefined ? '' : `\nNext, create the first metric:\n\n${metric}\n`}`
+}
+
 async function deploy() {
-  const { isDry, url, seconds } = readOptions()
+  const options = readOptions()
   title('Checking wrangler.toml…')
-  demandResources()
   const settings = await readSettings()
+  const config = namedConfig(settings.raw, options.name)
   await demandSettings(settings)
-  const names = databasesOf(settings.databases)
-  const address = addressOf(settings, url)
-  title('Building the Worker…')
-  await runWrangler([...DEPLOY, '--dry-run', '--outdir', 'dist'], 'The build failed. Nothing was changed.')
-  if (isDry) {
-    const [first = ''] = names
-    const calls = [
-      ...[DIRECTORY_EXISTS, DIRECTORY_ROWS].map((sql) => questionOf(first, sql)),
-      ...names.map(bookmarkOf),
-      ...(names.length === 1 ? [] : [questionOf(first, TIME)]),
-      ...names.flatMap(migrationsOf),
-      DEPLOY,
-      SECRETS,
-    ]
-    const steps = calls.map((args) => `  wrangler ${args.map(shown).join(' ')}\n`)
-    const commands = [...steps, `  wrangler ${PUT_SECRET.join(' ')}, if it is not in that list\n`]
-    const question = address === null ? '' : `  GET ${address}/health\n`
-    process.stdout.write(
-      `\nNothing was changed. A deployment would now do this:\n${commands.join('')}${question}`,
-    )
+  if (!options.isBuilt || !existsSync(`${BUILT}/index.js`)) {
+    title('Building the Worker and the console…')
+    await buildWorker(BUILT, ['--minify'])
+  }
+  title('Asking the account what it has…')
+  const deployment = await new Deployment(await Account.open(config.account_id), config).look()
+  const { missing } = deployment
+  const place =
+    missing.some(({ kind }) => kind === 'D1 database') && !options.isDry ? await placeOf(options) : {}
+  const address = await chooseAddress(deployment, settings, options)
+  const [where = options.location ?? options.jurisdiction] = Object.values(place)
+  process.stdout.write(plan(deployment, address, where ? `, in ${where}` : ''))
+  if (deployment.isFirst) process.stdout.write(COST)
+  if (options.isDry) {
+    process.stdout.write('\nNothing was changed. Without --dry-run, this would be done now.\n')
     return
   }
-  const isOne = names.length === 1
-  title('Asking which databases hold users…')
-  await demandUsedBound(names)
-  title(isOne ? 'Noting the bookmark to go back to…' : 'Noting the time to go back to…')
-  const wayBack = await noteMoment(names)
-  title(`Applying the migrations to ${isOne ? 'the remote database' : `${names.length} remote databases`}…`)
-  await migrate(wayBack)
+  await demandUsedBound(deployment, settings.databases.length)
+  for (const part of missing) {
+    title(`Making the ${part.kind} ${part.name}…`)
+    await deployment.make(part, place)
+  }
+  const wayBack = await prepareWayBack(deployment)
+  title(`Applying the migrations to ${listed(deployment.databases.map(({ name }) => name))}…`)
+  await migrate(deployment, wayBack)
+
   title('Deploying…')
-  await runWrangler(
-    DEPLOY,
-    `The deployment failed. The migrations are already applied. Try again. If the version before cannot serve with them until then, bring ${isOne ? 'the database' : 'all databases'} back. This undoes every change since then:\n${restoring(wayBack)}`,
-  )
-  title('Looking for the secret of tokens…')
-  await completeSecrets(settings)
-  if (address === null) {
+  const folder = inProject('.wrangler', 'deployments')
+  mkdirSync(folder, { recursive: true })
+  const file = `${folder}/${deployment.account.id}.${config.name}.secrets.json`
+  const { ADMIN_API_KEY: key } = await secretsOf(deployment, settings, options, file)
+  await upload(deployment, folder, file, wayBack)
+  await finish(deployment, { address, key, file, wayBack }, options)
+}
+
+/** Notes the moment before a deployment that is not the first one. */
+async function prepareWayBack(/** @type {Deployment} */ deployment) {
+  if (deployment.isFirst) return undefined
+  const isOne = deployment.databases.length === 1
+  title(isOne ? 'Noting the bookmark to go back to…' : 'Noting the time to go back to…')
+  return noteMoment(deployment)
+}
+
+/**
+ * Waits until the Worker is healthy, and says how to use it.
+ *
+ * @param {Deployment} deployment
+ * @param {{ address: string | null; key: string | undefined; file: string; wayBack: WayBack | undefined }} made
+ * @param {Options} options
+ */
+async function finish({ config, isFirst }, { address, key, file, wayBack }, { url, seconds }) {
+  const asked = url ?? address
+  if (asked === null || address === null) {
     process.stdout.write(
-      '\nLaurel is deployed. /health was not asked: wrangler.toml names no domain (`routes`), and there is no PUBLIC_URL. Without a domain from elsewhere, nobody can reach it.\n',
+      `\nLaurel is deployed. /health was not asked: wrangler.toml names no whole domain, and there is no PUBLIC_URL.\n${key === undefined ? '' : `The admin key, which is shown only now: ${key}\n`}`,
     )
-    return
+  } else {
+    await demandHealth(asked, seconds ?? (isFirst ? 300 : 120), wayBack)
+    const { ADMIN_HOST } = config.vars
+    const link =
+      key === undefined ? null : await linkTo(asked, ADMIN_HOST ? `https://${ADMIN_HOST}` : address, key)
+    process.stdout.write(farewell({ address, key, link, isPublic: config.workers_dev === true }))
   }
-  await demandHealth(address, seconds, wayBack)
-  process.stdout.write('\nLaurel is deployed, and healthy.\n')
+  rmSync(file, { force: true })
 }
 
 function readOptions() {
   try {
     const { values } = parseArgs({
-      options: { 'dry-run': { type: 'boolean' }, url: { type: 'string' }, wait: { type: 'string' } },
+      options: {
+        ...{ location: { type: 'string' }, jurisdiction: { type: 'string' }, domain: { type: 'string' } },
+        ...{
+          name: { type: 'string' },
+          subdomain: { type: 'string' },
+          url: { type: 'string' },
+          wait: { type: 'string' },
+        },
+        ...{
+          'new-admin-key': { type: 'boolean' },
+          'dry-run': { type: 'boolean' },
+          built: { type: 'boolean' },
+        },
+      },
     })
-    const wait = values.wait ?? '120'
-    if (!/^\d{1,4}$/.test(wait)) throw new Error(`--wait must be a whole number of seconds, not ${wait}.`)
-    return { isDry: values['dry-run'] ?? false, url: values.url, seconds: Number(wait) }
+    const {
+      url,
+      wait,
+      'dry-run': isDry = false,
+      built: isBuilt = false,
+      'new-admin-key': isNewKey = false,
+    } = values
+    if (wait !== undefined && !/^\d{1,4}$/.test(wait))
+      throw new Error(`--wait must be a whole number of seconds, not ${wait}.`)
+    if (url !== undefined && (!/^https?:\/\//.test(url) || !URL.canParse(url)))
+      throw new Error(`${url} is not an address that begins with https://.`)
+    const { location, jurisdiction, domain, name, subdomain } = values
+    const seconds = wait === undefined ? undefined : Number(wait)
+    return {
+      location,
+      jurisdiction,
+      domain,
+      name,
+      subdomain,
+      url: url?.replace(/\/+$/, ''),
+      seconds,
+      isDry,
+      isBuilt,
+      isNewKey,
+    }
   } catch (error) {
     throw new Complaint(`${Object(error).message}\n${USAGE}`)
   }

@@ -4,13 +4,15 @@
  * deletions since then are not done again. docs/operations.md says more.
  */
 import { existsSync, readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
 import { demandAlone } from './lib/alone.mjs'
+import { applyMigrations, askDatabase } from './lib/cloudflare.mjs'
 import { bindingOf, listed, missingOf } from './lib/databases.mjs'
+import { demandDatabases, findDeployment } from './lib/deployment.mjs'
 import { parseVariables, readVariables } from './lib/dev-vars.mjs'
 import { askInUse } from './lib/directory.mjs'
 import { LocalDatabases } from './lib/local-databases.mjs'
-import { Complaint, inProject, runCommand } from './lib/project.mjs'
-import { applyMigrations, askDatabase, executionOf } from './lib/remote-databases.mjs'
+import { Complaint, inProject, runCommand, wordsOf } from './lib/project.mjs'
 import {
   differingMoments,
   labelOf,
@@ -19,12 +21,11 @@ import {
   restoredStatementsOfOthers,
   stateQuestion,
 } from './lib/restored.mjs'
-import { readSettings, runWrangler } from './lib/wrangler.mjs'
-import { databasesOf } from './lib/wrangler-toml.mjs'
 
 const USAGE = `npm run restored                  after a restore of the deployed databases
 npm run restored -- --local       after a restore of the state of npm start, which must be stopped
-Option: --undelete                does not do the deletions since then again`
+Options: --undelete               does not do the deletions since then again
+         --name NAME              of the deployment of this name`
 
 /**
  * The databases, by number from 1.
@@ -44,27 +45,39 @@ const UNCHANGED = 'Nothing was changed but the migrations. Run this again.'
 /** The section of the manual about restores of several databases. */
 const SEVERAL = 'docs/operations.md#restore-several-databases'
 
-/** Those of the deployment, by their names in Cloudflare. @returns {Databases} */
-function remoteDatabases(/** @type {string[]} */ names) {
-  const nameOf = (/** @type {number} */ number) => names[number - 1] ?? ''
-  const failureOf = (/** @type {number} */ number) => `${nameOf(number)} could not be asked. ${UNCHANGED}`
+/** Those of a deployment. @returns {Databases} */
+function remoteDatabases(/** @type {import('./lib/deployment.mjs').Deployment} */ deployment) {
+  const { account } = deployment
+  const databases = demandDatabases(deployment)
+  const ofNumber = (/** @type {number} */ number) => databases[number - 1] ?? { name: '', id: '' }
+  /** @type {<T>(work: Promise<T>, failure: string) => Promise<T>} */
+  const tried = (work, failure) =>
+    work.catch((error) => {
+      throw new Complaint(`${wordsOf(error)}\n${failure}`)
+    })
   /** @type {Databases['ask']} */
-  const ask = (number, sql) => askDatabase(nameOf(number), sql, failureOf(number))
+  const ask = (number, sql) => {
+    const database = ofNumber(number)
+    return tried(askDatabase(account, database, sql), `${database.name} could not be asked. ${UNCHANGED}`)
+  }
   return {
-    numbers: names.map((_, index) => index + 1),
-    nameOf,
+    numbers: databases.map((_, index) => index + 1),
+    nameOf: (number) => ofNumber(number).name,
     ask,
     used: async () => (await askInUse((sql) => ask(1, sql))).used,
     migrate: async () => {
-      for (const name of names)
-        await applyMigrations(name, `The migrations of ${name} failed. Nothing else was changed.`)
+      for (const database of databases)
+        await tried(
+          applyMigrations(account, database),
+          `The migrations of ${database.name} failed. Nothing else was changed.`,
+        )
     },
-    tell: (number, statements) =>
-      runWrangler(
-        executionOf(nameOf(number), statements.join(';\n')),
-        `${nameOf(number)} was not changed. Run this again.`,
-      ),
-    wayBack: `${names.map((name) => `  npx wrangler d1 time-travel restore ${name} --timestamp=TIME`).join('\n')}\nTIME is in UTC, such as 2026-11-22T10:00:00Z. If the times still differ, it is within the seconds in which Laurel writes the time to all databases: choose a moment one minute earlier.`,
+    tell: async (number, statements) => {
+      const database = ofNumber(number)
+      const failure = `${database.name} was not changed. Run this again.`
+      await tried(askDatabase(account, database, statements.join(';\n')), failure)
+    },
+    wayBack: `${databases.map(({ name }) => `  npx wrangler d1 time-travel restore ${name} --timestamp=TIME`).join('\n')}\nTIME is in UTC, such as 2026-11-22T10:00:00Z. If the times still differ, it is within the seconds in which Laurel writes the time to all databases: choose a moment one minute earlier.`,
   }
 }
 
@@ -141,11 +154,18 @@ A database that was added after that moment can't go back to it: ${SEVERAL} says
   )
 }
 
+function readOptions(/** @type {string[]} */ args) {
+  const isSet = { type: /** @type {const} */ ('boolean') }
+  try {
+    return parseArgs({ args, options: { local: isSet, undelete: isSet, name: { type: 'string' } } }).values
+  } catch (error) {
+    throw new Complaint(`${Object(error).message}\n${USAGE}`)
+  }
+}
+
 async function main(/** @type {string[]} */ args) {
-  const unknown = args.filter((arg) => !['--local', '--undelete'].includes(arg))
-  if (unknown.length > 0) throw new Complaint(USAGE)
-  const undelete = args.includes('--undelete')
-  if (args.includes('--local')) {
+  const { local: isLocal, undelete = false, name } = readOptions(args)
+  if (isLocal) {
     await demandAlone()
     const file = inProject('.dev.vars')
     const given = existsSync(file) ? parseVariables(readFileSync(file, 'utf8')) : {}
@@ -156,7 +176,7 @@ async function main(/** @type {string[]} */ args) {
     } finally {
       await local.close()
     }
-  } else await tell(remoteDatabases(databasesOf((await readSettings()).databases)), undelete)
+  } else await tell(remoteDatabases(await findDeployment(name)), undelete)
   process.stdout.write('Laurel knows of the restore.\n')
 }
 

@@ -3,6 +3,7 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { createInterface } from 'node:readline/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify, stripVTControlCharacters } from 'node:util'
 import { SIGNALS } from './ending.mjs'
@@ -107,6 +108,17 @@ export function wordsOf(/** @type {unknown} */ error) {
 
 /** Prints an error. */
 export const report = (/** @type {unknown} */ error) => process.stderr.write(`${wordsOf(error)}\n`)
+
+/** The answer to a question; undefined if nobody sits at a terminal. */
+export async function answerTo(/** @type {string} */ question) {
+  if (!process.stdin.isTTY || !process.stdout.isTTY) return undefined
+  const lines = createInterface({ input: process.stdin, output: process.stdout })
+  try {
+    return (await lines.question(question)).trim()
+  } finally {
+    lines.close()
+  }
+}
 
 /** Runs a command. If it fails, its error is printed, and the exit code is 1. */
 export const runCommand = (/** @type {() => Promise<unknown>} */ command) =>

@@ -38,15 +38,16 @@ const isFirst = (/** @type {Block} */ { binding }) => binding === bindingOf(1)
 const NO_FIRST = 'wrangler.toml has no [[d1_databases]] with the binding DB.'
 
 /**
- * The names of Laurel's databases in Cloudflare, the first one first, from all that wrangler.toml binds.
- * Throws a Complaint if one is missing between them.
+ * Laurel's databases, the first one first, of all that wrangler.toml binds. Throws a Complaint if one is missing
+ * between them.
+ *
+ * @template {{ binding: string }} T
+ * @param {readonly T[]} databases
  */
-export function databasesOf(/** @type {{ binding: string; name: string }[]} */ databases) {
+export function databasesOf(databases) {
   const ours = databases.filter(({ binding }) => isOurs(binding))
   demandWithoutGaps(ours.map(({ binding }) => binding))
-  return ours
-    .toSorted((a, b) => a.binding.localeCompare(b.binding, 'en', { numeric: true }))
-    .map(({ name }) => name)
+  return ours.toSorted((a, b) => a.binding.localeCompare(b.binding, 'en', { numeric: true }))
 }
 
 /** How many databases are bound: `DB`, `DB_2`, … Throws a Complaint if there is none, or a gap. */
@@ -75,9 +76,9 @@ export function nextName(/** @type {string} */ toml, /** @type {number} */ numbe
 }
 
 /**
- * The text of a block.
+ * The text of a block. A database has an id only on this machine: in an account it is found by its name.
  *
- * @param {{ number: number; id: string; name?: string; newline?: string }} database
+ * @param {{ number: number; id?: string; name?: string; newline?: string }} database
  * @returns {string} with a line break at its end
  */
 export const blockOf = ({ number, id, name = nameOf(number), newline = '\n' }) =>
@@ -85,7 +86,7 @@ export const blockOf = ({ number, id, name = nameOf(number), newline = '\n' }) =
     '[[d1_databases]]',
     `binding = "${bindingOf(number)}"`,
     `database_name = "${name}"`,
-    `database_id = "${id}"`,
+    ...(id === undefined ? [] : [`database_id = "${id}"`]),
     'migrations_dir = "migrations"',
     '',
   ].join(newline)
@@ -94,18 +95,17 @@ export const blockOf = ({ number, id, name = nameOf(number), newline = '\n' }) =
 const localId = (/** @type {number} */ number) =>
   `00000000-0000-0000-0000-${String(number).padStart(12, '0')}`
 
-/** The blocks of `count` local databases. The first one is that of the file, so that its state stays. */
+/** The blocks of `count` local databases. The first one keeps the id that it has in the file, and so its state. */
 export function localBlocks(/** @type {string} */ toml, /** @type {number} */ count) {
   const first = databaseBlocks(toml).find(isFirst)
   if (first === undefined) throw new Complaint(NO_FIRST)
-  const others = numbersTo(count).slice(1)
-  return [
-    `${ownLines(first.text)}\n`,
-    ...others.map((number) => blockOf({ number, id: localId(number) })),
-  ].join('\n')
+  const id = /^\s*database_id\s*=\s*["']([^"']+)["']/m.exec(first.text)?.[1] ?? localId(0)
+  return numbersTo(count)
+    .map((number) => blockOf({ number, id: number === 1 ? id : localId(number) }))
+    .join('\n')
 }
 
-/** The configuration with `count` local databases. All else stays. */
+/** The configuration with `count` local databases, which have ids: their files are named after them. All else stays. */
 export function withLocalDatabases(/** @type {string} */ toml, /** @type {number} */ count) {
   const rest = ourBlocks(toml).reduceRight(
     (text, { start, text: block }) => text.slice(0, start) + text.slice(start + block.length),
@@ -118,7 +118,7 @@ export function withLocalDatabases(/** @type {string} */ toml, /** @type {number
  * Adds a block after the last database. The rest of the file stays as it is, comments included.
  *
  * @param {string} toml
- * @param {{ number: number; id: string }} database
+ * @param {{ number: number; id?: string }} database
  */
 export function withDatabase(toml, database) {
   const last = ourBlocks(toml).at(-1)

@@ -3,18 +3,15 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { promisify } from 'node:util'
+import { promisify, stripVTControlCharacters } from 'node:util'
 import { marked } from './processes.mjs'
 import { Complaint, inProject, nodeExecutable, project, runNode, toolScript } from './project.mjs'
-import { databaseBlocks, withLocalDatabases, wranglerToml } from './wrangler-toml.mjs'
+import { withLocalDatabases, wranglerToml } from './wrangler-toml.mjs'
 
 /** @typedef {import('node:child_process').StdioOptions} StdioOptions */
 
 /** The folder with the state of D1, KV and the objects between starts. */
 export const STATE = '.wrangler/state'
-
-/** Options of the build for a deployment. It shortens names; other builds keep them for stack traces. */
-export const BUILD = ['--minify']
 
 /** Environment variables of each wrangler. */
 export const QUIET = {
@@ -24,7 +21,7 @@ export const QUIET = {
   WRANGLER_NO_SKILLS_UPDATE_PROMPTS: 'true',
 }
 
-/** The configuration with several local databases, beside `wrangler.toml` so that its paths stay right. */
+/** The configuration with local databases, beside `wrangler.toml` so that its paths stay right. */
 const LOCAL_CONFIGURATION = 'wrangler.databases.toml'
 
 /** More environment variables of a wrangler that works only on this machine. */
@@ -51,9 +48,17 @@ export const LOCAL = {
 /** The script of wrangler, which {@link nodeExecutable} runs. */
 const script = () => toolScript('wrangler', 'bin', 'wrangler.js')
 
-/** Starts wrangler as `npm run deploy` does. */
-const spawnWrangler = (/** @type {string[]} */ args, /** @type {StdioOptions} */ stdio) =>
-  spawn(nodeExecutable(), [script(), ...args], { cwd: project, stdio, env: { ...process.env, ...QUIET } })
+/**
+ * Starts wrangler as `npm run deploy` does.
+ *
+ * @type {(args: string[], stdio: StdioOptions, env?: NodeJS.ProcessEnv) => import('node:child_process').ChildProcess}
+ */
+const spawnWrangler = (args, stdio, env) =>
+  spawn(nodeExecutable(), [script(), ...args], {
+    cwd: project,
+    stdio,
+    env: { ...process.env, ...QUIET, ...env },
+  })
 
 /**
  * Starts the Worker with the variables of a file. It sends the message `DEV_SERVER_READY` when it listens.
@@ -66,41 +71,42 @@ export function startDev({ port, variables, databases = 1 }) {
   // Locally the Worker is on localhost, even if wrangler.toml names a domain.
   args.push('--infer-origin-from-routes=false')
   args.push('--persist-to', STATE, '--env-file', variables, '--show-interactive-dev-session=false')
-  const toml = wranglerToml()
-  const isOther = databaseBlocks(toml).length !== databases
   const configuration = inProject(LOCAL_CONFIGURATION)
-  if (isOther) {
-    writeFileSync(configuration, withLocalDatabases(toml, databases))
-    args.push('--config', configuration)
-  }
+  writeFileSync(configuration, withLocalDatabases(wranglerToml(), databases))
+  args.push('--config', configuration)
   const child = spawn(nodeExecutable(), ['--import', tether, script(), ...args], {
     cwd: project,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: marked({ ...process.env, ...LOCAL }),
   })
-  if (isOther) child.once('exit', () => rmSync(configuration, { force: true }))
+  child.once('exit', () => rmSync(configuration, { force: true }))
   return child
 }
 
-/** Runs wrangler in the foreground, as `npm run deploy` does. `failure` is the message if it fails. */
-export async function runWrangler(/** @type {string[]} */ args, /** @type {string} */ failure) {
-  const [code] = await once(spawnWrangler(args, 'inherit'), 'exit')
-  if (code !== 0) throw new Complaint(failure)
+/**
+ * Runs wrangler in the foreground. Throws a Complaint if it fails. `failure` makes its message from the errors
+ * that wrangler has shown.
+ *
+ * @type {(args: string[], failure: (said: string) => string, env?: NodeJS.ProcessEnv) => Promise<void>}
+ */
+export async function runWrangler(args, failure, env) {
+  const child = spawnWrangler(args, ['inherit', 'inherit', 'pipe'], env)
+  let said = ''
+  child.stderr?.on('data', (part) => {
+    said += part
+    process.stderr.write(part)
+  })
+  const [code] = await once(child, 'close')
+  if (code !== 0) throw new Complaint(failure(stripVTControlCharacters(said)))
 }
 
-/**
- * Runs wrangler, shows only its errors, and returns its standard output. `failure` is the message if it
- * fails. Without an `input`, its standard input is that of this process.
- *
- * @type {(args: string[], failure: string, input?: string) => Promise<string>}
- */
-export async function outputOfWrangler(args, failure, input) {
-  const child = spawnWrangler(args, [input === undefined ? 'inherit' : 'pipe', 'pipe', 'inherit'])
-  child.stdin?.end(input)
+/** The standard output of wrangler. `failure` is the message if it fails. */
+export async function outputOfWrangler(/** @type {string[]} */ args, /** @type {string} */ failure) {
+  const child = spawnWrangler(args, ['inherit', 'pipe', 'ignore'])
   let output = ''
   child.stdout?.on('data', (part) => (output += part))
   const [code] = await once(child, 'close')
-  if (code !== 0) throw new Complaint(`${output}${failure}`)
+  if (code !== 0) throw new Complaint(failure)
   return output
 }
 

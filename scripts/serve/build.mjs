@@ -15,7 +15,7 @@ export const BUILT = inProject('dist', 'serve')
 /** Writes over the last build. A server that runs it reads nothing of it again but the assets. */
 export async function build() {
   mkdirSync(BUILT, { recursive: true })
-  const [{ variables: _, ...settings }] = await Promise.all([
+  const [{ variables: _, raw: __, ...settings }] = await Promise.all([
     readSettings(),
     buildWorker(join(BUILT, 'worker')),
     bundleSource(project, 'src/platform/env.ts', join(BUILT, 'variables.mjs')),

@@ -24,6 +24,7 @@ const list = (/** @type {string[]} */ items) => `[\n    ${items.join(',\n    ')}
  * @property {string[]} crons
  * @property {string[]} routes their patterns
  * @property {Record<string, string>} variables that it sets itself. No build has them
+ * @property {Record<string, any>} raw the content of the file. No build has it
  */
 
 /**

@@ -1,11 +1,13 @@
 /** Prints the settings of the Worker, as wrangler reads `wrangler.toml`. Needs the Node of wrangler. */
-import { unstable_readConfig } from 'wrangler'
+import { experimental_readRawConfig, unstable_readConfig } from 'wrangler'
 import { inProject } from '../lib/project.mjs'
 
-const config = unstable_readConfig({ config: inProject('wrangler.toml') })
+const path = { config: inProject('wrangler.toml') }
+const config = unstable_readConfig(path)
 
 /** @type {import('./config.mjs').Settings} */
 const settings = {
+  raw: experimental_readRawConfig(path).rawConfig,
   compatibilityDate: config.compatibility_date ?? '',
   compatibilityFlags: config.compatibility_flags,
   databases: config.d1_databases.map(({ binding, database_name: name = binding }) => ({ binding, name })),

@@ -78,6 +78,20 @@ describe.skipIf(!hasBrowser)('the session', () => {
     await again.page.context().close()
   })
 
+  it('[G14] signs in by the link of a deployment, once: the key in it is replaced', async () => {
+    const { body } = await world.ask('POST', '/admin/v1/admin-api-keys', [{ name: 'Of a link' }])
+    const [{ id, key }] = body.created
+    const { page } = await world.page()
+    await page.goto(`${world.server.url}/console#code=${id}:${key}`)
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    expect(page.url()).not.toContain('code')
+    expect(await page.evaluate(stored)).not.toContain(key)
+    const again = await world.page()
+    await again.page.goto(`${world.server.url}/console#code=${id}:${key}`)
+    await again.page.getByText('This link was used before.').waitFor()
+    for (const one of [page, again.page]) await one.context().close()
+  })
+
   it('[G14] asks for the key again after it was deleted, and returns to the same page', async () => {
     const { body } = await world.ask('POST', '/admin/v1/admin-api-keys', [{ name: 'Of a test' }])
     const [{ id, key }] = body.created

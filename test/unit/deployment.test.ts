@@ -1,16 +1,97 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { namedConfig, nearestPlace } from '../../scripts/lib/deployment.mjs'
+import { parseVariables } from '../../scripts/lib/dev-vars.mjs'
 import { consumers, producers } from '../helpers/queues'
 
-const text = readFileSync(join(import.meta.dirname, '..', '..', 'wrangler.toml'), 'utf8')
+const root = join(import.meta.dirname, '..', '..')
+const text = readFileSync(join(root, 'wrangler.toml'), 'utf8')
 
-test('the Worker serves only its own domain', () => {
+test('a version has no address of its own, and routes can be set before the first table', () => {
   const beforeTables = text.slice(0, text.search(/^\[/m))
-  expect(beforeTables).toMatch(/^workers_dev = false$/m)
   expect(beforeTables).toMatch(/^preview_urls = false$/m)
   // A comment. If it is uncommented, it must come before the first table too.
   expect(beforeTables).toMatch(/^# routes = \[\{ pattern = "[^"]+", custom_domain = true \}\]$/m)
+})
+
+test('no resource has an id: a deployment finds or makes them', () => {
+  expect(text).not.toMatch(/^\s*(id|database_id|account_id)\s*=/m)
+})
+
+test('the button to deploy says what each binding and secret is for', () => {
+  const { cloudflare } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const secrets = Object.keys(parseVariables(readFileSync(join(root, '.dev.vars.example'), 'utf8')))
+  const bound = [
+    ...text.matchAll(/^\[\[(?:d1_databases|kv_namespaces|queues\.producers)\]\]\nbinding = "(\w+)"$/gm),
+  ]
+  const names = [...bound.map(([, name]) => name), ...secrets]
+  expect(Object.keys(cloudflare.bindings).sort()).toEqual(names.sort())
+  expect(secrets).toEqual(['ADMIN_API_KEY'])
+})
+
+test('the button to deploy copies the repository that package.json names', () => {
+  const { repository } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const address = String(repository?.url ?? repository ?? 'https://github.com/OWNER/laurel')
+  const url = address.replace(/^git\+|\.git$/g, '')
+  expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain(
+    `deploy.workers.cloudflare.com/?url=${url})`,
+  )
+})
+
+describe('a name', () => {
+  const file = {
+    name: 'laurel',
+    routes: ['laurel.example.com'],
+    vars: { PUBLIC_URL: 'https://laurel.example.com', DEMO: 'on' },
+    d1_databases: [
+      { binding: 'DB', database_name: 'laurel', database_id: '5' },
+      { binding: 'DB_2', database_name: 'acme-laurel-2' },
+    ],
+    kv_namespaces: [{ binding: 'KEYS', id: '0000' }],
+    queues: { consumers: [{ queue: 'laurel-outbox', dead_letter_queue: 'laurel-dead-letters' }] },
+    ratelimits: [{ name: 'A', namespace_id: '7101' }],
+  }
+
+  test('leaves everything as it is if it is that of the file, but ids of zeros', () => {
+    expect(namedConfig(file, 'laurel')).toEqual(namedConfig(file, undefined))
+    expect(namedConfig(file, undefined)).toMatchObject({ ...file, kv_namespaces: [{ id: undefined }] })
+  })
+
+  test('is in all names of another deployment, which has no ids and no addresses of the first one', () => {
+    const other = namedConfig(file, 'staging')
+    const { ratelimits } = namedConfig(file, 'staging-2')
+    expect(other).toMatchObject({
+      name: 'staging',
+      vars: { DEMO: 'on' },
+      d1_databases: [
+        { database_name: 'staging', database_id: undefined },
+        { database_name: 'staging-acme-laurel-2' },
+      ],
+      queues: { consumers: [{ queue: 'staging-outbox', dead_letter_queue: 'staging-dead-letters' }] },
+    })
+    expect(Object.keys(other.vars)).toEqual(['DEMO'])
+    expect(other.routes).toBeUndefined()
+    expect(
+      new Set([...other.ratelimits, ...ratelimits, ...file.ratelimits].map((one) => one.namespace_id)).size,
+    ).toBe(3)
+  })
+
+  test.each(['Laurel', 'a', '-a', 'a_b', `a${'b'.repeat(42)}`])('is not %s', (name) => {
+    expect(() => namedConfig(file, name)).toThrow("can't be a name")
+  })
+})
+
+test.each([
+  ['Europe/Berlin', -60, 'weur'],
+  ['Europe/Kyiv', -120, 'eeur'],
+  ['America/New_York', 300, 'enam'],
+  ['America/Los_Angeles', 480, 'wnam'],
+  ['Asia/Tokyo', -540, 'apac'],
+  ['Australia/Sydney', -660, 'oc'],
+  ['UTC', 0, 'weur'],
+])('the place nearest to %s is proposed', (zone, behind, place) => {
+  expect(nearestPlace(zone, behind)).toBe(place)
 })
 
 test('objects keep their class names, because ids of stored objects derive from them', () => {

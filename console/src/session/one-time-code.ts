@@ -1,4 +1,6 @@
-/** The code of a link that `npm start` has printed. It is in the fragment of the address: `#code=…`. */
+/** The code of a link that `npm start` or `npm run deploy` has printed, in the fragment of the address: `#code=…`. */
+import { isKeyRefused } from '../api/errors'
+import { clientOf } from '../api/laurel'
 
 /** Takes the code out of the address; null if there is none. It must not stay in the history. */
 function takeCode(): string | null {
@@ -21,8 +23,19 @@ export function watchCodes(use: (code: string) => void): () => void {
   return () => removeEventListener('hashchange', look)
 }
 
-/** Exchanges a code for a key. Throws with the server's message. */
+const USED = 'This link was used before. Sign in with the admin key that npm run deploy printed.'
+
+/**
+ * Exchanges a code for a key. That of a deployment is an admin key with its id, which is replaced: so the link works
+ * once. Throws with the server's message.
+ */
 export async function keyFor(code: string): Promise<string> {
+  const [id = '', own] = code.split(':')
+  if (own !== undefined) {
+    const replaced = clientOf(own).admin.adminKeys.rotate(id)
+    return (await replaced.catch((error) => Promise.reject(isKeyRefused(error) ? new Error(USED) : error)))
+      .key
+  }
   const answer = await fetch('/console/one-time-code', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },

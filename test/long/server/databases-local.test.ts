@@ -1,63 +1,126 @@
 /**
- * `npm run restored` with several databases, and `npm start` with more or fewer of them than before. The usual
+ * `npm run databases` and `npm run restored` of a deployment, and `npm start` with more or fewer of them than before. The usual
  * ways of the scripts are in test/server/databases.test.ts.
  */
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ownProject, restoredDatabases } from '../../helpers/server/deployments'
-import { EXISTS, migrateCalls } from '../../helpers/server/fake-wrangler'
+import { cloudflare, databaseBlock } from '../../helpers/server/cloudflare'
 import { launch, newProject } from '../../helpers/server/harness'
 import { directoryOf, inState, leftOf, THREE } from '../../helpers/server/local-state'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 
 describe('of a deployment', () => {
-  const project = ownProject()
+  const scene = cloudflare()
+  const databases = (...args: string[]) => scene.run('databases', args)
+  const restored = () => scene.run('restored', [])
+  const toml = () => readFileSync(scene.file('wrangler.toml'), 'utf8')
+
+  describe('npm run databases', () => {
+    it('[B3] a dry run changes nothing, and prints all of it, with names after the first one', async () => {
+      scene.configure((text) => text.replace('"laurel"\nmig', '"acme-laurel"\nmig') + databaseBlock(2))
+      const before = toml()
+      const { code, output } = await databases('add', '--dry-run')
+      expect([code, toml()], output).toEqual([0, before])
+      expect(output).toMatch(
+        /^Without --location.*Nothing was changed.*create the D1 acme-laurel-3\n.*after DB_2:\n.*binding = "DB_3"\n *database_name = "acme-laurel-3".*apply the migrations to acme-laurel-3\n.*npm run deploy/s,
+      )
+    })
+
+    it('[B3] changes nothing before the first deployment, and if the D1 cannot be created', async () => {
+      const before = toml()
+      expect(await databases('add')).toMatchObject({
+        code: 1,
+        output: expect.stringContaining('Run `npm run deploy` first. Nothing was changed.'),
+      })
+      await scene.deployed(['laurel'])
+      await scene.control({ fault: { call: 'POST /d1/database', how: 500 } })
+      expect(await databases('add')).toMatchObject({
+        code: 1,
+        output: expect.stringContaining('answered 500'),
+      })
+      expect(toml()).toBe(before)
+    })
+
+    it('[B3] goes on with a D1 that an earlier run has created', async () => {
+      await scene.deployed(['laurel'])
+      await scene.control({ fault: { call: 'POST /d1/database', how: 'lost' } })
+      expect(await databases('add')).toMatchObject({ code: 1 })
+      await scene.control({ fault: { call: 'POST /d1/database/[^/]+/import', how: 500 } })
+      const { output } = await databases('add')
+      expect(output).toMatch(/stays bound as DB_2.*npm run deploy/)
+      expect(toml()).toContain('"DB_2"')
+      expect((await scene.control()).databases.map(({ name }) => name)).toEqual(['laurel', 'laurel-2'])
+    })
+
+    it('prints its usage, with the code 2 for other words', async () => {
+      const usage = expect.stringContaining('npm run databases -- add --dry-run')
+      expect(await databases()).toEqual({ code: 0, output: usage })
+      for (const words of [['remove'], ['add', '2'], ['add', '--force']])
+        expect(await databases(...words)).toEqual({ code: 2, output: usage })
+      expect((await scene.control()).calls).toEqual([])
+    })
+  })
 
   describe('npm run restored', () => {
-    const { NOON, state, answer, tells } = restoredDatabases(project)
+    const NOON = Date.UTC(2026, 10, 22, 12)
+    const at = (moment: number) => `UPDATE restores SET moment = ${moment}`
+    /** Two databases: their moments, and which ones hold users. */
+    const restore = async (second: string, places = '[[0,"DB"],[2048,"DB_2"]]') => {
+      await scene.deployed(['laurel', 'laurel-2'])
+      await scene.control({
+        database: { name: 'laurel', sql: `${at(NOON)}; ${directoryOf(JSON.parse(places))}` },
+      })
+      await scene.control({ database: { name: 'laurel-2', sql: second } })
+      scene.configure((text) => text + databaseBlock(2))
+    }
+    const tells = async () => (await scene.control()).queries.filter((sql) => sql.includes('UPDATE'))
+
+    it('[M1] refuses if the databases are not at one moment, and says at which each is', async () => {
+      await restore(at(NOON + 3_600_000))
+      const { code, output } = await restored()
+      expect([code, await tells()], output).toEqual([1, []])
+      expect(output).toMatch(
+        /DB \(laurel\) {6}2026-11-22T12:00:00.000Z\n {2}DB_2 \(laurel-2\) {2}2026-11-22T13:00:00.000Z/,
+      )
+      expect(output).toContain('npx wrangler d1 time-travel restore laurel-2 --timestamp=TIME')
+      expect(output).toContain('TIME is in UTC, such as 2026-11-22T10:00:00Z.')
+      expect(output).toContain('docs/operations.md#restore-several-databases')
+    })
 
     it('[M1] says which database to restore or to replace if one has no state', async () => {
-      answer([])
-      const { code, output } = await project.run('restored')
-      expect([code, tells()], output).toEqual([1, []])
+      await restore('DELETE FROM restores')
+      const { code, output } = await restored()
+      expect([code, await tells()], output).toEqual([1, []])
       expect(output).toContain('DB_2 (laurel-2) has no row in the table restores')
       expect(output).toMatch(/Restore DB_2 \(laurel-2\) to the moment of the others.*put a new, empty one/)
     })
 
     it('[M1] takes a new, empty database for one that was added after that moment', async () => {
-      answer(state(null, 0), '[[0,"DB"]]')
-      const { code, output } = await project.run('restored')
-      expect([code, tells().length], output).toEqual([0, 2])
+      await restore('', '[[0,"DB"]]')
+      const { code, output } = await restored()
+      expect([code, (await tells()).length], output).toEqual([0, 2])
     })
 
     it('[M1] refuses if a database is missing that held users at that moment', async () => {
-      answer(state(NOON), '[[0,"DB_3"]]')
-      const { code, output } = await project.run('restored')
-      expect([code, tells()], output).toEqual([1, []])
+      await restore(at(NOON), '[[0,"DB_3"]]')
+      const { code, output } = await restored()
+      expect([code, await tells()], output).toEqual([1, []])
       expect(output).toContain('At the restored moment, DB_3 held users')
     })
 
-    it('[M1] refuses the same of a single database', async () => {
-      project.configure((text) => text)
-      answer(state(NOON))
-      const { code, output } = await project.run('restored')
-      expect([code, tells()], output).toEqual([1, []])
+    it('[M1] refuses the same of a single database, and asks for no moment of it', async () => {
+      await scene.deployed(['laurel'])
+      const told = { database: { name: 'laurel', sql: directoryOf([[0, 'DB_2']]) } }
+      await scene.control(told)
+      const { code, output } = await restored()
+      expect([code, await tells()], output).toEqual([1, []])
       expect(output).toContain('At the restored moment, DB_2 held users')
-    })
-
-    it('[M1] asks for no moment of a single database', async () => {
-      project.configure((text) => text)
-      expect(await project.run('restored')).toMatchObject({ code: 0 })
-      expect(project.calls()).toEqual([
-        ...migrateCalls('laurel'),
-        EXISTS,
-        expect.stringMatching(
-          /^d1 execute laurel --remote --yes --command UPDATE restores SET epoch = max\(/,
-        ),
-      ])
+      await scene.control({ database: { name: 'laurel', sql: directoryOf([[0, 'DB']]) } })
+      expect(await restored()).toMatchObject({ code: 0 })
+      expect(await tells()).toEqual([expect.stringMatching(/^laurel: UPDATE restores SET epoch = max\(/)])
     })
   })
 })

@@ -1,220 +1,382 @@
-/** `npm run deploy`: what it says after each failure, and each option. test/server/deploy.test.ts has the usual way. */
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+/** `npm run deploy` and `npm run undeploy`: each failure, each option. test/server/deploy.test.ts has the usual way. */
+import { readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import {
-  ALL,
-  BUILD,
-  DEPLOY,
-  deployments,
-  MIGRATE,
-  OK,
-  threeDatabases,
-} from '../../helpers/server/deployments'
-import {
-  BOOKMARK,
-  databaseBlock,
-  EXISTS,
-  IN_USE,
-  INFO,
-  migrateCalls,
-  PUT_SECRET,
-  SECRETS,
-  TIME,
-} from '../../helpers/server/fake-wrangler'
+import { cloudflare, databaseBlock, type Outcome } from '../../helpers/server/cloudflare'
+import type { State } from '../../helpers/server/cloudflare-server'
 import { freePort } from '../../helpers/server/harness'
+import { directoryOf, leftOf } from '../../helpers/server/local-state'
 
-const scene = deployments()
-const { project, file, calls, deploy } = scene
-const root = join(import.meta.dirname, '..', '..', '..')
-const [LIST = '', IMPORT = ''] = MIGRATE
-/** The calls of a dry run that stand for the migrations of a database. */
-const missing = (name: string) => migrateCalls(name, 'EACH_THAT_IS_MISSING.sql')
-const RESTORE = `npx wrangler d1 time-travel restore laurel --bookmark=${BOOKMARK}`
+const scene = cloudflare()
+const PLACE = ['--location', 'weur']
 
-describe('npm run deploy', () => {
-  it('sends the migrations that are missing in their order, each with its note, through the import', async () => {
-    const all = readdirSync(join(root, 'migrations'))
-      .filter((name) => name.endsWith('.sql'))
-      .toSorted()
-    writeFileSync(file('rows'), JSON.stringify({ laurel: { applied: [] } }))
-    const { code, output } = await deploy('--url', scene.url)
-    const imports = all.flatMap((name) => migrateCalls('laurel', name).slice(1))
-    expect([code, calls()], output).toEqual([0, [BUILD, EXISTS, INFO, LIST, ...imports, DEPLOY, SECRETS]])
-    for (const name of all)
-      expect(project.sent(name)).toBe(
-        `${readFileSync(join(root, 'migrations', name), 'utf8').trimEnd()}\nINSERT INTO d1_migrations (name) VALUES ('${name}');\n`,
+/** What of an account does not depend on when and how often it was asked. */
+const made = ({ databases, namespaces, queues, workers, domains }: State) => ({
+  databases: databases.map(({ name, tables, place }) => [name, tables, place]),
+  namespaces: namespaces.map(({ title }) => title),
+  queues: queues.map(({ queue_name: name, consumers }) => [name, consumers.map(({ script }) => script)]),
+  workers: Object.entries(workers).map(([name, { bindings, secrets, crons, subdomain, assets }]) => {
+    const bound = bindings.map((binding) => [binding.type, binding.name])
+    return [name, bound, Object.keys(secrets).sort(), crons, subdomain, assets]
+  }),
+  domains: domains.map(({ hostname, service }) => [hostname, service]),
+})
+
+/** What a whole deployment is. */
+const COMPLETE = {
+  databases: [['laurel', expect.any(Number), 'weur']],
+  namespaces: ['laurel-keys'],
+  queues: ['repairs', 'outbox', 'dead-letters'].map((name) => [`laurel-${name}`, ['laurel']]),
+  workers: [
+    [
+      'laurel',
+      expect.arrayContaining([
+        ['d1', 'DB'],
+        ['kv_namespace', 'KEYS'],
+        ['queue', 'OUTBOX'],
+      ]),
+      ['ADMIN_API_KEY', 'TOKEN_SECRET'],
+      ['*/5 * * * *'],
+      { enabled: true, previews_enabled: false },
+      ['/page'],
+    ],
+  ],
+  domains: [],
+}
+
+/** Expects that a run has failed before it changed something. */
+async function expectUnchanged({ code, output }: Outcome, reason: string | RegExp) {
+  expect(code, output).toBe(1)
+  expect(output).toMatch(reason)
+  const { calls } = await scene.control()
+  expect(calls.filter((call) => !call.startsWith('GET ') && !call.endsWith('/query'))).toEqual([])
+}
+
+describe('on an account that has nothing', () => {
+  /** Each question of a first deployment, in its order, as this script and wrangler ask them. */
+  const STEPS = [
+    ...['GET /workers/scripts/laurel/settings', 'GET /workers/domains', 'GET /d1/database'],
+    ...['GET /storage/kv/namespaces', 'GET /queues', 'GET /workers/subdomain'],
+    ...['POST /d1/database', 'POST /storage/kv/namespaces', 'POST /queues'],
+    ...['POST /d1/database/[^/]+/query', 'POST /d1/database/[^/]+/import'],
+    ...['GET /workers/services/laurel', 'POST /workers/scripts/laurel/assets-upload-session'],
+    ...['POST /workers/assets/upload', 'PUT /workers/scripts/laurel', 'GET /workers/workers/laurel'],
+    ...['POST /workers/scripts/laurel/subdomain', 'PUT /workers/scripts/laurel/schedules'],
+    ...['POST /queues/[^/]+/consumers'],
+  ]
+
+  it.each([500, 403, 'lost'] as const)(
+    'each run goes on after the one before, if each step fails once: %s',
+    async (how) => {
+      const outputs = []
+      let failures = 0
+      for (const call of STEPS) {
+        await scene.control({ fault: { call, how } })
+        const { code, output } = await scene.deploy(...PLACE, '--wait', '0')
+        outputs.push(output)
+        if (code === 1) failures += 1
+        // Wrangler tries some steps again by itself.
+        expect(code === 0 || code === 1, output).toBe(true)
+        expect(output).not.toMatch(/\n {4}at /)
+        if (how === 403 && code === 1)
+          expect(output, call).toMatch(/It needs `(Account|Zone): [\w ]+: (Edit|Read)`/)
+      }
+      expect(failures).toBeGreaterThan(10)
+      await scene.control({ fault: { call: 'none', how } })
+      const last = await scene.deploy(...PLACE)
+      expect(last.code, last.output).toBe(0)
+      const state = await scene.control()
+      expect(made(state)).toEqual(COMPLETE)
+      // The key that the Worker has was printed by the one run that was the first to succeed.
+      const key = state.workers.laurel?.secrets.ADMIN_API_KEY ?? ''
+      expect([...outputs, last.output].filter((output) => output.includes(key))).toHaveLength(1)
+      expect(readdirSync(scene.file('.wrangler', 'deployments')).join()).not.toContain('secrets')
+    },
+    900_000,
+  )
+
+  it('asks for what is missing without a terminal: where the database is, and the name at workers.dev', async () => {
+    await expectUnchanged(await scene.deploy(), /such as --location weur, the nearest to this computer/)
+    await expectUnchanged(
+      await scene.deploy('--location', 'mars'),
+      '--location must be one of these, not mars',
+    )
+    await scene.control({ subdomain: '' })
+    await expectUnchanged(
+      await scene.deploy(...PLACE),
+      'such as --subdomain your-company. Nothing was changed.',
+    )
+    const taken = await scene.deploy(...PLACE, '--subdomain', 'taken')
+    expect(taken).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('Subdomain is unavailable. (10031)'),
+    })
+    const { code, output } = await scene.deploy('--jurisdiction', 'eu', '--subdomain', 'byron')
+    expect(code, output).toBe(0)
+    expect(output).toContain('https://laurel.byron.workers.dev/console')
+    expect((await scene.control()).databases).toMatchObject([{ place: 'eu' }])
+  })
+
+  it('says what it would make, with a name or without, and makes nothing', async () => {
+    const dry = await scene.deploy('--dry-run')
+    await expectUnchanged(
+      { ...dry, code: dry.code + 1 },
+      /D1 database +laurel +is made\n.*Workers Paid, which costs \$5/s,
+    )
+    const named = await scene.deploy('--dry-run', '--name', 'staging')
+    await expectUnchanged({ ...named, code: named.code + 1 }, /queue +staging-dead-letters +is made\n/)
+  })
+
+  it('serves on a domain, leaves it there, and refuses one that is not of the account', async () => {
+    const domain = ['--domain', 'laurel.example.com']
+    await expectUnchanged(
+      await scene.deploy(...PLACE, ...domain),
+      'Your account has no domain to which laurel',
+    )
+    await expectUnchanged(await scene.deploy(...PLACE, '--domain', 'https://a'), '--domain must be a host')
+    await scene.control({ zone: 'example.com' })
+    const { code, output } = await scene.deploy(...PLACE, ...domain)
+    expect(code, output).toBe(0)
+    expect(output).toContain('\nhttps://laurel.example.com/console#code=')
+    expect(output).not.toContain('Everybody can reach')
+    expect(await scene.deploy()).toMatchObject({ code: 0 })
+    const { domains, workers } = await scene.control()
+    expect(domains).toMatchObject([{ hostname: 'laurel.example.com', service: 'laurel' }])
+    expect(workers.laurel?.subdomain).toEqual({ enabled: false, previews_enabled: false })
+    const other = await scene.deploy(...PLACE, ...domain, '--name', 'staging')
+    expect(other).toMatchObject({ code: 1, output: expect.stringContaining('belongs to the Worker laurel') })
+  })
+
+  it('keeps two deployments apart, and deletes one of them', async () => {
+    scene.configure((text) => `vars = { ENVIRONMENT = "x", PUBLIC_URL = "https://p.example.com" }\n${text}`)
+    const first = await scene.deploy(...PLACE)
+    const second = await scene.deploy(...PLACE, '--name', 'staging')
+    expect([first.code, second.code], first.output + second.output).toEqual([0, 0])
+    const both = await scene.control()
+    expect(both.databases.map(({ name }) => name)).toEqual(['laurel', 'staging'])
+    expect(both.namespaces.map(({ title }) => title)).toEqual(['laurel-keys', 'staging-keys'])
+    expect(both.queues.map(({ queue_name: name }) => name).slice(3)).toEqual(
+      ['repairs', 'outbox', 'dead-letters'].map((name) => `staging-${name}`),
+    )
+    const { laurel, staging } = both.workers
+    for (const type of ['d1', 'kv_namespace', 'ratelimit', 'queue']) {
+      const [one, other] = [laurel, staging].map((worker) =>
+        worker?.bindings.filter((it) => it.type === type),
       )
-    project.reset()
-    writeFileSync(file('rows'), JSON.stringify({ laurel: { applied: all.map((name) => ({ name })) } }))
-    expect(await deploy('--url', scene.url)).toMatchObject({ code: 0 })
-    expect(calls()).toEqual([BUILD, EXISTS, INFO, LIST, DEPLOY, SECRETS])
+      expect(one).toHaveLength(other?.length ?? 0)
+      for (const binding of one ?? []) expect(other).not.toContainEqual(binding)
+    }
+    expect(staging?.bindings.filter(({ type }) => type === 'plain_text').map(({ name }) => name)).toEqual([
+      'ENVIRONMENT',
+    ])
+
+    const undeploy = (...args: string[]) => scene.run('undeploy', ['--name', 'staging', ...args])
+    const asked = await undeploy()
+    expect(asked.output).toMatch(/Worker staging, with.*D1 database staging\n.*Add --confirm staging/s)
+    expect((await undeploy('--confirm', 'laurel')).output).toContain(
+      'The name is staging. Nothing was changed.',
+    )
+    // After a failure, the next run deletes the rest.
+    await scene.control({ fault: { call: 'DELETE /storage/kv/namespaces/\\w+', how: 'lost' } })
+    expect(await undeploy('--confirm', 'staging')).toMatchObject({ code: 1 })
+    const { code, output } = await undeploy('--confirm', 'staging')
+    expect(code, output).toBe(0)
+    const { databases, namespaces, queues, workers } = await scene.control()
+    expect(Object.keys(workers)).toEqual(['laurel'])
+    expect([databases.length, namespaces.length, queues.length]).toEqual([1, 1, 3])
+    expect((await undeploy()).output).toBe('The account has nothing of staging.\n')
+  })
+})
+
+describe('names that are taken', () => {
+  it('changes nothing if the Worker, a database or a queue belongs to something else', async () => {
+    await scene.control({ database: { name: 'laurel', sql: 'CREATE TABLE orders (id INTEGER)' } })
+    await expectUnchanged(await scene.deploy(...PLACE), "a D1 database called laurel that is not Laurel's")
+    await scene.control({ worker: { name: 'laurel', classes: ['Room'] } })
+    await expectUnchanged(
+      await scene.deploy(...PLACE),
+      'a Worker called laurel that is not Laurel. Choose another',
+    )
+    await scene.control({ queues: ['mine-outbox'], reader: ['mine-outbox', 'laurel'] })
+    await expectUnchanged(
+      await scene.deploy(...PLACE, '--name', 'mine'),
+      'The queue mine-outbox is read by the Worker laurel.',
+    )
+    await expectUnchanged(await scene.deploy(...PLACE, '--name', 'Not a name'), "can't be a name")
+    expect(await scene.deploy(...PLACE, '--name', 'laurel-2')).toMatchObject({ code: 0 })
+  })
+})
+
+describe('a token', () => {
+  it.each([
+    ['D1', 'Account: D1: Edit'],
+    ['Workers KV Storage', 'Account: Workers KV Storage: Edit'],
+    ['Queues', 'Account: Queues: Edit'],
+    ['Workers Scripts', 'Account: Workers Scripts: Edit'],
+  ])('without the right %s is told so, and changes nothing', async (right, named) => {
+    await scene.control({ lacks: [right] })
+    await expectUnchanged(await scene.deploy(...PLACE), `It needs \`${named}\``)
+  })
+
+  it('that is missing or wrong is told so', async () => {
+    const args = ['--built', ...PLACE]
+    await expectUnchanged(
+      await scene.run('deploy', args, { CLOUDFLARE_API_TOKEN: '' }),
+      'You are not logged in. Run `npx wrangler login`',
+    )
+    await expectUnchanged(
+      await scene.run('deploy', args, { CLOUDFLARE_API_TOKEN: 'x' }),
+      'Invalid access token',
+    )
+  })
+})
+
+describe('a deployment that was made by hand', () => {
+  const KEY = `adm_mine.${'k'.repeat(43)}`
+
+  it('[K6] keeps its ids, is migrated, gets the secret of tokens, and no admin key', async () => {
+    await scene.deployed(['mine'], { isMigrated: false })
+    const { databases, namespaces } = await scene.control({ namespace: 'MINE' })
+    const id = databases[0]?.uuid
+    scene.configure((text) =>
+      text
+        .replace('database_name = "laurel"', `database_name = "mine"\ndatabase_id = "${id}"`)
+        .replace('binding = "KEYS"', `binding = "KEYS"\nid = "${namespaces[1]?.id}"`)
+        .replace('preview_urls', 'workers_dev = false\npreview_urls'),
+    )
+    const { code, output } = await scene.deploy()
+    expect(code, output).toBe(0)
+    const state = await scene.control()
+    expect([state.databases.length, state.namespaces.length]).toEqual([1, 2])
+    const { bindings = [], secrets = {}, subdomain } = state.workers.laurel ?? {}
+    expect(bindings).toContainEqual(expect.objectContaining({ name: 'DB', id }))
+    expect(bindings).toContainEqual(
+      expect.objectContaining({ name: 'KEYS', namespace_id: namespaces[1]?.id }),
+    )
+    expect([Object.keys(secrets), subdomain?.enabled]).toEqual([['TOKEN_SECRET'], false])
+    expect(output).not.toContain('adm_')
+    const bookmark = /^\S+Z (\S+)\n$/.exec(readFileSync(scene.file('.wrangler', 'deployments.log'), 'utf8'))
+    expect(bookmark?.[1]).toBe(`00000085-0000024c-00004c6d-${id?.replaceAll('-', '')}`)
+    expect(output).toContain(bookmark?.[1])
+    // The first imports were sent whole, with their notes.
+    const names = readdirSync(scene.file('migrations')).filter((name) => name.endsWith('.sql'))
+    for (const name of names) expect(output).toContain(`  mine: ${name}\n`)
+    const again = await scene.deploy()
+    expect(again.output).not.toContain('.sql')
+  })
+
+  it('takes an id of zeros for none, and sets the admin key that it is given or asked for', async () => {
+    scene.configure((text) =>
+      text.replace(
+        'name = "laurel"\nmig',
+        `name = "laurel"\ndatabase_id = "${'0'.repeat(8)}-0000-0000-0000-${'0'.repeat(12)}"\nmig`,
+      ),
+    )
+    const options = ['--built', '--url', scene.origin]
+    const bad = await scene.run('deploy', [...options, ...PLACE], { ADMIN_API_KEY: 'short' })
+    await expectUnchanged(bad, 'ADMIN_API_KEY must have at least 32 characters')
+    expect(await scene.run('deploy', [...options, ...PLACE], { ADMIN_API_KEY: KEY })).toMatchObject({
+      code: 0,
+    })
+    expect((await scene.control()).workers.laurel?.secrets.ADMIN_API_KEY).toBe(KEY)
+    const { output } = await scene.deploy('--new-admin-key')
+    const { ADMIN_API_KEY: key = KEY } = (await scene.control()).workers.laurel?.secrets ?? {}
+    expect(key).not.toBe(KEY)
+    expect(output).toContain(`Admin key  ${key}`)
+  })
+
+  it('is not given another database if its own is gone', async () => {
+    expect(await scene.deploy(...PLACE)).toMatchObject({ code: 0 })
+    await scene.control({ lose: 'laurel' })
+    const { code, output } = await scene.deploy(...PLACE)
+    expect([code, (await scene.control()).databases], output).toEqual([1, []])
+    expect(output).toContain('could not be asked which databases hold users. Nothing was changed.')
+  })
+})
+
+describe('with three databases', () => {
+  const names = ['laurel', 'laurel-2', 'laurel-3']
+  const three = async () => {
+    await scene.deployed(names, { isMigrated: false })
+    scene.configure((text) => text + databaseBlock(3) + databaseBlock(2))
+  }
+
+  it('[B3, M1] notes one time for all of them, migrates each, and says how to bring all back', async () => {
+    await three()
+    await scene.control({ health: { status: 503, body: { error: 'Missing bindings: OUTBOX.' } } })
+    const { code, output } = await scene.deploy('--wait', '0')
+    expect(code, output).toBe(1)
+    const [, time = ''] =
+      /^(\S+Z) laurel laurel-2 laurel-3\n$/.exec(
+        readFileSync(scene.file('.wrangler', 'deployments.log'), 'utf8'),
+      ) ?? []
+    expect(output).toContain(`${time} of laurel, laurel-2 and laurel-3`)
+    const back = names
+      .map((name) => `  npx wrangler d1 time-travel restore ${name} --timestamp=${time}\n`)
+      .join('')
+    expect(output).toContain('503 {"error":"Missing bindings: OUTBOX."}')
+    expect(output).toContain('npx wrangler rollback --name laurel')
+    expect(output).toContain(`${back}Then check out the version before`)
+    expect(output).toContain('A version from before a database was added does not know the users')
+    const { databases } = await scene.control()
+    expect(new Set(databases.map(({ tables }) => tables)).size).toBe(1)
+  })
+
+  it('[B3, M1] stops if one cannot be migrated, and names it and those after it', async () => {
+    await three()
+    await scene.control({ database: { name: 'laurel-2', sql: 'CREATE VIEW users AS SELECT 1' } })
+    const { code, output } = await scene.deploy()
+    expect(code, output).toBe(1)
+    expect(output).toContain('already exists')
+    expect(output).toContain(
+      'The migrations of laurel-2 failed. The Worker was not deployed. laurel-3 was not migrated.',
+    )
+    expect(output).toMatch(/restore laurel-3 --timestamp=\S+Z\nThen check out.*\n {2}npm run restored/)
+    const { databases, workers } = await scene.control()
+    expect([databases.map(({ tables }) => tables > 2), workers.laurel?.versions.length]).toEqual([
+      [true, false, false],
+      1,
+    ])
+  })
+
+  it('[B3] calls nothing if one between them is missing', async () => {
+    scene.configure((text) => text + databaseBlock(3))
+    await expectUnchanged(await scene.deploy(...PLACE), 'the binding DB_2')
   })
 
   it.each([
-    [BUILD, [BUILD], 'The build failed. Nothing was changed.', false],
     [
-      EXISTS,
-      [BUILD, EXISTS],
-      'laurel could not be asked which databases hold users. Nothing was changed. Check `npx wrangler whoami`',
-      false,
+      'holds users',
+      directoryOf([
+        [0, 'DB'],
+        [2048, 'DB_2'],
+      ]),
+      /DB_2 holds users, but wrangler.toml does not bind it. Nothing was changed.\nPut its block back in wrangler.toml, commit that.*\{"weights":\{"DB_2":0\}\}/s,
     ],
     [
-      INFO,
-      [BUILD, EXISTS, INFO],
-      'bookmark of laurel could not be read. Nothing was changed. Check `npx wrangler whoami`, and that this D1',
-      false,
+      'has rows of users who have left',
+      leftOf('DB_2'),
+      'Rows of users who have left DB_2 are still being deleted there. Nothing was changed. Wait some minutes',
     ],
-    [
-      LIST,
-      [BUILD, EXISTS, INFO, LIST],
-      'The migrations of laurel failed. The Worker was not deployed.',
-      true,
-    ],
-    [
-      IMPORT,
-      [BUILD, EXISTS, INFO, ...MIGRATE],
-      'The migrations of laurel failed. The Worker was not deployed.',
-      true,
-    ],
-    [DEPLOY, ALL.slice(0, -1), 'The deployment failed. The migrations are already', true],
-  ])('stops if `wrangler %s` fails, and says what to do', async (step, done, reason, isChanged) => {
-    writeFileSync(file('fail'), step)
-    const { code, output } = await deploy('--url', scene.url)
-    expect([code, calls()], output).toEqual([1, done])
-    expect(scene.asked).toEqual([])
-    expect(output).toContain('wrangler says no')
-    expect(output).toContain(reason)
-    expect(output.includes(RESTORE)).toBe(isChanged)
-    expect(/check out the version before.*\n {2}npm run restored\n/.test(output)).toBe(isChanged)
-    expect(output).not.toContain('Laurel is deployed')
+  ])('[B3] does not leave out a database that %s', async (_, sql, reason) => {
+    await scene.deployed(['laurel'])
+    await scene.control({ database: { name: 'laurel', sql } })
+    await expectUnchanged(await scene.deploy(), reason)
+    await scene.control({ database: { name: 'laurel-2', sql: '' } })
+    scene.configure((text) => text + databaseBlock(2))
+    expect(await scene.deploy()).toMatchObject({ code: 0 })
+  })
+})
+
+describe('wrangler.toml and options', () => {
+  it('calls nothing if it has variables that cannot work, and names them without their values', async () => {
+    scene.configure((text) => `vars = { EMAIL_FROM = "Ada Byron", MULTI_TENANCY = true }\n${text}`)
+    const outcome = await scene.deploy()
+    await expectUnchanged(outcome, /EMAIL_FROM must be an email address.*MULTI_TENANCY must be on or off\./s)
+    expect(outcome.output).not.toContain('Ada Byron')
   })
 
-  describe('with three databases', () => {
-    const { names, infos, before, back } = threeDatabases(project)
-
-    it('[M1] says the same if it is not healthy', async () => {
-      scene.answers = [[503, { error: 'away' }]]
-      const { code, output } = await deploy('--url', scene.url, '--wait', '0')
-      expect(code).toBe(1)
-      expect(output).toMatch(new RegExp(`npx wrangler rollback\\n[^]*${back}Then check out`))
-      expect(output).toContain('A version from before a database was added does not know the users')
-    })
-
-    it.each([
-      ['an answer without a time', [{}]],
-      ['another format', [{ now: '2026-11-22 10:00:00' }]],
-    ])('[M1] changes nothing if the time cannot be read: %s', async (_, now) => {
-      writeFileSync(file('rows'), JSON.stringify({ laurel: { now } }))
-      const { code, output } = await deploy('--url', scene.url)
-      expect([code, calls()], output).toEqual([1, before])
-      expect(output).toContain('The time of laurel could not be read. Nothing was changed.')
-    })
-
-    it('[B3] calls nothing if one between them is missing', async () => {
-      project.configure((text) => `${text}\n${databaseBlock(3, 'laurel-3')}`)
-      const { code, output } = await deploy('--url', scene.url)
-      expect([code, calls()], output).toEqual([1, []])
-      expect(output).toContain('the binding DB_2')
-    })
-
-    it('[B3] a dry run prints the calls for each', async () => {
-      const { code, output } = await deploy('--dry-run')
-      expect([code, calls()], output).toEqual([0, [BUILD]])
-      const steps = [EXISTS, IN_USE, ...infos, TIME, ...names.flatMap(missing), DEPLOY]
-      expect(output.replaceAll('"', '')).toContain(steps.map((step) => `  wrangler ${step}\n`).join(''))
-    })
-  })
-
-  describe('[B3] a database that is in use', () => {
-    const spread = [{ places: '[[0,"DB"],[2048,"DB_2"]]', progress: null }]
-    const leaving = (left: object[], move: object | null = null) => [
-      { places: '[[0,"DB"]]', progress: null },
-      { places: null, progress: JSON.stringify({ no: 4, move, isNumbered: true, numbering: null, left }) },
-    ]
-    const answer = (directory: object[], exists: object[] = [{ 1: 1 }]) =>
-      writeFileSync(file('rows'), JSON.stringify({ laurel: { exists, directory } }))
-
-    it.each([
-      ['holds users', spread],
-      ['gets users now', leaving([], { source: 'DB', target: 'DB_2' })],
-    ])('is not left out if it %s: nothing is changed', async (_, rows) => {
-      answer(rows)
-      const { code, output } = await deploy('--url', scene.url)
-      expect([code, calls(), scene.asked], output).toEqual([1, [BUILD, EXISTS, IN_USE], []])
-      expect(output).toContain('DB_2 holds users, but wrangler.toml does not bind it. Nothing was changed.')
-      expect(output).toMatch(
-        /Put its block back in wrangler.toml, commit that.*rebalance \{"weights":\{"DB_2":0\}\}/s,
-      )
-      expect(output).toContain('shows 0 buckets in DB_2')
-    })
-
-    it('is not left out while rows of users who have left are deleted there', async () => {
-      answer(leaving([{ name: 'DB_2', at: 1_795_341_600_000 }]))
-      const { code, output } = await deploy('--url', scene.url)
-      expect([code, calls()], output).toEqual([1, [BUILD, EXISTS, IN_USE]])
-      expect(output).toContain(
-        'Rows of users who have left DB_2 are still being deleted there. Nothing was changed. Wait some minutes, and try again.',
-      )
-    })
-
-    it.each([
-      ['is bound', spread, [databaseBlock(2, 'laurel-2')]],
-      ['has no rows any more', leaving([{ name: 'DB', at: 0 }]), []],
-    ])('does not stop a deployment if it %s', async (_, rows, blocks) => {
-      project.configure((text) => [text, ...blocks].join('\n'))
-      answer(rows)
-      const { code, output } = await deploy('--url', scene.url)
-      expect([code, calls().slice(0, 3)], output).toEqual([0, [BUILD, EXISTS, IN_USE]])
-      expect(calls()).toContain(DEPLOY)
-    })
-
-    it('changes nothing if the first database does not say which it is', async () => {
-      answer(spread)
-      writeFileSync(file('fail'), IN_USE)
-      const { code, output } = await deploy('--url', scene.url)
-      expect([code, calls()], output).toEqual([1, [BUILD, EXISTS, IN_USE]])
-      expect(output).toContain('laurel could not be asked which databases hold users. Nothing was changed.')
-    })
-  })
-
-  it('[K6] makes no secret of tokens if wrangler.toml has one', async () => {
-    writeFileSync(file('bare'), '')
-    project.configure((text) => `vars = { TOKEN_SECRET = "${'x'.repeat(32)}" }\n${text}`)
-    expect(await deploy('--url', scene.url)).toMatchObject({ code: 0 })
-    expect(calls()).toEqual([BUILD, EXISTS, INFO, ...MIGRATE, DEPLOY])
-  })
-
-  it.each([SECRETS, PUT_SECRET])(
-    '[K6] says what is missing if `wrangler %s` fails, and goes on',
-    async (step) => {
-      writeFileSync(file('bare'), '')
-      writeFileSync(file('fail'), step)
-      const { code, output } = await deploy('--url', scene.url)
-      expect([code, scene.asked.length], output).toEqual([0, 3])
-      expect(output).toContain('The secret of user tokens could not be made')
-      expect(output).toContain('Laurel is deployed, and healthy.')
-    },
-  )
-
-  it('waits while /health is 503', async () => {
-    scene.answers = [[503, { error: 'The service is starting.' }], OK, [503, { error: 'old' }], OK]
-    const { code, output } = await deploy('--url', scene.url)
-    expect([code, scene.asked.length], output).toEqual([0, 6])
-  })
-
-  it('names the reason of a 503 and the way back', async () => {
-    scene.answers = [[503, { error: 'Missing bindings: OUTBOX.' }]]
-    const { code, output } = await deploy('--url', scene.url, '--wait', '1')
-    expect([code, calls()], output).toEqual([1, ALL])
-    expect(scene.asked).not.toEqual([])
-    expect(output).toContain('503 {"error":"Missing bindings: OUTBOX."}')
-    expect(output).toContain('npx wrangler rollback')
-    expect(output).toContain(RESTORE)
-    expect(output).not.toContain('healthy.')
-  })
-
-  it('calls nothing while wrangler.toml lacks something that the Worker needs, and names all of it', async () => {
+  it('calls nothing while it lacks something that the Worker needs, and names all of it', async () => {
     const parts: [lack: string, part: RegExp][] = [
       ['the binding DB', /\[\[d1_databases\]\][^[]*/],
       ['the binding KEYS', /\[\[kv_namespaces\]\][^[]*/],
@@ -225,44 +387,15 @@ describe('npm run deploy', () => {
       ['a [[queues.consumers]] for the queue laurel-repairs', /\[\[queues\.consumers\]\][^[]*/],
       ['the cron trigger: crons in [triggers]', /\[triggers\]\n.*\n/],
     ]
-    project.configure((text) => {
+    scene.configure((text) => {
       for (const [, part] of parts) expect(text).toMatch(part)
       return parts.reduce((rest, [, part]) => rest.replace(part, ''), text)
     })
-    const { code, output } = await deploy('--url', scene.url)
-    expect([code, calls()], output).toEqual([1, []])
-    expect(output).toContain(`wrangler.toml lacks:\n${parts.map(([lack]) => `  ${lack}\n`).join('')}Add`)
-  })
-
-  it('does not take the 200 of another site for health', async () => {
-    scene.answers = [[200, { parked: true }]]
-    expect(await deploy('--url', scene.url, '--wait', '0')).toMatchObject({
-      code: 1,
-      output: expect.stringContaining('200 {"parked":true}'),
-    })
-  })
-
-  it('names the reason and the way back if nothing answers', async () => {
-    const { code, output } = await deploy('--url', `http://127.0.0.1:${await freePort()}`, '--wait', '0')
-    expect(code).toBe(1)
-    expect(output).toMatch(/is not healthy after 0 seconds.*fetch failed: connect ECONNREFUSED/s)
-    expect(output).toContain(RESTORE)
-  })
-
-  it('deploys without an address, says that /health was not asked, and adds the bookmark to the log', async () => {
-    mkdirSync(file('.wrangler'))
-    appendFileSync(file('.wrangler', 'deployments.log'), '2026-01-01T00:00:00.000Z earlier\n')
-    const { code, output } = await deploy()
-    expect([code, scene.asked, calls()], output).toEqual([0, [], ALL])
-    expect(output).toContain('/health was not asked')
-    expect(readFileSync(file('.wrangler', 'deployments.log'), 'utf8')).toMatch(/ earlier\n.* 00000085-/)
-  })
-
-  it('calls nothing while wrangler.toml has placeholders', async () => {
-    writeFileSync(file('wrangler.toml'), readFileSync(join(root, 'wrangler.toml')))
-    const { code, output } = await deploy('--url', scene.url)
-    expect([code, calls()]).toEqual([1, []])
-    expect(output).toMatch(/still has placeholder ids.*`--location` says where the database is.*database_id/s)
+    const outcome = await scene.deploy()
+    await expectUnchanged(
+      outcome,
+      `wrangler.toml lacks:\n${parts.map(([lack]) => `  ${lack}\n`).join('')}Add`,
+    )
   })
 
   it.each([
@@ -272,24 +405,40 @@ describe('npm run deploy', () => {
       'routes = ["*.example.com/*"]\nvars = { PUBLIC_URL = "https://p.example.com/" }',
       'https://p.example.com',
     ],
-  ])('a dry run only builds, and prints the rest, with the address of %s', async (routes, address) => {
-    project.configure((text) => `${routes}\n${text}`)
-    const { code, output } = await deploy('--dry-run')
-    expect([code, calls(), scene.asked], output).toEqual([0, [BUILD], []])
-    const rest = [DEPLOY, SECRETS, `${PUT_SECRET}, if it is not in that list`]
-    const steps = [EXISTS, IN_USE, INFO, ...missing('laurel'), ...rest]
-    const lines = [...steps.map((step) => `wrangler ${step}`), `GET ${address}/health`]
-    expect(output.replaceAll('"', '')).toContain(lines.map((line) => `  ${line}\n`).join(''))
-    expect(existsSync(file('.wrangler', 'deployments.log'))).toBe(false)
+  ])('serves at the address of %s', async (routes, address) => {
+    scene.configure((text) => `${routes}\n${text}`)
+    expect((await scene.deploy('--dry-run')).output).toMatch(new RegExp(`address +${address}/?\n`))
   })
 
   it.each([
     [['--url', 'laurel.example.com'], 'begins with https://'],
     [['--wait', '2m'], '--wait must be a whole number of seconds'],
-    [['--dryrun'], 'npm run deploy -- --dry-run'],
+    [['--dryrun'], 'npm run deploy -- [OPTIONS]'],
   ])('calls nothing with the options %j', async (options, reason) => {
-    const { code, output } = await deploy(...options)
-    expect([code, calls()]).toEqual([1, []])
-    expect(output).toContain(reason)
+    await expectUnchanged(await scene.run('deploy', options), reason)
+  })
+
+  it('does not take the 200 of another site for health, and keeps the admin key until it can show it', async () => {
+    await scene.control({ health: { status: 200, body: { parked: true } } })
+    const { code, output } = await scene.deploy(...PLACE, '--wait', '0')
+    expect(code).toBe(1)
+    expect(output).toContain('200 {"parked":true}')
+    expect(output).not.toMatch(/adm_|rollback/)
+    const nowhere = await scene.deploy('--url', `http://127.0.0.1:${await freePort()}`, '--wait', '0')
+    expect(nowhere.output).toMatch(/is not healthy after 0 seconds.*fetch failed: connect ECONNREFUSED/s)
+    await scene.control({ health: { status: 200, body: { status: 'ok' } } })
+    const { output: last } = await scene.deploy()
+    expect(last).toContain(`Admin key  ${(await scene.control()).workers.laurel?.secrets.ADMIN_API_KEY}`)
+  })
+
+  it('builds the Worker and the console, and deploys both', async () => {
+    for (const name of ['console', 'clients', 'README.md'])
+      symlinkSync(join(import.meta.dirname, '..', '..', '..', name), scene.file(name))
+    rmSync(scene.file('dist'), { recursive: true })
+    const { code, output } = await scene.run('deploy', ['--url', scene.origin, ...PLACE])
+    expect(code, output).toBe(0)
+    const { modules = [], assets = [] } = (await scene.control()).workers.laurel ?? {}
+    expect(modules).toEqual(['index.js', 'index.js.map'])
+    expect(assets).toEqual(expect.arrayContaining(['/admin.json', '/console/page', '/swagger-ui.css']))
   })
 })

@@ -1,0 +1,186 @@
+/** Asks Cloudflare's REST API about one account, with the credentials of wrangler. */
+import { createHash } from 'node:crypto'
+import { APPLIED_QUESTION, missingMigrations } from './migrations.mjs'
+import { Complaint } from './project.mjs'
+import { outputOfWrangler } from './wrangler.mjs'
+
+/** How long an answer may take, in milliseconds. */
+const PATIENCE = 60_000
+/** How many items a page of a list has. */
+const PAGE = 100
+
+/** The rights of a token, as Cloudflare's dashboard names them, by the paths that need them. */
+const RIGHTS = /** @type {const} */ ([
+  ['/d1/', 'Account: D1: Edit'],
+  ['/storage/kv/', 'Account: Workers KV Storage: Edit'],
+  ['/queues', 'Account: Queues: Edit'],
+  ['/workers/domains', 'Zone: Workers Routes: Edit'],
+  ['/domains/', 'Zone: Workers Routes: Edit'],
+  ['/workers/', 'Account: Workers Scripts: Edit'],
+  ['/zones', 'Zone: Zone: Read'],
+  ['/', 'Account: Account Settings: Read'],
+])
+
+/** What to do if a question about a path is refused: it names the right that the token needs. */
+export const withRight = (/** @type {string} */ path) =>
+  `The token lacks a right, or it belongs to another account. It needs \`${RIGHTS.find(([part]) => path.includes(part))?.[1]}\`. docs/deploying.md lists all rights.`
+
+/** An answer of the API that is an error. */
+export class Refusal extends Complaint {
+  /**
+   * @param {string} call
+   * @param {number} status of HTTP
+   * @param {{ code?: number; message?: string }[]} errors
+   */
+  constructor(call, status, errors) {
+    const said = errors.map(({ code, message }) => `${message} (${code})`).join(' ')
+    const right = status === 401 || status === 403 ? `\n${withRight(call)}` : ''
+    super(`Cloudflare answered ${status} to ${call}: ${said || 'no reason'}${right}`)
+    this.status = status
+    this.codes = errors.map(({ code }) => code)
+  }
+}
+
+/** The headers that name who asks. Throws a Complaint if nobody is logged in. */
+async function credentials() {
+  const { CLOUDFLARE_API_TOKEN: token } = process.env
+  if (token) return { Authorization: `Bearer ${token}` }
+  const failure =
+    'You are not logged in. Run `npx wrangler login` (with Node 20: `npm run wrangler -- login`), or set CLOUDFLARE_API_TOKEN.'
+  const found = JSON.parse(await outputOfWrangler(['auth', 'token', '--json'], failure))
+  return found.type === 'api_key'
+    ? { 'X-Auth-Key': found.key, 'X-Auth-Email': found.email }
+    : { Authorization: `Bearer ${found.token}` }
+}
+
+/** @typedef {{ method?: string; body?: unknown; query?: Record<string, string | string[]> }} Call */
+/** @typedef {Record<string, any>} Row a row of a database, or a thing that the API tells of */
+
+/** An account. */
+export class Account {
+  #headers
+
+  /**
+   * @param {Record<string, string>} headers
+   * @param {string} id
+   */
+  constructor(headers, id) {
+    this.#headers = headers
+    this.id = id
+  }
+
+  /** The account that `CLOUDFLARE_ACCOUNT_ID` or the configuration names, or the only one. */
+  static async open(/** @type {string | undefined} */ configured) {
+    const headers = await credentials()
+    const named = process.env.CLOUDFLARE_ACCOUNT_ID || configured
+    if (named) return new Account(headers, named)
+    const accounts = await new Account(headers, '').list('/accounts')
+    const [account] = accounts
+    if (account !== undefined && accounts.length === 1) return new Account(headers, account.id)
+    throw new Complaint(
+      `Name the account in CLOUDFLARE_ACCOUNT_ID. You have ${accounts.length === 0 ? 'none that this token may see.' : 'these:'}\n${accounts.map(({ id, name }) => `  ${id}  ${name}\n`).join('')}`,
+    )
+  }
+
+  /** The result of a call, whose path is below the account unless it is one of zones or accounts. */
+  async ask(/** @type {string} */ path, /** @type {Call} */ { method = 'GET', body, query = {} } = {}) {
+    const base = process.env.CLOUDFLARE_API_BASE_URL || 'https://api.cloudflare.com/client/v4'
+    const whole = /^\/(accounts|zones)/.test(path) ? path : `/accounts/${this.id}${path}`
+    const search = new URLSearchParams(
+      Object.entries(query).flatMap(([name, value]) => [value].flat().map((one) => [name, one])),
+    )
+    const call = `${method} ${path}`
+    /** @type {Response} */
+    let answer
+    /** @type {Row | undefined} */
+    let said
+    try {
+      answer = await fetch(`${base}${whole}?${search}`, {
+        method,
+        headers: { ...this.#headers, 'Content-Type': 'application/json' },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(PATIENCE),
+      })
+      const text = await answer.text()
+      said = text.startsWith('{') ? JSON.parse(text) : undefined
+    } catch (error) {
+      const { message, cause } = Object(error)
+      throw new Complaint(`Cloudflare did not answer ${call}: ${Object(cause).message ?? message}.`)
+    }
+    if (said?.success === true) return said.result
+    throw new Refusal(call, answer.status, said?.errors ?? [])
+  }
+
+  /** The result of a call; undefined if there is no such thing. */
+  async find(/** @type {string} */ path) {
+    try {
+      return await this.ask(path)
+    } catch (error) {
+      if (error instanceof Refusal && error.status === 404) return undefined
+      throw error
+    }
+  }
+
+  /** @type {(path: string, query?: Call['query']) => Promise<Row[]>} all items of a list */
+  async list(path, query = {}) {
+    /** @type {Row[]} */
+    const items = []
+    for (let page = 1; ; page += 1) {
+      const more = await this.ask(path, { query: { ...query, page: `${page}`, per_page: `${PAGE}` } })
+      items.push(...more)
+      if (more.length < PAGE) return items
+    }
+  }
+}
+
+/** A database of the deployment. `id` is the one that Cloudflare gave it. @typedef {{ name: string; id: string }} Database */
+
+const questionOf = (/** @type {Database} */ { id }, /** @type {string} */ what) =>
+  `/d1/database/${id}/${what}`
+
+/** @type {(account: Account, database: Database, sql: string) => Promise<Row[]>} the rows of the last statement */
+export async function askDatabase(account, database, sql) {
+  const answers = await account.ask(questionOf(database, 'query'), { method: 'POST', body: { sql } })
+  return answers.at(-1).results
+}
+
+/** The Time Travel bookmark of a database as it is now. */
+export const readBookmark = async (/** @type {Account} */ account, /** @type {Database} */ database) =>
+  String((await account.ask(questionOf(database, 'time_travel/bookmark'))).bookmark)
+
+/**
+ * Applies the migrations that a database lacks, in their order, each with its row of `d1_migrations`.
+ *
+ * They go through the import, which runs a file whole or not at all. `wrangler d1 migrations apply` sends
+ * them another way, and there Cloudflare may divide a trigger at its semicolons ("incomplete input").
+ */
+export async function applyMigrations(/** @type {Account} */ account, /** @type {Database} */ database) {
+  for (const { name, sql } of missingMigrations(await askDatabase(account, database, APPLIED_QUESTION))) {
+    process.stdout.write(`  ${database.name}: ${name}\n`)
+    await importInto(account, database, sql)
+  }
+}
+
+/** Runs a file of SQL in a database as `wrangler d1 execute --file` does. */
+async function importInto(
+  /** @type {Account} */ account,
+  /** @type {Database} */ database,
+  /** @type {string} */ sql,
+) {
+  const step = (/** @type {Row} */ body) =>
+    account.ask(questionOf(database, 'import'), { method: 'POST', body })
+  const etag = createHash('md5').update(sql).digest('hex')
+  let state = await step({ action: 'init', etag })
+  if (state.upload_url !== undefined) {
+    const { filename, upload_url: url } = state
+    const answer = await fetch(url, { method: 'PUT', body: sql, signal: AbortSignal.timeout(PATIENCE) })
+    if (!answer.ok || answer.headers.get('etag')?.replaceAll('"', '') !== etag)
+      throw new Complaint(`The file did not reach Cloudflare (${answer.status}).`)
+    state = await step({ action: 'ingest', filename, etag })
+  }
+  while (state.status !== 'complete') {
+    if (!state.success || state.status === 'error')
+      throw new Complaint(state.errors?.join('\n') ?? state.error ?? 'The import failed.')
+    state = await step({ action: 'poll', current_bookmark: state.at_bookmark })
+  }
+}

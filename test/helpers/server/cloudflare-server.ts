@@ -1,0 +1,651 @@
+/**
+ * A stand-in for Cloudflare's REST API, for `CLOUDFLARE_API_BASE_URL`: keeps what is made, and refuses what the
+ * real one refuses, with its status, codes and messages. It runs in a process of its own, with the Node of
+ * wrangler, which has SQLite. `cloudflare.ts` starts it. By messages, a test changes its state and reads it.
+ */
+import { createHash, randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { DatabaseSync } from 'node:sqlite'
+
+type Json = Record<string, unknown>
+type Binding = { type: string; name: string } & Json
+type Queue = { queue_id: string; queue_name: string; consumers: Json[] }
+type Database = { uuid: string; name: string; place: string; sql: DatabaseSync; uploads: Map<string, string> }
+/** A Worker: what its last version has, and what is beside its versions. */
+type Worker = {
+  tag: string
+  migration_tag: string | undefined
+  classes: string[]
+  bindings: Binding[]
+  /** With their values, which the real one never tells. */
+  secrets: Record<string, string>
+  modules: string[]
+  settings: Json
+  versions: string[]
+  subdomain: { enabled: boolean; previews_enabled: boolean }
+  crons: string[]
+  assets: string[]
+}
+/** One question that fails, once: with a status, or because its answer is lost after it was done. */
+type Fault = { call: string; how: 500 | 403 | 'lost' }
+
+/** What a test can set. */
+export type Control = {
+  fault?: Fault
+  /** The rights that the token lacks, such as `D1`. */
+  lacks?: string[]
+  /** Makes a Worker with objects of these classes. */
+  worker?: { name: string; classes: string[] }
+  /** Makes a database if there is none of the name, and runs SQL in it. */
+  database?: { name: string; sql: string }
+  /** Deletes a database. */
+  lose?: string
+  namespace?: string
+  queues?: string[]
+  /** Lets a Worker read a queue. */
+  reader?: [queue: string, worker: string]
+  zone?: string
+  subdomain?: string
+  /** What `/health` answers. */
+  health?: { status: number; body: Json }
+}
+
+export const ACCOUNT = '0123456789abcdef0123456789abcdef'
+export const TOKEN = 'a-token-of-the-stand-in-for-cloudflare'
+
+class Refusal extends Error {
+  readonly status: number
+  readonly code: number
+  constructor(status: number, code: number, message: string) {
+    super(message)
+    this.status = status
+    this.code = code
+  }
+}
+
+const databases: Database[] = []
+const namespaces: { id: string; title: string }[] = []
+const queues: Queue[] = []
+const workers = new Map<string, Worker>()
+const domains: { id: string; hostname: string; zone_name: string; service: string }[] = []
+const zones: { id: string; name: string }[] = []
+const adminKeys: Json[] = []
+let subdomain: string | undefined
+let faults: Fault[] = []
+let lacks: string[] = []
+let health: Control['health'] = { status: 200, body: { status: 'ok' } }
+/** All questions, in their order. */
+const calls: string[] = []
+/** All SQL that databases were asked, with their names. */
+const queries: string[] = []
+
+function newDatabase(name: string, place: string): Database {
+  const made = { uuid: randomUUID(), name, place, sql: new DatabaseSync(':memory:'), uploads: new Map() }
+  databases.push(made)
+  return made
+}
+const newId = () => randomUUID().replaceAll('-', '')
+const isJson = (value: unknown): value is Json => typeof value === 'object' && value !== null
+const jsonOf = (body: Buffer): Json => {
+  const value: unknown = JSON.parse(body.toString() || '{}')
+  return isJson(value) ? value : {}
+}
+const listOf = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isJson) : [])
+const text = (value: unknown, name: string): string => {
+  if (typeof value !== 'string' || value === '') throw new Refusal(400, 10_001, `${name} must be a string`)
+  return value
+}
+const found = <T>(value: T | undefined, status: number, code: number, message: string): T => {
+  if (value === undefined) throw new Refusal(status, code, message)
+  return value
+}
+const workerOf = (name: string) =>
+  found(workers.get(name), 404, 10_007, 'This Worker does not exist on your account.')
+const databaseOf = (name: string) =>
+  found(
+    databases.find((one) => one.uuid === name || one.name === name),
+    404,
+    7404,
+    `The database ${name} could not be found`,
+  )
+const queueOf = (id: string) =>
+  found(
+    queues.find(({ queue_id }) => queue_id === id),
+    404,
+    11_000,
+    'Queue not found.',
+  )
+
+/** The right that a path needs, as the dashboard names it. */
+function rightOf(path: string): string {
+  if (path.includes('/d1/')) return 'D1'
+  if (path.includes('/storage/kv/')) return 'Workers KV Storage'
+  if (path.includes('/queues')) return 'Queues'
+  if (path.startsWith('/zones')) return 'Zone'
+  return path.includes('/workers/') ? 'Workers Scripts' : 'Account Settings'
+}
+
+/** Throws if a version is bound to something that does not exist. */
+function checkBindings(bindings: Binding[], classes: string[], before: Worker | undefined) {
+  for (const { type, name, ...rest } of bindings) {
+    const { id, namespace_id, queue_name, class_name, simple } = rest
+    const fault = (what: string) => new Refusal(400, 10_021, `binding ${name} of type ${type} ${what}`)
+    if (type === 'd1' && !databases.some(({ uuid }) => uuid === id))
+      throw fault('must have a valid `id` specified')
+    if (type === 'kv_namespace' && !namespaces.some((one) => one.id === namespace_id))
+      throw new Refusal(400, 10_041, `KV namespace '${String(namespace_id)}' not found.`)
+    if (type === 'queue' && !queues.some((one) => one.queue_name === queue_name))
+      throw new Refusal(400, 100_100, `Queue '${String(queue_name)}' does not exist.`)
+    if (type === 'durable_object_namespace' && !classes.includes(String(class_name)))
+      throw new Refusal(400, 10_061, `Cannot create binding for class '${String(class_name)}'`)
+    if (type === 'ratelimit' && !(isJson(simple) && /^[1-9]\d*$/.test(String(namespace_id))))
+      throw fault('must have a positive integer as its namespace_id')
+    if (type === 'inherit' && !before?.bindings.some((one) => one.name === name))
+      throw fault('cannot be inherited')
+  }
+}
+
+const MODULE = 'application/javascript+module'
+
+/** A new version of a Worker, from the form that wrangler sends. */
+async function upload(name: string, contentType: string, body: Buffer) {
+  const form = await new Response(new Uint8Array(body), {
+    headers: { 'content-type': contentType },
+  }).formData()
+  const given = form.get('metadata')
+  const metadata = jsonOf(Buffer.from(typeof given === 'string' ? given : ((await given?.text()) ?? '')))
+  const main = form.get(text(metadata.main_module, 'main_module'))
+  if (main === null || typeof main === 'string' || main.type !== MODULE)
+    throw new Refusal(400, 10_021, 'No such module: the main module is missing')
+  text(metadata.compatibility_date, 'compatibility_date')
+  const before = workers.get(name)
+  const { migrations } = metadata
+  const classes = [...(before?.classes ?? [])]
+  if (isJson(migrations)) {
+    if (migrations.old_tag !== before?.migration_tag)
+      throw new Refusal(412, 10_079, 'Actor migration tag precondition failed')
+    for (const step of listOf(migrations.steps))
+      if (Array.isArray(step.new_sqlite_classes)) classes.push(...step.new_sqlite_classes.map(String))
+  }
+  const all = listOf(metadata.bindings).map((one) => ({
+    ...one,
+    type: text(one.type, 'type'),
+    name: text(one.name, 'name'),
+  }))
+  checkBindings(all, classes, before)
+  const kept = Array.isArray(metadata.keep_bindings) && metadata.keep_bindings.includes('secret_text')
+  const secrets: Record<string, string> = kept ? { ...before?.secrets } : {}
+  const bindings: Binding[] = []
+  for (const binding of all)
+    if (binding.type === 'secret_text') secrets[binding.name] = text(Object(binding).text, binding.name)
+    else
+      bindings.push(
+        before?.bindings.find((one) => binding.type === 'inherit' && one.name === binding.name) ?? binding,
+      )
+  const version = randomUUID()
+  const after: Worker = {
+    tag: before?.tag ?? newId(),
+    migration_tag: isJson(migrations) ? text(migrations.new_tag, 'new_tag') : before?.migration_tag,
+    classes,
+    bindings,
+    secrets,
+    modules: [...form.keys()].filter((key) => key !== 'metadata'),
+    settings: { limits: metadata.limits, observability: metadata.observability },
+    versions: [...(before?.versions ?? []), version],
+    subdomain: before?.subdomain ?? { enabled: false, previews_enabled: false },
+    crons: before?.crons ?? [],
+    assets: before?.assets ?? [],
+  }
+  workers.set(name, after)
+  return version
+}
+
+function secretList({ secrets }: Worker) {
+  return Object.keys(secrets).map((name) => ({ name, type: 'secret_text' }))
+}
+
+/** Runs SQL as D1's `query` does: one answer for each statement, all in one transaction. */
+function query({ sql, name }: Database, statements: string) {
+  try {
+    queries.push(`${name}: ${statements}`)
+    sql.exec('BEGIN')
+    const answers = []
+    let rest = statements.trim()
+    while (rest !== '') {
+      // The shortest text that is a whole statement, so that a semicolon in a trigger ends none.
+      let end = rest.indexOf(';')
+      let prepared = null
+      while (end !== -1 && prepared === null) {
+        try {
+          prepared = sql.prepare(rest.slice(0, end + 1))
+        } catch (error) {
+          if (!String(error).includes('incomplete input')) throw error
+          end = rest.indexOf(';', end + 1)
+        }
+      }
+      prepared ??= sql.prepare(rest)
+      answers.push({ results: prepared.all(), success: true, meta: { duration: 0 } })
+      rest = end === -1 ? '' : rest.slice(end + 1).trim()
+    }
+    sql.exec('COMMIT')
+    return answers
+  } catch (error) {
+    if (sql.isTransaction) sql.exec('ROLLBACK')
+    throw new Refusal(400, 7500, `${Object(error).message}: SQLITE_ERROR`)
+  }
+}
+
+const bookmarkOf = ({ uuid }: Database) => `00000085-0000024c-00004c6d-${uuid.replaceAll('-', '')}`
+
+/** The three steps of D1's import. The file is run whole or not at all. */
+function importInto(database: Database, { action, etag, filename, current_bookmark: given }: Json) {
+  const name = `${database.uuid}/${String(etag)}.sql`
+  if (action === 'init') {
+    if (!/^[\da-f]{32}$/.test(String(etag))) throw new Refusal(400, 7400, 'etag must be an MD5')
+    return { success: true, filename: name, upload_url: `${origin}/upload/${name}` }
+  }
+  if (action === 'ingest') {
+    const sql = filename === name ? database.uploads.get(name) : undefined
+    if (sql === undefined) throw new Refusal(400, 7400, `File ${String(filename)} was not uploaded`)
+    try {
+      database.sql.exec(`BEGIN; ${sql}; COMMIT`)
+    } catch (error) {
+      if (database.sql.isTransaction) database.sql.exec('ROLLBACK')
+      return {
+        success: true,
+        type: 'import',
+        status: 'error',
+        errors: [`${Object(error).message}`],
+        messages: [],
+      }
+    }
+    return { success: true, type: 'import', status: 'active', at_bookmark: name, messages: [] }
+  }
+  if (action === 'poll' && given !== undefined)
+    return {
+      success: true,
+      type: 'import',
+      status: 'complete',
+      messages: [],
+      result: { num_queries: 1, final_bookmark: bookmarkOf(database), meta: { duration: 1 } },
+    }
+  throw new Refusal(400, 7400, 'unknown action')
+}
+
+type Question = {
+  method: string
+  path: string
+  search: URLSearchParams
+  body: Buffer
+  contentType: string
+}
+
+/** Answers a question about D1, KV or queues; undefined for another one. */
+function storage(call: string, { search, body }: Question): unknown {
+  const [, what = '', id = '', more = '', last = ''] =
+    /^\w+ \/(d1\/database|storage\/kv\/namespaces|queues)(?:\/([^/]+))?(?:\/([\w/]+?))?(?:\/([\da-f-]{32,}))?$/.exec(
+      call,
+    ) ?? []
+  const method = call.slice(0, call.indexOf(' '))
+  const given = jsonOf(body)
+  const toInfo = ({ uuid, name, place }: Database) => ({
+    uuid,
+    name,
+    running_in_region: place,
+    version: 'production',
+  })
+  switch (`${method} ${what}${id === '' ? '' : '/id'}${more === '' ? '' : `/${more}`}`) {
+    case 'GET d1/database':
+      return databases.filter(({ name }) => name.includes(search.get('name') ?? '')).map(toInfo)
+    case 'POST d1/database': {
+      const name = text(given.name, 'name')
+      if (databases.some((one) => one.name === name))
+        throw new Refusal(400, 7502, `Database with name '${name}' already exists`)
+      const place = String(given.primary_location_hint ?? given.jurisdiction ?? '')
+      if (!/^(|weur|eeur|wnam|enam|apac|oc|eu|fedramp)$/.test(place))
+        throw new Refusal(400, 7400, `Invalid location hint: ${place}`)
+      return toInfo(newDatabase(name, place))
+    }
+    case 'GET d1/database/id':
+      return toInfo(databaseOf(id))
+    case 'DELETE d1/database/id':
+      databases.splice(databases.indexOf(databaseOf(id)), 1)
+      return null
+    case 'POST d1/database/id/query':
+      return query(databaseOf(id), text(given.sql, 'sql'))
+    case 'POST d1/database/id/import':
+      return importInto(databaseOf(id), given)
+    case 'GET d1/database/id/time_travel/bookmark':
+      return { bookmark: bookmarkOf(databaseOf(id)) }
+    case 'GET storage/kv/namespaces':
+      return namespaces
+    case 'POST storage/kv/namespaces': {
+      const title = text(given.title, 'title')
+      if (namespaces.some((one) => one.title === title))
+        throw new Refusal(400, 10_014, 'a namespace with this account ID and title already exists')
+      const made = { id: newId(), title, supports_url_encoding: true }
+      namespaces.push(made)
+      return made
+    }
+    case 'DELETE storage/kv/namespaces/id': {
+      const index = namespaces.findIndex((one) => one.id === id)
+      if (index === -1) throw new Refusal(404, 10_013, 'namespace not found')
+      namespaces.splice(index, 1)
+      return null
+    }
+    case 'GET queues': {
+      const names = search.getAll('name')
+      return queues.filter(({ queue_name: name }) => names.length === 0 || names.includes(name))
+    }
+    case 'POST queues': {
+      const name = text(given.queue_name, 'queue_name')
+      if (queues.some(({ queue_name }) => queue_name === name))
+        throw new Refusal(
+          409,
+          11_009,
+          `Queue name '${name}' is already taken. Please use a different name and try again.`,
+        )
+      const made = { queue_id: newId(), queue_name: name, consumers: [] }
+      queues.push(made)
+      return made
+    }
+    case 'DELETE queues/id':
+      queues.splice(queues.indexOf(queueOf(id)), 1)
+      return null
+    case 'GET queues/id/consumers':
+      return queueOf(id).consumers
+    case 'POST queues/id/consumers': {
+      const queue = queueOf(id)
+      if (queue.consumers.length > 0)
+        throw new Refusal(400, 11_004, `Queue ${queue.queue_name} already has a consumer`)
+      queue.consumers.push(consumerOf(given))
+      return queue.consumers[0]
+    }
+    case 'PUT queues/id/consumers': {
+      const queue = queueOf(id)
+      if (queue.consumers[0]?.consumer_id !== last) throw new Refusal(404, 11_001, 'Consumer not found.')
+      queue.consumers = [consumerOf(given, last)]
+      return queue.consumers[0]
+    }
+    case 'DELETE queues/id/consumers':
+      queueOf(id).consumers = []
+      return null
+    default:
+      return undefined
+  }
+}
+
+function consumerOf(given: Json, id = newId()): Json {
+  const dead = given.dead_letter_queue
+  if (dead !== undefined && !queues.some(({ queue_name }) => queue_name === dead))
+    throw new Refusal(400, 11_003, `Dead letter queue '${String(dead)}' does not exist.`)
+  const script = text(given.script_name, 'script_name')
+  workerOf(script)
+  return { ...given, consumer_id: id, script, service: script, environment: 'production' }
+}
+
+/** Answers a question about Workers. */
+async function ofWorkers(call: string, { search, body, contentType }: Question): Promise<unknown> {
+  const [, kind = '', name = '', more = ''] =
+    /^\w+ \/workers\/(\w+)(?:\/([^/]+))?(?:\/(.+))?$/.exec(call) ?? []
+  const method = call.slice(0, call.indexOf(' '))
+  const given = contentType.startsWith('multipart/') ? {} : jsonOf(body)
+  switch (`${method} ${kind}${name === '' ? '' : '/name'}${more === '' ? '' : `/${more}`}`) {
+    case 'GET subdomain':
+      if (subdomain === undefined)
+        throw new Refusal(404, 10_007, 'This account does not have a workers.dev subdomain.')
+      return { subdomain }
+    case 'PUT subdomain':
+      if (subdomain !== undefined) throw new Refusal(409, 10_036, 'This account already has a subdomain.')
+      if (given.subdomain === 'taken') throw new Refusal(409, 10_031, 'Subdomain is unavailable.')
+      subdomain = text(given.subdomain, 'subdomain')
+      return { subdomain }
+    case 'GET domains':
+      return domains.filter(
+        ({ service, hostname }) =>
+          service === (search.get('service') ?? service) && hostname === (search.get('hostname') ?? hostname),
+      )
+    case 'DELETE domains/name':
+      domains.splice(
+        domains.findIndex(({ id }) => id === name),
+        1,
+      )
+      return null
+    case 'GET services/name': {
+      const { tag, migration_tag } = workerOf(name)
+      const script = { id: name, tag, migration_tag, last_deployed_from: 'wrangler' }
+      return { id: name, default_environment: { environment: 'production', script } }
+    }
+    case 'GET workers/name':
+      return { name, subdomain: workerOf(name).subdomain }
+    case 'GET scripts/name/settings': {
+      const worker = workerOf(name)
+      return { bindings: [...worker.bindings, ...secretList(worker)], migration_tag: worker.migration_tag }
+    }
+    case 'GET scripts/name/secrets':
+      return secretList(workerOf(name))
+    case 'PUT scripts/name/secrets':
+      workerOf(name).secrets[text(given.name, 'name')] = text(given.text, 'text')
+      return { name: given.name, type: 'secret_text' }
+    case 'POST scripts/name/assets-upload-session': {
+      const manifest = isJson(given.manifest) ? given.manifest : {}
+      const hashes = Object.values(manifest).map((file) => String(Object(file).hash))
+      assets = { files: Object.keys(manifest).sort(), hashes }
+      return { jwt: tokenOf({ session: true }), buckets: [[...new Set(hashes)]] }
+    }
+    case 'PUT scripts/name': {
+      const version = await upload(name, contentType, body)
+      workerOf(name).assets = assets.files
+      return {
+        id: name,
+        tag: workerOf(name).tag,
+        deployment_id: version.replaceAll('-', ''),
+        startup_time_ms: 9,
+      }
+    }
+    case 'POST scripts/name/versions': {
+      workerOf(name)
+      const id = await upload(name, contentType, body)
+      workerOf(name).assets = assets.files
+      return {
+        id,
+        resources: { script: { etag: newId() } },
+        metadata: { has_preview: false },
+        startup_time_ms: 9,
+      }
+    }
+    case 'GET scripts/name/deployments': {
+      const [version_id] = workerOf(name).versions.slice(-1)
+      return { deployments: [{ id: randomUUID(), versions: [{ version_id, percentage: 100 }] }] }
+    }
+    case 'POST scripts/name/deployments':
+      for (const { version_id } of listOf(given.versions))
+        if (!workerOf(name).versions.includes(String(version_id)))
+          throw new Refusal(404, 10_092, 'Version not found.')
+      return { id: randomUUID() }
+    case 'PATCH scripts/name/script-settings':
+      Object.assign(workerOf(name).settings, given)
+      return given
+    case 'PUT scripts/name/schedules':
+      workerOf(name).crons = listOf(JSON.parse(body.toString())).map(({ cron }) => text(cron, 'cron'))
+      return { schedules: [] }
+    case 'GET scripts/name/subdomain':
+    case 'POST scripts/name/subdomain':
+      if (method === 'POST')
+        workerOf(name).subdomain = {
+          enabled: given.enabled === true,
+          previews_enabled: given.previews_enabled === true,
+        }
+      return workerOf(name).subdomain
+    case 'POST scripts/name/domains/changeset':
+      return { added: [], removed: [], updated: [], conflicting: [] }
+    case 'PUT scripts/name/domains/records':
+      for (const { hostname } of listOf(given.origins)) bindDomain(name, text(hostname, 'hostname'))
+      return null
+    case 'DELETE scripts/name':
+      workerOf(name)
+      workers.delete(name)
+      return null
+    default:
+      return undefined
+  }
+}
+
+let assets: { files: string[]; hashes: string[] } = { files: [], hashes: [] }
+/** The form of a JWT, which wrangler reads. */
+const tokenOf = (claims: Json) =>
+  `e30.${Buffer.from(JSON.stringify({ exp: 4_000_000_000, ...claims })).toString('base64url')}.x`
+
+function bindDomain(service: string, hostname: string) {
+  const zone = zones.find(({ name }) => hostname === name || hostname.endsWith(`.${name}`))
+  if (zone === undefined) throw new Refusal(400, 100_117, `No zone found for ${hostname}`)
+  const at = domains.findIndex((one) => one.hostname === hostname)
+  if (at !== -1) domains.splice(at, 1)
+  domains.push({ id: newId(), hostname, zone_name: zone.name, service })
+}
+
+async function answer(question: Question): Promise<unknown> {
+  const { method, path, search } = question
+  if (path === '/accounts') return [{ id: ACCOUNT, name: 'The account of the test' }]
+  if (path === '/memberships') return [{ id: newId(), account: { id: ACCOUNT, name: 'The account' } }]
+  if (path === '/user') return { id: newId(), email: 'ada@example.com' }
+  if (path === '/zones')
+    return zones
+      .filter(({ name }) => name === search.get('name'))
+      .map((one) => ({ ...one, status: 'active' }))
+  const own = `/accounts/${ACCOUNT}`
+  if (!path.startsWith(`${own}/`))
+    throw new Refusal(404, 7003, `Could not route to ${path}, perhaps your object identifier is invalid?`)
+  const call = `${method} ${path.slice(own.length)}`
+  if (call === 'POST /workers/assets/upload') return { jwt: tokenOf({}) }
+  const result = call.includes(' /workers/') ? await ofWorkers(call, question) : storage(call, question)
+  if (result === undefined) throw new Refusal(404, 7000, `No route for that URI: ${call}`)
+  return result
+}
+
+const send = (response: ServerResponse, status: number, body: unknown) =>
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+
+/** Sets what a test wants, and answers the state. */
+function control(given: Control) {
+  if (given.fault !== undefined) faults = [given.fault]
+  if (given.lacks !== undefined) lacks = given.lacks
+  if (given.health !== undefined) health = given.health
+  if (given.subdomain !== undefined) subdomain = given.subdomain || undefined
+  if (given.zone !== undefined) zones.push({ id: newId(), name: given.zone })
+  if (given.namespace !== undefined) namespaces.push({ id: newId(), title: given.namespace })
+  for (const name of given.queues ?? []) queues.push({ queue_id: newId(), queue_name: name, consumers: [] })
+  if (given.lose !== undefined) databases.splice(databases.indexOf(databaseOf(given.lose)), 1)
+  if (given.reader !== undefined)
+    for (const queue of queues)
+      if (queue.queue_name === given.reader[0])
+        queue.consumers = [{ consumer_id: newId(), type: 'worker', script: given.reader[1] }]
+  if (given.database !== undefined) {
+    const { name, sql } = given.database
+    let database = databases.find((one) => one.name === name)
+    if (database === undefined) database = newDatabase(name, '')
+    database.sql.exec(sql)
+  }
+  if (given.worker !== undefined) {
+    const { name, classes } = given.worker
+    const type = 'durable_object_namespace'
+    workers.set(name, {
+      ...{
+        tag: newId(),
+        migration_tag: classes.length > 0 ? 'v4' : undefined,
+        classes,
+        secrets: {},
+        modules: [],
+      },
+      ...{ settings: {}, versions: [randomUUID()], crons: [], assets: [] },
+      bindings: classes.map((class_name) => ({ type, name: class_name, class_name })),
+      subdomain: { enabled: true, previews_enabled: false },
+    })
+  }
+  const told = databases.map(({ uuid, name, place, sql }) => {
+    const [row] = sql.prepare("SELECT count(*) AS tables FROM sqlite_schema WHERE type = 'table'").all()
+    const tables = Number(Object(row).tables)
+    const [restores] = tables > 9 ? sql.prepare('SELECT epoch FROM restores').all() : []
+    return { uuid, name, place, tables, epoch: Number(Object(restores).epoch ?? 0) }
+  })
+  const left = faults.length
+  return {
+    databases: told,
+    namespaces,
+    queues,
+    workers: Object.fromEntries(workers),
+    domains,
+    subdomain,
+    calls,
+    queries,
+    left,
+    adminKeys,
+  }
+}
+export type State = Pick<ReturnType<typeof control>, keyof ReturnType<typeof control>>
+
+/** What the deployed Worker answers: `/health`, and a new admin key. */
+function service(path: string, request: IncomingMessage, body: Buffer, response: ServerResponse) {
+  if (path === '/health') return send(response, health?.status ?? 200, health?.body)
+  const keys = [...workers.values()].map(({ secrets }) => secrets.ADMIN_API_KEY)
+  if (path !== '/admin/v1/admin-api-keys') return send(response, 404, { error: 'not found' })
+  if (!keys.includes(String(request.headers['x-api-key']))) return send(response, 401, { error: 'no key' })
+  const [given] = listOf(JSON.parse(body.toString()))
+  const made = { id: newId(), name: text(given?.name, 'name'), key: `adm_link.${newId()}` }
+  adminKeys.push(made)
+  return send(response, 201, { created: [made], issues: [] })
+}
+
+async function handle(request: IncomingMessage, response: ServerResponse) {
+  const { pathname, searchParams: search } = new URL(request.url ?? '/', 'http://localhost')
+  const parts: Buffer[] = []
+  for await (const part of request) parts.push(part)
+  const body = Buffer.concat(parts)
+  const method = request.method ?? ''
+  const [, upload] = /^\/upload\/(.+)$/.exec(pathname) ?? []
+  if (upload !== undefined) {
+    databaseOf(upload.slice(0, 36)).uploads.set(upload, body.toString())
+    const etag = createHash('md5').update(body).digest('hex')
+    return response.writeHead(200, { etag: `"${etag}"` }).end()
+  }
+  if (!pathname.startsWith('/client/v4/')) return service(pathname, request, body, response)
+  const path = pathname.slice('/client/v4'.length)
+  const call = `${method} ${path.replace(`/accounts/${ACCOUNT}`, '')}`
+  calls.push(call)
+  const fault = faults.find((one) => new RegExp(`^${one.call}$`).test(call))
+  if (fault !== undefined) faults = faults.filter((one) => one !== fault)
+  const refuse = (status: number, code: number, message: string) =>
+    send(response, status, { success: false, errors: [{ code, message }], messages: [], result: null })
+  try {
+    const isAssets = path.endsWith('/workers/assets/upload')
+    if (!isAssets && request.headers.authorization !== `Bearer ${TOKEN}`)
+      return refuse(400, 9109, 'Invalid access token')
+    if (lacks.includes(rightOf(path)) || fault?.how === 403)
+      return refuse(403, rightOf(path) === 'D1' ? 7403 : 10_000, 'Authentication error')
+    if (fault?.how === 500) return refuse(500, 10_013, 'An unknown error has occurred.')
+    const contentType = request.headers['content-type'] ?? ''
+    const result = await answer({ method, path, search, body, contentType })
+    if (fault?.how === 'lost') return response.destroy()
+    const listed = Array.isArray(result) ? result.length : 0
+    const result_info = Array.isArray(result)
+      ? { page: 1, per_page: 100, total_pages: 1, count: listed, total_count: listed }
+      : undefined
+    return send(response, 200, { success: true, errors: [], messages: [], result, result_info })
+  } catch (error) {
+    if (!(error instanceof Refusal)) return refuse(500, 10_013, String(Object(error).stack))
+    return refuse(error.status, error.code, error.message)
+  }
+}
+
+let origin = ''
+const server = createServer((request, response) => {
+  handle(request, response).catch((error) => send(response, 500, { error: String(error) }))
+})
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address()
+  origin = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+  process.send?.(origin)
+})
+process.on('message', (given: Control) => process.send?.(control(given)))
+// The test has gone.
+process.on('disconnect', () => process.exit(0))

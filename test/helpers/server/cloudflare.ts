@@ -1,0 +1,117 @@
+/** A project of its own whose scripts, and the real wrangler, talk to a stand-in for Cloudflare's REST API. */
+import { execFile, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeAll, beforeEach } from 'vitest'
+import { fetchedFolder } from '../../../scripts/lib/fetched.mjs'
+import { readMigrations } from '../../../scripts/lib/migrations.mjs'
+import { nodeExecutable } from '../../../scripts/lib/project.mjs'
+import { type Control, type State, TOKEN } from './cloudflare-server'
+
+const root = join(import.meta.dirname, '..', '..', '..')
+
+const CLASSES = ['Courier', 'DeletionList', 'LeaderboardObject', 'Timekeeper', 'UserLane']
+const EMPTY =
+  'CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP)'
+const MIGRATED = [
+  EMPTY,
+  ...readMigrations().flatMap(({ name, sql }) => [
+    sql,
+    `INSERT INTO d1_migrations (name) VALUES ('${name}')`,
+  ]),
+].join(';\n')
+
+/** Another database in wrangler.toml. */
+export const databaseBlock = (number: number, name = `laurel-${number}`): string =>
+  `\n[[d1_databases]]\nbinding = "DB_${number}"\ndatabase_name = "${name}"\n`
+
+/** The end of a script. */
+export type Outcome = { code: number; output: string }
+
+/** Gives each test an account that has nothing, and a project that is as it was at first. */
+export function cloudflare() {
+  const folder = mkdtempSync(join(tmpdir(), 'laurel-deploy-'))
+  const file = (...path: string[]) => join(folder, ...path)
+  const scene = {
+    file,
+    /** The address of the stand-in, which is also that of the Worker. */
+    origin: '',
+    /** Tells the stand-in something, and answers its state. */
+    control: async (given: Control = {}): Promise<State> => {
+      const answered = once(server, 'message')
+      server.send(given)
+      const [state] = await answered
+      return state
+    },
+    /** Changes wrangler.toml. */
+    configure: (change: (text: string) => string) =>
+      writeFileSync(file('wrangler.toml'), change(readFileSync(file('wrangler.toml'), 'utf8'))),
+    /** Runs a script without a terminal. */
+    run: (script: string, args: string[], variables: NodeJS.ProcessEnv = {}) =>
+      new Promise<Outcome>((resolve) => {
+        const env = {
+          ...{
+            PATH: process.env.PATH,
+            HOME: folder,
+            XDG_CACHE_HOME: dirname(dirname(fetchedFolder())),
+            TMPDIR: process.env.TMPDIR,
+            TZ: 'Europe/Berlin',
+          },
+          ...{
+            CLOUDFLARE_API_BASE_URL: `${scene.origin}/client/v4`,
+            CLOUDFLARE_API_TOKEN: TOKEN,
+            ...variables,
+          },
+        }
+        const child = execFile(
+          process.execPath,
+          [file('scripts', `${script}.mjs`), ...args],
+          { cwd: folder, env },
+          (error, stdout, stderr) =>
+            resolve({ code: error === null ? 0 : Number(error.code), output: `${stdout}${stderr}` }),
+        )
+        child.stdin?.end()
+      }),
+    /** Makes what a deployment has that was made by hand: databases of these names, with all migrations or none. */
+    deployed: async (names: string[], { isMigrated = true } = {}) => {
+      for (const name of names)
+        await scene.control({ database: { name, sql: isMigrated ? MIGRATED : EMPTY } })
+      await scene.control({
+        worker: { name: 'laurel', classes: CLASSES },
+        namespace: 'laurel-keys',
+        queues: ['laurel-repairs', 'laurel-outbox', 'laurel-dead-letters'],
+      })
+    },
+    /** Deploys the build of the project. */
+    deploy: (...args: string[]) => scene.run('deploy', ['--built', '--url', scene.origin, ...args]),
+  }
+  let server: ReturnType<typeof fork>
+  beforeAll(() => {
+    cpSync(join(root, 'scripts'), file('scripts'), { recursive: true })
+    for (const name of ['node_modules', 'src', 'migrations', 'package.json', 'tsconfig.json'])
+      symlinkSync(join(root, name), file(name))
+    mkdirSync(file('dist', 'deploy'), { recursive: true })
+    // The stand-in runs no Worker.
+    writeFileSync(file('dist', 'deploy', 'index.js'), 'export default { fetch: () => new Response() }\n')
+    return () => rmSync(folder, { recursive: true, force: true })
+  })
+  beforeEach(async () => {
+    cpSync(join(root, 'wrangler.toml'), file('wrangler.toml'))
+    mkdirSync(file('.wrangler', 'assets'), { recursive: true })
+    writeFileSync(file('.wrangler', 'assets', 'page'), 'A page.\n')
+    server = fork(join(import.meta.dirname, 'cloudflare-server.ts'), {
+      execPath: nodeExecutable(),
+      execArgv: ['--no-warnings'],
+    })
+    const [origin] = await once(server, 'message')
+    scene.origin = origin
+    await scene.control({ subdomain: 'ada' })
+  })
+  afterEach(() => {
+    server.kill()
+    rmSync(file('.wrangler'), { recursive: true, force: true })
+  })
+  return scene
+}
