@@ -133,6 +133,24 @@ describe.skipIf(!hasBrowser)('the rankings of a leaderboard', () => {
     await ranking().getByText('User first').waitFor()
   })
 
+  it('[L9] offer more places only if there are more', async () => {
+    const users = Array.from({ length: 10 }, (_, index) => ({ id: `of-ten-${index}` }))
+    const send = (id: string) =>
+      world.ask('POST', '/v1/metrics/demo-minutes/event', {
+        user: { id, attributes: { 'demo-plan': 'ten' } },
+        value: 10,
+      })
+    for (const { id } of users) await send(id)
+    const places = ranking().locator('tbody tr')
+    const more = card('Rankings').getByRole('button', { name: 'Show the first 100' })
+    await open('/leaderboards/demo-minutes-by-plan?group={"demo-plan":"ten"}')
+    await expect.poll(() => places.count()).toBe(10)
+    expect(await more.count()).toBe(0)
+    await send('of-ten-10')
+    await more.click()
+    await expect.poll(() => places.count()).toBe(11)
+  })
+
   it('[L6] show one group at a time', async () => {
     await world.ask('POST', '/v1/metrics/demo-minutes/event', {
       user: { id: 'pro', name: 'User pro', attributes: { 'demo-plan': 'pro' } },

@@ -90,14 +90,21 @@ function Ranking({ board, today }: { board: AdminLeaderboard; today: string }) {
         { signal },
       ),
     enabled: hasGroups,
+    // The counts follow the ranking.
+    refetchInterval: isPresent && 15_000,
   })
   const [largest] = groups.data ?? []
   const group = chosen.group ?? (largest === undefined ? undefined : valuesOf(largest))
-  const places = Math.min(isLong ? MOST_PLACES : FIRST_PLACES, maxParticipants)
+  // One more than is shown at first, to know whether there are more.
+  const places = Math.min(isLong ? MOST_PLACES : FIRST_PLACES + 1, maxParticipants)
   const ranking = useRanking(
     { boardKey: key, run, isPresent, group, places },
     !hasGroups || group !== undefined,
   )
+  const shown = ranking.data && {
+    ...ranking.data,
+    rankings: ranking.data.rankings.slice(0, isLong ? MOST_PLACES : FIRST_PLACES),
+  }
   const error = groups.error ?? ranking.error
   return (
     <Card
@@ -129,6 +136,7 @@ function Ranking({ board, today }: { board: AdminLeaderboard; today: string }) {
         <LaurelLook>
           <Leaderboard
             {...ranking}
+            data={shown}
             {...(hasGroups && {
               groups: groups.data ?? [],
               group: group && groupOf(group),
@@ -143,16 +151,13 @@ function Ranking({ board, today }: { board: AdminLeaderboard; today: string }) {
           />
         </LaurelLook>
       )}
-      {ranking.data !== undefined &&
-        !isLong &&
-        ranking.data.rankings.length === places &&
-        places < maxParticipants && (
-          <div className="mt-3 text-center">
-            <Button look="quiet" onClick={() => setLong(true)}>
-              Show the first {Math.min(MOST_PLACES, maxParticipants)}
-            </Button>
-          </div>
-        )}
+      {!isLong && ranking.data !== undefined && ranking.data.rankings.length > FIRST_PLACES && (
+        <div className="mt-3 text-center">
+          <Button look="quiet" onClick={() => setLong(true)}>
+            Show the first {Math.min(MOST_PLACES, maxParticipants)}
+          </Button>
+        </div>
+      )}
     </Card>
   )
 }
