@@ -32,26 +32,25 @@ const OVERDUE = `
     SELECT min(tenant_id) FROM outbox
     UNION ALL SELECT (SELECT min(o.tenant_id) FROM outbox o WHERE o.tenant_id > telling.id) FROM telling
       WHERE telling.id IS NOT NULL)
-  SELECT d.tenant_id AS tenantId FROM due_work d
-  JOIN tenants t ON t.id = d.tenant_id AND t.status || ' ' || d.kind IN (SELECT value FROM json_each(?2))
-    WHERE d.due_at <= ?1
-  UNION SELECT t.id FROM telling JOIN tenants t ON t.id = telling.id AND t.status = 'active'
-  UNION SELECT p.tenant_id FROM points_notifications p JOIN tenants t ON t.id = p.tenant_id
-    AND t.status = 'active'
-    WHERE p.due_at <= ?1`
+  SELECT tenantId, min(dueAt) AS dueAt FROM (
+    SELECT d.tenant_id AS tenantId, d.due_at AS dueAt FROM due_work d
+    JOIN tenants t ON t.id = d.tenant_id AND t.status || ' ' || d.kind IN (SELECT value FROM json_each(?2))
+      WHERE d.due_at <= ?1
+    UNION ALL SELECT t.id, ?1 FROM telling JOIN tenants t ON t.id = telling.id AND t.status = 'active'
+    UNION ALL SELECT p.tenant_id, p.due_at FROM points_notifications p JOIN tenants t ON t.id = p.tenant_id
+      AND t.status = 'active'
+      WHERE p.due_at <= ?1)
+  GROUP BY tenantId`
+
+const DueTenant = z.object({ tenantId: z.string(), dueAt: Moment })
 
 /**
  * The tenants with work that is due by a moment and is done in their present status, and the active tenants
- * with rows in the outbox or with points notifications that are due (T3, U8).
+ * with rows in the outbox or with points notifications that are due (T3, U8). `dueAt` is when the first of it
+ * was due.
  */
-export async function tenantsWithDueWork(
-  db: AccountDatabase,
-  kinds: readonly WorkKind[],
-  by: Instant,
-): Promise<string[]> {
-  const rows = await db.list(z.object({ tenantId: z.string() }), OVERDUE, by, turnsOf(kinds))
-  return rows.map(({ tenantId }) => tenantId)
-}
+export const tenantsWithDueWork = (db: AccountDatabase, kinds: readonly WorkKind[], by: Instant) =>
+  db.list(DueTenant, OVERDUE, by, turnsOf(kinds))
 
 /** Rows of due work that one statement reads for the state of the service. It reads their tenants too. */
 const PART = 5_000

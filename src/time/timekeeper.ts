@@ -5,7 +5,7 @@ import type { Context, Scope } from '../platform/context'
 import type { WakeMover } from '../platform/databases/databases'
 import { type Bindings, variables } from '../platform/env'
 import { logProblem } from '../platform/log'
-import type { DueKind } from './due-work.sql.ts'
+import type { DueKind, WorkKind } from './due-work.sql.ts'
 import type { Jobs } from './job'
 import { tenantsWithDueWork } from './timekeeper.sql.ts'
 
@@ -87,6 +87,26 @@ export async function wakeAll(context: Context, jobs: Jobs): Promise<void> {
   )
 }
 
+/**
+ * The tenants with work that is due by a moment, each with the time at which the first of it was due. Databases
+ * that can't be reached are left out; throws if that is the first one.
+ */
+export async function dueTenants(
+  { databases }: Pick<Context, 'databases'>,
+  kinds: readonly WorkKind[],
+  by: Instant,
+): Promise<ReadonlyMap<string, Instant>> {
+  const answers = await Promise.allSettled(
+    databases.names.map((name) => tenantsWithDueWork(databases.named(name), kinds, by)),
+  )
+  const [first] = answers
+  if (first?.status === 'rejected') throw first.reason
+  const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+  // Of several databases, the first due time counts.
+  const latestFirst = found.toSorted((a, b) => b.dueAt - a.dueAt)
+  return new Map(latestFirst.map(({ tenantId, dueAt }) => [tenantId, dueAt]))
+}
+
 /** Calls `work` for each tenant with work that is due by a moment, and for `more`, for several at once. */
 async function ofEachTenant(
   context: Context,
@@ -95,15 +115,8 @@ async function ofEachTenant(
   work: (tenantId: string) => Promise<void>,
   more: readonly string[] = [],
 ): Promise<PromiseSettledResult<void>[]> {
-  const { databases } = context
-  const kinds = [...list, moves.work]
-  const answers = await Promise.allSettled(
-    databases.names.map((name) => tenantsWithDueWork(databases.named(name), kinds, by)),
-  )
-  const [first] = answers
-  if (first?.status === 'rejected') throw first.reason
-  const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
-  const tenantIds = [...new Set([...found, ...more])]
+  const due = await dueTenants(context, [...list, moves.work], by)
+  const tenantIds = [...new Set([...due.keys(), ...more])]
   const results: PromiseSettledResult<void>[] = []
   for (let from = 0; from < tenantIds.length; from += GROUP) {
     results.push(...(await Promise.allSettled(tenantIds.slice(from, from + GROUP).map(work))))

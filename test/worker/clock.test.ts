@@ -1,9 +1,16 @@
+import { createExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { newInstance } from '../../src/configuration/configuration'
+import type { Instant } from '../../src/lib/clock'
+import { createApp } from '../../src/worker/app'
 import { present } from '../helpers/time'
+import { gate } from '../helpers/worker/boards'
 import { log, withHook } from '../helpers/worker/delivery-queues'
 import { intercepted } from '../helpers/worker/faulty'
 import {
+  ADMIN_KEY,
   account,
   at,
   call,
@@ -15,12 +22,15 @@ import {
   newTenant,
   pick,
   rowsEverywhere,
+  type Send,
   type TestTenant,
   toApp,
   until,
+  untilHeld,
   untilTheClockMoves,
 } from '../helpers/worker/harness'
 import { forgetLines, linesSoFar } from '../helpers/worker/lines'
+import { stubbed } from '../helpers/worker/objects'
 import { cron } from '../helpers/worker/restore'
 import { filter, world } from '../helpers/worker/world'
 
@@ -126,6 +136,111 @@ describe('[C1] the test clock', () => {
     const answer = await call(real, 'POST', '/v1/metrics/words/event', { body: event, headers })
     const answered = Date.parse(answer.headers.get('date') ?? '')
     expect([answer.status, before <= answered, answered <= present()]).toEqual([401, true, true])
+  })
+
+  describe('with Prefer: respond-async', () => {
+    const HOURLY = { type: 'time', points: 1, status: 'active', timeUnit: 'hours', timeInterval: 1 }
+    const LATER = { prefer: 'handling=lenient, Respond-Async;x=y' }
+
+    const made: string[] = []
+    // Otherwise each later test that moves the clock far would do their ticks too.
+    afterEach(() => account('DELETE', `/tenants?ids=${made.splice(0).join('&ids=')}`))
+
+    /** An isolate that answers before the rest of its work is done. */
+    const unawaited = (TIMEKEEPER: typeof env.TIMEKEEPER): Send => {
+      const isolate = createApp(newInstance())
+      return async (request) => isolate.fetch(request, { ...env, TIMEKEEPER }, createExecutionContext())
+    }
+
+    /** Tenants with an hourly trigger, and an app in which the work of each waits for its gate. */
+    async function waiting(count: number) {
+      const held: { tenant: TestTenant; open: () => void; opened: Promise<void> }[] = []
+      for (let nth = 0; nth < count; nth += 1) {
+        const { tenant } = await setup()
+        await tenant.create('/points/xp/triggers', HOURLY)
+        await tenant.event('words', 'ada', 1)
+        held.push({ tenant, ...gate() })
+        made.push(tenant.id)
+      }
+      const send = unawaited(
+        stubbed(env.TIMEKEEPER, (id) => ({
+          wake: (...asked: [string, number]) => env.TIMEKEEPER.getByName(id).wake(...asked),
+          catchUp: async (...asked: [string, Instant, Instant]) => {
+            await held.find(({ tenant }) => tenant.id === id)?.opened
+            return env.TIMEKEEPER.getByName(id).catchUp(...asked)
+          },
+        })),
+      )
+      const ask = (method: string, body?: object, headers: Record<string, string> = LATER, to = send) =>
+        call(to, method, '/admin/v1/test-clock', { headers: { 'x-api-key': ADMIN_KEY, ...headers }, body })
+      const state = async (to = send) => z.looseObject({}).parse((await ask('GET', undefined, {}, to)).body)
+      const pointsOf = async ({ tenant }: { tenant: TestTenant }) =>
+        Number(at((await tenant.app('GET', '/users/ada/points/xp')).body, 'total'))
+      return { held, ask, state, pointsOf }
+    }
+
+    it('[C1] answers 202 once the clock has moved, and shows the progress until the work is done', async () => {
+      const { held, ask, state, pointsOf } = await waiting(2)
+      const [first, second] = held
+      if (first === undefined || second === undefined) throw new Error('no tenants')
+      const begun = await ask('PUT', { advance: 'P2D' })
+      expect([begun.status, begun.headers.get('preference-applied')]).toEqual([202, 'respond-async'])
+      const now = at(begun.body, 'now')
+      const other = newApp()
+      expect(begun.body).toEqual({ now })
+      expect(await state(other)).toEqual({ now, moving: { tenants: expect.any(Number), progress: null } })
+      const before = z.looseObject({ progress: z.number() }).parse((await state()).moving)
+      expect([before.progress < 1, await pointsOf(first)]).toEqual([true, 10])
+      first.open()
+      await untilHeld(async () => expect(await pointsOf(first)).toBe(58))
+      await untilHeld(async () =>
+        expect(at(await state(), 'moving', 'progress')).toBeGreaterThan(before.progress),
+      )
+      expect(await pointsOf(second)).toBe(10)
+      second.open()
+      await untilHeld(async () => expect(await state()).toEqual({ now }))
+      expect([await state(other), await pointsOf(second)]).toEqual([{ now }, 58])
+    })
+
+    it('[C1] takes a second move and the return to real time meanwhile, and refuses a move back', async () => {
+      const { held, ask, state, pointsOf } = await waiting(1)
+      const [one] = held
+      if (one === undefined) throw new Error('no tenant')
+      const start = Date.parse(String(at((await ask('PUT', { advance: 'P1D' })).body, 'now')))
+      const again = await ask('PUT', { advance: 'P1D' })
+      expect([again.status, again.body]).toEqual([202, { now: iso(start + 86_400_000) }])
+      const back = await ask('PUT', { now: iso(start) })
+      expect([back.status, back.headers.get('preference-applied')]).toEqual([422, null])
+      one.open()
+      await untilHeld(async () => expect(await state()).toEqual(again.body))
+      expect(await pointsOf(one)).toBe(58)
+      Object.assign(one, gate())
+      expect((await ask('PUT', { advance: 'P1D' })).status).toBe(202)
+      expect((await ask('DELETE')).status).toBe(200)
+      expect(Object.keys(await state())).toEqual(['now'])
+      one.open()
+      expect((await ask('PUT', { advance: 'PT0S' }, { prefer: 'wait=5' })).status).toBe(200)
+    })
+
+    it('[C1, C2] leaves a move that fails to the Timekeepers, and logs it', async () => {
+      const { ask, state, pointsOf, held } = await waiting(1)
+      const [one] = held
+      if (one === undefined) throw new Error('no tenant')
+      const failing = unawaited(
+        stubbed(env.TIMEKEEPER, (id) => ({
+          wake: (...asked: [string, number]) => env.TIMEKEEPER.getByName(id).wake(...asked),
+          catchUp: () => Promise.reject(new Error('Network connection lost.')),
+        })),
+      )
+      forgetLines()
+      const begun = await ask('PUT', { advance: 'P2D' }, LATER, failing)
+      expect(begun.status).toBe(202)
+      await untilHeld(async () => expect(await state(failing)).toEqual(begun.body))
+      expect(await pointsOf(one)).toBe(58)
+      expect(linesSoFar().join()).toContain(
+        'a move of the test clock stopped: Error: Network connection lost.',
+      )
+    })
   })
 
   // test/unit/time.test.ts has the texts that are no timestamp.

@@ -1,4 +1,5 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef } from 'react'
 import { useAdmin } from '../api/laurel'
 import { useWrite } from '../resource/writes'
 import { Button } from '../ui/button'
@@ -31,8 +32,16 @@ export function ClockBar() {
   const clock = useQuery({
     queryKey: ['test-clock'],
     queryFn: () => admin.testClock.get(),
-    refetchInterval: 30_000,
+    refetchInterval: ({ state }) => (state.data?.moving === undefined ? 30_000 : 500),
   })
+  const moving = clock.data?.moving
+  const queries = useQueryClient()
+  const wasMoving = useRef(false)
+  // What the pages show may be different once the work is done.
+  useEffect(() => {
+    if (wasMoving.current && moving === undefined) void queries.invalidateQueries()
+    wasMoving.current = moving !== undefined
+  }, [moving, queries])
   const { begin, isBusy } = useWrite({ path: '', scope: 'test-clock' })
   const move = (step: Step | 'real time') =>
     begin({
@@ -41,7 +50,10 @@ export function ClockBar() {
       act: ({ testClock }) =>
         step === 'real time'
           ? testClock.reset()
-          : testClock.set({ now: new Date(step.to(new Date(clock.data?.now ?? Date.now()))).toISOString() }),
+          : testClock.set(
+              { now: new Date(step.to(new Date(clock.data?.now ?? Date.now()))).toISOString() },
+              { headers: { prefer: 'respond-async' } },
+            ),
       show: (queries) => queries.invalidateQueries(),
       isQuiet: true,
     })
@@ -50,7 +62,7 @@ export function ClockBar() {
   return (
     <section
       aria-label="Test clock"
-      aria-busy={clock.isPending || isBusy}
+      aria-busy={clock.isPending || isBusy || moving !== undefined}
       className="flex flex-wrap items-center justify-center gap-x-4 gap-y-0.5 border-b border-line bg-warning-soft px-3 py-1 text-sm print:hidden"
     >
       <p className="flex items-center gap-1.5">
@@ -59,6 +71,9 @@ export function ClockBar() {
         <strong className="min-w-40 font-semibold tabular-nums">
           {isBusy ? 'moving…' : clock.data ? formatMoment(clock.data.now) : '…'}
         </strong>
+        {moving !== undefined && (
+          <progress aria-label="Work of the move" className="w-24" value={moving.progress ?? undefined} />
+        )}
       </p>
       <div className="flex flex-wrap justify-center">
         {steps.map((step) => (

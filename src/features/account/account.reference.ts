@@ -39,12 +39,13 @@ export const account: Chapter = {
     },
     admin_test_clock_get: {
       description:
-        'The time of the service. For development only: without `TEST_CLOCK=on` the status is 404.',
+        'The time of the service, and while a move of the clock is under way, how far it is. For development only: without `TEST_CLOCK=on` the status is 404.',
       example: {},
     },
     admin_test_clock_set: {
       description:
-        'Moves the time of the service forward, at most 400 days at once. It first runs all work that becomes due: ticks of time triggers, ends of streaks and runs, deliveries, notifications. Then it responds. From then on the clock stays at this time until it is moved again. For development only: without `TEST_CLOCK=on` the status is 404.',
+        'Moves the time of the service forward, at most 400 days at once. It first runs all work that becomes due: ticks of time triggers, ends of streaks and runs, deliveries, notifications. Then it responds. With the header `Prefer: respond-async` it responds at once, with the status 202, and does the work afterwards: `GET /admin/v1/test-clock` shows its progress. From then on the clock stays at this time until it is moved again. For development only: without `TEST_CLOCK=on` the status is 404.',
+      parameters: { Prefer: '`respond-async`: respond before the work is done.' },
       example: { body: { advance: 'PT1H' } },
     },
     admin_test_clock_reset: {
@@ -191,7 +192,16 @@ export const account: Chapter = {
           'Active leaderboards that are not counted in `unconfirmed`: they did not answer, their tenant has too many users, or there are more than 20.',
       },
     },
-    { of: ['ClockResponse', 'MovedClock'], fields: { now: 'The time of the service.' } },
+    {
+      of: ['ClockResponse', 'ClockState', 'MovedClock'],
+      fields: {
+        now: 'The time of the service.',
+        moving: 'There while work is due: after a move of the clock, or for a moment after other requests.',
+        'moving.tenants': 'The tenants with work that is due.',
+        'moving.progress':
+          'How much of the move is done, from 0 to 1. `null` if it is not known, such as after a restart.',
+      },
+    },
   ],
 }
 

@@ -7,20 +7,29 @@ import {
   readTestClock,
   removeTestClock,
 } from '../../access/clock.sql.ts'
-import { type Endpoint, endpointsOf, ok } from '../../api/endpoint'
+import { accepted, type Endpoint, endpointsOf, ok } from '../../api/endpoint'
 import { MomentField, optional, rule, Timestamp, withIssues } from '../../api/fields'
 import type { AuditAction, AuditEntry } from '../../configuration/audit.rules'
 import { auditEntriesIf } from '../../configuration/audit.sql.ts'
-import { DAY, type Duration, type Instant, iso, later, parseDuration, signOfOversized } from '../../lib/clock'
+import {
+  DAY,
+  type Duration,
+  type Instant,
+  iso,
+  later,
+  parseDuration,
+  SECOND,
+  signOfOversized,
+} from '../../lib/clock'
 import { ApiError, errors } from '../../lib/errors'
 import { MOST_CLOCK_DAYS } from '../../lib/limits'
 import { systemNow } from '../../lib/system-clock'
-import type { AccountScope, Context } from '../../platform/context'
+import { type AccountScope, type Context, perInstance } from '../../platform/context'
 import type { AccountDatabase, Statement } from '../../platform/database'
 import { logProblem } from '../../platform/log'
 import { forgetSums } from '../../store/day-sums/day-sums.sql.ts'
 import type { Jobs } from '../../time/job'
-import { catchUpAll, wakeAll } from '../../time/timekeeper'
+import { catchUpAll, dueTenants, wakeAll } from '../../time/timekeeper'
 import { capDueTimes, countAhead, scheduleEverywhere } from '../../time/timekeeper.sql.ts'
 import { capPendingNotifications } from '../../webhooks/outbox/pending.sql.ts'
 import { shortenQuiet } from '../../webhooks/outbox/points-changed.sql.ts'
@@ -64,6 +73,11 @@ export const MoveClockRequest = z
 /** The service's time (C1). */
 export const ClockResponse = z.object({ now: Timestamp }).meta({ id: 'ClockResponse' })
 
+const Moving = z.object({ tenants: z.int().min(0), progress: z.number().min(0).max(1).nullable() })
+
+/** The time, and what is left of a move while work is due (C1). */
+export const ClockState = ClockResponse.extend({ moving: Moving.optional() }).meta({ id: 'ClockState' })
+
 /** The time after a move. */
 export const MovedClock = withIssues('MovedClock', ClockResponse)
 
@@ -85,15 +99,79 @@ function requireTestClock({ variables }: AccountScope): void {
 export async function moveClock(
   scope: AccountScope,
   jobs: Jobs,
-  { now: moment, advance }: z.output<typeof MoveClockRequest>,
+  request: z.output<typeof MoveClockRequest>,
 ): Promise<Clock> {
-  const { from, to } =
-    advance === undefined ? await moveTo(scope, moment ?? scope.now) : await moveBy(scope, advance)
+  const { from, to } = await beginMove(scope, request)
+  await workOffMove(scope, jobs, from, to)
+  return { now: iso(to) }
+}
+
+const beginMove = (scope: AccountScope, { now: moment, advance }: z.output<typeof MoveClockRequest>) =>
+  advance === undefined ? moveTo(scope, moment ?? scope.now) : moveBy(scope, advance)
+
+async function workOffMove(scope: AccountScope, jobs: Jobs, from: Instant, to: Instant): Promise<void> {
   await inEach(scope, (db) => db.run(requestPasses(db, to)))
   await catchUpAll(scope, jobs, from, to)
   const results = await inEach(scope, (db) => db.run(requestNewPasses(db, to)))
   if (results.some(({ meta }) => meta.changes > 0)) await catchUpAll(scope, jobs, to, to)
+}
+
+/** A move that goes on after its answer. `tenants` had work at its begin, and it was last seen at work at `seen`. */
+type Later = Move & { tenants: number; progress: number; seen: number }
+
+/** For how long a move counts as under way after it was seen at work: its request may have been ended. */
+const SEEN_FOR = 10 * SECOND
+
+/** The moves of this isolate that go on. What is due is in D1, so that only their progress is lost with it. */
+const movesOf = perInstance(() => new Set<Later>())
+
+/**
+ * The same, but it returns once the clock has moved. The work goes on after the answer. If that fails, it is left
+ * to the Timekeepers, as after a crash (C2).
+ */
+async function moveClockLater(
+  scope: AccountScope,
+  jobs: Jobs,
+  request: z.output<typeof MoveClockRequest>,
+): Promise<Clock> {
+  const { from, to } = await beginMove(scope, request)
+  const moves = movesOf(scope.instance)
+  const later = {
+    from,
+    to,
+    tenants: (await dueTenants(scope, jobs.list, to)).size,
+    progress: 0,
+    seen: systemNow(),
+  }
+  moves.add(later)
+  const work = workOffMove(scope, jobs, from, to).catch((error: unknown) => {
+    logProblem('error', { work: 'clock', error: `a move of the test clock stopped: ${String(error)}` })
+    return wakeAll(scope, jobs)
+  })
+  scope.waitUntil(work.finally(() => moves.delete(later)))
   return { now: iso(to) }
+}
+
+/** The time, and how far the first move has come that is not done (C1). */
+async function readClock(scope: AccountScope, jobs: Jobs): Promise<z.infer<typeof ClockState>> {
+  const present = await readTestClock(scope.db)
+  const now = iso(present ?? scope.now)
+  if (present === null) return { now }
+  const due = await dueTenants(scope, jobs.list, present)
+  const [move] = movesOf(scope.instance)
+  if (move !== undefined && due.size > 0) move.seen = systemNow()
+  const isSeen = move !== undefined && systemNow() - move.seen < SEEN_FOR
+  if (due.size === 0 && !isSeen) return { now }
+  return { now, moving: { tenants: due.size, progress: move === undefined ? null : progressOf(move, due) } }
+}
+
+/** The share of a move that is done: whole tenants, and of each other one the time that its work has come. */
+function progressOf(move: Later, due: ReadonlyMap<string, Instant>): number {
+  const { from, to, tenants } = move
+  const shares = [...due.values()].map((dueAt) => Math.max(0, (dueAt - from) / Math.max(1, to - from)))
+  const done = shares.reduce((sum, share) => sum + Math.min(1, share), 0) + Math.max(0, tenants - due.size)
+  move.progress = Math.max(move.progress, Math.min(0.99, done / Math.max(1, tenants, due.size)))
+  return move.progress
 }
 
 const inEach = <T>(
@@ -212,6 +290,9 @@ const backward = (present: Instant) =>
     `now: must not be before the present, ${iso(present)}. The clock only moves forward; DELETE returns to real time.`,
   )
 
+/** The preference of a client that does not wait (RFC 7240). */
+const ASYNC = /(?:^|,)\s*respond-async\s*(?:[,;]|$)/i
+
 /** An instance without a test clock has none of these paths (C1). */
 const furtherErrors = [404] as const
 
@@ -227,11 +308,11 @@ export const clockEndpoints = (jobs: Jobs): Endpoint[] => [
       id: 'admin_test_clock_get',
       account: true,
       summary: "Get the service's time (development only)",
-      responses: { 200: { description: 'The time.', body: ClockResponse } },
+      responses: { 200: { description: 'The time, and the progress of a move.', body: ClockState } },
       furtherErrors,
     },
     stage,
-    async ({ now }) => ok({ now: iso(now) }),
+    async (scope) => ok(await readClock(scope, jobs)),
   ),
   endpoint(
     'PUT /test-clock',
@@ -240,12 +321,23 @@ export const clockEndpoints = (jobs: Jobs): Endpoint[] => [
       account: true,
       summary:
         'Move the clock forward, to a moment or by a duration, and run all work that becomes due (development only)',
+      headers: z.object({ prefer: z.string().optional() }),
       body: MoveClockRequest,
-      responses: { 200: { description: 'The new time. All due work is done.', body: MovedClock } },
+      responses: {
+        200: { description: 'The new time. All due work is done.', body: MovedClock },
+        202: {
+          description: 'The new time, with `Prefer: respond-async`. The work goes on.',
+          body: MovedClock,
+          headers: { 'Preference-Applied': '`respond-async`.' },
+        },
+      },
       furtherErrors,
     },
     stage,
-    async (scope, { body }) => ok(await moveClock(scope, jobs, body)),
+    async (scope, { headers, body }) =>
+      ASYNC.test(headers.prefer ?? '')
+        ? accepted(await moveClockLater(scope, jobs, body), { 'Preference-Applied': 'respond-async' })
+        : ok(await moveClock(scope, jobs, body)),
   ),
   endpoint(
     'DELETE /test-clock',

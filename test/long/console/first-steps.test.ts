@@ -113,7 +113,23 @@ describe.skipIf(!hasBrowser || !hasCurl)('first steps', () => {
     expect(await bar.getByRole('button', { name: 'real time' }).count()).toBe(0)
     const now = async () => Date.parse((await server.ask('GET', '/admin/v1/test-clock')).body.now)
     const before = await now()
+    // The answers while the work of the move goes on. That may be over sooner than anybody can see it.
+    let isMoving = true
+    await page.route('**/admin/v1/test-clock', (route) => {
+      const json = { now: new Date(before).toISOString(), moving: { tenants: 1, progress: 0.25 } }
+      const headers = { 'x-request-id': 'a-test' }
+      return isMoving && route.request().method() === 'GET'
+        ? route.fulfill({ json, headers })
+        : route.continue()
+    })
+    const answered = page.waitForResponse((response) => response.request().method() === 'PUT')
     await bar.getByRole('button', { name: '+1 day' }).click()
+    expect((await answered).status()).toBe(202)
+    const progress = bar.getByRole('progressbar')
+    await progress.waitFor()
+    expect(await progress.getAttribute('value')).toBe('0.25')
+    isMoving = false
+    await progress.waitFor({ state: 'detached' })
     await expect.poll(async () => (await now()) - before).toBeGreaterThanOrEqual(86_400_000 - 60_000)
     await bar.getByRole('button', { name: 'real time' }).click()
     await bar.getByRole('button', { name: 'real time' }).waitFor({ state: 'detached' })

@@ -154,7 +154,10 @@ export class AdminTestClock {
     return this.#core.call('GET /admin/v1/test-clock', {}, options)
   }
 
-  /** Moves the clock forward, to a moment or by a duration, and runs all work that becomes due. */
+  /**
+   * Moves the clock forward, to a moment or by a duration, and runs all work that becomes due. With the header
+   * `prefer: 'respond-async'`, it does not wait for that work, and `get` shows its progress.
+   */
   set(clock: MoveClockRequest, options?: CallOptions) {
     // Moving it twice by a duration moves it too far.
     const isRepeatable = clock.advance === undefined || clock.advance === null
