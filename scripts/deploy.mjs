@@ -192,13 +192,9 @@ function plan(
     ['Worker', config.name, worker === undefined ? 'is made' : 'gets a new version'],
     ...(address === null ? [] : [['address', address, '']]),
   ]
-  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
-  const lines = rows.map(
-    (row) =>
-      `  ${row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd()}\n`,
+  const width = Math.max(...rows.map(([, name = '']) => name.length))
+  const lines = rows.map(([kind = '', name = '', what]) =>
+    `  ${kind.padEnd(12)}  ${name.padEnd(width)}  ${what}`.trimEnd().concat('\n'),
   )
   return `${config.name} on Cloudflare:\n${lines.join('')}`
 }
@@ -264,12 +260,8 @@ async function migrate(
       const others = databases.slice(index + 1).map(({ name }) => name)
       const untouched =
         others.length === 0 ? '' : ` ${listed(others)} ${others.length === 1 ? 'was' : 'were'} not migrated.`
-      const back =
-        wayBack === undefined
-          ? ''
-          : ` If the Worker cannot serve with them until then, bring ${databases.length === 1 ? 'the database' : 'all databases'} back. This undoes every change since then:\n${restoring(wayBack)}`
       throw new Complaint(
-        `${wordsOf(error)}\nThe migrations of ${database.name} failed. The Worker was not deployed.${untouched} Migrations that were sent before it stay applied. Deploy again once the reason is gone.${back}`,
+        `${wordsOf(error)}\nThe migrations of ${database.name} failed. The Worker was not deployed.${untouched} Migrations that were sent before it stay applied. Deploy again once the reason is gone.${undoing(wayBack)}`,
       )
     }
   }
@@ -316,15 +308,17 @@ async function upload(
     (said) => {
       const [, path = '/workers/'] = /Cloudflare API \((\S+)\) failed/.exec(said) ?? []
       const right = /\[code: (?:10000|10023|9109|7403)\]/.test(said) ? `${withRight(path)}\n` : ''
-      const back =
-        wayBack === undefined
-          ? ' Run this again: it goes on from here.'
-          : ` The migrations are already applied. Try again. If the version before cannot serve with them until then, bring ${wayBack.names.length === 1 ? 'the database' : 'all databases'} back. This undoes every change since then:\n${restoring(wayBack)}`
-      return `${right}The deployment failed.${back}`
+      return `${right}The deployment failed. The migrations are already applied. Run this again: it goes on from here.${undoing(wayBack)}`
     },
     { CLOUDFLARE_ACCOUNT_ID: deployment.account.id },
   )
 }
+
+/** What to do if the migrations are applied and the new version is not deployed. Nothing at the first deployment. */
+const undoing = (/** @type {WayBack | undefined} */ wayBack) =>
+  wayBack === undefined
+    ? ''
+    : ` If the version before cannot serve with them until then, bring ${wayBack.names.length === 1 ? 'the database' : 'all databases'} back. This undoes every change since then:\n${restoring(wayBack)}`
 
 /** The commands that bring the databases back, one right after the other. */
 const restoring = (/** @type {WayBack} */ { names, option }) =>
@@ -469,7 +463,9 @@ async function deploy() {
   const folder = inProject('.wrangler', 'deployments')
   mkdirSync(folder, { recursive: true })
   const file = `${folder}/${deployment.account.id}.${config.name}.secrets.json`
-  const { ADMIN_API_KEY: key } = await secretsOf(deployment, settings, options, file)
+  const secrets = await secretsOf(deployment, settings, options, file)
+  // Who gave a key has it.
+  const key = secrets.ADMIN_API_KEY === process.env.ADMIN_API_KEY ? undefined : secrets.ADMIN_API_KEY
   await upload(deployment, folder, file, wayBack)
   await finish(deployment, { address, key, file, wayBack }, options)
 }
