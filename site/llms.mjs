@@ -1,29 +1,29 @@
 /** The texts for assistants: `llms.txt`, `llms-full.txt`, and each page as Markdown beside its HTML. */
-import { groupsOfPages, read } from './pages.mjs'
+import { groupsOfPages } from './pages.mjs'
 
-/** The groups of documents that nobody needs who only uses Laurel. */
-const INNER = ['Change Laurel']
+/** The groups of documents for developers of products. The other ones are for those who run or change Laurel. */
+const FOR_PRODUCTS = ['Guides', 'Understand', 'API by task', 'Reference']
 
-/** What an assistant must know before it writes code: the section of this name of docs/assistants.md. */
-const [, RULES = ''] =
-  /^## What an assistant must know$\n([\s\S]*?)(?=^## )/m.exec(read('docs/assistants.md')) ?? []
-
-/** Markdown without what only the site understands. */
-const plain = (/** @type {string} */ text) =>
+/** Markdown without what only the site understands. Its links lead to the pages as Markdown. */
+const plain = (/** @type {string} */ text, /** @type {string} */ base) =>
   text
     .replace(/^---\n[\s\S]*?\n---\n/, '')
     .replace(/^:::.*\n/gm, '')
     .replace(/^(#+ .*) \{#[\w.-]+\}$/gm, '$1')
     .replace(/^```(\w+) \[.*\]$/gm, '```$1')
+    .replace(
+      /\]\(\/([\w/-]*)(#[^)]*)?\)/g,
+      (_, path, hash = '') => `](${base}${path.replace(/^$|\/$/, '$&index')}.md${hash})`,
+    )
     .trim()
 
-/** Only the samples in TypeScript, since the whole text must be short. */
+/** Only the samples in TypeScript, without the errors that all operations have, since the whole text must be short. */
 const short = (/** @type {string} */ text) =>
-  plain(
-    text
-      .replace(/^```(?:bash|python) \[.*\]\n[\s\S]*?^```\n/gm, '')
-      .replace(/^::: details Errors\n[\s\S]*?^:::\n/gm, ''),
-  )
+  text
+    .replace(/^```(?:bash|python) \[.*\]\n[\s\S]*?^```\n/gm, '')
+    .replace(/^::: details Errors\n[\s\S]*?^:::\n/gm, '')
+    .replace(/^import \{ Laurel \}.*\n\nconst laurel = .*\n/gm, '')
+    .replace(/^\| `Tenant-ID` .*\n/gm, '')
 
 /**
  * The files, by their path on the site.
@@ -32,21 +32,25 @@ const short = (/** @type {string} */ text) =>
  */
 export function assistantTexts(base, pages, texts, reference) {
   const groups = groupsOfPages()
+  const textOf = (/** @type {string} */ path) => plain(texts.get(path) ?? '', base)
+  const [, rules] = /^## What an assistant must know$\n([\s\S]*?)(?=^## )/m.exec(textOf('assistants')) ?? []
+  if (rules === undefined)
+    throw new Error('docs/assistants.md: the section of what an assistant must know is missing')
   const lists = groups.map(({ title, pages: own }) => {
     const links = own.map((page) => `- [${page.title}](${base}${page.path}.md): ${page.about}`)
     return `## ${title}\n\n${links.join('\n')}`
   })
   const operations = reference.map(({ path, title, group }) => `- [${group}: ${title}](${base}${path}.md)`)
-  const head = `# Laurel\n\n> Open-source gamification service. A product sends events about its users; Laurel keeps points, levels, streaks, achievements and leaderboards, and answers each event with everything that it changed.\n${RULES}`
-  const all = groups.filter(({ title }) => !INNER.includes(title)).flatMap(({ pages: own }) => own)
+  const head = `# Laurel\n\n> Open-source gamification service. A product sends events about its users; Laurel keeps points, levels, streaks, achievements and leaderboards, and answers each event with everything that it changed.\n${rules}`
+  const all = groups.filter(({ title }) => FOR_PRODUCTS.includes(title)).flatMap(({ pages: own }) => own)
   const whole = [
-    ...all.map(({ path }) => plain(texts.get(path) ?? '')),
-    ...reference.map(({ text }) => short(text)),
+    ...all.map(({ path }) => textOf(path)),
+    ...reference.map(({ text }) => plain(short(text), base)),
   ]
   return new Map([
     ['llms.txt', `${head}\n${lists.join('\n\n')}\n\n## Reference\n\n${operations.join('\n')}\n`],
     ['llms-full.txt', `${head}\n${whole.join('\n\n---\n\n')}\n`],
-    ...pages.map(({ path }) => /** @type {const} */ ([`${path}.md`, `${plain(texts.get(path) ?? '')}\n`])),
-    ...reference.map(({ path, text }) => /** @type {const} */ ([`${path}.md`, `${plain(text)}\n`])),
+    ...pages.map(({ path }) => /** @type {const} */ ([`${path}.md`, `${textOf(path)}\n`])),
+    ...reference.map(({ path, text }) => /** @type {const} */ ([`${path}.md`, `${plain(text, base)}\n`])),
   ])
 }

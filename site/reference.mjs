@@ -59,14 +59,12 @@ const SIDES = { application: 'Application interface', admin: 'Admin interface' }
 const pathOf = (/** @type {string} */ side, /** @type {string} */ name) =>
   `reference/${side === 'admin' ? `admin/${name}` : name}`
 
-/** A text in a cell of a table: on one line, and nothing in it is HTML or a border of the cell. */
-const cell = (/** @type {string} */ text = '') =>
-  text
-    .replaceAll('\n', ' ')
-    .replaceAll('|', '\\|')
-    .split(/(`[^`]*`)/)
-    .map((part, index) => (index % 2 === 0 ? part.replaceAll('<', '&lt;') : part))
-    .join('')
+/** A text in which nothing is HTML. */
+const prose = (/** @type {string} */ text = '') =>
+  text.replace(/`[^`]*`|</g, (part) => (part === '<' ? '&lt;' : part))
+
+/** The same in a cell of a table: on one line, without a border of the cell. */
+const cell = (/** @type {string} */ text = '') => prose(text).replaceAll('\n', ' ').replaceAll('|', '\\|')
 
 /** A table; nothing if it has no rows. */
 const table = (/** @type {string[]} */ head, /** @type {string[][]} */ rows) => {
@@ -126,26 +124,27 @@ export function pagesOfReference({ application, admin, operations, sampleOf, tod
         })
         .join(' or ')
     }
-    const limitsOf = (
-      /** @type {any} */ { minimum, maximum, minLength, maxLength, minItems, maxItems, default: usual },
-    ) => {
+    const limitsOf = (/** @type {any} */ schema) => {
       const range = (
         /** @type {string} */ unit,
         /** @type {number?} */ least,
         /** @type {number?} */ most,
-      ) =>
-        least === undefined && most === undefined
-          ? []
-          : [
-              `${least ?? ''}–${most ?? ''}${unit}`
-                .replace(/^–/, 'at most ')
-                .replace(/–(?!\S)|–(?= )/, ' or more'),
-            ]
+      ) => {
+        const [from, to] = [least, most].map((one) => one?.toLocaleString('en'))
+        if (from === undefined && to === undefined) return []
+        return [
+          (to === undefined
+            ? `at least ${from}`
+            : from === undefined
+              ? `at most ${to}`
+              : `${from} to ${to}`) + unit,
+        ]
+      }
       return [
-        ...range('', minimum, maximum),
-        ...range(' characters', minLength, maxLength),
-        ...range(' items', minItems, maxItems),
-        ...(usual === undefined ? [] : [`default \`${JSON.stringify(usual)}\``]),
+        ...range('', schema.minimum, schema.maximum),
+        ...range(' characters', schema.minLength, schema.maxLength),
+        ...range(' items', schema.minItems, schema.maxItems),
+        ...(schema.default === undefined ? [] : [`default \`${JSON.stringify(schema.default)}\``]),
       ].join(', ')
     }
     const described = (/** @type {any} */ schema) => {
@@ -190,14 +189,26 @@ export function pagesOfReference({ application, admin, operations, sampleOf, tod
       described({ ...one.schema, description: one.description }),
     ])
     const body = spec.requestBody?.content['application/json'].schema
-    const answers = Object.entries(spec.responses).filter(([status]) => status.startsWith('2'))
+    /** @type {unknown} */
+    let before
+    const answers = Object.entries(spec.responses)
+      .filter(([status]) => status.startsWith('2'))
+      .map(([status, one]) => {
+        /** @type {any[]} */
+        const [content] = Object.values(one.content ?? {})
+        const text = `\`${status}\`: ${cell(one.description)}`
+        const known = JSON.stringify(content?.schema)
+        if (content === undefined || known === before) return text
+        before = known
+        return `${text}\n\n${panel('The fields of the answer', bodyOf(content.schema))}`
+      })
     const errors = Object.entries(spec.responses).filter(([status]) => !status.startsWith('2'))
     const errorRows = errors.map(([status, one]) => [`\`${status}\``, cell(one.description)])
     return `## ${spec.summary} {#${id}}
 
 \`${request.id}\`
 
-${cell(spec.description)}
+${prose(spec.description)}
 
 ::: code-group
 ${fence('bash [curl]', samples.curl)}
@@ -207,15 +218,8 @@ ${fence('python [Python]', samples.python)}
 
 ${rows.length === 0 ? '' : `**Parameters**\n\n${table(['Name', 'In', 'Type', 'Meaning'], rows)}`}
 ${body === undefined ? '' : `**Body**\n\n${bodyOf(body)}`}
-${answers
-  .map(([status, one]) => {
-    const [content] = Object.values(one.content ?? {})
-    const text = `\`${status}\`: ${cell(one.description)}`
-    return content === undefined
-      ? text
-      : `${text}\n\n${panel(`The fields of the answer ${status}`, bodyOf(content.schema))}`
-  })
-  .join('\n')}
+${answers.join('\n\n')}
+
 ${panel('Errors', `${table(['Status', 'When'], errorRows)}\nEvery error has the form \`{"error": "…"}\`. [Which one comes first](/api/requests#errors).`)}`
   }
 
@@ -236,7 +240,7 @@ ${panel('Errors', `${table(['Status', 'When'], errorRows)}\nEvery error has the 
   const webhooks = Object.entries(application.webhooks).map(([type, { post }]) => {
     const { schema } = post.requestBody.content['application/json']
     const sample = JSON.stringify(sampleOf(type, today), null, 2)
-    return `## ${type}\n\n${post.summary}. ${cell(post.description)}\n\n${fence('json', sample)}\n\n${panel('The fields of the body', eventBody(schema))}`
+    return `## ${type}\n\n${post.summary}. ${prose(post.description)}\n\n${fence('json', sample)}\n\n${panel('The fields of the body', eventBody(schema))}`
   })
   pages.push({
     path: 'reference/webhook-events',
@@ -251,7 +255,7 @@ ${panel('Errors', `${table(['Status', 'When'], errorRows)}\nEvery error has the 
     const texts = new Map()
     // A type may name others, which get their place too.
     for (const name of named[side])
-      texts.set(name, `## ${name}\n\n${cell(schemas[name].description)}\n\n${bodyOf(schemas[name])}`)
+      texts.set(name, `## ${name}\n\n${prose(schemas[name].description)}\n\n${bodyOf(schemas[name])}`)
     const sorted = [...texts].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text)
     pages.push({
       path: pathOf(side, 'types'),

@@ -75,17 +75,19 @@ export const searchOf = (/** @type {Record<string, unknown>} */ query) => {
 }
 
 /** The languages in which values are written: names of fields, and texts and constants. */
-const JSON_FORM = { name: JSON.stringify, value: JSON.stringify, comma: '' }
+const JSON_FORM = { name: JSON.stringify, value: JSON.stringify, comma: '', indent: '  ' }
 const TYPESCRIPT = {
   name: (/** @type {string} */ name) => (/^[a-z]\w*$/i.test(name) ? name : quoted(name)),
   value: (/** @type {unknown} */ value) => (typeof value === 'string' ? quoted(value) : String(value)),
   comma: ',',
+  indent: '  ',
 }
 const PYTHON = {
   name: JSON.stringify,
   value: (/** @type {unknown} */ value) =>
     ({ true: 'True', false: 'False', null: 'None' })[String(value)] ?? JSON.stringify(value),
   comma: ',',
+  indent: '    ',
 }
 const quoted = (/** @type {string} */ text) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 
@@ -95,7 +97,7 @@ const WIDTH = 76
 function written(value, form, indent = '') {
   if (typeof value !== 'object' || value === null) return form.value(value)
   const isList = Array.isArray(value)
-  const deeper = `${indent}  `
+  const deeper = indent + form.indent
   const parts = Object.entries(value).map(
     ([name, one]) => (isList ? '' : `${form.name(name)}: `) + written(one, form, deeper),
   )
@@ -113,8 +115,10 @@ export function curlOf({ method, path, query, headers, body, isStream }) {
   const verb = method === 'GET' ? '' : ` -X ${method}`
   const named = Object.entries(headers).map(([name, value]) => `-H ${inShell(`${name}: ${value}`)}`)
   const json = body === undefined ? [] : ["-H 'Content-Type: application/json'"]
-  const first = [`curl ${isStream ? '-sSN' : '-sS'}${verb} "$URL${path}${searchOf(query)}"`]
-  const lines = [...first, ['-H "X-API-KEY: $KEY"', ...named, ...json].join(' ')]
+  const sent = ['-H "X-API-KEY: $KEY"', ...named, ...json]
+  const line = sent.join(' ')
+  const lines = [`curl ${isStream ? '-sSN' : '-sS'}${verb} "$URL${path}${searchOf(query)}"`]
+  lines.push(...(line.length <= WIDTH ? [line] : sent))
   if (body !== undefined) lines.push(`-d ${inShell(written(body, JSON_FORM))}`)
   return lines.join(' \\\n  ')
 }

@@ -1,3 +1,5 @@
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitepress'
 import { grouped, INDEX, LANDING, REPOSITORY, VERSION } from '../pages.mjs'
 
@@ -5,7 +7,7 @@ import { grouped, INDEX, LANDING, REPOSITORY, VERSION } from '../pages.mjs'
 const { pages, groups, reference, outDir, base } = JSON.parse(process.env.LAUREL_SITE ?? '{}')
 
 const linkTo = ({ title, path }) => ({ text: title, link: `/${path.replace(/index$/, '')}` })
-const asGroup = ([text, items]) => ({ text, collapsed: false, items: items.map(linkTo) })
+const asGroup = ([text, items]) => ({ text, items: items.map(linkTo) })
 const first = pages.filter(({ source }) => ['README.md', INDEX].includes(source))
 
 /** The anchors of headings, as GitHub makes them, so that links work on both. */
@@ -28,10 +30,17 @@ export default defineConfig({
   head: [['link', { rel: 'icon', href: `${base}laurel.svg` }]],
   markdown: {
     anchor: { slugify: anchor },
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     config(md) {
       // A wide table scrolls by itself, also with the keyboard.
       md.renderer.rules.table_open = () => '<div class="table" tabindex="0"><table>\n'
       md.renderer.rules.table_close = () => '</table></div>\n'
+      // A cell above a column without a name is no heading.
+      md.core.ruler.push('cells', ({ tokens }) => {
+        for (const [index, { type }] of tokens.entries())
+          if (type === 'th_open' && tokens[index + 1].content === '')
+            for (const cell of [tokens[index], tokens[index + 2]]) cell.tag = 'td'
+      })
       // Templates of messages are shown as they are. Vue would fill them in.
       const { text, code_inline } = md.renderer.rules
       const asWritten =
@@ -39,6 +48,17 @@ export default defineConfig({
         (...args) =>
           rule(...args).replaceAll('{{', '&#123;&#123;')
       Object.assign(md.renderer.rules, { text: asWritten(text), code_inline: asWritten(code_inline) })
+    },
+  },
+  vite: {
+    // The first page of the theme has no `main`.
+    resolve: {
+      alias: [
+        {
+          find: /^.*\/VPHome\.vue$/,
+          replacement: join(dirname(fileURLToPath(import.meta.url)), 'theme', 'home.mjs'),
+        },
+      ],
     },
   },
   themeConfig: {
