@@ -3,6 +3,8 @@ import { groupsOfPages } from './pages.mjs'
 
 /** The groups of documents for developers of products. The other ones are for those who run or change Laurel. */
 const FOR_PRODUCTS = ['Guides', 'Understand', 'API by task', 'Reference']
+/** Long pages of these groups that few need. */
+const LEFT_OUT = ['docs/rules.md', 'docs/migrating.md']
 
 /** Markdown without what only the site understands. Its links lead to the pages as Markdown. */
 const plain = (/** @type {string} */ text, /** @type {string} */ base) =>
@@ -42,7 +44,9 @@ export function assistantTexts(base, pages, texts, reference) {
   })
   const operations = reference.map(({ path, title, group }) => `- [${group}: ${title}](${base}${path}.md)`)
   const head = `# Laurel\n\n> Open-source gamification service. A product sends events about its users; Laurel keeps points, levels, streaks, achievements and leaderboards, and answers each event with everything that it changed.\n${rules}`
-  const all = groups.filter(({ title }) => FOR_PRODUCTS.includes(title)).flatMap(({ pages: own }) => own)
+  const all = groups
+    .filter(({ title }) => FOR_PRODUCTS.includes(title))
+    .flatMap(({ pages: own }) => own.filter(({ source }) => !LEFT_OUT.includes(source)))
   const whole = [
     ...all.map(({ path }) => textOf(path)),
     ...reference.map(({ text }) => plain(short(text), base)),

@@ -59,7 +59,9 @@ export function requestOf(base, path, method, operation, today) {
     method: method.toUpperCase(),
     path: whole,
     inPath,
-    query: valuesOf('query'),
+    query: Object.fromEntries(
+      Object.entries(valuesOf('query')).map(([name, one]) => [name, one === 'true' || one]),
+    ),
     headers: valuesOf('header'),
     body: filledIn(operation.requestBody?.content['application/json'].example, today),
     isStream: operation.operationId.endsWith('_live'),
@@ -85,7 +87,9 @@ const TYPESCRIPT = {
 const PYTHON = {
   name: JSON.stringify,
   value: (/** @type {unknown} */ value) =>
-    ({ true: 'True', false: 'False', null: 'None' })[String(value)] ?? JSON.stringify(value),
+    JSON.stringify(value).replace(/^(?:true|false|null)$/, (word) =>
+      word === 'null' ? 'None' : word[0]?.toUpperCase() + word.slice(1),
+    ),
   comma: ',',
   indent: '    ',
 }
@@ -123,6 +127,10 @@ export function curlOf({ method, path, query, headers, body, isStream }) {
   return lines.join(' \\\n  ')
 }
 
+/** Requests would send the booleans of Python by their names. */
+const asTexts = (/** @type {Record<string, unknown>} */ query) =>
+  Object.fromEntries(Object.entries(query).map(([name, one]) => [name, one === true ? 'true' : one]))
+
 /** @type {(request: Request) => string} */
 export function pythonOf({ method, path, query, headers, body, isStream }) {
   const named = Object.entries(headers).map(
@@ -131,7 +139,7 @@ export function pythonOf({ method, path, query, headers, body, isStream }) {
   const lines = [
     `os.environ["URL"] + "${path}"`,
     `headers={"X-API-KEY": os.environ["KEY"]${named.join('')}}`,
-    ...(Object.keys(query).length === 0 ? [] : [`params=${written(query, PYTHON, '    ')}`]),
+    ...(Object.keys(query).length === 0 ? [] : [`params=${written(asTexts(query), PYTHON, '    ')}`]),
     ...(body === undefined ? [] : [`json=${written(body, PYTHON, '    ')}`]),
     ...(isStream ? ['stream=True'] : []),
   ]
@@ -182,10 +190,10 @@ export async function callsOf(Laurel, ids) {
     const { 'Idempotency-Key': idempotencyKey } = headers
     const extra = body ?? (Object.keys(query).length === 0 ? undefined : query)
     const fields = idempotencyKey === undefined ? extra : { .../** @type {object} */ (extra), idempotencyKey }
-    const args = fields === undefined ? inPath : [...inPath, fields]
-    if (isStream)
-      return `const stop = laurel.${name}('${inPath[0]}', {\n  ...${written(query, TYPESCRIPT)},\n  onRanking: ({ rankings }) => console.log(rankings),\n})`
-    const sent = await sentBy(Laurel, name, args)
+    if (isStream) {
+      const options = Object.entries(query).map(([field, value]) => `  ${field}: ${value},\n`)
+      return `laurel.${name}('${inPath[0]}', {\n${options.join('')}  onRanking: ({ rankings }) => console.log(rankings),\n})`
+    }
     const wanted = {
       method: request.method,
       path: request.path,
@@ -193,12 +201,16 @@ export async function callsOf(Laurel, ids) {
       body,
       key: idempotencyKey,
     }
-    // A list asks for the largest pages.
-    if (sent && query.limit === undefined)
-      sent.query = sent.query.replace(/limit=100&?/, '').replace(/[?&]$/, '')
-    if (JSON.stringify(sent) !== JSON.stringify(wanted))
-      throw new Error(`laurel.${name} sends ${JSON.stringify(sent)}, not ${JSON.stringify(wanted)}`)
-    return `const answer = await laurel.${name}(${args.map((one) => written(one, TYPESCRIPT)).join(', ')})\nconsole.log(answer)`
+    // Some methods add what never differs.
+    for (const args of [inPath, [...inPath, fields]]) {
+      const sent = await sentBy(Laurel, name, args)
+      // A list asks for the largest pages.
+      if (sent && query.limit === undefined)
+        sent.query = sent.query.replace(/limit=100&?/, '').replace(/[?&]$/, '')
+      if (JSON.stringify(sent) === JSON.stringify(wanted))
+        return `const answer = await laurel.${name}(${args.map((one) => written(one, TYPESCRIPT)).join(', ')})\nconsole.log(answer)`
+    }
+    throw new Error(`laurel.${name} does not send ${JSON.stringify(wanted)}`)
   }
 }
 

@@ -17,6 +17,10 @@ const anchor = (text) =>
     .replace(/[^\p{L}\p{N}_\- ]/gu, '')
     .replaceAll(' ', '-')
 
+/** A page loads only from its own host, except for pictures. It needs its inline scripts and styles. */
+const POLICY =
+  "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; base-uri 'none'; form-action 'none'; object-src 'none'"
+
 export default defineConfig({
   title: 'Laurel',
   description: 'Open-source gamification: points, levels, streaks, achievements and leaderboards.',
@@ -27,7 +31,10 @@ export default defineConfig({
   base,
   cleanUrls: true,
   rewrites: Object.fromEntries(pages.map(({ source, path }) => [source, `${path}.md`])),
-  head: [['link', { rel: 'icon', href: `${base}laurel.svg` }]],
+  head: [
+    ['meta', { 'http-equiv': 'Content-Security-Policy', content: POLICY }],
+    ['link', { rel: 'icon', href: `${base}laurel.svg` }],
+  ],
   markdown: {
     anchor: { slugify: anchor },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },

@@ -13,7 +13,7 @@ import { migrationSince, schemaProblem } from '../platform/schema-version.sql.ts
 import { wakeMoverOf } from '../time/timekeeper'
 import { consoleRoutes, consoleSignInRoutes } from './console'
 import { adminEndpoints, applicationEndpoints } from './operations'
-import { docsRoutes, frontPageRoutes, systemRoutes } from './pages'
+import { docsRoutes, frontPageRoutes, siteRoutes, systemRoutes } from './pages'
 
 /**
  * The CORS headers of the application interface: pages of all origins may call it (G8). Without a list of its
@@ -38,6 +38,7 @@ const PAGES = [
   systemRoutes,
   frontPageRoutes,
   docsRoutes,
+  siteRoutes,
   consoleRoutes,
   consoleSignInRoutes,
   unsubscribeRoutes,

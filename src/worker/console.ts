@@ -19,11 +19,13 @@ const POLICY = [
 /** The path of the files of a build. */
 const FILES = '/console/assets/'
 
-/** The files of a build, by the ending of their names. Their names contain a hash of their content. */
-const TYPES: Readonly<Record<string, string>> = {
+/** The files of a build and of the site, by the ending of their names. */
+export const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
   svg: 'image/svg+xml',
+  png: 'image/png',
+  page: 'text/html; charset=utf-8',
   woff2: 'font/woff2',
 }
 

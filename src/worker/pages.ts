@@ -11,6 +11,7 @@ import { within } from '../lib/system-clock'
 import type { Context } from '../platform/context'
 import { missingBindings } from '../platform/env'
 import { schemaProblem } from '../platform/schema-version.sql.ts'
+import { TYPES } from './console'
 import { filledExamples, hasDemo, isDemoDue } from './demo-load'
 
 /** The paths that need no key: health, and the OpenAPI documents (G1). */
@@ -113,6 +114,8 @@ const PAGE = `<!doctype html>
 </html>
 `
 
+const FOREVER = 'public, max-age=31536000, immutable'
+
 const headers = (type: string, cache = 'no-cache') => ({
   'content-type': type,
   'cache-control': cache,
@@ -132,9 +135,24 @@ export function docsRoutes(app: App): void {
   for (const { name, type } of FILES) {
     app.get(`${VIEWER}/${name}`, async (c) => {
       const asset = await readAsset(c.env, name)
-      return new Response(asset.body, { headers: headers(type, 'public, max-age=31536000, immutable') })
+      return new Response(asset.body, { headers: headers(type, FOREVER) })
     })
   }
+}
+
+/** `GET /site/`: the site, if it was built for the Worker (G14). The files of pages end in `.page`. */
+export function siteRoutes(app: App): void {
+  app.get('/site', (c) => c.redirect('/site/', 301))
+  app.get('/site/*', async (c) => {
+    const path = new URL(c.req.url).pathname.slice(1).replace(/\/$/, '/index')
+    const [, ending] = /\.(\w+)$/.exec(path) ?? []
+    const asset = await findAsset(c.env, ending === undefined ? `${path}.page` : path)
+    if (!asset.ok) return unserved(c, [])
+    const type = TYPES[ending ?? 'page'] ?? 'text/plain; charset=utf-8'
+    return new Response(asset.body, {
+      headers: headers(type, path.startsWith('site/assets/') ? FOREVER : undefined),
+    })
+  })
 }
 
 /**
@@ -206,9 +224,11 @@ export function frontPageRoutes(app: App): void {
     const { problem } = await stateOf(c.get('ctx'))
     const hasConsole = !c.env.ADMIN_HOST || isByAdminHost(c.req.raw, c.env)
     const about = 'Configure Laurel and look users up, in the browser.'
+    const { ok: hasSite } = await findAsset(c.env, 'site/index.page')
     const links: Link[] = [
       ...(hasConsole ? [{ name: 'Console', path: '/console', about }] : []),
       { name: 'Reference', path: '/docs', about: 'Every operation of the interfaces.' },
+      ...(hasSite ? [{ name: 'Documents', path: '/site/', about: 'Guides, rules, operations.' }] : []),
       { name: 'README', path: '/readme', about: 'How to start, and the way to the documentation.' },
     ]
     const common = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', vary: 'Accept' }

@@ -115,8 +115,9 @@ export function faults(answered: Answered, circumstances: Circumstances = {}): s
   if (!UUID.test(requestId)) found.push(`${at}: X-Request-Id is ${requestId || 'missing'}`)
   // The response to a preflight (G8).
   if (method === 'OPTIONS' && status === 204) return text === '' ? found : [...found, `${at}: has a body`]
-  // The reference page, the console and the first page are for browsers. They are not part of the contract.
-  const isForBrowsers = /^\/(?:docs|console|readme)(?:\/|$)/.test(path) || (path === '/' && isPage(headers))
+  // The reference page, the site, the console and the first page are for browsers. They are not part of the contract.
+  const isForBrowsers =
+    /^\/(?:docs|site|console|readme)(?:\/|$)/.test(path) || (path === '/' && isPage(headers))
   if (/^(?:GET|HEAD)$/.test(method) && isForBrowsers && (status === 200 || status === 301)) return found
   // The page to unsubscribe is for mailbox owners. Its rate is limited like all others.
   const isLink = /^\/unsubscribe\/[^/]+$/.test(path)

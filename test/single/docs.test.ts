@@ -87,3 +87,62 @@ describe('the reference page', () => {
     expect([response.status, response.headers.get('cache-control')]).toEqual([500, null])
   })
 })
+
+describe('the site', () => {
+  /** Assets with these files only. */
+  const assets = (...files: string[]): Fetcher => ({
+    ...env.ASSETS,
+    fetch: async (url) => {
+      const name = new URL(String(url)).pathname.slice(1)
+      return files.includes(name) ? new Response(name) : new Response(null, { status: 404 })
+    },
+  })
+  const files = [
+    'index.page',
+    'guides/react.page',
+    'reference/index.page',
+    'llms.txt',
+    'guides/react.md',
+    'a.png',
+  ]
+  const site = newApp({ ASSETS: assets(...[...files, 'assets/a.1x.js'].map((name) => `site/${name}`)) })
+  const open = (path: string) => site(new Request(`http://laurel.test${path}`))
+
+  it.each([
+    ['/site/', 'site/index.page', 'text/html; charset=utf-8', 'no-cache'],
+    ['/site/guides/react', 'site/guides/react.page', 'text/html; charset=utf-8', 'no-cache'],
+    ['/site/reference/', 'site/reference/index.page', 'text/html; charset=utf-8', 'no-cache'],
+    ['/site/llms.txt', 'site/llms.txt', 'text/plain; charset=utf-8', 'no-cache'],
+    ['/site/guides/react.md', 'site/guides/react.md', 'text/plain; charset=utf-8', 'no-cache'],
+    ['/site/a.png', 'site/a.png', 'image/png', 'no-cache'],
+    [
+      '/site/assets/a.1x.js',
+      'site/assets/a.1x.js',
+      'text/javascript; charset=utf-8',
+      'public, max-age=31536000, immutable',
+    ],
+  ])('[G14] answers %s with the asset %s', async (path, name, type, cache) => {
+    const response = await open(path)
+    const { headers } = response
+    expect([await response.text(), headers.get('content-type'), headers.get('cache-control')]).toEqual([
+      name,
+      type,
+      cache,
+    ])
+  })
+
+  it('[G14] is below /site/, and its other paths are 404', async () => {
+    const found = await open('/site')
+    expect([found.status, found.headers.get('location')]).toEqual([301, '/site/'])
+    for (const path of ['/site/none', '/site/guides/', '/site/none.js', '/site/x.constructor'])
+      expect([path, (await open(path)).status]).toEqual([path, 404])
+  })
+
+  it('[G14] is on the first page if it was built, and is 404 otherwise', async () => {
+    expect(await (await open('/')).text()).toContain('<a href="/site/">Documents</a>')
+    const without = newApp({ ASSETS: assets() })
+    const at = (path: string) => without(new Request(`http://laurel.test${path}`))
+    expect(await (await at('/')).text()).not.toContain('/site/')
+    expect((await at('/site/')).status).toBe(404)
+  })
+})

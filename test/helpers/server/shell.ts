@@ -83,8 +83,14 @@ export class Shell {
   }
 }
 
-/** A response that went through the proxy. */
-export type Exchange = { request: string; status: number; headers: Record<string, string>; body: unknown }
+/** A request that went through the proxy, with its body as JSON, if it has one, and the response. */
+export type Exchange = {
+  request: string
+  sent: unknown
+  status: number
+  headers: Record<string, string>
+  body: unknown
+}
 
 /** A proxy before a server that records responses. */
 export type RecordingProxy = {
@@ -107,14 +113,20 @@ export async function startProxy(port: number, target: () => number): Promise<Re
       ...(proxy.tenant !== null && { 'tenant-id': proxy.tenant }),
     }
     const { method, url: path } = incoming
+    let sent = ''
+    incoming.on('data', (part) => (sent += part))
     const onward = request({ host: '127.0.0.1', port: target(), method, path, headers }, (answer) =>
       passOn(answer, pending).then((text) => {
-        exchanges.push({ ...read(answer, text), request: `${method} ${path}` })
+        const body: unknown = sent.startsWith('{') || sent.startsWith('[') ? JSON.parse(sent) : undefined
+        exchanges.push({ ...read(answer, text), request: `${method} ${path}`, sent: body })
         // The caller may take the exchange as soon as the response has ended.
         pending.end()
-      }),
+      }, end),
     )
-    onward.on('error', () => pending.destroy())
+    // A stream ends if one of its two sides goes away.
+    const end = () => pending.destroy()
+    onward.on('error', end)
+    pending.on('close', () => onward.destroy())
     incoming.pipe(onward)
   })
   server.listen(port, '127.0.0.1')
@@ -143,7 +155,10 @@ async function passOn(answer: IncomingMessage, pending: ServerResponse): Promise
   return text
 }
 
-function read({ statusCode = 0, headers }: IncomingMessage, text: string): Omit<Exchange, 'request'> {
+function read(
+  { statusCode = 0, headers }: IncomingMessage,
+  text: string,
+): Omit<Exchange, 'request' | 'sent'> {
   const isJson = headers['content-type']?.includes('json') === true
   const flat = Object.entries(headers).map(([name, value]) => [name, String(value)])
   return { status: statusCode, headers: Object.fromEntries(flat), body: isJson ? JSON.parse(text) : text }

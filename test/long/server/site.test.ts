@@ -1,0 +1,315 @@
+/**
+ * The site: its build, which fails if a link is dead or a page has no way there, its pages in a browser, and the
+ * samples of the reference, which are sent as a reader sends them.
+ */
+import { spawnSync } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { createServer, type Server as HttpServer } from 'node:http'
+import { createRequire } from 'node:module'
+import { extname, join } from 'node:path'
+import { transform } from 'esbuild'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Operation, readReference } from '../../../site/reference.mjs'
+import { requestOf, searchOf } from '../../../site/samples.mjs'
+import { PATIENCE } from '../../helpers/patience'
+import { hasBrowser, launchBrowser, NO_BROWSER } from '../../helpers/server/browser'
+import { freePort, newProject, run, type Server, startServer } from '../../helpers/server/harness'
+import { type RecordingProxy, Shell, startProxy } from '../../helpers/server/shell'
+import { SERVER_START } from '../../helpers/time'
+
+const root = join(import.meta.dirname, '..', '..', '..')
+const MINUTES = 600_000
+/** The id in samples that stands for one that the reader has. */
+const SAMPLE_ID = '01900000-0000-7000-8000-000000000000'
+
+const isInstalled =
+  existsSync(join(root, 'site', 'node_modules', 'vitepress')) ||
+  spawnSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: join(root, 'site') }).status === 0
+const NOT_INSTALLED = 'the packages of the site are not installed, and npm cannot install them (npm run site)'
+
+/** The files of the built site over HTTP, as a host of static files serves them. */
+async function serveSite(folder: string): Promise<{ server: HttpServer; url: string }> {
+  const types: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' }
+  const server = createServer(({ url = '/' }, answer) => {
+    const path = decodeURIComponent(new URL(url, 'http://localhost').pathname)
+    const file = [path, `${path}.html`, `${path}index.html`]
+      .map((name) => join(folder, name))
+      .find((name) => existsSync(name) && statSync(name).isFile())
+    answer.writeHead(file ? 200 : 404, { 'content-type': types[extname(file ?? '')] ?? 'image/svg+xml' })
+    answer.end(file && readFileSync(file))
+  })
+  const port = await freePort()
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  return { server, url: `http://127.0.0.1:${port}/` }
+}
+
+describe.skipIf(!isInstalled)(`the site${isInstalled ? '' : ` (skipped: ${NOT_INSTALLED})`}`, () => {
+  const built = join(root, 'dist', 'site')
+  beforeAll(async () => {
+    const { code, said } = await run(root, [process.execPath, 'site/build.mjs'])
+    expect(code, said).toBe(0)
+  }, MINUTES)
+
+  test('has texts for assistants, whose links lead to pages', () => {
+    const list = readFileSync(join(built, 'llms.txt'), 'utf8')
+    const links = [...list.matchAll(/\]\(\/([^)#]+)/g)].map(([, path = '']) => path)
+    expect(links.length).toBeGreaterThan(80)
+    expect(links.filter((path) => !existsSync(join(built, path)))).toEqual([])
+    expect(list).toContain('X-API-KEY')
+    const whole = readFileSync(join(built, 'llms-full.txt'), 'utf8')
+    expect(whole).toContain('await laurel.event(')
+    expect(whole.length).toBeLessThan(750_000)
+  })
+
+  describe.skipIf(!hasBrowser)(`in a browser${hasBrowser ? '' : ` (skipped: ${NO_BROWSER})`}`, () => {
+    let browser: Browser
+    let host: Awaited<ReturnType<typeof serveSite>>
+    beforeAll(async () => {
+      browser = await launchBrowser()
+      host = await serveSite(built)
+    })
+    afterAll(async () => {
+      await browser?.close()
+      host?.server.close()
+    })
+
+    test.each([
+      ['desktop, light', { width: 1280, height: 900 }, 'light'],
+      ['phone, dark', { width: 390, height: 844 }, 'dark'],
+    ] as const)(
+      'axe finds nothing on any page, and none is too wide: %s',
+      { timeout: MINUTES },
+      async (_, viewport, colorScheme) => {
+        const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+        // The policy of the pages allows no script of others.
+        const context = await browser.newContext({
+          viewport,
+          colorScheme,
+          reducedMotion: 'reduce',
+          bypassCSP: true,
+        })
+        const page = await context.newPage()
+        const broken: unknown[] = []
+        page.on('pageerror', (error) => broken.push(error.message))
+        const names = readdirSync(built, { recursive: true, encoding: 'utf8' })
+          .filter((name) => name.endsWith('.html') && name !== '404.html')
+          .map((name) => name.replace(/(^|\/)index\.html$|\.html$/, '$1'))
+        expect(names.length).toBeGreaterThan(80)
+        for (const name of names) {
+          await page.goto(host.url + name)
+          await page.locator('main').waitFor()
+          await page.evaluate(axe)
+          const violations: unknown[] = await page.evaluate(
+            'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes[0].html.slice(0, 200)]))',
+          )
+          const excess: unknown = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+          if (violations.length > 0 || Number(excess) > 0) broken.push([name, violations, excess])
+        }
+        await context.close()
+        expect(broken).toEqual([])
+      },
+    )
+
+    test('the search works without another server', async () => {
+      const page = await browser.newPage()
+      await page.goto(host.url)
+      await page.getByRole('button', { name: 'Search' }).click()
+      await page.getByRole('searchbox').fill('idempotency key')
+      const [first] = await page.locator('.VPLocalSearchBox .result').all()
+      await page.locator('.VPLocalSearchBox .result').first().waitFor({ timeout: PATIENCE })
+      await page.keyboard.press('Enter')
+      await page.waitForURL(/#/)
+      expect(first ?? null).toBeDefined()
+      await page.close()
+    })
+  })
+})
+
+/** The values of two examples at the same places, if the first is the id that stands for one. */
+function idsIn(shown: unknown, served: unknown): unknown[] {
+  if (shown === SAMPLE_ID) return [served]
+  if (typeof shown !== 'object' || shown === null) return []
+  const others = Object.values(Object(served))
+  return Object.values(shown).flatMap((one, index) => idsIn(one, others[index]))
+}
+
+/** A sample with ids of the server, in the order in which they occur. */
+const withIds = (sample: string, ids: unknown[]) => {
+  const left = [...ids]
+  return sample.replaceAll(SAMPLE_ID, () => String(left.shift()))
+}
+
+const BASES = { application: '/v1', admin: '/admin/v1' }
+
+/** How a sample of each language is run in a shell. Returns the command. */
+const COMMANDS = {
+  curl: async (_: string, sample: string) => sample,
+  typescript: async (folder: string, sample: string) => {
+    writeFileSync(join(folder, 'sample.mjs'), (await transform(sample, { loader: 'ts' })).code)
+    return 'node sample.mjs'
+  },
+  python: async (folder: string, sample: string) => {
+    writeFileSync(join(folder, 'sample.py'), sample)
+    return 'python3 sample.py'
+  },
+}
+type Language = keyof typeof COMMANDS
+
+const canRun: Record<Language, boolean> = {
+  curl: spawnSync('curl', ['--version']).status === 0,
+  typescript: true,
+  python: spawnSync('python3', ['-c', 'import requests']).status === 0,
+}
+
+describe('the samples of the reference', () => {
+  let operations: Operation[]
+  let folder: string
+  beforeAll(async () => {
+    ;({ operations } = await readReference(SERVER_START))
+    folder = await newProject()
+    const { code, said } = await run(root, [process.execPath, 'clients/typescript/scripts/build.mjs'])
+    expect(code, said).toBe(0)
+  }, MINUTES)
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  test('are of every operation of both documents', () => {
+    expect(operations.length).toBeGreaterThan(130)
+    expect(new Set(operations.map(({ id }) => id)).size).toBe(operations.length)
+  })
+
+  test('in TypeScript have no errors of types', { timeout: MINUTES }, async () => {
+    const samples = join(folder, 'samples')
+    mkdirSync(samples)
+    symlinkSync(join(root, 'node_modules'), join(samples, 'node_modules'), 'dir')
+    for (const { id, samples: own } of operations) writeFileSync(join(samples, `${id}.mts`), own.typescript)
+    const compilerOptions = {
+      strict: true,
+      noEmit: true,
+      module: 'nodenext',
+      target: 'es2023',
+      types: ['node'],
+      skipLibCheck: true,
+    }
+    writeFileSync(join(samples, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.mts'] }))
+    const { code, said } = await run(samples, [
+      process.execPath,
+      join(root, 'node_modules/typescript/bin/tsc'),
+      '-p',
+      '.',
+    ])
+    expect(code, said).toBe(0)
+  })
+
+  test.for(Object.keys(COMMANDS) as Language[])(
+    'as %s send the request of the documents',
+    { timeout: MINUTES },
+    async (language, { skip }) => {
+      if (!canRun[language])
+        return skip(`${language === 'python' ? 'python3 with requests' : language} is not installed`)
+      const isOfTenants = ({ id }: Operation) => id.startsWith('admin_tenants_')
+      await rm(join(folder, '.wrangler', 'state'), { recursive: true, force: true })
+      // The demo needs multi-tenancy off. The first tenant is there after it.
+      await sendAll(language, {}, (one) => !isOfTenants(one))
+      await sendAll(language, { MULTI_TENANCY: 'on' }, isOfTenants)
+    },
+  )
+
+  async function sendAll(
+    language: Language,
+    env: Record<string, string>,
+    isIn: (operation: Operation) => boolean,
+  ) {
+    const server = await startServer({ folder, env, clock: SERVER_START })
+    const proxy = await startProxy(await freePort(), () => server.port)
+    const shell = new Shell(folder, { URL: `http://localhost:${proxy.port}`, KEY: server.adminKey })
+    // Else, Python would print a stream only when it has printed much of it.
+    await shell.run('export URL KEY PYTHONUNBUFFERED=1')
+    try {
+      const served = await servedBy(server)
+      const failures: unknown[] = []
+      for (const one of operations.filter(isIn)) {
+        const { query, body, inPath } = served(one)
+        const { request } = one
+        const sample = withIds(
+          one.samples[language],
+          idsIn([request.inPath, request.query, request.body], [inPath, query, body]),
+        )
+        const command = await COMMANDS[language](folder, sample)
+        if (request.isStream) {
+          const { stdout } = await shell.run(`timeout 4 ${command.replaceAll('\\\n', ' ')} || true`)
+          if (!stdout.includes('demo-')) failures.push([one.id, stdout])
+          proxy.take()
+          continue
+        }
+        const { stdout, stderr } = await shell.run(command)
+        failures.push(...faultsOf(one, proxy, stdout + stderr))
+      }
+      expect(failures.map((one) => JSON.stringify(one))).toEqual([])
+    } finally {
+      await shell.end()
+      await proxy.close()
+      await server.stop()
+    }
+  }
+
+  /** What is wrong with the exchange of a sample. */
+  function faultsOf({ id, request }: Operation, proxy: RecordingProxy, output: string) {
+    const exchanges = proxy.take()
+    const [exchange] = exchanges
+    if (exchange === undefined || exchanges.length > 1) return [[id, 'requests', exchanges.length, output]]
+    // The tenant of this example does not exist, so that no reader erases one.
+    const isFine = id === 'admin_tenants_purge' ? exchange.status === 404 : exchange.status < 300
+    const { issues = [] } = Object(exchange.body)
+    const hasFailed =
+      id !== 'admin_tenants_delete' &&
+      issues.some(({ severity }: { severity: string }) => severity === 'error')
+    if (!isFine || hasFailed) return [[id, exchange.status, exchange.body, output]]
+    const [sentPath = '', sentQuery = ''] = exchange.request.split(' ')[1]?.split('?') ?? []
+    const shape = (text: string) =>
+      decodeURIComponent(text).replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}/g, 'ID')
+    const keys = (value: unknown) => shape(JSON.stringify(value) ?? '')
+    // The client asks for pages of 100.
+    const query =
+      request.query.limit === undefined ? sentQuery.replace(/limit=100&?/, '').replace(/&$/, '') : sentQuery
+    const came = [exchange.request.split(' ')[0], shape(sentPath), shape(query), keys(exchange.sent)]
+    const wanted = [
+      request.method,
+      shape(request.path),
+      shape(searchOf(request.query).slice(1)),
+      keys(request.body),
+    ]
+    return JSON.stringify(came) === JSON.stringify(wanted) ? [] : [[id, came, wanted]]
+  }
+
+  /** The examples of operations as the documents of a server have them, once the demo is complete. */
+  async function servedBy(server: Server) {
+    const read = async () => ({
+      application: (await server.ask('GET', '/v1/openapi.json')).body,
+      admin: (await server.ask('GET', '/admin/v1/openapi.json')).body,
+    })
+    if (server.curl.includes('demo-'))
+      await expect
+        .poll(async () => JSON.stringify(await read()).includes(SAMPLE_ID), { timeout: PATIENCE })
+        .toBe(false)
+    const documents = await read()
+    return ({ side, spec, request }: Operation) => {
+      const path = request.id.slice(request.id.indexOf(' ') + 1).slice(BASES[side].length)
+      const item = documents[side].paths[path][request.method.toLowerCase()]
+      const parameters = spec.parameters.map((one: { name: string }) => ({
+        ...one,
+        ...item.parameters.find(({ name }: { name?: string }) => name === one.name),
+      }))
+      return requestOf(BASES[side], path, request.method, { ...item, parameters }, SERVER_START)
+    }
+  }
+})
