@@ -232,7 +232,7 @@ describe('the samples of the reference', () => {
     const server = await startServer({ folder, env, clock: SERVER_START })
     const proxy = await startProxy(await freePort(), () => server.port)
     const shell = new Shell(folder, { URL: `http://localhost:${proxy.port}`, KEY: server.adminKey })
-    // Else, Python would print a stream only when it has printed much of it.
+    // Python would otherwise hold back what it prints of a stream.
     await shell.run('export URL KEY PYTHONUNBUFFERED=1')
     try {
       const served = await servedBy(server)
