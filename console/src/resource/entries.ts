@@ -6,7 +6,7 @@ import type { Problem } from '../session/kept'
 import { useKept } from '../session/session-context'
 import { useSettled } from '../ui/typed'
 import { useFormValues } from './form-values'
-import { changedFields, type Stored } from './meanwhile'
+import { changedFields, readAgain, type Stored } from './meanwhile'
 import { resolverOf } from './resolver'
 import type { Field } from './resource'
 import { PAUSE, problemOf, shownProblem, useWrite, type Write } from './writes'
@@ -155,10 +155,10 @@ export function useEntryForm<Values extends FieldValues, Draft, Answer extends o
               ...writeOf(schema.parse(given)),
               entries: { id, values: changes, ...(etag !== undefined && { seen: first }) },
               etag,
-              review: async (admin, queries) => {
-                const now = await stored?.read(admin, queries)
-                const isSafe = now && changedFields(fields, latest, given, now.values).length === 0
-                return isSafe ? now.item.etag : undefined
+              review: async (_admin, queries) => {
+                const now = stored && (await readAgain(queries, stored))
+                const values = now?.valuesOf(now.item) ?? latest
+                return changedFields(fields, latest, given, values).length === 0 ? now?.item.etag : undefined
               },
             },
             {

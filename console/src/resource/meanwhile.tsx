@@ -1,9 +1,9 @@
 /** What others have changed since a form or a page was opened (G15). Nothing of it is overwritten unseen. */
 import type { AuditLogEntry } from '@laurel/client'
-import { type QueryClient, useQuery } from '@tanstack/react-query'
+import { type Query, type QueryClient, useQuery } from '@tanstack/react-query'
 import { type FieldPath, type FieldValues, get } from 'react-hook-form'
 import { useAdmin } from '../api/laurel'
-import { type Tagged, tagged } from '../api/tagged'
+import type { Tagged } from '../api/tagged'
 import { Button } from '../ui/button'
 import { formatMoment } from '../ui/format'
 import { Facts } from '../ui/page'
@@ -11,49 +11,30 @@ import { type Options, optionsOf } from '../ui/select'
 import { say } from '../ui/text'
 import type { Lookups } from './lookups'
 import { filtersInWords } from './parts'
-import type { Admin, Field, Resource } from './resource'
-import { showItem } from './shown'
+import type { Admin, Field } from './resource'
 
 /** Something that others may change too, as it was read last. */
 export type Stored<Values, Item extends object = object> = {
-  item: Tagged<Item & { id?: string; key?: string }>
+  item: Tagged<Item> & { id?: string; key?: string }
+  /** The keys of its reads begin with it. */
+  queryKey: readonly string[]
   /** It as a form has it. */
-  values: Values
+  valuesOf(item: Item): Values
   /** Its kind in the audit log, if it has no key there. */
-  kind: 'settings' | 'streak_settings' | undefined
-  /** Reads it again, and shows it. */
-  read: (admin: Admin, queries: QueryClient) => Promise<Stored<Values, Item>>
+  kind?: 'settings' | 'streak_settings'
 }
 
-/** Something with the way to read it again. */
-export const storedAs = <Item extends object, Values>(
-  item: Tagged<Item>,
-  valuesOf: (item: Item) => Values,
-  read: (admin: Admin, queries: QueryClient) => Promise<Tagged<Item>>,
-  kind?: Stored<Values>['kind'],
-): Stored<Values, Item> => ({
-  ...{ item, kind, values: valuesOf(item) },
-  read: async (admin, queries) => storedAs(await read(admin, queries), valuesOf, read, kind),
-})
-
-/** Reads again what a query has read. */
-export const readAgain =
-  <Item extends object>(
-    query: (admin: Admin) => { queryKey: string[]; queryFn: () => Promise<Tagged<Item>> },
-  ) =>
-  (admin: Admin, queries: QueryClient) =>
-    queries.fetchQuery({ ...query(admin), staleTime: 0 })
-
-/** An item of a resource. */
-export const storedItem = <Item extends { id: string }, Values extends FieldValues, Draft>(
-  resource: Resource<Item, Values, Draft>,
-  item: Tagged<Item>,
-): Stored<Values, Item> =>
-  storedAs(item, resource.form.values, async (admin, queries) => {
-    const now = await tagged(resource.operations(admin).get(item.id))
-    showItem(queries, resource, now)
-    return now
-  })
+/** Reads it again. Everything that shows it then shows it as it is. Throws if it is gone. */
+export async function readAgain<Values, Item extends object>(
+  queries: QueryClient,
+  stored: Stored<Values, Item>,
+): Promise<Stored<Values, Item>> {
+  const { queryKey, item } = stored
+  const filters = { queryKey, predicate: ({ state }: Query) => Object(state.data).id === item.id }
+  await queries.refetchQueries(filters, { throwOnError: true })
+  const [[, now] = []] = queries.getQueriesData<Stored<Values, Item>['item']>(filters)
+  return { ...stored, item: now ?? item }
+}
 
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
 
@@ -118,14 +99,14 @@ function inWords<Values extends FieldValues>(field: Field<Values>, values: Value
 function compared<Values extends FieldValues>(
   fields: readonly Field<Values>[],
   before: Values,
-  { values, item }: Stored<Values>,
+  { valuesOf, item }: Stored<Values>,
   lookups: Lookups,
   entries: readonly AuditLogEntry[],
 ) {
   return fields.map((field) => ({
     ...{ name: field.name, label: field.label, by: authorOf(entries, field.name, item) },
     before: inWords(field, before, lookups) || '–',
-    now: inWords(field, values, lookups) || '–',
+    now: inWords(field, valuesOf(item), lookups) || '–',
   }))
 }
 

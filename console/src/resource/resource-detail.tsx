@@ -9,7 +9,7 @@ import { nameOr } from '../ui/text'
 import { AffectedList } from './affected'
 import { AskButton } from './ask-button'
 import { useLookups } from './lookups'
-import { changedFields, changesInWords, storedItem } from './meanwhile'
+import { changedFields, changesInWords, readAgain } from './meanwhile'
 import type { Move, Resource, Written } from './resource'
 import { Status } from './resource-list'
 import { hideItem, showItem, useResourceItem } from './shown'
@@ -102,9 +102,11 @@ export function Moves<Item extends { id: string }, Values extends FieldValues, D
     isRemoval,
     etag: item.etag,
     review: async (admin, queries) => {
-      const { values: seen, read } = storedItem(resource, item)
-      const now = await read(admin, queries)
-      const changed = changedFields(form.fields, seen, { ...seen, ...(to && { status: to }) }, now.values)
+      const seen = form.values(item)
+      const valuesOf = (one: Item) => form.values(one)
+      const now = await readAgain<Values, Item>(queries, { item, queryKey: [path, 'item'], valuesOf })
+      const wanted = { ...seen, ...(to && { status: to }) }
+      const changed = changedFields(form.fields, seen, wanted, form.values(now.item))
       if (changed.length === 0) return now.item.etag
       throw new ChangedMeanwhile(await changesInWords(changed, seen, now, lookups, admin), now.item.etag)
     },

@@ -2,7 +2,6 @@ import type { FieldValues } from 'react-hook-form'
 import { say } from '../ui/text'
 import { FormSheet } from './form-sheet'
 import { useLookups } from './lookups'
-import { storedItem } from './meanwhile'
 import type { Resource } from './resource'
 import { REFUSED, refusesEntry } from './schemas'
 import { showItem, useResourceItem } from './shown'
@@ -37,7 +36,7 @@ export function ResourceForm<Item extends { id: string }, Values extends FieldVa
       fields={form.fields}
       schema={form.schema}
       values={form.values(item)}
-      stored={item && storedItem(resource, item)}
+      stored={item && { item, queryKey: [path, 'item'], valuesOf: (one: Item) => form.values(one) }}
       isNew={item === null}
       preview={
         form.preview &&

@@ -58,8 +58,6 @@ export function showItem<Item extends HasId>(queries: QueryClient, { path, keyOf
     return last.length > PAGE ? pages : [...pages.slice(0, -1), [...last, item]]
   })
   for (const name of new Set([id, keyOf(item)])) queries.setQueryData(itemKey(path, name), item)
-  // A page that was opened by an earlier key shows it too.
-  queries.setQueriesData<Item>({ queryKey: [path, 'item'] }, (one) => (one && isThis(one) ? item : one))
 }
 
 /** Leaves an item that is gone out of its list. */

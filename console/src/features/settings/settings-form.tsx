@@ -1,12 +1,11 @@
 import type { Settings } from '@laurel/client'
 import { useDeferredValue } from 'react'
 import { z } from 'zod'
-import { settingsRead, type Tagged } from '../../api/tagged'
+import type { Tagged } from '../../api/tagged'
 import { useEntryForm } from '../../resource/entries'
 import { FormFields } from '../../resource/fields'
 import { InWords, PageForm } from '../../resource/form-sheet'
 import { useLookups } from '../../resource/lookups'
-import { readAgain, storedAs } from '../../resource/meanwhile'
 import type { Field } from '../../resource/resource'
 import { address, choice, picture, REFUSED, refusesEntry, text, whole } from '../../resource/schemas'
 import { type Branding, brandedEmail, FONTS } from '../../ui/branded'
@@ -163,7 +162,7 @@ export function SettingsForm({ id, settings }: { id: string; settings: Tagged<Se
     fields: FIELDS,
     schema: Draft,
     values: valuesOf(settings),
-    stored: storedAs(settings, valuesOf, readAgain(settingsRead), 'settings'),
+    stored: { item: settings, queryKey: ['/settings'], valuesOf, kind: 'settings' },
     write: (draft) => ({
       what: 'The settings',
       did: 'were saved',

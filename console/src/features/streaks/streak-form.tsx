@@ -1,12 +1,11 @@
 import type { StreakSettings } from '@laurel/client'
 import { z } from 'zod'
-import { streakSettingsRead, type Tagged } from '../../api/tagged'
+import type { Tagged } from '../../api/tagged'
 import { useEntryForm } from '../../resource/entries'
 import { FormFields } from '../../resource/fields'
 import { InWords, PageForm } from '../../resource/form-sheet'
 import { messageAt } from '../../resource/form-values'
 import { choicesOf, type Lookups } from '../../resource/lookups'
-import { readAgain, storedAs } from '../../resource/meanwhile'
 import { amountOf } from '../../resource/parts'
 import type { Field } from '../../resource/resource'
 import { Rows } from '../../resource/rows'
@@ -204,7 +203,7 @@ export function StreakForm({
     fields: FIELDS,
     schema: Draft,
     values: valuesOf(settings),
-    stored: storedAs(settings, valuesOf, readAgain(streakSettingsRead), 'streak_settings'),
+    stored: { item: settings, queryKey: ['/streaks', 'settings'], valuesOf, kind: 'streak_settings' },
     write: (draft) => ({
       what: 'The settings of streaks',
       did: 'were saved',
