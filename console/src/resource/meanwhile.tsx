@@ -5,6 +5,7 @@ import { type FieldPath, type FieldValues, get } from 'react-hook-form'
 import { useAdmin } from '../api/laurel'
 import type { Tagged } from '../api/tagged'
 import { Button } from '../ui/button'
+import { intoView } from '../ui/dialog'
 import { formatMoment } from '../ui/format'
 import { Facts } from '../ui/page'
 import { type Options, optionsOf } from '../ui/select'
@@ -125,8 +126,6 @@ export async function changesInWords<Values extends FieldValues>(
     )
     .join(' ')
 }
-
-const intoView = (element: HTMLElement | null) => element?.scrollIntoView({ block: 'nearest' })
 
 /** The fields of a form that were changed meanwhile, with both values, and a button that takes the new one. */
 export function Meanwhile<Values extends FieldValues>({

@@ -192,6 +192,9 @@ export type ConfirmProps = {
   onClose: () => void
 }
 
+/** Brings into view what is new, when it appears. */
+export const intoView = (element: HTMLElement | null) => element?.scrollIntoView({ block: 'nearest' })
+
 /** Asks before something is done that can't easily be undone. */
 export function Confirm({
   title,
@@ -225,7 +228,7 @@ export function Confirm({
               )}
             </Labelled>
           )}
-          {problem}
+          {problem && <div ref={intoView}>{problem}</div>}
           <div className="flex flex-wrap justify-end gap-2">
             <AlertDialog.Close className={buttonClasses('plain')}>{cancel}</AlertDialog.Close>
             <Button

@@ -41,6 +41,7 @@ async function bothChange(mine: string, theirs: string) {
   await enter(other, 'Name', theirs)
   await save(other)
 }
+const LOW = { width: 844, height: 390 }
 const METRIC = '/metrics/demo-minutes/edit'
 
 /** Fills a field in, or chooses the value of a list. */
@@ -227,17 +228,21 @@ describe.skipIf(!hasBrowser)('two tabs', () => {
   it.each([
     ['/achievements/demo-profile', 'achievements', ['Lock']],
     ['/leaderboards/demo-all-time', 'leaderboards', ['Finish', 'Confirm: finish']],
-    ['/metrics/demo-quizzes', 'metrics', ['Delete', 'Confirm: delete']],
+    ['/metrics/demo-lessons', 'metrics', ['Delete', 'Confirm: delete']],
   ])(
     '[G15] an action says what was changed before it is done: %s',
     async (path, list, [first = '', confirm = first]) => {
       await world.open(page, path)
       const before = await stored(path)
+      await page.setViewportSize(LOW)
       await button(first).and(page.locator(':enabled')).waitFor()
       if (confirm !== first) await button(first).click()
       await change(`/${list}`, [{ id: before.id, name: 'Keep this' }])
       await button(confirm).dblclick()
-      await page.getByText(`Name: before “${before.name}”, now “Keep this” (ADMIN_API_KEY,`).first().waitFor()
+      const told = page.getByText(`Name: before “${before.name}”, now “Keep this” (ADMIN_API_KEY,`).first()
+      // A question shows it above its buttons, also in a low window.
+      const lowest = confirm === first ? LOW.height : LOW.height - 64
+      await expect.poll(async () => (await told.boundingBox())?.y).toBeLessThan(lowest)
       expect(await stored(path)).toEqual({ ...before, name: 'Keep this' })
       await button(confirm).click()
       await message(/was (locked|finished|deleted)/).waitFor()
