@@ -491,6 +491,7 @@ CREATE TABLE `idempotency_keys` (
 	`metric_no` integer NOT NULL,
 	`key` text NOT NULL,
 	`event_id` blob NOT NULL,
+	`body` integer,
 	PRIMARY KEY(`user_iid`, `metric_no`, `key`)
 ) WITHOUT ROWID;
 --> statement-breakpoint

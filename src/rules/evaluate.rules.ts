@@ -6,9 +6,10 @@ import {
   type Metric,
   metricByKey,
 } from '../configuration/model'
-import { type Instant, MINUTE } from '../lib/clock'
+import { type Instant, instant, MINUTE } from '../lib/clock'
 import type { Micros } from '../lib/decimal'
 import { ApiError, errors, throwIfInvalid, unreachable } from '../lib/errors'
+import { namedId } from '../lib/ids'
 import { MOST_METRIC_TOTAL } from '../lib/limits'
 import { bringsAnniversary, completionErrors } from './achievements.rules'
 import { applyChange, type Change } from './change.rules'
@@ -65,8 +66,18 @@ export type Command = EventCommand | UserCommand | CompletionCommand | Preferenc
 export type Decision =
   /** The command failed and changes nothing. */
   | { kind: 'refused'; apiError: ApiError }
-  /** The idempotency key was used before. `eventId` is the event that it stands for (E4). */
-  | { kind: 'replayed'; eventId: string; metric: Metric; state: UserState; at: Instant }
+  /**
+   * The idempotency key was used before. `eventId` is the event that it stands for; `bodyDiffers` is true if that
+   * event came with another body (E4).
+   */
+  | {
+      kind: 'replayed'
+      eventId: string
+      bodyDiffers: boolean
+      metric: Metric
+      state: UserState
+      at: Instant
+    }
   | { kind: 'changed'; change: Change; metric: Metric | null }
   /** The achievement was completed before. `completion` is that completion (A3). */
   | { kind: 'completed'; achievement: Achievement; completion: Completion; state: UserState }
@@ -79,8 +90,14 @@ type EvaluationContext = {
   /** When the command arrived. */
   now: Instant
   newId: (at: Instant) => string
-  /** Returns the event id of a key that this user has used on a metric, or undefined. */
-  usedKey: (metricId: string, key: string) => string | undefined
+  /** Returns the event of a key that this user has used on a metric, and the hash of its body, or undefined. */
+  usedKey: (metricId: string, key: string) => { eventId: string; body: number | null } | undefined
+}
+
+/** A hash of what an event says, in 32 bits. The order of attributes does not matter (E4). */
+export function hashOf({ value, attributes, user }: EventCommand): number {
+  const sorted = (_: string, part: unknown) => (part instanceof Map ? [...part].sort() : part)
+  return Number.parseInt(namedId(instant(0), JSON.stringify([value, attributes, user], sorted)).slice(-8), 16)
 }
 
 /** Isolates' clocks differ by less. A change that is earlier by less gets the time of the user's last one. */
@@ -162,7 +179,8 @@ function evaluateEvent(
   const attributes = resolveAttributes(config, 'event', command.attributes)
   const first = command.idempotencyKey === null ? undefined : given.usedKey(metric.id, command.idempotencyKey)
   if (first !== undefined && state !== null) {
-    return { kind: 'replayed', eventId: first, metric, state, at }
+    const bodyDiffers = first.body !== null && first.body !== hashOf(command)
+    return { kind: 'replayed', eventId: first.eventId, bodyDiffers, metric, state, at }
   }
 
   const user = applyProfile(config, state, permitted(config, state, command), { ...given, at })

@@ -49,12 +49,13 @@ export function keepHistory(db: TenantDatabase, changes: readonly Change[], amon
 
 const numberOfMetric = (id: string) => numberOf('metrics', id)
 
-/** An idempotency key of one user, and the event that it stands for (E4). */
-export type UsedKey = { metricId: string; key: string; eventId: string }
+/** An idempotency key of one user, the event that it stands for, and the hash of that event's body (E4). */
+export type UsedKey = { metricId: string; key: string; eventId: string; body: number | null }
 
 // CROSS JOIN makes SQLite look up only these keys. Without it, SQLite reads all keys of a user.
 const USED_KEYS = `
-  SELECT asked.value ->> 0 AS userId, asked.value ->> 1 AS metricId, i.key, hex(i.event_id) AS eventId
+  SELECT asked.value ->> 0 AS userId, asked.value ->> 1 AS metricId, i.key, i.body,
+    hex(i.event_id) AS eventId
   FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value ->> 0
     CROSS JOIN idempotency_keys i ON i.user_iid = ${bytesOf('u.iid')}
     AND i.metric_no = ${numberOf('metrics', 'asked.value ->> 1')} AND i.key = asked.value ->> 2`
@@ -68,7 +69,13 @@ export function usedKeysStatement(
 }
 
 const UsedKeyRows = z.array(
-  z.object({ userId: z.string(), metricId: z.string(), key: z.string(), eventId: HexId }),
+  z.object({
+    userId: z.string(),
+    metricId: z.string(),
+    key: z.string(),
+    eventId: HexId,
+    body: z.number().nullable(),
+  }),
 )
 
 /** Parses the result of `usedKeysStatement`: the used keys, with their users. */
@@ -171,6 +178,7 @@ const KEY_VALUES: ColumnValues<typeof idempotencyKeys, OwnKey> = {
   metricNo: { of: ({ metricId }) => metricId, as: numberOfMetric },
   key: ({ key }) => key,
   eventId: { of: ({ eventId }) => eventId, as: bytesOf },
+  body: ({ body }) => body,
 }
 const KEY_LIST = columnList(idempotencyKeys, KEY_VALUES)
 

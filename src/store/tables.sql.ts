@@ -245,6 +245,8 @@ export const idempotencyKeys = sqliteTable(
     metricNo: integer('metric_no').notNull(),
     key: text('key').notNull(),
     eventId: blob('event_id').notNull(),
+    /** A hash of the body that came with the key, to know whether another one comes (`hashOf`). */
+    body: integer('body'),
   },
   (table) => [primaryKey({ columns: [table.userIid, table.metricNo, table.key] })],
 )

@@ -83,7 +83,7 @@ function actual(
   state: UserState | null,
   command: Command,
 ): { outcome: Outcome; state: UserState | null } {
-  const usedKey = () => newId(NOW)
+  const usedKey = () => ({ eventId: newId(NOW), body: null })
   const decision = evaluate(config, state, command, { userId: 'ada', now: NOW, newId, usedKey })
   if (decision.kind === 'refused') {
     expect(decision.apiError.status).toBe(403)

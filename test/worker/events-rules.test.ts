@@ -7,8 +7,10 @@ import {
   countedD1,
   newApp,
   newTenant,
+  rowsEverywhere,
   type TestTenant,
   UUID,
+  untilHeld,
 } from '../helpers/worker/harness'
 
 const [started, periodStart] = [expect.any(String), expect.any(String)]
@@ -217,12 +219,44 @@ describe('[E4] idempotency keys', () => {
           leaderboards: {},
           idempotencyKey: 'key-1',
           idempotentReplayed: true,
+          bodyDiffers: true,
         })
       }
     }
     expect(await tenant.stored()).toEqual(before)
     expect(at((await tenant.event('words', 'ada', 1)).body, 'idempotencyKey')).toBeUndefined()
     expect(at((await tenant.event('words', 'ada', 1)).body, 'idempotentReplayed')).toBeUndefined()
+  })
+
+  it('[E4] a replay with another body says so, and one with the same body in another order does not', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    for (const key of ['page', 'part']) await tenant.create('/attributes', { key, name: key, type: 'event' })
+    await tenant.create('/attributes', { key: 'plan', name: 'plan', type: 'user' })
+    const user = { id: 'ada', name: 'Ada', attributes: { plan: 'pro' } }
+    const first = { user, value: 5, attributes: { page: '1', part: '2' } }
+    const send = async (body: object, key = 'k') => {
+      const answer = await tenant.app('POST', '/metrics/words/event', body, { 'idempotency-key': key })
+      return [answer.status, at(answer.body, 'bodyDiffers'), at(answer.body, 'total')]
+    }
+    expect(await send(first)).toEqual([201, undefined, 5])
+    const { id, name, attributes } = user
+    const same = { value: 5, attributes: { part: '2', page: '1' }, user: { attributes, name, id } }
+    for (const body of [first, same]) expect(await send(body)).toEqual([202, undefined, 5])
+    for (const other of [
+      { ...first, value: 6 },
+      { ...first, attributes: { page: '1' } },
+      { ...first, attributes: { page: '2', part: '1' } },
+      { ...first, user: { ...user, name: 'Bob' } },
+      { ...first, user: { ...user, attributes: { plan: 'free' } } },
+    ])
+      expect([other, await send(other)]).toEqual([other, [202, true, 5]])
+    // Of an event that came in a batch, and of a key of a version that stored no hash.
+    await tenant.admin('POST', '/metrics/events', [{ ...first, key: 'words', idempotencyKey: 'b' }])
+    await untilHeld(async () => expect(await send(first, 'b')).toEqual([202, undefined, 10]))
+    expect(await send({ ...first, value: 6 }, 'b')).toEqual([202, true, 10])
+    await rowsEverywhere('UPDATE idempotency_keys SET body = NULL')
+    expect(await send({ ...first, value: 6 })).toEqual([202, undefined, 10])
   })
 
   it('[E4] a replay with an invalid body is a 422, and with another user a first event', async () => {

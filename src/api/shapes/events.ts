@@ -55,6 +55,7 @@ export const EventResponse = z
     leaderboards: z.record(z.string(), MetricEventLeaderboardResponse),
     idempotencyKey: z.string().optional(),
     idempotentReplayed: z.boolean().optional(),
+    bodyDiffers: z.boolean().optional(),
   })
   .meta({ id: 'EventResponse' })
 

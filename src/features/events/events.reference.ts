@@ -107,6 +107,8 @@ export const events: Chapter = {
         leaderboards:
           'The leaderboards on which this event changed the score of the user, by key of the leaderboard.',
         idempotencyKey: 'The idempotency key of the request.',
+        bodyDiffers:
+          '`true` if the event of this idempotency key came with another body. What came now was not recorded. Use a new key for each event. Only there in that case.',
         idempotentReplayed:
           'Whether this is a repeat, which changed nothing. Only present with an idempotency key.',
       },

@@ -95,10 +95,11 @@ function eventResult(
 ): CommandResult {
   const key = command.idempotencyKey
   if (decision.kind === 'replayed') {
-    const { eventId, metric, state, at } = decision
+    const { eventId, bodyDiffers, metric, state, at } = decision
     const leftOut = leftOutOf(config, state, command)
-    const body = replayResponse(config, eventId, metric, state, at)
-    return { kind: 'event', status: 202, body: { ...body, ...idempotency(key, true) }, leftOut, at }
+    const replay = replayResponse(config, eventId, metric, state, at)
+    const body = { ...replay, ...idempotency(key, true), ...(bodyDiffers && { bodyDiffers }) }
+    return { kind: 'event', status: 202, body, leftOut, at }
   }
   if (decision.kind !== 'changed' || decision.metric === null) throw new Error('an event has changed nothing')
   const { change, metric } = decision

@@ -6,7 +6,7 @@ import { type ApiError, errors, unreachable } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
 import type { Tenant } from '../../platform/context'
 import { type Change, uponSignUp } from '../../rules/change.rules'
-import { type Command, type Decision, evaluate } from '../../rules/evaluate.rules'
+import { type Command, type Decision, evaluate, hashOf } from '../../rules/evaluate.rules'
 import type { UserState } from '../../rules/state'
 import type { Recorded, UsedKey } from '../events.sql.ts'
 
@@ -122,7 +122,7 @@ export type BatchDecision = {
 /** Decides the commands of a user. Each one sees the changes of the commands before it. */
 export function decide(userId: string, jobs: readonly Job[], snapshot: CommitSnapshot): BatchDecision {
   const { config, tenant, present, clock, now, usedKeys } = snapshot
-  const used = new Map(usedKeys.map(({ metricId, key, eventId }) => [`${metricId} ${key}`, eventId]))
+  const used = new Map(usedKeys.map((one) => [`${one.metricId} ${one.key}`, one]))
   const newlyUsed: UsedKey[] = []
   const changes: Change[] = []
   let { state } = snapshot
@@ -151,9 +151,11 @@ export function decide(userId: string, jobs: readonly Job[], snapshot: CommitSna
         state = (silent ?? change).after
         changes.push(change, ...(silent === null ? [] : [silent]))
         if (change.event !== null && job.command.kind === 'event' && job.command.idempotencyKey !== null) {
-          const { metricId, id } = change.event
-          used.set(`${metricId} ${job.command.idempotencyKey}`, id)
-          newlyUsed.push({ metricId, key: job.command.idempotencyKey, eventId: id })
+          const { metricId, id: eventId } = change.event
+          const key = job.command.idempotencyKey
+          const one = { metricId, key, eventId, body: hashOf(job.command) }
+          used.set(`${metricId} ${key}`, one)
+          newlyUsed.push(one)
         }
         return { decision, silent, config }
       }
