@@ -9,12 +9,31 @@ import { Button, Toggle } from '../../ui/button'
 import { counted, formatNumber, Moment } from '../../ui/format'
 import { Labelled } from '../../ui/labelled'
 import { Card, Code, Facts } from '../../ui/page'
-import { Select } from '../../ui/select'
+import { type Option, Select } from '../../ui/select'
 import { say } from '../../ui/text'
 import { DeliveryStatus, deliveriesKey, NAMES, readAgain, SOON, STATUSES } from './deliveries'
 import { EVENT_TYPES, EVENTS, type EventType, isEventType } from './events'
 
 type SectionProps = { webhook: AdminWebhook }
+
+const EVENT_OPTIONS = EVENT_TYPES.map((value) => ({ value, label: `${EVENTS[value]} (${value})` }))
+
+type ChoiceProps = {
+  label: string
+  value: string
+  options: Option[]
+  onChange: (value: string) => void
+  /** The text of the empty choice, if there is one. */
+  none?: string
+}
+
+const Choice = ({ label, onChange, ...select }: ChoiceProps) => (
+  <div className="min-w-0 flex-1 basis-52">
+    <Labelled label={label}>
+      {(tied) => <Select {...tied} {...select} onChange={({ target }) => onChange(target.value)} />}
+    </Labelled>
+  </div>
+)
 
 /** The deliveries of a webhook, with the answers. */
 export function DeliveriesSection({ webhook: { key } }: SectionProps) {
@@ -40,22 +59,20 @@ export function DeliveriesSection({ webhook: { key } }: SectionProps) {
       flush
     >
       <search className="flex flex-wrap gap-3 border-b border-line px-4 pb-4 sm:px-5">
-        <div className="min-w-0 flex-1 basis-40">
-          <Labelled label="Status">
-            {(tied) => (
-              <Select
-                {...tied}
-                value={status}
-                onChange={({ target }) => setStatus(STATUSES.find((one) => one === target.value) ?? '')}
-                none="Any status"
-                options={STATUSES.map((value) => ({ value, label: NAMES[value] }))}
-              />
-            )}
-          </Labelled>
-        </div>
-        <div className="min-w-0 flex-1 basis-64">
-          <EventSelect label="Event" value={event} onChange={setEvent} none="All events" />
-        </div>
+        <Choice
+          label="Status"
+          value={status}
+          onChange={(given) => setStatus(STATUSES.find((one) => one === given) ?? '')}
+          none="Any status"
+          options={STATUSES.map((value) => ({ value, label: NAMES[value] }))}
+        />
+        <Choice
+          label="Event"
+          value={event}
+          onChange={(given) => setEvent(isEventType(given) ? given : '')}
+          none="All events"
+          options={EVENT_OPTIONS}
+        />
       </search>
       <PagedTable
         label="Deliveries"
@@ -118,9 +135,12 @@ export function TestSection({ webhook: { id, key, status } }: SectionProps) {
           )
         }}
       >
-        <div className="min-w-0 flex-1 basis-64">
-          <EventSelect label="Type" value={type} onChange={(chosen) => setType(chosen || type)} />
-        </div>
+        <Choice
+          label="Type"
+          value={type}
+          onChange={(given) => setType(isEventType(given) ? given : type)}
+          options={EVENT_OPTIONS}
+        />
         <Button type="submit" isBusy={isBusy} disabled={status === 'inactive'}>
           Send sample
         </Button>
@@ -144,30 +164,6 @@ export function TestSection({ webhook: { id, key, status } }: SectionProps) {
     </Card>
   )
 }
-
-const EventSelect = ({
-  label,
-  value,
-  onChange,
-  none,
-}: {
-  label: string
-  value: EventType | ''
-  onChange: (type: EventType | '') => void
-  none?: string
-}) => (
-  <Labelled label={label}>
-    {(tied) => (
-      <Select
-        {...tied}
-        value={value}
-        onChange={({ target }) => onChange(isEventType(target.value) ? target.value : '')}
-        {...(none !== undefined && { none })}
-        options={EVENT_TYPES.map((one) => ({ value: one, label: `${EVENTS[one]} (${one})` }))}
-      />
-    )}
-  </Labelled>
-)
 
 /** How long ago a delivery may have failed, in hours. */
 const SPANS = [
@@ -211,18 +207,7 @@ export function SendAgainSection({ webhook: { id, key, status } }: SectionProps)
           })
         }}
       >
-        <div className="min-w-0 flex-1 basis-64">
-          <Labelled label="Failed in">
-            {(tied) => (
-              <Select
-                {...tied}
-                value={hours}
-                onChange={({ target }) => setHours(target.value)}
-                options={SPANS}
-              />
-            )}
-          </Labelled>
-        </div>
+        <Choice label="Failed in" value={hours} onChange={setHours} options={SPANS} />
         <Button type="submit" isBusy={isBusy || data?.running === true} disabled={status === 'inactive'}>
           Send all again
         </Button>
