@@ -1,6 +1,6 @@
 /**
- * Runs a tool: `node scripts/tool.mjs PATH …`. The path is below `node_modules`, and the tool gets a Node that is new
- * enough. Or it begins with a folder of `scripts/tools`, whose packages npm fetches when they are first needed.
+ * Runs a tool, with a Node that is new enough: `node scripts/tool.mjs PATH …`. The path is below `node_modules`, or it
+ * begins with a folder of `scripts/tools`, whose packages npm fetches when they are first needed.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,7 +16,7 @@ await runCommand(async () => {
   const isFetched = existsSync(inProject('scripts', 'tools', first))
   const script = isFetched ? join(fetchedTool(first), ...rest) : toolScript(first, ...rest)
   const options = /** @type {const} */ ({ stdio: 'inherit', env: { ...process.env, ...QUIET } })
-  const child = spawn(isFetched ? process.execPath : nodeExecutable(), [script, ...args], options)
+  const child = spawn(nodeExecutable(), [script, ...args], options)
   for (const signal of SIGNALS) process.on(signal, () => child.kill(signal))
   const [code] = await once(child, 'exit')
   process.exitCode = code ?? 1

@@ -3,9 +3,9 @@ import { execFile, execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { delimiter, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { inProject, nodeExecutable } from '../../scripts/lib/project.mjs'
+import { fetchedTool, inProject, nodeExecutable } from '../../scripts/lib/project.mjs'
 
 const run = promisify(execFile)
 
@@ -27,6 +27,8 @@ const TOOLS = { NODE_ENV: 'production', WRANGLER_SEND_METRICS: 'false', WRANGLER
 
 export type PackedApp = {
   folder: string
+  /** The packed files, by the names of the packages. */
+  packed: Record<string, string>
   /** Writes files of the app, by their names. */
   write(files: Record<string, string>): void
   /** Runs a script of the app by a Node, and answers what it prints. */
@@ -35,9 +37,38 @@ export type PackedApp = {
     script: string,
     env?: Record<string, string>,
   ): Promise<{ stdout: string; stderr: string }>
-  /** Runs a tool of the project in the app's folder, by the tool's path below `node_modules`. */
+  /** Runs a tool in the app's folder, by its path below `node_modules` of the project, or by its whole path. */
   tool(script: string, ...args: string[]): Promise<{ stdout: string; stderr: string }>
   remove(): Promise<void>
+}
+
+/** The first code block of a language in a text of Markdown. */
+export const firstExample = (text: string, language: string) =>
+  text.split(`\n\`\`\`${language}\n`)[1]?.split('\n```\n')[0] ?? ''
+
+/** What the checkers of packages complain about in an installed package, for `import` in Node and for bundlers. */
+export async function complaintsAbout(app: PackedApp, name: string): Promise<string> {
+  const modules = fetchedTool('release')
+  const checked = [
+    app.tool(
+      join(modules, 'publint/src/cli.js'),
+      join('node_modules', name),
+      '--strict',
+      '--level',
+      'suggestion',
+    ),
+    app.tool(
+      join(modules, '@arethetypeswrong/cli/dist/index.js'),
+      app.packed[name] ?? '',
+      '--profile',
+      'esm-only',
+      '-q',
+    ),
+  ]
+  const outcomes = await Promise.allSettled(checked)
+  return outcomes
+    .map((one) => (one.status === 'rejected' ? `${one.reason.stdout}${one.reason.stderr}` : ''))
+    .join('')
 }
 
 /** Packs folders of the project, such as `node_modules/react`, and installs them. No registry is needed. */
@@ -57,9 +88,11 @@ export async function packedApp(...packages: string[]): Promise<PackedApp> {
   await run('npm', ['install', '--offline', '--no-audit', '--no-fund'], { cwd: folder })
   return {
     folder,
+    packed: Object.fromEntries(packed.map(({ name, filename }) => [name, filename])),
     write,
     node: (path, script, env) => node(path, script, env),
-    tool: (script, ...args) => node(process.execPath, inProject('node_modules', script), TOOLS, ...args),
+    tool: (script, ...args) =>
+      node(process.execPath, resolve(inProject('node_modules'), script), TOOLS, ...args),
     remove: () => rm(folder, { recursive: true }),
   }
 }

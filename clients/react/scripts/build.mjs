@@ -4,8 +4,9 @@
  * needed.
  */
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, existsSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { addressPackage } from '../../../scripts/lib/address.mjs'
 import { toolScript } from '../../../scripts/lib/project.mjs'
 
 const react = join(import.meta.dirname, '..')
@@ -15,6 +16,9 @@ const compiler = toolScript('typescript', 'bin', 'tsc')
 if (!existsSync(join(client, 'dist', 'app.d.ts'))) {
   execFileSync(process.execPath, [join(client, 'scripts', 'build.mjs')], { stdio: 'inherit' })
 }
+addressPackage(react)
 rmSync(join(react, 'dist'), { recursive: true, force: true })
 execFileSync(process.execPath, [compiler, '-p', join(react, 'tsconfig.build.json')], { stdio: 'inherit' })
 copyFileSync(join(react, 'src', 'styles.css'), join(react, 'dist', 'styles.css'))
+// TypeScript wants types of everything that is imported.
+writeFileSync(join(react, 'dist', 'styles.css.d.ts'), 'export {}\n')

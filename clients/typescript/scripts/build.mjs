@@ -2,12 +2,14 @@
 import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { addressPackage } from '../../../scripts/lib/address.mjs'
 import { demandNewNode, toolScript } from '../../../scripts/lib/project.mjs'
 import { makeTypes } from './generate.mjs'
 
 const client = join(import.meta.dirname, '..')
 
 await demandNewNode()
+addressPackage(client)
 await makeTypes()
 rmSync(join(client, 'dist'), { recursive: true, force: true })
 const compiler = toolScript('typescript', 'bin', 'tsc')

@@ -5,8 +5,16 @@ import { gzipSync } from 'node:zlib'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { inProject } from '../../../../scripts/lib/project.mjs'
-import { NODES, type PackedApp, packedApp } from '../../../../test/helpers/packed-app'
+import {
+  complaintsAbout,
+  firstExample,
+  NODES,
+  type PackedApp,
+  packedApp,
+} from '../../../../test/helpers/packed-app'
+import { PATIENCE } from '../../../../test/helpers/patience'
 import { hasBrowser, launchBrowser } from '../../../../test/helpers/server/browser'
+import { type Server, startServer } from '../../../../test/helpers/server/harness'
 
 /** Packages that apps install beside ours. They come from this project, so that no registry is needed. */
 const APPS = [
@@ -126,6 +134,12 @@ describe.each(APPS)('the packed package, in an app with React $react', ({ beside
     // The app and the package share one copy of everything else.
     expect(dependencies).toBeUndefined()
     expect(Object.keys(peerDependencies)).toEqual(['@laurel/client', 'react'])
+  })
+
+  test('passes publint and attw without a finding', async () => {
+    expect(await complaintsAbout(app, '@laurel/react')).toBe('')
+    const readme = readFileSync(join(app.folder, 'node_modules', '@laurel', 'react', 'README.md'), 'utf8')
+    expect(readme).toMatch(/^# .*\n\n<!--.*-->\n```sh\nnpm install @laurel\/react /)
   })
 
   test.each(NODES)('renders in Node $version, with import and with require', async ({ path }) => {
@@ -296,5 +310,57 @@ describe.each(APPS)('the packed package, in an app with React $react', ({ beside
         expect(html).toContain(runs[0])
       },
     )
+  })
+
+  describe.skipIf(!hasBrowser)('in a browser, with a server', () => {
+    let server: Server
+    let browser: Browser
+
+    beforeAll(async () => {
+      server = await startServer()
+      browser = await launchBrowser()
+    })
+    afterAll(async () => {
+      await browser?.close()
+      await server?.stop()
+    })
+
+    test('runs the first page of its README, after the first lines of the client', async () => {
+      const readmeOf = (name: string) =>
+        readFileSync(join(app.folder, 'node_modules', '@laurel', name, 'README.md'), 'utf8')
+      app.write({
+        'first.mjs': firstExample(readmeOf('client'), 'js'),
+        'first.tsx': firstExample(readmeOf('react'), 'tsx').replace('https://laurel.example.com', server.url),
+        'first-page.tsx': `
+          import { createRoot } from 'react-dom/client'
+          import { Page } from './first'
+          createRoot(document.getElementById('root')!).render(<Page />)
+        `,
+      })
+      await app.node(process.execPath, 'first.mjs', { URL: server.url, ADMIN_API_KEY: server.adminKey })
+      const options = ['--bundle', '--format=esm', '--jsx=automatic', '--outfile=first/page.js']
+      await app.tool('esbuild/bin/esbuild', 'first-page.tsx', ...options)
+      const read = (name: string) => readFileSync(join(app.folder, 'first', name), 'utf8')
+      const html = `<!doctype html><style>${read('page.css')}</style><div id="root"></div>
+        <script type="module">${read('page.js').replaceAll('</', '<\\/')}</script>`
+      const page = await browser.newPage()
+      onTestFinished(() => page.close())
+      page.setDefaultTimeout(PATIENCE)
+      const complaints: string[] = []
+      page.on('pageerror', (error) => complaints.push(error.message))
+      const contentType = 'text/html; charset=utf-8'
+      await page.route(`${server.url}/app`, (route) => route.fulfill({ contentType, body: html }))
+      // The route of the app that answers a token.
+      await page.route(`${server.url}/laurel-token`, async (route) => {
+        const headers = { 'x-api-key': server.adminKey, 'content-type': 'application/json' }
+        const url = `${server.url}/admin/v1/user-tokens`
+        const token = await route.fetch({ url, method: 'POST', headers, postData: { userId: 'ada' } })
+        await route.fulfill({ response: token })
+      })
+      await page.goto(`${server.url}/app`)
+      await page.locator('.laurel-leaderboard').getByText('Ada').waitFor()
+      await page.locator('.laurel-streak').getByText('1', { exact: true }).first().waitFor()
+      expect(complaints).toEqual([])
+    })
   })
 })

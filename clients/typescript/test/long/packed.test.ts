@@ -9,14 +9,21 @@ import { json } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import workerd from 'workerd'
+import { fetchedTool } from '../../../../scripts/lib/project.mjs'
 import { listening, stop } from '../../../../test/helpers/listening'
-import { NODES, type PackedApp, packedApp } from '../../../../test/helpers/packed-app'
+import {
+  complaintsAbout,
+  firstExample,
+  NODES,
+  type PackedApp,
+  packedApp,
+} from '../../../../test/helpers/packed-app'
 import { type Server, startServer } from '../../../../test/helpers/server/harness'
 import { PAGE, testBrowser } from '../server/browser.js'
 
 const root = join(import.meta.dirname, '..', '..', '..', '..')
 
-const TYPESCRIPT_5 = '../clients/typescript/node_modules/typescript/bin/tsc'
+const TYPESCRIPT_5 = join(fetchedTool('types'), 'typescript', 'bin', 'tsc')
 
 /** A service that answers each event with its metric, its key, its body, and an id. */
 const service = createServer(async (request, response) => {
@@ -79,6 +86,15 @@ describe('the package', () => {
     expect(read(installed, 'LICENSE')).toBe(read(root, 'LICENSE'))
     expect(read(installed, 'README.md')).toBe(read(root, 'clients', 'typescript', 'README.md'))
     expect(manifest.dependencies).toBeUndefined()
+    const address = JSON.parse(read(root, 'package.json')).repository
+    expect(manifest.repository.url).toBe(`git+${address}.git`)
+    expect(manifest.homepage).toContain(address)
+    expect(manifest.keywords).toContain('gamification')
+    expect(read(installed, 'README.md')).toMatch(/^# .*\n\n<!--.*-->\n```sh\nnpm install @laurel\/client\n/)
+  })
+
+  it('passes publint and attw without a finding', async () => {
+    expect(await complaintsAbout(app, '@laurel/client')).toBe('')
   })
 
   it.each(NODES)('works in Node $version, with import and with require', async ({ path }) => {
@@ -227,13 +243,21 @@ describe('the package', () => {
   })
 })
 
-describe('the package, bundled by esbuild', () => {
+describe('the package, with a server', () => {
   let server: Server
 
   beforeAll(async () => {
     server = await startServer()
   })
   afterAll(() => server.stop())
+
+  it('runs the first example of its README', async () => {
+    const readme = readFileSync(join(app.folder, 'node_modules', '@laurel', 'client', 'README.md'), 'utf8')
+    app.write({ 'first.mjs': firstExample(readme, 'js') })
+    const variables = { URL: server.url, ADMIN_API_KEY: server.adminKey }
+    const { stdout } = await app.node(NODES[0]?.path ?? process.execPath, 'first.mjs', variables)
+    expect(JSON.parse(stdout)).toMatchObject({ total: 1, xp: 10, rankings: [{ userId: 'ada', value: 10 }] })
+  })
 
   testBrowser(
     () => server,
