@@ -33,7 +33,7 @@ FROM scratch
 COPY --from=build /out /
 COPY --from=build --chown=1000:1000 /own /
 WORKDIR /laurel
-ENV HOST=0.0.0.0 PORT=8787 LAUREL_DATA=/data SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt
+ENV PATH=/usr/local/bin:/usr/bin:/bin HOST=0.0.0.0 PORT=8787 LAUREL_DATA=/data SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt
 USER 1000:1000
 VOLUME /data
 EXPOSE 8787

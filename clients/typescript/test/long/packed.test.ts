@@ -90,7 +90,9 @@ describe('the package', () => {
     expect(manifest.repository.url).toBe(`git+${address}.git`)
     expect(manifest.homepage).toContain(address)
     expect(manifest.keywords).toContain('gamification')
-    expect(read(installed, 'README.md')).toMatch(/^# .*\n\n<!--.*-->\n```sh\nnpm install @laurel\/client\n/)
+    expect(read(installed, 'README.md')).toMatch(
+      /^# .*\n\n.*\n\n<!--.*-->\n```sh\nnpm install @laurel\/client\n/,
+    )
   })
 
   it('passes publint and attw without a finding', async () => {
