@@ -199,8 +199,8 @@ function plan(
   return `${config.name} on Cloudflare:\n${lines.join('')}`
 }
 
-const COST = `\nThis needs the plan Workers Paid, which costs $5 a month. 10 million events a month of 100,000 users are $17 in
-all. docs/scale.md computes the whole bill. See your plan at https://dash.cloudflare.com/?to=/:account/workers/plans.\n`
+const COST = `This needs the plan Workers Paid, which costs $5 a month. 10 million events a month of 100,000 users are $17 in
+all. docs/scale.md computes the whole bill. See your plan at https://dash.cloudflare.com/?to=/:account/workers/plans.\n\n`
 
 const NO_DOMAIN = `\nEverybody can reach an address on workers.dev: rules of your own (WAF, Access) can't protect it, and it changes if
 you ever move. Put Laurel on a domain of your account before others use it:
@@ -440,12 +440,12 @@ async function deploy() {
   title('Asking the account what it has…')
   const deployment = await new Deployment(await Account.open(config.account_id), config).look()
   const { missing } = deployment
+  if (deployment.isFirst) process.stdout.write(COST)
   const place =
     missing.some(({ kind }) => kind === 'D1 database') && !options.isDry ? await placeOf(options) : {}
   const address = await chooseAddress(deployment, settings, options)
   const [where = options.location ?? options.jurisdiction] = Object.values(place)
   process.stdout.write(plan(deployment, address, where ? `, in ${where}` : ''))
-  if (deployment.isFirst) process.stdout.write(COST)
   if (options.isDry) {
     process.stdout.write('\nNothing was changed. Without --dry-run, this would be done now.\n')
     return

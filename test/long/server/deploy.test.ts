@@ -122,7 +122,7 @@ describe('on an account that has nothing', () => {
     const dry = await scene.deploy('--dry-run')
     await expectUnchanged(
       { ...dry, code: dry.code + 1 },
-      /D1 database +laurel +is made\n.*Workers Paid, which costs \$5/s,
+      /Workers Paid, which costs \$5.*D1 database +laurel +is made\n/s,
     )
     const named = await scene.deploy('--dry-run', '--name', 'staging')
     await expectUnchanged({ ...named, code: named.code + 1 }, /queue +staging-dead-letters +is made\n/)
