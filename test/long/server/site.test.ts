@@ -182,6 +182,26 @@ describe('the samples of the reference', () => {
   }, MINUTES)
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
+  test('[G14] a server has the site that was built for the Worker', { timeout: MINUTES }, async () => {
+    const built = join(folder, 'dist', 'site-of-worker')
+    mkdirSync(join(built, 'guides'), { recursive: true })
+    const files = { 'index.html': '<p>First</p>', 'guides/a.html': '<p>A</p>', 'llms.txt': '# Laurel' }
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(built, name), text)
+    const server = await startServer({ folder })
+    const open = async (path: string) => {
+      const answer = await fetch(server.url + path)
+      return [path, answer.status, answer.headers.get('content-type'), await answer.text()]
+    }
+    const page = 'text/html; charset=utf-8'
+    const answers = await Promise.all(['/site/', '/site/guides/a', '/site/llms.txt'].map(open))
+    await server.stop()
+    expect(answers).toEqual([
+      ['/site/', 200, page, '<p>First</p>'],
+      ['/site/guides/a', 200, page, '<p>A</p>'],
+      ['/site/llms.txt', 200, 'text/plain; charset=utf-8', '# Laurel'],
+    ])
+  })
+
   test('are of every operation of both documents', () => {
     expect(operations.length).toBeGreaterThan(130)
     expect(new Set(operations.map(({ id }) => id)).size).toBe(operations.length)
