@@ -1,5 +1,4 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useSearch } from '@tanstack/react-router'
 import { type ComponentProps, lazy, type ReactNode, Suspense } from 'react'
 import { useAdmin } from '../api/laurel'
 import { Unread } from '../api/paging'
@@ -7,8 +6,8 @@ import type { Admin } from '../resource/resource'
 import type { SeriesChart } from '../ui/chart'
 import { formatMoment } from '../ui/format'
 import { Card, Skeleton, Waiting } from '../ui/page'
-import { FIGURES_AGAIN, periodOf, useToday } from './period'
-import { PeriodPicker } from './period-picker'
+import { FIGURES_AGAIN, useToday } from './period'
+import { usePeriod } from './period-picker'
 
 /** Charts are loaded after the page, so that the page is small. */
 const Chart = lazy(async () => ({ default: (await import('../ui/chart')).SeriesChart }))
@@ -38,9 +37,7 @@ export function FiguresOf<Row extends Dated>({
   children: (rows: readonly Row[] | undefined) => ReactNode
 }) {
   const admin = useAdmin()
-  const search: Record<string, unknown> = useSearch({ strict: false })
-  const today = useToday()
-  const period = today === null ? null : periodOf(search, today)
+  const { period, picker } = usePeriod()
   const figures = useQuery({
     queryKey: [...queryKey, period?.from, period?.to],
     queryFn: async ({ signal }) => {
@@ -54,11 +51,7 @@ export function FiguresOf<Row extends Dated>({
   const { data, error } = figures
   return (
     <section aria-label="Figures" aria-busy={figures.isPlaceholderData} className="flex flex-col gap-6">
-      {period === null || today === null ? (
-        <Skeleton className="h-10.5 w-full" />
-      ) : (
-        <PeriodPicker period={period} today={today} />
-      )}
+      {picker}
       {error !== null && <Unread of={figures} />}
       {(data !== undefined || error === null) && children(data?.series)}
       <p className="-mt-3 text-sm text-quiet">

@@ -1,6 +1,8 @@
-import { useNavigate } from '@tanstack/react-router'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import type { ComponentProps } from 'react'
 import { classes } from '../ui/classes'
-import { DEFAULT_DAYS, daysBefore, MOST_DAYS, type Period } from './period'
+import { Skeleton } from '../ui/page'
+import { DEFAULT_DAYS, daysBefore, MOST_DAYS, type Period, periodOf, useToday } from './period'
 
 const CHOICES = [
   { days: 7, name: '7 days' },
@@ -9,8 +11,17 @@ const CHOICES = [
   { days: 365, name: '1 year' },
 ] as const
 
+/** The period that the address of a page names, with its picker. It is null until the present day is known. */
+export function usePeriod() {
+  const search: Record<string, unknown> = useSearch({ strict: false })
+  const today = useToday()
+  if (today === null) return { period: null, picker: <Skeleton className="h-10.5 w-full" /> }
+  const period = periodOf(search, today)
+  return { period, picker: <PeriodPicker period={period} today={today} /> }
+}
+
 /** Chooses the days of the figures of a page. The choice is part of the address. */
-export function PeriodPicker({ period: { from, to, days }, today }: { period: Period; today: string }) {
+function PeriodPicker({ period: { from, to, days }, today }: { period: Period; today: string }) {
   const navigate = useNavigate()
   const show = (search: Record<string, string | number>) =>
     navigate({
@@ -45,30 +56,36 @@ export function PeriodPicker({ period: { from, to, days }, today }: { period: Pe
         })}
       </fieldset>
       <div className="flex items-center gap-2 text-sm max-sm:w-full">
-        <label className="flex items-center gap-2 max-sm:min-w-0 max-sm:flex-1 max-sm:flex-col max-sm:items-stretch max-sm:gap-1">
-          <span className="text-quiet">From</span>
-          <input
-            type="date"
-            className="control sm:w-auto!"
-            value={from}
-            min={daysBefore(to, MOST_DAYS - 1)}
-            max={to}
-            onChange={({ target: { value } }) => value !== '' && show({ from: value, to })}
-          />
-        </label>
-        <label className="flex items-center gap-2 max-sm:min-w-0 max-sm:flex-1 max-sm:flex-col max-sm:items-stretch max-sm:gap-1">
-          <span className="text-quiet">To</span>
-          <input
-            type="date"
-            className="control sm:w-auto!"
-            value={to}
-            max={today}
-            onChange={({ target: { value } }) =>
-              value !== '' && show({ from: value < from ? daysBefore(value, days - 1) : from, to: value })
-            }
-          />
-        </label>
+        <DateField
+          label="From"
+          value={from}
+          min={daysBefore(to, MOST_DAYS - 1)}
+          max={to}
+          onPick={(value) => show({ from: value, to })}
+        />
+        <DateField
+          label="To"
+          value={to}
+          max={today}
+          onPick={(value) => show({ from: value < from ? daysBefore(value, days - 1) : from, to: value })}
+        />
       </div>
     </div>
   )
 }
+
+const DateField = ({
+  label,
+  onPick,
+  ...props
+}: ComponentProps<'input'> & { label: string; onPick: (date: string) => void }) => (
+  <label className="flex items-center gap-2 max-sm:min-w-0 max-sm:flex-1 max-sm:flex-col max-sm:items-stretch max-sm:gap-1">
+    <span className="text-quiet">{label}</span>
+    <input
+      type="date"
+      className="control sm:w-auto!"
+      {...props}
+      onChange={({ target: { value } }) => value !== '' && onPick(value)}
+    />
+  </label>
+)

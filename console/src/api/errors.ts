@@ -1,5 +1,6 @@
 /** Errors of the admin interface, as the console shows them. */
 import { LaurelError } from '@laurel/client'
+import { formatRelative } from '../ui/format'
 import { sentence, sentenceAbout } from './words'
 
 /** Whether the server could not be reached. */
@@ -27,11 +28,16 @@ export function messageOf(error: unknown): string {
   if (isConnectionLost(error))
     return 'There was no answer of the server. Check the connection, and whether an ad blocker stops this page. Then try again.'
   if (error instanceof LaurelError)
-    return (
-      error.issues.map(({ path, message }) => sentenceAbout(path, message)).join(' ') ||
-      sentence(error.message)
-    )
+    return error.issues.map(({ path, message }) => sentenceAbout(path, message)).join(' ') || withWait(error)
   return 'Something went wrong in this page. Load it again.'
+}
+
+/** What an error says, with the time to wait if the server names one. */
+function withWait({ message, retryAfter }: LaurelError): string {
+  if (retryAfter === null) return sentence(message)
+  const now = Date.now()
+  const again = formatRelative(new Date(now + retryAfter * 1000).toISOString(), now)
+  return `${sentence(message).replace(/ Try again.*$/, '')} Try again ${again}.`
 }
 
 /** Something that the interface objects to, with the path of the field if it names one. */

@@ -109,7 +109,7 @@ export function Loaded<T>({
 }
 
 /** A list as a table, page by page. */
-export function PagedTable<T>({
+export function PagedTable<T extends { id: string }>({
   pages,
   empty,
   isLoading = false,

@@ -1,11 +1,10 @@
 import { Autocomplete } from '@base-ui/react/autocomplete'
-import { Dialog } from '@base-ui/react/dialog'
 import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useRef, useState } from 'react'
+import { useState } from 'react'
 import { useAdmin } from '../api/laurel'
 import { allOf } from '../resource/lookups'
-import { headingOfPage } from '../ui/heading'
+import { Overlay } from '../ui/dialog'
 import { Icon, type IconName } from '../ui/icon'
 import { nameOr, trimmed, userPath } from '../ui/text'
 import { useSettled } from '../ui/typed'
@@ -37,11 +36,6 @@ function rankOf({ label, words }: Command, text: string): number | null {
   if (name.split(' ').some((word) => word.startsWith(text))) return 1
   if (name.includes(text)) return 2
   return words.split(' ').some((word) => word.startsWith(text)) ? 3 : null
-}
-
-/** The commands that fit a text, the best first. */
-function commandsFor(text: string): readonly Command[] {
-  return text === '' ? COMMANDS : fitting(COMMANDS, text)
 }
 
 /** Those of some commands that fit a text, the best first. */
@@ -117,41 +111,15 @@ function useThingsFor(text: string): readonly Command[] {
 }
 
 /** A field that finds every page, configured things, and users. Enter opens the first match. */
-export function CommandPalette({
-  isOpen,
-  onOpenChange,
-}: {
-  isOpen: boolean
-  onOpenChange: (isOpen: boolean) => void
-}) {
-  /** Whether it was closed by a command, so that the focus goes to the page. */
-  const isLeaving = useRef(false)
-  return (
-    <Dialog.Root
-      open={isOpen}
-      onOpenChange={(opens) => {
-        isLeaving.current = false
-        onOpenChange(opens)
-      }}
-    >
-      <Dialog.Portal>
-        <Dialog.Backdrop className="fixed inset-0 z-50 bg-backdrop" />
-        <Dialog.Popup
-          aria-label="Search"
-          finalFocus={() => (isLeaving.current ? headingOfPage() : true)}
-          className="fixed top-[10vh] left-1/2 z-50 flex max-h-[70vh] w-[calc(100vw-2rem)] max-w-lg -translate-x-1/2 flex-col overflow-hidden rounded-lg border border-line bg-raised shadow-raised outline-none"
-        >
-          <Commands
-            onDone={() => {
-              isLeaving.current = true
-              onOpenChange(false)
-            }}
-          />
-        </Dialog.Popup>
-      </Dialog.Portal>
-    </Dialog.Root>
-  )
-}
+export const CommandPalette = (props: { isOpen: boolean; onOpenChange: (isOpen: boolean) => void }) => (
+  <Overlay
+    {...props}
+    label="Search"
+    className="top-[10vh] left-1/2 max-h-[70vh] w-[calc(100vw-2rem)] max-w-lg -translate-x-1/2 overflow-hidden rounded-lg border border-line bg-raised"
+  >
+    {(leave) => <Commands onDone={leave} />}
+  </Overlay>
+)
 
 function Commands({ onDone }: { onDone: () => void }) {
   const navigate = useNavigate()
@@ -159,7 +127,7 @@ function Commands({ onDone }: { onDone: () => void }) {
   const text = trimmed(typed)
   const things = useThingsFor(text)
   const users = useUsersFor(text)
-  const items = [...commandsFor(text.toLowerCase()), ...things, ...users]
+  const items = [...fitting(COMMANDS, text.toLowerCase()), ...things, ...users]
   return (
     <Autocomplete.Root
       items={items}

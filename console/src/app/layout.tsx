@@ -1,4 +1,3 @@
-import { Dialog } from '@base-ui/react/dialog'
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useLocation } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
@@ -10,18 +9,19 @@ import { SignInPage } from '../session/sign-in-page'
 import { TenantPage, TenantSwitch } from '../session/tenant-picker'
 import { Button, buttonClasses, IconButton } from '../ui/button'
 import { classes } from '../ui/classes'
-import { headingOfPage, ShownPage, useKeptFocus } from '../ui/heading'
+import { Overlay } from '../ui/dialog'
+import { ShownPage, useKeptFocus } from '../ui/heading'
 import { Icon } from '../ui/icon'
 import { Badge, Page } from '../ui/page'
 import { ClockBar } from './clock-bar'
 import { CommandPalette } from './command-palette'
-import { ConnectionBanner } from './connection-banner'
+import { ConnectionBanner } from './connection'
 import icon from './icon.svg'
 import { Secrets, useAskBeforeReload } from './messages'
 import { ALL_PAGES, NAVIGATION } from './navigation'
 
 /** Forms are loaded when they are needed, so that the first page is small. */
-const NewTenant = lazy(() => import('./new-tenant'))
+const NewTenant = lazy(() => import('./tenants'))
 
 const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent)
 
@@ -51,8 +51,6 @@ export function Layout() {
 function Shell() {
   const [isPaletteOpen, setPaletteOpen] = useState(false)
   const [isMenuOpen, setMenuOpen] = useState(false)
-  /** Whether the menu was closed by a link, so that the focus goes to the page. */
-  const isLeaving = useRef(false)
   const shown = useRef<string | null>(null)
   const { signedIn } = useSessionState()
   useEffect(() => {
@@ -79,40 +77,30 @@ function Shell() {
           <Sidebar onSearch={() => setPaletteOpen(true)} />
         </header>
         <header className="flex items-center justify-between border-b border-line bg-surface px-3 py-2 lg:hidden print:hidden">
-          <Dialog.Root
-            open={isMenuOpen}
-            onOpenChange={(isOpen) => {
-              isLeaving.current = false
-              setMenuOpen(isOpen)
-            }}
+          <IconButton
+            label="Menu"
+            aria-haspopup="dialog"
+            aria-expanded={isMenuOpen}
+            onClick={() => setMenuOpen(true)}
           >
-            <Dialog.Trigger
-              render={
-                <IconButton label="Menu">
-                  <Icon name="menu" size={20} />
-                </IconButton>
-              }
-            />
-            <Dialog.Portal>
-              <Dialog.Backdrop className="fixed inset-0 z-40 bg-backdrop" />
-              <Dialog.Popup
-                aria-label="Menu"
-                finalFocus={() => (isLeaving.current ? headingOfPage() : true)}
-                className="fixed inset-y-0 left-0 z-40 flex w-72 max-w-[85vw] flex-col bg-surface shadow-raised outline-none low:overflow-y-auto"
-              >
-                <Sidebar
-                  onSearch={() => {
-                    setMenuOpen(false)
-                    setPaletteOpen(true)
-                  }}
-                  onLeave={() => {
-                    isLeaving.current = true
-                    setMenuOpen(false)
-                  }}
-                />
-              </Dialog.Popup>
-            </Dialog.Portal>
-          </Dialog.Root>
+            <Icon name="menu" size={20} />
+          </IconButton>
+          <Overlay
+            label="Menu"
+            isOpen={isMenuOpen}
+            onOpenChange={setMenuOpen}
+            className="inset-y-0 left-0 w-72 max-w-[85vw] bg-surface low:overflow-y-auto"
+          >
+            {(leave) => (
+              <Sidebar
+                onSearch={() => {
+                  setMenuOpen(false)
+                  setPaletteOpen(true)
+                }}
+                onLeave={leave}
+              />
+            )}
+          </Overlay>
           <Wordmark />
           <IconButton label="Search" onClick={() => setPaletteOpen(true)}>
             <Icon name="search" size={18} />

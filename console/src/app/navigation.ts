@@ -135,7 +135,7 @@ const GROUPS = [
           all: async (admin, query) =>
             (await admin.webhooks.list(query)).map(({ id, key, url }) => ({ id, key, name: url })),
         },
-        page: () => import('../features/webhooks/webhooks.page'),
+        page: () => import('../features/webhooks/webhooks.resource'),
       },
       {
         name: 'Notifications',

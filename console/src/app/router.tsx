@@ -1,6 +1,9 @@
-import { createRootRoute, createRoute, createRouter, type RouteComponent } from '@tanstack/react-router'
+import { createRootRoute, createRoute, createRouter, Link, type RouteComponent } from '@tanstack/react-router'
 import { use } from 'react'
-import { ErrorPage, NotFoundPage } from './error-page'
+import { messageOf } from '../api/errors'
+import { useKept } from '../session/session-context'
+import { Button, buttonClasses } from '../ui/button'
+import { Empty, Page } from '../ui/page'
 import { newHistory } from './history'
 import { Layout } from './layout'
 import { ALL_PAGES, type PageModule } from './navigation'
@@ -20,6 +23,36 @@ function lazyPage(load: PageModule): RouteComponent {
     return <Page />
   }
   return Object.assign(LazyPage, { preload: async () => void (await preload()) })
+}
+
+/** The page of a path that leads nowhere. */
+const NotFoundPage = () => (
+  <Page name="Page not found">
+    <Empty
+      title="There is no page at this address"
+      action={
+        <Link to="/" className={buttonClasses('primary')}>
+          Go to the overview
+        </Link>
+      }
+    >
+      It may have been deleted or renamed.
+    </Empty>
+  </Page>
+)
+
+/** Is shown instead of a page that failed. The rest of the console goes on. */
+function ErrorPage({ error }: { error: unknown }) {
+  const kept = useKept()
+  // A browser does not ask again for a file of the page that it could not load.
+  const again = <Button onClick={() => kept.reload()}>Try again</Button>
+  return (
+    <Page name="Something went wrong">
+      <Empty title="This page could not be shown" action={again}>
+        {messageOf(error)}
+      </Empty>
+    </Page>
+  )
 }
 
 const root = createRootRoute({

@@ -1,5 +1,6 @@
-import { useState } from 'react'
+import { type ComponentProps, useState } from 'react'
 import { ChangedMeanwhile } from '../api/errors'
+import { Button } from '../ui/button'
 import { Confirm, type ConfirmProps } from '../ui/dialog'
 import { NotSaved } from './form-sheet'
 import { useWrite, type Write } from './writes'
@@ -47,5 +48,23 @@ export function ConfirmWrite<Answer extends object>({
       problem={problem && <NotSaved problem={problem} look={look ?? path} />}
       onConfirm={() => begin({ ...write, etag, review }, { onSuccess, onError })}
     />
+  )
+}
+
+type AskButtonProps<Answer extends object> = Omit<ComponentProps<typeof ConfirmWrite<Answer>>, 'onClose'> & {
+  label: string
+  button?: Omit<ComponentProps<typeof Button>, 'onClick' | 'children'>
+}
+
+/** A button that asks before a write. `children` are the text of the question. */
+export function AskButton<Answer extends object>({ label, button, ...question }: AskButtonProps<Answer>) {
+  const [isAsked, setAsked] = useState(false)
+  return (
+    <>
+      <Button {...button} onClick={() => setAsked(true)}>
+        {label}
+      </Button>
+      {isAsked && <ConfirmWrite {...question} onClose={() => setAsked(false)} />}
+    </>
   )
 }

@@ -5,9 +5,8 @@ import { messagesByField } from '../api/errors'
 import type { Problem } from '../session/kept'
 import { useKept } from '../session/session-context'
 import { useSettled } from '../ui/typed'
-import { useFormValues } from './form-values'
+import { resolverOf, useFormValues } from './form-values'
 import { changedFields, readAgain, type Stored } from './meanwhile'
-import { resolverOf } from './resolver'
 import type { Field } from './resource'
 import { PAUSE, problemOf, shownProblem, useWrite, type Write } from './writes'
 
@@ -58,6 +57,7 @@ export function useEntryForm<Values extends FieldValues, Draft, Answer extends o
 }: FormOptions<Values, Draft, Answer>) {
   const kept = useKept()
   const [restored] = useState(() => kept.take(id))
+  const [pathname] = useState(location.pathname)
   const [isRestored, setRestored] = useState(restored === undefined)
   const [problem, setProblem] = useState<Problem | undefined>()
   const own = useId()
@@ -115,7 +115,8 @@ export function useEntryForm<Values extends FieldValues, Draft, Answer extends o
   const text = JSON.stringify(changes)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the text has the changes.
   useEffect(() => {
-    if (!isRestored || isBusy) return
+    // Who has followed a link sees the form no more, also while the next page is loading.
+    if (!isRestored || isBusy || location.pathname !== pathname) return
     if (text === '{}') kept.drop(id)
     else
       kept.set(id, {

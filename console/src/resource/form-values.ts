@@ -1,6 +1,14 @@
-import { type FieldPath, type FieldValues, type UseFormReturn, useWatch } from 'react-hook-form'
+import { toNestErrors } from '@hookform/resolvers'
+import {
+  type FieldError,
+  type FieldPath,
+  type FieldValues,
+  type Resolver,
+  type UseFormReturn,
+  useWatch,
+} from 'react-hook-form'
+import type { z } from 'zod'
 import type { Field } from './resource'
-import { slugOf } from './slug'
 
 /** The message at a path of the errors, which may be nested. */
 export function messageAt(errors: unknown, path: string): string | undefined {
@@ -28,3 +36,27 @@ export function useFormValues<Values extends FieldValues>(
   }
   return values
 }
+
+/** A key made of a name: "Lessons done" becomes `lessons-done`. */
+const slugOf = (name: string): string =>
+  name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/\p{M}/gu, '')
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 255)
+
+/**
+ * Checks the values of a form by a schema. The values stay as they are: the draft is made when they are sent.
+ */
+export const resolverOf =
+  <Values extends FieldValues>(schema: z.ZodType): Resolver<Values> =>
+  (values, _context, options) => {
+    const result = schema.safeParse(values)
+    if (result.success) return { values, errors: {} }
+    const messages: Record<string, FieldError> = {}
+    for (const { path, code, message } of result.error.issues)
+      messages[path.join('.')] ??= { type: code ?? 'invalid', message }
+    return { values: {}, errors: toNestErrors<Values>(messages, options) }
+  }

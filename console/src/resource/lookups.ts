@@ -45,14 +45,15 @@ export async function allOf<T>(
 
 /** A list of names that changes rarely: it is read again after a write, and after a minute. */
 function useLookup<T extends Named>(
-  path: string,
-  isWanted: boolean,
-  list: (admin: Admin, query: { limit: number; skip: number }) => PromiseLike<T[]>,
+  needs: readonly LookupName[],
+  name: LookupName,
+  of: (admin: Admin) => { list(query: { limit: number; skip: number }): PromiseLike<T[]> },
 ): Lookup<T> {
   const admin = useAdmin()
+  const isWanted = needs.includes(name)
   const { data, isLoading } = useQuery({
-    queryKey: [path, 'all'],
-    queryFn: () => allOf((query) => list(admin, query)),
+    queryKey: [`/${name}`, 'all'],
+    queryFn: () => allOf((query) => of(admin).list(query)),
     enabled: isWanted,
     staleTime: 60_000,
   })
@@ -78,15 +79,10 @@ export type LookupName = Exclude<keyof Lookups, 'isLoading'>
 
 /** The lookups that a page needs: none by default. The others stay empty, and ask for nothing. */
 export function useLookups(needs: readonly LookupName[] = []): Lookups {
-  const isWanted = (name: LookupName) => needs.includes(name)
-  const metrics = useLookup('/metrics', isWanted('metrics'), (admin, query) => admin.metrics.list(query))
-  const points = useLookup('/points', isWanted('points'), (admin, query) => admin.points.list(query))
-  const achievements = useLookup('/achievements', isWanted('achievements'), (admin, query) =>
-    admin.achievements.list(query),
-  )
-  const attributes = useLookup('/attributes', isWanted('attributes'), (admin, query) =>
-    admin.attributes.list(query),
-  )
+  const metrics = useLookup(needs, 'metrics', (admin) => admin.metrics)
+  const points = useLookup<Named>(needs, 'points', (admin) => admin.points)
+  const achievements = useLookup<Named>(needs, 'achievements', (admin) => admin.achievements)
+  const attributes = useLookup(needs, 'attributes', (admin) => admin.attributes)
   return useMemo(() => {
     const all = { metrics, points, achievements, attributes }
     return { ...all, isLoading: Object.values(all).some(({ isLoading }) => isLoading) }

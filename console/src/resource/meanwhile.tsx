@@ -2,16 +2,14 @@
 import type { AuditLogEntry } from '@laurel/client'
 import { type Query, type QueryClient, useQuery } from '@tanstack/react-query'
 import { type FieldPath, type FieldValues, get } from 'react-hook-form'
-import { useAdmin } from '../api/laurel'
-import type { Tagged } from '../api/tagged'
+import { type Tagged, useAdmin } from '../api/laurel'
 import { Button } from '../ui/button'
 import { intoView } from '../ui/dialog'
 import { formatMoment } from '../ui/format'
 import { Facts } from '../ui/page'
-import { type Options, optionsOf } from '../ui/select'
 import { say } from '../ui/text'
 import type { Lookups } from './lookups'
-import { filtersInWords } from './parts'
+import { fieldInWords } from './parts'
 import type { Admin, Field } from './resource'
 
 /** Something that others may change too, as it was read last. */
@@ -72,30 +70,6 @@ function authorOf(entries: readonly AuditLogEntry[], name: string, item: object)
   return found && say`${found.actor.name ?? found.actor.keyId ?? 'unknown'}, ${formatMoment(found.at)}`
 }
 
-/** The value of a field in words. */
-function inWords<Values extends FieldValues>(field: Field<Values>, values: Values, lookups: Lookups): string {
-  const value: unknown = get(values, field.name)
-  const named = (options: Options, one: unknown) =>
-    optionsOf(options).find((option) => option.value === one)?.label ?? String(one)
-  switch (field.kind) {
-    case 'choice':
-      return named(typeof field.options === 'function' ? field.options(null) : field.options, value)
-    case 'reference':
-      return lookups[field.to].nameOf(String(value))
-    case 'references':
-      return Array.isArray(value)
-        ? value.map((one) => named(field.options(lookups, null), one)).join(', ')
-        : ''
-    case 'switch':
-      return value === true ? 'on' : 'off'
-    case 'filters':
-      return (Array.isArray(value) && filtersInWords(value, lookups)) || 'none'
-    case 'part':
-      return field.inWords?.(values, lookups) ?? ''
-  }
-  return String(value ?? '')
-}
-
 /** Fields with the values before and now, and who changed them and when, in words. */
 function compared<Values extends FieldValues>(
   fields: readonly Field<Values>[],
@@ -106,8 +80,8 @@ function compared<Values extends FieldValues>(
 ) {
   return fields.map((field) => ({
     ...{ name: field.name, label: field.label, by: authorOf(entries, field.name, item) },
-    before: inWords(field, before, lookups) || '–',
-    now: inWords(field, valuesOf(item), lookups) || '–',
+    before: fieldInWords(field, before, lookups) || '–',
+    now: fieldInWords(field, valuesOf(item), lookups) || '–',
   }))
 }
 

@@ -1,12 +1,14 @@
 /** Parts that the forms of several resources share. */
 import type { ReactNode } from 'react'
+import { type FieldValues, get } from 'react-hook-form'
 import { z } from 'zod'
-import { formatNumber } from '../ui/format'
+import { formatDate, formatNumber } from '../ui/format'
 import { numberOf } from '../ui/locale'
+import { type Options, optionsOf } from '../ui/select'
 import { say } from '../ui/text'
 import type { ReadAffected } from './affected'
 import type { Lookups } from './lookups'
-import type { Admin, Move, Operations, Written } from './resource'
+import type { Admin, Field, Move, Operations, Written } from './resource'
 import { key, optionalText, picture, text } from './schemas'
 
 /** Filters by attributes, as the interface has them. */
@@ -91,12 +93,6 @@ export const DESCRIBED = [
   { ...BADGE, name: 'badge' },
 ] as const
 
-/** The same on the page of an item. */
-export const describedFacts = ({ description, badge }: Omit<Described, 'name' | 'key'>) => [
-  description === '' ? null : (['Description', description] as const),
-  badge === null ? null : (['Badge', badge.url] as const),
-]
-
 /** The operations of things inside another one, such as the levels of a points system. */
 export const within = <Item, Draft>(
   inside: {
@@ -112,3 +108,38 @@ export const within = <Item, Draft>(
   create: (drafts) => inside.create(key, drafts),
   delete: (query) => inside.delete(key, query),
 })
+
+/** The value of a field in words. Empty if it has none. */
+export function fieldInWords<Values extends FieldValues>(
+  field: Field<Values>,
+  values: Values,
+  lookups: Lookups,
+): string {
+  const value: unknown = get(values, field.name)
+  const named = (options: Options, one: unknown) =>
+    optionsOf(options).find((option) => option.value === one)?.label ?? String(one)
+  switch (field.kind) {
+    case 'choice':
+      return named(typeof field.options === 'function' ? field.options(null) : field.options, value)
+    case 'reference':
+      return lookups[field.to].nameOf(String(value))
+    case 'references':
+      return Array.isArray(value)
+        ? value.map((one) => named(field.options(lookups, null), one)).join(', ')
+        : ''
+    case 'number': {
+      const unit = typeof field.unit === 'function' ? field.unit(values, lookups) : field.unit
+      const number = numberOf(String(value))
+      return Number.isNaN(number) ? String(value) : say`${formatNumber(number)} ${unit ?? ''}`.trim()
+    }
+    case 'date':
+      return value ? formatDate(String(value)) : ''
+    case 'switch':
+      return value === true ? 'on' : 'off'
+    case 'filters':
+      return (Array.isArray(value) && filtersInWords(value, lookups)) || ''
+    case 'part':
+      return field.inWords?.(values, lookups) ?? ''
+  }
+  return String(value ?? '')
+}

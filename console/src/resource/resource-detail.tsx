@@ -1,15 +1,16 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { FieldValues } from 'react-hook-form'
 import { ChangedMeanwhile } from '../api/errors'
+import type { Tagged } from '../api/laurel'
 import { AbsentPage } from '../api/paging'
-import type { Tagged } from '../api/tagged'
 import { Button, buttonClasses } from '../ui/button'
-import { Card, Code, Facts, Page } from '../ui/page'
+import { Card, Code, Facts, Page, Shown } from '../ui/page'
 import { nameOr } from '../ui/text'
 import { AffectedList } from './affected'
-import { AskButton } from './ask-button'
-import { useLookups } from './lookups'
+import { AskButton } from './confirm-write'
+import { type Lookups, useLookups } from './lookups'
 import { changedFields, changesInWords, readAgain } from './meanwhile'
+import { fieldInWords } from './parts'
 import type { Move, Resource, Written } from './resource'
 import { Status } from './resource-list'
 import { hideItem, showItem, useResourceItem } from './shown'
@@ -70,13 +71,31 @@ export function ResourceDetailPage<Item extends { id: string }, Values extends F
         <Facts
           facts={[
             ['Key', <Code key="key">{resource.keyOf(item)}</Code>],
-            ...resource.facts(item, lookups),
+            ...factsOf(resource, item, lookups),
             ['Id', <Code key="id">{item.id}</Code>],
           ]}
         />
       </Card>
     </Page>
   )
+}
+
+/** The fields that the page of an item shows in other places. */
+const ELSEWHERE: readonly string[] = ['name', 'key', 'status']
+
+/** What is known of an item: the fields of its form in words, and what is no field. */
+export function factsOf<Item extends { id: string }, Values extends FieldValues, Draft>(
+  { form, facts }: Resource<Item, Values, Draft>,
+  item: Item,
+  lookups: Lookups,
+) {
+  const values = form.values(item)
+  const shown = form.fields
+    .filter(({ name, when }) => !ELSEWHERE.includes(name) && (when === undefined || when(values)))
+    .map((field) => [field.label, fieldInWords(field, values, lookups)] as const)
+    .filter(([, words]) => words !== '')
+    .map(([label, words]) => [label, <Shown key={label}>{words}</Shown>] as const)
+  return [...shown, ...(facts?.(item, lookups) ?? [])]
 }
 
 /** The buttons of the actions that an item offers. */

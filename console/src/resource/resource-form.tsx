@@ -47,7 +47,7 @@ export function ResourceForm<Item extends { id: string }, Values extends FieldVa
       submitAndStay={item === null && form.isRepeated ? 'Save and add another' : undefined}
       lookups={lookups}
       write={(draft) => ({
-        what: nameIn(draft, item && resource.nameOf(item, lookups), one),
+        what: named(one, resource.nameOfDraft?.(draft, lookups) ?? String(Object(draft).name)),
         did: item === null ? 'was created' : 'was saved',
         act: (admin) =>
           item === null ? resource.operations(admin).create([draft]) : resource.update(admin, item, draft),
@@ -68,11 +68,4 @@ export function ResourceForm<Item extends { id: string }, Values extends FieldVa
       onClose={onClose}
     />
   )
-}
-
-/** An item by the name in its draft, or by the name that it has. */
-function nameIn(draft: unknown, before: string | null, one: string): string {
-  const { name, url = name }: { name?: unknown; url?: unknown } = Object(draft)
-  const found = url ?? before
-  return typeof found === 'string' ? named(one, found) : `The ${one}`
 }

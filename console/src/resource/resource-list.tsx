@@ -1,6 +1,6 @@
 import type { FieldValues } from 'react-hook-form'
 import { PagedTable } from '../api/paging'
-import { NewButton } from '../ui/new-button'
+import { NewButton } from '../ui/button'
 import { Badge, Card, Page } from '../ui/page'
 import type { Column } from '../ui/table'
 import { useLookups } from './lookups'
@@ -46,7 +46,6 @@ export function ResourceTable<Item extends { id: string }, Values extends FieldV
       columns={columns}
       pages={useResourceList(resource)}
       isLoading={lookups.isLoading}
-      keyOf={({ id }) => id}
       hrefOf={href}
       empty={{ ...resource.empty, action: createLink }}
     />

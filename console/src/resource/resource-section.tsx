@@ -1,13 +1,12 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { FieldValues } from 'react-hook-form'
-import { Button } from '../ui/button'
+import { Button, NewButton } from '../ui/button'
 import { DetailSheet } from '../ui/dialog'
-import { NewButton } from '../ui/new-button'
 import { Card, Code, Facts } from '../ui/page'
 import { targetOf } from '../ui/table'
 import { useLookups } from './lookups'
 import type { Resource } from './resource'
-import { Moves } from './resource-detail'
+import { factsOf, Moves } from './resource-detail'
 import { ResourceForm } from './resource-form'
 import { ResourceTable, Status } from './resource-list'
 import { useResourceItem, useResourceList } from './shown'
@@ -106,7 +105,7 @@ function Opened<Item extends { id: string }, Values extends FieldValues, Draft>(
         facts={[
           status ? ['Status', <Status key="status" status={status} />] : null,
           [resource.keyOf(item) === item.id ? 'Id' : 'Key', <Code key="key">{resource.keyOf(item)}</Code>],
-          ...resource.facts(item, lookups),
+          ...factsOf(resource, item, lookups),
         ]}
       />
     </DetailSheet>

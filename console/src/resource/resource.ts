@@ -119,6 +119,8 @@ export type Resource<Item extends { id: string }, Values extends FieldValues, Dr
   /** The key or id that the paths of its pages and of the interface name. */
   keyOf: (item: Item) => string
   nameOf: (item: Item, lookups: Lookups) => string
+  /** The name of what a form sends, if that is not its field `name`. */
+  nameOfDraft?: (draft: Draft, lookups: Lookups) => string
   statusOf?: (item: Item) => string | null
 
   /** The other resources that its texts and forms name. */
@@ -130,8 +132,8 @@ export type Resource<Item extends { id: string }, Values extends FieldValues, Dr
   ListSections?: ComponentType
 
   columns: (lookups: Lookups) => readonly Column<Item>[]
-  /** Names and values on the page of an item. */
-  facts: (item: Item, lookups: Lookups) => readonly (readonly [name: string, value: ReactNode] | null)[]
+  /** Names and values on the page of an item, besides those of its form. */
+  facts?: (item: Item, lookups: Lookups) => readonly (readonly [name: string, value: ReactNode] | null)[]
   /** More of the page of an item: charts, and what belongs to it. */
   Sections?: ComponentType<{ item: Item }>
   /** A secret of an item that was created. It is shown once. */

@@ -2,6 +2,16 @@
 import { z } from 'zod'
 import { formatNumber, numberOf } from '../ui/locale'
 
+/**
+ * The values of a form whose schema has several kinds of drafts: the fields of all kinds at once, of which the chosen
+ * kind shows and sends its own.
+ */
+export type AllFields<Kinds> = {
+  [Name in Kinds extends unknown ? keyof Kinds : never]: Kinds extends Record<Name, infer Value>
+    ? Value
+    : never
+}
+
 /** A text that must be there. */
 export const text = (max = 255) =>
   z.string().trim().min(1, 'Fill this in.').max(max, `Use at most ${max} characters.`)

@@ -1,9 +1,8 @@
 /** Items in the cache of reads, where writes show at once. */
 import { type InfiniteData, type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { FieldValues } from 'react-hook-form'
-import { useAdmin } from '../api/laurel'
+import { tagged, useAdmin } from '../api/laurel'
 import { PAGE, useSkipPages } from '../api/paging'
-import { tagged } from '../api/tagged'
 import type { Resource } from './resource'
 
 /** The keys of the reads of a resource: its list, and one item by its key or id. */

@@ -17,8 +17,7 @@ import {
   objectionsOf,
   WriteRefused,
 } from '../api/errors'
-import { useLaurel } from '../api/laurel'
-import { type Tagged, tagged } from '../api/tagged'
+import { type Tagged, tagged, useLaurel } from '../api/laurel'
 import { sentence, sentenceAbout } from '../api/words'
 import type { Entries, Problem, Secret } from '../session/kept'
 import { useEntriesId, useKept, useSession } from '../session/session-context'
@@ -156,12 +155,13 @@ export function useWrite<Answer extends object>(options: Options) {
     },
     onMutate: ({ entries, ...write }) => {
       const { id = buttonId, values = {}, seen } = entries ?? {}
-      const place = history.location.href
+      const { href: place, pathname } = history.location
       return {
         id: kept.begin(id, { title: write.what, place, values, seen, saving: unknownOf(write) }),
         place,
         visit: session.visit,
-        isShown: () => showsAnswer && isShown.current,
+        // Who has followed a link sees the form no more, also while the next page is loading.
+        isShown: () => showsAnswer && isShown.current && history.location.pathname === pathname,
       }
     },
     onSuccess: async (answer, write, { id, visit, isShown }) => {

@@ -4,8 +4,9 @@ import { scaleBand, scaleLinear } from '@visx/scale'
 import { AreaClosed, Bar, LinePath } from '@visx/shape'
 import { type PointerEvent, useState } from 'react'
 import { classes } from './classes'
-import { formatCompact, formatDate, formatNumber } from './format'
+import { formatCompact, formatDate, formatNumber, startOf } from './format'
 import { LOCALE } from './locale'
+import { Table } from './table'
 import { say } from './text'
 
 /** One line or one kind of bars. */
@@ -45,10 +46,6 @@ const DASHES = ['none', '7 3', '2 3', '9 3 2 3', '4 5']
 const at = (list: readonly string[], index: number) => list[index % list.length] ?? ''
 
 const SHORT = new Intl.DateTimeFormat(LOCALE, { month: 'short', day: 'numeric' })
-const short = (date: string) => {
-  const [year = 0, month = 1, day = 1] = date.split('-').map(Number)
-  return SHORT.format(new Date(year, month - 1, day))
-}
 
 /** A sample of the line or the bar of a series. */
 const Mark = ({ kind, index }: { kind: 'bars' | 'lines'; index: number }) => (
@@ -67,6 +64,8 @@ const Mark = ({ kind, index }: { kind: 'bars' | 'lines'; index: number }) => (
     )}
   </svg>
 )
+
+type Point = { date: string; value: number }
 
 /** The chart in words, for readers who do not see it. */
 function described({ label, dates, series, unit, today }: ChartProps): string {
@@ -111,11 +110,9 @@ export function SeriesChart(props: ChartProps) {
     paddingOuter: isDense ? 0 : 0.15,
   })
   const middle = (date: string) => (x(date) ?? 0) + x.bandwidth() / 2
-  const pointsOf = (values: readonly number[]) =>
+  const pointsOf = (values: readonly number[]): Point[] =>
     dates.map((date, day) => ({ date, value: values[day] ?? 0 }))
   const isUnfinished = today !== undefined && dates.at(-1) === today && dates.length > 1
-  /** The points of days that are over. */
-  const over = <T,>(points: readonly T[]) => [...(isUnfinished ? points.slice(0, -1) : points)]
   const shown = pointed ?? dates.length - 1
   // A line of one day would not be seen.
   const dot = dates.length === 1 ? 0 : (pointed ?? -1)
@@ -123,6 +120,60 @@ export function SeriesChart(props: ChartProps) {
     const offset = event.clientX - event.currentTarget.getBoundingClientRect().left - left
     const index = Math.floor((offset / Math.max(1, inner.width)) * dates.length)
     setPointed(index >= 0 && index < dates.length ? index : null)
+  }
+  const barsOf = (values: readonly number[], index: number) => {
+    const wide = x.bandwidth() / series.length
+    return pointsOf(values).map(({ date, value }) => (
+      <Bar
+        key={date}
+        x={(x(date) ?? 0) + index * wide}
+        y={Math.min(y(value), y(0))}
+        width={wide}
+        height={Math.abs(y(0) - y(value))}
+        rx={Math.min(3, wide / 4)}
+        className={classes(at(FILLS, index), date === today && 'opacity-50')}
+      />
+    ))
+  }
+  const lineOf = (values: readonly number[], index: number) => {
+    const points = pointsOf(values)
+    const finished = isUnfinished ? points.slice(0, -1) : points
+    const place = { x: ({ date }: Point) => middle(date), y: ({ value }: Point) => y(value) }
+    const look = { fill: 'none', strokeWidth: 2, className: at(STROKES, index) }
+    return (
+      <>
+        {index === 0 && hasData && (
+          <AreaClosed {...place} data={finished} y0={y(0)} yScale={y} className="fill-series-1 opacity-8" />
+        )}
+        {isUnfinished && (
+          <g className="opacity-70">
+            <LinePath
+              {...place}
+              {...look}
+              data={points.slice(-2)}
+              strokeDasharray="1 4"
+              strokeLinecap="round"
+            />
+          </g>
+        )}
+        <LinePath
+          {...place}
+          {...look}
+          data={finished}
+          strokeLinejoin="round"
+          strokeDasharray={at(DASHES, index)}
+        />
+        {dates[dot] !== undefined && (
+          <circle
+            cx={middle(dates[dot])}
+            cy={y(values[dot] ?? 0)}
+            r={4}
+            strokeWidth={2}
+            className={classes('stroke-surface', at(FILLS, index))}
+          />
+        )}
+      </>
+    )
   }
   const every = Math.max(1, Math.ceil(dates.length / Math.max(2, Math.floor(inner.width / 80))))
   return (
@@ -181,71 +232,9 @@ export function SeriesChart(props: ChartProps) {
                   className="fill-hover"
                 />
               )}
-              {series.map(({ name, values }, index) =>
-                kind === 'bars' ? (
-                  <g key={name}>
-                    {dates.map((date, day) => {
-                      const wide = x.bandwidth() / series.length
-                      const value = values[day] ?? 0
-                      return (
-                        <Bar
-                          key={date}
-                          x={(x(date) ?? 0) + index * wide}
-                          y={Math.min(y(value), y(0))}
-                          width={wide}
-                          height={Math.abs(y(0) - y(value))}
-                          rx={Math.min(3, wide / 4)}
-                          className={classes(at(FILLS, index), date === today && 'opacity-50')}
-                        />
-                      )
-                    })}
-                  </g>
-                ) : (
-                  <g key={name}>
-                    {index === 0 && hasData && (
-                      <AreaClosed
-                        data={over(pointsOf(values))}
-                        x={({ date }) => middle(date)}
-                        y={({ value }) => y(value)}
-                        y0={y(0)}
-                        yScale={y}
-                        className="fill-series-1 opacity-8"
-                      />
-                    )}
-                    {isUnfinished && (
-                      <LinePath
-                        data={pointsOf(values).slice(-2)}
-                        x={({ date }) => middle(date)}
-                        y={({ value }) => y(value)}
-                        fill="none"
-                        strokeWidth={2}
-                        strokeDasharray="1 4"
-                        strokeLinecap="round"
-                        className={classes(at(STROKES, index), 'opacity-70')}
-                      />
-                    )}
-                    <LinePath
-                      data={over(pointsOf(values))}
-                      x={({ date }) => middle(date)}
-                      y={({ value }) => y(value)}
-                      fill="none"
-                      strokeWidth={2}
-                      strokeLinejoin="round"
-                      strokeDasharray={at(DASHES, index)}
-                      className={at(STROKES, index)}
-                    />
-                    {dates[dot] !== undefined && (
-                      <circle
-                        cx={middle(dates[dot])}
-                        cy={y(values[dot] ?? 0)}
-                        r={4}
-                        strokeWidth={2}
-                        className={classes('stroke-surface', at(FILLS, index))}
-                      />
-                    )}
-                  </g>
-                ),
-              )}
+              {series.map(({ name, values }, index) => (
+                <g key={name}>{kind === 'bars' ? barsOf(values, index) : lineOf(values, index)}</g>
+              ))}
               <AxisLeft
                 scale={y}
                 tickValues={ticks}
@@ -261,7 +250,7 @@ export function SeriesChart(props: ChartProps) {
                 hideTicks
                 hideAxisLine
                 tickValues={dates.filter((_, day) => day % every === 0)}
-                tickFormat={(date) => short(String(date))}
+                tickFormat={(date) => SHORT.format(startOf(String(date)))}
                 tickClassName="chart-label"
                 tickLabelProps={{ ...LABEL, textAnchor: 'middle', dy: 4 }}
               />
@@ -277,35 +266,19 @@ export function SeriesChart(props: ChartProps) {
           // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by the keyboard.
           tabIndex={0}
         >
-          <table className="w-full text-left">
-            <caption className="sr-only">{unit === undefined ? label : `${label}, in ${unit}`}</caption>
-            <thead>
-              <tr className="border-b border-line text-quiet">
-                <th scope="col" className="px-3 py-1.5 font-medium">
-                  Date
-                </th>
-                {series.map(({ name }) => (
-                  <th key={name} scope="col" className="px-3 py-1.5 text-right font-medium">
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {dates.map((date, day) => (
-                <tr key={date} className="border-b border-line last:border-b-0">
-                  <th scope="row" className="px-3 py-1.5 font-normal">
-                    {formatDate(date)}
-                  </th>
-                  {series.map(({ name, values }) => (
-                    <td key={name} className="px-3 py-1.5 text-right tabular-nums">
-                      {formatNumber(values[day] ?? 0)}
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <Table
+            isDense
+            label={unit === undefined ? label : `${label}, in ${unit}`}
+            rows={dates.map((date, day) => ({ id: date, day }))}
+            columns={[
+              { name: 'Date', cell: ({ id }) => formatDate(id) },
+              ...series.map(({ name, values }) => ({
+                name,
+                cell: ({ day }: { day: number }) => formatNumber(values[day] ?? 0),
+                isNumber: true,
+              })),
+            ]}
+          />
         </section>
       </details>
     </figure>

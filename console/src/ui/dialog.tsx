@@ -4,7 +4,7 @@ import { type ShouldBlockFn, useBlocker } from '@tanstack/react-router'
 import { type ComponentProps, type ReactNode, useEffect, useRef, useState } from 'react'
 import { Button, buttonClasses } from './button'
 import { classes } from './classes'
-import { useFocusReturn } from './heading'
+import { headingOfPage, useFocusReturn } from './heading'
 import { Icon } from './icon'
 import { Labelled, PlainInput } from './labelled'
 import { useToasts } from './toasts'
@@ -91,6 +91,41 @@ export function Sheet({
         />
       )}
       <Unsaved hasEntries={hasEntries} leaves={isHistoryStep} onDiscard={onDiscard} />
+    </Dialog.Root>
+  )
+}
+
+/** A dialog that something in it leaves, such as a link. Then the page has the focus. */
+export function Overlay({
+  label,
+  className,
+  isOpen,
+  onOpenChange,
+  children,
+}: {
+  label: string
+  className: string
+  isOpen: boolean
+  onOpenChange: (isOpen: boolean) => void
+  children: (leave: () => void) => ReactNode
+}) {
+  const isLeaving = useRef(false)
+  const change = (opens: boolean, leaves: boolean) => {
+    isLeaving.current = leaves
+    onOpenChange(opens)
+  }
+  return (
+    <Dialog.Root open={isOpen} onOpenChange={(opens) => change(opens, false)}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="fixed inset-0 z-50 bg-backdrop" />
+        <Dialog.Popup
+          aria-label={label}
+          finalFocus={() => (isLeaving.current ? headingOfPage() : true)}
+          className={classes('fixed z-50 flex flex-col shadow-raised outline-none', className)}
+        >
+          {children(() => change(false, true))}
+        </Dialog.Popup>
+      </Dialog.Portal>
     </Dialog.Root>
   )
 }

@@ -28,11 +28,14 @@ export function formatBytes(bytes: number): string {
   }).format(bytes / 1024 ** power)
 }
 
-/** A civil date, `2026-01-31`, without a zone. */
-export const formatDate = (date: string): string => {
+/** The beginning of a civil date, `2026-01-31`, or of a later one, in the viewer's zone. */
+export function startOf(date: string, daysLater = 0): Date {
   const [year = 0, month = 1, day = 1] = date.split('-').map(Number)
-  return DATE.format(new Date(year, month - 1, day))
+  return new Date(year, month - 1, day + daysLater)
 }
+
+/** A civil date, `2026-01-31`, without a zone. */
+export const formatDate = (date: string): string => DATE.format(startOf(date))
 export const formatMoment = (iso: string): string => MOMENT.format(new Date(iso))
 /** The same moment in the zone of a user. */
 export const formatMomentIn = (iso: string, zone: string): string =>

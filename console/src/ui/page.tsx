@@ -124,6 +124,16 @@ export function Facts({ facts }: { facts: readonly (readonly [name: string, valu
   )
 }
 
+/** A value, which may be a long text. */
+export const Shown = ({ children }: { children: string }) => (
+  <div
+    className="max-h-40 overflow-y-auto whitespace-pre-wrap wrap-anywhere"
+    tabIndex={children.length > 200 ? 0 : undefined}
+  >
+    {children}
+  </div>
+)
+
 /** A page without content yet: it says what to do first. */
 export function Empty({
   title,

@@ -19,13 +19,14 @@ export type TableProps<Row> = {
   columns: readonly Column<Row>[]
   /** Undefined while they are loading. */
   rows: readonly Row[] | undefined
-  keyOf: (row: Row) => string
   /** The path of a row's page. The first cell is the link to it. */
   hrefOf?: (row: Row) => string
   /** How many rows the table shows while it loads. */
   expected?: number
   /** Is true if the first cell has two lines: so do the rows that are shown while it loads. */
   hasTwoLines?: boolean
+  /** Is true for a small table inside of something else. Its first cells name their rows. */
+  isDense?: boolean
 }
 
 /** How many characters of a text surely fit. */
@@ -39,18 +40,20 @@ export function targetOf(href: string) {
 }
 
 /** A table of rows, of which each may lead to a page. */
-export function Table<Row>({
+export function Table<Row extends { id: string }>({
   label,
   columns,
   rows,
-  keyOf,
   hrefOf,
   expected = 5,
   hasTwoLines = false,
+  isDense = false,
 }: TableProps<Row>) {
   const cell = ({ isNumber, isMinor }: Column<Row>) =>
     classes(
-      'h-12 py-2.5 align-middle max-sm:px-2 max-sm:first:pl-4 max-sm:last:pr-4 sm:min-w-28 sm:px-5',
+      isDense
+        ? 'px-3 py-1.5 align-top'
+        : 'h-12 py-2.5 align-middle max-sm:px-2 max-sm:first:pl-4 max-sm:last:pr-4 sm:min-w-28 sm:px-5',
       isNumber && 'text-right whitespace-nowrap tabular-nums',
       isMinor && 'max-sm:hidden',
     )
@@ -59,7 +62,7 @@ export function Table<Row>({
     const read = column.cell(row)
     if (typeof read !== 'string') return read
     // The text of a link, which is never empty.
-    const shown = column === columns[0] ? nameOr(read, keyOf(row)) : read
+    const shown = column === columns[0] ? nameOr(read, row.id) : read
     return (
       <span className="line-clamp-2" title={shown.length > LONG ? shown : undefined}>
         {shown}
@@ -67,7 +70,7 @@ export function Table<Row>({
     )
   }
   return (
-    <div className="overflow-x-auto">
+    <div className={isDense ? undefined : 'overflow-x-auto'}>
       <table className="w-full border-collapse text-left" aria-busy={rows === undefined}>
         <caption className="sr-only">{label}</caption>
         <thead>
@@ -76,7 +79,7 @@ export function Table<Row>({
               <th
                 key={column.name}
                 scope="col"
-                className={classes(cell(column), 'h-10! font-medium whitespace-nowrap')}
+                className={classes(cell(column), !isDense && 'h-10!', 'font-medium whitespace-nowrap')}
               >
                 {/* The width of the columns is known with the rows. */}
                 <span className={rows === undefined ? 'invisible' : undefined}>{column.name}</span>
@@ -87,23 +90,31 @@ export function Table<Row>({
         <tbody>
           {rows?.map((row) => (
             <tr
-              key={keyOf(row)}
+              key={row.id}
               className={classes('border-b border-line last:border-b-0', hrefOf && 'relative hover:bg-hover')}
             >
-              {columns.map((column, index) => (
-                <td key={column.name} className={cell(column)}>
-                  {index === 0 && hrefOf ? (
-                    <Link
-                      {...targetOf(hrefOf(row))}
-                      className="font-medium text-text after:absolute after:inset-0 hover:underline focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent"
-                    >
-                      {content(column, row)}
-                    </Link>
-                  ) : (
-                    content(column, row)
-                  )}
-                </td>
-              ))}
+              {columns.map((column, index) => {
+                const isName = isDense && index === 0
+                const Cell = isName ? 'th' : 'td'
+                return (
+                  <Cell
+                    key={column.name}
+                    scope={isName ? 'row' : undefined}
+                    className={classes(cell(column), isName && 'font-normal')}
+                  >
+                    {index === 0 && hrefOf ? (
+                      <Link
+                        {...targetOf(hrefOf(row))}
+                        className="font-medium text-text after:absolute after:inset-0 hover:underline focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent"
+                      >
+                        {content(column, row)}
+                      </Link>
+                    ) : (
+                      content(column, row)
+                    )}
+                  </Cell>
+                )
+              })}
             </tr>
           )) ??
             Array.from({ length: expected }, (_, line) => (

@@ -8,18 +8,17 @@ import {
   DESCRIBED,
   Described,
   deletion,
-  describedFacts,
   describedValues,
   EVENT_FILTERS,
-  type Filter,
   filtersInWords,
   USER_FILTERS,
 } from '../../resource/parts'
 import type { Move, Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
-import { choice, decimal, filters, reference, whole } from '../../resource/schemas'
+import { type AllFields, choice, decimal, filters, reference, whole } from '../../resource/schemas'
 import { counted } from '../../ui/format'
 import { asText, numberOf } from '../../ui/locale'
+import { say } from '../../ui/text'
 
 const MOST_VALUE = 9_007_199_254
 const MOST_WHOLE = 2_147_483_647
@@ -46,22 +45,6 @@ const Condition = z.discriminatedUnion('trigger', [
   }),
 ])
 
-type Values = {
-  name: string
-  key: string
-  description: string
-  badge: string
-  status: 'inactive' | 'active' | 'locked'
-  trigger: AdminAchievement['trigger']
-  metricId: string
-  metricValue: string
-  streakLength: string
-  anniversaryYears: string
-  achievementIds: string[]
-  userAttributes: Filter[]
-  eventAttributes: Filter[]
-}
-
 const Common = Described.extend({
   status: choice(['inactive', 'active', 'locked']),
   userAttributes: filters(),
@@ -69,6 +52,7 @@ const Common = Described.extend({
 
 const Draft = z.intersection(Common, Condition)
 type Draft = z.output<typeof Draft>
+type Values = AllFields<z.input<typeof Draft>>
 
 /** An achievement, or a new one, as the form has it. */
 const valuesOf = (item: AdminAchievement | null): Values => ({
@@ -101,7 +85,7 @@ function conditionOf(values: Values, lookups: Lookups): string | null {
     case 'anniversary':
       return years === '' ? null : `${counted(numberOf(years), 'year')} after they signed up`
     case 'achievement': {
-      const names = achievementIds.map((id) => `“${lookups.achievements.nameOf(id)}”`)
+      const names = achievementIds.map((id) => say`“${lookups.achievements.nameOf(id)}”`)
       return names.length === 0 ? null : names.join(' and ')
     }
   }
@@ -183,7 +167,6 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
     { name: 'Name', cell: ({ name }) => name },
     { name: 'Condition', cell: (item) => conditionOf(valuesOf(item), lookups) ?? '–', isMinor: true },
   ],
-  facts: describedFacts,
   summary: (item, lookups) => inWords(valuesOf(item), lookups),
   Sections: ({ item: { key } }) => (
     <FiguresOf

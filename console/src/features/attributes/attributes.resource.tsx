@@ -6,6 +6,7 @@ import type { Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { choice, key, text } from '../../resource/schemas'
 import { Code } from '../../ui/page'
+import { say } from '../../ui/text'
 
 const Draft = z
   .object({
@@ -42,11 +43,7 @@ export const attributes: Resource<AdminAttribute, z.input<typeof Draft>, z.outpu
     { name: 'Key', cell: ({ key }) => <Code>{key}</Code>, isMinor: true },
     { name: 'Type', cell: ({ type }) => type },
   ],
-  facts: ({ key, type, writableBy }) => [
-    ['Attribute key', <Code key="key">{key}</Code>],
-    ['Type', type === 'user' ? 'of users' : 'of events'],
-    writableBy === undefined ? null : ['Set by', WRITERS[writableBy]],
-  ],
+  facts: ({ key }) => [['Attribute key', <Code key="key">{key}</Code>]],
   form: {
     schema: Draft,
     values: (item) => ({
@@ -78,8 +75,8 @@ export const attributes: Resource<AdminAttribute, z.input<typeof Draft>, z.outpu
       name.trim() === ''
         ? null
         : type === 'event'
-          ? `An event may have a value of ${name}. Triggers and achievements can count only some values.`
-          : `A user may have a value of ${name}. ${
+          ? say`An event may have a value of ${name}. Triggers and achievements can count only some values.`
+          : say`A user may have a value of ${name}. ${
               writableBy === 'admin' ? 'Only your servers set it.' : 'Users may set their own.'
             }`,
   },

@@ -1,20 +1,33 @@
 import type { AuditLogEntry } from '@laurel/client'
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useDeferredValue, useMemo } from 'react'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { type ComponentProps, useDeferredValue, useMemo } from 'react'
 import { messageOf } from '../../api/errors'
 import { clientOf, useAdmin } from '../../api/laurel'
 import { PagedTable, useCursorPages } from '../../api/paging'
+import { type Lookup, type Lookups, type Named, useLookups } from '../../resource/lookups'
 import { useSignedIn } from '../../session/session-context'
 import { Button } from '../../ui/button'
+import { DetailSheet } from '../../ui/dialog'
 import { formatMoment, Moment } from '../../ui/format'
 import { Labelled, PlainInput } from '../../ui/labelled'
-import { Card, Notice, Page } from '../../ui/page'
+import { Card, Code, Facts, Notice, Page } from '../../ui/page'
 import { Select } from '../../ui/select'
-import { trimmed } from '../../ui/text'
+import { Table } from '../../ui/table'
+import { nameOr, trimmed } from '../../ui/text'
 import { useTyped } from '../../ui/typed'
-import { EntrySheet } from './entry-sheet'
-import { actionOf, actorOf, changedOf, isKind, KINDS, subjectOf } from './words'
+import {
+  actionOf,
+  actorOf,
+  changedOf,
+  fieldInWords,
+  isKind,
+  isOfUser,
+  KINDS,
+  pathOf,
+  subjectOf,
+  valueText,
+} from './words'
 
 /** The parts of the page's address: the filters, and the entry that is open. */
 type Shown = { kind?: string; key?: string; actor?: string; userId?: string; log?: string; entry?: string }
@@ -79,33 +92,21 @@ export default function AuditLogPage() {
             className="flex flex-wrap items-end gap-3 border-b border-line px-5 py-4"
             onSubmit={(event) => event.preventDefault()}
           >
-            <div className="min-w-0 flex-1 basis-48">
-              <Labelled label="Kind">
-                {(tied) => (
-                  <Select
-                    {...tied}
-                    value={isKind(kind) ? kind : ''}
-                    onChange={({ target }) => show({ kind: target.value })}
-                    none="All kinds"
-                    options={Object.fromEntries(KINDS)}
-                  />
-                )}
-              </Labelled>
-            </div>
+            <ChoiceFilter
+              label="Kind"
+              value={isKind(kind) ? kind : ''}
+              onChange={({ target }) => show({ kind: target.value })}
+              none="All kinds"
+              options={Object.fromEntries(KINDS)}
+            />
             {tenant !== null && (
-              <div className="min-w-0 flex-1 basis-40">
-                <Labelled label="Log">
-                  {(tied) => (
-                    <Select
-                      {...tied}
-                      value={isOfAccount ? 'account' : ''}
-                      onChange={({ target }) => show({ log: target.value, entry: '' })}
-                      none={tenant.name}
-                      options={{ account: 'Account: tenants and admin keys' }}
-                    />
-                  )}
-                </Labelled>
-              </div>
+              <ChoiceFilter
+                label="Log"
+                value={isOfAccount ? 'account' : ''}
+                onChange={({ target }) => show({ log: target.value, entry: '' })}
+                none={tenant.name}
+                options={{ account: 'Account: tenants and admin keys' }}
+              />
             )}
             <TextFilter
               label="Key"
@@ -135,7 +136,6 @@ export default function AuditLogPage() {
         <PagedTable<AuditLogEntry>
           label="Changes"
           pages={pages}
-          keyOf={({ id }) => id}
           hrefOf={({ id }) => `/audit-log?${new URLSearchParams({ ...query, entry: id })}`}
           empty={
             isFiltered
@@ -183,6 +183,12 @@ export default function AuditLogPage() {
 /** A part of the address as text. The router reads numbers as numbers. */
 const text = (part: unknown): string => (part === undefined || part === null ? '' : trimmed(String(part)))
 
+const ChoiceFilter = ({ label, ...props }: ComponentProps<typeof Select> & { label: string }) => (
+  <div className="min-w-0 flex-1 basis-44">
+    <Labelled label={label}>{(tied) => <Select {...tied} {...props} />}</Labelled>
+  </div>
+)
+
 /** A text by which the log is filtered, a moment after it was typed. */
 function TextFilter({
   label,
@@ -211,3 +217,76 @@ function TextFilter({
     </div>
   )
 }
+
+/** The things that a field names by their ids. */
+function lookupOf(field: string, { points, metrics, achievements }: Lookups): Lookup<Named> | undefined {
+  switch (field) {
+    case 'pointsSystemId':
+      return points
+    case 'metricId':
+      return metrics
+    case 'achievementId':
+      return achievements
+    default:
+      return undefined
+  }
+}
+
+/** One change: who made it, and each field before and after. */
+function EntrySheet({ entry, onClose }: { entry: AuditLogEntry; onClose: () => void }) {
+  const { at, resourceId, requestId, fields } = entry
+  const changes = Object.entries(fields)
+  const path = pathOf(entry)
+  const lookups = useLookups(['points', 'metrics', 'achievements'])
+  /** The value of a field. Ids of configured things have their names. */
+  const shown = (name: string, value: unknown): string => {
+    const found = typeof value === 'string' ? lookupOf(name, lookups)?.find(value) : undefined
+    return nameOr(found?.name, valueText(value))
+  }
+  return (
+    <DetailSheet title={`${actionOf(entry)} ${subjectOf(entry)}`} onClose={onClose}>
+      <Facts
+        facts={[
+          ['Time', <Moment key="at" iso={at} />],
+          ['Changed by', actorOf(entry)],
+          path === null
+            ? null
+            : [
+                'Page',
+                <Link key="path" to={path} className="text-accent underline">
+                  {subjectOf(entry)}
+                </Link>,
+              ],
+          resourceId === null ? null : ['Id', <Code key="id">{resourceId}</Code>],
+          ['Request', <Code key="request">{requestId}</Code>],
+        ]}
+      />
+      {isOfUser(entry) && (
+        <p className="text-quiet">
+          The log names users by an internal id only, so that nothing of an erased user stays here. The
+          timeline of a user has the same change.
+        </p>
+      )}
+      {changes.length === 0 ? (
+        <p className="text-quiet">
+          The entry has no fields: nothing was stored with it, or its user was erased.
+        </p>
+      ) : (
+        <Table
+          isDense
+          label="Changed fields"
+          rows={changes.map(([id, change]) => ({ id, ...change }))}
+          columns={[
+            { name: 'Field', cell: ({ id }) => fieldInWords(id) },
+            { name: 'Before', cell: ({ id, before }) => <Value>{shown(id, before)}</Value> },
+            { name: 'After', cell: ({ id, after }) => <Value>{shown(id, after)}</Value> },
+          ]}
+        />
+      )}
+    </DetailSheet>
+  )
+}
+
+const Value = ({ children }: { children: string }) => (
+  <span className="whitespace-pre-wrap wrap-anywhere">{children}</span>
+)

@@ -2,6 +2,7 @@
 import type { AuditLogEntry } from '@laurel/client'
 import { ALL_PAGES, type KindWithPage } from '../../app/navigation'
 import { formatMoment } from '../../ui/format'
+import { nameOr } from '../../ui/text'
 
 type Kind = AuditLogEntry['kind']
 
@@ -72,7 +73,7 @@ export function subjectOf({ action, kind, key, fields }: Subject): string {
 
 /** The key that made the change. */
 export const actorOf = ({ actor: { name, keyId } }: Pick<AuditLogEntry, 'actor'>): string =>
-  name ?? keyId ?? 'unknown'
+  nameOr(name, keyId ?? 'unknown')
 
 const SHOWN = 3
 

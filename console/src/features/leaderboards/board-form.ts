@@ -1,8 +1,8 @@
 import type { AdminLeaderboard } from '@laurel/client'
 import { z } from 'zod'
-import { choicesOf } from '../../resource/lookups'
-import { type Filter, USER_FILTERS } from '../../resource/parts'
-import type { Initial, Resource } from '../../resource/resource'
+import { choicesOf, type Lookups } from '../../resource/lookups'
+import { filtersInWords, USER_FILTERS } from '../../resource/parts'
+import type { Field, Initial, Resource } from '../../resource/resource'
 import {
   at,
   choice,
@@ -16,34 +16,15 @@ import {
 } from '../../resource/schemas'
 import { formatNumber } from '../../ui/format'
 import { asText } from '../../ui/locale'
-import { DAYS_OF_A_WEEK, inWords, runOf } from './words'
+import { say } from '../../ui/text'
 
 const STATUSES = ['inactive', 'active', 'scheduled', 'finished'] as const
 const MOST_INTERVAL = 2_147_483_647
 /** The most participants of a group, and their number if none is given. */
 export const MOST_PARTICIPANTS = 1000
 
-/** The texts of the form. */
-export type Values = {
-  name: string
-  key: string
-  description: string
-  status: (typeof STATUSES)[number]
-  rankBy: 'points' | 'streak' | 'metric'
-  metricId: string
-  pointsSystemId: string
-  runs: 'none' | 'day' | 'week' | 'month' | 'year'
-  runInterval: string
-  start: string
-  end: string
-  startTime: string
-  endTime: string
-  maxParticipants: string
-  breakdownAttributes: string[]
-  userAttributes: Filter[]
-}
-
 const DAY = 86_400_000
+const DAYS_OF_A_WEEK = 7
 
 /** The Monday of the week of a day, or of today. A weekly board begins on one (L2). */
 function mondayOf(date: string | null): string {
@@ -101,6 +82,9 @@ const Checked = z
     runInterval: runs === 'none' ? null : (runInterval ?? 1) * (runs === 'week' ? DAYS_OF_A_WEEK : 1),
   }))
 
+/** The texts of the form. */
+export type Values = z.input<typeof Checked>
+
 /** The values of hidden fields count as empty. A board by streaks has no runs and no times (L3). */
 const shownOf = (given: Values): Values => ({
   ...given,
@@ -120,6 +104,9 @@ const frozen = ({ status }: Values, { status: before }: Initial<Values>): string
 const final = (_values: Values, { status }: Initial<Values>): string | null =>
   status === 'finished' ? FINAL : null
 
+/** It can always change. */
+const free = () => null
+
 type Status = Values['status']
 
 /** The statuses that can be chosen in the form, by the present one; null for a new leaderboard (L7). */
@@ -129,6 +116,87 @@ const STATUSES_AFTER: Readonly<Record<Status, readonly Status[]>> = {
   active: ['active', 'inactive', 'finished'],
   finished: ['finished'],
 }
+
+const isBy = (wanted: Values['rankBy']) => (values: Values) => values.rankBy === wanted
+/** A board by streaks has no runs and no times (L3). */
+const hasRuns = ({ rankBy }: Values) => rankBy !== 'streak'
+
+const FIELDS: readonly Field<Values>[] = [
+  { kind: 'text', name: 'name', label: 'Name', placeholder: 'Weekly league', fixed: free },
+  { kind: 'key', name: 'key', label: 'Key' },
+  {
+    kind: 'choice',
+    name: 'rankBy',
+    label: 'Rank by',
+    options: { points: 'Points', metric: 'A metric', streak: 'The length of the streak' },
+  },
+  { kind: 'reference', to: 'points', name: 'pointsSystemId', label: 'Points system', when: isBy('points') },
+  { kind: 'reference', to: 'metrics', name: 'metricId', label: 'Metric', when: isBy('metric') },
+  {
+    kind: 'choice',
+    name: 'runs',
+    label: 'Begins again',
+    options: {
+      none: 'Never',
+      day: 'By days',
+      week: 'By weeks, on Mondays',
+      month: 'By months',
+      year: 'By years',
+    },
+    when: hasRuns,
+  },
+  {
+    kind: 'number',
+    name: 'runInterval',
+    label: 'Every',
+    unit: ({ runs }) => `${runs}s`,
+    when: (values) => hasRuns(values) && values.runs !== 'none',
+  },
+  {
+    kind: 'choice',
+    name: 'status',
+    label: 'Status',
+    hint: 'Scheduled: it becomes active on its start date.',
+    options: (initial) =>
+      STATUSES_AFTER[initial?.status ?? 'inactive'].map((value) => ({ value, label: value })),
+    fixed: free,
+  },
+  {
+    kind: 'date',
+    name: 'start',
+    label: 'Start',
+    isOptional: true,
+    hint: 'Today, if empty. By weeks: the Monday of that week.',
+  },
+  { kind: 'date', name: 'end', label: 'End', isOptional: true, fixed: final },
+  {
+    kind: 'references',
+    name: 'breakdownAttributes',
+    label: 'A ranking for each',
+    hint: 'Users with the same values are ranked together. Users who lack one are not ranked.',
+    none: 'There are no user attributes yet. Create one under Attributes, such as Country.',
+    options: ({ attributes }) => choicesOf(attributes.all.filter(({ type }) => type === 'user')),
+  },
+  { ...USER_FILTERS, name: 'userAttributes' },
+  {
+    kind: 'number',
+    name: 'maxParticipants',
+    label: 'Participants at most',
+    isOptional: true,
+    hint: '1 to 1,000 in each group; 1,000 if empty.',
+    fixed: final,
+  },
+  {
+    kind: 'time',
+    name: 'startTime',
+    label: 'Counts from (time of day)',
+    isOptional: true,
+    hint: 'Only events in this part of the day of each user count.',
+    when: hasRuns,
+  },
+  { kind: 'time', name: 'endTime', label: 'Counts until', isOptional: true, when: hasRuns },
+  { kind: 'long-text', name: 'description', label: 'Description', isOptional: true, fixed: free },
+]
 
 /** A board, or a new one, as the form has it. */
 export const valuesOf = (item: AdminLeaderboard | null): Values => ({
@@ -153,107 +221,57 @@ export const valuesOf = (item: AdminLeaderboard | null): Values => ({
 export const form: Resource<AdminLeaderboard, Values, Draft>['form'] = {
   schema: Draft,
   values: valuesOf,
-  fields: [
-    { kind: 'text', name: 'name', label: 'Name', placeholder: 'Weekly league' },
-    { kind: 'key', name: 'key', label: 'Key', fixed: frozen },
-    {
-      kind: 'choice',
-      name: 'rankBy',
-      fixed: frozen,
-      label: 'Rank by',
-      options: { points: 'Points', metric: 'A metric', streak: 'The length of the streak' },
-    },
-    {
-      kind: 'reference',
-      to: 'points',
-      name: 'pointsSystemId',
-      fixed: frozen,
-      label: 'Points system',
-      when: ({ rankBy }) => rankBy === 'points',
-    },
-    {
-      kind: 'reference',
-      to: 'metrics',
-      name: 'metricId',
-      fixed: frozen,
-      label: 'Metric',
-      when: ({ rankBy }) => rankBy === 'metric',
-    },
-    {
-      kind: 'choice',
-      name: 'runs',
-      fixed: frozen,
-      when: ({ rankBy }) => rankBy !== 'streak',
-      label: 'Begins again',
-      options: {
-        none: 'Never',
-        day: 'By days',
-        week: 'By weeks, on Mondays',
-        month: 'By months',
-        year: 'By years',
-      },
-    },
-    {
-      kind: 'number',
-      name: 'runInterval',
-      fixed: frozen,
-      label: 'Every',
-      unit: ({ runs }) => `${runs}s`,
-      when: ({ rankBy, runs }) => rankBy !== 'streak' && runs !== 'none',
-    },
-    {
-      kind: 'choice',
-      name: 'status',
-      label: 'Status',
-      hint: 'Scheduled: it becomes active on its start date.',
-      options: (initial) =>
-        STATUSES_AFTER[initial?.status ?? 'inactive'].map((value) => ({ value, label: value })),
-    },
-    {
-      kind: 'date',
-      name: 'start',
-      fixed: frozen,
-      label: 'Start',
-      isOptional: true,
-      hint: 'Today, if empty. By weeks: the Monday of that week.',
-    },
-    { kind: 'date', name: 'end', label: 'End', isOptional: true, fixed: final },
-    {
-      kind: 'references',
-      name: 'breakdownAttributes',
-      fixed: frozen,
-      label: 'A ranking for each',
-      hint: 'Users with the same values are ranked together. Users who lack one are not ranked.',
-      none: 'There are no user attributes yet. Create one under Attributes, such as Country.',
-      options: ({ attributes }) => choicesOf(attributes.all.filter(({ type }) => type === 'user')),
-    },
-    { ...USER_FILTERS, name: 'userAttributes', fixed: frozen },
-    {
-      kind: 'number',
-      name: 'maxParticipants',
-      fixed: final,
-      label: 'Participants at most',
-      isOptional: true,
-      hint: '1 to 1,000 in each group; 1,000 if empty.',
-    },
-    {
-      kind: 'time',
-      name: 'startTime',
-      fixed: frozen,
-      label: 'Counts from (time of day)',
-      isOptional: true,
-      hint: 'Only events in this part of the day of each user count.',
-      when: ({ rankBy }) => rankBy !== 'streak',
-    },
-    {
-      kind: 'time',
-      name: 'endTime',
-      fixed: frozen,
-      label: 'Counts until',
-      isOptional: true,
-      when: ({ rankBy }) => rankBy !== 'streak',
-    },
-    { kind: 'long-text', name: 'description', label: 'Description', isOptional: true },
-  ],
+  // Most fields change only while the leaderboard is inactive.
+  fields: FIELDS.map((field) => ({ fixed: frozen, ...field })),
   preview: inWords,
+}
+
+/** Leaderboards in words. */
+
+type Run = Pick<Values, 'runs' | 'runInterval'>
+
+/** The runs of a board as the form has them: 7 days from a Monday on are a week. */
+export function runOf({
+  runUnit,
+  runInterval = 1,
+  start,
+}: Pick<AdminLeaderboard, 'runUnit' | 'runInterval' | 'start'>): Run {
+  if (runUnit === undefined) return { runs: 'none', runInterval: '1' }
+  const isMonday = new Date(start).getUTCDay() === 1
+  const isWeeks = isMonday && runUnit === 'day' && runInterval % DAYS_OF_A_WEEK === 0
+  return isWeeks
+    ? { runs: 'week', runInterval: String(runInterval / DAYS_OF_A_WEEK) }
+    : { runs: runUnit, runInterval: String(runInterval) }
+}
+
+/** How often a board begins again, in words. */
+export function runInWords({ runs, runInterval }: Run): string | null {
+  if (runs === 'none') return null
+  return runInterval.trim() === '1' || runInterval.trim() === ''
+    ? `each ${runs}`
+    : `every ${runInterval} ${runs}s`
+}
+
+/** A board in words. */
+export function inWords(
+  { rankBy, metricId, pointsSystemId, breakdownAttributes, userAttributes, ...run }: Values,
+  lookups: Lookups,
+): string | null {
+  const { metrics, points, attributes } = lookups
+  const by =
+    rankBy === 'streak'
+      ? 'the length of their streak'
+      : rankBy === 'points'
+        ? pointsSystemId && say`${points.nameOf(pointsSystemId)}`
+        : metricId && say`${metrics.nameOf(metricId)}`
+  if (by === '') return null
+  const begins = rankBy === 'streak' ? null : runInWords(run)
+  const groups = breakdownAttributes.map((id) => say`${attributes.nameOf(id)}`).join(' and ')
+  const filters = filtersInWords(userAttributes, lookups)
+  const parts = [
+    `Ranks users ${filters === null ? '' : `whose ${filters} `}by ${by}`,
+    groups === '' ? '' : `, each ${groups} on its own`,
+    begins === null ? '. It never begins again.' : `. It begins again ${begins}.`,
+  ]
+  return parts.join('')
 }

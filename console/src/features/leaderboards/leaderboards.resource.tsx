@@ -1,14 +1,13 @@
 import type { AdminLeaderboard } from '@laurel/client'
 import { DayChart, FiguresOf } from '../../analytics/figures'
+import { some } from '../../resource/affected'
 import type { Lookups } from '../../resource/lookups'
-import { type Filter, filtersInWords } from '../../resource/parts'
-import type { Resource } from '../../resource/resource'
+import { deletion, type Filter, filtersInWords, switching } from '../../resource/parts'
+import type { Admin, Move, Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
-import { formatDate, formatNumber } from '../../ui/format'
-import { type Draft, form, type Values, valuesOf } from './board-form'
-import { movesOf } from './moves'
+import { say } from '../../ui/text'
+import { type Draft, form, inWords, runInWords, runOf, type Values, valuesOf } from './board-form'
 import { Rankings } from './rankings/rankings'
-import { inWords, runInWords, runOf } from './words'
 
 /** The users of a leaderboard in words, such as `users whose team is red` (L13). */
 const usersOf = (filters: readonly Filter[], lookups: Lookups): string => {
@@ -48,22 +47,6 @@ export const leaderboards: Resource<AdminLeaderboard, Values, Draft> = {
     { name: 'For', cell: ({ userAttributes }) => usersOf(userAttributes, lookups), isMinor: true },
     { name: 'Begins again', cell: (item) => runInWords(runOf(item)) ?? 'never', isMinor: true },
   ],
-  facts: (
-    { description, start, end, startTime, endTime, maxParticipants, breakdownAttributes, userAttributes },
-    lookups,
-  ) => [
-    description === undefined || description === '' ? null : ['Description', description],
-    ['Start', formatDate(start)],
-    end === undefined ? null : ['End', formatDate(end)],
-    startTime === undefined || endTime === undefined
-      ? null
-      : ['Time of the day', `${startTime} to ${endTime}, in the zone of each user`],
-    ['Participants', `at most ${formatNumber(maxParticipants)} in each group`],
-    breakdownAttributes.length === 0
-      ? null
-      : ['Groups', breakdownAttributes.map(lookups.attributes.nameOf).join(', ')],
-    ['For', usersOf(userAttributes, lookups)],
-  ],
   summary: (item, lookups) => inWords(valuesOf(item), lookups),
   Sections: ({ item }) => (
     <>
@@ -81,3 +64,27 @@ export const leaderboards: Resource<AdminLeaderboard, Values, Draft> = {
 }
 
 export default resourcePage(leaderboards)
+
+/** The moves that a status allows (L7). */
+function movesOf({ id, key, name, status }: AdminLeaderboard): Move<AdminLeaderboard>[] {
+  const to = (admin: Admin, status: AdminLeaderboard['status']) => admin.leaderboards.update([{ id, status }])
+  const finish: Move<AdminLeaderboard> = {
+    label: 'Finish',
+    did: 'was finished',
+    isDangerous: true,
+    ask: {
+      title: say`Finish ${name}?`,
+      text: 'Its ranking becomes final at once. This cannot be undone.',
+    },
+    to: 'finished',
+    act: (admin) => to(admin, 'finished'),
+  }
+  return [
+    ...(status === 'finished' ? [] : [switching(status === 'inactive' ? status : 'active', to)]),
+    ...(status === 'active' ? [finish] : []),
+    deletion(name, 'Its rankings are deleted with it. This cannot be undone.', async (admin) => {
+      const { series } = await admin.leaderboards.analytics(key)
+      return some('Ranked users', series.at(-1)?.participants)
+    }),
+  ]
+}

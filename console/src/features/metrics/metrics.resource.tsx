@@ -8,6 +8,7 @@ import { resourcePage } from '../../resource/resource-page'
 import { key, optionalText, text } from '../../resource/schemas'
 import { Card, Code } from '../../ui/page'
 import { SendEvent } from '../../ui/send-event'
+import { say } from '../../ui/text'
 
 const UNIT_TYPES = ['number', 'currency'] as const
 
@@ -82,9 +83,8 @@ export const metrics: Resource<CreatedMetric, z.input<typeof Draft>, z.output<ty
     { name: 'Key', cell: ({ key }) => <Code>{key}</Code>, isMinor: true },
     { name: 'Units', cell: ({ units, unitType }) => units || (unitType === 'currency' ? 'currency' : '–') },
   ],
-  facts: ({ unitType, units }) => [['Unit type', unitType], units === '' ? null : ['Units', units]],
   summary: ({ units, key }) =>
-    `Counts ${units === '' ? 'the values' : units} of the events that your product sends to ${key}.`,
+    say`Counts ${units === '' ? 'the values' : units} of the events that your product sends to ${key}.`,
   Sections,
   form: {
     schema: Draft,
@@ -121,7 +121,7 @@ export const metrics: Resource<CreatedMetric, z.input<typeof Draft>, z.output<ty
     preview: ({ name, units, key }) =>
       name.trim() === ''
         ? null
-        : `Each event sent to “${key}” adds its value to the ${units.trim() || 'total'} of a user.`,
+        : say`Each event sent to “${key}” adds its value to the ${units.trim() || 'total'} of a user.`,
   },
   moves: (item) => [
     deletion(

@@ -72,7 +72,6 @@ export function LogSection() {
       <PagedTable
         label="Messages"
         pages={pages}
-        keyOf={({ id }) => id}
         hrefOf={({ id }) => `/notifications?message=${id}`}
         empty={{
           title: 'No messages yet',

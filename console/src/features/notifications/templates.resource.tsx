@@ -1,15 +1,17 @@
 import type { AdminNotificationTemplate } from '@laurel/client'
 import { z } from 'zod'
+import { WriteRefused } from '../../api/errors'
+import { AskButton } from '../../resource/confirm-write'
 import { deletion, filtersInWords, switching } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
-import { choice, filters, optionalText, text } from '../../resource/schemas'
-import { Card, Code } from '../../ui/page'
+import { type AllFields, choice, filters, optionalText, text } from '../../resource/schemas'
+import { Card } from '../../ui/page'
+import { say } from '../../ui/text'
 import { ChannelsSection, LogSection } from './sections'
 import { ChannelWarning, StarterButton, Variables } from './template-help'
 import { FormPreview, TemplatePreview } from './template-preview'
-import { TestSend } from './test-send'
-import { CHANNELS, nameOf, TIMES, TYPES } from './words'
+import { nameOf, TIMES, TYPES } from './words'
 
 const Common = z.object({
   type: choice(['streak_reminder', 'achievement_completed', 'recap', 'reactivation']),
@@ -27,22 +29,8 @@ const Draft = z
   ])
   .transform(({ key, ...draft }) => ({ ...draft, ...(key !== '' && { key }) }))
 
-/** The texts of the form. `userId` is the user of the preview. It is not sent. */
-export type Values = {
-  type: AdminNotificationTemplate['type']
-  channel: AdminNotificationTemplate['channel']
-  subject: string
-  title: string
-  body: string
-  userAttributes: { attributeId: string; attributeValue: string }[]
-  status: AdminNotificationTemplate['status']
-  key: string
-  /** A button that fills an email. It is not sent. */
-  starter: string
-  /** The variables are listed here. It is not sent. */
-  variables: string
-  userId: string
-}
+/** The form. Its last three parts are not sent: a button that fills an email, a list, and the user of the preview. */
+export type Values = AllFields<z.input<typeof Draft>> & { starter: string; variables: string; userId: string }
 
 export const templates: Resource<AdminNotificationTemplate, Values, z.output<typeof Draft>> = {
   name: 'Notifications',
@@ -55,6 +43,7 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
   },
   keyOf: ({ key }) => key,
   nameOf,
+  nameOfDraft: nameOf,
   statusOf: ({ status }) => status,
   needs: ['attributes'],
   operations: (admin) => admin.notifications.templates,
@@ -69,13 +58,6 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
       cell: ({ subject, title }) => <span className="text-quiet">{subject ?? title}</span>,
       isMinor: true,
     },
-  ],
-  facts: ({ type, channel, subject, title, userAttributes }, lookups) => [
-    ['Sent', TIMES[type]],
-    ['Channel', CHANNELS[channel]],
-    subject === undefined ? null : ['Subject', <Code key="subject">{subject}</Code>],
-    title === undefined ? null : ['Title', <Code key="title">{title}</Code>],
-    ['For', filtersInWords(userAttributes, lookups) ?? 'all users'],
   ],
   summary: ({ type, status }) =>
     status === 'active' ? `Is sent ${TIMES[type]}.` : 'Is inactive: nothing is sent with it.',
@@ -188,3 +170,27 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
 }
 
 export default resourcePage(templates)
+
+/** Sends the message to the user now, after a question that shows why it was not sent. */
+const TestSend = ({ template, userId }: { template: AdminNotificationTemplate; userId: string }) => (
+  <AskButton
+    label="Send a test"
+    button={{ className: 'self-start' }}
+    path="/notifications"
+    title={say`Send this message to ${userId}?`}
+    confirm="Confirm: send the test"
+    write={{
+      what: say`The test to ${userId}`,
+      did: 'was sent',
+      act: async (admin) => {
+        const sent = await admin.notifications.templates.test(template.id, { userId })
+        if (sent.status === 'sent') return sent
+        const by = sent.status === 'failed' ? 'The provider said: ' : ''
+        throw new WriteRefused([{ path: null, message: `The message was not sent. ${by}${sent.reason}` }])
+      },
+      more: ({ reason }) => (reason === null ? undefined : `Some devices were not reached: ${reason}.`),
+    }}
+  >
+    The user really gets it, now and once. Choose yourself, or a user for tests.
+  </AskButton>
+)

@@ -1,6 +1,7 @@
 /** The variables of templates (N3, docs/notifications.md). */
 import type { AdminNotificationTemplate } from '@laurel/client'
 import type { Lookups } from '../../resource/lookups'
+import { say } from '../../ui/text'
 
 type Type = AdminNotificationTemplate['type']
 
@@ -67,11 +68,17 @@ export function variablesOf(
     ...USER,
     ...attributes.all
       .filter((one) => one.type === 'user')
-      .map(({ key, name }) => ({ name: `user.attributes${partOf(key)}`, about: `the attribute ${name}` })),
+      .map(({ key, name }) => ({ name: `user.attributes${partOf(key)}`, about: say`the attribute ${name}` })),
     ...STREAK,
     ...BRANDING,
-    ...points.all.map(({ key, name }) => ({ name: `points${partOf(key)}`, about: `the total of ${name}` })),
-    ...metrics.all.map(({ key, name }) => ({ name: `metrics${partOf(key)}`, about: `the total of ${name}` })),
+    ...points.all.map(({ key, name }) => ({
+      name: `points${partOf(key)}`,
+      about: say`the total of ${name}`,
+    })),
+    ...metrics.all.map(({ key, name }) => ({
+      name: `metrics${partOf(key)}`,
+      about: say`the total of ${name}`,
+    })),
     ...(channel === 'email' ? [{ name: 'unsubscribeUrl', about: 'the link that ends these emails' }] : []),
   ]
 }

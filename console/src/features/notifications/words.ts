@@ -27,9 +27,4 @@ export const nameOf = ({ type, channel }: Pick<AdminNotificationTemplate, 'type'
 
 export const TONES: Readonly<
   Record<NotificationLogEntry['status'], 'plain' | 'good' | 'warning' | 'danger'>
-> = {
-  pending: 'warning',
-  sent: 'good',
-  failed: 'danger',
-  'unsent: no provider': 'plain',
-}
+> = { pending: 'warning', sent: 'good', failed: 'danger', 'unsent: no provider': 'plain' }

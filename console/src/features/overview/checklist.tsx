@@ -18,10 +18,7 @@ type Step = {
   isDone: (admin: Admin) => Promise<boolean>
 }
 
-export type SetupItem = Omit<Step, 'isDone' | 'isNeeded' | 'isDoneElsewhere'> & {
-  isDone: boolean
-  isNeeded: boolean
-}
+export type SetupItem = Omit<Step, 'isDone'> & { isDone: boolean }
 
 /** How long the page waits before it looks again for a step that is done elsewhere, in milliseconds. */
 const LOOK_AGAIN = 5_000
@@ -108,9 +105,9 @@ export function useSetup(): readonly SetupItem[] | null {
     })),
   })
   if (answers.some(({ isPending }) => isPending)) return null
-  return STEPS.flatMap(({ isNeeded = false, isDoneElsewhere: _, ...step }, index) => {
+  return STEPS.flatMap((step, index) => {
     const isDone = answers[index]?.data
-    return isDone === undefined ? [] : [{ ...step, isNeeded, isDone }]
+    return isDone === undefined ? [] : [{ ...step, isDone }]
   })
 }
 

@@ -1,18 +1,25 @@
 import type { AnalyticsOverview } from '@laurel/client'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useSearch } from '@tanstack/react-router'
-import { FIGURES_AGAIN, periodOf, useToday } from '../../analytics/period'
-import { PeriodPicker } from '../../analytics/period-picker'
+import { DayChart } from '../../analytics/figures'
+import { FIGURES_AGAIN } from '../../analytics/period'
+import { usePeriod } from '../../analytics/period-picker'
 import { StreakLengths } from '../../analytics/streak-lengths'
 import { useAdmin } from '../../api/laurel'
 import { Unread } from '../../api/paging'
 import { FirstEvent } from '../../resource/first-event'
-import { counted, formatCompact, formatDate, formatMoment, formatNumber } from '../../ui/format'
+import { useLookups } from '../../resource/lookups'
+import {
+  counted,
+  formatCompact,
+  formatDate,
+  formatMoment,
+  formatNumber,
+  formatPercent,
+} from '../../ui/format'
 import { Card, Page, Skeleton } from '../../ui/page'
+import { Table } from '../../ui/table'
 import { FailingWebhooks } from '../webhooks/health'
-import { Charts } from './charts'
 import { Checklist, useSetup } from './checklist'
-import { RetentionTable } from './retention-table'
 
 /** The same before the first activity, which people wait for. */
 const FIRST_FIGURES_AGAIN = 10_000
@@ -24,9 +31,7 @@ const newestOf = (overview: AnalyticsOverview | undefined) =>
 /** Whether people use the product, and whether gamification keeps them. */
 export default function OverviewPage() {
   const admin = useAdmin()
-  const search: Record<string, unknown> = useSearch({ strict: false })
-  const today = useToday()
-  const period = today === null ? null : periodOf(search, today)
+  const { period, picker } = usePeriod()
   const overview = useQuery({
     queryKey: ['/', 'analytics', period?.from, period?.to],
     queryFn: ({ signal }) => admin.analytics.overview({ from: period?.from, to: period?.to }, { signal }),
@@ -57,11 +62,7 @@ export default function OverviewPage() {
           <FirstEvent />
         </>
       )}
-      {period !== null && today !== null ? (
-        <PeriodPicker period={period} today={today} />
-      ) : (
-        <div className="h-10.5" />
-      )}
+      {picker}
       {error !== null && <Unread of={overview} />}
       {(data !== undefined || error === null) && <Figures overview={data} />}
       {setup !== null && missing.length === 0 && setup.some(({ isDone }) => !isDone) && (
@@ -143,3 +144,124 @@ function Figures({ overview }: { overview: AnalyticsOverview | undefined }) {
     </>
   )
 }
+
+/** The most points systems in one chart: those with the most points. */
+const MOST_SYSTEMS = 5
+
+type Rows = AnalyticsOverview['series']
+
+/** The activity day by day. The rows are undefined while they are loading. */
+function Charts({ rows }: { rows: Rows | undefined }) {
+  const lookups = useLookups(['points'])
+  const systems = systemsOf(rows ?? [])
+  return (
+    <div className="grid gap-6 lg:grid-cols-2">
+      <DayChart
+        title="Active users"
+        rows={rows}
+        series={[
+          { name: 'Active', value: ({ activeUsers }) => activeUsers },
+          { name: 'New', value: ({ newUsers }) => newUsers },
+        ]}
+      />
+      <DayChart title="Events" kind="bars" rows={rows} value={({ events }) => events} />
+      {rows !== undefined && systems.length === 0 ? (
+        <Card title="Points">
+          <p className="text-quiet">Nobody got points in this period.</p>
+        </Card>
+      ) : (
+        <DayChart
+          title="Points"
+          label="Points by day, added less taken"
+          rows={rows}
+          series={systems.map((key) => ({
+            name: lookups.points.nameOf(key),
+            value: ({ points }: Rows[number]) => points[key] ?? 0,
+          }))}
+        />
+      )}
+      <DayChart
+        title="Achievements"
+        label="Completed achievements by day"
+        kind="bars"
+        rows={rows}
+        series={[{ name: 'Completed', value: ({ achievements }) => achievements }]}
+      />
+    </div>
+  )
+}
+
+/** The keys of the points systems with the most points, either way. */
+function systemsOf(rows: Rows): string[] {
+  const totals = new Map<string, number>()
+  for (const { points } of rows)
+    for (const [key, amount] of Object.entries(points))
+      totals.set(key, (totals.get(key) ?? 0) + Math.abs(amount))
+  return [...totals]
+    .filter(([, total]) => total > 0)
+    .toSorted(([, a], [, b]) => b - a)
+    .slice(0, MOST_SYSTEMS)
+    .map(([key]) => key)
+}
+
+type Retention = AnalyticsOverview['retention']
+
+const DAYS = [
+  { key: 'd1', days: 1 },
+  { key: 'd7', days: 7 },
+  { key: 'd30', days: 30 },
+] as const
+
+/** The days of the table: the usual ones, and the one of the settings if it is another. */
+function columnsOf(retention: Retention | undefined) {
+  const days = retention?.others.window.days
+  const isUsual = days === undefined || DAYS.some((one) => one.days === days)
+  return [...DAYS, ...(isUsual ? [] : [{ key: 'window', days } as const])].sort((a, b) => a.days - b.days)
+}
+
+const GROUPS = [
+  { id: 'others', name: 'With notifications' },
+  { id: 'control', name: 'Control group' },
+] as const
+
+/** How many users came back, with and without notifications, and how many users each figure is of. */
+const RetentionTable = ({ retention }: { retention: Retention | undefined }) => (
+  <div className="overflow-x-auto px-1 pb-2 sm:px-2">
+    <Table
+      isDense
+      label="Retention with and without notifications"
+      rows={retention && GROUPS}
+      expected={2}
+      hasTwoLines
+      columns={[
+        {
+          name: 'Users',
+          cell: ({ id, name }) => (
+            <>
+              {name}
+              <p className="text-sm text-quiet">{retention && counted(retention[id].users, 'user')}</p>
+            </>
+          ),
+        },
+        ...columnsOf(retention).map(({ key, days }) => ({
+          name: `Day ${days}`,
+          cell: ({ id }: (typeof GROUPS)[number]) => retention && <Kept {...retention[id][key]} />,
+          isNumber: true,
+        })),
+      ]}
+    />
+  </div>
+)
+
+/** A share with the users that it is of. Without users there is none. */
+const Kept = ({ users, kept }: { users: number; kept: number }) =>
+  users === 0 ? (
+    <span className="text-quiet">–</span>
+  ) : (
+    <>
+      <strong className="font-semibold">{formatPercent(kept / users)}</strong>
+      <p className="text-sm whitespace-nowrap text-quiet">
+        {formatNumber(kept)} of {formatNumber(users)}
+      </p>
+    </>
+  )

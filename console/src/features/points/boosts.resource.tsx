@@ -1,7 +1,7 @@
 import type { AdminPointsBoost } from '@laurel/client'
 import { z } from 'zod'
 import type { Lookups } from '../../resource/lookups'
-import { deletion, type Filter, filtersInWords, USER_FILTERS, within } from '../../resource/parts'
+import { deletion, filtersInWords, USER_FILTERS, within } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import {
   at,
@@ -16,6 +16,7 @@ import {
 } from '../../resource/schemas'
 import { formatDate, formatNumber } from '../../ui/format'
 import { asText } from '../../ui/locale'
+import { say } from '../../ui/text'
 
 const Draft = z
   .object({
@@ -37,15 +38,7 @@ const Draft = z
     userAttributes: userId === '' ? userAttributes : null,
   }))
 
-type Values = {
-  name: string
-  multiplier: string
-  start: string
-  end: string
-  rounding: 'down' | 'up' | 'nearest'
-  userId: string
-  userAttributes: Filter[]
-}
+type Values = z.input<typeof Draft>
 
 const valuesOf = (item: AdminPointsBoost | null): Values => ({
   name: item?.name ?? '',
@@ -62,11 +55,11 @@ function inWords(values: Values, system: string, lookups: Lookups): string | nul
   const { multiplier, start, end, userId, userAttributes } = values
   if (multiplier.trim() === '' || start === '') return null
   const users = filtersInWords(userAttributes, lookups)
-  const whom = userId !== '' ? `The user ${userId}` : users === null ? 'All users' : `Users whose ${users}`
+  const whom = userId !== '' ? say`The user ${userId}` : users === null ? 'All users' : `Users whose ${users}`
   const gets = userId !== '' ? 'gets' : 'get'
   const until =
     end === '' ? `from ${formatDate(start)} on` : `from ${formatDate(start)} to ${formatDate(end)}`
-  return `${whom} ${gets} ${multiplier} times the ${system}, ${until}.`
+  return `${whom} ${gets} ${multiplier} times ${say`the ${system}`}, ${until}.`
 }
 
 /** The boosts of a points system. */
@@ -97,13 +90,6 @@ export const boostsOf = (system: {
         end === null ? `from ${formatDate(start)}` : `${formatDate(start)} – ${formatDate(end)}`,
       isMinor: true,
     },
-  ],
-  facts: ({ multiplier, start, end, rounding, userId }) => [
-    ['Multiplier', `× ${multiplier}`],
-    ['Start', formatDate(start)],
-    end === null ? null : ['End', formatDate(end)],
-    ['Rounding', rounding],
-    userId === null ? null : ['User', userId],
   ],
   summary: (item, lookups) => inWords(valuesOf(item), system.name, lookups),
   form: {

@@ -1,11 +1,12 @@
 import type { AdminPointsLevel } from '@laurel/client'
 import type { z } from 'zod'
 import { some } from '../../resource/affected'
-import { DESCRIBED, Described, deletion, describedFacts, describedValues, within } from '../../resource/parts'
+import { DESCRIBED, Described, deletion, describedValues, within } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { whole } from '../../resource/schemas'
 import { formatNumber } from '../../ui/format'
 import { asText } from '../../ui/locale'
+import { say } from '../../ui/text'
 
 const Draft = Described.extend({ points: whole({ min: 0, max: 2_147_483_647 }) })
 type Values = z.input<typeof Draft>
@@ -30,7 +31,6 @@ export const levelsOf = (system: {
     { name: 'Name', cell: ({ name }) => name },
     { name: 'Points', cell: ({ points }) => formatNumber(points), isNumber: true },
   ],
-  facts: (item) => [['Points', formatNumber(item.points)], ...describedFacts(item)],
   form: {
     isRepeated: true,
     schema: Draft,
@@ -50,7 +50,7 @@ export const levelsOf = (system: {
     preview: ({ name, points }) =>
       name.trim() === '' || points.trim() === ''
         ? null
-        : `Users with ${points} ${system.name} or more are at “${name}”, up to the next level.`,
+        : say`Users with ${points} ${system.name} or more are at “${name}”, up to the next level.`,
   },
   moves: ({ key, name }) => [
     deletion(name, 'Users who have it fall to the level below. This cannot be undone.', async (admin) => {

@@ -2,10 +2,10 @@ import type { AdminPointsLevel, AdminPointsTrigger, PointsAnalytics } from '@lau
 import { useQuery } from '@tanstack/react-query'
 import type { FieldValues } from 'react-hook-form'
 import { DayChart, FiguresOf } from '../../analytics/figures'
+import { BarTable } from '../../analytics/streak-lengths'
 import { useAdmin } from '../../api/laurel'
 import { allOf, useLookups } from '../../resource/lookups'
 import type { Resource } from '../../resource/resource'
-import { BarTable } from '../../ui/bar-table'
 import { formatDate } from '../../ui/format'
 import { Card, Skeleton, Waiting } from '../../ui/page'
 
@@ -29,7 +29,7 @@ export function PointsFigures({
 }) {
   const lookups = useLookups(triggers.needs)
   const knownTriggers = useAll(triggers)
-  const knownLevels = useAll(levels)
+  const byPoints = useAll(levels)?.toSorted((a, b) => a.points - b.points)
   return (
     <FiguresOf
       queryKey={['/points', 'analytics', key]}
@@ -55,10 +55,7 @@ export function PointsFigures({
                 rows &&
                 knownTriggers &&
                 !lookups.isLoading &&
-                namedSums(
-                  rows,
-                  knownTriggers.map((one) => [one.key, triggers.nameOf(one, lookups)]),
-                )
+                sumsOf(rows, new Map(knownTriggers.map((one) => [one.key, triggers.nameOf(one, lookups)])))
               }
             />
           </Card>
@@ -67,14 +64,7 @@ export function PointsFigures({
               label="Users by level"
               columns={['Level', 'Users']}
               empty="There are no levels yet. Create one first."
-              bars={
-                rows &&
-                knownLevels &&
-                namedCounts(
-                  rows,
-                  knownLevels.toSorted((a, b) => a.points - b.points).map((one) => [one.key, one.name]),
-                )
-              }
+              bars={rows && byPoints && countsOf(rows, new Map(byPoints.map((one) => [one.key, one.name])))}
             />
           </Card>
         </div>
@@ -115,27 +105,23 @@ const endOf = (rows: Rows) => {
   return date === undefined ? undefined : `At the end of ${formatDate(date)}.`
 }
 
-type Names = readonly (readonly [key: string, name: string])[]
-
-/** The keys of an answer with their names. Those without one are deleted: they have their key. */
-function named(keys: readonly string[], names: Names): { key: string; name: string }[] {
-  const known = new Map(names)
-  return keys.map((key) => ({ key, name: known.get(key) ?? `${key} (deleted)` }))
-}
+/** Keys with their names. Those without one are deleted: they have their key. */
+const named = (keys: Iterable<string>, names: ReadonlyMap<string, string>) =>
+  [...keys].map((key) => ({ key, name: names.get(key) ?? `${key} (deleted)` }))
 
 /** The points of each trigger in all rows, most first: also of one that the figures do not know yet. */
-function namedSums(rows: Rows, names: Names) {
-  const sums = new Map<string, number>(names.map(([key]) => [key, 0]))
+function sumsOf(rows: Rows, names: ReadonlyMap<string, string>) {
+  const sums = new Map([...names.keys()].map((key) => [key, 0]))
   for (const { byTrigger } of rows)
     for (const [key, amount] of Object.entries(byTrigger)) sums.set(key, (sums.get(key) ?? 0) + amount)
-  return named([...sums.keys()], names)
+  return named(sums.keys(), names)
     .map((one) => ({ ...one, value: sums.get(one.key) ?? 0 }))
     .toSorted((a, b) => b.value - a.value)
 }
 
 /** The users of each level in the last row: in the order of the levels, then those of deleted ones. */
-function namedCounts(rows: Rows, names: Names) {
+function countsOf(rows: Rows, names: ReadonlyMap<string, string>) {
   const { byLevel = {} } = rows.at(-1) ?? {}
-  const keys = new Set([...names.map(([key]) => key), ...Object.keys(byLevel)])
-  return named([...keys], names).map((one) => ({ ...one, value: byLevel[one.key] ?? 0 }))
+  const keys = new Set([...names.keys(), ...Object.keys(byLevel)])
+  return named(keys, names).map((one) => ({ ...one, value: byLevel[one.key] ?? 0 }))
 }

@@ -3,7 +3,7 @@ import { useMemo } from 'react'
 import type { z } from 'zod'
 import { type Affected, NAMED, some, usersOf } from '../../resource/affected'
 import { allOf } from '../../resource/lookups'
-import { DESCRIBED, Described, deletion, describedFacts, describedValues } from '../../resource/parts'
+import { DESCRIBED, Described, deletion, describedValues } from '../../resource/parts'
 import type { Admin, Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { ResourceSection } from '../../resource/resource-section'
@@ -11,6 +11,7 @@ import { optionalWhole } from '../../resource/schemas'
 import { formatNumber } from '../../ui/format'
 import { asText } from '../../ui/locale'
 import { Code } from '../../ui/page'
+import { say } from '../../ui/text'
 import { boostsOf } from './boosts.resource'
 import { levelsOf } from './levels.resource'
 import { PointsFigures } from './points-figures'
@@ -83,10 +84,6 @@ export const points: Resource<System, z.input<typeof Draft>, z.output<typeof Dra
       isNumber: true,
     },
   ],
-  facts: ({ maxPoints, ...item }) => [
-    ['Maximum', maxPoints === null ? 'none' : formatNumber(maxPoints)],
-    ...describedFacts(item),
-  ],
   Sections,
   form: {
     schema: Draft,
@@ -106,7 +103,7 @@ export const points: Resource<System, z.input<typeof Draft>, z.output<typeof Dra
     preview: ({ name, maxPoints }) =>
       name.trim() === ''
         ? null
-        : `Users collect ${name}${maxPoints.trim() === '' ? '' : `, at most ${maxPoints}`}. Next, add triggers: they say what gives points.`,
+        : say`Users collect ${name}${maxPoints.trim() === '' ? '' : `, at most ${maxPoints}`}. Next, add triggers: they say what gives points.`,
   },
   moves: (item) => [
     deletion(

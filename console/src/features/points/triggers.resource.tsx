@@ -5,16 +5,16 @@ import {
   deletion,
   EVENT_FILTERS,
   everyAmount,
-  type Filter,
   filtersInWords,
   switching,
   USER_FILTERS,
   within,
 } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
-import { choice, filters, reference, whole } from '../../resource/schemas'
+import { type AllFields, choice, filters, reference, whole } from '../../resource/schemas'
 import { formatNumber } from '../../ui/format'
 import { asText, numberOf } from '../../ui/locale'
+import { say } from '../../ui/text'
 
 const MOST = 2_147_483_647
 const positive = () => whole({ min: 1, max: MOST })
@@ -46,23 +46,10 @@ const Draft = z.intersection(
   OfType,
 )
 
-type Values = {
-  type: AdminPointsTrigger['type']
-  points: string
-  metricId: string
-  metricThreshold: string
-  eventAttributes: Filter[]
-  blockIfOutOfPoints: boolean
-  achievementId: string
-  streakLength: string
-  timeInterval: string
-  timeUnit: 'hours' | 'days'
-  status: 'active' | 'inactive'
-  userAttributes: Filter[]
-}
+type Values = AllFields<z.input<typeof Draft>>
 
 /** The values of the form for a trigger, or for a new one. */
-const valuesOf = (item: AdminPointsTrigger | null): Values => ({
+const valuesOf = (item: Partial<AdminPointsTrigger> | null): Values => ({
   type: item?.type ?? 'metric',
   points: asText(item?.points),
   metricId: item?.metricId ?? '',
@@ -88,7 +75,7 @@ function occasion(values: Values, lookups: Lookups): string | null {
       return `for ${everyAmount(metricThreshold.trim(), metricId, lookups)}${counted}`
     }
     case 'achievement':
-      return achievementId === '' ? null : `for completing “${lookups.achievements.nameOf(achievementId)}”`
+      return achievementId === '' ? null : say`for completing “${lookups.achievements.nameOf(achievementId)}”`
     case 'streak':
       return streakLength.trim() === '' ? null : `each time the streak reaches a multiple of ${streakLength}`
     case 'time':
@@ -104,7 +91,8 @@ function inWords(values: Values, system: string, lookups: Lookups): string | nul
   const points = numberOf(values.points)
   if (when === null || values.points.trim() === '' || !Number.isFinite(points)) return null
   const users = filtersInWords(values.userAttributes, lookups)
-  const amount = points < 0 ? `Takes ${formatNumber(-points)} ${system}` : `${formatNumber(points)} ${system}`
+  const amount =
+    points < 0 ? say`Takes ${formatNumber(-points)} ${system}` : say`${formatNumber(points)} ${system}`
   return `${amount} ${when}${users === null ? '' : `, for users whose ${users}`}.`
 }
 
@@ -119,9 +107,12 @@ const TYPES: Readonly<Record<AdminPointsTrigger['type'], string>> = {
 /** Shows a field for one type only. */
 const isOf = (wanted: Values['type']) => (values: Values) => values.type === wanted
 
-/** The words of a trigger, which has no other name. */
-const nameOf = (item: AdminPointsTrigger, system: string, lookups: Lookups): string =>
-  inWords(valuesOf(item), system, lookups)?.replace(/\.$/, '') ?? item.key
+/** The words of a trigger, or of a draft of one. It has no other name. */
+const nameOf = (
+  item: Partial<AdminPointsTrigger> & { key: string },
+  system: string,
+  lookups: Lookups,
+): string => inWords(valuesOf(item), system, lookups)?.replace(/\.$/, '') ?? item.key
 
 /** The triggers of a points system. */
 export const triggersOf = (system: {
@@ -136,6 +127,7 @@ export const triggersOf = (system: {
   empty: { title: 'Nothing gives points yet', text: 'Add a trigger, such as 10 points for every lesson.' },
   keyOf: ({ key }) => key,
   nameOf: (item, lookups) => nameOf(item, system.name, lookups),
+  nameOfDraft: (draft, lookups) => nameOf({ key: 'new', ...draft }, system.name, lookups),
   statusOf: ({ status }) => status,
   needs: ['metrics', 'achievements', 'attributes'],
   operations: (admin) => within(admin.points.triggers, system.key),
@@ -143,11 +135,6 @@ export const triggersOf = (system: {
   columns: (lookups) => [
     { name: 'Trigger', cell: (item) => nameOf(item, system.name, lookups) },
     { name: 'Type', cell: ({ type }) => TYPES[type], isMinor: true },
-  ],
-  facts: ({ type, points, blockIfOutOfPoints }) => [
-    ['Type', TYPES[type]],
-    ['Points', formatNumber(points)],
-    blockIfOutOfPoints ? ['Without enough points', 'the event is refused'] : null,
   ],
   form: {
     schema: Draft,

@@ -8,7 +8,7 @@ import { Unread } from '../../api/paging'
 import { useSignedIn } from '../../session/session-context'
 import { Button } from '../../ui/button'
 import { counted, formatBytes, formatMoment, formatNumber, formatRelative } from '../../ui/format'
-import { Badge, Card, Notice, Page, Skeleton } from '../../ui/page'
+import { Badge, Card, Facts, Notice, Page, Skeleton } from '../../ui/page'
 import { Table } from '../../ui/table'
 
 /** How often the page asks again, in milliseconds. */
@@ -64,11 +64,10 @@ export default function StatusPage() {
           rows={status.data === undefined ? undefined : rowsOf(status.data, now, tenant?.id)}
           expected={9}
           hasTwoLines
-          keyOf={({ name }) => name}
           columns={[
             {
               name: 'What',
-              cell: ({ name, about }) => (
+              cell: ({ id: name, about }) => (
                 <>
                   <span className="font-medium">{name}</span>
                   <span className="block text-sm text-quiet">{about}</span>
@@ -127,12 +126,19 @@ export default function StatusPage() {
         )}
       </Card>
       <Card title="Service">
-        <dl className="flex flex-wrap gap-x-12 gap-y-3">
-          <Fact name="Version">{status.data?.version ?? <Skeleton />}</Fact>
-          <Fact name="Time of the service">
-            {session.data === undefined ? <Skeleton className="w-40" /> : formatMoment(session.data.now)}
-          </Fact>
-        </dl>
+        <Facts
+          facts={[
+            ['Version', status.data?.version ?? <Skeleton key="version" />],
+            [
+              'Time of the service',
+              session.data === undefined ? (
+                <Skeleton key="time" className="w-40" />
+              ) : (
+                formatMoment(session.data.now)
+              ),
+            ],
+          ]}
+        />
       </Card>
     </Page>
   )
@@ -154,13 +160,6 @@ function Spread({ database }: { database: DatabasesResponse[number] | undefined 
     </span>
   )
 }
-
-const Fact = ({ name, children }: { name: string; children: ReactNode }) => (
-  <div>
-    <dt className="text-sm text-quiet">{name}</dt>
-    <dd className="font-medium">{children}</dd>
-  </div>
-)
 
 type HealthAnswer = { isOk: boolean; problem: string | null }
 
@@ -185,16 +184,29 @@ const linkTo = (path: string, name: string) => (
 )
 
 type Row = {
-  name: string
+  /** The name, as people read it. */
+  id: string
   about: string
   count: ReactNode
   /** The problem; null if there is none. docs/operations.md has the same thresholds. */
   problem: { name: string; remedy: ReactNode } | null
 }
 
-/** A problem, if there is one. */
-const problemIf = (isOne: boolean, name: string, remedy: ReactNode): Row['problem'] =>
-  isOne ? { name, remedy } : null
+/** A row of the table. Of its problems, it shows the first one that there is. */
+const row = (
+  id: string,
+  about: string,
+  count: number,
+  ...problems: (readonly [is: boolean, name: string, remedy: ReactNode])[]
+): Row => {
+  const [found] = problems.filter(([is]) => is)
+  return {
+    id,
+    about,
+    count: formatNumber(count),
+    problem: found ? { name: found[1], remedy: found[2] } : null,
+  }
+}
 
 /** The state in rows, with the meaning of each. */
 function rowsOf(
@@ -204,68 +216,53 @@ function rowsOf(
 ): Row[] {
   const late = due.oldest === null ? 0 : now - Date.parse(due.oldest)
   return [
-    {
-      name: 'Due work',
-      about:
-        due.oldest === null
-          ? 'Streaks that end, points by time, runs of leaderboards.'
-          : `The oldest piece is due since ${formatRelative(due.oldest, now)}.`,
-      count: formatNumber(due.count),
-      problem:
-        late > 10 * MINUTE
-          ? {
-              name: 'late',
-              remedy:
-                'Look in the log for “due work failed”. A new rule that counts past events takes a while: then the number falls.',
-            }
-          : due.ahead > 0
-            ? {
-                name: 'ahead',
-                remedy:
-                  'The clock of the machine was ahead. Laurel makes this work due now within five minutes.',
-              }
-            : due.count >= 1_000
-              ? {
-                  name: 'much to do',
-                  remedy: 'If it stays like this for 15 minutes, more work comes than is done.',
-                }
-              : null,
-    },
-    {
-      name: 'Events of batches',
-      about: 'Events that were accepted, and wait to be processed.',
-      count: formatNumber(inbox),
-      problem: problemIf(
-        inbox >= 100_000,
-        'too many',
-        'Batches come faster than they are processed. Send fewer at once.',
-      ),
-    },
-    {
-      name: 'Changes to hand over',
-      about: 'Changes whose messages are not in the delivery queues yet.',
-      count: formatNumber(outbox),
-      problem: problemIf(
-        outbox >= 1_000,
-        'too many',
-        'Messages do not reach the queues. Look in the log for “not drained”.',
-      ),
-    },
-    {
-      name: 'Messages that wait',
-      about: 'Webhooks, emails and push messages that were not delivered yet.',
-      count: formatNumber(deliveries.pending),
-      problem: problemIf(
+    row(
+      'Due work',
+      due.oldest === null
+        ? 'Streaks that end, points by time, runs of leaderboards.'
+        : `The oldest piece is due since ${formatRelative(due.oldest, now)}.`,
+      due.count,
+      [
+        late > 10 * MINUTE,
+        'late',
+        'Look in the log for “due work failed”. A new rule that counts past events takes a while: then the number falls.',
+      ],
+      [
+        due.ahead > 0,
+        'ahead',
+        'The clock of the machine was ahead. Laurel makes this work due now within five minutes.',
+      ],
+      [
+        due.count >= 1_000,
+        'much to do',
+        'If it stays like this for 15 minutes, more work comes than is done.',
+      ],
+    ),
+    row('Events of batches', 'Events that were accepted, and wait to be processed.', inbox, [
+      inbox >= 100_000,
+      'too many',
+      'Batches come faster than they are processed. Send fewer at once.',
+    ]),
+    row('Changes to hand over', 'Changes whose messages are not in the delivery queues yet.', outbox, [
+      outbox >= 1_000,
+      'too many',
+      'Messages do not reach the queues. Look in the log for “not drained”.',
+    ]),
+    row(
+      'Messages that wait',
+      'Webhooks, emails and push messages that were not delivered yet.',
+      deliveries.pending,
+      [
         deliveries.pending >= 5_000,
         'a receiver is slow',
         <>Look at the deliveries of each {linkTo('/webhooks', 'webhook')} for the reason.</>,
-      ),
-    },
-    {
-      name: 'Webhooks that fail',
-      about: 'They rest after 20 failures in a row, or a tenth of their deliveries failed within a day.',
-      count: formatNumber(failing.length),
-      problem: problemIf(
+      ],
+    ),
+    row(
+      'Webhooks that fail',
+      'They rest after 20 failures in a row, or a tenth of their deliveries failed within a day.',
+      failing.length,
+      [
         failing.length > 0,
         'repair the receiver',
         failing.map(({ id, key, tenantId, failed, tried, restsUntil }) => (
@@ -277,50 +274,40 @@ function rowsOf(
             {restsUntil && `, rests until ${formatMoment(restsUntil)}`}
           </span>
         )),
-      ),
-    },
-    {
-      name: 'Messages given up',
-      about: 'Messages whose last attempt failed.',
-      count: formatNumber(deliveries.dead),
-      problem: problemIf(
-        deliveries.dead > 0,
-        'look at them',
-        <>
-          Repair the receiver, and send them again on the page of the {linkTo('/webhooks', 'webhook')}.{' '}
-          {linkTo('/notifications', 'Notifications')} lists emails and push messages.
-        </>,
-      ),
-    },
-    {
-      name: 'Delivery queues without an answer',
-      about: 'Queues that did not answer, or are more than 100.',
-      count: formatNumber(deliveries.unknown),
-      problem: problemIf(
+      ],
+    ),
+    row('Messages given up', 'Messages whose last attempt failed.', deliveries.dead, [
+      deliveries.dead > 0,
+      'look at them',
+      <>
+        Repair the receiver, and send them again on the page of the {linkTo('/webhooks', 'webhook')}.{' '}
+        {linkTo('/notifications', 'Notifications')} lists emails and push messages.
+      </>,
+    ]),
+    row(
+      'Delivery queues without an answer',
+      'Queues that did not answer, or are more than 100.',
+      deliveries.unknown,
+      [
         deliveries.unknown > 0,
         'not counted',
         'With fewer than 100 webhooks and channels, look in the log for “delivery queue not reached”.',
-      ),
-    },
-    {
-      name: 'Leaderboards behind',
-      about: 'They may lack changes of more than a minute ago.',
-      count: formatNumber(leaderboards.behind),
-      problem: problemIf(
-        leaderboards.behind > 0,
-        `${counted(leaderboards.behind, 'leaderboard')} behind`,
-        'Rankings may lack changes. After a new leaderboard, or the end of a run, a million users take minutes.',
-      ),
-    },
-    {
-      name: 'Unconfirmed scores',
-      about: 'Stored changes that a leaderboard lacks, by users.',
-      count: formatNumber(leaderboards.unconfirmed),
-      problem: problemIf(
+      ],
+    ),
+    row('Leaderboards behind', 'They may lack changes of more than a minute ago.', leaderboards.behind, [
+      leaderboards.behind > 0,
+      `${counted(leaderboards.behind, 'leaderboard')} behind`,
+      'Rankings may lack changes. After a new leaderboard, or the end of a run, a million users take minutes.',
+    ]),
+    row(
+      'Unconfirmed scores',
+      'Stored changes that a leaderboard lacks, by users.',
+      leaderboards.unconfirmed,
+      [
         leaderboards.unconfirmed > 0,
         'unconfirmed',
         'Each is right after the user’s next change, and all within the hour.',
-      ),
-    },
+      ],
+    ),
   ]
 }

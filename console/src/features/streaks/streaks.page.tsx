@@ -1,14 +1,33 @@
+import type { StreakSettings } from '@laurel/client'
 import { useQuery } from '@tanstack/react-query'
+import { z } from 'zod'
 import { useToday } from '../../analytics/period'
 import { StreakLengths } from '../../analytics/streak-lengths'
-import { useAdmin } from '../../api/laurel'
+import { streakSettingsRead, type Tagged, useAdmin } from '../../api/laurel'
 import { Loaded } from '../../api/paging'
-import { streakSettingsRead } from '../../api/tagged'
-import { useLookups } from '../../resource/lookups'
+import { useEntryForm } from '../../resource/entries'
+import { FormFields } from '../../resource/fields'
+import { InWords, PageForm } from '../../resource/form-sheet'
+import { messageAt } from '../../resource/form-values'
+import { choicesOf, type Lookups, useLookups } from '../../resource/lookups'
+import { amountOf } from '../../resource/parts'
+import type { Field } from '../../resource/resource'
+import { Rows } from '../../resource/rows'
+import {
+  type AllFields,
+  choice,
+  decimal,
+  optionalWhole,
+  REFUSED,
+  reference,
+  refusesEntry,
+  whole,
+} from '../../resource/schemas'
 import { useEntriesId } from '../../session/session-context'
+import { DaysOff, weekdaysInWords } from '../../ui/days-off'
 import { formatMoment } from '../../ui/format'
+import { asText } from '../../ui/locale'
 import { Card, Page } from '../../ui/page'
-import { StreakForm } from './streak-form'
 
 export default function StreaksPage() {
   const admin = useAdmin()
@@ -56,5 +75,223 @@ function Lengths() {
         {({ streaks }) => <StreakLengths streaks={streaks} />}
       </Loaded>
     </Card>
+  )
+}
+
+const MOST_FREEZES = 100
+/** The values when freezes are switched on: one to begin with, and another one each week. */
+const FIRST_FREEZES = { startCount: 1, maxCount: 2, autoEarnInterval: 7 }
+
+/** Without an interval, none are earned. */
+const Freezes = z
+  .object({
+    startCount: whole({ min: 0, max: MOST_FREEZES }),
+    maxCount: whole({ min: 1, max: MOST_FREEZES }),
+    autoEarnInterval: optionalWhole({ min: 1, max: 3650 }),
+    autoEarnAmount: whole({ min: 1, max: MOST_FREEZES }),
+  })
+  .transform((given) => (given.autoEarnInterval === null ? { ...given, autoEarnAmount: null } : given))
+
+const Common = z.object({
+  enabled: z.boolean(),
+  frequency: choice(['daily', 'weekly', 'monthly']),
+  metrics: z
+    .array(z.object({ key: reference(), threshold: decimal({ min: 0.000001, max: 1_000_000_000 }) }))
+    .superRefine((metrics, context) => {
+      for (const [index, { key }] of metrics.entries())
+        if (metrics.findIndex((one) => one.key === key) < index)
+          context.addIssue({ code: 'custom', path: [index, 'key'], message: 'Choose each metric once.' })
+    }),
+  evaluationMode: choice(['AND', 'OR']),
+  customizationEnabled: z.boolean(),
+  daysOff: z.array(z.number()).max(6, 'Leave one day on which activity counts.'),
+})
+
+/** Without freezes, their fields are not checked and not sent. */
+const Draft = z
+  .discriminatedUnion('hasFreezes', [
+    Common.extend({ hasFreezes: z.literal(true), freezes: Freezes }),
+    Common.extend({ hasFreezes: z.literal(false) }),
+  ])
+  .transform((given) => {
+    const { hasFreezes, ...draft } = given
+    // Only daily streaks have days off.
+    const daysOff = draft.frequency === 'daily' ? draft.daysOff : []
+    return { ...draft, daysOff, freezes: given.hasFreezes ? given.freezes : null }
+  })
+
+type Values = AllFields<z.input<typeof Draft>>
+
+const valuesOf = ({ freezes, metrics, etag: _etag, ...settings }: Tagged<StreakSettings>): Values => ({
+  ...settings,
+  metrics: metrics.map(({ key, threshold }) => ({ key, threshold: asText(threshold) })),
+  hasFreezes: freezes !== null,
+  freezes: {
+    startCount: asText(freezes?.startCount ?? FIRST_FREEZES.startCount),
+    maxCount: asText(freezes?.maxCount ?? FIRST_FREEZES.maxCount),
+    autoEarnInterval: asText(freezes === null ? FIRST_FREEZES.autoEarnInterval : freezes.autoEarnInterval),
+    autoEarnAmount: asText(freezes?.autoEarnAmount ?? 1),
+  },
+})
+
+const PERIODS = { daily: 'day', weekly: 'week', monthly: 'month' } as const
+
+/** How users get freezes. */
+function freezesInWords({ startCount, autoEarnInterval, autoEarnAmount }: Values['freezes']): string {
+  const isNone = startCount.trim() === '' || Number(startCount) === 0
+  if (isNone && autoEarnInterval.trim() === '')
+    return 'Nobody gets one by these settings: let users begin with one, or earn them. Else you grant each by hand.'
+  const earned =
+    autoEarnInterval.trim() === ''
+      ? 'earn no more'
+      : `earn ${autoEarnAmount || 1} every ${Number(autoEarnInterval) === 1 ? 'day' : `${autoEarnInterval} days`}`
+  return `Users begin with ${isNone ? 'none' : startCount}, and ${earned}.`
+}
+
+/** The settings in words, as a user sees them. */
+function inWords(values: Values, lookups: Lookups): string {
+  if (refusesEntry(Draft, values)) return REFUSED
+  const { enabled, frequency, metrics, evaluationMode, daysOff, hasFreezes, freezes } = values
+  if (!enabled) return 'Streaks are off. Nothing counts for them.'
+  const period = PERIODS[frequency]
+  const needs = metrics
+    .filter(({ key, threshold }) => key !== '' && threshold !== '')
+    .map(({ key, threshold }) => amountOf(threshold, key, lookups))
+  const needed = needs.length === 0 ? 'any event' : needs.join(evaluationMode === 'AND' ? ' and ' : ' or ')
+  const spared = hasFreezes ? ` A freeze spares a ${period} without it. ${freezesInWords(freezes)}` : ''
+  const hasDaysOff = frequency === 'daily' && daysOff.length > 0
+  const off = hasDaysOff ? ` Days off: ${weekdaysInWords(daysOff)}.` : ''
+  return `The streak grows each ${period} with ${needed}.${off}${spared}`
+}
+
+const when = ({ enabled }: Values) => enabled
+const withFreezes = ({ enabled, hasFreezes }: Values) => enabled && hasFreezes
+const withEarned = (values: Values) => withFreezes(values) && values.freezes.autoEarnInterval.trim() !== ''
+
+const FIRST: readonly Field<Values>[] = [
+  { kind: 'switch', name: 'enabled', label: 'Streaks are on' },
+  {
+    kind: 'choice',
+    name: 'frequency',
+    label: 'Frequency',
+    options: { daily: 'Every day', weekly: 'Every week, from Monday', monthly: 'Every month' },
+    when,
+  },
+]
+
+const MODE: Field<Values> = {
+  kind: 'choice',
+  name: 'evaluationMode',
+  label: 'With several metrics',
+  options: { OR: 'One of them is enough', AND: 'All of them are needed' },
+  when: ({ enabled, metrics }) => enabled && metrics.length > 1,
+}
+
+const LAST: readonly Field<Values>[] = [
+  {
+    kind: 'switch',
+    name: 'customizationEnabled',
+    label: 'Users may choose their own metrics and days off',
+    when,
+  },
+  {
+    kind: 'switch',
+    name: 'hasFreezes',
+    label: 'Freezes',
+    hint: 'A freeze keeps the streak when a user misses a period.',
+    when,
+  },
+  { kind: 'number', name: 'freezes.startCount', label: 'Freezes of a new user', when: withFreezes },
+  { kind: 'number', name: 'freezes.maxCount', label: 'Freezes at most', when: withFreezes },
+  {
+    kind: 'number',
+    name: 'freezes.autoEarnInterval',
+    label: 'Days until another one is earned',
+    isOptional: true,
+    hint: 'Empty: never.',
+    when: withFreezes,
+  },
+  { kind: 'number', name: 'freezes.autoEarnAmount', label: 'Freezes earned each time', when: withEarned },
+]
+
+/** Parts that the page draws. */
+const PARTS: readonly Field<Values>[] = [
+  {
+    kind: 'part',
+    name: 'metrics',
+    label: 'Events that count',
+    inWords: ({ metrics }, lookups) =>
+      metrics.map(({ key, threshold }) => amountOf(threshold, key, lookups)).join(', ') || 'any event',
+  },
+  {
+    kind: 'part',
+    name: 'daysOff',
+    label: 'Days off',
+    inWords: ({ daysOff }) => weekdaysInWords(daysOff) || 'none',
+  },
+]
+
+const FIELDS = [...FIRST, MODE, ...LAST, ...PARTS]
+
+type FormProps = { id: string; settings: Tagged<StreakSettings>; lookups: Lookups }
+
+/** The settings of streaks, as one form. */
+function StreakForm({ id, settings, lookups }: FormProps) {
+  const entryForm = useEntryForm({
+    id,
+    title: 'Streaks',
+    path: '/streaks',
+    scope: '/streaks',
+    fields: FIELDS,
+    schema: Draft,
+    values: valuesOf(settings),
+    stored: { item: settings, queryKey: ['/streaks', 'settings'], valuesOf, kind: 'streak_settings' },
+    write: (draft) => ({
+      what: 'The settings of streaks',
+      did: 'were saved',
+      act: (admin) => admin.streaks.settings.update(draft),
+      show: (queries, { issues: _issues, ...saved }) => queries.setQueryData(['/streaks', 'settings'], saved),
+    }),
+  })
+  const { form, values } = entryForm
+  const shared = { form, values, lookups, isNew: false }
+  return (
+    <div className="max-w-xl">
+      <PageForm form={entryForm} lookups={lookups} look="/streaks" submit="Save changes">
+        <FormFields fields={FIRST} {...shared} />
+        {values.enabled && (
+          <Rows
+            form={form}
+            name="metrics"
+            label="Events that count"
+            about={values.metrics.length === 0 && <p className="text-quiet">Any event counts.</p>}
+            one="metric"
+            choice={{
+              part: 'key',
+              none: 'Choose…',
+              options: choicesOf(lookups.metrics.all, 'key'),
+              labelOf: (index) => (index === 0 ? 'Metric' : `Metric ${index + 1}`),
+            }}
+            text={{
+              part: 'threshold',
+              isNumber: true,
+              first: '1',
+              labelOf: (index) => (index === 0 ? 'Threshold' : `Threshold ${index + 1}`),
+            }}
+            add={{ label: 'Require a metric' }}
+          />
+        )}
+        <FormFields fields={[MODE]} {...shared} />
+        {values.enabled && values.frequency === 'daily' && (
+          <DaysOff
+            days={form.getValues('daysOff')}
+            onChange={(days) => form.setValue('daysOff', days, { shouldDirty: true, shouldValidate: true })}
+            message={messageAt(form.formState.errors, 'daysOff')}
+          />
+        )}
+        <FormFields fields={LAST} {...shared} />
+        <InWords>{inWords(values, lookups)}</InWords>
+      </PageForm>
+    </div>
   )
 }

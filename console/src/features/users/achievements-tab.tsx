@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLaurel } from '../../api/laurel'
 import { Unread } from '../../api/paging'
-import { AskButton } from '../../resource/ask-button'
+import { AskButton } from '../../resource/confirm-write'
 import { Toggle } from '../../ui/button'
 import { counted, formatNumber, formatPercent, Moment } from '../../ui/format'
 import { Card, Empty } from '../../ui/page'
@@ -116,13 +116,7 @@ export function AchievementsTab({ user }: { user: User }) {
       ) : achievements.data?.length === 0 ? (
         <Empty title="There are no achievements yet">Create achievements on the page Achievements.</Empty>
       ) : (
-        <Table
-          label="Achievements"
-          columns={columns}
-          rows={achievements.data}
-          keyOf={({ id }) => id}
-          hasTwoLines
-        />
+        <Table label="Achievements" columns={columns} rows={achievements.data} hasTwoLines />
       )}
     </Card>
   )

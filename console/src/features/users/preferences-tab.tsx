@@ -7,8 +7,7 @@ import type {
 import { useQuery } from '@tanstack/react-query'
 import { z } from 'zod'
 import { messageOf } from '../../api/errors'
-import { useAdmin, useLaurel } from '../../api/laurel'
-import { streakSettingsRead } from '../../api/tagged'
+import { streakSettingsRead, useAdmin, useLaurel } from '../../api/laurel'
 import { useEntryForm } from '../../resource/entries'
 import { FormFields } from '../../resource/fields'
 import { PageForm } from '../../resource/form-sheet'
@@ -19,26 +18,21 @@ import { useEntriesId } from '../../session/session-context'
 import { Toggle } from '../../ui/button'
 import { DaysOff, weekdaysInWords } from '../../ui/days-off'
 import { Card, Notice, Waiting } from '../../ui/page'
+import { Table } from '../../ui/table'
 import { say } from '../../ui/text'
 import { keyOfUser, pathOfUser, USERS, writesOf } from './user-paths'
 
-const TYPES = {
-  streak_reminder: 'Streak reminder',
-  achievement_completed: 'Completed achievement',
-  recap: 'Recap',
-  reactivation: 'Reactivation',
-} as const
-type Type = keyof typeof TYPES
-const TYPE_NAMES = [
-  'streak_reminder',
-  'achievement_completed',
-  'recap',
-  'reactivation',
-] as const satisfies readonly Type[]
+const TYPES = [
+  { id: 'streak_reminder', name: 'Streak reminder' },
+  { id: 'achievement_completed', name: 'Completed achievement' },
+  { id: 'recap', name: 'Recap' },
+  { id: 'reactivation', name: 'Reactivation' },
+] as const
+type Type = (typeof TYPES)[number]['id']
 
 const CHANNELS = ['email', 'push'] as const
 type Channel = (typeof CHANNELS)[number]
-const CHANNEL_NAMES: Readonly<Record<Channel, string>> = { email: 'Email', push: 'Push' }
+const CHANNEL_NAMES = { email: 'Email', push: 'Push' } as const
 
 /** Which notifications the user wants, and how the user's streak is counted. */
 export function PreferencesTab({ user }: { user: User }) {
@@ -127,7 +121,7 @@ const valuesOf = ({ notifications, streak }: UserPreferencesResponse): Values =>
 
 /** What differs from the preferences. Nothing else is sent. */
 function changesOf(given: Values, first: Values): UpdateUserPreferencesRequest {
-  const types = TYPE_NAMES.filter(
+  const types = TYPES.map(({ id }) => id).filter(
     (type) => given.notifications[type].join() !== first.notifications[type].join(),
   )
   const { enabled, mode, daysOff } = given.streak
@@ -189,41 +183,26 @@ function PreferencesForm({ id, user, preferences, settings }: FormProps) {
             <Notice>This user is in the control group, and gets no notifications.</Notice>
           </div>
         )}
-        <table className="w-full max-w-xl text-left">
-          <caption className="sr-only">Channels by type of notification</caption>
-          <thead>
-            <tr className="border-b border-line text-sm text-quiet">
-              <th scope="col" className="py-2 font-medium">
-                Type
-              </th>
-              {CHANNELS.map((channel) => (
-                <th key={channel} scope="col" className="w-24 py-2 text-center font-medium">
-                  {CHANNEL_NAMES[channel]}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {TYPE_NAMES.map((type) => (
-              <tr key={type} className="border-b border-line last:border-b-0">
-                <th scope="row" className="py-2.5 font-normal">
-                  {TYPES[type]}
-                </th>
-                {CHANNELS.map((channel) => (
-                  <td key={channel} className="py-2.5 text-center">
-                    <input
-                      type="checkbox"
-                      className="size-4 align-middle accent-accent"
-                      aria-label={`${TYPES[type]} by ${CHANNEL_NAMES[channel].toLowerCase()}`}
-                      checked={notifications[type].includes(channel)}
-                      onChange={({ target }) => toggle(type, channel, target.checked)}
-                    />
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table
+          isDense
+          label="Channels by type of notification"
+          rows={TYPES}
+          columns={[
+            { name: 'Type', cell: ({ name }) => name },
+            ...CHANNELS.map((channel) => ({
+              name: CHANNEL_NAMES[channel],
+              cell: ({ id, name }: (typeof TYPES)[number]) => (
+                <input
+                  type="checkbox"
+                  className="size-4 align-middle accent-accent"
+                  aria-label={`${name} by ${channel}`}
+                  checked={notifications[id].includes(channel)}
+                  onChange={({ target }) => toggle(id, channel, target.checked)}
+                />
+              ),
+            })),
+          ]}
+        />
       </Card>
       <Card title="Streak">
         <div className="flex flex-col gap-4">

@@ -1,22 +1,25 @@
 import type {
   GetUserPointsResponse,
   MetricResponse,
+  StreakResponse,
   User,
   UserLeaderboardResponseWithHistory,
 } from '@laurel/client'
-import { LevelProgress, runOf } from '@laurel/react'
+import { LevelProgress, runOf, StreakCalendar } from '@laurel/react'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useNow } from '../../analytics/period'
 import { useAdmin, useLaurel } from '../../api/laurel'
-import { Unread } from '../../api/paging'
+import { Loaded, Unread } from '../../api/paging'
 import { useLookups } from '../../resource/lookups'
-import { formatDate, formatNumber, Moment } from '../../ui/format'
+import { useWrite } from '../../resource/writes'
+import { Button } from '../../ui/button'
+import { counted, formatDate, formatNumber, Moment } from '../../ui/format'
 import { LaurelLook } from '../../ui/laurel'
 import { Badge, Card, Facts, Skeleton } from '../../ui/page'
-import { type Column, Table } from '../../ui/table'
-import { StreakCard } from './streak-card'
-import { keyOfUser } from './user-paths'
+import { type Column, Table, type TableProps } from '../../ui/table'
+import { say } from '../../ui/text'
+import { keyOfUser, USERS, writesOf } from './user-paths'
 
 const LINK = 'rounded-sm font-medium hover:underline'
 
@@ -56,11 +59,7 @@ const leaderboardsOf = (
       </>
     ),
   },
-  {
-    name: 'Run ends',
-    cell: (place) => (date === null ? '…' : endOf(place, date)),
-    isMinor: true,
-  },
+  { name: 'Run ends', cell: (place) => (date === null ? '…' : endOf(place, date)), isMinor: true },
   {
     name: 'Rank',
     cell: ({ rank }) =>
@@ -98,34 +97,24 @@ export function SummaryTab({ user }: { user: User }) {
             </ul>
           )}
         </Card>
-        <Card title="Metrics" flush>
-          {data?.metrics.length === 0 ? (
-            <p className="px-5 pb-5 text-quiet">There are no metrics yet.</p>
-          ) : (
-            <Table
-              label="Totals of metrics"
-              columns={METRICS}
-              rows={data?.metrics}
-              keyOf={({ id }) => id}
-              hrefOf={({ key }) => `/metrics/${encodeURIComponent(key)}`}
-              expected={3}
-            />
-          )}
-        </Card>
-        <Card title="Leaderboards" flush>
-          {data?.leaderboards.length === 0 ? (
-            <p className="px-5 pb-5 text-quiet">There are no active leaderboards.</p>
-          ) : (
-            <Table
-              label="Places on leaderboards"
-              columns={leaderboardsOf(user, date, lookups.attributes.nameOf)}
-              rows={data?.leaderboards}
-              keyOf={({ id }) => id}
-              hrefOf={({ key }) => `/leaderboards/${encodeURIComponent(key)}`}
-              expected={2}
-            />
-          )}
-        </Card>
+        <TableCard
+          title="Metrics"
+          none="There are no metrics yet."
+          label="Totals of metrics"
+          columns={METRICS}
+          rows={data?.metrics}
+          hrefOf={({ key }) => `/metrics/${encodeURIComponent(key)}`}
+          expected={3}
+        />
+        <TableCard
+          title="Leaderboards"
+          none="There are no active leaderboards."
+          label="Places on leaderboards"
+          columns={leaderboardsOf(user, date, lookups.attributes.nameOf)}
+          rows={data?.leaderboards}
+          hrefOf={({ key }) => `/leaderboards/${encodeURIComponent(key)}`}
+          expected={2}
+        />
       </div>
       <div className="stack flex min-w-0 flex-col gap-6">
         <StreakCard userId={user.id} />
@@ -134,6 +123,17 @@ export function SummaryTab({ user }: { user: User }) {
     </div>
   )
 }
+
+/** A table, or what is said if it has no rows. */
+const TableCard = <Row extends { id: string }>({
+  title,
+  none,
+  ...table
+}: TableProps<Row> & { title: string; none: string }) => (
+  <Card title={title} flush>
+    {table.rows?.length === 0 ? <p className="px-5 pb-5 text-quiet">{none}</p> : <Table {...table} />}
+  </Card>
+)
 
 /** The points of one system, with the level and the way to the next one. */
 function Points({ points: { id, key, name, total, maxPoints } }: { points: GetUserPointsResponse }) {
@@ -176,13 +176,9 @@ function Profile({ user }: { user: User }) {
         facts={[
           [
             'Email',
-            email === null ? (
-              '–'
-            ) : (
-              <span key="email" className="break-all">
-                {email}
-              </span>
-            ),
+            <span key="email" className="break-all">
+              {email ?? '–'}
+            </span>,
           ],
           ['Gets emails', subscribeToEmails ? 'yes' : 'no'],
           ['Devices', formatNumber(deviceTokens?.length ?? 0)],
@@ -199,5 +195,87 @@ function Profile({ user }: { user: User }) {
         ]}
       />
     </Card>
+  )
+}
+
+/** How many past periods are shown. Days are shown by month, the others in a row. */
+const PERIODS = 62
+const PERIODS_IN_A_ROW = 8
+
+const UNITS = { daily: 'day', weekly: 'week', monthly: 'month' } as const
+
+/** The streak with its calendar, its freezes and its pauses. */
+function StreakCard({ userId }: { userId: string }) {
+  const laurel = useLaurel()
+  const streak = useQuery({
+    queryKey: keyOfUser(userId, 'streak'),
+    queryFn: () => laurel.users.streak(userId, { historyPeriods: PERIODS }),
+  })
+  return (
+    <Card title="Streak">
+      <Loaded query={streak} className="h-80">
+        {(data) => (
+          <div className="flex flex-col gap-4">
+            <p>
+              <strong className="text-xl font-semibold tabular-nums">
+                {counted(data.length, UNITS[data.frequency])}
+              </strong>
+            </p>
+            <LaurelLook>
+              <StreakCalendar data={shownOf(data)} />
+            </LaurelLook>
+            <Facts
+              facts={[
+                data.started === null ? null : ['Began', formatDate(data.started)],
+                data.expires === null ? null : ['Lasts until', formatDate(data.expires)],
+                data.freezes === undefined
+                  ? null
+                  : ['Freezes', `${data.freezes} of at most ${data.maxFreezes ?? data.freezes}`],
+              ]}
+            />
+            {data.pauses.length > 0 && <Pauses userId={userId} pauses={data.pauses} />}
+          </div>
+        )}
+      </Loaded>
+    </Card>
+  )
+}
+
+const shownOf = (streak: StreakResponse): StreakResponse =>
+  streak.frequency === 'daily'
+    ? streak
+    : { ...streak, streakHistory: streak.streakHistory.slice(-PERIODS_IN_A_ROW) }
+
+/** The pauses, each with a button that removes it. */
+function Pauses({ userId, pauses }: { userId: string; pauses: StreakResponse['pauses'] }) {
+  const { begin, isBusy } = useWrite({ ...writesOf(userId), scope: `${USERS}/${userId}/pauses` })
+  return (
+    <div>
+      <h3 className="font-medium">Pauses</h3>
+      <ul className="mt-1 flex flex-col">
+        {pauses.map(({ id, start, end }) => (
+          <li key={id} className="flex items-center justify-between gap-2">
+            <span className="text-quiet">
+              {formatDate(start)} – {formatDate(end)}
+            </span>
+            <Button
+              look="quiet"
+              isSmall
+              isBusy={isBusy}
+              onClick={() =>
+                begin({
+                  what: say`The pause of ${userId}`,
+                  did: 'was removed',
+                  act: (admin) => admin.streaks.pauses.delete({ ids: [id] }),
+                })
+              }
+              aria-label={`Remove the pause from ${formatDate(start)} to ${formatDate(end)}`}
+            >
+              Remove
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </div>
   )
 }

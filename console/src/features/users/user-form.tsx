@@ -10,6 +10,7 @@ import type { Write } from '../../resource/writes'
 import { DetailSheet } from '../../ui/dialog'
 import { counted } from '../../ui/format'
 import { Waiting } from '../../ui/page'
+import { nameOr, say } from '../../ui/text'
 import { NEW_USER, pathOfUser, USERS } from './user-paths'
 
 const Values = z.object({
@@ -122,7 +123,7 @@ export function UserForm({ user, onClose }: { user: User | null; onClose: () => 
   )
   const write = (given: Values): Write<User> => {
     const fields = changesOf(user, given, attributes)
-    const what = `The user ${given.name || given.id || user?.id}`
+    const what = say`The user ${nameOr(given.name, user?.id ?? given.id)}`
     if (user !== null)
       return { what, did: 'was saved', act: (_, laurel) => laurel.users.update(user.id, fields) }
     return {

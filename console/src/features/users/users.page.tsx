@@ -1,7 +1,21 @@
-import { useParams } from '@tanstack/react-router'
+import type { User } from '@laurel/client'
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { useAdmin } from '../../api/laurel'
+import { PagedTable, useCursorPages } from '../../api/paging'
+import { FirstEvent } from '../../resource/first-event'
+import { choicesOf, useLookups } from '../../resource/lookups'
+import { NewButton } from '../../ui/button'
+import { Moment } from '../../ui/format'
+import { Icon } from '../../ui/icon'
+import { PlainInput } from '../../ui/labelled'
+import { Badge, Card, Code, Page } from '../../ui/page'
+import { Select } from '../../ui/select'
+import type { Column } from '../../ui/table'
+import { nameOr } from '../../ui/text'
+import { useTyped } from '../../ui/typed'
 import { NewUserForm } from './user-form'
-import { UserListPage } from './user-list'
 import { UserPage } from './user-page'
+import { NEW_USER, pathOfUser, USERS } from './user-paths'
 
 /** `/users` is the list, `/users/new` the same with the form of a new user, `/users/$id` the page of one. */
 export default function UsersPage() {
@@ -13,5 +27,160 @@ export default function UsersPage() {
       <UserListPage />
       {isNew && <NewUserForm />}
     </>
+  )
+}
+
+const COLUMNS: readonly Column<User>[] = [
+  {
+    name: 'Name',
+    cell: ({ id, name, control }) => (
+      <span className="flex items-center gap-2">
+        <span className="line-clamp-2">{nameOr(name, id)}</span>
+        {control && <Badge>control group</Badge>}
+      </span>
+    ),
+  },
+  { name: 'Id', cell: ({ id }) => <Code>{id}</Code>, isMinor: true },
+  {
+    name: 'Email',
+    cell: ({ email }) => <span className="line-clamp-1 text-quiet">{email ?? '–'}</span>,
+    isMinor: true,
+  },
+  { name: 'First seen', cell: ({ created, tz }) => <Moment iso={created} zone={tz} />, isMinor: true },
+]
+
+/** All users, oldest first, or those that a search finds. */
+function UserListPage() {
+  const admin = useAdmin()
+  const wanted = wantedIn(useSearch({ strict: false }))
+  const { search, attribute, value } = wanted
+  const isFiltered = attribute !== '' && value !== ''
+  const users = useCursorPages([USERS, 'list', wanted], (query, signal) =>
+    admin.users.list(
+      {
+        ...query,
+        ...(search !== '' && { search }),
+        ...(isFiltered && { userAttributes: { [attribute]: value } }),
+      },
+      { signal },
+    ),
+  )
+  const hasNoUsers = users.data?.length === 0 && search === '' && !isFiltered
+  const create = <NewButton one="user" to={NEW_USER} />
+  return (
+    <Page
+      name="Users"
+      intro="Everyone who uses your product. A user appears with their first event."
+      actions={!hasNoUsers && create}
+    >
+      <Card flush>
+        <div className="flex flex-wrap gap-3 border-b border-line p-3">
+          <SearchField wanted={wanted} />
+          <AttributeFilter wanted={wanted} />
+        </div>
+        <PagedTable
+          label="Users"
+          columns={COLUMNS}
+          pages={users}
+          hrefOf={({ id }) => pathOfUser(id)}
+          expected={8}
+          empty={
+            hasNoUsers
+              ? {
+                  title: 'No users yet',
+                  text: 'Users appear here with their first event. You can also create one.',
+                  action: create,
+                }
+              : {
+                  title: 'No user fits',
+                  text: (
+                    <>
+                      {search !== '' && <p>No id, name or email address contains “{search}”.</p>}
+                      {isFiltered && <p>Try another value of the attribute, or all users.</p>}
+                    </>
+                  ),
+                }
+          }
+        />
+      </Card>
+      {hasNoUsers && <FirstEvent />}
+    </Page>
+  )
+}
+
+/** Which users the address asks for. Empty texts ask for all. */
+type Wanted = { search: string; attribute: string; value: string }
+
+/** The address may have a number where a text looks like one. */
+const wantedIn = ({ search, attribute, value }: Readonly<Record<string, unknown>>): Wanted => ({
+  search: String(search ?? ''),
+  attribute: String(attribute ?? ''),
+  value: String(value ?? ''),
+})
+
+/** Changes which users are shown. The choice is part of the address. */
+function useShow() {
+  const navigate = useNavigate()
+  return (change: Partial<Wanted>) =>
+    navigate({
+      to: USERS,
+      search: (now: Readonly<Record<string, unknown>>) =>
+        Object.fromEntries(Object.entries({ ...wantedIn(now), ...change }).filter(([, text]) => text !== '')),
+      replace: true,
+      resetScroll: false,
+    })
+}
+
+function SearchField({ wanted }: { wanted: Wanted }) {
+  const show = useShow()
+  const [typed, setTyped] = useTyped(wanted.search, (search) => show({ search }))
+  return (
+    <div className="relative min-w-60 flex-1">
+      <Icon
+        name="search"
+        size={16}
+        className="pointer-events-none absolute top-1/2 left-3 -translate-y-1/2 text-quiet"
+      />
+      <PlainInput
+        type="search"
+        className="pl-9!"
+        aria-label="Search users"
+        placeholder="Id, name or email address"
+        value={typed}
+        onChange={({ target }) => setTyped(target.value)}
+        maxLength={255}
+      />
+    </div>
+  )
+}
+
+/** Keeps the users who have a value of an attribute. Without user attributes there is nothing to choose. */
+function AttributeFilter({ wanted }: { wanted: Wanted }) {
+  const show = useShow()
+  const lookups = useLookups(['attributes'])
+  const attributes = lookups.attributes.all.filter(({ type }) => type === 'user')
+  const [typed, setTyped] = useTyped(wanted.value, (value) => show({ value }))
+  if (attributes.length === 0) return null
+  return (
+    <div className="flex flex-wrap gap-3">
+      <Select
+        className="w-auto! max-w-56"
+        aria-label="Filter by attribute"
+        value={wanted.attribute}
+        onChange={({ target }) => show({ attribute: target.value, value: '' })}
+        none="All users"
+        options={choicesOf(attributes, 'key')}
+      />
+      {wanted.attribute !== '' && (
+        <PlainInput
+          className="w-40!"
+          aria-label="Value"
+          placeholder="Value, such as pro"
+          value={typed}
+          onChange={({ target }) => setTyped(target.value)}
+          maxLength={1000}
+        />
+      )}
+    </div>
   )
 }

@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useAdmin } from '../../api/laurel'
 import { PagedTable, useCursorPages } from '../../api/paging'
-import { AskButton } from '../../resource/ask-button'
+import { AskButton } from '../../resource/confirm-write'
 import { useWrite } from '../../resource/writes'
 import { Button, Toggle } from '../../ui/button'
 import { counted, formatNumber, Moment } from '../../ui/format'
@@ -77,7 +77,6 @@ export function DeliveriesSection({ webhook: { key } }: SectionProps) {
       <PagedTable
         label="Deliveries"
         pages={pages}
-        keyOf={({ id }) => id}
         hrefOf={({ id }) => `/webhooks/${encodeURIComponent(key)}/${id}`}
         empty={
           status === '' && event === ''

@@ -1,10 +1,12 @@
 import type { AdminWebhook, CreatedWebhook } from '@laurel/client'
+import { useNavigate, useParams } from '@tanstack/react-router'
 import { z } from 'zod'
 import { deletion, switching } from '../../resource/parts'
 import type { Admin, Resource } from '../../resource/resource'
+import { resourcePage } from '../../resource/resource-page'
 import { at, choice, optionalText } from '../../resource/schemas'
 import { Moment } from '../../ui/format'
-import { Code } from '../../ui/page'
+import { DeliverySheet } from './deliveries'
 import { EVENTS, isEventType } from './events'
 import { Health, shortUrl } from './health'
 import { DeliveriesSection, SecretSection, SendAgainSection, TestSection } from './sections'
@@ -52,6 +54,7 @@ export const webhooks: Resource<
   },
   keyOf: ({ key }) => key,
   nameOf: ({ url }) => shortUrl(url),
+  nameOfDraft: ({ url }) => url,
   statusOf: ({ status }) => status,
   operations: (admin) => admin.webhooks,
   update: (admin, { id, key: before }, { key: after, ...draft }) =>
@@ -61,24 +64,11 @@ export const webhooks: Resource<
     { name: 'Events', cell: ({ events }) => eventsOf(events), isMinor: true },
     { name: 'Last 24 hours', cell: (webhook) => <Health {...webhook} /> },
   ],
-  facts: ({ url, events, goneAt, health, previousSecretEnds }) => [
-    ['Address', <Code key="url">{url}</Code>],
+  facts: ({ goneAt, health, previousSecretEnds }) => [
     ['Last 24 hours', <Health key="health" goneAt={goneAt} health={health} />],
     previousSecretEnds === null
       ? null
       : ['End of the old secret', <Moment key="end" iso={previousSecretEnds} />],
-    [
-      'Events',
-      events.includes('*') ? (
-        'All, also those of later versions'
-      ) : (
-        <span key="events" className="flex flex-wrap gap-1.5">
-          {events.map((event) => (
-            <Code key={event}>{event}</Code>
-          ))}
-        </span>
-      ),
-    ],
   ],
   secretOf: (item) =>
     'secret' in item
@@ -162,4 +152,24 @@ export const webhooks: Resource<
       ),
     ]
   },
+}
+
+const Webhooks = resourcePage(webhooks)
+
+/** The pages of webhooks. `/webhooks/$id/$delivery` shows one delivery. */
+export default function WebhooksPage() {
+  const { id, action } = useParams({ strict: false })
+  const navigate = useNavigate()
+  return (
+    <>
+      <Webhooks />
+      {id !== undefined && action !== undefined && action !== 'edit' && (
+        <DeliverySheet
+          webhookKey={id}
+          deliveryId={action}
+          onClose={() => navigate({ to: `/webhooks/${encodeURIComponent(id)}`, resetScroll: false })}
+        />
+      )}
+    </>
+  )
 }

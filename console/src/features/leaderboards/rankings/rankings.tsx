@@ -4,16 +4,15 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useNow, useToday } from '../../../analytics/period'
-import { messageOf } from '../../../api/errors'
 import { useLaurel } from '../../../api/laurel'
+import { Unread } from '../../../api/paging'
 import { Button } from '../../../ui/button'
 import { formatDate, formatMoment } from '../../../ui/format'
 import { LaurelLook } from '../../../ui/laurel'
-import { Card, Empty, Notice, Waiting } from '../../../ui/page'
+import { Card, Empty, Waiting } from '../../../ui/page'
 import { Select } from '../../../ui/select'
 import { userPath } from '../../../ui/text'
-import { datesOf, finalAt, type Run, runHolding, runsBefore } from './runs'
-import { useRanking, valuesOf } from './use-ranking'
+import { datesOf, finalAt, type Run, runHolding, runsBefore, useRanking, valuesOf } from './use-ranking'
 
 /** How many places are shown at first, and at most: the most that a stream sends. */
 const FIRST_PLACES = 10
@@ -80,6 +79,9 @@ function Ranking({ board, today }: { board: AdminLeaderboard; today: string }) {
   const present = runHolding(board, today)
   const run = chosen.run === null ? present : runHolding(board, chosen.run)
   const isPresent = run.start === present.start
+  const runs = runsBefore(board, today)
+  // The address can name a run before those.
+  const isListed = isPresent || runs.some(({ start }) => start === run.start)
   const hasGroups = breakdownAttributes.length > 0
   const groups = useQuery({
     queryKey: ['/leaderboards', 'groups', key, isPresent ? null : run.start],
@@ -111,23 +113,22 @@ function Ranking({ board, today }: { board: AdminLeaderboard; today: string }) {
       title={TITLE}
       about={<RunInWords run={run} isFinished={status === 'finished'} />}
       actions={
-        <RunPicker
-          runs={runsBefore(board, today)}
-          chosen={isPresent ? null : run}
-          present={status === 'finished' ? 'The last run' : `Now: ${datesOf(present)}`}
-          onChoose={(start) => choose({ run: start })}
-        />
+        runs.length > 0 && (
+          <Select
+            aria-label="Run"
+            value={isPresent ? '' : run.start}
+            onChange={({ target }) => choose({ run: target.value || null })}
+            none={status === 'finished' ? 'The last run' : `Now: ${datesOf(present)}`}
+            options={(isListed ? runs : [...runs, run]).map((one) => ({
+              value: one.start,
+              label: datesOf(one),
+            }))}
+          />
+        )
       }
     >
       {error !== null && ranking.data === undefined ? (
-        <Notice
-          tone="danger"
-          action={
-            <Button onClick={() => (groups.isError ? groups.refetch() : ranking.refetch())}>Try again</Button>
-          }
-        >
-          {messageOf(error)}
-        </Notice>
+        <Unread of={groups.isError ? groups : ranking} />
       ) : hasGroups && group === undefined && !groups.isPending ? (
         <Empty title="Nobody is ranked yet">
           Users are ranked once they have a score and a value of each attribute of the groups.
@@ -176,32 +177,3 @@ function RunInWords({ run, isFinished }: { run: Run; isFinished: boolean }) {
 const groupOf = (values: Record<string, string>): GroupData => ({
   group: Object.entries(values).map(([key, value]) => ({ key, value })),
 })
-
-/** Chooses a run. A leaderboard that never begins again has none to choose from. */
-function RunPicker({
-  runs,
-  chosen,
-  present,
-  onChoose,
-}: {
-  runs: readonly Run[]
-  /** Null for the present one. */
-  chosen: Run | null
-  present: string
-  onChoose: (start: string | null) => void
-}) {
-  if (runs.length === 0) return null
-  const isListed = chosen === null || runs.some(({ start }) => start === chosen.start)
-  return (
-    <Select
-      aria-label="Run"
-      value={chosen?.start ?? ''}
-      onChange={({ target }) => onChoose(target.value || null)}
-      none={present}
-      options={(isListed || chosen === null ? runs : [...runs, chosen]).map((run) => ({
-        value: run.start,
-        label: datesOf(run),
-      }))}
-    />
-  )
-}

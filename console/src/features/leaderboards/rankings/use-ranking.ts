@@ -1,9 +1,9 @@
-import type { LeaderboardResponseWithRankings, LiveRanking } from '@laurel/client'
-import { type GroupData, type LeaderboardResource, withPreviousRanks } from '@laurel/react'
+import type { AdminLeaderboard, LeaderboardResponseWithRankings, LiveRanking } from '@laurel/client'
+import { type GroupData, type LeaderboardResource, runOf, withPreviousRanks } from '@laurel/react'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState, useSyncExternalStore } from 'react'
 import { useLaurel } from '../../../api/laurel'
-import type { Run } from './runs'
+import { formatDate } from '../../../ui/format'
 
 type Rankings = NonNullable<LeaderboardResource['data']>['rankings']
 
@@ -77,13 +77,7 @@ const shownOf = (
   { name, pointsSystemName, metricName, status }: LeaderboardResponseWithRankings,
   { start, end }: Run,
   isPresent: boolean,
-) => ({
-  name,
-  unit: pointsSystemName ?? metricName,
-  ...(isPresent && { status }),
-  start,
-  end,
-})
+) => ({ name, unit: pointsSystemName ?? metricName, ...(isPresent && { status }), start, end })
 
 /** The newest state of a stream, while it is wanted and the tab can be seen. */
 function useLive(
@@ -115,3 +109,49 @@ const stateOf = (id: string, { run, rankings }: LiveRanking, before: Live | unde
   rankings: withPreviousRanks(rankings, before?.id === id && before.run === run ? [...before.rankings] : []),
   isOpen: true,
 })
+
+/** First and last date of a run. The last one is null without an end. */
+export type Run = { start: string; end: string | null }
+
+type Board = Pick<AdminLeaderboard, 'start' | 'end' | 'runUnit' | 'runInterval'>
+
+/** The most earlier runs to choose from. The address can name earlier ones. */
+const MOST_RUNS = 52
+const DAY = 86_400_000
+const HOUR = 3_600_000
+/** How long after its last date in UTC a run is final, in hours (L8). */
+const FINAL_AFTER = 12
+
+const dayBefore = (date: string) => new Date(Date.parse(date) - DAY).toISOString().slice(0, 10)
+
+/** The run that holds a date: the first one before it begins, the last one after it ended (L2). */
+export const runHolding = ({ start, end, runUnit, runInterval }: Board, date: string): Run =>
+  runOf(
+    { start, end: end ?? null, runUnit: runUnit ?? null, runInterval: runInterval ?? null },
+    date < start ? start : date,
+  )
+
+/** The runs before the run of a date, newest first. A leaderboard that never begins again has none. */
+export function runsBefore(board: Board, date: string): Run[] {
+  if (board.runUnit === undefined) return []
+  const runs: Run[] = []
+  let { start } = runHolding(board, date)
+  while (start > board.start && runs.length < MOST_RUNS) {
+    const run = runHolding(board, dayBefore(start))
+    runs.push(run)
+    start = run.start
+  }
+  return runs
+}
+
+/** When a run is final, in milliseconds since 1970. Null for a run without an end (L8). */
+export const finalAt = ({ end }: Run): number | null =>
+  end === null ? null : Date.parse(end) + DAY + FINAL_AFTER * HOUR
+
+/** The dates of a run, such as "Nov 23, 2026 – Nov 29, 2026". */
+export const datesOf = ({ start, end }: Run): string =>
+  end === null
+    ? `from ${formatDate(start)}`
+    : start === end
+      ? formatDate(start)
+      : `${formatDate(start)} – ${formatDate(end)}`

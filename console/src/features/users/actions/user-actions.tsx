@@ -1,19 +1,19 @@
 import type { User } from '@laurel/client'
 import { useNavigate, useSearch } from '@tanstack/react-router'
+import type { ComponentProps } from 'react'
 import { messageOf } from '../../../api/errors'
 import { useAdmin } from '../../../api/laurel'
 import { ConfirmWrite } from '../../../resource/confirm-write'
-import type { Write } from '../../../resource/writes'
 import { Button } from '../../../ui/button'
 import { Menu } from '../../../ui/menu'
 import { fileNameOf, say } from '../../../ui/text'
 import { done, failed, toasts } from '../../../ui/toasts'
 import { pathOfUser, USERS, writesOf } from '../user-paths'
-import { AdjustPointsForm } from './adjust-points'
-import { PauseForm } from './pause'
+import { AdjustPointsForm, PauseForm } from './action-forms'
 
 /** The forms that can be open, by their names in the address: `?action=pause`. */
-type Action = 'adjust-points' | 'freeze' | 'pause' | 'restore' | 'reset' | 'erase'
+type Asked = 'freeze' | 'restore' | 'reset' | 'erase'
+type Action = 'adjust-points' | 'pause' | Asked
 
 /** The buttons of the actions that support can take for a user. Each form has an address. */
 export function UserActions({ user }: { user: User }) {
@@ -55,94 +55,70 @@ export function UserActions({ user }: { user: User }) {
       />
       {action === 'adjust-points' && <AdjustPointsForm userId={user.id} onClose={close} />}
       {action === 'pause' && <PauseForm userId={user.id} onClose={close} />}
-      {(action === 'freeze' || action === 'restore' || action === 'reset') && (
-        <Ask question={QUESTIONS[action]} userId={user.id} onClose={close} />
+      {isAsked(action) && (
+        <ConfirmWrite
+          {...writesOf(user.id)}
+          {...QUESTIONS[action](user.id)}
+          onDone={action === 'erase' ? () => navigate({ to: USERS, replace: true }) : undefined}
+          onClose={close}
+        />
       )}
-      {action === 'erase' && <Erase userId={user.id} onClose={close} />}
     </>
   )
 }
 
-type QuestionProps = { userId: string; onClose: () => void }
-
-type Question = {
-  title: string
-  confirm: string
-  text: string
-  write: (userId: string) => Write<object>
-  isDangerous?: boolean
-}
+type Question = Omit<ComponentProps<typeof ConfirmWrite<object>>, 'path' | 'onClose'>
 
 /** The actions that need no entries, only a confirmation. */
-const QUESTIONS = {
-  freeze: {
+const QUESTIONS: Readonly<Record<Asked, (userId: string) => Question>> = {
+  freeze: (userId) => ({
     title: 'Grant a freeze?',
     confirm: 'Confirm: grant a freeze',
-    text: 'A freeze saves the streak when a period is missed.',
-    write: (userId) => ({
+    children: 'A freeze saves the streak when a period is missed.',
+    write: {
       what: say`A freeze of ${userId}`,
       did: 'was granted',
       act: ({ streaks }) => streaks.freezes.create({ freezes: [{ userId }] }),
-    }),
-  },
-  restore: {
+    },
+  }),
+  restore: (id) => ({
     title: 'Restore the streak?',
     confirm: 'Confirm: restore',
-    text: 'The user gets the longest recent streak back. It gives no points and sends no messages.',
-    write: (id) => ({
+    children: 'The user gets the longest recent streak back. It gives no points and sends no messages.',
+    write: {
       what: say`The streak of ${id}`,
       did: 'was restored',
       act: ({ streaks }) => streaks.restore({ users: [{ id }] }),
-    }),
-  },
-  reset: {
+    },
+  }),
+  reset: (id) => ({
     title: 'Reset the streak?',
     confirm: 'Confirm: reset',
-    text: 'The length is 0 at once, and webhooks are told that the streak was lost. What the user did in the present period does not count for it any more. You can restore the streak.',
-    write: (id) => ({
+    children:
+      'The length is 0 at once, and webhooks are told that the streak was lost. What the user did in the present period does not count for it any more. You can restore the streak.',
+    isDangerous: true,
+    write: {
       what: say`The streak of ${id}`,
       did: 'was reset',
       act: ({ streaks }) => streaks.reset({ users: [{ id }] }),
-    }),
+    },
+  }),
+  erase: (id) => ({
+    title: 'Erase this user?',
+    confirm: 'Confirm: erase',
+    children:
+      'All data of this user is removed: events, points, streak, achievements, and places on leaderboards. This cannot be undone.',
     isDangerous: true,
-  },
-} satisfies Partial<Record<Action, Question>>
-
-function Ask({
-  question: { text, write, ...asked },
-  userId,
-  onClose,
-}: QuestionProps & { question: Question }) {
-  return (
-    <ConfirmWrite {...asked} {...writesOf(userId)} write={write(userId)} onClose={onClose}>
-      {text}
-    </ConfirmWrite>
-  )
+    typed: { label: `Type ${id} to confirm`, text: id },
+    write: {
+      what: say`The user ${id}`,
+      did: 'was erased',
+      act: (admin) => admin.users.delete(id),
+      isRemoval: true,
+    },
+  }),
 }
-
-function Erase({ userId, onClose }: QuestionProps) {
-  const navigate = useNavigate()
-  return (
-    <ConfirmWrite
-      {...writesOf(userId)}
-      title="Erase this user?"
-      confirm="Confirm: erase"
-      isDangerous
-      typed={{ label: `Type ${userId} to confirm`, text: userId }}
-      write={{
-        what: say`The user ${userId}`,
-        did: 'was erased',
-        act: (admin) => admin.users.delete(userId),
-        isRemoval: true,
-      }}
-      onDone={() => navigate({ to: USERS, replace: true })}
-      onClose={onClose}
-    >
-      All data of this user is removed: events, points, streak, achievements, and places on leaderboards. This
-      cannot be undone.
-    </ConfirmWrite>
-  )
-}
+const isAsked = (action: unknown): action is Asked => typeof action === 'string' && action in QUESTIONS
 
 /** Downloads all data of a user as a file. */
 function useExport(userId: string) {

@@ -6,9 +6,9 @@ import { type Lookups, useLookups } from '../../../resource/lookups'
 import { formatMoment, formatNumber, formatTime, formatTimeIn, VIEWER_ZONE } from '../../../ui/format'
 import { Icon } from '../../../ui/icon'
 import { LOCALE } from '../../../ui/locale'
-import { Card, Empty, Skeleton } from '../../../ui/page'
+import { Card, Empty, Waiting } from '../../../ui/page'
 import { Select } from '../../../ui/select'
-import { VoidEventForm } from '../actions/void-event'
+import { VoidEventForm } from '../actions/action-forms'
 import { keyOfUser, pathOfUser } from '../user-paths'
 import { entryInWords, TYPES } from './entries'
 import { ExplanationSheet } from './explanation-sheet'
@@ -29,12 +29,9 @@ export function Timeline({ user }: { user: User }) {
   const entries = useCursorPages(keyOfUser(user.id, 'timeline', type ?? ''), (query, signal) =>
     admin.users.timeline.list(user.id, { ...query, ...(type !== null && { types: type }) }, { signal }),
   )
-  const show = (search: Opened) =>
-    navigate({
-      to: pathOfUser(user.id, 'timeline'),
-      search: { ...(type !== null && { type }), ...search },
-      resetScroll: false,
-    })
+  const show = (search: Opened, replace = false) =>
+    navigate({ to: pathOfUser(user.id, 'timeline'), search, replace, resetScroll: false })
+  const open = (search: Opened) => show({ ...(type !== null && { type }), ...search })
   return (
     <Card
       title="Timeline"
@@ -46,14 +43,7 @@ export function Timeline({ user }: { user: User }) {
           <Select
             id="timeline-type"
             value={type ?? ''}
-            onChange={({ target: { value } }) =>
-              navigate({
-                to: pathOfUser(user.id, 'timeline'),
-                search: value === '' ? {} : { type: value },
-                replace: true,
-                resetScroll: false,
-              })
-            }
+            onChange={({ target: { value } }) => show(value === '' ? {} : { type: value }, true)}
             none="All"
             options={Object.entries(TYPES).map(([value, { name }]) => ({ value, label: name }))}
           />
@@ -66,7 +56,7 @@ export function Timeline({ user }: { user: User }) {
             <Unread of={entries} />
           </div>
         ) : entries.isPending ? (
-          <Loading />
+          <Waiting className="h-96" />
         ) : entries.data.length === 0 ? (
           <Empty title="Nothing has happened yet">
             {type === null
@@ -81,7 +71,7 @@ export function Timeline({ user }: { user: User }) {
               </h3>
               <ol>
                 {rowsOf(ofDay).map((steps) => (
-                  <Steps key={keyOf(steps[0])} steps={steps} user={user} lookups={lookups} onOpen={show} />
+                  <Steps key={keyOf(steps[0])} steps={steps} user={user} lookups={lookups} onOpen={open} />
                 ))}
               </ol>
             </section>
@@ -96,7 +86,7 @@ export function Timeline({ user }: { user: User }) {
           system={String(opened.system)}
           awardId={String(opened.award)}
           lookups={lookups}
-          onClose={() => show({})}
+          onClose={() => open({})}
         />
       )}
       {opened.void !== undefined && (
@@ -104,7 +94,7 @@ export function Timeline({ user }: { user: User }) {
           userId={user.id}
           eventId={String(opened.void)}
           event={eventInWords(entries.data, String(opened.void), lookups)}
-          onClose={() => show({})}
+          onClose={() => open({})}
         />
       )}
     </Card>
@@ -118,18 +108,6 @@ function eventInWords(entries: readonly TimelineEntry[] | undefined, id: string,
   const { title } = entryInWords(event, lookups)
   return event.at === null ? title : `${title}, ${formatMoment(event.at)}`
 }
-
-const Loading = () => (
-  <ul aria-hidden="true">
-    {Array.from({ length: 8 }, (_, line) => (
-      // biome-ignore lint/suspicious/noArrayIndexKey: the lines are all the same.
-      <li key={line} className="flex items-center gap-3 border-b border-line px-5 py-3.5 last:border-b-0">
-        <Skeleton className="w-4" />
-        <Skeleton className="w-48" />
-      </li>
-    ))}
-  </ul>
-)
 
 const DAY = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'full' })
 

@@ -1,10 +1,11 @@
+/** The forms of what support can do for a user. */
 import type { GetUserPointsResponse } from '@laurel/client'
 import { useQuery } from '@tanstack/react-query'
 import { z } from 'zod'
 import { useLaurel } from '../../../api/laurel'
 import { FormSheet } from '../../../resource/form-sheet'
 import type { Field } from '../../../resource/resource'
-import { optionalText, reference, whole } from '../../../resource/schemas'
+import { at, date, isInOrder, optionalText, reference, whole } from '../../../resource/schemas'
 import { formatNumber } from '../../../ui/format'
 import { say } from '../../../ui/text'
 import { keyOfUser, USERS, writesOf } from '../user-paths'
@@ -12,13 +13,13 @@ import { keyOfUser, USERS, writesOf } from '../user-paths'
 /** The most points of one adjustment. */
 const MOST = 1_000_000
 
-const Draft = z.object({
+const Adjustment = z.object({
   system: reference(),
   amount: whole({ min: -MOST, max: MOST }).refine((given) => given !== 0, 'Use a number other than 0.'),
   reason: optionalText(1000),
 })
 
-type Values = z.input<typeof Draft>
+type Values = z.input<typeof Adjustment>
 type Total = Pick<GetUserPointsResponse, 'id' | 'name' | 'total' | 'maxPoints'>
 
 /** The total after an adjustment: from 0 to the maximum of the system (V1). */
@@ -35,7 +36,7 @@ function totalInWords({ system, amount }: Values, totals: readonly Total[] | und
   if (found === undefined) return AMOUNT_HINT
   const { name, total } = found
   const now = `Now: ${formatNumber(total)} ${name}.`
-  const parsed = Draft.shape.amount.safeParse(amount)
+  const parsed = Adjustment.shape.amount.safeParse(amount)
   if (!parsed.success) return `${now} ${AMOUNT_HINT}`
   const after = totalAfter(found, parsed.data)
   const then = `${now} Afterwards: ${formatNumber(after)}.`
@@ -76,7 +77,7 @@ export function AdjustPointsForm({ userId, onClose }: { userId: string; onClose:
       title="Adjust points"
       about="The maximum of the system applies, boosts do not. A total cannot be below 0."
       fields={fieldsOf(overview.data?.points)}
-      schema={Draft}
+      schema={Adjustment}
       values={{ system: '', amount: '', reason: '' }}
       needs={['points']}
       submit="Adjust points"
@@ -89,6 +90,82 @@ export function AdjustPointsForm({ userId, onClose }: { userId: string; onClose:
           made === undefined || made.awarded === amount
             ? undefined
             : `By ${formatNumber(made.awarded)} instead of ${formatNumber(amount)}: that is the limit of the total.`,
+      })}
+      onClose={onClose}
+    />
+  )
+}
+
+const Pause = z
+  .object({ start: date(), end: date() })
+  .refine(isInOrder, at('end', 'Choose a day that is not before the first one.'))
+
+const PAUSE_FIELDS: readonly Field<z.input<typeof Pause>>[] = [
+  { kind: 'date', name: 'start', label: 'First day' },
+  { kind: 'date', name: 'end', label: 'Last day', hint: 'Both days are local dates of the user.' },
+]
+
+/** Pauses the streak of a user. */
+export function PauseForm({ userId, onClose }: { userId: string; onClose: () => void }) {
+  return (
+    <FormSheet
+      {...writesOf(userId)}
+      name={`${USERS}/${userId}/pause`}
+      title="Pause the streak"
+      about="On these days the streak does not end, and does not grow without an event."
+      fields={PAUSE_FIELDS}
+      schema={Pause}
+      values={{ start: '', end: '' }}
+      submit="Create pause"
+      write={({ start, end }) => ({
+        what: say`The pause of ${userId}`,
+        did: 'was created',
+        act: (admin) => admin.streaks.pauses.create({ pauses: [{ userId, start, end }] }),
+      })}
+      onClose={onClose}
+    />
+  )
+}
+
+const Voiding = z.object({ reason: optionalText(1000) })
+
+const VOIDING_FIELDS: readonly Field<z.input<typeof Voiding>>[] = [
+  { kind: 'long-text', name: 'reason', label: 'Reason', isOptional: true, placeholder: 'Sent twice' },
+]
+
+/** Asks for the reason, then voids an event. */
+export function VoidEventForm({
+  userId,
+  eventId,
+  event,
+  onClose,
+}: {
+  userId: string
+  eventId: string
+  /** The event in words. Undefined if it has not been loaded. */
+  event: string | undefined
+  onClose: () => void
+}) {
+  return (
+    <FormSheet
+      {...writesOf(userId)}
+      name={`${USERS}/${userId}/void/${eventId}`}
+      title="Void this event"
+      about={
+        <>
+          {event !== undefined && <strong className="block font-medium text-text">{event}</strong>}
+          Totals, points and rankings then count as if the event had never come. The streak and completed
+          achievements stay. This cannot be undone.
+        </>
+      }
+      fields={VOIDING_FIELDS}
+      schema={Voiding}
+      values={{ reason: '' }}
+      submit="Confirm void"
+      write={({ reason }) => ({
+        what: say`The event of ${userId}`,
+        did: 'was voided',
+        act: (admin) => admin.users.voidEvent(userId, eventId, reason === '' ? {} : { reason }),
       })}
       onClose={onClose}
     />

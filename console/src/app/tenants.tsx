@@ -1,9 +1,13 @@
 import type { AdminTenant } from '@laurel/client'
+import { useState } from 'react'
 import { z } from 'zod'
 import type { Resource } from '../resource/resource'
+import { ResourceForm } from '../resource/resource-form'
 import { text } from '../resource/schemas'
 import { useSession, useSignedIn } from '../session/session-context'
+import { Button } from '../ui/button'
 import { Moment } from '../ui/format'
+import { Icon } from '../ui/icon'
 import { Code } from '../ui/page'
 import { say } from '../ui/text'
 
@@ -30,10 +34,7 @@ export function useTenantsResource(): Resource<AdminTenant, Values, z.output<typ
       { name: 'Name', cell: ({ name }) => name },
       { name: 'Customer id', cell: ({ customerId }) => <Code>{customerId}</Code>, isMinor: true },
     ],
-    facts: ({ customerId, created }) => [
-      ['Customer id', <Code key="customer">{customerId}</Code>],
-      ['Created', <Moment key="created" iso={created} />],
-    ],
+    facts: ({ created }) => [['Created', <Moment key="created" iso={created} />]],
     summary: ({ status, purging }) =>
       status === 'active'
         ? null
@@ -93,4 +94,27 @@ export function useTenantsResource(): Resource<AdminTenant, Values, z.output<typ
               },
             ],
   }
+}
+
+/** The button and the form of a new tenant, on the page on which a tenant is chosen. It is chosen at once. */
+export default function NewTenant() {
+  const session = useSession()
+  const resource = useTenantsResource()
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>
+        <Icon name="plus" size={15} />
+        New tenant
+      </Button>
+      {isOpen && (
+        <ResourceForm
+          resource={resource}
+          itemKey={null}
+          onClose={() => setOpen(false)}
+          onWritten={({ id, name }) => session.chooseTenant({ id, name })}
+        />
+      )}
+    </>
+  )
 }

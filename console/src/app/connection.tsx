@@ -1,5 +1,7 @@
-/** Whether requests reach the server, as the last ones have shown. */
+import { createContext, useContext, useSyncExternalStore } from 'react'
 import { Store } from '../ui/store'
+
+/** Whether requests reach the server, as the last ones have shown. */
 
 /** The pause between two questions whether the server is back, in milliseconds. */
 const PAUSE = 2000
@@ -55,3 +57,30 @@ const isThere = () =>
     () => true,
     () => false,
   )
+
+export const ConnectionContext = createContext<Connection | null>(null)
+
+const none = () => () => {}
+
+const WORDS = {
+  fine: null,
+  lost: 'Lost connection to the server. Trying again…',
+  blocked:
+    'The browser blocks requests of this page. Switch your ad blocker off for it, then load the page again.',
+}
+
+/** Says that the server cannot be reached, until it can, or that something blocks the requests. */
+export function ConnectionBanner() {
+  const connection = useContext(ConnectionContext)
+  const state = useSyncExternalStore(
+    connection?.subscribe ?? none,
+    connection?.state ?? (() => 'fine' as const),
+  )
+  return (
+    <div role="status" className="print:hidden">
+      {WORDS[state] !== null && (
+        <p className="bg-warning-soft px-4 py-2 text-center font-medium text-warning">{WORDS[state]}</p>
+      )}
+    </div>
+  )
+}
