@@ -69,6 +69,16 @@ beforeAll(async () => {
       jsx: 'automatic',
       loader: { '.css': 'empty' },
       logLevel: 'error',
+      // Vite makes this module. No form needs it.
+      plugins: [
+        {
+          name: 'icons',
+          setup: (of) => {
+            of.onResolve({ filter: /^virtual:icons$/ }, () => ({ path: 'icons', namespace: 'icons' }))
+            of.onLoad({ filter: /./, namespace: 'icons' }, () => ({ contents: 'export default {}' }))
+          },
+        },
+      ],
     }),
   ])
   sources = await import(pathToFileURL(outfile).href)

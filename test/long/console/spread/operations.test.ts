@@ -189,6 +189,10 @@ describe.skipIf(!hasBrowser)('the pages of operations', () => {
     await dialog('New admin key').getByText('Fill this in.').waitFor()
     await dialog('New admin key').getByLabel('Name').fill('Of a person')
     await dialog('New admin key').getByRole('button', { name: 'Create key' }).click()
+    await dialog('The key was created').waitFor()
+    await page.keyboard.press('Escape')
+    const question = page.getByRole('alertdialog', { name: 'Close without a copy?' })
+    await question.getByRole('button', { name: 'Cancel' }).click()
     const first = await shownSecret('The key was created', 'Admin key')
     const works = async (key: string) => (await ask('GET', '/admin/v1/session', undefined, key)).status
     expect(await works(first)).toBe(200)

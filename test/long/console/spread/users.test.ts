@@ -78,6 +78,19 @@ describe.skipIf(!hasBrowser)('users', () => {
     await page.getByRole('heading', { level: 1, name: 'Mary S.' }).waitFor()
   })
 
+  it('[U2] a user without an email address can be edited, and stays subscribed', async () => {
+    await sendLessons('by-event', 1)
+    await open('/users/by-event/edit')
+    await page.getByLabel('Name', { exact: true }).fill('By event')
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByRole('heading', { level: 1, name: 'By event' }).waitFor()
+    expect((await ask('GET', '/v1/users/by-event')).body).toMatchObject({
+      name: 'By event',
+      email: null,
+      subscribeToEmails: true,
+    })
+  })
+
   it('asks for no more users than it shows', async () => {
     for (let nth = 0; nth < 30; nth += 1) await ask('POST', '/v1/users', { id: `many-${nth}` })
     const requests: URL[] = []
@@ -282,6 +295,22 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     expect(await card.getByRole('row').count()).toBe(8)
     await page.getByLabel('To', { exact: true }).fill('2083-02-25')
     await page.waitForURL(/to=2083-02-25/)
+  })
+
+  it('[I1] lines of a series with negative values are filled to zero', async () => {
+    await page.route(/figures\/overview/, async (route) => {
+      const response = await route.fetch()
+      const json = await response.json()
+      const series = json.series.map((row: object, day: number) => ({
+        ...row,
+        points: { 'demo-xp': day % 2 ? -5 : -9 },
+      }))
+      await route.fulfill({ response, json: { ...json, series } })
+    })
+    await open('/')
+    const chart = page.getByRole('img', { name: /^Points by day/ })
+    const top = async (path: string) => (await chart.locator(path).boundingBox())?.y ?? 0
+    expect(await top('path.opacity-8')).toBeCloseTo(await top('line.stroke-line-button'), 0)
   })
 
   it('[I1] figures that are counted while the page is open appear by themselves', async () => {
