@@ -320,7 +320,7 @@ test('the example unit gives enough descriptors, never gives up, and systemd fin
   const unit = readFileSync('deploy/laurel.service', 'utf8')
   const limit = Number(/^LimitNOFILE=(\d+)$/m.exec(unit)?.[1])
   expect(limit).toBeGreaterThan(descriptorsFor(100))
-  expect(readFileSync('docs/self-hosting.md', 'utf8')).toContain(`--ulimit nofile=${limit} `)
+  expect(readFileSync('compose.yaml', 'utf8')).toContain(`nofile: ${limit} `)
   expect(unit.slice(0, unit.indexOf('[Service]'))).toMatch(/^StartLimitIntervalSec=0$/m)
   if (spawnSync('systemd-analyze', ['--version']).status !== 0) return
   const copy = join(tmpdir(), 'laurel-test.service')
