@@ -1,0 +1,93 @@
+/** The examples as somebody copies them: with the client as it is published, beside a running server. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync } from 'node:fs'
+import { type IncomingMessage, request } from 'node:http'
+import { join } from 'node:path'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { type PackedApp, packedApp } from '../../helpers/packed-app'
+import { freePort, type Server, startServer } from '../../helpers/server/harness'
+import { SERVER_START } from '../../helpers/time'
+
+const examples = join(import.meta.dirname, '..', '..', '..', 'examples')
+
+let server: Server
+beforeAll(async () => {
+  server = await startServer({ clock: SERVER_START })
+})
+afterAll(() => server.stop())
+
+describe('webhooks', () => {
+  let app: PackedApp
+  let port: number
+  let child: ChildProcess | undefined
+  /** All that the receiver has printed. */
+  let printed = ''
+
+  beforeAll(async () => {
+    app = await packedApp('clients/typescript')
+    port = await freePort()
+    cpSync(join(examples, 'webhooks'), app.folder, {
+      recursive: true,
+      filter: (name) => !name.endsWith('package.json'),
+    })
+  })
+  afterEach(async () => {
+    child?.kill()
+    if (child !== undefined) await once(child, 'exit')
+    printed = ''
+  })
+  afterAll(() => app.remove())
+
+  /** Starts the receiver, and waits until it is ready. */
+  async function start(env: Record<string, string>) {
+    const environment = { ...process.env, PORT: String(port), ...env }
+    const started = spawn(process.execPath, ['server.js'], { cwd: app.folder, env: environment })
+    child = started
+    for (const stream of [started.stdout, started.stderr])
+      stream.setEncoding('utf8').on('data', (part) => {
+        printed += part
+        started.emit('printed')
+      })
+    await until('Waiting for webhooks')
+  }
+
+  /** Waits until the receiver has printed a text so many times. */
+  async function until(text: string, times = 1) {
+    while (printed.split(text).length <= times && child !== undefined) await once(child, 'printed')
+  }
+
+  it('receives what an event changed, by a webhook that it makes itself', async () => {
+    await start({ LAUREL_URL: server.url, LAUREL_ADMIN_KEY: server.adminKey })
+    const user = { id: 'ada', name: 'Ada' }
+    await server.ask('POST', '/v1/metrics/demo-lessons/event', { user, value: 1 })
+    for (const type of ['points.changed', 'streak.started', 'achievement.completed'])
+      await until(`${type} of Ada`)
+  })
+
+  it('does the work for an event once, however often it comes, and refuses what Laurel has not signed', async () => {
+    const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+    await start({ WEBHOOK_SECRET: secret })
+    const body = JSON.stringify({ type: 'streak.lost', user: { id: 'bob', name: 'Bob' }, length: 2 })
+    const send = async (id: string, signer: string) => {
+      const now = new Date()
+      const headers = {
+        'webhook-id': id,
+        'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
+        'webhook-signature': new Webhook(signer).sign(id, now, body),
+      }
+      // Not by `fetch`, whose answers have to be those of Laurel in these tests.
+      const call = request({ host: '127.0.0.1', port, path: '/laurel', method: 'POST', headers })
+      const [answer]: IncomingMessage[] = await once(call.end(body), 'response')
+      return answer?.resume().statusCode
+    }
+    expect(await send('one', secret)).toBe(204)
+    expect(await send('one', secret)).toBe(204)
+    expect(await send('two', `whsec_${Buffer.alloc(32, 8).toString('base64')}`)).toBe(401)
+    expect(await send('three', secret)).toBe(204)
+    // Those of the repeat would have come before.
+    await until('streak.lost of Bob', 2)
+    expect(printed.match(/streak\.lost|Refused/g)).toEqual(['streak.lost', 'Refused', 'streak.lost'])
+  })
+})
