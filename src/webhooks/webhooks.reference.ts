@@ -191,7 +191,7 @@ export const webhooks: Chapter = {
       },
     },
     {
-      of: ['RedeliverRequest', 'Redelivery'],
+      of: ['RedeliverRequest', 'Redelivery', 'BegunRedelivery'],
       fields: {
         running: 'Whether it is going on.',
         since: 'Only deliveries are sent that were created since then.',

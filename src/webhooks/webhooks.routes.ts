@@ -61,6 +61,7 @@ const Redelivery = z
     sent: z.int(),
   })
   .meta({ id: 'Redelivery' })
+const BegunRedelivery = withIssues('BegunRedelivery', Redelivery)
 
 const ListWebhookDeliveriesResponse = z.array(WebhookDelivery).meta({ id: 'ListWebhookDeliveriesResponse' })
 
@@ -284,7 +285,7 @@ export function webhookEndpoints(webhook: WebhookResource): Endpoint[] {
         summary: 'Send deliveries of a webhook again: all since a moment that failed, or that have a status',
         params: z.object({ id: IdOrKey }),
         body: RedeliverRequest,
-        responses: { 202: { description: 'It has begun.', body: Redelivery } },
+        responses: { 202: { description: 'It has begun.', body: BegunRedelivery } },
       },
       { find, check: (_scope, _given, found) => activeErrors(found) },
       async (scope, { body }, found) => accepted(await redeliverAll(scope, found, body), {}),

@@ -426,7 +426,7 @@ describe('[N4] the log', () => {
         name === 'getByName'
           ? (of: string) => {
               const messages = of === `push:${tenant.id}` ? pushes : emails
-              return { list: () => messages, log: () => ({ messages, hasMore: false }) }
+              return { list: () => ({ deliveries: messages }), log: () => ({ messages, hasMore: false }) }
             }
           : Reflect.get(target, name),
     })

@@ -14,6 +14,7 @@ import {
   rowsEverywhere,
   type TestTenant,
 } from '../helpers/worker/harness'
+import { rangesOf as summaryOf } from '../oracle/points.oracle'
 
 /** The most users that a statement may read (scans.ts), and the sizes of the first parts. */
 const MOST = 20_000
@@ -130,17 +131,9 @@ function watched() {
   return { bindings, seen, hold, looks }
 }
 
-/** The ranges of P11, computed in one piece from the users that were stored. */
-function rangesOf(users: readonly Bare[]): number[] {
-  const most = Math.max(10, ...users.map(({ points }) => points))
-  const width = 10 ** Math.ceil(Math.log10(most)) / 10
-  const counts = Array<number>(11).fill(0)
-  for (const { points } of users) {
-    const place = Math.ceil(points / width)
-    counts[place] = (counts[place] ?? 0) + 1
-  }
-  return counts
-}
+/** How many users are in each range of P11, computed in one piece from the users that were stored. */
+const rangesOf = (users: readonly Bare[]) =>
+  summaryOf(users.map(({ points }) => points)).map((range) => range.users)
 
 const usersIn = (body: unknown) => (Array.isArray(body) ? body.map((row) => Number(at(row, 'users'))) : body)
 

@@ -105,6 +105,7 @@ export const common: Chapter = {
         'MovedClock',
         'PreviewTemplateResponse',
         'TestDelivery',
+        'BegunRedelivery',
         'TestTemplateResponse',
         'UpdatedSettings',
         'UpdatedStreakSettings',
