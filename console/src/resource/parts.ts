@@ -128,9 +128,8 @@ export function fieldInWords<Values extends FieldValues>(
         ? value.map((one) => named(field.options(lookups, null), one)).join(', ')
         : ''
     case 'number': {
-      const unit = typeof field.unit === 'function' ? field.unit(values, lookups) : field.unit
       const number = numberOf(String(value))
-      return Number.isNaN(number) ? String(value) : say`${formatNumber(number)} ${unit ?? ''}`.trim()
+      return Number.isNaN(number) ? String(value) : formatNumber(number)
     }
     case 'date':
       return value ? formatDate(String(value)) : ''
