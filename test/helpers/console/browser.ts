@@ -91,7 +91,10 @@ export async function signedInPage(
 /** Waits until nothing of the page is loading. */
 export async function settled(page: Page): Promise<void> {
   await page.locator('h1').first().waitFor({ state: 'attached' })
-  await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+  await page
+    .locator('[aria-busy="true"]:not([aria-label="Test clock"])')
+    .first()
+    .waitFor({ state: 'detached' })
 }
 
 /**
