@@ -1,11 +1,9 @@
-import { execFile } from 'node:child_process'
 import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { PATIENCE } from '../../helpers/patience'
 import { newProject, type Server, startServer } from '../../helpers/server/harness'
+import { inState } from '../../helpers/server/local-state'
 import { SERVER_START } from '../../helpers/time'
 
 type Place = { userId: string; value: number }
@@ -16,15 +14,7 @@ const send = async ({ ask }: Server, method: string, path: string, body?: unknow
   (await ask(method, path, body)).body
 
 /** Runs a statement in the database of a stopped server. Returns its rows. */
-async function inDatabase(folder: string, command: string): Promise<unknown> {
-  const wrangler = join(folder, 'node_modules', 'wrangler', 'bin', 'wrangler.js')
-  const args = [wrangler, 'd1', 'execute', 'laurel', '--local', '--json', '--command', command]
-  const { stdout } = await promisify(execFile)(process.execPath, args, {
-    cwd: folder,
-    env: { ...process.env, WRANGLER_SEND_METRICS: 'false', CI: '1' },
-  })
-  return Object(JSON.parse(stdout))[0]?.results
-}
+const inDatabase = async (folder: string, sql: string) => (await inState(folder, 1, [[1, sql]]))[0]
 
 /** Moves the test clock while nothing runs. */
 async function letPass(folder: string, milliseconds: number): Promise<void> {
