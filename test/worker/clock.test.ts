@@ -188,7 +188,7 @@ describe('[C1] the test clock', () => {
       const now = at(begun.body, 'now')
       const other = newApp()
       expect(begun.body).toEqual({ now })
-      expect(await state(other)).toEqual({ now, moving: { tenants: expect.any(Number), progress: null } })
+      expect(await state(other)).toEqual({ now })
       const before = z.looseObject({ progress: z.number() }).parse((await state()).moving)
       expect([before.progress < 1, await pointsOf(first)]).toEqual([true, 10])
       first.open()
@@ -236,7 +236,7 @@ describe('[C1] the test clock', () => {
       const begun = await ask('PUT', { advance: 'P2D' }, LATER, failing)
       expect(begun.status).toBe(202)
       await untilHeld(async () => expect(await state(failing)).toEqual(begun.body))
-      expect(await pointsOf(one)).toBe(58)
+      await untilHeld(async () => expect(await pointsOf(one)).toBe(58))
       expect(linesSoFar().join()).toContain(
         'a move of the test clock stopped: Error: Network connection lost.',
       )

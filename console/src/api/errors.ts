@@ -20,10 +20,14 @@ export const isAnswerLost = (error: unknown): boolean =>
 export const isOutdated = (error: unknown): boolean =>
   error instanceof ChangedMeanwhile || (error instanceof LaurelError && error.status === 412)
 
+/** Whether a write was refused since its item was deleted. */
+export const isGone = (error: unknown): boolean =>
+  error instanceof LaurelError && error.status === 412 && error.current === null
+
 /** A sentence that says what is wrong and what to do. */
 export function messageOf(error: unknown): string {
   if (error instanceof LaurelError && error.status === 412)
-    return `Nothing was done: it was ${error.current === null ? 'deleted' : 'changed'} meanwhile.`
+    return `Nothing was done: it was ${isGone(error) ? 'deleted' : 'changed'} meanwhile.`
   if (error instanceof WriteRefused) return error.message
   if (isConnectionLost(error))
     return 'There was no answer of the server. Check the connection, and whether an ad blocker stops this page. Then try again.'

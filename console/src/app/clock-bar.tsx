@@ -72,7 +72,7 @@ export function ClockBar() {
           {isBusy ? 'moving…' : clock.data ? formatMoment(clock.data.now) : '…'}
         </strong>
         {moving !== undefined && (
-          <progress aria-label="Work of the move" className="w-24" value={moving.progress ?? undefined} />
+          <progress aria-label="Work of the move" className="w-24" value={moving.progress} />
         )}
       </p>
       <div className="flex flex-wrap justify-center">

@@ -1,6 +1,6 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { FieldValues } from 'react-hook-form'
-import { ChangedMeanwhile } from '../api/errors'
+import { ChangedMeanwhile, isGone } from '../api/errors'
 import type { Tagged } from '../api/laurel'
 import { AbsentPage } from '../api/paging'
 import { Button, buttonClasses } from '../ui/button'
@@ -113,7 +113,16 @@ export function Moves<Item extends { id: string }, Values extends FieldValues, D
   const lookups = useLookups(resource.needs)
   const scope = `${path}/${item.id}`
   const { begin, isBusy } = useWrite<Written<Item>>({ path, look, scope })
-  const remove: Move<Item>['act'] = (admin) => resource.operations(admin).delete({ ids: [item.id] })
+  // If it is gone already, the answer to the same call was lost, or somebody else was faster.
+  const removed = (error: unknown): Written<Item> => {
+    if (!isGone(error)) throw error
+    return { deleted: [item] }
+  }
+  const remove: Move<Item>['act'] = (admin) =>
+    resource
+      .operations(admin)
+      .delete({ ids: [item.id] })
+      .then((answer) => answer, removed)
   const writeOf = ({ act = remove, did, to, isRemoval = false }: Move<Item>): Write<Written<Item>> => ({
     what: named(resource.one, resource.nameOf(item, lookups)),
     did,

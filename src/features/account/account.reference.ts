@@ -196,10 +196,10 @@ export const account: Chapter = {
       of: ['ClockResponse', 'ClockState', 'MovedClock'],
       fields: {
         now: 'The time of the service.',
-        moving: 'There while work is due: after a move of the clock, or for a moment after other requests.',
+        moving:
+          'There while the work of a move goes on that was answered before. Missing after a failure or a restart.',
         'moving.tenants': 'The tenants with work that is due.',
-        'moving.progress':
-          'How much of the move is done, from 0 to 1. `null` if it is not known, such as after a restart.',
+        'moving.progress': 'How much of the move is done, from 0 to 1.',
       },
     },
   ],

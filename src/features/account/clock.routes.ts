@@ -73,9 +73,9 @@ export const MoveClockRequest = z
 /** The service's time (C1). */
 export const ClockResponse = z.object({ now: Timestamp }).meta({ id: 'ClockResponse' })
 
-const Moving = z.object({ tenants: z.int().min(0), progress: z.number().min(0).max(1).nullable() })
+const Moving = z.object({ tenants: z.int().min(0), progress: z.number().min(0).max(1) })
 
-/** The time, and what is left of a move while work is due (C1). */
+/** The time, and what is left of a move whose work goes on (C1). */
 export const ClockState = ClockResponse.extend({ moving: Moving.optional() }).meta({ id: 'ClockState' })
 
 /** The time after a move. */
@@ -156,13 +156,13 @@ async function moveClockLater(
 async function readClock(scope: AccountScope, jobs: Jobs): Promise<z.infer<typeof ClockState>> {
   const present = await readTestClock(scope.db)
   const now = iso(present ?? scope.now)
-  if (present === null) return { now }
-  const due = await dueTenants(scope, jobs.list, present)
   const [move] = movesOf(scope.instance)
-  if (move !== undefined && due.size > 0) move.seen = systemNow()
-  const isSeen = move !== undefined && systemNow() - move.seen < SEEN_FOR
-  if (due.size === 0 && !isSeen) return { now }
-  return { now, moving: { tenants: due.size, progress: move === undefined ? null : progressOf(move, due) } }
+  // Other work that is due, such as that of an event, may wait for as long as the clock stands still.
+  if (present === null || move === undefined) return { now }
+  const due = await dueTenants(scope, jobs.list, present)
+  if (due.size > 0) move.seen = systemNow()
+  else if (systemNow() - move.seen >= SEEN_FOR) return { now }
+  return { now, moving: { tenants: due.size, progress: progressOf(move, due) } }
 }
 
 /** The share of a move that is done: whole tenants, and of each other one the time that its work has come. */
