@@ -149,8 +149,9 @@ describe('[N2, C2] a step of the schedule, under faults', () => {
 
   it('with the configuration changed in between: the step does nothing, and the next one uses the new one', async () => {
     const tenant = await reminded()
-    await stealthily(TODAY)
+    // Before the clock is set: while this request waits for queues, the Timekeeper could do the step.
     const { body } = await tenant.admin('GET', '/webhooks')
+    await stealthily(TODAY)
     const { DB } = faultyLast(async (run, write) => {
       if (write === 0)
         await tenant.admin('PATCH', '/webhooks', [{ id: at(body, 0, 'id'), status: 'inactive' }])
