@@ -173,7 +173,8 @@ function commandOf(by: 'npm' | 'node' | 'serve', folder: string): [command: stri
   if (by === 'npm') return ['npm', ['start']]
   if (by === 'node') return [process.execPath, ['scripts/start.mjs']]
   const isBuilt = existsSync(join(folder, 'dist', 'serve', 'settings.json'))
-  return [process.execPath, ['scripts/serve.mjs', ...(isBuilt ? ['--built'] : [])]]
+  // That of the machine, since other users may not read the tests' own.
+  return ['node', ['scripts/serve.mjs', ...(isBuilt ? ['--built'] : [])]]
 }
 
 /** Runs a command whose standard input is a new terminal. Its other end is open as long as the command runs. */
