@@ -1,6 +1,6 @@
 /**
- * Measures the anniversaries of many users on two days. On the first day nobody has one. On the second day one
- * user in 358 has one. The users are copies of a user that the interface has made: so a million take seconds.
+ * Measures a day without anniversaries, and a day on which one user in 358 has one. All users are copies of a
+ * user that the interface has made. So a million are there in seconds.
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { fixed, save, sumOf } from '../lib/bench.mjs'
 import { create, moveClock, stepsUntil, userId } from '../lib/scene.mjs'
 import { begin, DATABASES, DAY, HOUR } from './scene.mjs'
 
-/** On how many days of the year users have signed up. On the 7 other days nobody has an anniversary. */
+/** The days of the year on which users have signed up. The other seven days have no anniversaries. */
 const DAYS = 358
 /** From east to west. Their midnights of a date are within the day that begins at 14:00 UTC the day before. */
 const ZONES = ['Asia/Tokyo', 'UTC', 'America/Los_Angeles']

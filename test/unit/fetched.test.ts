@@ -38,7 +38,7 @@ async function ask() {
     XDG_CACHE_HOME: folder,
     NOTES: join(folder, 'notes'),
     npm_execpath: join(folder, 'npm-cli.js'),
-    npm_config_registry: 'http://registry.test',
+    npm_config_registry: 'http://localhost:4873',
     npm_config_dry_run: 'true',
     npm_config_workspace: 'console',
   }

@@ -56,12 +56,12 @@ test('[L14] the run of a leaderboard is that of the data, with another clock in 
   const shown = () => document.querySelector('.laurel-head .laurel-detail')?.textContent
   const complaints = await hydrate(page, () => {
     expect(shown()).toBe('Nov 23 – 29')
-    vi.setSystemTime(Date.now() + 86_400_000)
+    vi.setSystemTime(Date.parse('2026-11-30T23:59:59Z'))
   })
   expect(complaints).toEqual([])
   expect(shown()).toBe('Nov 23 – 29')
   await act(async () => {
-    vi.setSystemTime(Date.now() + 86_400_000)
+    vi.setSystemTime(Date.parse('2026-12-01T23:59:59Z'))
     document.dispatchEvent(new Event('visibilitychange'))
   })
   await waitFor(() => expect(shown()).toBe('Nov 30 – Dec 6'))

@@ -12,11 +12,11 @@ export const isKeyRefused = (error: unknown): boolean => error instanceof Laurel
 
 export const isNotFound = (error: unknown): boolean => error instanceof LaurelError && error.status === 404
 
-/** Whether a write may be done although it failed: its answer was lost, or the server had a fault. */
+/** Whether it is unknown if a write was done: its answer was lost, or the server had a fault. */
 export const isAnswerLost = (error: unknown): boolean =>
   error instanceof LaurelError && (error.status === 0 || error.status >= 500)
 
-/** Whether nothing was done since it was changed or deleted after people have read it (G15). */
+/** Whether a write was refused since its item has changed or was deleted meanwhile (G15). */
 export const isOutdated = (error: unknown): boolean =>
   error instanceof ChangedMeanwhile || (error instanceof LaurelError && error.status === 412)
 

@@ -69,7 +69,7 @@ export function AchievementGrid(props: AchievementGridProps) {
   )
 }
 
-/** A share in whole per cent. Nobody and everybody stay what they are. */
+/** A whole percentage. Only exactly 0 is shown as 0 %, and only exactly 100 as 100 %. */
 function rarityOf(rarity: number, { percent }: Format): string {
   if (rarity > 0 && rarity < 1) return `<\u00a0${percent(1)}`
   return percent(rarity < 100 ? Math.min(99, Math.round(rarity)) : 100)

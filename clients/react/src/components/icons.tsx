@@ -18,7 +18,7 @@ function Icon({ children }: { children: ReactNode }) {
   )
 }
 
-// Each is a function, since bundlers keep the results of calls that nobody uses.
+// Each icon is a function. Then bundlers can leave out the icons that an app does not use.
 
 export const FlameIcon = () => (
   <Icon>

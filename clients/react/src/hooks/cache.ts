@@ -15,7 +15,7 @@ export interface State<Data> {
 
 const NOTHING = { data: undefined, error: null, readAt: 0 }
 
-/** What was thrown, as an error. */
+/** Makes an error of a thrown value that is none. */
 export const errorOf = (thrown: unknown): Error =>
   thrown instanceof Error ? thrown : new Error(String(thrown))
 

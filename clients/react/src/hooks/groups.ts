@@ -45,7 +45,7 @@ export function useLeaderboardGroups(ofBoard: string | null): Resource<Group[]> 
   }, [groups, place, user.data, user.isLoading, live, key])
 }
 
-/** The groups with the user's own one at the beginning, also if nobody is ranked in it yet. */
+/** The groups, the user's own group first. It is there even if it has no ranked users yet. */
 function withOwnFirst(
   groups: readonly LeaderboardGroup[],
   keys: readonly string[],
