@@ -1,3 +1,5 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { scheduleJob } from '../../src/features/notifications/schedule'
@@ -32,7 +34,13 @@ beforeAll(keepTold)
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)
 
-const stealthily = (ms: number) => rowsEverywhere('UPDATE test_clock SET now = ?1', ms)
+/** Moves the clock so that only the test does the work: what the Timekeeper was asked before has ended, or is dropped. */
+async function stealthily(tenant: TestTenant, ms: number): Promise<void> {
+  const timekeeper = env.TIMEKEEPER.getByName(tenant.id)
+  await timekeeper.wake(tenant.id, 0)
+  await runInDurableObject(timekeeper, (_, { storage }) => storage.deleteAlarm())
+  await rowsEverywhere('UPDATE test_clock SET now = ?1', ms)
+}
 
 const DUE = ['emails.recap_due', 'emails.reactivation_due', 'emails.streak_reminder_due']
 const HOOK = { url: new Hook().url, events: DUE }
@@ -83,7 +91,7 @@ const template = (tenant: TestTenant, type: string, channel: string, body = 'b')
 describe('[N2, C2] a step of the schedule, under faults', () => {
   it('repeated with the same due work, and six at once: each user is notified once', async () => {
     const tenant = await reminded()
-    await stealthily(TODAY)
+    await stealthily(tenant, TODAY)
     const due = await work(tenant)
     expect(due.dueAt).toBe(TODAY)
     await Promise.all(
@@ -99,7 +107,7 @@ describe('[N2, C2] a step of the schedule, under faults', () => {
 
   it('that failed before the write, and with a lost answer: each user is notified once', async () => {
     const tenant = await reminded()
-    await stealthily(TODAY)
+    await stealthily(tenant, TODAY)
     const before = faultyLast(() => Promise.reject(lost()))
     await expect(step(tenant, before.DB)).rejects.toThrow('lost')
     expect(await told(tenant)).toEqual([])
@@ -114,7 +122,7 @@ describe('[N2, C2] a step of the schedule, under faults', () => {
 
   it('with an event between read and write: notifications that were due at the moment are sent, once', async () => {
     const tenant = await reminded([{ id: 'ada' }, { id: 'bob' }])
-    await stealthily(TODAY)
+    await stealthily(tenant, TODAY)
     const { DB } = faultyLast(async (run, write) => {
       if (write === 0) await tenant.event('m', 'ada', 1)
       return run()
@@ -130,14 +138,14 @@ describe('[N2, C2] a step of the schedule, under faults', () => {
     await tenant.app('PATCH', '/users/ada', { tz: 'Pacific/Kiritimati' })
     await tenant.event('m', { id: 'bob', tz: 'Pacific/Kiritimati' }, 1)
     for (const user of ['ada', 'bob']) await tenant.app('PATCH', `/users/${user}`, { tz: 'UTC' })
-    await stealthily(TODAY)
+    await stealthily(tenant, TODAY)
     await allSteps(tenant)
     expect(await told(tenant)).toEqual([`${REMINDER} ada`])
   })
 
   it('[U8] with a user erased between read and write: nothing is kept of the user', async () => {
     const tenant = await reminded([{ id: 'ada' }, { id: 'bob' }])
-    await stealthily(TODAY)
+    await stealthily(tenant, TODAY)
     const { DB } = faultyLast(async (run, write) => {
       if (write === 0)
         await rowsEverywhere("DELETE FROM users WHERE tenant_id = ?1 AND id = 'ada'", tenant.id)
@@ -149,9 +157,8 @@ describe('[N2, C2] a step of the schedule, under faults', () => {
 
   it('with the configuration changed in between: the step does nothing, and the next one uses the new one', async () => {
     const tenant = await reminded()
-    // Before the clock is set: while this request waits for queues, the Timekeeper could do the step.
     const { body } = await tenant.admin('GET', '/webhooks')
-    await stealthily(TODAY)
+    await stealthily(tenant, TODAY)
     const { DB } = faultyLast(async (run, write) => {
       if (write === 0)
         await tenant.admin('PATCH', '/webhooks', [{ id: at(body, 0, 'id'), status: 'inactive' }])
@@ -165,7 +172,7 @@ describe('[N2, C2] a step of the schedule, under faults', () => {
   it('with many users: in chunks, each once', async () => {
     const tenant = await reminded()
     await usersOf(tenant, 2_600)
-    await stealthily(TODAY)
+    await stealthily(tenant, TODAY)
     const { DB, seen } = faultyLast((run) => run())
     const steps = await allSteps(tenant, DB)
     const users = (await told(tenant)).map((line) => line.split(' ')[1])
@@ -184,7 +191,7 @@ describe('[N2, C2] how many users are notified at once', () => {
   it.each([499, 500, 501, 999, 1_001])('with %i more users: each once, in full steps', async (count) => {
     const tenant = await reminded()
     await usersOf(tenant, count)
-    await stealthily(TODAY)
+    await stealthily(tenant, TODAY)
     const first = await work(tenant)
     await scheduleJob.run(contextOfUsers(tenant.id), first, whenBy(instant(TODAY)))
     expect(await told(tenant)).toHaveLength(Math.min(count + 1, 500))
@@ -219,7 +226,7 @@ describe('[N2, C2] how many users are notified at once', () => {
     await usersOf(tenant, 150)
     await rowsEverywhere("UPDATE users SET email = 'a@example.com' WHERE tenant_id = ?1", tenant.id)
     await moveTo(NOON + DAY)
-    await stealthily(TODAY)
+    await stealthily(tenant, TODAY)
     await step(tenant)
     const most = Math.floor(4_000_000 / 60_001)
     expect(await toldOf(tenant, 'notification.email')).toHaveLength(most)
@@ -663,7 +670,7 @@ describe.each([false, true])(
 describe('[N2] a change of zone', () => {
   it('after the hour, but before the sweep has reached the user, loses no message', async () => {
     const tenant = await reminded([{ id: 'ada' }, { id: 'bob', tz: LAGOS }])
-    await stealthily(TODAY + 60_000)
+    await stealthily(tenant, TODAY + 60_000)
     await allSteps(tenant, undefined, TODAY - 1)
     // It is 21:01 in Lagos.
     await tenant.app('PATCH', '/users/ada', { tz: LAGOS })
