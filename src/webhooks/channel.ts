@@ -84,11 +84,11 @@ export function webhookAdapter(
         const answer = await post(target.url, { headers, body }, limits)
         if (answer === null)
           return { kind: 'failed', status: null, error: `no answer within ${counted(seconds, 'second')}` }
+        seen?.({ status: answer.status, milliseconds: systemNow() - begun, body: answer.text })
         if (answer.status === 410)
           await switchOff(now).catch((error: unknown) =>
             logProblem('error', { message: id, error: `the webhook was not switched off: ${String(error)}` }),
           )
-        seen?.({ status: answer.status, milliseconds: systemNow() - begun, body: answer.text })
         return judged(isQuoted ? answer : { ...answer, text: '' })
       } catch (error) {
         const why = isQuoted ? whyNoAnswer(error) : knownReason(error)

@@ -218,7 +218,7 @@ export const webhooks: Chapter = {
         response:
           'What the receiver answered: its status, after how many milliseconds, and the first KB of the body. `null` if there was no answer; `lastError` says why.',
         'response.status': 'The status.',
-        'response.milliseconds': 'The time until the status came, in milliseconds.',
+        'response.milliseconds': 'The time until the answer had come, in milliseconds.',
         'response.body': 'The first KB of the body, of what came within half a second.',
       },
     },
