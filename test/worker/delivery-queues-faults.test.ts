@@ -7,16 +7,8 @@ import { DeliveryQueueStore } from '../../src/webhooks/delivery/queue.sql'
 import { DeliveryRunner, type RunLimits } from '../../src/webhooks/delivery/runner'
 import { Courier } from '../../src/worker/index'
 import { present } from '../helpers/time'
-import { forgetTime, moveTo, NOON } from '../helpers/worker/boards'
-import {
-  hand,
-  log,
-  logged,
-  MINUTE,
-  message,
-  type WithHook,
-  withHook,
-} from '../helpers/worker/delivery-queues'
+import { forgetTime, MINUTE, moveTo, NOON } from '../helpers/worker/boards'
+import { hand, log, logged, message, type WithHook, withHook } from '../helpers/worker/delivery-queues'
 import { awayAfter, lost } from '../helpers/worker/faulty'
 import { expectBetween } from '../helpers/worker/harness'
 

@@ -9,18 +9,9 @@ import { Pruning } from '../../src/webhooks/delivery/runner'
 import { Courier } from '../../src/worker/index'
 import { JOBS } from '../../src/worker/jobs'
 import { present } from '../helpers/time'
-import { DAY, forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
+import { DAY, forgetTime, HOUR, MINUTE, moveTo, NOON } from '../helpers/worker/boards'
 import { everyPlace } from '../helpers/worker/contexts'
-import {
-  due,
-  hand,
-  log,
-  logged,
-  MINUTE,
-  message,
-  type WithHook,
-  withHook,
-} from '../helpers/worker/delivery-queues'
+import { due, hand, log, logged, message, type WithHook, withHook } from '../helpers/worker/delivery-queues'
 import { behind, lost } from '../helpers/worker/faulty'
 import { lastDatabase, newApp, newTenantInLast, rowsEverywhere, until } from '../helpers/worker/harness'
 import { stubbed } from '../helpers/worker/objects'

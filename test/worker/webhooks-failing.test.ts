@@ -6,16 +6,8 @@ import { instant, iso } from '../../src/lib/clock'
 import { DeliveryQueueStore } from '../../src/webhooks/delivery/queue.sql'
 import { Pruning } from '../../src/webhooks/delivery/runner'
 import { Courier } from '../../src/worker/index'
-import { DAY, forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
-import {
-  hand,
-  log,
-  logged,
-  MINUTE,
-  message,
-  type WithHook,
-  withHook,
-} from '../helpers/worker/delivery-queues'
+import { DAY, forgetTime, HOUR, MINUTE, moveTo, NOON } from '../helpers/worker/boards'
+import { hand, log, logged, message, type WithHook, withHook } from '../helpers/worker/delivery-queues'
 import { faultyLast, lost } from '../helpers/worker/faulty'
 import { at, newApp, nextPath, until } from '../helpers/worker/harness'
 import { stubbed } from '../helpers/worker/objects'
@@ -89,7 +81,7 @@ describe('[W4] the health of a webhook', () => {
     ])
     expect(at(body, 'updated', 0)).not.toHaveProperty('health')
     expect((await asked(setup)).body).toMatchObject({ health: { failing: false, tried: 0, failed: 0 } })
-    const DELIVERY_QUEUE = stubbed(env.DELIVERY_QUEUE, () => ({ counts: () => Promise.reject(lost()) }))
+    const DELIVERY_QUEUE = stubbed(env.DELIVERY_QUEUE, () => ({ condition: () => Promise.reject(lost()) }))
     const through = setup.tenant.through(newApp({ DELIVERY_QUEUE }))
     const { status, body: list } = await through.admin('GET', '/webhooks')
     expect([status, at(list, 0, 'health')]).toEqual([200, null])

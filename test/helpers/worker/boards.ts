@@ -9,7 +9,8 @@ import { stubbed } from './objects'
 
 /** Leaderboards that lose messages, and the recount of the log that their rankings are compared with. */
 
-export const HOUR = 3_600_000
+export const MINUTE = 60_000
+export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
 
 /* The clock */

@@ -7,8 +7,6 @@ import { deliveryQueueOf, enqueueMessages } from '../../../src/webhooks/delivery
 import { at, newTenant, rowsEverywhere, type TestTenant } from './harness'
 import { Hook } from './receiver'
 
-export const MINUTE = 60_000
-
 /** A tenant with a webhook whose requests are recorded. */
 export async function withHook(more: object = {}, made: TestTenant | null = null) {
   const tenant = made ?? (await newTenant())
