@@ -1,3 +1,5 @@
+import { SECOND } from '../lib/clock'
+import { within } from '../lib/system-clock'
 import type { Cost } from './database'
 
 /** The fields of a log line about a problem. None is a secret, or an id that a tenant gave a user. */
@@ -33,4 +35,27 @@ export function logWork(
     rowsWritten: cost.rowsWritten - before.rowsWritten,
   }
   console.log(JSON.stringify({ level: 'info', ...facts, d1 }))
+}
+
+/** How long an object may take to say how it does, in milliseconds. */
+const PATIENCE = 5 * SECOND
+
+/** What objects answer, by name. Those that fail are left out and logged, and those that do not know (null) too. */
+export async function answersOf<T>(
+  kind: 'queue' | 'leaderboard',
+  names: readonly string[],
+  ask: (name: string) => Promise<T | null>,
+): Promise<ReadonlyMap<string, T>> {
+  const answers = new Map<string, T>()
+  const askOne = async (name: string) => {
+    try {
+      const answer = await within(PATIENCE, ask(name))
+      if (answer !== null) answers.set(name, answer)
+    } catch (error) {
+      const what = kind === 'queue' ? 'delivery queue' : kind
+      logProblem('warn', { [kind]: name, error: `${what} not reached: ${String(error)}` })
+    }
+  }
+  await Promise.all(names.map(askOne))
+  return answers
 }

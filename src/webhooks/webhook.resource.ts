@@ -9,14 +9,13 @@ import { SUBSCRIPTIONS, SWITCH_STATUSES, subscriptions } from '../configuration/
 import { freeKey, keyTaken, webhookKey } from '../configuration/keys.rules'
 import type { Configuration, Webhook } from '../configuration/model'
 import { webhooks } from '../configuration/tables.sql.ts'
-import { DAY, type Instant, instant, iso, SECOND } from '../lib/clock'
+import { DAY, type Instant, instant, iso } from '../lib/clock'
 import { errors, type FieldError } from '../lib/errors'
 import { MOST_ITEMS, MOST_URL_CHARACTERS, MOST_WEBHOOKS } from '../lib/limits'
 import { targetOf, targetRules } from '../lib/net'
-import { within } from '../lib/system-clock'
 import type { Scope, TenantContext } from '../platform/context'
 import type { Statement, TenantDatabase } from '../platform/database'
-import { logProblem } from '../platform/log'
+import { answersOf, logProblem } from '../platform/log'
 import { schedule } from '../time/due-work.sql.ts'
 import { newSecret } from './channel'
 import { Condition, nameOf } from './delivery/messages'
@@ -74,23 +73,14 @@ type ListenerStatements = (
 const destinationsOf = ({ db }: Pick<Scope, 'db'>, ids: readonly string[]) =>
   ids.map((webhookId) => ({ kind: 'webhook', tenantId: db.tenantId, webhookId }) as const)
 
-/** How active webhooks do (W4), by their ids. Answers to writes don't have it. */
+const queueOf = ({ id }: Pick<Webhook, 'id'>) => `webhook:${id}`
+
+/** How active webhooks do (W4), by their queues. Answers to writes don't have it. */
 type Conditions = ReadonlyMap<string, Condition> | undefined
 
-/** How long a delivery queue may take to say how its webhook does, in milliseconds. */
-const PATIENCE = 5 * SECOND
-
-export async function readConditions(scope: Scope, list: readonly Webhook[]): Promise<Conditions> {
-  const found = new Map<string, Condition>()
-  const ask = async ({ id }: Webhook) => {
-    try {
-      found.set(id, await within(PATIENCE, conditionOf(scope, `webhook:${id}`, scope.now)))
-    } catch (error) {
-      logProblem('warn', { queue: `webhook:${id}`, error: `delivery queue not reached: ${String(error)}` })
-    }
-  }
-  await Promise.all(list.filter(({ status }) => status === 'active').map(ask))
-  return found
+export function readConditions(scope: Scope, list: readonly Webhook[]): Promise<Conditions> {
+  const active = list.filter(({ status }) => status === 'active')
+  return answersOf('queue', active.map(queueOf), (queue) => conditionOf(scope, queue))
 }
 
 const moment = (at: number | null) => (at === null ? null : iso(instant(at)))
@@ -124,7 +114,7 @@ export const webhookResource = (listeners: ListenerStatements) =>
     show: ({ id, goneAt, previous, created, updated }, { facts }) => ({
       goneAt: moment(goneAt),
       previousSecretEnds: moment(previous?.until ?? null),
-      health: facts && (facts.get(id) ?? null),
+      health: facts && (facts.get(queueOf({ id })) ?? null),
       created: iso(instant(created)),
       updated: iso(instant(updated)),
     }),

@@ -222,7 +222,9 @@ const endpoint = endpointsOf('admin')
 
 /** The endpoints that manage webhooks, in the order of the OpenAPI document (W1). */
 export function webhookEndpoints(webhook: WebhookResource): Endpoint[] {
+  const params = z.object({ id: IdOrKey })
   const find = (scope: Scope, param: (name: string) => string) => webhook.find(scope, param('id'))
+  const ofActive = { find, check: (_: Scope, _given: unknown, found: Webhook) => activeErrors(found) }
   return [
     ...webhook.endpoints,
     endpoint(
@@ -230,7 +232,7 @@ export function webhookEndpoints(webhook: WebhookResource): Endpoint[] {
       {
         id: 'admin_webhooks_rotate_secret',
         summary: 'Replace the secret of a webhook. Only this response shows the new one',
-        params: z.object({ id: IdOrKey }),
+        params,
         query: z.object({ endPrevious: booleanQuery(false) }),
         secret: true,
         responses: { 200: { description: 'The webhook after the change.', body: webhook.Created } },
@@ -243,7 +245,7 @@ export function webhookEndpoints(webhook: WebhookResource): Endpoint[] {
       {
         id: 'admin_webhooks_deliveries_list',
         summary: 'List the deliveries of a webhook, newest first. Finished ones are stored for 30 days',
-        params: z.object({ id: IdOrKey }),
+        params,
         query: DeliveryListQuery,
         responses: {
           200: {
@@ -283,11 +285,11 @@ export function webhookEndpoints(webhook: WebhookResource): Endpoint[] {
       {
         id: 'admin_webhooks_redeliver',
         summary: 'Send deliveries of a webhook again: all since a moment that failed, or that have a status',
-        params: z.object({ id: IdOrKey }),
+        params,
         body: RedeliverRequest,
         responses: { 202: { description: 'It has begun.', body: BegunRedelivery } },
       },
-      { find, check: (_scope, _given, found) => activeErrors(found) },
+      ofActive,
       async (scope, { body }, found) => accepted(await redeliverAll(scope, found, body), {}),
     ),
     endpoint(
@@ -295,7 +297,7 @@ export function webhookEndpoints(webhook: WebhookResource): Endpoint[] {
       {
         id: 'admin_webhooks_redeliver_get',
         summary: 'Get how far the last call is that sends deliveries of a webhook again',
-        params: z.object({ id: IdOrKey }),
+        params,
         responses: { 200: { description: 'How far it is.', body: Redelivery } },
       },
       { find },
@@ -306,7 +308,7 @@ export function webhookEndpoints(webhook: WebhookResource): Endpoint[] {
       {
         id: 'admin_webhooks_try',
         summary: 'End the rest of a webhook, and try its next delivery at once',
-        params: z.object({ id: IdOrKey }),
+        params,
         responses: { 200: { description: 'The webhook.', body: webhook.Item } },
       },
       { find },
@@ -317,11 +319,11 @@ export function webhookEndpoints(webhook: WebhookResource): Endpoint[] {
       {
         id: 'admin_webhooks_test',
         summary: 'Send a webhook a sample of any event at once, and get what came back',
-        params: z.object({ id: IdOrKey }),
+        params,
         body: TestWebhookRequest,
         responses: { 202: { description: 'The delivery of the sample.', body: TestDelivery } },
       },
-      { find, check: (_scope, _given, found) => activeErrors(found) },
+      ofActive,
       async (scope, { body }, found) => accepted(await sendSample(scope, found, body.type), {}),
     ),
   ]

@@ -92,24 +92,22 @@ function requireTestClock({ variables }: AccountScope): void {
 }
 
 /**
- * Moves the test clock forward, to a moment or by a duration. Returns when all work that becomes due is done
- * (C1). Throws 422 if the move is too far or backward, also if a parallel move makes it backward. Throws 429
- * if too many parallel moves get in first.
+ * Moves the test clock forward, to a moment or by a duration. Returns when all work that becomes due is done,
+ * or with `isAsync` at once (C1). Throws 422 if the move is too far or backward, also if a parallel move makes
+ * it backward. Throws 429 if too many parallel moves get in first.
  */
-export async function moveClock(
+async function moveClock(
   scope: AccountScope,
   jobs: Jobs,
-  request: z.output<typeof MoveClockRequest>,
+  { now: moment, advance }: z.output<typeof MoveClockRequest>,
+  isAsync: boolean,
 ): Promise<Clock> {
-  const { from, to } = await beginMove(scope, request)
-  await workOffMove(scope, jobs, from, to)
-  return { now: iso(to) }
+  const move = await (advance === undefined ? moveTo(scope, moment ?? scope.now) : moveBy(scope, advance))
+  await (isAsync ? workOffLater(scope, jobs, move) : workOff(scope, jobs, move))
+  return { now: iso(move.to) }
 }
 
-const beginMove = (scope: AccountScope, { now: moment, advance }: z.output<typeof MoveClockRequest>) =>
-  advance === undefined ? moveTo(scope, moment ?? scope.now) : moveBy(scope, advance)
-
-async function workOffMove(scope: AccountScope, jobs: Jobs, from: Instant, to: Instant): Promise<void> {
+async function workOff(scope: AccountScope, jobs: Jobs, { from, to }: Move): Promise<void> {
   await inEach(scope, (db) => db.run(requestPasses(db, to)))
   await catchUpAll(scope, jobs, from, to)
   const results = await inEach(scope, (db) => db.run(requestNewPasses(db, to)))
@@ -125,41 +123,26 @@ const SEEN_FOR = 10 * SECOND
 /** The moves of this isolate that go on. What is due is in D1, so that only their progress is lost with it. */
 const movesOf = perInstance(() => new Set<Later>())
 
-/**
- * The same, but it returns once the clock has moved. The work goes on after the answer. If that fails, it is left
- * to the Timekeepers, as after a crash (C2).
- */
-async function moveClockLater(
-  scope: AccountScope,
-  jobs: Jobs,
-  request: z.output<typeof MoveClockRequest>,
-): Promise<Clock> {
-  const { from, to } = await beginMove(scope, request)
+/** The same after the answer. If it fails, the work is left to the Timekeepers, as after a crash (C2). */
+async function workOffLater(scope: AccountScope, jobs: Jobs, move: Move): Promise<void> {
   const moves = movesOf(scope.instance)
-  const later = {
-    from,
-    to,
-    tenants: (await dueTenants(scope, jobs.list, to)).size,
-    progress: 0,
-    seen: systemNow(),
-  }
+  const { size: tenants } = await dueTenants(scope, jobs.list, move.to)
+  const later = { ...move, tenants, progress: 0, seen: systemNow() }
   moves.add(later)
-  const work = workOffMove(scope, jobs, from, to).catch((error: unknown) => {
+  const work = workOff(scope, jobs, move).catch((error: unknown) => {
     logProblem('error', { work: 'clock', error: `a move of the test clock stopped: ${String(error)}` })
     return wakeAll(scope, jobs)
   })
   scope.waitUntil(work.finally(() => moves.delete(later)))
-  return { now: iso(to) }
 }
 
 /** The time, and how far the first move has come that is not done (C1). */
 async function readClock(scope: AccountScope, jobs: Jobs): Promise<z.infer<typeof ClockState>> {
-  const present = await readTestClock(scope.db)
-  const now = iso(present ?? scope.now)
+  const now = iso(scope.now)
   const [move] = movesOf(scope.instance)
   // Other work that is due, such as that of an event, may wait for as long as the clock stands still.
-  if (present === null || move === undefined) return { now }
-  const due = await dueTenants(scope, jobs.list, present)
+  if (move === undefined) return { now }
+  const due = await dueTenants(scope, jobs.list, scope.now)
   if (due.size > 0) move.seen = systemNow()
   else if (systemNow() - move.seen >= SEEN_FOR) return { now }
   return { now, moving: { tenants: due.size, progress: progressOf(move, due) } }
@@ -167,10 +150,10 @@ async function readClock(scope: AccountScope, jobs: Jobs): Promise<z.infer<typeo
 
 /** The share of a move that is done: whole tenants, and of each other one the time that its work has come. */
 function progressOf(move: Later, due: ReadonlyMap<string, Instant>): number {
-  const { from, to, tenants } = move
-  const shares = [...due.values()].map((dueAt) => Math.max(0, (dueAt - from) / Math.max(1, to - from)))
-  const done = shares.reduce((sum, share) => sum + Math.min(1, share), 0) + Math.max(0, tenants - due.size)
-  move.progress = Math.max(move.progress, Math.min(0.99, done / Math.max(1, tenants, due.size)))
+  const shareOf = (dueAt: Instant) => (dueAt - move.from) / Math.max(1, move.to - move.from)
+  const left = [...due.values()].reduce((sum, dueAt) => sum + 1 - Math.max(0, Math.min(1, shareOf(dueAt))), 0)
+  const progress = 1 - left / Math.max(1, move.tenants, due.size)
+  move.progress = Math.max(move.progress, Math.min(0.99, progress))
   return move.progress
 }
 
@@ -212,6 +195,7 @@ async function resetClock(scope: AccountScope, jobs: Jobs): Promise<Clock> {
   const now = systemNow()
   const entry = { subject: null, entry: clockEntry('reset', scope.now, now) }
   await goBack(scope, jobs, now, auditEntriesIf(scope, [entry], IS_SET))
+  movesOf(scope.instance).clear()
   await wakeAll(scope, jobs)
   return { now: iso(systemNow()) }
 }
@@ -334,10 +318,11 @@ export const clockEndpoints = (jobs: Jobs): Endpoint[] => [
       furtherErrors,
     },
     stage,
-    async (scope, { headers, body }) =>
-      ASYNC.test(headers.prefer ?? '')
-        ? accepted(await moveClockLater(scope, jobs, body), { 'Preference-Applied': 'respond-async' })
-        : ok(await moveClock(scope, jobs, body)),
+    async (scope, { headers, body }) => {
+      const isAsync = ASYNC.test(headers.prefer ?? '')
+      const clock = await moveClock(scope, jobs, body, isAsync)
+      return isAsync ? accepted(clock, { 'Preference-Applied': 'respond-async' }) : ok(clock)
+    },
   ),
   endpoint(
     'DELETE /test-clock',

@@ -3,13 +3,12 @@ import { version } from '../../../package.json'
 import { type Endpoint, endpointsOf, ok } from '../../api/endpoint'
 import { Timestamp, UuidResponse } from '../../api/fields'
 import { boardObject } from '../../leaderboards/updates'
-import { type Instant, instant, iso, MINUTE, SECOND } from '../../lib/clock'
-import { within } from '../../lib/system-clock'
+import { type Instant, instant, iso, MINUTE } from '../../lib/clock'
 import type { AccountScope } from '../../platform/context'
 import type { AccountDatabase } from '../../platform/database'
 import { FIRST } from '../../platform/databases/directory'
 import { isDatabaseAway } from '../../platform/guard'
-import { logProblem } from '../../platform/log'
+import { answersOf, logProblem } from '../../platform/log'
 import type { DueJob, Jobs } from '../../time/job'
 import { dueWorkOfPart, type PartOfDueWork, type WorkKey } from '../../time/timekeeper.sql.ts'
 import { Condition } from '../../webhooks/delivery/messages'
@@ -97,10 +96,9 @@ const ListEnvironmentsResponse = z
 
 /** The most parts of the table of due work that are read in all databases, of 5,000 rows each. */
 const MOST_PARTS = 40
-/** The most delivery queues and leaderboards that are asked, and how long they may take, in milliseconds. */
+/** The most delivery queues, and the most leaderboards, that are asked. */
 const MOST_ASKED = 100
 const MOST_BOARDS = 20
-const PATIENCE = 5 * SECOND
 /** For how long the upkeep of a leaderboard has to be due until it counts as behind, in milliseconds. */
 const BEHIND = MINUTE
 
@@ -126,28 +124,22 @@ function readSession({ access, now, variables }: AccountScope): Session {
 
 /**
  * The state of the whole service (G12). It reads at most 20,000 rows in a statement, and asks at most 100
- * delivery queues and 20 leaderboards. It asks all databases side by side, and says which of them can't be reached; without the
- * first one, it throws.
+ * delivery queues and 20 leaderboards. It asks all databases side by side, and says which of them can't be
+ * reached; without the first one, it throws.
  */
 async function readStatus(scope: AccountScope, jobs: Jobs): Promise<Status> {
   const { databases } = scope
   const found = await statesOf(scope, jobs)
   const states = found.flatMap((state) => state ?? [])
-  const [queues, boards] = await Promise.all([
-    answersOf(
-      'queue',
-      states.flatMap(({ destinations }) => destinations),
-      MOST_ASKED,
-      async ({ name, ...one }) => ({ ...one, condition: await conditionOf(scope, name, scope.now) }),
-    ),
-    answersOf(
-      'leaderboard',
-      states.flatMap(({ boards }) => boards.map((name) => ({ name }))),
-      MOST_BOARDS,
-      ({ name }) => boardObject(scope, name).unconfirmed(),
-    ),
+  const queues = states.flatMap(({ destinations }) => destinations)
+  const boards = states.flatMap((state) => state.boards)
+  const asked = queues.slice(0, MOST_ASKED).map(({ name }) => name)
+  const [conditions, unconfirmed] = await Promise.all([
+    answersOf('queue', asked, (queue) => conditionOf(scope, queue)),
+    answersOf('leaderboard', boards.slice(0, MOST_BOARDS), (id) => boardObject(scope, id).unconfirmed()),
   ])
   const sum = (of: (state: State) => number) => total(states.map(of))
+  const totalOf = (status: 'pending' | 'dead') => total([...conditions.values()].map((one) => one[status]))
   const oldest = states.flatMap(({ due }) => due.oldest ?? [])
   return {
     version,
@@ -160,17 +152,18 @@ async function readStatus(scope: AccountScope, jobs: Jobs): Promise<Status> {
     inbox: sum(({ inbox }) => inbox),
     outbox: sum(({ outbox }) => outbox),
     deliveries: {
-      pending: total(queues.found.map(({ condition }) => condition.pending)),
-      dead: total(queues.found.map(({ condition }) => condition.dead)),
-      unknown: queues.unknown,
+      pending: totalOf('pending'),
+      dead: totalOf('dead'),
+      unknown: queues.length - conditions.size,
     },
-    failing: queues.found
-      .filter(({ status, condition }) => status === 'active' && condition.failing)
-      .map(({ tenantId, id, key, condition }) => ({ tenantId, id, key, ...condition })),
+    failing: queues.flatMap(({ name, status, ...webhook }) => {
+      const condition = conditions.get(name)
+      return status === 'active' && condition?.failing ? { ...webhook, ...condition } : []
+    }),
     leaderboards: {
       behind: sum(({ due }) => due.behind),
-      unconfirmed: total(boards.found),
-      unknown: boards.unknown,
+      unconfirmed: total([...unconfirmed.values()]),
+      unknown: boards.length - unconfirmed.size,
     },
   }
 }
@@ -241,24 +234,6 @@ async function dueWorkOf(
 }
 
 const total = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0)
-
-/** What the first `most` of these objects answer. `unknown`: how many were not asked, failed, or do not know. */
-async function answersOf<O extends { name: string }, T>(
-  kind: 'queue' | 'leaderboard',
-  objects: readonly O[],
-  most: number,
-  ask: (object: O) => Promise<T | null>,
-): Promise<{ found: T[]; unknown: number }> {
-  const asked = objects.slice(0, most)
-  const answers = await Promise.allSettled(asked.map((object) => within(PATIENCE, ask(object))))
-  for (const [index, answer] of answers.entries())
-    if (answer.status === 'rejected') {
-      const what = kind === 'queue' ? 'delivery queue' : kind
-      logProblem('warn', { [kind]: asked[index]?.name ?? '', error: `${what} not reached: ${answer.reason}` })
-    }
-  const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? (answer.value ?? []) : []))
-  return { found, unknown: objects.length - found.length }
-}
 
 const endpoint = endpointsOf('admin')
 

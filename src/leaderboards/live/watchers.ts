@@ -58,6 +58,9 @@ type Watcher = Pick<WatcherNote, 'holder' | 'shown' | 'version' | 'openFrom'> & 
   isUnsaved: boolean
 }
 
+/** A stream that has got nothing yet. */
+const BEGIN = { shown: null, version: 0, unseen: 0, isUnsaved: true }
+
 /**
  * The streams that watch a board (Y). A change of the board begins a round, at most one a second: each view
  * that the change may concern is read once, and its watchers get the same text. No row is written, and
@@ -155,16 +158,7 @@ export class Watchers {
       this.#sockets.acceptWebSocket(server)
       view.watchers += 1
       const openFrom = this.#source.board()?.progress.openFrom ?? 0
-      const state = {
-        holder,
-        shown: null,
-        version: 0,
-        openFrom,
-        sent: systemNow(),
-        unseen: 0,
-        isUnsaved: true,
-      }
-      this.#open.set(server, { view, ...state })
+      this.#open.set(server, { ...BEGIN, view, holder, openFrom, sent: systemNow() })
       this.#show(server, this.#ranking(view))
       this.#save(server)
       if (this.#timer === null && this.#isBehind) this.#schedule()

@@ -296,7 +296,7 @@ export abstract class DeliveryQueueObject extends StoringObject<DeliveryQueueSto
   }
 
   /** What waits, what was given up, and what failed within a day (W4, G12). It reads 20,000 rows at most. */
-  counts({ now } = { now: systemNow() }): Condition {
+  condition(now: Instant): Condition {
     const dayAgo = instant(now - DAY)
     const none = { pending: 0, dead: 0, tried: 0, failed: 0, oldest: null }
     const { oldest, ...counts } = this.isUsed ? this.store.counts(MOST_COUNTED, dayAgo) : none

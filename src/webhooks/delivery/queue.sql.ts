@@ -255,9 +255,7 @@ export class DeliveryQueueStore {
   }
 
   get resend(): Resend | null {
-    // Only the setter below writes it, so it has this shape.
-    const [row] = this.sql.rows<{ value: string }>("SELECT value FROM notes WHERE name = 'resend'")
-    return row === undefined ? null : JSON.parse(row.value)
+    return this.#note('resend')
   }
 
   set resend(resend: Resend) {
@@ -386,10 +384,14 @@ export class DeliveryQueueStore {
     if (this.sql.note('destination') === null) this.sql.setNote('destination', destination)
   }
 
+  /** A note that only this class writes, so it has this shape; null if there is none. */
+  #note<T>(name: 'health' | 'resend'): T | null {
+    const [row] = this.sql.rows<{ value: string }>('SELECT value FROM notes WHERE name = ?1', name)
+    return row === undefined ? null : JSON.parse(row.value)
+  }
+
   get health(): Health {
-    // Only the setter below writes it, so it has this shape.
-    const [row] = this.sql.rows<{ value: string }>("SELECT value FROM notes WHERE name = 'health'")
-    return row === undefined ? HEALTHY : JSON.parse(row.value)
+    return this.#note<Health>('health') ?? HEALTHY
   }
 
   set health(health: Health) {

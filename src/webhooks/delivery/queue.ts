@@ -2,7 +2,7 @@ import { NOTIFICATION_CHANNELS } from '../../configuration/enumerations'
 import type { Configuration } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
 import { MOST_AT_ONCE, utf8Bytes } from '../../lib/packed'
-import type { Context, TenantContext } from '../../platform/context'
+import type { AccountScope, Context, TenantContext } from '../../platform/context'
 import { logProblem } from '../../platform/log'
 import { isSubscribed, type Message, NOTIFICATION_MESSAGES, type OutboxEntry } from '../outbox/outbox'
 import { type Condition, type Destination, nameOf, type QueuedMessage } from './messages'
@@ -46,10 +46,9 @@ export async function notifyDeliveryQueues(
 
 /** How the destination of a delivery queue does, by the name of the queue (W4, G12). */
 export const conditionOf = async (
-  { env }: Pick<Context, 'env'>,
+  { env, now }: Pick<AccountScope, 'env' | 'now'>,
   name: string,
-  now: Instant,
-): Promise<Condition> => env.DELIVERY_QUEUE.getByName(name).counts({ now })
+): Promise<Condition> => env.DELIVERY_QUEUE.getByName(name).condition(now)
 
 /** A destination, the messages that it takes, and the event that its log shows for a message. */
 type Way = {
