@@ -14,7 +14,7 @@ import { demandValid, newAdminKey, newTokenSecret } from './lib/dev-vars.mjs'
 import { askInUse } from './lib/directory.mjs'
 import { answerTo, Complaint, inProject, project, report, runCommand, wordsOf } from './lib/project.mjs'
 import { importSource } from './lib/sources.mjs'
-import { buildWorker, readSettings, runWrangler } from './lib/wrangler.mjs'
+import { BUILD, buildWorker, readSettings, runWrangler } from './lib/wrangler.mjs'
 
 const USAGE = `npm run deploy -- [OPTIONS]
   --location weur        where a new database is: ${Object.keys(PLACES).join(', ')}
@@ -435,7 +435,7 @@ async function deploy() {
   await demandSettings(settings)
   if (!options.isBuilt || !existsSync(`${BUILT}/index.js`)) {
     title('Building the Worker and the console…')
-    await buildWorker(BUILT, ['--minify'])
+    await buildWorker(BUILT, BUILD)
   }
   title('Asking the account what it has…')
   const deployment = await new Deployment(await Account.open(config.account_id), config).look()

@@ -13,6 +13,9 @@ import { withLocalDatabases, wranglerToml } from './wrangler-toml.mjs'
 /** The folder with the state of D1, KV and the objects between starts. */
 export const STATE = '.wrangler/state'
 
+/** Options of the build for a deployment. It shortens names; other builds keep them for stack traces. */
+export const BUILD = ['--minify']
+
 /** Environment variables of each wrangler. */
 export const QUIET = {
   WRANGLER_SEND_METRICS: 'false',

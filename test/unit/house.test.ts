@@ -1,5 +1,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { build } from 'esbuild'
 import { expect, test } from 'vitest'
 import { RETRY_AFTER } from '../../src/lib/errors'
 import * as limits from '../../src/lib/limits'
@@ -93,6 +94,22 @@ test('a file that a document or a comment names exists', () => {
       .map(([, path]) => `${text}: ${path}`),
   )
   expect(lost).toEqual([])
+})
+
+test('each script finds all that it imports', async () => {
+  const scripts = [
+    '{scripts,bench,site}/*.mjs',
+    'bench/{live,peers}/**/*.mjs',
+    'clients/*/scripts/*.mjs',
+    'examples/*/*.js',
+  ]
+  const entryPoints = globSync(scripts, { cwd: root })
+  expect(entryPoints.length).toBeGreaterThan(30)
+  const { errors } = await build({
+    ...{ absWorkingDir: root, entryPoints, outdir: join(root, 'dist'), write: false, logLevel: 'silent' },
+    ...{ bundle: true, format: 'esm', packages: 'external', platform: 'node' },
+  }).catch((error) => error)
+  expect(errors.map(({ text }: { text: string }) => text)).toEqual([])
 })
 
 test('a file that a document or a comment names without its folder exists', () => {
