@@ -12,7 +12,7 @@ import { blockOf, boundDatabases, nextName, withDatabase, wranglerToml } from '.
 
 const USAGE = `npm run databases -- add            creates a D1, binds it in wrangler.toml, and migrates it
 npm run databases -- add --dry-run  changes nothing, and prints what it would do
-Options: --location weur, or --jurisdiction eu: where the D1 is (npx wrangler d1 create --help).
+Options: --location weur, or --jurisdiction eu: where the D1 is (npm run wrangler -- d1 create --help).
 Choose a place near the servers that send events, as for the first database.`
 
 const NO_PLACE =

@@ -244,7 +244,7 @@ async function noteMoment({ account, databases, config }) {
   mkdirSync(inProject('.wrangler'), { recursive: true })
   appendFileSync(inProject(...LOG), `${time} ${isOne ? bookmark : names.join(' ')}\n`)
   process.stdout.write(`${isOne ? bookmark : `${time} of ${listed(names)}`} (also in ${LOG.join('/')})\n`)
-  const version = `npx wrangler rollback --name ${config.name}`
+  const version = `npm run wrangler -- rollback --name ${config.name}`
   return { names, option: isOne ? `--bookmark=${bookmark}` : `--timestamp=${time}`, version }
 }
 
@@ -322,7 +322,7 @@ const undoing = (/** @type {WayBack | undefined} */ wayBack) =>
 
 /** The commands that bring the databases back, one right after the other. */
 const restoring = (/** @type {WayBack} */ { names, option }) =>
-  `${names.map((name) => `  npx wrangler d1 time-travel restore ${name} ${option}\n`).join('')}Then check out the version before, which serves, and tell it of the restore. This applies the migrations of the checkout:\n  npm run restored`
+  `${names.map((name) => `  npm run wrangler -- d1 time-travel restore ${name} ${option}\n`).join('')}Then check out the version before, which serves, and tell it of the restore. This applies the migrations of the checkout:\n  npm run restored`
 
 /** Waits for healthy answers in a row. Returns the last answer if they do not come in time, else null. */
 async function healthProblem(/** @type {string} */ address, /** @type {number} */ seconds) {

@@ -77,7 +77,7 @@ function remoteDatabases(/** @type {import('./lib/deployment.mjs').Deployment} *
       const failure = `${database.name} was not changed. Run this again.`
       await tried(askDatabase(account, database, statements.join(';\n')), failure)
     },
-    wayBack: `${databases.map(({ name }) => `  npx wrangler d1 time-travel restore ${name} --timestamp=TIME`).join('\n')}\nTIME is in UTC, such as 2026-11-22T10:00:00Z. If the times still differ, it is within the seconds in which Laurel writes the time to all databases: choose a moment one minute earlier.`,
+    wayBack: `${databases.map(({ name }) => `  npm run wrangler -- d1 time-travel restore ${name} --timestamp=TIME`).join('\n')}\nTIME is in UTC, such as 2026-11-22T10:00:00Z. If the times still differ, it is within the seconds in which Laurel writes the time to all databases: choose a moment one minute earlier.`,
   }
 }
 

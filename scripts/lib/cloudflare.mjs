@@ -45,8 +45,7 @@ export class Refusal extends Complaint {
 async function credentials() {
   const { CLOUDFLARE_API_TOKEN: token } = process.env
   if (token) return { Authorization: `Bearer ${token}` }
-  const failure =
-    'You are not logged in. Run `npx wrangler login` (with Node 20: `npm run wrangler -- login`), or set CLOUDFLARE_API_TOKEN.'
+  const failure = 'You are not logged in. Run `npm run wrangler -- login`, or set CLOUDFLARE_API_TOKEN.'
   const found = JSON.parse(await outputOfWrangler(['auth', 'token', '--json'], failure))
   return found.type === 'api_key'
     ? { 'X-Auth-Key': found.key, 'X-Auth-Email': found.email }

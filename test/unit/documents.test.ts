@@ -59,6 +59,25 @@ test('a page begins with a title and a paragraph that says what it is for', () =
   expect(pages.filter((page) => !/^# .+\n\n[A-Z`][^\n]{40,}\n/.test(read(page)))).toEqual([])
 })
 
+test('the commands that documents and scripts name exist, also on the oldest Node', () => {
+  const manifests = ['package.json', ...globSync('{clients/*,console}/package.json', { cwd: root })]
+  const known = new Set(manifests.flatMap((file) => Object.keys(JSON.parse(read(file)).scripts)))
+  const texts = [
+    ...pages,
+    ...globSync(['site/*.md', 'examples/*/*.md', '{scripts,bench}/**/*.mjs'], { cwd: root }),
+  ]
+  const named = texts.flatMap((file) =>
+    [...read(file).matchAll(/npm run ([\w:]+)/g)].map(([, name = '']) => ({ file, name })),
+  )
+  expect(named.length).toBeGreaterThan(100)
+  expect(named.filter(({ name }) => !known.has(name))).toEqual([])
+  // Wrangler itself does not run there, nor are Biome and the other tools of scripts/tools in node_modules.
+  const needing = texts.filter((file) =>
+    /npx (wrangler|biome|changeset|drizzle-kit|depcruise)/.test(read(file)),
+  )
+  expect(needing).toEqual(['docs/commands.md'])
+})
+
 test('the README is a landing page', () => {
   expect(read('README.md').split('\n').length).toBeLessThanOrEqual(150)
 })

@@ -85,7 +85,7 @@ describe('of a deployment', () => {
       expect(output).toMatch(
         /DB \(laurel\) {6}2026-11-22T12:00:00.000Z\n {2}DB_2 \(laurel-2\) {2}2026-11-22T13:00:00.000Z/,
       )
-      expect(output).toContain('npx wrangler d1 time-travel restore laurel-2 --timestamp=TIME')
+      expect(output).toContain('npm run wrangler -- d1 time-travel restore laurel-2 --timestamp=TIME')
       expect(output).toContain('TIME is in UTC, such as 2026-11-22T10:00:00Z.')
       expect(output).toContain('docs/operations.md#restore-several-databases')
     })

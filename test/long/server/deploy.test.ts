@@ -223,7 +223,7 @@ describe('a token', () => {
     const args = ['--built', ...PLACE]
     await expectUnchanged(
       await scene.run('deploy', args, { CLOUDFLARE_API_TOKEN: '' }),
-      'You are not logged in. Run `npx wrangler login`',
+      'You are not logged in. Run `npm run wrangler -- login`',
     )
     await expectUnchanged(
       await scene.run('deploy', args, { CLOUDFLARE_API_TOKEN: 'x' }),
@@ -312,10 +312,10 @@ describe('with three databases', () => {
       ) ?? []
     expect(output).toContain(`${time} of laurel, laurel-2 and laurel-3`)
     const back = names
-      .map((name) => `  npx wrangler d1 time-travel restore ${name} --timestamp=${time}\n`)
+      .map((name) => `  npm run wrangler -- d1 time-travel restore ${name} --timestamp=${time}\n`)
       .join('')
     expect(output).toContain('503 {"error":"Missing bindings: OUTBOX."}')
-    expect(output).toContain('npx wrangler rollback --name laurel')
+    expect(output).toContain('npm run wrangler -- rollback --name laurel')
     expect(output).toContain(`${back}Then check out the version before`)
     expect(output).toContain('A version from before a database was added does not know the users')
     const { databases } = await scene.control()
