@@ -1,4 +1,5 @@
 // @vitest-environment happy-dom
+import type { EventResponse } from '@laurel/client/app'
 import { act, cleanup, render, renderHook, screen, waitFor } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
@@ -119,6 +120,37 @@ test('an event that fails rejects, and its error is shown until the next one', a
   const result = hook(() => useSendEvent())
   await act(async () => expect(result.current.send('lessons', { value: 1 })).rejects.toThrow('It failed.'))
   expect(result.current).toMatchObject({ isSending: false, error: { status: 422 }, changes: [] })
+})
+
+test('[E2] an event that the own server sends updates the hooks from its answer', async () => {
+  const all = hook(() => ({ points: usePoints('xp'), user: useUser(), event: useSendEvent() }))
+  await waitFor(() => expect(all.current.points.data?.total).toBe(100))
+  server.answers.set('GET users/ada', { id: 'ada', name: 'Ada L.' })
+  const answered: EventResponse = JSON.parse(JSON.stringify(answer))
+  let finish = () => {}
+  const answering = new Promise<EventResponse>((resolve) => {
+    finish = () => resolve(answered)
+  })
+  const sent: Promise<unknown>[] = []
+  act(() => void sent.push(all.current.event.sendVia(() => answering)))
+  expect(all.current.event.isSending).toBe(true)
+  expect(all.current.event.isSending).toBe(true)
+  await act(async () => {
+    finish()
+    await Promise.all(sent)
+  })
+  expect(server.bodies).toEqual([])
+  expect(all.current.points.data).toMatchObject({ total: 150, level: { key: 'gold' } })
+  expect(all.current.event).toMatchObject({ isSending: false, toastId: answer.eventId })
+  expect(all.current.event.changes.map(({ type }) => type)).toContain('level')
+  // The server may have sent other fields of the user with the event.
+  await waitFor(() => expect(all.current.user.data?.name).toBe('Ada L.'))
+  const failure = new Error('The lesson is over.')
+  await act(async () => {
+    const failing = all.current.event.sendVia(() => Promise.reject(failure))
+    await expect(failing).rejects.toBe(failure)
+  })
+  expect(all.current.event).toMatchObject({ isSending: false, error: failure })
 })
 
 test('a read that began before the event does not bring the old data back', async () => {

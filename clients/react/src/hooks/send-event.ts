@@ -29,6 +29,11 @@ export interface SendEvent {
    * `LaurelError`.
    */
   send: (metric: string, event: EventOfUser) => Promise<SentEvent>
+  /**
+   * The same for an event of the user that your own server sends. The function calls your server, and resolves with
+   * Laurel's answer to the event. If it rejects, so does this, with the same error.
+   */
+  sendVia: (request: () => Promise<EventResponse>) => Promise<SentEvent>
   isSending: boolean
   /** The error of the last event, until the next one is sent. */
   error: Error | null
@@ -69,18 +74,17 @@ export function useSendEvent(): SendEvent {
       setState((now) => (now.context === context ? { ...now, ...of(now) } : now)),
     [context],
   )
-  const send = useCallback(
-    async (metric: string, { user, ...event }: EventOfUser): Promise<SentEvent> => {
-      const { client, userId, cache, sending } = context
+  const run = useCallback(
+    async (request: () => Promise<EventResponse>, mayChangeUser: boolean): Promise<SentEvent> => {
+      const { cache, sending } = context
       change((now) => ({ sending: now.sending + 1, error: null }))
       sending.active += 1
       if (sending.active > 1) sending.isOverlapped = true
       try {
-        if (userId === '') throw new Error('An event needs a user: the provider has no userId yet.')
-        const answer = await client.event(metric, { ...event, user: { ...user, id: userId } })
+        const answer = await request()
         const changes = changesOf(answer)
         applyAnswer(context, answer)
-        if (user !== undefined) cache.invalidate(keyOf(context, 'user'))
+        if (mayChangeUser) cache.invalidate(keyOf(context, 'user'))
         change(() => ({ changes, toastId: answer.eventId }))
         return { answer, changes }
       } catch (error) {
@@ -98,11 +102,21 @@ export function useSendEvent(): SendEvent {
     },
     [context, change],
   )
+  const send = useCallback(
+    (metric: string, { user, ...event }: EventOfUser) =>
+      run(async () => {
+        const { client, userId } = context
+        if (userId === '') throw new Error('An event needs a user: the provider has no userId yet.')
+        return client.event(metric, { ...event, user: { ...user, id: userId } })
+      }, user !== undefined),
+    [context, run],
+  )
+  const sendVia = useCallback((request: () => Promise<EventResponse>) => run(request, true), [run])
   const onDismiss = useCallback(() => change(() => ({ changes: [] })), [change])
   return useMemo(() => {
     const { error, changes, toastId } = state
-    return { send, isSending: state.sending > 0, error, changes, toastId, onDismiss }
-  }, [send, onDismiss, state])
+    return { send, sendVia, isSending: state.sending > 0, error, changes, toastId, onDismiss }
+  }, [send, sendVia, onDismiss, state])
 }
 
 /** Brings the data of all hooks up to date with the answer to an event (E2). */
