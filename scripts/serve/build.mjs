@@ -24,8 +24,9 @@ export async function build() {
   cpSync(join(BUILT, 'worker', 'index.js'), join(BUILT, 'laurel.js'))
   rmSync(join(BUILT, 'worker'), { recursive: true })
   cpSync(inProject('.wrangler', 'assets'), join(BUILT, 'assets'), { recursive: true })
-  for (const name of ['entry.mjs', 'look.mjs', 'platform.mjs', 'database.mjs', 'rate-limit.mjs'])
-    cpSync(inProject('scripts', 'serve', name), join(BUILT, name))
+  const inWorker = ['entry', 'look', 'platform', 'database', 'key-values', 'rate-limit']
+  for (const name of inWorker)
+    cpSync(inProject('scripts', 'serve', `${name}.mjs`), join(BUILT, `${name}.mjs`))
   for (const name of ['directory.mjs', 'restored.mjs'])
     cpSync(inProject('scripts', 'lib', name), join(BUILT, name))
   const write = (/** @type {string} */ name, /** @type {string} */ content) =>

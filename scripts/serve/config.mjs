@@ -40,13 +40,11 @@ export function configuration(settings, { variables, isPrivateAllowed, databases
         `(name = ${text(bindingOf(number))}, wrapped = (moduleName = "laurel:database", innerBindings = [(name = "objects", durableObjectNamespace = "Database"), (name = "name", ${json(nameOf(number))})]))`,
     ),
     ...databaseObjects(databases),
-    '(name = "KEY_VALUES", durableObjectNamespace = "KeyValues")',
     '(name = "QUEUES", durableObjectNamespace = "MessageQueue")',
     '(name = "CONSUMER", service = (name = "laurel", entrypoint = "Consumer"))',
     `(name = "CONSUMERS", ${json(settings.consumers)})`,
     ...settings.namespaces.map(
-      (name) =>
-        `(name = ${text(name)}, kvNamespace = (name = "laurel", entrypoint = "KeyValuesEntry", props = (${json({ namespace: name })})))`,
+      (name) => `(name = ${text(name)}, wrapped = (moduleName = "laurel:key-values", innerBindings = []))`,
     ),
     `(name = ${text(settings.assets)}, service = "assets")`,
     '(name = "SERVER", service = "server")',
@@ -78,6 +76,7 @@ export function configuration(settings, { variables, isPrivateAllowed, databases
   extensions = [
     (modules = [
       (name = "laurel:database", internal = true, esModule = embed "/database.mjs"),
+      (name = "laurel:key-values", internal = true, esModule = embed "/key-values.mjs"),
       (name = "laurel:rate-limit", internal = true, esModule = embed "/rate-limit.mjs")
     ])
   ]
@@ -113,7 +112,7 @@ const databaseObjects = (/** @type {number} */ databases) => [
 /** The classes of objects. The objects of each one are in a folder of their own. */
 export const classesOf = (/** @type {Settings} */ { objects }) => [
   ...objects.map(({ className }) => className),
-  ...['Database', 'KeyValues', 'MessageQueue'],
+  ...['Database', 'MessageQueue'],
 ]
 
 /** @type {(settings: Settings, modules: string[], bindings: string[], classes: string[]) => string} */

@@ -1,7 +1,7 @@
 /**
- * The bindings of Cloudflare for `npm run serve`: D1, KV and queues, each over SQLite in an object of
- * workerd. KV and queues use the protocols of workerd's own bindings. All support only the parts that Laurel
- * uses. They run in the isolate of the Worker, since calls within an isolate are quicker.
+ * The bindings of Cloudflare for `npm run serve`: D1 and queues, each over SQLite in an object of workerd. Queues
+ * use the protocol of workerd's own binding. Both support only the parts that Laurel uses. They run in the isolate
+ * of the Worker, since calls within an isolate are quicker.
  */
 import { DurableObject, WorkerEntrypoint } from 'cloudflare:workers'
 import { DIRECTORY_ROWS, databasesInUse } from './directory.mjs'
@@ -114,55 +114,6 @@ export class Database extends DurableObject {
 /** Bytes as D1 answers them: a list of numbers. */
 const asNumbers = (/** @type {SqlStorageValue} */ value) =>
   value instanceof ArrayBuffer ? [...new Uint8Array(value)] : value
-
-/* KV */
-
-/** A KV namespace: values by key, without expiry, lists and metadata, which Laurel does not use. */
-export class KeyValues extends DurableObject {
-  #sql = this.ctx.storage.sql
-  constructor(/** @type {DurableObjectState} */ state, /** @type {unknown} */ env) {
-    super(state, env)
-    this.#sql.exec(
-      'CREATE TABLE IF NOT EXISTS entries (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID',
-    )
-  }
-
-  read(/** @type {string} */ key) {
-    const [row] = this.#sql.exec('SELECT value FROM entries WHERE key = ?', key)
-    return row === undefined ? null : row.value
-  }
-
-  write(/** @type {string} */ key, /** @type {ArrayBuffer} */ value) {
-    this.#sql.exec('INSERT OR REPLACE INTO entries VALUES (?, ?)', key, value)
-  }
-
-  remove(/** @type {string} */ key) {
-    this.#sql.exec('DELETE FROM entries WHERE key = ?', key)
-  }
-}
-
-/** Where KV's binding sends its requests: `/key`, by GET, PUT or DELETE. */
-export class KeyValuesEntry extends WorkerEntrypoint {
-  async fetch(/** @type {Request} */ request) {
-    const { pathname } = new URL(request.url)
-    const namespace = this.env.KEY_VALUES.getByName(this.ctx.props.namespace)
-    const key = decodeURIComponent(pathname.slice(1))
-    switch (request.method) {
-      case 'GET': {
-        const value = await namespace.read(key)
-        return value === null ? new Response(null, { status: 404 }) : new Response(value)
-      }
-      case 'PUT':
-        await namespace.write(key, await request.arrayBuffer())
-        return new Response()
-      case 'DELETE':
-        await namespace.remove(key)
-        return new Response()
-      default:
-        return new Response(`no such call: ${request.method}`, { status: 405 })
-    }
-  }
-}
 
 /* Queues */
 

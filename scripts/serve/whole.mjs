@@ -7,7 +7,7 @@ import { FIRST_START, OBJECTS, RESTORED } from './data.mjs'
 import { sync } from './files.mjs'
 
 /** The folders whose content is made again from the database. */
-const MADE_AGAIN = ['KeyValues', 'LeaderboardObject', 'MessageQueue', 'Timekeeper', 'UserLane']
+const MADE_AGAIN = ['LeaderboardObject', 'MessageQueue', 'Timekeeper', 'UserLane']
 
 /** The file that workerd makes in each folder, and its size while all that it holds is in its `-wal`. */
 const METADATA = 'metadata.sqlite'

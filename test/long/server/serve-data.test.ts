@@ -234,7 +234,7 @@ test.each<[what: string, damage: (data: string) => void, missing: string]>([
 
 test('[L12] leaderboards and other data that are lost are made again before it opens', async () => {
   await copied('again')
-  const lost = ['LeaderboardObject', 'KeyValues', 'MessageQueue', 'Timekeeper', 'UserLane']
+  const lost = ['LeaderboardObject', 'MessageQueue', 'Timekeeper', 'UserLane']
   removed('again', ...lost.map((name) => `objects/laurel-${name}`))
   server = await startServer(options('again'))
   for (const name of lost)
