@@ -2,9 +2,9 @@
  * Measures a day without anniversaries, and a day on which one user in 358 has one. All users are copies of a
  * user that the interface has made. So a million are there in seconds.
  */
-import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fixed, save, sumOf } from '../lib/bench.mjs'
+import { copyUser } from '../lib/copies.mjs'
 import { create, moveClock, stepsUntil, userId } from '../lib/scene.mjs'
 import { begin, DATABASES, DAY, HOUR } from './scene.mjs'
 
@@ -13,17 +13,6 @@ const DAYS = 358
 /** From east to west. Their midnights of a date are within the day that begins at 14:00 UTC the day before. */
 const ZONES = ['Asia/Tokyo', 'UTC', 'America/Los_Angeles']
 const YEARS = 2
-
-/** Copies of the only user: each has a day of the year and a zone of its own. */
-const FILL = `
-  WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < :users - 1),
-    copies AS (SELECT n, date(:first, (n % ${DAYS}) || ' days') AS signed, :zones ->> (n % ${ZONES.length}) AS zone
-      FROM numbers)`
-/** The columns in which they differ. */
-const COPIED = {
-  ...{ id: "'user-' || n", iid: "printf('%s%012x', substr(iid, 1, 24), n)", tz: 'zone' },
-  ...{ sign_up_date: 'signed', anniversary: "substr(signed, 6) || ' ' || zone" },
-}
 
 export async function measureAnniversaries(/** @type {number} */ users) {
   const { server } = await begin('anniversaries')
@@ -34,7 +23,11 @@ export async function measureAnniversaries(/** @type {number} */ users) {
   const first = `${new Date(day * DAY).getUTCFullYear() - YEARS}${new Date(day * DAY).toISOString().slice(4, 10)}`
   await server.ask('PUT', `/v1/users/${userId(0)}`, { body: { signUpDate: first, tz: ZONES[0] } })
   await server.stop()
-  await fill(server, { users, first })
+  const signed = `date('${first}', (n % ${DAYS}) || ' days')`
+  const zone = `('${JSON.stringify(ZONES)}' ->> (n % ${ZONES.length}))`
+  await copyUser(join(server.folder, DATABASES), users, {
+    ...{ tz: zone, sign_up_date: signed, anniversary: `substr(${signed}, 6) || ' ' || ${zone}` },
+  })
   await server.start()
   const begins = (day - 1) * DAY + 14 * HOUR
   await moveClock(server, begins - DAY)
@@ -46,18 +39,6 @@ export async function measureAnniversaries(/** @type {number} */ users) {
     fixed(seconds, 1),
   ])
   save('anniversaries', [head, ...lines], { users, days })
-}
-
-/** Makes the copies in the file of the database. No Worker may run. */
-async function fill(/** @type {import('./scene.mjs').Server} */ { folder }, { users, first }) {
-  const { DatabaseSync } = await import('node:sqlite')
-  const files = readdirSync(join(folder, DATABASES)).filter((name) => /^\w{64}\.sqlite$/.test(name))
-  const database = new DatabaseSync(join(folder, DATABASES, String(files[0])))
-  const columns = database.prepare("SELECT name FROM pragma_table_info('users')").all()
-  const values = columns.map(({ name }) => Object(COPIED)[String(name)] ?? name)
-  const copies = database.prepare(`${FILL} INSERT OR REPLACE INTO users SELECT ${values} FROM copies, users`)
-  copies.run({ users, first, zones: JSON.stringify(ZONES) })
-  database.close()
 }
 
 /** Moves the clock by a day. Returns what the anniversaries of that day took. */
