@@ -4,7 +4,8 @@
  * waits for `/health`. Each run goes on after the one before: it asks the account what exists. It stops at the first
  * failure, and says how to go back. docs/deploying.md and docs/operations.md say more.
  */
-import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Account, applyMigrations, askDatabase, Refusal, readBookmark, withRight } from './lib/cloudflare.mjs'
@@ -12,11 +13,20 @@ import { demandDeployable, listed } from './lib/databases.mjs'
 import { Deployment, namedConfig, nearestPlace, PLACES } from './lib/deployment.mjs'
 import { demandValid, newAdminKey, newTokenSecret } from './lib/dev-vars.mjs'
 import { askInUse } from './lib/directory.mjs'
-import { answerTo, Complaint, inProject, project, report, runCommand, wordsOf } from './lib/project.mjs'
-import { importSource } from './lib/sources.mjs'
+import {
+  answerTo,
+  Complaint,
+  commandOf,
+  inHome,
+  inProject,
+  report,
+  runCommand,
+  wordsOf,
+} from './lib/project.mjs'
+import { importVariables } from './lib/sources.mjs'
 import { BUILD, buildWorker, readSettings, runWrangler } from './lib/wrangler.mjs'
 
-const USAGE = `npm run deploy -- [OPTIONS]
+const USAGE = `${commandOf('deploy', '[OPTIONS]')}
   --location weur        where a new database is: ${Object.keys(PLACES).join(', ')}
   --jurisdiction eu      instead of it: the database never leaves this region
   --domain HOST          serves on this host of your account, and not on workers.dev
@@ -38,7 +48,7 @@ const ANSWER_PATIENCE = 10_000
 /** The Worker as it is deployed, with its source map. */
 const BUILT = inProject('dist', 'deploy')
 /** The moment before each deployment, one line each. */
-const LOG = ['.wrangler', 'deployments.log']
+const LOG = inHome('deployments.log')
 
 /** Asks a database for its time, as `--timestamp` takes it. The clock of this machine may differ from it. */
 const TIME = "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now') AS now"
@@ -61,7 +71,7 @@ const title = (/** @type {string} */ text) => process.stdout.write(`\n${text}\n`
  * or the cron trigger.
  */
 async function demandSettings(/** @type {Settings} */ settings) {
-  const { missingBindings, variableErrors } = await importSource(project, 'src/platform/env.ts')
+  const { missingBindings, variableErrors } = await importVariables()
   const given = { ...settings.variables, ADMIN_API_KEY: process.env.ADMIN_API_KEY ?? '' }
   demandValid(
     await variableErrors(given),
@@ -205,7 +215,7 @@ all. docs/scale.md computes the whole bill. See your plan at https://dash.cloudf
 const NO_DOMAIN = `\nEverybody can reach an address on workers.dev: rules of your own (WAF, Access) can't protect it, and it changes if
 you ever move. Put Laurel on a domain of your account before others use it:
 
-  npm run deploy -- --domain laurel.example.com\n`
+  ${commandOf('deploy', '--domain laurel.example.com')}\n`
 
 /** Throws if wrangler.toml lacks a database that is in use. */
 async function demandUsedBound(
@@ -241,10 +251,11 @@ async function noteMoment({ account, databases, config }) {
   const time = String(row?.now)
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*Z$/.test(time))
     throw new Complaint(`The time of ${first.name} could not be read. Nothing was changed.`)
-  mkdirSync(inProject('.wrangler'), { recursive: true })
-  appendFileSync(inProject(...LOG), `${time} ${isOne ? bookmark : names.join(' ')}\n`)
-  process.stdout.write(`${isOne ? bookmark : `${time} of ${listed(names)}`} (also in ${LOG.join('/')})\n`)
-  const version = `npm run wrangler -- rollback --name ${config.name}`
+  appendFileSync(LOG, `${time} ${isOne ? bookmark : names.join(' ')}\n`)
+  process.stdout.write(
+    `${isOne ? bookmark : `${time} of ${listed(names)}`} (also in ${relative('.', LOG)})\n`,
+  )
+  const version = commandOf('wrangler', `rollback --name ${config.name}`)
   return { names, option: isOne ? `--bookmark=${bookmark}` : `--timestamp=${time}`, version }
 }
 
@@ -289,7 +300,6 @@ async function secretsOf({ account, config, worker, isFirst }, { variables }, { 
 /** Hands the build to wrangler, with the secrets of the file if there are any. */
 async function upload(
   /** @type {Deployment} */ deployment,
-  /** @type {string} */ folder,
   /** @type {string} */ file,
   /** @type {WayBack | undefined} */ wayBack,
 ) {
@@ -300,7 +310,7 @@ async function upload(
     no_bundle: true,
     assets: { ...config.assets, directory: inProject(config.assets.directory) },
   }
-  const configuration = `${folder}/${config.name}.json`
+  const configuration = deployment.fileOf('configuration')
   writeFileSync(configuration, JSON.stringify(whole, null, 2))
   const secrets = existsSync(file) ? ['--secrets-file', file] : []
   await runWrangler(
@@ -322,7 +332,7 @@ const undoing = (/** @type {WayBack | undefined} */ wayBack) =>
 
 /** The commands that bring the databases back, one right after the other. */
 const restoring = (/** @type {WayBack} */ { names, option }) =>
-  `${names.map((name) => `  npm run wrangler -- d1 time-travel restore ${name} ${option}\n`).join('')}Then check out the version before, which serves, and tell it of the restore. This applies the migrations of the checkout:\n  npm run restored`
+  `${names.map((name) => `  ${commandOf('wrangler', `d1 time-travel restore ${name} ${option}`)}\n`).join('')}Then check out the version before, which serves, and tell it of the restore. This applies the migrations of the checkout:\n  npm run restored`
 
 /** Waits for healthy answers in a row. Returns the last answer if they do not come in time, else null. */
 async function healthProblem(/** @type {string} */ address, /** @type {number} */ seconds) {
@@ -460,13 +470,11 @@ async function deploy() {
   await migrate(deployment, wayBack)
 
   title('Deploying…')
-  const folder = inProject('.wrangler', 'deployments')
-  mkdirSync(folder, { recursive: true })
-  const file = `${folder}/${deployment.account.id}.${config.name}.secrets.json`
+  const file = deployment.fileOf('secrets')
   const secrets = await secretsOf(deployment, settings, options, file)
   // Who gave a key has it.
   const key = secrets.ADMIN_API_KEY === process.env.ADMIN_API_KEY ? undefined : secrets.ADMIN_API_KEY
-  await upload(deployment, folder, file, wayBack)
+  await upload(deployment, file, wayBack)
   await finish(deployment, { address, key, file, wayBack }, options)
 }
 

@@ -12,7 +12,7 @@ import { demandDatabases, findDeployment } from './lib/deployment.mjs'
 import { parseVariables, readVariables } from './lib/dev-vars.mjs'
 import { askInUse } from './lib/directory.mjs'
 import { LocalDatabases } from './lib/local-databases.mjs'
-import { Complaint, inProject, runCommand, wordsOf } from './lib/project.mjs'
+import { Complaint, commandOf, inProject, isPackage, runCommand, wordsOf } from './lib/project.mjs'
 import {
   differingMoments,
   labelOf,
@@ -22,10 +22,10 @@ import {
   stateQuestion,
 } from './lib/restored.mjs'
 
-const USAGE = `npm run restored                  after a restore of the deployed databases
-npm run restored -- --local       after a restore of the state of npm start, which must be stopped
-Options: --undelete               does not do the deletions since then again
-         --name NAME              of the deployment of this name`
+const USAGE = `${commandOf('restored', '[OPTIONS]')}
+Run it after a restore of the deployed databases.
+  --undelete   does not do the deletions since then again
+  --name NAME  of the deployment of this name${isPackage ? '' : '\n  --local      after a restore of the state of npm start, which must be stopped'}`
 
 /**
  * The databases, by number from 1.
@@ -77,7 +77,7 @@ function remoteDatabases(/** @type {import('./lib/deployment.mjs').Deployment} *
       const failure = `${database.name} was not changed. Run this again.`
       await tried(askDatabase(account, database, statements.join(';\n')), failure)
     },
-    wayBack: `${databases.map(({ name }) => `  npm run wrangler -- d1 time-travel restore ${name} --timestamp=TIME`).join('\n')}\nTIME is in UTC, such as 2026-11-22T10:00:00Z. If the times still differ, it is within the seconds in which Laurel writes the time to all databases: choose a moment one minute earlier.`,
+    wayBack: `${databases.map(({ name }) => `  ${commandOf('wrangler', `d1 time-travel restore ${name} --timestamp=TIME`)}`).join('\n')}\nTIME is in UTC, such as 2026-11-22T10:00:00Z. If the times still differ, it is within the seconds in which Laurel writes the time to all databases: choose a moment one minute earlier.`,
   }
 }
 

@@ -6,7 +6,7 @@
  * SIGINT or SIGTERM ends everything that it started.
  */
 import { once } from 'node:events'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { demandAlone, variablesFileOf } from './lib/alone.mjs'
 import { builtConsole } from './lib/console.mjs'
@@ -83,7 +83,6 @@ async function start() {
   if (ending.signal.aborted) return
 
   process.stdout.write('Starting the Worker…\n')
-  mkdirSync(inProject('.wrangler'), { recursive: true })
   variablesFile = variablesFileOf(port)
   rmSync(variablesFile, { force: true })
   writeFileSync(variablesFile, file, { mode: 0o600 })

@@ -2,11 +2,12 @@
 import { rmSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { findDeployment } from './lib/deployment.mjs'
-import { answerTo, Complaint, inProject, runCommand } from './lib/project.mjs'
+import { answerTo, Complaint, commandOf, runCommand } from './lib/project.mjs'
 
-const USAGE = `npm run undeploy                    says what it would delete, asks for the name, and deletes
-npm run undeploy -- --name NAME     the deployment of this name
-npm run undeploy -- --confirm NAME  does not ask`
+const USAGE = `${commandOf('undeploy', '[OPTIONS]')}
+Says what it would delete, asks for the name, and deletes.
+  --name NAME     the deployment of this name
+  --confirm NAME  does not ask`
 
 /** Where each kind of part is in the API. */
 const PATHS = {
@@ -49,7 +50,7 @@ async function undeploy() {
     await remove(`${PATHS[kind]}${id}`)
     process.stdout.write(`Deleted the ${kind} ${part}.\n`)
   }
-  rmSync(inProject('.wrangler', 'deployments', `${account.id}.${config.name}.secrets.json`), { force: true })
+  rmSync(deployment.fileOf('secrets'), { force: true })
   process.stdout.write(`${config.name} is deleted.\n`)
 }
 

@@ -1,15 +1,15 @@
 /** Makes sure that no other `npm start` runs in the folder: each keeps the leaderboards in its own memory. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseVariables } from './dev-vars.mjs'
-import { Complaint, inProject } from './project.mjs'
+import { Complaint, inHome } from './project.mjs'
 
 /** How long a server that is ending may still respond, and the timeout of a response, in milliseconds. */
 const PATIENCE = 2000
 const WAIT = 3000
 
 /** The file with the variables of the Worker on a port: it exists while the Worker runs, and after a kill. */
-export const variablesFileOf = (/** @type {number} */ port) => inProject('.wrangler', `variables-${port}.env`)
+export const variablesFileOf = (/** @type {number} */ port) => inHome(`variables-${port}.env`)
 
 /** Throws a Complaint if another one runs. */
 export async function demandAlone() {
@@ -28,11 +28,10 @@ export async function demandAlone() {
 }
 
 /** The ports with a file of variables. */
-function knownPorts() {
-  const folder = inProject('.wrangler')
-  const names = existsSync(folder) ? readdirSync(folder) : []
-  return names.flatMap((name) => /^variables-(\d+)\.env$/.exec(name)?.[1] ?? []).map(Number)
-}
+const knownPorts = () =>
+  readdirSync(inHome())
+    .flatMap((name) => /^variables-(\d+)\.env$/.exec(name)?.[1] ?? [])
+    .map(Number)
 
 /** Is true if the server on the port accepts the admin key of these variables. */
 async function isOurs(/** @type {number} */ port) {

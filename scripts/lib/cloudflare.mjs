@@ -1,7 +1,7 @@
 /** Asks Cloudflare's REST API about one account, with the credentials of wrangler. */
 import { createHash } from 'node:crypto'
 import { APPLIED_QUESTION, missingMigrations } from './migrations.mjs'
-import { Complaint } from './project.mjs'
+import { Complaint, commandOf } from './project.mjs'
 import { outputOfWrangler } from './wrangler.mjs'
 
 /** How long an answer may take, in milliseconds. */
@@ -45,7 +45,7 @@ export class Refusal extends Complaint {
 async function credentials() {
   const { CLOUDFLARE_API_TOKEN: token } = process.env
   if (token) return { Authorization: `Bearer ${token}` }
-  const failure = 'You are not logged in. Run `npm run wrangler -- login`, or set CLOUDFLARE_API_TOKEN.'
+  const failure = `You are not logged in. Run \`${commandOf('wrangler', 'login')}\`, or set CLOUDFLARE_API_TOKEN.`
   const found = JSON.parse(await outputOfWrangler(['auth', 'token', '--json'], failure))
   return found.type === 'api_key'
     ? { 'X-Auth-Key': found.key, 'X-Auth-Email': found.email }

@@ -1,7 +1,8 @@
 /** What a deployment consists of, by `wrangler.toml` and the account: finds its parts, and makes what is missing. */
 import { createHash } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
 import { Account, askDatabase } from './cloudflare.mjs'
-import { Complaint } from './project.mjs'
+import { Complaint, commandOf, inHome } from './project.mjs'
 import { readSettings } from './wrangler.mjs'
 import { databasesOf } from './wrangler-toml.mjs'
 
@@ -203,6 +204,12 @@ export class Deployment {
     })
   }
 
+  /** A file about it on this machine: `secrets` while it has not ended well yet, or the `configuration` for wrangler. */
+  fileOf(/** @type {'secrets' | 'configuration'} */ what) {
+    mkdirSync(inHome('deployments'), { recursive: true })
+    return inHome('deployments', `${this.account.id}.${this.config.name}.${what}.json`)
+  }
+
   /** Laurel's databases that exist, the first one first. */
   get databases() {
     const found = this.parts.map(({ binding = '', name, id = '' }) => ({ binding, name, id }))
@@ -255,5 +262,5 @@ export async function findDeployment(/** @type {string | undefined} */ name) {
 export function demandDatabases(/** @type {Deployment} */ { databases, config }) {
   const missing = config.d1_databases.length - databases.length
   if (missing === 0) return databases
-  throw new Complaint(`The account lacks databases of ${config.name}. Run \`npm run deploy\` first.`)
+  throw new Complaint(`The account lacks databases of ${config.name}. Run \`${commandOf('deploy')}\` first.`)
 }

@@ -1,8 +1,8 @@
 /** Variables and secrets for development: the file `.dev.vars`, and the environment, which overrides it. */
 import { randomBytes, randomInt } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { Complaint, project } from './project.mjs'
-import { importSource } from './sources.mjs'
+import { Complaint } from './project.mjs'
+import { importVariables } from './sources.mjs'
 
 /** One entry, in the grammar of dotenv, with which wrangler reads `.dev.vars`. */
 const ENTRY =
@@ -63,7 +63,7 @@ export function demandValid(/** @type {string[]} */ problems, /** @type {string}
  * @returns {Promise<{ variables: Record<string, string>; port: number; databases: number }>} no variable is empty
  */
 export async function readVariables(fromFile, environment) {
-  const { VARIABLES, variableErrors, serverVariables } = await importSource(project, 'src/platform/env.ts')
+  const { VARIABLES, variableErrors, serverVariables } = await importVariables()
   const merged = { ...fromFile }
   for (const name of [...VARIABLES, 'DATABASES']) merged[name] = environment[name] || merged[name] || ''
   const { DATABASES, ...variables } = merged

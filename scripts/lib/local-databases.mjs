@@ -1,13 +1,13 @@
 /** The databases of `npm start`, while no Worker runs: applies migrations to them, and asks them. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { stripVTControlCharacters } from 'node:util'
 import { bindingOf, demandBound, numbersTo } from './databases.mjs'
 import { askInUse } from './directory.mjs'
 import { APPLIED_QUESTION, missingMigrations } from './migrations.mjs'
 import { marked } from './processes.mjs'
-import { Complaint, inProject, nodeExecutable } from './project.mjs'
+import { Complaint, inHome, inProject, nodeExecutable } from './project.mjs'
 import { LOCAL, STATE } from './wrangler.mjs'
 import { localBlocks, wranglerToml } from './wrangler-toml.mjs'
 
@@ -25,15 +25,14 @@ export class LocalDatabases {
   /** Opens them. The state may be that of fewer or more databases. */
   constructor(/** @type {number} */ count) {
     this.numbers = numbersTo(count)
-    const config = inProject('.wrangler', 'databases.toml')
+    const config = inHome('databases.toml')
     const toml = wranglerToml()
     const date = /^compatibility_date\s*=.*$/m.exec(toml)?.[0] ?? ''
-    mkdirSync(inProject('.wrangler'), { recursive: true })
     writeFileSync(config, `name = "databases"\n${date}\n\n${localBlocks(toml, count)}`)
     const args = [inProject('scripts', 'lib', 'local-d1.mjs'), config, inProject(STATE, 'v3')]
     /** The process that has them open. */
     this.child = spawn(nodeExecutable(), args, {
-      cwd: inProject('.wrangler'),
+      cwd: inHome(),
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       env: marked({ ...process.env, ...LOCAL, CI: '1' }),
     })

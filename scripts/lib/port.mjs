@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Complaint } from './project.mjs'
+import { Complaint, commandOf } from './project.mjs'
 
 /** How long a server that is ending may still hold the port, in milliseconds. */
 const PATIENCE = 2000
@@ -36,7 +36,7 @@ export async function listen(server, { port, host, command, others = [] }) {
 /** Throws a Complaint if `npm start` can't listen on the port, or a browser would reach another process. */
 export async function demandFree(/** @type {number} */ port) {
   const server = createServer()
-  await listen(server, { port, host: '127.0.0.1', command: 'npm start', others: ['127.0.0.1', '::1'] })
+  await listen(server, { port, host: '127.0.0.1', command: commandOf('start'), others: ['127.0.0.1', '::1'] })
   server.close()
   await once(server, 'close')
 }

@@ -1,7 +1,8 @@
-/** Paths of the project, and errors that end a script with a sentence instead of a stack trace. */
+/** Where files are, and errors that end a script with a sentence instead of a stack trace. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { fileURLToPath } from 'node:url'
@@ -9,11 +10,33 @@ import { promisify, stripVTControlCharacters } from 'node:util'
 import { SIGNALS } from './ending.mjs'
 import { fetchedFolder, fetchedModules } from './fetched.mjs'
 
-/** The project's folder. */
+/** The folder with Laurel's own files: a clone, or the package `@laurel/cli`, which has a build instead of sources. */
 export const project = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 
 /** A file of the project, by the parts of its path. */
 export const inProject = (/** @type {string[]} */ ...parts) => join(project, ...parts)
+
+/** Whether this is the package. */
+export const isPackage = JSON.parse(readFileSync(inProject('package.json'), 'utf8')).name === '@laurel/cli'
+
+/** The folder with what belongs to the person who runs the commands, such as data. The package has its own elsewhere. */
+const home = isPackage ? resolve('.laurel') : inProject('.wrangler')
+
+/** A file of this person, by the parts of its path. Makes the folder, which git ignores. */
+export function inHome(/** @type {string[]} */ ...parts) {
+  mkdirSync(home, { recursive: true })
+  if (isPackage && !existsSync(join(home, '.gitignore'))) writeFileSync(join(home, '.gitignore'), '*\n')
+  return join(home, ...parts)
+}
+
+/** How a command is called here, in words for people: by npm in a clone, else by the package. */
+export function commandOf(/** @type {string} */ name, words = '') {
+  if (isPackage) return `npx @laurel/cli ${name} ${words}`.trimEnd()
+  if (name === 'start') return 'npm start'
+  const isPart = ['build', 'backup', 'restore'].includes(name)
+  const rest = isPart ? `${name} ${words}`.trimEnd() : words
+  return `npm run ${isPart ? 'serve' : name}${rest === '' ? '' : ` -- ${rest}`}`
+}
 
 /** The oldest Node that wrangler runs on. */
 const OLDEST_NODE = 22
@@ -70,11 +93,12 @@ export async function demandNewNode() {
  * The script of a tool, by its path below node_modules. Run it with {@link nodeExecutable}. Throws a
  * Complaint if it is not installed.
  */
-export function toolScript(/** @type {string[]} */ ...path) {
-  const script = inProject('node_modules', ...path)
-  if (!existsSync(script))
-    throw new Complaint(`${path[0]} is not installed. Run \`npm install --include=dev\` first.`)
-  return script
+export function toolScript(name = '', /** @type {string[]} */ ...path) {
+  // An app has the packages that a package of its own needs beside that.
+  const folders = createRequire(import.meta.url).resolve.paths(name) ?? []
+  const script = folders.map((folder) => join(folder, name, ...path)).find((file) => existsSync(file))
+  if (script !== undefined) return script
+  throw new Complaint(`${name} is not installed. Run \`npm install --include=dev\` first.`)
 }
 
 /**

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { toolScript } from './project.mjs'
+import { inProject, isPackage, project, toolScript } from './project.mjs'
 
 /** Modules of the Workers runtime don't exist in Node. The scripts need only their names. */
 const runtime = {
@@ -15,6 +15,12 @@ const runtime = {
     }))
   },
 }
+
+/** Imports what the Worker says of its variables and bindings. The package has only the build of it. */
+export const importVariables = () =>
+  isPackage
+    ? import(pathToFileURL(inProject('dist', 'serve', 'variables.mjs')).href)
+    : importSource(project, 'src/platform/env.ts')
 
 /** Imports a module of a project's sources, bundled with its imports. */
 export async function importSource(/** @type {string} */ folder, /** @type {string} */ path) {

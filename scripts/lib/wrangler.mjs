@@ -5,7 +5,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { promisify, stripVTControlCharacters } from 'node:util'
 import { marked } from './processes.mjs'
-import { Complaint, inProject, nodeExecutable, project, runNode, toolScript } from './project.mjs'
+import { Complaint, inHome, inProject, nodeExecutable, project, runNode, toolScript } from './project.mjs'
 import { withLocalDatabases, wranglerToml } from './wrangler-toml.mjs'
 
 /** @typedef {import('node:child_process').StdioOptions} StdioOptions */
@@ -44,8 +44,8 @@ export const LOCAL = {
   // empty text).
   VSCODE_INSPECTOR_OPTIONS: process.env.VSCODE_INSPECTOR_OPTIONS ?? '{}',
   // Projects that run at the same time don't see each other.
-  WRANGLER_REGISTRY_PATH: inProject('.wrangler', 'registry'),
-  CLOUDFLARE_DEV_REGISTRY_PATH: inProject('.wrangler', 'registry'),
+  WRANGLER_REGISTRY_PATH: inHome('registry'),
+  CLOUDFLARE_DEV_REGISTRY_PATH: inHome('registry'),
 }
 
 /** The script of wrangler, which {@link nodeExecutable} runs. */
