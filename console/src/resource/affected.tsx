@@ -79,12 +79,13 @@ export function AffectedList({ name, read }: { name: readonly string[]; read: Re
   const laurel = useLaurel()
   const query = useQuery({ queryKey: name, queryFn: () => read(laurel.admin, laurel) })
   return (
-    <div className="mt-3">
-      <Loaded query={query} className="h-16">
+    // Its height is the same from the start: a list that grows would move the buttons away from under a press.
+    <div className="mt-3 h-36 overflow-y-auto rounded-md border border-line px-3 py-2">
+      <Loaded query={query} className="h-31">
         {(all) => (
           <>
             <p>{all.length === 0 ? 'Nothing else is affected.' : 'This is affected:'}</p>
-            <ul className="mt-1 flex max-h-48 flex-col gap-1 overflow-y-auto">
+            <ul className="mt-1 flex flex-col gap-1">
               {all.slice(0, MOST).map(({ path, name, effect }) => (
                 <li key={`${path} ${name}`}>
                   {path === undefined ? (

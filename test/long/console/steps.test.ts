@@ -72,4 +72,25 @@ describe.skipIf(!hasBrowser)('the steps of the browser', () => {
     expect(await page.evaluate('submits')).toBe(1)
     await page.getByText('Fill this in.').waitFor()
   })
+
+  it('no button of a question moves when the list of what is affected arrives', async () => {
+    const asked = /\/admin\/v1\/(?:points|achievements|leaderboards|figures|notifications)/
+    const question = page.getByRole('alertdialog')
+    for (const [path, told] of [
+      ['/metrics/demo-lessons', 'This is affected:'],
+      ['/metrics/demo-quizzes', 'Nothing else is affected.'],
+    ] as const) {
+      await world.open(page, path)
+      const { promise, resolve } = Promise.withResolvers<void>()
+      await page.route(asked, (route) => promise.then(() => route.continue()))
+      await page.getByRole('button', { name: 'Delete', exact: true }).click()
+      const confirm = question.getByRole('button', { name: 'Confirm: delete' })
+      const before = await confirm.boundingBox()
+      resolve()
+      await question.getByText(told).waitFor()
+      expect([path, await confirm.boundingBox()]).toEqual([path, before])
+      await question.getByRole('button', { name: 'Cancel' }).click()
+      await page.unroute(asked)
+    }
+  })
 })
