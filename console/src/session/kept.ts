@@ -55,6 +55,10 @@ export class Kept extends Store {
   readonly lost: (Entries & { id: string; unknown: string })[] = []
   #secrets: readonly Secret[] = []
   #begun = Date.now()
+  /** What was here when people began to leave the page. */
+  #left: string | null = null
+  /** Whether the page is gone. Back may bring it again. */
+  #isGone = false
   /** Whether the console itself loads the page again. Then nobody is asked: the entries come back. */
   isReloading = false
 
@@ -65,6 +69,17 @@ export class Kept extends Store {
       this.lost.push({ ...entries, id, unknown })
       this.refuse(id, { objections: [], unknown })
     }
+    // A browser ends requests when people leave the page, shortly before or after it is hidden. That is no answer.
+    addEventListener('beforeunload', () => {
+      this.#left = JSON.stringify([...this.#all])
+    })
+    addEventListener('pagehide', () => {
+      if (this.#left !== null) this.#write(this.#left)
+      this.#isGone = true
+    })
+    addEventListener('pageshow', () => {
+      this.#isGone = false
+    })
   }
 
   /** The secrets that people have to see, the oldest first. */
@@ -135,13 +150,18 @@ export class Kept extends Store {
   readonly clear = () => {
     this.#all.clear()
     this.#secrets = []
+    this.#left = null
     this.#store()
     this.tell()
   }
   #store(): void {
+    this.#write(JSON.stringify([...this.#all]))
+  }
+  #write(all: string): void {
+    if (this.#isGone) return
     try {
-      if (this.#all.size === 0) sessionStorage.removeItem(STORED)
-      else sessionStorage.setItem(STORED, JSON.stringify([...this.#all]))
+      if (all === '[]') sessionStorage.removeItem(STORED)
+      else sessionStorage.setItem(STORED, all)
     } catch {
       // The storage is full or blocked. Then a reload asks, and nothing else is lost.
     }

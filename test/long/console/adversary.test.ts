@@ -141,6 +141,27 @@ describe.skipIf(!hasBrowser)('a write', () => {
   })
 })
 
+describe.skipIf(!hasBrowser)('a reload', () => {
+  it.each([
+    ['/leaderboards/demo-weekly-xp', ['Deactivate'], 'the leaderboard “XP this week” was deactivated'],
+    ['/users/demo-grace?action=freeze', ['Confirm: grant a freeze'], 'a freeze of demo-grace was granted'],
+    ['/achievements/demo-profile', ['Delete', 'Confirm: delete'], 'was deleted'],
+  ] as const)('between a press on %s and its answer says that nobody knows', async (path, presses, told) => {
+    await world.open(page, path)
+    const held = await hold()
+    for (const name of presses) await button(name).click()
+    await button(presses.at(-1) ?? '')
+      .and(page.locator(':enabled'))
+      .waitFor({ state: 'detached' })
+    await page.reload()
+    await message(new RegExp(`It is not known whether .*${told}`)).waitFor()
+    await button('Look').click()
+    await page.waitForURL(`${world.server.url}/console${path}`)
+    await (await held.release('fails'))()
+    expect(await isAskedBeforeReload()).toBe(false)
+  })
+})
+
 describe.skipIf(!hasBrowser)('entries', () => {
   it('and writes that are on their way are named before people sign out', async () => {
     const question = page.getByRole('alertdialog')
