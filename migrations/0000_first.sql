@@ -2,7 +2,8 @@ CREATE TABLE `test_clock` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`now` integer NOT NULL,
 	`changing` integer,
-	`change` text
+	`change` text,
+	`move` text
 );
 --> statement-breakpoint
 CREATE TABLE `api_keys` (

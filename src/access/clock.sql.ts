@@ -3,7 +3,7 @@ import * as z from 'zod'
 import type { Instant } from '../lib/clock'
 import { errors } from '../lib/errors'
 import { systemNow } from '../lib/system-clock'
-import { Moment } from '../platform/columns'
+import { json, Moment } from '../platform/columns'
 import { type AccountDatabase, DATABASE_NOW, type Statement, statement } from '../platform/database'
 import type { Databases } from '../platform/databases/databases'
 import { FIRST } from '../platform/databases/directory'
@@ -21,6 +21,8 @@ export const testClock = sqliteTable('test_clock', {
   changing: integer('changing'),
   /** The random name of that change; null while none is under way. */
   change: text('change'),
+  /** In the first database: the last move that goes on after its answer, as `Going`, until it is done (C1). */
+  move: text('move'),
 })
 
 /*
@@ -207,6 +209,31 @@ export async function readTestClock(db: AccountDatabase): Promise<Instant | null
   const row = await db.find(Row, 'SELECT now FROM test_clock')
   return row?.now ?? null
 }
+
+/**
+ * A move that goes on after its answer. `tenants` had work at its begin, and it was last seen at work at `seen`, in
+ * real time.
+ */
+const Going = z.object({ from: Moment, tenants: z.number(), progress: z.number(), seen: Moment })
+export type Going = z.infer<typeof Going>
+
+const GoingRow = z.object({ move: json(Going).nullable() })
+
+/** The move of the test clock that goes on; null if none does (C1). */
+export async function readMove(db: AccountDatabase): Promise<Going | null> {
+  return (await db.find(GoingRow, 'SELECT move FROM test_clock'))?.move ?? null
+}
+
+const BEGIN_MOVE = 'UPDATE test_clock SET move = ?2 WHERE now = ?1'
+const NOTE_MOVE = `${BEGIN_MOVE} AND move IS NOT NULL`
+
+/** Notes that a move to `now` goes on after its answer. A later move takes its place. */
+export const beginMove = (db: AccountDatabase, now: Instant, move: Going) =>
+  db.run(db.statement(BEGIN_MOVE, now, JSON.stringify(move)))
+
+/** Notes how far the move to `now` is, or that it is done (null). Does nothing if that is noted already. */
+export const noteMove = (db: AccountDatabase, now: Instant, move: Going | null) =>
+  db.run(db.statement(NOTE_MOVE, now, move && JSON.stringify(move)))
 
 /** Removes the test clock, so that real time counts again (C1). */
 export function removeTestClock(db: AccountDatabase): Statement {

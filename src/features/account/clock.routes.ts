@@ -1,9 +1,13 @@
 import * as z from 'zod'
 import {
+  beginMove,
   changeClocks,
   doubtCopies,
+  type Going,
   moveTestClock,
   moveTestClockFrom,
+  noteMove,
+  readMove,
   readTestClock,
   removeTestClock,
 } from '../../access/clock.sql.ts'
@@ -24,7 +28,7 @@ import {
 import { ApiError, errors } from '../../lib/errors'
 import { MOST_CLOCK_DAYS } from '../../lib/limits'
 import { systemNow } from '../../lib/system-clock'
-import { type AccountScope, type Context, perInstance } from '../../platform/context'
+import type { AccountScope, Context } from '../../platform/context'
 import type { AccountDatabase, Statement } from '../../platform/database'
 import { logProblem } from '../../platform/log'
 import { forgetSums } from '../../store/day-sums/day-sums.sql.ts'
@@ -112,49 +116,46 @@ async function workOff(scope: AccountScope, jobs: Jobs, { from, to }: Move): Pro
   await catchUpAll(scope, jobs, from, to)
   const results = await inEach(scope, (db) => db.run(requestNewPasses(db, to)))
   if (results.some(({ meta }) => meta.changes > 0)) await catchUpAll(scope, jobs, to, to)
+  await noteMove(scope.db, to, null)
 }
 
-/** A move that goes on after its answer. `tenants` had work at its begin, and it was last seen at work at `seen`. */
-type Later = Move & { tenants: number; progress: number; seen: number }
-
-/** For how long a move counts as under way after it was seen at work: its request may have been ended. */
-const SEEN_FOR = 10 * SECOND
-
-/** The moves of this isolate that go on. What is due is in D1, so that only their progress is lost with it. */
-const movesOf = perInstance(() => new Set<Later>())
+/** For how long a move without due work counts as under way after it was seen at work: its request may have ended. */
+const SEEN_FOR = 5 * SECOND
 
 /** The same after the answer. If it fails, the work is left to the Timekeepers, as after a crash (C2). */
 async function workOffLater(scope: AccountScope, jobs: Jobs, move: Move): Promise<void> {
-  const moves = movesOf(scope.instance)
   const { size: tenants } = await dueTenants(scope, jobs.list, move.to)
-  const later = { ...move, tenants, progress: 0, seen: systemNow() }
-  moves.add(later)
+  await beginMove(scope.db, move.to, { from: move.from, tenants, progress: 0, seen: systemNow() })
   const work = workOff(scope, jobs, move).catch((error: unknown) => {
     logProblem('error', { work: 'clock', error: `a move of the test clock stopped: ${String(error)}` })
     return wakeAll(scope, jobs)
   })
-  scope.waitUntil(work.finally(() => moves.delete(later)))
+  scope.waitUntil(work)
 }
 
-/** The time, and how far the first move has come that is not done (C1). */
+/** The time, and how far a move has come that is not done (C1). */
 async function readClock(scope: AccountScope, jobs: Jobs): Promise<z.infer<typeof ClockState>> {
-  const now = iso(scope.now)
-  const [move] = movesOf(scope.instance)
+  const { db, now } = scope
+  const move = await readMove(db)
   // Other work that is due, such as that of an event, may wait for as long as the clock stands still.
-  if (move === undefined) return { now }
-  const due = await dueTenants(scope, jobs.list, scope.now)
-  if (due.size > 0) move.seen = systemNow()
-  else if (systemNow() - move.seen >= SEEN_FOR) return { now }
-  return { now, moving: { tenants: due.size, progress: progressOf(move, due) } }
+  if (move === null) return { now: iso(now) }
+  const due = await dueTenants(scope, jobs.list, now)
+  const seen = due.size > 0 ? systemNow() : move.seen
+  const isGoing = systemNow() - seen < SEEN_FOR
+  const progress = progressOf(move, now, due)
+  await noteMove(db, now, isGoing ? { ...move, progress, seen } : null)
+  return { now: iso(now), ...(isGoing && { moving: { tenants: due.size, progress } }) }
 }
 
 /** The share of a move that is done: whole tenants, and of each other one the time that its work has come. */
-function progressOf(move: Later, due: ReadonlyMap<string, Instant>): number {
-  const shareOf = (dueAt: Instant) => (dueAt - move.from) / Math.max(1, move.to - move.from)
+function progressOf(
+  { from, tenants, progress }: Going,
+  to: Instant,
+  due: ReadonlyMap<string, Instant>,
+): number {
+  const shareOf = (dueAt: Instant) => (dueAt - from) / Math.max(1, to - from)
   const left = [...due.values()].reduce((sum, dueAt) => sum + 1 - Math.max(0, Math.min(1, shareOf(dueAt))), 0)
-  const progress = 1 - left / Math.max(1, move.tenants, due.size)
-  move.progress = Math.max(move.progress, Math.min(0.99, progress))
-  return move.progress
+  return Math.max(progress, Math.min(0.99, 1 - left / Math.max(1, tenants, due.size)))
 }
 
 const inEach = <T>(
@@ -195,7 +196,6 @@ async function resetClock(scope: AccountScope, jobs: Jobs): Promise<Clock> {
   const now = systemNow()
   const entry = { subject: null, entry: clockEntry('reset', scope.now, now) }
   await goBack(scope, jobs, now, auditEntriesIf(scope, [entry], IS_SET))
-  movesOf(scope.instance).clear()
   await wakeAll(scope, jobs)
   return { now: iso(systemNow()) }
 }
