@@ -127,6 +127,12 @@ it.each([
   expect(done?.headers.get('etag')).toBe(headers.get('etag'))
   expect(refused?.body).toEqual({ error: expect.stringContaining('has changed'), current })
   expect((await patchIf('*')).status).toBe(200)
+  const now = (await tenant.admin('GET', path)).headers.get('etag') ?? ''
+  const bare = now.slice(1, -1)
+  for (const tags of [',', '""', 'W/', 'W/*', '"*"', bare, `"${now}"`, `${now} "a"`, '"a", "b"', `w/${now}`])
+    expect([tags, (await patchIf(tags)).status]).toEqual([tags, 412])
+  for (const tags of [`"a", ${now}`, `"a",,W/${now} `, '"a", *'])
+    expect([tags, (await patchIf(tags)).status]).toEqual([tags, 200])
 })
 
 describe('[T4] settings', () => {

@@ -253,6 +253,6 @@ export function demandMatch(
   state: unknown = current,
 ): void {
   if (ifMatch === undefined) return
-  const tags = ifMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  const tags = ifMatch.split(',').map((tag) => tag.trim().replace(/^W\/(?=")/, ''))
   if (current === null || !(tags.includes('*') || tags.includes(etagOf(state)))) throw errors.changed(current)
 }
