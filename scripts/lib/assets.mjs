@@ -1,21 +1,45 @@
 /**
- * The files that the Worker serves as assets: the viewer of `GET /docs`, the two OpenAPI documents, the
- * README, the console, and the site if it was built for the Worker. They are made from the sources, so they are never committed and never out of date.
- * `wrangler.toml` makes them before each `wrangler dev` and `wrangler deploy`, `vitest.config.ts` before the
- * tests.
+ * The files that the Worker serves as assets: the viewer of `GET /docs`, the two OpenAPI documents, the README, the
+ * console, and the site if it was built for the Worker. They are made from the sources, so they are never committed
+ * and never out of date. `wrangler.toml` makes them before each `wrangler dev` and `wrangler deploy`,
+ * `vitest.config.ts` before the tests.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
-import { place, placeConsole, placeNotice } from './console.mjs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, sep } from 'node:path'
+import { builtConsole } from './console.mjs'
 import { Complaint, report } from './project.mjs'
 import { importSource } from './sources.mjs'
 
 /** The parts of swagger-ui-dist that the page loads. */
 const VIEWER = ['swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-ui-standalone-preset.js']
 
+/** The page of the console. Its name has no `.html`, because Cloudflare would redirect a request for it. */
+const CONSOLE_PAGE = join('console', 'page')
+
+/** Answers instead of a console that could not be built. */
+const NOT_BUILT = `<!doctype html>
+<html lang="en">
+  <head><meta charset="utf-8"><title>The console is missing · Laurel</title></head>
+  <body>
+    <h1>The console could not be built</h1>
+    <p>The reason is in the output of <code>npm start</code>. Repair it, then reload this page.</p>
+    <p>The interfaces work without the console. <a href="/">Back</a></p>
+  </body>
+</html>
+`
+
 /**
- * Writes the assets of a project to its `.wrangler/assets`. Does not touch files that are up to date, so that
- * a running server does not restart.
+ * Writes the assets of a project to its `.wrangler/assets`. A server may run meanwhile: new files come first, then
+ * the page of the console that names them, and old files are removed last.
  *
  * @param {string} folder of the project
  * @param {{ console?: boolean; mayFail?: boolean }} [options] whether the console is made too (true), and
@@ -24,52 +48,72 @@ const VIEWER = ['swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-ui-standalone
  */
 export async function buildAssets(folder, { console: isConsoleMade = true, mayFail = false } = {}) {
   const target = join(folder, '.wrangler', 'assets')
-  mkdirSync(target, { recursive: true })
-  const files = new Map(await documents(folder))
+  const files = new Map([...(await documents(folder)), ...filesOfSite(folder)])
   for (const name of VIEWER)
     files.set(name, readFileSync(join(folder, 'node_modules', 'swagger-ui-dist', name)))
   const readme = join(folder, 'README.md')
   if (existsSync(readme)) files.set('readme.md', readFileSync(readme))
-  for (const name of readdirSync(target))
-    if (!files.has(name) && !['console', 'site'].includes(name))
-      rmSync(join(target, name), { recursive: true, force: true })
-  for (const [name, content] of files) place(content, join(target, name), folder)
-  placeSite(folder, join(target, 'site'))
-  if (!isConsoleMade) return
+  let isConsoleNew = isConsoleMade
   try {
-    await placeConsole(folder, target)
+    if (isConsoleMade) for (const [name, content] of await filesOfConsole(folder)) files.set(name, content)
   } catch (error) {
     if (!mayFail || !(error instanceof Complaint)) throw error
     report(error)
-    placeNotice(folder, target)
+    // One that was built before stays.
+    isConsoleNew = false
+    if (!existsSync(join(target, CONSOLE_PAGE))) files.set(CONSOLE_PAGE, Buffer.from(NOT_BUILT))
   }
+  for (const [name, content] of files) place(content, join(target, name), folder)
+  for (const name of namesIn(target))
+    if (!files.has(name) && (isConsoleNew || !name.startsWith(`console${sep}`)))
+      rmSync(join(target, name), { force: true })
 }
 
-/**
- * Puts the site among the assets, if it was built for the Worker (`npm run site -- --worker`), and else removes
- * it. As for the console, a page gets a name without `.html`, because Cloudflare would redirect to it.
- */
-function placeSite(/** @type {string} */ folder, /** @type {string} */ target) {
-  const built = join(folder, 'dist', 'site-of-worker')
-  const filesOf = (/** @type {string} */ path) =>
-    existsSync(path)
-      ? readdirSync(path, { recursive: true, withFileTypes: true })
-          .filter((entry) => entry.isFile())
-          .map(({ parentPath, name }) => relative(path, join(parentPath, name)))
-      : []
-  const pages = new Map(filesOf(built).map((file) => [file.replace(/\.html$/, '.page'), join(built, file)]))
-  for (const [name, file] of pages) {
-    mkdirSync(dirname(join(target, name)), { recursive: true })
-    place(readFileSync(file), join(target, name), folder)
-  }
-  for (const name of filesOf(target)) if (!pages.has(name)) rmSync(join(target, name))
-}
-
-/** The OpenAPI documents of the project's sources. */
+/** The OpenAPI documents of the project's sources. @returns {Promise<[string, Buffer][]>} */
 async function documents(/** @type {string} */ folder) {
   const { application, admin } = await importSource(folder, 'src/worker/openapi.ts')
   return [
     ['application.json', Buffer.from(JSON.stringify(application.document))],
     ['admin.json', Buffer.from(JSON.stringify(admin.document))],
   ]
+}
+
+/** The files of the site, if it was built for the Worker (`npm run site -- --worker`). @returns {[string, Buffer][]} */
+function filesOfSite(/** @type {string} */ folder) {
+  const built = join(folder, 'dist', 'site-of-worker')
+  return namesIn(built).map((name) => [
+    // As for the console.
+    join('site', name.replace(/\.html$/, '.page')),
+    readFileSync(join(built, name)),
+  ])
+}
+
+/** The files of the console, with its page at the end. @returns {Promise<[string, Buffer][]>} */
+async function filesOfConsole(/** @type {string} */ folder) {
+  const built = await builtConsole(folder)
+  const assets = readdirSync(join(built, 'assets')).map((name) => join('assets', name))
+  return [
+    ...assets.map((name) => [join('console', name), readFileSync(join(built, name))]),
+    [CONSOLE_PAGE, readFileSync(join(built, 'index.html'))],
+  ]
+}
+
+/** The paths of all files below a folder, which may not exist. */
+function namesIn(/** @type {string} */ folder) {
+  const names = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : []
+  return names.filter((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.isFile())
+}
+
+/**
+ * Writes a file by a rename, so that a reader gets the old file or the new one, never a part of it. Does not
+ * touch a file that is up to date, so that a running server does not restart.
+ *
+ * @type {(content: Buffer, path: string, folder: string) => void}
+ */
+function place(content, path, folder) {
+  if (existsSync(path) && readFileSync(path).equals(content)) return
+  mkdirSync(dirname(path), { recursive: true })
+  const draft = join(folder, '.wrangler', `asset-${process.pid}`)
+  writeFileSync(draft, content)
+  renameSync(draft, path)
 }

@@ -3,16 +3,7 @@
  * is made again only when a source has changed. Projects that share `node_modules` share the builds.
  */
 import { createHash } from 'node:crypto'
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { runNode, toolScript } from './project.mjs'
 
@@ -91,58 +82,4 @@ function removeOld(/** @type {string} */ builds, /** @type {string} */ target) {
     .map((name) => ({ path: join(builds, name), time: statSync(join(builds, name)).mtimeMs }))
     .toSorted((a, b) => b.time - a.time)
   for (const { path } of old.slice(KEPT - 1)) rmSync(path, { recursive: true, force: true })
-}
-
-/** Answers instead of a console that could not be built. */
-const NOT_BUILT = `<!doctype html>
-<html lang="en">
-  <head><meta charset="utf-8"><title>The console is missing · Laurel</title></head>
-  <body>
-    <h1>The console could not be built</h1>
-    <p>The reason is in the output of <code>npm start</code>. Repair it, then reload this page.</p>
-    <p>The interfaces work without the console. <a href="/">Back</a></p>
-  </body>
-</html>
-`
-
-/** Puts a page that says so among the assets, unless there is a console that was built before. */
-export function placeNotice(/** @type {string} */ folder, /** @type {string} */ assets) {
-  const page = join(assets, 'console', 'page')
-  if (existsSync(page)) return
-  mkdirSync(join(assets, 'console'), { recursive: true })
-  place(Buffer.from(NOT_BUILT), page, folder)
-}
-
-/**
- * Puts the console among the assets of a project. Does not touch files that are there already. A server may
- * run meanwhile: new files come first, then the page that names them, and old files are removed last.
- *
- * The page gets a name without `.html`: Cloudflare would redirect a request for `index.html`.
- */
-export async function placeConsole(/** @type {string} */ folder, /** @type {string} */ assets) {
-  const built = await builtConsole(folder)
-  const target = join(assets, 'console')
-  mkdirSync(join(target, 'assets'), { recursive: true })
-  const names = readdirSync(join(built, 'assets'))
-  // The names contain a hash of the content.
-  for (const name of names) {
-    const file = join(target, 'assets', name)
-    if (!existsSync(file)) place(readFileSync(join(built, 'assets', name)), file, folder)
-  }
-  place(readFileSync(join(built, 'index.html')), join(target, 'page'), folder)
-  for (const name of readdirSync(join(target, 'assets')))
-    if (!names.includes(name)) rmSync(join(target, 'assets', name), { force: true })
-}
-
-/**
- * Writes a file by a rename, so that a reader gets the old file or the new one, never a part of it. Does not
- * touch a file that is up to date, so that a running server does not restart.
- *
- * @type {(content: Buffer, path: string, folder: string) => void}
- */
-export function place(content, path, folder) {
-  if (existsSync(path) && readFileSync(path).equals(content)) return
-  const draft = join(folder, '.wrangler', `console-${process.pid}`)
-  writeFileSync(draft, content)
-  renameSync(draft, path)
 }
