@@ -147,30 +147,17 @@ export class Consumer extends WorkerEntrypoint {
   /**
    * @param {string} queue
    * @param {{ id: string; body: unknown; sent: number; attempts: number }[]} sent
-   * @returns {Promise<{ id: string; delaySeconds: number | null }[]>} those that have to come again, and
-   * after how long
+   * @returns {Promise<string[]>} the ids of those that have to come again
    */
   async take(queue, sent) {
-    const again = new Map()
-    const retry = (/** @type {string} */ id, /** @type {QueueRetryOptions} */ options = {}) =>
-      again.set(id, options.delaySeconds ?? null)
-    const messages = sent.map(({ id, body, sent: at, attempts }) => ({
-      id,
-      body,
-      attempts,
+    const again = new Set()
+    const messages = sent.map(({ sent: at, ...message }) => ({
+      ...message,
       timestamp: new Date(at),
-      ack: () => again.delete(id),
-      retry: (/** @type {QueueRetryOptions} */ options) => retry(id, options),
+      ack: () => again.delete(message.id),
+      retry: () => again.add(message.id),
     }))
-    const batch = {
-      queue,
-      messages,
-      ackAll: () => again.clear(),
-      retryAll: (/** @type {QueueRetryOptions} */ options) => {
-        for (const { id } of messages) retry(id, options)
-      },
-    }
-    await laurel.queue(batch, this.env, this.ctx)
-    return [...again].map(([id, delaySeconds]) => ({ id, delaySeconds }))
+    await laurel.queue({ queue, messages }, this.env, this.ctx)
+    return [...again]
   }
 }

@@ -182,10 +182,11 @@ export class Front {
   #phase = /** @type {'starts' | 'serves' | 'ends'} */ ('starts')
   /** Resolves once requests may be handed to workerd again. */
   #held = /** @type {Promise<unknown> | undefined} */ (undefined)
-  /** The connections, each with its answers that are not sent yet. */
+  /**
+   * The connections, each with its answers that are not sent yet. Of those without a request under way, the first
+   * one has waited longest.
+   */
   #open = /** @type {Map<Socket, Set<Answer>>} */ (new Map())
-  /** The connections without a request under way. The first one has waited longest. */
-  #waiting = /** @type {Set<Socket>} */ (new Set())
   #isFull = false
   #isUnnamed = false
 
@@ -264,10 +265,9 @@ export class Front {
   /** Takes a connection. If there are too many, one that waits has to go, or this one. */
   #admit(/** @type {Socket} */ socket) {
     this.#open.set(socket, new Set())
-    this.#waiting.add(socket)
     socket.once('close', () => this.#forget(socket))
     if (this.#open.size <= this.#most) return
-    const [longest = socket] = this.#waiting
+    const [longest = socket] = [...this.#open].find(([, answers]) => answers.size === 0) ?? []
     this.#forget(longest)
     longest.destroy()
     if (!this.#isFull)
@@ -279,7 +279,6 @@ export class Front {
 
   #forget(/** @type {Socket} */ socket) {
     this.#open.delete(socket)
-    this.#waiting.delete(socket)
     if (this.#open.size < this.#most / 2) this.#isFull = false
   }
 
@@ -288,10 +287,10 @@ export class Front {
     const answers = this.#open.get(socket) ?? new Set()
     const [before] = [...answers].slice(-1)
     answers.add(answer)
-    this.#waiting.delete(socket)
     answer.once('close', () => {
       answers.delete(answer)
-      if (answers.size === 0 && this.#open.has(socket)) this.#waiting.add(socket)
+      // It begins to wait now.
+      if (answers.size === 0 && this.#open.delete(socket)) this.#open.set(socket, answers)
       // What comes of the body is of no use to anybody.
       if (!request.resume().complete) setTimeout(() => request.complete || socket.destroy(), GRACE).unref()
     })

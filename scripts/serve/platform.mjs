@@ -211,7 +211,7 @@ export class MessageQueue extends DurableObject {
     for (const { id, body, attempts } of messages) {
       const isTaken = !again.has(String(id))
       if (!isTaken && Number(attempts) < retries) {
-        const due = Date.now() + (again.get(String(id)) ?? delay) * 1000
+        const due = Date.now() + delay * 1000
         this.#sql.exec('UPDATE messages SET due = ?, attempts = attempts + 1 WHERE id = ?', due, id)
         continue
       }
@@ -223,10 +223,7 @@ export class MessageQueue extends DurableObject {
     }
   }
 
-  /**
-   * @returns {Promise<Map<string, number | null>>} the ids of messages that have to come again, and after how
-   * many seconds
-   */
+  /** @returns {Promise<Set<string>>} the ids of messages that have to come again */
   async #take(/** @type {Record<string, SqlStorageValue>[]} */ messages) {
     const sent = messages.map(({ id, body, sent: at, attempts }) => ({
       id: String(id),
@@ -235,11 +232,10 @@ export class MessageQueue extends DurableObject {
       attempts: Number(attempts) + 1,
     }))
     try {
-      const again = await this.env.CONSUMER.take(this.#name, sent)
-      return new Map(again.map(({ id, delaySeconds }) => [id, delaySeconds]))
+      return new Set(await this.env.CONSUMER.take(this.#name, sent))
     } catch (error) {
       console.warn(JSON.stringify({ level: 'warn', error: `queue ${this.#name}: ${String(error)}` }))
-      return new Map(sent.map(({ id }) => [id, null]))
+      return new Set(sent.map(({ id }) => id))
     }
   }
 }
