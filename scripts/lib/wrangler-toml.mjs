@@ -18,7 +18,7 @@ const BINDING = /^\s*binding\s*=\s*["']([^"']*)["']/m
 export const wranglerToml = () => readFileSync(inProject('wrangler.toml'), 'utf8')
 
 /** The blocks of databases, also of those that are not Laurel's. */
-export const databaseBlocks = (/** @type {string} */ toml) =>
+const databaseBlocks = (/** @type {string} */ toml) =>
   [...toml.matchAll(BLOCK)].map(({ 0: text, index: start }) => {
     return { binding: BINDING.exec(text)?.[1] ?? '', text, start }
   })
@@ -38,35 +38,26 @@ const isFirst = (/** @type {Block} */ { binding }) => binding === bindingOf(1)
 const NO_FIRST = 'wrangler.toml has no [[d1_databases]] with the binding DB.'
 
 /**
- * Laurel's databases, the first one first, of all that wrangler.toml binds. Throws a Complaint if one is missing
- * between them.
+ * Laurel's databases, the first one first, of all that wrangler.toml binds. Throws a Complaint if they are not `DB`,
+ * `DB_2`, … without gaps.
  *
  * @template {{ binding: string }} T
  * @param {readonly T[]} databases
  */
 export function databasesOf(databases) {
   const ours = databases.filter(({ binding }) => isOurs(binding))
-  demandWithoutGaps(ours.map(({ binding }) => binding))
-  return ours.toSorted((a, b) => a.binding.localeCompare(b.binding, 'en', { numeric: true }))
-}
-
-/** How many databases are bound: `DB`, `DB_2`, … Throws a Complaint if there is none, or a gap. */
-export function boundDatabases(/** @type {string} */ toml) {
-  const blocks = ourBlocks(toml)
-  demandWithoutGaps(blocks.map(({ binding }) => binding))
-  return blocks.length
-}
-
-/** Throws a Complaint if the bindings are not `DB`, `DB_2`, … without gaps. */
-function demandWithoutGaps(/** @type {readonly string[]} */ bindings) {
-  const missing = numbersTo(Math.max(1, bindings.length))
+  const missing = numbersTo(Math.max(1, ours.length))
     .map(bindingOf)
-    .find((name) => !bindings.includes(name))
+    .find((name) => ours.every(({ binding }) => binding !== name))
   if (missing !== undefined)
     throw new Complaint(
       `wrangler.toml has no [[d1_databases]] with the binding ${missing}. The databases of Laurel are DB, DB_2, DB_3 and so on, without gaps. Put its block back. Never rename another one: Laurel knows the databases by these names.`,
     )
+  return ours.toSorted((a, b) => a.binding.localeCompare(b.binding, 'en', { numeric: true }))
 }
+
+/** How many databases are bound. Throws a Complaint if there is none, or a gap. */
+export const boundDatabases = (/** @type {string} */ toml) => databasesOf(databaseBlocks(toml)).length
 
 /** The name of a further database in Cloudflare, after the first one: each deployment has its own names. */
 export function nextName(/** @type {string} */ toml, /** @type {number} */ number) {
