@@ -1,4 +1,4 @@
-/** The frame of all benches: a temporary folder that no run leaves behind, a time limit, a table of figures. */
+/** The frame of all benches, and of the screenshots: a temporary folder that no run leaves behind, a time limit, a table of figures. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,8 +7,9 @@ import { newAdminKey } from '../../scripts/lib/dev-vars.mjs'
 import { onEnding } from '../../scripts/lib/ending.mjs'
 import { Complaint, demandNewNode, inProject, report } from '../../scripts/lib/project.mjs'
 
-/** The folder with all files of the bench. It is deleted at the end. */
+/** The folder with all files of the bench. */
 export const folder = mkdtempSync(join(tmpdir(), 'laurel-bench-'))
+process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
 /** The admin key of each Laurel of this run, and the variables with which each one starts. */
 export const adminKey = newAdminKey()
@@ -37,7 +38,6 @@ async function end(/** @type {number} */ code) {
   if (isEnding) return
   isEnding = true
   await Promise.all([...endings].map((work) => Promise.resolve(work()).catch(report)))
-  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   process.exit(code)
 }
 
@@ -45,16 +45,17 @@ async function end(/** @type {number} */ code) {
  * Runs a bench, then ends this process: with 0, or with 1 if the bench failed or took too long. A signal or
  * the end of npm ends it too.
  *
- * @param {{ script: string; minutes: number; options?: Record<string, string>; run: (options: Record<string,
- *   string>) => Promise<void>; beforeFailing?: () => void }} bench `script` is its name for npm. `options` are
- *   those of the command line, with their defaults. `beforeFailing` prints the results so far
+ * @param {{ script: string; minutes: number; options?: Record<string, string | boolean>; takesNames?: boolean;
+ *   run: (options: any, names: string[]) => Promise<void>; beforeFailing?: () => void }} bench `script` is its
+ *   name for npm. `options` are those of the command line, with their defaults. `beforeFailing` prints the results
+ *   so far
  */
-export function runBench({ script, minutes, options = {}, run, beforeFailing = () => undefined }) {
+export function runBench({ script, minutes, options = {}, takesNames = false, run, beforeFailing }) {
   onEnding(script, () => end(130))
   const fail = (/** @type {unknown} */ error) => {
     // Failures after the end has begun are expected.
     if (isEnding) return undefined
-    beforeFailing()
+    beforeFailing?.()
     report(error)
     return end(1)
   }
@@ -62,8 +63,12 @@ export function runBench({ script, minutes, options = {}, run, beforeFailing = (
   setTimeout(() => fail(late), minutes * 60_000).unref()
   const checked = async () => {
     await demandNewNode()
-    const known = Object.entries(options).map(([name, usual]) => [name, { type: 'string', default: usual }])
-    await run(/** @type {any} */ (parseArgs({ options: Object.fromEntries(known) }).values))
+    const known = Object.entries(options).map(([name, usual]) => [
+      name,
+      { type: typeof usual, default: usual },
+    ])
+    const asked = parseArgs({ options: Object.fromEntries(known), allowPositionals: takesNames })
+    await run(asked.values, asked.positionals)
   }
   checked().then(() => end(0), fail)
 }

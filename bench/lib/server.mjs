@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { createServer } from 'node:net'
+import { createInterface } from 'node:readline'
 import { text as textOf } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
@@ -61,8 +62,6 @@ export class Server {
   #agent = new Agent({ keepAlive: true, maxSockets: 256 })
   #children = /** @type {ChildProcess[]} */ ([])
   #said = ''
-  /** The unfinished last line. */
-  #partial = ''
   #lines = /** @type {Map<string, LogLine>} */ (new Map())
   #steps = /** @type {StepLine[] | undefined} */ (undefined)
 
@@ -89,8 +88,8 @@ export class Server {
       this.#said = ''
       this.#children = this.launch()
       for (const { stdout, stderr } of this.#children)
-        for (const output of [stdout, stderr])
-          output?.setEncoding('utf8').on('data', (/** @type {string} */ part) => this.#hear(part))
+        for (const input of [stdout, stderr])
+          if (input !== null) createInterface({ input }).on('line', (line) => this.#hear(line))
       if (await this.#isReady()) return
       await this.stop()
     }
@@ -217,17 +216,13 @@ export class Server {
     }
   }
 
-  #hear(/** @type {string} */ part) {
-    this.#said = (this.#said + stripVTControlCharacters(part)).slice(-KEPT)
-    const lines = (this.#partial + part).split('\n')
-    this.#partial = lines.pop() ?? ''
-    if (this.#steps === undefined) return
-    for (const line of lines) {
-      const found = parseLine(stripVTControlCharacters(line))
-      if (found === null) continue
-      if ('work' in found) this.#steps.push(found)
-      else this.#lines.set(found.requestId, found)
-    }
+  #hear(/** @type {string} */ shown) {
+    const line = stripVTControlCharacters(shown)
+    this.#said = `${this.#said}${line}\n`.slice(-KEPT)
+    const found = this.#steps === undefined ? null : parseLine(line)
+    if (found === null) return
+    if ('work' in found) this.#steps?.push(found)
+    else this.#lines.set(found.requestId, found)
   }
 }
 

@@ -4,6 +4,9 @@ const DAY = 86_400_000
 /** The time at which learners learn, in milliseconds after midnight in UTC. */
 const EVENING = 17.5 * 3_600_000
 
+/** How long a move of the test clock may take, in milliseconds. */
+const PATIENCE = 5 * 60_000
+
 const NAMES =
   'Ada Grace Alan Edsger Barbara Donald Margaret Katherine Dennis Radia Frances Hedy Emmy Sophie Marie Rosalind Lise Niels Max Erwin Paul Richard Chien Vera Jocelyn Carl Leonhard Blaise Pierre Isaac Gottfried Johannes Tycho Galileo Maria Hypatia Sonja Srinivasa Julia Mary Dorothy Rita Gerty Irène Otto Enrico Abdus Satyendra Chandra Rachel Jane Dian Sylvia Mae Sally Valentina Yuri Neil Buzz Michael'.split(
     ' ',
@@ -25,16 +28,12 @@ function chances(/** @type {number} */ seed) {
 /**
  * Moves the clock day by day. New users arrive each day; some stay, most become rarer. Takes some minutes.
  *
- * @param {{ url: string; key: string }} server it has the demo, and a test clock
+ * @param {import('../../bench/lib/server.mjs').Server} server it has the demo, and a test clock
  */
-export async function playBusyWeeks({ url, key }, days = 35) {
+export async function playBusyWeeks(server, days = 35) {
   /** @type {(method: string, path: string, body?: object) => Promise<any>} */
-  const send = async (method, path, body) => {
-    const headers = { 'X-API-KEY': key, 'Content-Type': 'application/json' }
-    const answer = await fetch(url + path, { method, headers, body: JSON.stringify(body) })
-    if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${await answer.text()}`)
-    return answer.json()
-  }
+  const send = async (method, path, body) =>
+    (await server.ask(method, path, { body, patience: PATIENCE })).body
   const chance = chances(7)
   const pick = (/** @type {readonly string[]} */ list) => list[Math.floor(chance() * list.length)] ?? ''
   /** @type {{ id: string; name: string; tz: string; attributes: object; day: number; zeal: number }[]} */
