@@ -81,7 +81,8 @@ export async function laurelAt(/** @type {string} */ commit) {
 export async function baseline() {
   const files = ['wrangler.toml', 'index.ts', 'migrations']
   const at = newFolder('baseline', files, inProject('bench', 'baseline'))
-  cpSync(inProject('scripts'), join(at, 'scripts'), { recursive: true })
+  // The scripts read the name of their package.
+  for (const file of ['scripts', 'package.json']) cpSync(inProject(file), join(at, file), { recursive: true })
   return underDev({ name: 'The baseline', at, variables: {} })
 }
 
