@@ -196,8 +196,7 @@ export const account: Chapter = {
       of: ['ClockResponse', 'ClockState', 'MovedClock'],
       fields: {
         now: 'The time of the service.',
-        moving:
-          'There while the work of a move goes on that was answered before. Missing after a failure or a restart.',
+        moving: 'There while the work of a move goes on that was answered before.',
         'moving.tenants': 'The tenants with work that is due.',
         'moving.progress': 'How much of the move is done, from 0 to 1.',
       },
