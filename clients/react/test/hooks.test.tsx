@@ -115,6 +115,15 @@ test('[E4] a repeated event changes nothing', async () => {
   expect(all.current.points.data?.total).toBe(100)
 })
 
+test('[E4] a repeat brings the effects of the first event, whose answer was lost', async () => {
+  server.answers.set('POST metrics/lessons/event', { ...answer, points: {}, idempotentReplayed: true })
+  const all = hook(() => ({ points: usePoints('xp'), event: useSendEvent() }))
+  await waitFor(() => expect(all.current.points.data?.total).toBe(100))
+  server.answers.set('GET users/ada/points/xp', points(150))
+  await act(async () => all.current.event.send('lessons', { value: 1, idempotencyKey: 'once' }))
+  await waitFor(() => expect(all.current.points.data?.total).toBe(150))
+})
+
 test('an event that fails rejects, and its error is shown until the next one', async () => {
   server.answers.set('POST metrics/lessons/event', 422)
   const result = hook(() => useSendEvent())

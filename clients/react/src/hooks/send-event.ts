@@ -130,7 +130,10 @@ export function applyAnswer(context: LaurelContext, answer: EventResponse): void
     for (const entry of cache.find<Data>(keyOf(context, ...parts)))
       if (entry.state.data !== undefined) entry.set(change(entry.state.data))
   }
-  if (answer.idempotentReplayed !== true) {
+  if (answer.idempotentReplayed) {
+    // The first answer may have been lost, so nobody knows which effects the hooks have.
+    for (const entry of cache.find(keyOf(context))) old.add(entry)
+  } else {
     for (const [key, change] of Object.entries(answer.points)) {
       update<GetUserPointsResponse>(['points', key], (points) => withPoints(points, change))
     }
