@@ -71,6 +71,15 @@ export async function complaintsAbout(app: PackedApp, name: string): Promise<str
     .join('')
 }
 
+/** Packs folders of the project, and answers the names of the packages and of the files. */
+export async function packInto(folder: string, packages: readonly string[]) {
+  const options = ['--json', '--silent', '--pack-destination', folder]
+  const paths = packages.map((path) => `./${path}`)
+  const { stdout } = await run('npm', ['pack', ...options, ...paths], { cwd: inProject() })
+  const packed: { name: string; filename: string }[] = JSON.parse(stdout)
+  return packed
+}
+
 /** Packs folders of the project, such as `node_modules/react`, and installs them. No registry is needed. */
 export async function packedApp(...packages: string[]): Promise<PackedApp> {
   const folder = mkdtempSync(join(tmpdir(), 'laurel-packed-'))
@@ -79,10 +88,7 @@ export async function packedApp(...packages: string[]): Promise<PackedApp> {
   }
   const node = (path: string, script: string, env: Record<string, string> = {}, ...args: string[]) =>
     run(path, [script, ...args], { cwd: folder, env: { ...process.env, ...env }, maxBuffer: 10_000_000 })
-  const options = ['--json', '--silent', '--pack-destination', folder]
-  const paths = packages.map((path) => `./${path}`)
-  const { stdout } = await run('npm', ['pack', ...options, ...paths], { cwd: inProject() })
-  const packed: { name: string; filename: string }[] = JSON.parse(stdout)
+  const packed = await packInto(folder, packages)
   const dependencies = Object.fromEntries(packed.map(({ name, filename }) => [name, `file:${filename}`]))
   write({ 'package.json': JSON.stringify({ name: 'app', type: 'module', private: true, dependencies }) })
   await run('npm', ['install', '--offline', '--no-audit', '--no-fund'], { cwd: folder })

@@ -1,0 +1,91 @@
+/** The examples of `examples/` as somebody copies them: in a folder of their own, by the commands of their README. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { inProject } from '../../../scripts/lib/project.mjs'
+import { packInto } from '../packed-app'
+import { run } from './harness'
+
+/** The packages of this project, which are not published yet, by their folders. */
+const OURS: Record<string, string> = {
+  '@laurel/client': 'clients/typescript',
+  '@laurel/react': 'clients/react',
+}
+
+export interface Example {
+  folder: string
+  /** Runs a command in its folder. Fails the test if the command fails. */
+  run(...command: string[]): Promise<void>
+  /** Starts a command, and waits until it has printed a text. */
+  start(command: string[], env: Record<string, string>, text: RegExp): Promise<Running>
+  remove(): Promise<void>
+}
+
+export interface Running {
+  output(): string
+  stop(): Promise<void>
+}
+
+/** Copies an example, and installs its packages: those of this project as they are published, others by npm. */
+export async function installedExample(name: string): Promise<Example> {
+  const folder = mkdtempSync(join(tmpdir(), `laurel-${name}-`))
+  const source = inProject('examples', name)
+  // What a developer has installed or built there is no part of the example.
+  const isMade = /[\\/](node_modules|dist|\.next|\.wrangler)$/
+  cpSync(source, folder, { recursive: true, filter: (path) => !isMade.test(path.slice(source.length)) })
+  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const needed = Object.keys(OURS).filter((one) => one in manifest.dependencies)
+  const packed = await packInto(
+    folder,
+    needed.map((one) => OURS[one] ?? ''),
+  )
+  for (const { name, filename } of packed) manifest.dependencies[name] = `file:${filename}`
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
+  const example: Example = {
+    folder,
+    run: async (...command) => {
+      const { code, said } = await run(folder, command, environment({}))
+      expect(code, said).toBe(0)
+    },
+    start: (command, env, text) => started(folder, command, env, text),
+    remove: () => rm(folder, { recursive: true, force: true }),
+  }
+  await example.run('npm', 'install', '--prefer-offline', '--no-audit', '--no-fund')
+  return example
+}
+
+/** The environment of a shell, without what this test run has added. */
+const environment = (env: Record<string, string>) => ({
+  ...Object.fromEntries(Object.entries(process.env).filter(([key]) => !/^(NODE_ENV|VITEST|npm_)/.test(key))),
+  ...env,
+})
+
+async function started(
+  folder: string,
+  [program = '', ...args]: string[],
+  env: Record<string, string>,
+  text: RegExp,
+): Promise<Running> {
+  // A group of its own, since npm starts further processes.
+  const child = spawn(program, args, { cwd: folder, env: environment(env), detached: true })
+  const closed = once(child, 'close')
+  let output = ''
+  const stop = async () => {
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM')
+    await closed
+  }
+  await new Promise<void>((resolve, reject) => {
+    const end = () => reject(new Error(`It ended before it printed ${text}:\n${output}`))
+    child.once('close', end)
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (part) => {
+        output += part
+        if (text.test(output)) resolve()
+      })
+  })
+  return { output: () => output, stop }
+}
