@@ -140,7 +140,7 @@ export const webhooks: Resource<
         ? [
             {
               label: 'Try now',
-              did: 'does not rest any more',
+              did: 'is tried again now',
               act: async (admin: Admin) => ({ updated: [await admin.webhooks.tryNow(id)] }),
             },
           ]

@@ -131,7 +131,7 @@ describe.skipIf(!hasBrowser)('the pages of operations', () => {
     await sample.getByText('Out of order').waitFor()
     await expectAccessible(page, 'a webhook that fails')
     await page.getByRole('button', { name: 'Try now' }).click()
-    await page.getByText('does not rest any more').waitFor()
+    await page.getByText('is tried again now').waitFor()
 
     answer = 204
     await page.getByRole('button', { name: 'Send all again' }).click()
