@@ -5,6 +5,7 @@ WORKDIR /laurel
 COPY package.json package-lock.json .npmrc ./
 COPY clients/typescript/package.json clients/typescript/
 COPY clients/react/package.json clients/react/
+COPY cli/package.json cli/
 COPY console/package.json console/
 RUN npm ci
 COPY . .

@@ -4,7 +4,7 @@
  * waits for `/health`. Each run goes on after the one before: it asks the account what exists. It stops at the first
  * failure, and says how to go back. docs/deploying.md and docs/operations.md say more.
  */
-import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -19,6 +19,8 @@ import {
   commandOf,
   inHome,
   inProject,
+  isPackage,
+  makeHome,
   report,
   runCommand,
   wordsOf,
@@ -33,8 +35,7 @@ const USAGE = `${commandOf('deploy', '[OPTIONS]')}
   --name NAME            another deployment: its Worker and all its resources have this name (laurel)
   --subdomain NAME       the name of your account at workers.dev, if it has none
   --new-admin-key        replaces the secret ADMIN_API_KEY, and prints it
-  --dry-run              only says what would be made
-  --built                deploys the last build
+  --dry-run              only says what would be made${isPackage ? '' : '\n  --built                deploys the last build'}
   --url URL              asks /health at this address of the Worker
   --wait SECONDS         waits this long for /health (120; 300 at the first time)`
 
@@ -45,8 +46,8 @@ const PAUSE = 1000
 /** How long one answer of the Worker may take, in milliseconds. */
 const ANSWER_PATIENCE = 10_000
 
-/** The Worker as it is deployed, with its source map. */
-const BUILT = inProject('dist', 'deploy')
+/** The Worker as it is deployed, with its source map, which the package does not have. */
+const BUILT = isPackage ? inHome('worker') : inProject('dist', 'deploy')
 /** The moment before each deployment, one line each. */
 const LOG = inHome('deployments.log')
 
@@ -251,6 +252,7 @@ async function noteMoment({ account, databases, config }) {
   const time = String(row?.now)
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*Z$/.test(time))
     throw new Complaint(`The time of ${first.name} could not be read. Nothing was changed.`)
+  makeHome()
   appendFileSync(LOG, `${time} ${isOne ? bookmark : names.join(' ')}\n`)
   process.stdout.write(
     `${isOne ? bookmark : `${time} of ${listed(names)}`} (also in ${relative('.', LOG)})\n`,
@@ -308,7 +310,12 @@ async function upload(
     ...config,
     main: `${BUILT}/index.js`,
     no_bundle: true,
-    assets: { ...config.assets, directory: inProject(config.assets.directory) },
+    assets: {
+      ...config.assets,
+      directory: isPackage ? inProject('dist', 'serve', 'assets') : inProject(config.assets.directory),
+    },
+    // Variables that were set in the dashboard stay: the package has no file for them.
+    ...(isPackage && { keep_vars: true }),
   }
   const configuration = deployment.fileOf('configuration')
   writeFileSync(configuration, JSON.stringify(whole, null, 2))
@@ -332,7 +339,7 @@ const undoing = (/** @type {WayBack | undefined} */ wayBack) =>
 
 /** The commands that bring the databases back, one right after the other. */
 const restoring = (/** @type {WayBack} */ { names, option }) =>
-  `${names.map((name) => `  ${commandOf('wrangler', `d1 time-travel restore ${name} ${option}`)}\n`).join('')}Then check out the version before, which serves, and tell it of the restore. This applies the migrations of the checkout:\n  npm run restored`
+  `${names.map((name) => `  ${commandOf('wrangler', `d1 time-travel restore ${name} ${option}`)}\n`).join('')}Then ${isPackage ? 'take the version before (npx @laurel/cli@VERSION)' : 'check out the version before'}, which serves, and tell it of the restore. This applies its migrations:\n  ${commandOf('restored')}`
 
 /** Waits for healthy answers in a row. Returns the last answer if they do not come in time, else null. */
 async function healthProblem(/** @type {string} */ address, /** @type {number} */ seconds) {
@@ -439,11 +446,14 @@ ${key === undefined ? '' : `  Admin key  ${key}  (it is shown only now: keep it)
 
 async function deploy() {
   const options = readOptions()
-  title('Checking wrangler.toml…')
+  title('Checking the settings…')
   const settings = await readSettings()
   const config = namedConfig(settings.raw, options.name)
   await demandSettings(settings)
-  if (!options.isBuilt || !existsSync(`${BUILT}/index.js`)) {
+  if (isPackage) {
+    makeHome()
+    cpSync(inProject('dist', 'serve', 'laurel.js'), `${BUILT}/index.js`)
+  } else if (!options.isBuilt || !existsSync(`${BUILT}/index.js`)) {
     title('Building the Worker and the console…')
     await buildWorker(BUILT, BUILD)
   }
@@ -557,4 +567,4 @@ function readOptions() {
   }
 }
 
-runCommand(deploy)
+runCommand(deploy, USAGE)

@@ -157,7 +157,10 @@ A database that was added after that moment can't go back to it: ${SEVERAL} says
 function readOptions(/** @type {string[]} */ args) {
   const isSet = { type: /** @type {const} */ ('boolean') }
   try {
-    return parseArgs({ args, options: { local: isSet, undelete: isSet, name: { type: 'string' } } }).values
+    return parseArgs({
+      args,
+      options: { undelete: isSet, name: { type: 'string' }, ...(!isPackage && { local: isSet }) },
+    }).values
   } catch (error) {
     throw new Complaint(`${Object(error).message}\n${USAGE}`)
   }
@@ -180,4 +183,4 @@ async function main(/** @type {string[]} */ args) {
   process.stdout.write('Laurel knows of the restore.\n')
 }
 
-runCommand(() => main(process.argv.slice(2)))
+runCommand(() => main(process.argv.slice(2)), USAGE)

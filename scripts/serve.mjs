@@ -14,7 +14,15 @@ import { pathToFileURL } from 'node:url'
 import { demandValid } from './lib/dev-vars.mjs'
 import { onEnding } from './lib/ending.mjs'
 import { listen } from './lib/port.mjs'
-import { Complaint, isSystemError, toolScript, wordsOf } from './lib/project.mjs'
+import {
+  Complaint,
+  commandOf,
+  INSTALL,
+  isPackage,
+  isSystemError,
+  toolScript,
+  wordsOf,
+} from './lib/project.mjs'
 import { keepSchedule, waitForHealth } from './lib/readiness.mjs'
 import { DELETING } from './lib/restored.mjs'
 import { backup, removeSnapshot, restore, snapshot } from './serve/backup.mjs'
@@ -34,19 +42,24 @@ import {
   RESTORED,
   unlockData,
 } from './serve/data.mjs'
+import { makeDemo } from './serve/demo.mjs'
 import { Front, mostConnections } from './serve/front.mjs'
 import { follow, say, sayServing, sayStopping, written } from './serve/log.mjs'
 import { networkFault, storageFault } from './serve/machine.mjs'
 import { demandAll, lookAtFiles } from './serve/whole.mjs'
 
-const USAGE = `npm run serve                    builds and serves
-npm run serve -- build           builds only
-npm run serve -- --built         serves what was built
-npm run serve -- backup FILE     writes all data of one moment to a new file
-npm run serve -- restore FILE    brings it back into an empty LAUREL_DATA
-npm run serve -- restore FILE LATER
-                                 the same, and does the deletions again that LATER lists: the folder with the
-                                 data from before the restore, or a later backup`
+/** The calls, and what each one does. The package has only a build. */
+const USAGE = [
+  isPackage ? [commandOf('start'), 'serves a demo here, to try Laurel'] : [commandOf('build'), 'builds only'],
+  [commandOf('serve'), isPackage ? 'serves for real use' : 'builds and serves'],
+  ...(isPackage ? [] : [[commandOf('serve', '--built'), 'serves what was built']]),
+  [commandOf('backup', 'FILE'), 'writes all data of one moment to a new file'],
+  [commandOf('restore', 'FILE'), 'brings it back into an empty LAUREL_DATA'],
+  [commandOf('restore', 'FILE LATER'), 'the same, and does the deletions again that LATER lists: the folder'],
+  ['', 'with the data from before the restore, or a later backup'],
+]
+  .map(([call = '', does]) => `${call.padEnd(40)}${does}`)
+  .join('\n')
 
 /**
  * How long, at the end, workerd may take, its death and the last lines of the log, in milliseconds. With what
@@ -76,6 +89,7 @@ const ABOVE_STACK = { ABOVE_STACK: '-'.repeat(120_000) }
 
 /** @typedef {import('node:child_process').ChildProcess} Child */
 /** @typedef {import('./serve/config.mjs').Settings} Settings */
+/** @typedef {import('./serve/demo.mjs').Demo} Demo */
 
 let workerd = /** @type {Child | undefined} */ (undefined)
 /** Resolves after the last line of workerd. */
@@ -149,7 +163,8 @@ async function readBuild() {
     const { code, message } = Object(error)
     const fact =
       code === 'ENOENT' ? 'Nothing was built.' : `What was built or installed can't be used: ${message}.`
-    throw new Complaint(`${fact} Run \`npm ci\` and \`npm run serve -- build\` as the user of the server.`)
+    const advice = `Run \`npm ci\` and \`${commandOf('build')}\` as the user of the server.`
+    throw new Complaint(`${fact} ${isPackage ? INSTALL : advice}`)
   }
 }
 
@@ -315,7 +330,8 @@ async function answer(request, response) {
   else await answerBackup(request, response)
 }
 
-async function serve(/** @type {{ isBuilt: boolean }} */ { isBuilt }) {
+/** Serves. With `demo`, it is the server of `start`. */
+async function serve(/** @type {{ isBuilt: boolean; demo?: Demo | undefined }} */ { isBuilt, demo }) {
   if (!isBuilt) await build()
   const { settings, env } = await readBuild()
   const { variables, server, problemsOf } = await readVariables(env)
@@ -326,7 +342,7 @@ async function serve(/** @type {{ isBuilt: boolean }} */ { isBuilt }) {
   await lockData(folder, answer)
   const trusted = server.TRUST_PROXY ?? ''
   front = new Front({ most: mostConnections(databases), trusted, to: PUBLIC })
-  await listen(front.server, { port, host: bare, command: 'npm run serve' })
+  await listen(front.server, { port, host: bare, command: commandOf(demo ? 'start' : 'serve') })
   mkdirSync(OBJECTS, { recursive: true, mode: 0o700 })
   const files = await lookAtFiles()
   const madeAgain = demandAll(folder, await look(settings, databases), files, classesOf(settings))
@@ -360,17 +376,24 @@ async function serve(/** @type {{ isBuilt: boolean }} */ { isBuilt }) {
     sayServing(
       `Laurel serves http://${bare.includes(':') ? `[${bare}]` : bare}:${port} with the data in ${folder}.`,
     )
+    if (demo) process.stdout.write(await demo.welcome())
   }
   await Promise.race([ended, ready()])
   await ended
 }
 
 async function main(/** @type {string[]} */ [command = 'serve', file, later, ...more]) {
+  if (process.argv.includes('--help')) {
+    process.stdout.write(`${USAGE}\n`)
+    return end(0)
+  }
   const pathOf = (/** @type {string} */ name) => resolve(process.env.INIT_CWD ?? '.', name)
   const path = file === undefined ? '' : pathOf(file)
   const isComplete = path !== '' && more.length === 0
   if (command === 'serve' || command === '--built') {
-    if (file === undefined) return serve({ isBuilt: command === '--built' })
+    if (file === undefined) return serve({ isBuilt: isPackage || command === '--built' })
+  } else if (command === 'start' && file === undefined) {
+    return serve({ isBuilt: true, demo: await makeDemo() })
   } else if (command === 'build') {
     job = 'build'
     if (file === undefined) return build()

@@ -10,16 +10,16 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { demandAlone, variablesFileOf } from './lib/alone.mjs'
 import { builtConsole } from './lib/console.mjs'
-import { completeDevVars, formatVariables, isDemoWanted, readVariables } from './lib/dev-vars.mjs'
+import { completeDevVars, formatVariables, readVariables } from './lib/dev-vars.mjs'
 import { onEnding } from './lib/ending.mjs'
 import { LocalDatabases } from './lib/local-databases.mjs'
 import { Output } from './lib/output.mjs'
 import { demandFree } from './lib/port.mjs'
 import { endMarked, marked } from './lib/processes.mjs'
-import { Complaint, inProject, project, report } from './lib/project.mjs'
+import { Complaint, inProject, makeHome, project, report } from './lib/project.mjs'
 import { keepSchedule, waitForHealth } from './lib/readiness.mjs'
 import { offerSignIn } from './lib/sign-in.mjs'
-import { hasDemoMetric, welcome } from './lib/welcome.mjs'
+import { welcomeTo } from './lib/welcome.mjs'
 import { startDev } from './lib/wrangler.mjs'
 
 /** How long wrangler may take to end, and killing the rest, in milliseconds: under five seconds together. */
@@ -83,6 +83,7 @@ async function start() {
   if (ending.signal.aborted) return
 
   process.stdout.write('Starting the Worker…\n')
+  makeHome()
   variablesFile = variablesFileOf(port)
   rmSync(variablesFile, { force: true })
   writeFileSync(variablesFile, file, { mode: 0o600 })
@@ -138,12 +139,9 @@ async function greet(port, variables, code) {
     ask('/health', 5, output.fetch).catch((error) => ({ status: 'none', text: String(error) })),
   )
   if (ending.signal.aborted) return
-  const adminKey = variables.ADMIN_API_KEY ?? ''
-  const hasDemo = isDemoWanted(variables) && (await hasDemoMetric(local, adminKey, output.fetch))
+  const text = await welcomeTo({ port, variables, code }, output.fetch)
   output.pass()
-  const hasTenants = variables.MULTI_TENANCY === 'on'
-  const url = `http://localhost:${port}`
-  process.stdout.write(welcome({ url, adminKey, code, hasDemo, hasTenants }))
+  process.stdout.write(text)
 }
 
 onEnding('start', (reason) => end(0, reason))

@@ -62,4 +62,4 @@ function readOptions() {
   }
 }
 
-runCommand(undeploy)
+runCommand(undeploy, USAGE)

@@ -1,5 +1,5 @@
 /** Makes sure that no other `npm start` runs in the folder: each keeps the leaderboards in its own memory. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseVariables } from './dev-vars.mjs'
 import { Complaint, inHome } from './project.mjs'
@@ -29,7 +29,7 @@ export async function demandAlone() {
 
 /** The ports with a file of variables. */
 const knownPorts = () =>
-  readdirSync(inHome())
+  (existsSync(inHome()) ? readdirSync(inHome()) : [])
     .flatMap((name) => /^variables-(\d+)\.env$/.exec(name)?.[1] ?? [])
     .map(Number)
 

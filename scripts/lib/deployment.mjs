@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { Account, askDatabase } from './cloudflare.mjs'
-import { Complaint, commandOf, inHome } from './project.mjs'
+import { Complaint, commandOf, inHome, makeHome } from './project.mjs'
 import { readSettings } from './wrangler.mjs'
 import { databasesOf } from './wrangler-toml.mjs'
 
@@ -206,6 +206,7 @@ export class Deployment {
 
   /** A file about it on this machine: `secrets` while it has not ended well yet, or the `configuration` for wrangler. */
   fileOf(/** @type {'secrets' | 'configuration'} */ what) {
+    makeHome()
     mkdirSync(inHome('deployments'), { recursive: true })
     return inHome('deployments', `${this.account.id}.${this.config.name}.${what}.json`)
   }

@@ -7,7 +7,7 @@ import { bindingOf, demandBound, numbersTo } from './databases.mjs'
 import { askInUse } from './directory.mjs'
 import { APPLIED_QUESTION, missingMigrations } from './migrations.mjs'
 import { marked } from './processes.mjs'
-import { Complaint, inHome, inProject, nodeExecutable } from './project.mjs'
+import { Complaint, inHome, inProject, makeHome, nodeExecutable } from './project.mjs'
 import { LOCAL, STATE } from './wrangler.mjs'
 import { localBlocks, wranglerToml } from './wrangler-toml.mjs'
 
@@ -25,6 +25,7 @@ export class LocalDatabases {
   /** Opens them. The state may be that of fewer or more databases. */
   constructor(/** @type {number} */ count) {
     this.numbers = numbersTo(count)
+    makeHome()
     const config = inHome('databases.toml')
     const toml = wranglerToml()
     const date = /^compatibility_date\s*=.*$/m.exec(toml)?.[0] ?? ''

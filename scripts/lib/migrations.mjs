@@ -1,13 +1,19 @@
 /** The migrations of the project, and the table in which wrangler notes those that a database has. */
 import { readdirSync, readFileSync } from 'node:fs'
-import { inProject } from './project.mjs'
+import { inProject, isPackage } from './project.mjs'
 
-/** The migrations in their order, under the names that wrangler gives them. */
+/**
+ * The migrations in their order, under the names that wrangler gives them.
+ *
+ * @type {() => { name: string; sql: string }[]}
+ */
 export const readMigrations = () =>
-  readdirSync(inProject('migrations'))
-    .filter((name) => name.endsWith('.sql'))
-    .sort()
-    .map((name) => ({ name, sql: readFileSync(inProject('migrations', name), 'utf8') }))
+  isPackage
+    ? JSON.parse(readFileSync(inProject('dist', 'serve', 'migrations.json'), 'utf8'))
+    : readdirSync(inProject('migrations'))
+        .filter((name) => name.endsWith('.sql'))
+        .sort()
+        .map((name) => ({ name, sql: readFileSync(inProject('migrations', name), 'utf8') }))
 
 /** The migrations that a database lacks, each with its row of `d1_migrations`. `rows` are those that it has. */
 export function missingMigrations(/** @type {Record<string, unknown>[]} */ rows) {

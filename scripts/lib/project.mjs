@@ -22,11 +22,13 @@ export const isPackage = JSON.parse(readFileSync(inProject('package.json'), 'utf
 /** The folder with what belongs to the person who runs the commands, such as data. The package has its own elsewhere. */
 const home = isPackage ? resolve('.laurel') : inProject('.wrangler')
 
-/** A file of this person, by the parts of its path. Makes the folder, which git ignores. */
-export function inHome(/** @type {string[]} */ ...parts) {
+/** A file of this person, by the parts of its path. */
+export const inHome = (/** @type {string[]} */ ...parts) => join(home, ...parts)
+
+/** Makes the folder of {@link inHome}, which git ignores. */
+export function makeHome() {
   mkdirSync(home, { recursive: true })
-  if (isPackage && !existsSync(join(home, '.gitignore'))) writeFileSync(join(home, '.gitignore'), '*\n')
-  return join(home, ...parts)
+  if (!existsSync(inHome('.gitignore'))) writeFileSync(inHome('.gitignore'), '*\n')
 }
 
 /** How a command is called here, in words for people: by npm in a clone, else by the package. */
@@ -37,6 +39,11 @@ export function commandOf(/** @type {string} */ name, words = '') {
   const rest = isPart ? `${name} ${words}`.trimEnd() : words
   return `npm run ${isPart ? 'serve' : name}${rest === '' ? '' : ` -- ${rest}`}`
 }
+
+/** What to do if a package is missing. */
+export const INSTALL = isPackage
+  ? 'Install @laurel/cli again, with its optional dependencies.'
+  : 'Run `npm install --include=dev` first.'
 
 /** The oldest Node that wrangler runs on. */
 const OLDEST_NODE = 22
@@ -98,7 +105,9 @@ export function toolScript(name = '', /** @type {string[]} */ ...path) {
   const folders = createRequire(import.meta.url).resolve.paths(name) ?? []
   const script = folders.map((folder) => join(folder, name, ...path)).find((file) => existsSync(file))
   if (script !== undefined) return script
-  throw new Complaint(`${name} is not installed. Run \`npm install --include=dev\` first.`)
+  if (isPackage && existsSync(inProject('scripts', 'tools', name)))
+    return join(fetchedTool(name), name, ...path)
+  throw new Complaint(`${name} is not installed. ${INSTALL}`)
 }
 
 /**
@@ -144,9 +153,13 @@ export async function answerTo(/** @type {string} */ question) {
   }
 }
 
-/** Runs a command. If it fails, its error is printed, and the exit code is 1. */
-export const runCommand = (/** @type {() => Promise<unknown>} */ command) =>
-  command().catch((error) => {
+/** Runs a command, or prints its usage if that is asked for. If it fails, its error is printed, and the exit code is 1. */
+export async function runCommand(/** @type {() => unknown} */ command, usage = '') {
+  try {
+    if (usage !== '' && process.argv.includes('--help')) process.stdout.write(`${usage}\n`)
+    else await command()
+  } catch (error) {
     report(error)
     process.exitCode = 1
-  })
+  }
+}

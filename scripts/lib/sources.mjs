@@ -27,7 +27,7 @@ export async function importSource(/** @type {string} */ folder, /** @type {stri
   const workshop = mkdtempSync(join(tmpdir(), 'laurel-sources-'))
   const bundle = join(workshop, 'bundle.mjs')
   try {
-    await bundleSource(folder, path, bundle)
+    await bundleSources(folder, [path], bundle)
     return await import(pathToFileURL(bundle).href)
   } finally {
     rmSync(workshop, { recursive: true, force: true })
@@ -35,18 +35,22 @@ export async function importSource(/** @type {string} */ folder, /** @type {stri
 }
 
 /**
- * Writes a module of a project's sources, bundled with all that it imports, to a file.
+ * Writes modules of a project's sources as one, bundled with all that they import, to a file.
  *
- * @type {(folder: string, path: string, bundle: string) => Promise<void>}
+ * @param {string} folder
+ * @param {string[]} paths
+ * @param {string} bundle
+ * @param {{ minify?: boolean }} [options]
  */
-export async function bundleSource(folder, path, bundle) {
+export async function bundleSources(folder, paths, bundle, { minify = false } = {}) {
   toolScript('esbuild', 'lib', 'main.js')
   const { build } = await import('esbuild')
   await build({
     absWorkingDir: folder,
-    entryPoints: [path],
+    stdin: { contents: paths.map((path) => `export * from './${path}'\n`).join(''), resolveDir: folder },
     outfile: bundle,
     bundle: true,
+    minify,
     format: 'esm',
     // As wrangler bundles: what a package has for Workers, nothing of Node's.
     platform: 'browser',

@@ -1,4 +1,5 @@
 /** The text that is printed when the Worker is ready. */
+import { isDemoWanted } from './dev-vars.mjs'
 
 const DEMO_METRIC = 'demo-lessons'
 
@@ -7,6 +8,19 @@ const DEMO_USER = 'demo-alan'
 
 /** Quotes any text as one word of a shell command. */
 const quoted = (/** @type {string} */ text) => `'${text.replaceAll("'", `'\\''`)}'`
+
+/**
+ * The text for a server that is ready.
+ *
+ * @param {{ port: number; variables: Record<string, string>; code: string }} server
+ * @param {typeof fetch} send
+ */
+export async function welcomeTo({ port, variables, code }, send) {
+  const adminKey = variables.ADMIN_API_KEY ?? ''
+  const hasDemo = isDemoWanted(variables) && (await hasDemoMetric(`http://127.0.0.1:${port}`, adminKey, send))
+  const hasTenants = variables.MULTI_TENANCY === 'on'
+  return welcome({ url: `http://localhost:${port}`, adminKey, code, hasDemo, hasTenants })
+}
 
 /**
  * @param {{ url: string; adminKey: string; code: string; hasDemo: boolean; hasTenants?: boolean }} server

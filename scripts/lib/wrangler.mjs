@@ -1,11 +1,20 @@
 /** Runs wrangler with the project's Node, without a network, and apart from other projects. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { promisify, stripVTControlCharacters } from 'node:util'
 import { marked } from './processes.mjs'
-import { Complaint, inHome, inProject, nodeExecutable, project, runNode, toolScript } from './project.mjs'
+import {
+  Complaint,
+  inHome,
+  inProject,
+  isPackage,
+  nodeExecutable,
+  project,
+  runNode,
+  toolScript,
+} from './project.mjs'
 import { withLocalDatabases, wranglerToml } from './wrangler-toml.mjs'
 
 /** @typedef {import('node:child_process').StdioOptions} StdioOptions */
@@ -114,12 +123,13 @@ export async function outputOfWrangler(/** @type {string[]} */ args, /** @type {
 }
 
 /**
- * The settings of the Worker, as wrangler reads them from `wrangler.toml`.
+ * The settings of the Worker, as wrangler reads them from `wrangler.toml`, or has read them for the package.
  *
  * @returns {Promise<import('../serve/config.mjs').Settings>}
  * @throws {Complaint} if it cannot be read
  */
 export async function readSettings() {
+  if (isPackage) return JSON.parse(readFileSync(inProject('dist', 'serve', 'settings.json'), 'utf8'))
   try {
     const settings = inProject('scripts', 'serve', 'settings.mjs')
     const env = { ...process.env, ...QUIET }

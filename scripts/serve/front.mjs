@@ -45,6 +45,7 @@ export function mostConnections(/** @type {number} */ databases) {
   if (most < FEWEST_CONNECTIONS) throw new Complaint(`${fact} Laurel needs ${needed}.`)
   say(
     `${fact} So the server takes ${most} connections at once. With ${needed}, it takes ${MOST_CONNECTIONS}.`,
+    'info',
   )
   return most
 }

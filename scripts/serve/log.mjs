@@ -30,9 +30,16 @@ function write(/** @type {Stream} */ name, /** @type {string} */ line) {
 
 const lineOf = (/** @type {string} */ level, /** @type {string} */ error) => JSON.stringify({ level, error })
 
+/** True while only problems are told: until `start` has said how to use the server. */
+let isQuiet = false
+export const beQuiet = (/** @type {boolean} */ quiet) => {
+  isQuiet = quiet
+}
+
 /** Says something about the server. `level` is that of the line in the log. */
-export const say = (/** @type {string} */ text, level = 'warn') =>
-  write('stderr', isServing ? lineOf(level, text) : text)
+export const say = (/** @type {string} */ text, level = 'warn') => {
+  if (!isQuiet || level !== 'info') write('stderr', isServing ? lineOf(level, text) : text)
+}
 
 /** Says that the server serves. */
 export function sayServing(/** @type {string} */ text) {
@@ -53,6 +60,7 @@ function isJson(/** @type {string} */ line) {
 
 /** Passes on a line of workerd, whose own lines have their level in them. */
 function passOn(/** @type {Stream} */ name, /** @type {string} */ line) {
+  if (isQuiet && line.startsWith('{"level":"info"')) return
   if (!isServing || isJson(line)) return write(name, line)
   const [, level = name === 'stdout' ? 'info' : 'error'] = /: (info|warning|error|fatal): /.exec(line) ?? []
   write(name, lineOf({ warning: 'warn', fatal: 'error' }[level] ?? level, line))

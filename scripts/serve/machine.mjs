@@ -47,7 +47,7 @@ export async function networkFault(origin, isPrivateAllowed) {
   const { protocol, hostname, port } = new URL(origin)
   const host = hostname.replace(/^\[|\]$/g, '')
   try {
-    const { isPublicAddress } = await import(pathToFileURL(join(BUILT, 'net.mjs')).href)
+    const { isPublicAddress } = await import(pathToFileURL(join(BUILT, 'variables.mjs')).href)
     const addresses = await lookup(host, { all: true })
     const target = addresses.find(({ address }) => isPrivateAllowed || isPublicAddress(address))
     if (target === undefined) return 'EPRIVATE'

@@ -2,7 +2,7 @@
 import { accessSync, constants, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { demandBound, listed } from '../lib/databases.mjs'
-import { Complaint, wordsOf } from '../lib/project.mjs'
+import { Complaint, commandOf, wordsOf } from '../lib/project.mjs'
 import { FIRST_START, OBJECTS, RESTORED } from './data.mjs'
 import { sync } from './files.mjs'
 
@@ -80,7 +80,7 @@ export function demandAll(folder, looks, files, classes) {
   ]
   if (lost.length > 0)
     throw new Complaint(`The data in ${folder} is not whole: ${listed(lost)} ${lost.length === 1 ? 'is' : 'are'} missing.
-A copy needs all files of one moment, also those that end in -wal. Copy again with \`npm run serve -- backup FILE\`, and restore that. If there is no other copy, docs/self-hosting.md says what to do.
+A copy needs all files of one moment, also those that end in -wal. Copy again with \`${commandOf('backup', 'FILE')}\`, and restore that. If there is no other copy, docs/self-hosting.md says what to do.
 Laurel does not start.`)
   return missing.map(pathOf)
 }

@@ -29,6 +29,8 @@ export type PackedApp = {
   folder: string
   /** The packed files, by the names of the packages. */
   packed: Record<string, string>
+  /** What is in them, by the names of the packages, and how large it is, in bytes. */
+  contents: Record<string, { unpackedSize: number; files: { path: string }[] }>
   /** Writes files of the app, by their names. */
   write(files: Record<string, string>): void
   /** Runs a script of the app by a Node, and answers what it prints. */
@@ -71,16 +73,21 @@ export async function complaintsAbout(app: PackedApp, name: string): Promise<str
     .join('')
 }
 
-/** Packs folders of the project, and answers the names of the packages and of the files. */
+type PackedPackage = { name: string; filename: string; unpackedSize: number; files: { path: string }[] }
+
+/** Packs folders of the project, and answers what npm says of each package. */
 export async function packInto(folder: string, packages: readonly string[]) {
   const options = ['--json', '--silent', '--pack-destination', folder]
   const paths = packages.map((path) => `./${path}`)
   const { stdout } = await run('npm', ['pack', ...options, ...paths], { cwd: inProject() })
-  const packed: { name: string; filename: string }[] = JSON.parse(stdout)
+  const packed: PackedPackage[] = JSON.parse(stdout)
   return packed
 }
 
-/** Packs folders of the project, such as `node_modules/react`, and installs them. No registry is needed. */
+/**
+ * Packs folders of the project, such as `node_modules/react`, and installs them. No registry is needed. Large
+ * packages that they need are linked instead: those that the project has itself.
+ */
 export async function packedApp(...packages: string[]): Promise<PackedApp> {
   const folder = mkdtempSync(join(tmpdir(), 'laurel-packed-'))
   const write = (files: Record<string, string>) => {
@@ -88,13 +95,18 @@ export async function packedApp(...packages: string[]): Promise<PackedApp> {
   }
   const node = (path: string, script: string, env: Record<string, string> = {}, ...args: string[]) =>
     run(path, [script, ...args], { cwd: folder, env: { ...process.env, ...env }, maxBuffer: 10_000_000 })
+  const linked = packages.includes('cli') ? ['workerd', 'modern-tar'] : []
   const packed = await packInto(folder, packages)
-  const dependencies = Object.fromEntries(packed.map(({ name, filename }) => [name, `file:${filename}`]))
+  const dependencies = Object.fromEntries([
+    ...linked.map((name) => [name, `file:${inProject('node_modules', name)}`]),
+    ...packed.map(({ name, filename }) => [name, `file:${filename}`]),
+  ])
   write({ 'package.json': JSON.stringify({ name: 'app', type: 'module', private: true, dependencies }) })
-  await run('npm', ['install', '--offline', '--no-audit', '--no-fund'], { cwd: folder })
+  await run('npm', ['install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder })
   return {
     folder,
     packed: Object.fromEntries(packed.map(({ name, filename }) => [name, filename])),
+    contents: Object.fromEntries(packed.map(({ name, ...content }) => [name, content])),
     write,
     node: (path, script, env) => node(path, script, env),
     tool: (script, ...args) =>

@@ -8,6 +8,7 @@ import { afterEach, beforeAll, beforeEach } from 'vitest'
 import { fetchedFolder } from '../../../scripts/lib/fetched.mjs'
 import { readMigrations } from '../../../scripts/lib/migrations.mjs'
 import { nodeExecutable } from '../../../scripts/lib/project.mjs'
+import { NODES } from '../packed-app'
 import { type Control, type State, TOKEN } from './cloudflare-server'
 
 const root = join(import.meta.dirname, '..', '..', '..')
@@ -30,8 +31,11 @@ export const databaseBlock = (number: number, name = `laurel-${number}`): string
 /** The end of a script. */
 export type Outcome = { code: number; output: string }
 
-/** Gives each test an account that has nothing, and a project that is as it was at first. */
-export function cloudflare() {
+/**
+ * Gives each test an account that has nothing, and a project that is as it was at first. With `laurel`, the project is
+ * an empty folder, and the commands are those of this script of an installed `@laurel/cli`.
+ */
+export function cloudflare(laurel?: () => string) {
   const folder = mkdtempSync(join(tmpdir(), 'laurel-deploy-'))
   const file = (...path: string[]) => join(folder, ...path)
   const scene = {
@@ -66,8 +70,8 @@ export function cloudflare() {
           },
         }
         const child = execFile(
-          process.execPath,
-          [file('scripts', `${script}.mjs`), ...args],
+          laurel === undefined ? process.execPath : (NODES[0]?.path ?? process.execPath),
+          [...(laurel === undefined ? [file('scripts', `${script}.mjs`)] : [laurel(), script]), ...args],
           { cwd: folder, env },
           (error, stdout, stderr) =>
             resolve({ code: error === null ? 0 : Number(error.code), output: `${stdout}${stderr}` }),
@@ -89,18 +93,22 @@ export function cloudflare() {
   }
   let server: ReturnType<typeof fork>
   beforeAll(() => {
+    const remove = () => rmSync(folder, { recursive: true, force: true })
+    if (laurel !== undefined) return remove
     cpSync(join(root, 'scripts'), file('scripts'), { recursive: true })
     for (const name of ['node_modules', 'src', 'migrations', 'package.json', 'tsconfig.json'])
       symlinkSync(join(root, name), file(name))
     mkdirSync(file('dist', 'deploy'), { recursive: true })
     // The stand-in runs no Worker.
     writeFileSync(file('dist', 'deploy', 'index.js'), 'export default { fetch: () => new Response() }\n')
-    return () => rmSync(folder, { recursive: true, force: true })
+    return remove
   })
   beforeEach(async () => {
-    cpSync(join(root, 'wrangler.toml'), file('wrangler.toml'))
-    mkdirSync(file('.wrangler', 'assets'), { recursive: true })
-    writeFileSync(file('.wrangler', 'assets', 'page'), 'A page.\n')
+    if (laurel === undefined) {
+      cpSync(join(root, 'wrangler.toml'), file('wrangler.toml'))
+      mkdirSync(file('.wrangler', 'assets'), { recursive: true })
+      writeFileSync(file('.wrangler', 'assets', 'page'), 'A page.\n')
+    }
     server = fork(join(import.meta.dirname, 'cloudflare-server.ts'), {
       execPath: nodeExecutable(),
       execArgv: ['--no-warnings'],
@@ -111,7 +119,7 @@ export function cloudflare() {
   })
   afterEach(() => {
     server.kill()
-    rmSync(file('.wrangler'), { recursive: true, force: true })
+    for (const name of ['.wrangler', '.laurel']) rmSync(file(name), { recursive: true, force: true })
   })
   return scene
 }
