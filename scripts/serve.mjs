@@ -334,7 +334,8 @@ async function answer(request, response) {
 async function serve(/** @type {{ isBuilt: boolean; demo?: Demo | undefined }} */ { isBuilt, demo }) {
   if (!isBuilt) await build()
   const { settings, env } = await readBuild()
-  const { variables, server, problemsOf } = await readVariables(env)
+  const { variables: given, server, problemsOf } = await readVariables(env)
+  const variables = { ...given, ...demo?.variables }
   const { PORT: port, HOST: host, DATABASES: databases } = server
   const bare = host.replace(/^\[|\]$/g, '')
   const folder = enterData(server.LAUREL_DATA)

@@ -19,7 +19,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newTokenSecret } from '../lib/dev-vars.mjs'
 import { isAnswered } from '../lib/port.mjs'
-import { Complaint } from '../lib/project.mjs'
+import { Complaint, inHome, makeHome } from '../lib/project.mjs'
 
 /** The data itself: the folder that workerd keeps its files in. */
 export const OBJECTS = 'objects'
@@ -57,6 +57,7 @@ export function enterData(/** @type {string | undefined} */ name) {
   process.umask(0o077)
   try {
     const isNew = !existsSync(folder)
+    if (folder === inHome('data')) makeHome()
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     // One that was mounted may belong to another user, who alone may change its mode.
     const isOwn = [0, statSync(folder).uid].includes(process.getuid?.() ?? 0)

@@ -8,7 +8,11 @@ import { offerSignIn } from '../lib/sign-in.mjs'
 import { welcomeTo } from '../lib/welcome.mjs'
 import { beQuiet } from './log.mjs'
 
-/** @typedef {{ welcome: () => Promise<string> }} Demo the text that is printed once the server serves */
+/**
+ * @typedef {object} Demo
+ * @property {Record<string, string>} variables that the Worker has beside those of the environment
+ * @property {() => Promise<string>} welcome the text that is printed once the server serves
+ */
 
 /** Sets the variables of the server. @returns {Promise<Demo>} */
 export async function makeDemo() {
@@ -18,7 +22,6 @@ export async function makeDemo() {
   const { variables, port, databases } = await readVariables(given, process.env)
   const { code, address } = await offerSignIn(variables.ADMIN_API_KEY ?? '')
   Object.assign(process.env, variables, {
-    CONSOLE_SIGN_IN: address,
     HOST: '127.0.0.1',
     PORT: `${port}`,
     DATABASES: `${databases}`,
@@ -28,5 +31,5 @@ export async function makeDemo() {
     beQuiet(false)
     return text
   }
-  return { welcome }
+  return { variables: { CONSOLE_SIGN_IN: address }, welcome }
 }

@@ -4,7 +4,7 @@ import { dirname, join, normalize } from 'node:path'
 import { expect, test } from 'vitest'
 
 const root = join(import.meta.dirname, '..', '..')
-const documents = ['*.md', 'bench/*.md', 'docs/**/*.md', 'clients/typescript/*.md']
+const documents = ['*.md', 'bench/*.md', 'docs/**/*.md', 'clients/typescript/*.md', 'cli/*.md']
 const pages = globSync(documents, { cwd: root }).sort()
 const read = (page: string) => readFileSync(join(root, page), 'utf8')
 const withoutCode = (text: string) => text.replace(/^ *```[\s\S]*?^ *```$/gm, '')

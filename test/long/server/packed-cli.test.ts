@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { complaintsAbout, NODES, type PackedApp, packedApp } from '../../helpers/packed-app'
 import { cloudflare } from '../../helpers/server/cloudflare'
-import { freePort } from '../../helpers/server/harness'
+import { ADMIN_KEY, freePort } from '../../helpers/server/harness'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 const manifestOf = (...path: string[]) => JSON.parse(readFileSync(join(...path, 'package.json'), 'utf8'))
@@ -47,10 +47,10 @@ const call = (folder: string, ...args: string[]) =>
     )
   })
 
-/** Calls `start`, and waits until it serves or ends. `script` is that of another version. */
-async function start(folder: string, port: number, script = laurel()) {
-  const env = environment({ PORT: `${port}` })
-  const child = spawn(NODE, [script, 'start'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+/** Calls `start` or `serve`, and waits until it serves or ends. `script` is that of another version. */
+async function start(folder: string, port: number, script = laurel(), command = 'start') {
+  const env = environment({ PORT: `${port}`, ...(command === 'serve' && { ADMIN_API_KEY: ADMIN_KEY }) })
+  const child = spawn(NODE, [script, command], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   let output = ''
   const ended = once(child, 'close').then(([code]) => Number(code))
@@ -58,7 +58,7 @@ async function start(folder: string, port: number, script = laurel()) {
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (part) => {
         output += part
-        if (output.includes('curl ') && output.endsWith('\n\n')) resolve()
+        if (command === 'start' ? /\ncurl .*\n\n$/.test(output) : output.includes('Laurel serves ')) resolve()
       })
     void ended.then(() => resolve())
   })
@@ -78,6 +78,17 @@ async function sendEvent(port: number, printed: string, idempotencyKey: string) 
     body: JSON.stringify({ user: { id: 'ada' }, value: 1 }),
   })
   return { status: answer.status, body: await answer.json() }
+}
+
+/** Opens the printed link to the console. */
+async function signIn(port: number, printed: string) {
+  const [, code] = /#code=(\S+)/.exec(printed) ?? []
+  const answer = await fetch(`http://localhost:${port}/console/one-time-code`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin: `http://localhost:${port}` },
+    body: JSON.stringify({ code }),
+  })
+  return answer.status
 }
 
 describe('the package', () => {
@@ -156,8 +167,10 @@ describe('laurel start', () => {
         points: { 'demo-xp': { total: 10, added: 10 } },
       },
     })
-    const docs = await fetch(`http://127.0.0.1:${port}/console`)
-    expect([docs.status, await docs.text()]).toEqual([200, expect.stringContaining('<title>')])
+    const page = await fetch(`http://127.0.0.1:${port}/console`)
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<title>')])
+    expect(await signIn(port, first.output())).toBe(200)
+    expect(await signIn(port, first.output())).not.toBe(200)
 
     const second = await start(folder, await freePort())
     expect([await second.ended, second.output()]).toEqual([
@@ -217,6 +230,23 @@ describe('laurel start', () => {
     )
     expect(code).toBe(1)
     expect(output).toContain('Install @laurel/cli again, with its optional dependencies.')
+  })
+})
+
+describe('laurel serve', () => {
+  it('serves without a demo and a test clock, with the key that it is given', async () => {
+    const [folder, port] = [emptyFolder(), await freePort()]
+    const server = await start(folder, port, laurel(), 'serve')
+    const ask = async (path: string) => {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { 'x-api-key': ADMIN_KEY } })
+      return { status: answer.status, body: await answer.json() }
+    }
+    expect(await ask('/admin/v1/metrics')).toMatchObject({ status: 200, body: [] })
+    expect((await ask('/admin/v1/test-clock')).status).not.toBe(200)
+    expect(await call(folder, 'backup', 'laurel.backup')).toMatchObject({ code: 0 })
+    expect(existsSync(join(folder, 'laurel.backup'))).toBe(true)
+    expect(await server.end('SIGTERM')).toBe(0)
+    expect(readFileSync(join(folder, '.laurel', '.gitignore'), 'utf8')).toBe('*\n')
   })
 })
 
