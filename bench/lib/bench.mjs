@@ -1,4 +1,7 @@
-/** The frame of all benches, and of the screenshots: a temporary folder that no run leaves behind, a time limit, a table of figures. */
+/**
+ * The frame of all benches, and of the screenshots: a temporary folder that no run leaves behind, a time limit, a
+ * table of figures.
+ */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'

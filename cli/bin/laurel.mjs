@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What each command does, its script, and the first arguments of that. */
+/** Each command: what it does, the script that it calls, and the first arguments of the script. */
 const COMMANDS = {
   start: ['runs Laurel here with a demo, to try it', 'serve', 'start'],
   serve: ['runs Laurel here for real use', 'serve', 'serve'],

@@ -231,7 +231,7 @@ const NOTE_MOVE = `${BEGIN_MOVE} AND move IS NOT NULL`
 export const beginMove = (db: AccountDatabase, now: Instant, move: Going) =>
   db.run(db.statement(BEGIN_MOVE, now, JSON.stringify(move)))
 
-/** Notes how far the move to `now` is, or that it is done (null). Does nothing if that is noted already. */
+/** Notes how far the move to `now` is, or that it is done (null). Changes nothing after it was noted as done. */
 export const noteMove = (db: AccountDatabase, now: Instant, move: Going | null) =>
   db.run(db.statement(NOTE_MOVE, now, move && JSON.stringify(move)))
 

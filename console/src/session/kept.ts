@@ -55,9 +55,9 @@ export class Kept extends Store {
   readonly lost: (Entries & { id: string; unknown: string })[] = []
   #secrets: readonly Secret[] = []
   #begun = Date.now()
-  /** What was here when people began to leave the page. */
+  /** The entries as JSON, from the moment at which the browser began to leave the page. */
   #left: string | null = null
-  /** Whether the page is gone. Back may bring it again. */
+  /** Whether the browser has left the page. The Back button may return to it. */
   #isGone = false
   /** Whether the console itself loads the page again. Then nobody is asked: the entries come back. */
   isReloading = false

@@ -17,7 +17,7 @@ export const LAUREL_URL = process.env.LAUREL_URL ?? 'http://localhost:8787'
 export const laurel = new Laurel({
   url: LAUREL_URL,
   apiKey: adminKey(),
-  // Somebody waits for the page, so a call that does not work soon should fail soon.
+  // A person waits for the answer. An error after a few seconds is better than a long wait.
   timeout: 5_000,
   tries: 3,
 })

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { serve } from '@hono/node-server'
 import { serveStatic } from '@hono/node-server/serve-static'
 import { LaurelError } from '@laurel/client'
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import { deleteCookie, getSignedCookie, setSignedCookie } from 'hono/cookie'
 import { createMiddleware } from 'hono/factory'
 import { LESSONS } from '../src/lessons.ts'
@@ -19,7 +19,7 @@ const todayIn = (timeZone: string) =>
   // The format of Canada is that of ISO 8601.
   new Intl.DateTimeFormat('en-CA', { timeZone }).format(laurel.now())
 
-/** Lets a request pass if somebody is signed in. */
+/** Answers 401 if nobody is signed in. */
 const signedIn = createMiddleware<{ Variables: { userId: string } }>(async (c, next) => {
   const userId = await getSignedCookie(c, secret, COOKIE)
   if (!userId) return c.json({ error: 'Sign in first.' }, 401)
@@ -27,10 +27,13 @@ const signedIn = createMiddleware<{ Variables: { userId: string } }>(async (c, n
   await next()
 })
 
+/** The fields of a request's body. A body that is not JSON throws a SyntaxError. */
+const bodyOf = async (c: Context): Promise<Record<string, unknown>> => Object(await c.req.json())
+
 const app = new Hono()
 
 app.post('/api/session', async (c) => {
-  const { name, timeZone } = await c.req.json()
+  const { name, timeZone } = await bodyOf(c)
   if (typeof name !== 'string' || name.trim() === '' || name.length > 40)
     return c.json({ error: 'Enter a name with at most 40 characters.' }, 400)
   // This is a demo: a name is enough, and the same name is the same user. Check a password here, or ask a provider.
@@ -46,7 +49,7 @@ app.post('/api/session', async (c) => {
   return c.json({ userId, laurelUrl: LAUREL_URL })
 })
 
-/** The session, or null if nobody is signed in. */
+/** Answers null if nobody is signed in. */
 app.get('/api/session', async (c) => {
   const userId = await getSignedCookie(c, secret, COOKIE)
   if (!userId) return c.json(null)
@@ -54,7 +57,7 @@ app.get('/api/session', async (c) => {
     await laurel.users.get(userId)
   } catch (error) {
     if (!(error instanceof LaurelError) || error.status !== 404) throw error
-    // The user was erased, or Laurel was started anew.
+    // The user was erased, or the data of Laurel was deleted.
     deleteCookie(c, COOKIE)
     return c.json(null)
   }
@@ -85,7 +88,7 @@ app.get('/api/today', signedIn, async (c) => {
 app.post('/api/lessons/:id/finish', signedIn, async (c) => {
   const lesson = LESSONS.find(({ id }) => id === c.req.param('id'))
   if (lesson === undefined) return c.json({ error: 'There is no such lesson.' }, 404)
-  const { answers } = await c.req.json()
+  const { answers } = await bodyOf(c)
   if (!Array.isArray(answers) || answers.length !== lesson.questions.length)
     return c.json({ error: 'Answer all questions of the lesson.' }, 400)
   const isFlawless = lesson.questions.every(({ right }, index) => answers[index] === right)

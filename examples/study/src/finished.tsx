@@ -54,46 +54,35 @@ function keyOf(change: Change) {
 }
 
 function Gain({ gain }: { gain: Change }) {
+  const { art, text, about } = wordsOf(gain)
+  return (
+    <li>
+      <Art name={art} size={40} />
+      <span className="texts">
+        <strong>{text}</strong>
+        {about && <span className="about">{about}</span>}
+      </span>
+    </li>
+  )
+}
+
+/** A picture and the words for a change. */
+function wordsOf(gain: Change): { art: string; text: string; about?: string | null } {
   switch (gain.type) {
     case 'points':
-      return (
-        <li>
-          <Art name="xp" size={40} />
-          <strong>+{gain.added} XP</strong>
-        </li>
-      )
+      return { art: 'xp', text: `+${gain.added} XP` }
     case 'streak':
-      return (
-        <li>
-          <Art name="streak" size={40} />
-          <strong>{gain.length === 1 ? 'Your streak has begun' : `${gain.length} days in a row`}</strong>
-        </li>
-      )
-    case 'achievement':
-      return (
-        <li>
-          <Art name={gain.achievement.key ?? 'xp'} size={40} />
-          <span className="texts">
-            <strong>{gain.achievement.name}</strong>
-            <span className="about">{gain.achievement.description}</span>
-          </span>
-        </li>
-      )
+      return {
+        art: 'streak',
+        text: gain.length === 1 ? 'Your streak has begun' : `${gain.length} days in a row`,
+      }
+    case 'achievement': {
+      const { key, name, description } = gain.achievement
+      return { art: key ?? 'xp', text: name, about: description }
+    }
     case 'rank':
-      return (
-        <li>
-          <Art name="rank" size={40} />
-          <strong>
-            Number {gain.rank} in “{gain.name}”
-          </strong>
-        </li>
-      )
+      return { art: 'rank', text: `Number ${gain.rank} in “${gain.name}”` }
     case 'level':
-      return (
-        <li>
-          <Art name="level" size={40} />
-          <strong>New level: {gain.level?.name}</strong>
-        </li>
-      )
+      return { art: 'level', text: `New level: ${gain.level?.name}` }
   }
 }

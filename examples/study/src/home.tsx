@@ -17,9 +17,14 @@ import { LevelRing } from './level.tsx'
 import { isOurs } from './ours.ts'
 import { Art, Failure, PageTitle } from './parts.tsx'
 
-export function Home({ onSignOut }: { onSignOut: () => void }) {
+export function Home({ onSignOut }: { onSignOut: () => Promise<void> }) {
   const streak = useStreak({ periods: 7 })
   const board = useLeaderboard('study-week', { live: true })
+  const [error, setError] = useState<Error | null>(null)
+  const signOut = () => {
+    setError(null)
+    onSignOut().catch(setError)
+  }
   return (
     <div className="page">
       <header className="bar">
@@ -27,10 +32,11 @@ export function Home({ onSignOut }: { onSignOut: () => void }) {
           <Art name="logo" size={36} />
           Stargazer
         </span>
-        <button type="button" className="quiet button" onClick={onSignOut}>
+        <button type="button" className="quiet button" onClick={signOut}>
           Sign out
         </button>
       </header>
+      {error && <Failure error={error} retry={signOut} />}
       <main className="home">
         <Welcome />
         <Lessons />

@@ -131,7 +131,7 @@ export function applyAnswer(context: LaurelContext, answer: EventResponse): void
       if (entry.state.data !== undefined) entry.set(change(entry.state.data))
   }
   if (answer.idempotentReplayed) {
-    // The first answer may have been lost, so nobody knows which effects the hooks have.
+    // The first answer may not have arrived. Then the hooks lack what the event changed, so they read everything again.
     for (const entry of cache.find(keyOf(context))) old.add(entry)
   } else {
     for (const [key, change] of Object.entries(answer.points)) {
