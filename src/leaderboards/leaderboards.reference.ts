@@ -67,7 +67,6 @@ export const leaderboards: Chapter = {
     leaderboards_all: {
       description: 'The active leaderboards, without their rankings, in order of creation.',
       parameters: { includeFinished: 'Whether finished leaderboards are listed too.' },
-      example: {},
     },
     leaderboards_get: {
       description:
@@ -102,11 +101,8 @@ export const leaderboards: Chapter = {
       },
       example: { query: { limit: 3 } },
     },
-    live_tickets_create: {
-      description:
-        'Makes a ticket that opens streams for 60 seconds, also more than once, in the place of the key of this request. It is good for nothing else. A key with the scope `read` can get one too. Get a new one for each connection. Without the variable `TOKEN_SECRET`, the status is 422.',
-      example: {},
-    },
+    live_tickets_create:
+      'Makes a ticket that opens streams for 60 seconds, also more than once, in the place of the key of this request. It is good for nothing else. A key with the scope `read` can get one too. Get a new one for each connection. Without the variable `TOKEN_SECRET`, the status is 422.',
     users_all_leaderboards: {
       description:
         'The place of the user on each leaderboard, in the run of today by the local date of the user. Each item equals the response of the operation for that single leaderboard. The list has at most 100 leaderboards: all active ones and, if asked for, the newest finished ones. A leaderboard that does not respond within three seconds is left out.',
@@ -114,7 +110,6 @@ export const leaderboards: Chapter = {
         includeFinished: 'Whether finished leaderboards are included.',
         numEvents: 'The number of entries in each history.',
       },
-      example: {},
     },
     users_leaderboard: {
       description:
@@ -123,7 +118,6 @@ export const leaderboards: Chapter = {
         run: 'A date in the run to read, `YYYY-MM-DD`. Without it, the run of today, by the local date of the user.',
         numEvents: 'The number of entries in the history.',
       },
-      example: {},
     },
     ...resource({
       id: 'admin_leaderboards',

@@ -35,11 +35,8 @@ export const webhooks: Chapter = {
       },
       delete: { note: 'Its deliveries are deleted too.', id: demo('webhook', 'inactive') },
     }),
-    admin_webhooks_rotate_secret: {
-      description:
-        'Gives a webhook a new secret. Only this response shows it. For 24 hours, requests have the signatures of both secrets: `webhook-signature` has the new one first. `X-Trophy-Signature` is by the new one only. If you replace it again, the newest two sign.',
-      example: {},
-    },
+    admin_webhooks_rotate_secret:
+      'Gives a webhook a new secret. Only this response shows it. For 24 hours, requests have the signatures of both secrets: `webhook-signature` has the new one first. `X-Trophy-Signature` is by the new one only. If you replace it again, the newest two sign.',
     admin_webhooks_deliveries_list: {
       description:
         'The past and pending deliveries of a webhook, newest first, also only those with a status or of an event. Past deliveries are kept for 30 days, unless `DELIVERY_LOG_DAYS` sets another time, and at most the newest 20,000. A page can have fewer deliveries than `limit`, or none, and a `Link` to the next page.',
@@ -47,31 +44,19 @@ export const webhooks: Chapter = {
         status: 'Only deliveries with this status.',
         event: 'Only deliveries of events of this type.',
       },
-      example: {},
     },
-    admin_webhooks_deliveries_get: {
-      description: 'One delivery, with the event that it sends.',
-      example: {},
-    },
-    admin_webhooks_deliveries_redeliver: {
-      description:
-        'Sends a delivery again, with all retries. Its status does not matter. Its id stays the same, so that the receiver can recognize a repeat.',
-      example: {},
-    },
+    admin_webhooks_deliveries_get: 'One delivery, with the event that it sends.',
+    admin_webhooks_deliveries_redeliver:
+      'Sends a delivery again, with all retries. Its status does not matter. Its id stays the same, so that the receiver can recognize a repeat.',
     admin_webhooks_redeliver: {
       description:
         'Sends all deliveries again that failed since a moment, or that have a `status`, with all their retries and the same ids. It ends a rest. It runs in the background, in parts, and `GET` on the same path says how far it is. Only one runs at a time: until it is done, another one is 422.',
       example: { body: { since: '2026-01-01T00:00:00Z' } },
     },
-    admin_webhooks_redeliver_get: {
-      description: 'How far the last `POST` on the same path is. `since` is `null` if there was none.',
-      example: {},
-    },
-    admin_webhooks_try: {
-      description:
-        'Ends a rest of the webhook. Deliveries that are due are sent at once, and so is the next one that waits for a retry. The status is 422 for an inactive webhook.',
-      example: {},
-    },
+    admin_webhooks_redeliver_get:
+      'How far the last `POST` on the same path is. `since` is `null` if there was none.',
+    admin_webhooks_try:
+      'Ends a rest of the webhook. Deliveries that are due are sent at once, and so is the next one that waits for a retry. The status is 422 for an inactive webhook.',
     admin_webhooks_test: {
       description:
         'Sends a sample event of a type to a webhook at once, also during a rest, and even if the webhook is not subscribed to that type. The sample has the shape of a real event, with made-up data. The answer says what came back, if that is within 20 seconds. The status is 422 for an inactive webhook.',

@@ -7,7 +7,7 @@ type OperationNotes = {
   description: string
   /** The meanings of its parameters, by name, if they differ from `chapter.ts`. */
   parameters?: Readonly<Record<string, string>>
-  /** A request that works on a fresh demo and does no harm there. See `demo` for ids and dates. */
+  /** A request that works on a fresh demo and does no harm there, if it has more than a path. See `demo`. */
   example?: Example
 }
 
@@ -29,7 +29,8 @@ type FieldNotes = {
 
 /** One chapter of the documents: the notes about one part of the service. */
 export type Chapter = {
-  operations?: Readonly<Record<string, OperationNotes>>
+  /** By id of operation. A plain text is a note that has only a description. */
+  operations?: Readonly<Record<string, OperationNotes | string>>
   webhooks?: Readonly<Record<string, { summary: string; description: string }>>
   /** If several notes are for the same field, the last one counts. */
   fields?: readonly FieldNotes[]
@@ -70,7 +71,6 @@ export function resource({
   return {
     [`${id}_list`]: {
       description: joined(`A page of the ${many}, oldest first.`, about),
-      example: {},
     },
     [`${id}_create`]: {
       description: joined(
@@ -221,7 +221,8 @@ export function describe(document: OpenApiDocument, chapters: readonly Chapter[]
     const note = operations.get(id)
     if (note === undefined) return given
     used.add(id)
-    const { description, parameters = {}, example = {} } = note
+    const whole: OperationNotes = typeof note === 'string' ? { description: note } : note
+    const { description, parameters = {}, example = {} } = whole
     const responses = Object.entries(given.responses).map(([status, answer]) => [
       status,
       { ...answer, content: answerContent(answer.content, `${id} ${status}`) },

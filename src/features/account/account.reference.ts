@@ -31,53 +31,35 @@ export const account: Chapter = {
       parameters: { purge: 'Must be `true`.' },
       example: { path: { id: NO_TENANT }, query: { purge: true } },
     },
-    admin_settings_get: { description: 'The settings of the tenant.', example: {} },
+    admin_settings_get: 'The settings of the tenant.',
     admin_settings_update: {
       description:
         'Changes the fields that you pass, also within `branding` and `experimentation`. The others stay.',
       example: { body: { branding: { brandColor: '#15803D' }, aggregationPeriod: 'weekly' } },
     },
-    admin_test_clock_get: {
-      description:
-        'The time of the service, and while a move of the clock is under way, how far it is. For development only: without `TEST_CLOCK=on` the status is 404.',
-      example: {},
-    },
+    admin_test_clock_get:
+      'The time of the service, and while a move of the clock is under way, how far it is. For development only: without `TEST_CLOCK=on` the status is 404.',
     admin_test_clock_set: {
       description:
         'Moves the time of the service forward, at most 400 days at once. It first runs all work that becomes due: ticks of time triggers, ends of streaks and runs, deliveries, notifications. Then it responds. With the header `Prefer: respond-async` it responds at once, with the status 202, and does the work afterwards: `GET /admin/v1/test-clock` shows its progress. From then on the clock stays at this time until it is moved again. For development only: without `TEST_CLOCK=on` the status is 404.',
       parameters: { Prefer: '`respond-async`: respond before the work is done.' },
       example: { body: { advance: 'PT1H' } },
     },
-    admin_test_clock_reset: {
-      description:
-        'Returns to real time. Data that was recorded with the test clock keeps its dates. For development only: without `TEST_CLOCK=on` the status is 404.',
-      example: {},
-    },
-    admin_status: {
-      description:
-        'The state of the whole service, for monitoring: versions, the sizes of the databases, and the work that waits. Archived tenants do not count. The call is cheap, also with millions of users: large numbers are counted up to a limit only. While the database cannot be reached, the status is 503 with `Retry-After`.',
-      example: {},
-    },
-    admin_databases: {
-      description:
-        'The databases, with the number of their users and events. Users belong to 4,096 buckets of each tenant, and each bucket is in one database. While the first database cannot be reached, the status is 503 with `Retry-After`.',
-      example: {},
-    },
+    admin_test_clock_reset:
+      'Returns to real time. Data that was recorded with the test clock keeps its dates. For development only: without `TEST_CLOCK=on` the status is 404.',
+    admin_status:
+      'The state of the whole service, for monitoring: versions, the sizes of the databases, and the work that waits. Archived tenants do not count. The call is cheap, also with millions of users: large numbers are counted up to a limit only. While the database cannot be reached, the status is 503 with `Retry-After`.',
+    admin_databases:
+      'The databases, with the number of their users and events. Users belong to 4,096 buckets of each tenant, and each bucket is in one database. While the first database cannot be reached, the status is 503 with `Retry-After`.',
     admin_databases_rebalance: {
       description:
         'Stores the weights of the databases, and spreads the users of all tenants by them. Users move in the background while events arrive, and no event waits for long. The new weights replace all earlier ones. A database that you do not name counts 1, and one of weight 0 is emptied. The first database keeps the configuration in any case. The status is 422 for a name that is no database, for a negative weight, and if all weights are 0.',
       example: { body: { weights: { DB: 1 } } },
     },
-    admin_environments_list: {
-      description:
-        'The environments of the team. A deployment is one, which the variable `ENVIRONMENT` names: `production` if it is not set.',
-      example: {},
-    },
-    admin_session_get: {
-      description:
-        'Whether the key is valid, and what this deployment has: tenants, a test clock. The console asks this when a user signs in. The call costs one round trip to the database.',
-      example: {},
-    },
+    admin_environments_list:
+      'The environments of the team. A deployment is one, which the variable `ENVIRONMENT` names: `production` if it is not set.',
+    admin_session_get:
+      'Whether the key is valid, and what this deployment has: tenants, a test clock. The console asks this when a user signs in. The call costs one round trip to the database.',
   },
   fields: [
     {
@@ -251,7 +233,6 @@ export const keys: Chapter = {
     admin_application_api_keys_list: {
       description: 'A page of the application keys, oldest first, without their secrets.',
       parameters: { userId: 'Only the keys of this user.' },
-      example: {},
     },
     admin_application_api_keys_create: {
       description:
@@ -267,11 +248,8 @@ export const keys: Chapter = {
         'Makes a signed token with which a page acts for one user, until the token ends. Send it in the header `X-API-KEY`, like an application key. Laurel does not store it, so it cannot be deleted: it ends by itself, or with its user. Only this response shows it.',
       example: { body: { userId: 'demo-ada', ttl: 900 } },
     },
-    admin_admin_keys_list: {
-      description:
-        'A page of the admin keys, oldest first, without their secrets. The key in the variable `ADMIN_API_KEY` is not in the list.',
-      example: {},
-    },
+    admin_admin_keys_list:
+      'A page of the admin keys, oldest first, without their secrets. The key in the variable `ADMIN_API_KEY` is not in the list.',
     admin_admin_keys_create: {
       description:
         'Creates 1 to 100 admin keys. Only this response shows the keys. An admin key may do everything, in all tenants, so use it on servers only.',
@@ -281,11 +259,8 @@ export const keys: Chapter = {
       description: 'Deletes admin keys by their ids. They are refused from the next request on.',
       example: { query: { ids: [demo('adminKey', 'Demo (unused)')] } },
     },
-    admin_admin_keys_rotate: {
-      description:
-        'Replaces an admin key with a new one. Only this response shows the new key. Id and name stay. The old key is refused from the next request on.',
-      example: {},
-    },
+    admin_admin_keys_rotate:
+      'Replaces an admin key with a new one. Only this response shows the new key. Id and name stay. The old key is refused from the next request on.',
   },
   fields: [
     {

@@ -39,7 +39,6 @@ export const achievements: Chapter = {
       parameters: {
         userAttributes: `Only achievements whose user filters all match these attribute values. ${PAIRS}`,
       },
-      example: {},
     },
     achievements_complete: {
       description:

@@ -145,7 +145,6 @@ export const wrapped: Chapter = {
       description:
         'Sums up the year of a user, by the local dates of the user. A day with at least one event is active, even if the value of the event is 0. The most active day, week and month are the ones with the most events. If several have the same number, the earliest one counts.',
       parameters: { year: 'The year. Without it, the present year in the time zone of the user.' },
-      example: {},
     },
   },
   fields: [

@@ -21,15 +21,10 @@ export const events: Chapter = {
         },
       },
     },
-    users_all_metrics: {
-      description:
-        'The total of the user in every metric, with the achievements that the metric can complete. A metric without events has a total of 0.',
-      example: {},
-    },
-    users_single_metric: {
-      description: 'The total of the user in one metric, with the achievements that the metric can complete.',
-      example: {},
-    },
+    users_all_metrics:
+      'The total of the user in every metric, with the achievements that the metric can complete. A metric without events has a total of 0.',
+    users_single_metric:
+      'The total of the user in one metric, with the achievements that the metric can complete.',
     users_metric_event_summary: {
       description:
         "How the user's total of a metric changed, by day, week or month, in the time zone of the user. Buckets without events are included. The first and the last bucket are complete, even if a date that you pass is in the middle of one.",
@@ -45,10 +40,8 @@ export const events: Chapter = {
         ],
       },
     },
-    admin_metrics_batch_get: {
-      description: 'How many events of a batch are processed so far, and whether the batch is done.',
-      example: {},
-    },
+    admin_metrics_batch_get:
+      'How many events of a batch are processed so far, and whether the batch is done.',
     ...resource({
       id: 'admin_metrics',
       one: 'metric',

@@ -70,16 +70,10 @@ export const notifications: Chapter = {
         'Sends a message by a template to a user, now and once, and says whether the provider took it. The user really gets it. The template may be inactive. The message is not in the log of messages, but the audit log has it, with the internal id of the user. With the rate limits on, a tenant can send as many tests as one address can send requests without a key.',
       example: { body: { userId: 'demo-ada' } },
     },
-    admin_notifications_channels: {
-      description:
-        'The providers that are configured in the variables of the deployment. A channel without a provider sends nothing: its messages are only in the log.',
-      example: {},
-    },
-    admin_notifications_log: {
-      description:
-        'The emails and push messages that were sent, or would have been, newest first. Without a provider, they are in this log with the status `unsent: no provider`. The log keeps entries for 30 days, unless `DELIVERY_LOG_DAYS` sets another time, and at most the newest 20,000 of each channel.',
-      example: {},
-    },
+    admin_notifications_channels:
+      'The providers that are configured in the variables of the deployment. A channel without a provider sends nothing: its messages are only in the log.',
+    admin_notifications_log:
+      'The emails and push messages that were sent, or would have been, newest first. Without a provider, they are in this log with the status `unsent: no provider`. The log keeps entries for 30 days, unless `DELIVERY_LOG_DAYS` sets another time, and at most the newest 20,000 of each channel.',
   },
   fields: [
     {

@@ -37,42 +37,30 @@ export const points: Chapter = {
       parameters: { awards: 'The number of newest awards to return.' },
       example: { query: { awards: 5 } },
     },
-    users_points_boosts: {
-      description:
-        'The boosts that apply to the user today, by the local date of the user: boosts for all users, boosts for attribute values of the user, and boosts for this user only.',
-      example: {},
-    },
+    users_points_boosts:
+      'The boosts that apply to the user today, by the local date of the user: boosts for all users, boosts for attribute values of the user, and boosts for this user only.',
     users_points_event_summary: {
       description:
         "How the user's points changed, by day, week or month, in the time zone of the user. Buckets without awards are included.",
       example: { query: { aggregation: 'daily', startDate: day(-6), endDate: day(0) } },
     },
-    points_all: {
-      description: 'All points systems with their active triggers, in order of creation.',
-      example: {},
-    },
-    points_system: {
-      description:
-        'A points system with its active triggers, in order of creation: how users earn and spend points.',
-      example: {},
-    },
-    points_levels: { description: 'The levels of a points system, lowest first.', example: {} },
+    points_all: 'All points systems with their active triggers, in order of creation.',
+    points_system:
+      'A points system with its active triggers, in order of creation: how users earn and spend points.',
+    points_levels: 'The levels of a points system, lowest first.',
     points_boosts: {
       description: 'The boosts of a points system that are not for a single user.',
       parameters: { includeFinished: 'Whether finished boosts are included.' },
-      example: {},
     },
     points_summary: {
       description:
         'The number of users in each of 11 ranges of points: users without points, then ten ranges of equal width up to a round number. If a total is above 1,000,000,000, there are fewer ranges, and the last one ends at 2,147,483,647. If there are more than 10,000 users, the figures may be up to 60 seconds old.',
       parameters: { userAttributes: SUMMARY_FILTER },
-      example: {},
     },
     points_level_summary: {
       description:
         'The number of users at each level, lowest level first. The status is 422 for a system without levels. If there are more than 10,000 users, the figures may be up to 60 seconds old.',
       parameters: { userAttributes: SUMMARY_FILTER },
-      example: {},
     },
   },
   fields: [

@@ -47,7 +47,6 @@ export const streaks: Chapter = {
       description:
         'The streak of a user, its last periods, and the pauses of the user. If the length is 0, the dates are `null`.',
       parameters: { historyPeriods: 'The number of periods in the history, up to the current one.' },
-      example: {},
     },
     streaks_list: {
       description:
@@ -64,9 +63,8 @@ export const streaks: Chapter = {
       parameters: {
         type: '`active`: the present streaks. `longest`: the longest streak that each user ever had.',
       },
-      example: {},
     },
-    admin_streaks_settings_get: { description: 'The settings of streaks, for all users.', example: {} },
+    admin_streaks_settings_get: 'The settings of streaks, for all users.',
     admin_streaks_settings_update: {
       description:
         'Changes the settings that you pass. The others stay. A change affects the current and later periods. Periods that are over stay as they are. `metrics`, `daysOff` and `freezes` are replaced as a whole. After a new `frequency`, all streaks are counted again from the event log, in the background, and one other than `daily` clears `daysOff`.',

@@ -56,15 +56,9 @@ export const users: Chapter = {
         },
       },
     },
-    users_overview: {
-      description:
-        'All data for a page about a user, in one request. Each part equals the response of the operation for that part: 10 awards of each points system, 7 periods of the streak, the completed achievements, and the places on active leaderboards.',
-      example: {},
-    },
-    users_get: {
-      description: 'The profile of a user. The status is 404 if the user is unknown.',
-      example: {},
-    },
+    users_overview:
+      'All data for a page about a user, in one request. Each part equals the response of the operation for that part: 10 awards of each points system, 7 periods of the streak, the completed achievements, and the places on active leaderboards.',
+    users_get: 'The profile of a user. The status is 404 if the user is unknown.',
     users_identify: {
       description:
         'Creates a user, or updates the fields that you pass if the user exists. Fields that you leave out stay as they are.',
@@ -75,11 +69,8 @@ export const users: Chapter = {
         'Updates the fields that you pass. The status is 404 if the user is unknown. Fields that you leave out stay as they are.',
       example: { body: { attributes: { 'demo-plan': 'pro' } } },
     },
-    users_get_preferences: {
-      description:
-        "The channels that the user wants for each type of notification, and the user's own settings of the streak. A type that the user never set is left out, and is sent by both channels.",
-      example: {},
-    },
+    users_get_preferences:
+      "The channels that the user wants for each type of notification, and the user's own settings of the streak. A type that the user never set is left out, and is sent by both channels.",
     users_update_preferences: {
       description:
         'Changes the types and fields that you pass. The others stay. An empty list of channels switches a type off. `streak.metrics`, `streak.evaluationMode` and `streak.daysOff` get 403 while `customizationEnabled` is off in the settings of streaks. `streak.enabled` is always allowed.',
@@ -94,11 +85,8 @@ export const users: Chapter = {
       },
       example: { query: { search: 'demo' } },
     },
-    admin_users_export: {
-      description:
-        'All data of a user in one document: profile, events, awards, streak, achievements, keys, deliveries, places on leaderboards.',
-      example: {},
-    },
+    admin_users_export:
+      'All data of a user in one document: profile, events, awards, streak, achievements, keys, deliveries, places on leaderboards.',
     admin_users_delete: {
       description:
         "Erases a user everywhere: events, awards, streak, places on leaderboards, application keys, and all pending events and messages. The status is also 200 for an unknown user. You can't undo this. A later user with the same id is a new user.",
