@@ -22,11 +22,6 @@ export function beginTime(): void {
   ahead = realNow() - START
 }
 
-/** Gives a test file real time again, if other programs such as a browser take part and have clocks of their own. */
-export function takeRealTime(): void {
-  ahead = 0
-}
-
 /** The present moment of the tests, as the code under test sees it too. */
 export const present = (): number => realNow() - ahead
 

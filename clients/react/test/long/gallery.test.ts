@@ -1,11 +1,8 @@
+/** All components in a browser, in their looks: themes, directions, sizes of windows. */
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { takeRealTime } from '../../../test/helpers/time'
-import { hasBrowser, NOW, serveGallery } from '../scripts/serve.mjs'
-
-// The page has a fixed time of its own, and the program that moves the browser needs its own.
-takeRealTime()
+import { hasBrowser, NOW, serveGallery } from '../../scripts/serve.mjs'
 
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
