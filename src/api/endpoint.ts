@@ -1,11 +1,10 @@
-import { zValidator } from '@hono/zod-validator'
 import type { Context as HonoContext, MiddlewareHandler } from 'hono'
 import * as z from 'zod'
 import { type Claim, enter, enterAccount, readClaim } from '../access/access'
 import type { Entrance, Surface } from '../access/credentials'
 import { errors, type FieldError, listed, throwIfInvalid } from '../lib/errors'
 import type { AccountScope, KeyScope, Scope } from '../platform/context'
-import { type App, type AppEnv, answer, type Parsed, readBody } from './hono'
+import { type App, type AppEnv, answer, readBody } from './hono'
 import type { EventStream, Streamed, StreamedList } from './streams'
 import {
   brokenTexts,
@@ -122,7 +121,6 @@ export const ErrorBody = z
   .meta({ id: 'ErrorBody' })
 
 type Handler = MiddlewareHandler<AppEnv>
-type Target = 'param' | 'query' | 'header' | 'json'
 
 /** A request as it was sent, in any shape: the query, the body, and the parameters of the path. */
 export type RawRequest = { query: unknown; json: unknown; param: (name: string) => string }
@@ -134,7 +132,7 @@ export type Stage<F, S = Scope> = {
   /** The unchecked id of the request's user, in body or path. Another user's key is refused (K3). */
   subject?: (json: unknown, param: (name: string) => string) => unknown
   /**
-   * Finds the resource that the path names, or throws 404. It runs before the validators, in the order of G2.
+   * Finds the resource that the path names, or throws 404. It runs before the validation, in the order of G2.
    * `json` is the body, and `query` the query, both unchecked.
    */
   find?: (
@@ -152,35 +150,6 @@ export type Stage<F, S = Scope> = {
   check?: (scope: S, given: RawRequest, found: F) => FieldError[] | Promise<FieldError[]>
 }
 
-/** A schema that never fails: it returns the result of the given one, to collect all errors (G3). */
-const gathered = (schema: z.ZodType) =>
-  z.unknown().transform((given): Parsed => ({ given, result: schema.safeParse(given) }))
-/** The same for the parts of a request that are always objects. */
-const gatheredObject = (schema: z.ZodType) =>
-  z.looseObject({}).transform((given): Parsed => ({ given, result: schema.safeParse(given) }))
-
-/** Validates each described part of the request. An error in one part does not stop the others. */
-function validators(spec: OperationSpec): Handler[] {
-  const keep = (target: Target) => (result: { data: unknown }, c: HonoContext<AppEnv>) => {
-    const parsed = result.data
-    if (isParsed(parsed)) c.get('parsed').set(target, parsed)
-  }
-  const begin: Handler = async (c, next) => {
-    c.set('parsed', new Map())
-    await next()
-  }
-  const all: Handler[] = [begin]
-  if (spec.params) all.push(zValidator('param', gatheredObject(spec.params), keep('param')))
-  if (spec.query) all.push(zValidator('query', gatheredObject(spec.query), keep('query')))
-  if (spec.headers) all.push(zValidator('header', gatheredObject(spec.headers), keep('header')))
-  if (spec.body) all.push(zValidator('json', gathered(spec.body), keep('json')))
-  return all
-}
-
-function isParsed(value: unknown): value is Parsed {
-  return typeof value === 'object' && value !== null && 'given' in value && 'result' in value
-}
-
 /** The errors of nested objects without a known field (O4), if they have no error yet, also for needed fields. */
 function strangeErrors({ body }: OperationSpec, json: unknown, others: readonly FieldError[]): FieldError[] {
   if (body === undefined) return []
@@ -193,6 +162,12 @@ function strangeErrors({ body }: OperationSpec, json: unknown, others: readonly 
   })
 }
 
+/** The parameters of the query: a text each, or a list of texts if one is repeated. */
+const queryOf = (c: HonoContext<AppEnv>) =>
+  Object.fromEntries(
+    Object.entries(c.req.queries()).map(([name, texts]) => [name, texts.length === 1 ? texts[0] : texts]),
+  )
+
 /** The parsed request. Throws a 422 with every error of every part, and those of the check (G3). */
 export async function validated<O extends OperationSpec>(
   spec: O,
@@ -200,17 +175,19 @@ export async function validated<O extends OperationSpec>(
   check: Check = () => [],
 ): Promise<Input<O>> {
   const fieldErrors: FieldError[] = []
-  const parsed = c.get('parsed')
-  const part = (target: Target): unknown => {
-    const result = parsed.get(target)?.result
-    if (result === undefined) return undefined
-    if (result.success) return result.data
-    for (const { path, message } of result.error.issues)
-      fieldErrors.push({ path: path.join('.') || (target === 'json' ? 'body' : ''), message })
-    return undefined
+  const part = (schema: z.ZodType | undefined, given: unknown, name = ''): unknown => {
+    const result = schema?.safeParse(given)
+    for (const { path, message } of result?.error?.issues ?? [])
+      fieldErrors.push({ path: path.join('.') || name, message })
+    return result?.data
   }
-  const input = { params: part('param'), query: part('query'), headers: part('header'), body: part('json') }
-  const [query, json] = [parsed.get('query')?.given, parsed.get('json')?.given]
+  const [query, json] = [queryOf(c), c.get('json')]
+  const input = {
+    params: part(spec.params, c.req.param()),
+    query: part(spec.query, query),
+    headers: part(spec.headers, c.req.header()),
+    body: part(spec.body, json, 'body'),
+  }
   const all = [...fieldErrors, ...brokenTexts(json), ...strangeErrors(spec, json, fieldErrors)]
   if (all.length > 0) throwIfInvalid([...all, ...(await check({ query, json, param: paramOf(c) }))])
   // biome-ignore lint/plugin: each part is what this very spec's schema put out, which is what Input<O> says.
@@ -284,7 +261,7 @@ const decodable: Handler = async (c, next) => {
   await next()
 }
 
-/** The later stages of all operations: read the body, check the user, find the resource, validate. */
+/** The later stages of all operations: read the body, check the user, find the resource. */
 export function stages<F, S>(
   spec: OperationSpec,
   { subject, find }: Stage<F, S>,
@@ -300,7 +277,7 @@ export function stages<F, S>(
       await next()
     })
   }
-  return [...list, ...validators(spec)]
+  return list
 }
 
 /** The path that routes an operation, in Hono's syntax. */

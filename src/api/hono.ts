@@ -2,7 +2,6 @@ import { Hono, type Context as HonoContext, type MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { matchedRoutes, routePath } from 'hono/route'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import type * as z from 'zod'
 import type { Claim } from '../access/access'
 import { SECOND } from '../lib/clock'
 import { ApiError, errors } from '../lib/errors'
@@ -12,9 +11,6 @@ import type { AccountScope, Context, Scope } from '../platform/context'
 import type { Bindings } from '../platform/env'
 import { logProblem } from '../platform/log'
 import { EventStream, Streamed, StreamedList, streamOf } from './streams'
-
-/** A part of a request as it was sent, and the result of its schema. */
-export type Parsed = { given: unknown; result: z.ZodSafeParseResult<unknown> }
 
 /** The data that the stages of a request pass on to each other. */
 export type Stages = {
@@ -28,7 +24,6 @@ export type Stages = {
   account: AccountScope
   /** The body as JSON; undefined if the operation takes none. */
   json: unknown
-  parsed: Map<string, Parsed>
   found: unknown
 }
 
@@ -185,20 +180,10 @@ export function readBody(limit = MOST_BODY_BYTES): MiddlewareHandler<AppEnv> {
     const seconds = c.get('ctx').variables.BODY_TIMEOUT
     try {
       const bytes = await within(seconds * SECOND, bytesOf(c), () => errors.bodyTooSlow(seconds))
-      const text = UTF8.decode(bytes)
-      c.set('json', JSON.parse(text))
-      // For the validator, which reads the body again. Hono keeps promises here, although its types say
-      // otherwise.
-      Object.assign(c.req.bodyCache, { text: Promise.resolve(text) })
+      c.set('json', JSON.parse(UTF8.decode(bytes)))
     } catch (error) {
       if (error instanceof SyntaxError || error instanceof TypeError) throw errors.bodyNotJson()
       throw error
-    }
-    // The validator reads a body only if its content type is exactly JSON.
-    if (c.req.header('content-type') !== 'application/json') {
-      const headers = new Headers(c.req.raw.headers)
-      headers.set('content-type', 'application/json')
-      c.req.raw = new Request(c.req.raw.url, { method: c.req.method, headers })
     }
     await next()
   }
