@@ -129,8 +129,8 @@ type Check = (given: RawRequest) => FieldError[] | Promise<FieldError[]>
 
 /** The parts that an operation adds to the stages of all operations. */
 export type Stage<F, S = Scope> = {
-  /** The unchecked id of the request's user, in body or path. Another user's key is refused (K3). */
-  subject?: (json: unknown, param: (name: string) => string) => unknown
+  /** The unchecked id of the user whom the body names. In a path below `/users/{id}`, the path names the user. */
+  subject?: (json: unknown) => unknown
   /**
    * Finds the resource that the path names, or throws 404. It runs before the validation, in the order of G2.
    * `json` is the body, and `query` the query, both unchecked.
@@ -197,20 +197,20 @@ export async function validated<O extends OperationSpec>(
 /** A parameter of the path, percent-decoded once (U1). */
 export const paramOf = (c: HonoContext<AppEnv>) => (name: string) => c.req.param(name) ?? ''
 
+const userInPath = ({ path }: OperationSpec, c: HonoContext<AppEnv>): string | null =>
+  path.startsWith('/users/{id}') ? paramOf(c)('id') : null
+
 /** Refuses an application key if the request is about another user (K3). */
-function ownUser(subject: Stage<unknown>['subject']): Handler {
+function ownUser(spec: OperationSpec, subject: Stage<unknown>['subject']): Handler {
   return async (c, next) => {
     const { access } = c.get('claim')
     if (access.kind === 'application') {
-      const about = subject?.(c.get('json'), paramOf(c))
+      const about = userInPath(spec, c) ?? subject?.(c.get('json'))
       if (typeof about === 'string' && about !== access.userId) throw errors.otherUser()
     }
     await next()
   }
 }
-
-const userInPath = ({ path }: OperationSpec, c: HonoContext<AppEnv>): string | null =>
-  path.startsWith('/users/{id}') ? paramOf(c)('id') : null
 
 /** The first stage of operations that confirm the key first: it reads and confirms the claim. */
 function entered(spec: OperationSpec): Handler {
@@ -270,7 +270,7 @@ export function stages<F, S>(
   const list: Handler[] = []
   if (spec.body) list.push(readBody(spec.bodyLimit))
   if (spec.body && spec.surface === 'application') list.push(nameIgnored(spec.body))
-  list.push(ownUser(subject), decodable)
+  list.push(ownUser(spec, subject), decodable)
   if (find) {
     list.push(async (c, next) => {
       c.set('found', await find(scopeOf(c), paramOf(c), c.get('json'), (name) => c.req.query(name)))

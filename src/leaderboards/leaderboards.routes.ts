@@ -135,7 +135,7 @@ export const leaderboardEndpoints = [
         },
       },
     },
-    { subject: (_json, param) => param('id'), find: (scope, param) => findUser(scope, param('id')) },
+    { find: (scope, param) => findUser(scope, param('id')) },
     async (scope, { query }, user) => ok(await readUserPlaces(scope, user, query)),
   ),
   endpoint(
@@ -153,7 +153,6 @@ export const leaderboardEndpoints = [
       },
     },
     {
-      subject: (_json, param) => param('id'),
       find: async (scope, param) => ({
         user: await findUser(scope, param('id')),
         board: await findLeaderboard(scope, param('key')),

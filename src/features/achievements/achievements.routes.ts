@@ -157,7 +157,7 @@ export const achievementEndpoints = [
         },
       },
     },
-    { subject: (_json, param) => param('id'), find: (scope, param) => findUser(scope, param('id')) },
+    { find: (scope, param) => findUser(scope, param('id')) },
     async (scope, { query }, user) =>
       ok(await listOfUser(scope, user, { includeIncomplete: query.includeIncomplete !== undefined })),
   ),

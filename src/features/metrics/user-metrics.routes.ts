@@ -51,7 +51,6 @@ const params = z.object({ id: UserId, key: z.string() })
 
 const endpoint = endpointsOf('application')
 
-const subject = (_json: unknown, param: (name: string) => string) => param('id')
 const find = async (scope: Scope, param: (name: string) => string) => {
   const user = await findUser(scope, param('id'))
   const metric = metricByKey(await configurationOf(scope), param('key'))
@@ -69,7 +68,7 @@ export const userMetricEndpoints = [
       params: z.object({ id: UserId }),
       responses: { 200: { description: 'Every metric, in order of creation.', body: MetricsResponse } },
     },
-    { subject, find: (scope, param) => findUser(scope, param('id')) },
+    { find: (scope, param) => findUser(scope, param('id')) },
     async (scope, _input, user) => ok(await allUserMetrics(scope, user)),
   ),
   endpoint(
@@ -80,7 +79,7 @@ export const userMetricEndpoints = [
       params,
       responses: { 200: { description: 'The metric with the total of the user.', body: MetricResponse } },
     },
-    { subject, find },
+    { find },
     async (scope, _input, { user, metric }) => ok(responseFor(await configurationOf(scope), user)(metric)),
   ),
   endpoint(
@@ -92,7 +91,7 @@ export const userMetricEndpoints = [
       query: SummaryQuery,
       responses: { 200: { description: 'The buckets, oldest first.', body: EventSummaryResponse } },
     },
-    { subject, find },
+    { find },
     async (scope, { query }, { user, metric }) => ok(await metricSummary(scope, user, metric, query)),
   ),
 ]

@@ -174,11 +174,9 @@ const findUserAndSystem = async (scope: Scope, param: Param) => {
   return { user, ...(await findSystem(scope, param)) }
 }
 
-const inPath = (_json: unknown, param: Param) => param('id')
-
 const endpoint = endpointsOf('application')
 
-const ofUser = { subject: inPath, find: findUserAndSystem }
+const ofUser = { find: findUserAndSystem }
 const ofSystem = { find: findSystem }
 const check = (_scope: Scope, _given: unknown, { system }: { system: System }) => levelErrors(system)
 
@@ -194,7 +192,7 @@ export const pointsEndpoints = [
       query: AwardsQuery,
       responses: { 200: { description: 'Every system, in order of creation.', body: AllUserPointsResponse } },
     },
-    { subject: inPath, find: (scope, param) => findUser(scope, param('id')) },
+    { find: (scope, param) => findUser(scope, param('id')) },
     async (scope, { query }, user) => ok(await allUserPoints(scope, user, query.awards)),
   ),
   endpoint(

@@ -128,10 +128,7 @@ export const streakEndpoints = [
       query: StreakQuery,
       responses: { 200: { description: 'The current streak.', body: StreakResponse } },
     },
-    {
-      subject: (_json, param) => param('id'),
-      find: (scope: Scope, param) => findUser(scope, param('id')),
-    },
+    { find: (scope, param) => findUser(scope, param('id')) },
     async (scope, { query }, user) => ok(await userStreak(scope, user, query.historyPeriods)),
   ),
   endpoint(

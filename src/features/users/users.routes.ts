@@ -68,13 +68,11 @@ export async function identifyUser(scope: Scope, id: string, change: ProfileChan
 
 const params = z.object({ id: UserId })
 
-type Param = (name: string) => string
-const inPath = (_json: unknown, param: Param) => param('id')
 const inBody = (json: unknown) => z.object({ id: z.unknown() }).safeParse(json).data?.id
 
 const endpoint = endpointsOf('application')
 
-const found = { subject: inPath, find: (scope: Scope, param: Param) => findUser(scope, param('id')) }
+const found = { find: (scope: Scope, param: (name: string) => string) => findUser(scope, param('id')) }
 const checkBody = (scope: Scope, { json }: RawRequest) =>
   furtherUserErrors(scope, ReadableUser.parse(json), '')
 const check = (scope: Scope, { json, param }: RawRequest) =>
@@ -118,7 +116,7 @@ export const userEndpoints = [
       body: UpdatedUser,
       responses: { 200: { description: 'The user.', body: User } },
     },
-    { subject: inPath, check },
+    { check },
     async (scope, { params, body }) => ok(await identifyUser(scope, params.id, body)),
   ),
   endpoint(
@@ -216,7 +214,7 @@ export const overviewEndpoints = [
       params,
       responses: { 200: { description: 'The user as of now.', body: UserOverviewResponse } },
     },
-    { subject: inPath, find: (scope, param) => findOverview(scope, param('id')) },
+    { find: (scope, param) => findOverview(scope, param('id')) },
     async (scope, _input, read) => ok(await overviewResponse(scope, read)),
   ),
 ]

@@ -426,7 +426,7 @@ export const wrappedEndpoints = [
       query: WrappedQuery,
       responses: { 200: { description: 'The year.', body: WrappedResponse } },
     },
-    { subject: (_json, param) => param('id'), find: (scope, param) => findUser(scope, param('id')) },
+    { find: (scope, param) => findUser(scope, param('id')) },
     async (scope, { query }, user) => ok(await readWrapped(scope, user, query.year)),
   ),
 ]
