@@ -2,16 +2,18 @@ import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
 import { readTestClock } from '../access/clock.sql.ts'
-import { LOG_OF_ACCOUNT } from '../access/tenants.sql.ts'
+import { LOG_OF_ACCOUNT, tenantActive } from '../access/tenants.sql.ts'
 import { DAY, type Instant, instant } from '../lib/clock'
+import { errors } from '../lib/errors'
 import { firstIdAt } from '../lib/ids'
 import { AUDIT_LOG_DAYS } from '../lib/limits'
 import { orderedId } from '../lib/new-id'
 import { Json, jsonRow, packed } from '../lib/packed'
 import { systemNow } from '../lib/system-clock'
 import { type ColumnValues, columnList, columnNames, json, Moment, readingOf } from '../platform/columns'
-import type { AccountScope, Context } from '../platform/context'
+import type { AccountScope, Context, Scope } from '../platform/context'
 import type { AccountDatabase, FixedSql, Statement } from '../platform/database'
+import { nullIfConflict } from '../platform/guard'
 import { AUDIT_ACTIONS, type AuditEntry } from './audit.rules'
 import { AUDIT_KINDS } from './tables.sql.ts'
 
@@ -245,4 +247,12 @@ export async function deleteOutdatedEntries(context: Context): Promise<void> {
     databases.names.map((name) => deleteEntriesBefore(databases.named(name), oldestKept(now))),
   )
   for (const result of results) if (result.status === 'rejected') throw result.reason
+}
+
+/**
+ * Stores an entry before something is done that is not in D1 (Z1). Throws 404 if the tenant is not active any more.
+ */
+export async function noteAhead(scope: Scope, entry: AuditEntry): Promise<void> {
+  const statements = [tenantActive(scope.db), ...auditEntries(scope, [entry])]
+  if ((await scope.db.batch(statements).catch(nullIfConflict)) === null) throw errors.tenantUnknown()
 }

@@ -10,7 +10,7 @@ import { Instance, perInstance, type Scope, type TenantContext } from '../platfo
 import type { Statement, TenantDatabase } from '../platform/database'
 import { FIRST } from '../platform/databases/directory'
 import { changeEverywhere } from '../platform/databases/everywhere'
-import { configurationUnchanged, isConflict, usersUnchanged } from '../platform/guard'
+import { configurationUnchanged, nullIfConflict, usersUnchanged } from '../platform/guard'
 import type { Work } from '../time/due-work.sql.ts'
 import { ensureAlarm } from '../time/timekeeper'
 import type { AuditEntry } from './audit.rules'
@@ -153,13 +153,9 @@ export async function guardedStep(
 ): Promise<void> {
   const { db } = context
   const config = await recentConfiguration(context)
-  const statements = await decide(config)
-  try {
-    await db.batch([configurationUnchanged(db, config.version), work.unchanged(), ...statements])
-  } catch (error) {
-    if (!isConflict(error)) throw error
-    await loadConfiguration(context)
-  }
+  const guards = [configurationUnchanged(db, config.version), work.unchanged()]
+  const stored = await db.batch([...guards, ...(await decide(config))]).catch(nullIfConflict)
+  if (stored === null) await loadConfiguration(context)
 }
 
 type ReadUser = { id: string; iid: string; seq: number }

@@ -12,7 +12,7 @@ import { type AccountDatabase, DATABASE_NOW, type Statement, statement } from '.
 import type { Databases } from '../platform/databases/databases'
 import { FIRST, toldOfChanges } from '../platform/databases/directory'
 import { changeEverywhere, EVERYWHERE, type Expected, prepareEach } from '../platform/databases/everywhere'
-import { guardSql, isConflict } from '../platform/guard'
+import { guardSql, isConflict, nullIfConflict } from '../platform/guard'
 import { WORK_EVERYWHERE } from '../time/due-work.sql.ts'
 import {
   LISTS,
@@ -198,20 +198,15 @@ export async function settleCopy(
   // begun it.
   const isOlder = isCopy && tenant.version !== original.tenant.version
   const work = !isOlder || original.tenant.work === null ? [] : Work.parse(original.tenant.work)
-  try {
-    await copyDb.batch([
-      copyDb.statement(COPY_UNCHANGED, tenantId, stampOf(copy)),
-      ...copying(tenantId, original, copy),
-      copyDb.statement(FREE_NAME, tenantId, `[${original.tenant.content}]`),
-      copyDb.statement(STORE_TENANT, `[${original.tenant.content}]`),
-      ...work.map(({ name, params }) => ({ sql: OF_USERS[name], params })),
-    ])
-    return 'settled'
-  } catch (error) {
-    // Another request has changed the copy meanwhile.
-    if (isConflict(error)) return 'changing'
-    throw error
-  }
+  const statements = [
+    copyDb.statement(COPY_UNCHANGED, tenantId, stampOf(copy)),
+    ...copying(tenantId, original, copy),
+    copyDb.statement(FREE_NAME, tenantId, `[${original.tenant.content}]`),
+    copyDb.statement(STORE_TENANT, `[${original.tenant.content}]`),
+    ...work.map(({ name, params }) => ({ sql: OF_USERS[name], params })),
+  ]
+  // After a conflict, another request has changed the copy meanwhile.
+  return (await copyDb.batch(statements).catch(nullIfConflict)) === null ? 'changing' : 'settled'
 }
 
 /** How long a change may take from its preparation to its commit, in ms. After that it can't commit. */

@@ -139,6 +139,12 @@ export function isConflict(error: unknown): boolean {
   return error instanceof DatabaseError && error.outcome === 'conflict'
 }
 
+/** For `catch`: null if nothing was stored because a guard did not hold. Throws any other error. */
+export function nullIfConflict(error: unknown): null {
+  if (!isConflict(error)) throw error
+  return null
+}
+
 /**
  * Whether a batch was refused because the database does not hold the same users as when it was chosen, or
  * because its copy of the configuration is old (B3, B4). Nothing was stored.

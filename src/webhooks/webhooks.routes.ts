@@ -1,11 +1,10 @@
 import * as z from 'zod'
-import { tenantActive } from '../access/tenants.sql.ts'
 import { accepted, type Endpoint, endpointsOf, ok } from '../api/endpoint'
 import { IdOrKey, MomentField, optional, Timestamp, Uuid, UuidResponse, withIssues } from '../api/fields'
 import { booleanQuery, type LongPage, longListQuery, longPage, NEXT_LINK } from '../api/queries'
 import { byIdOrKey } from '../api/resources/drafts.rules'
 import { type AuditAction, madeFields } from '../configuration/audit.rules'
-import { auditEntries } from '../configuration/audit.sql.ts'
+import { noteAhead } from '../configuration/audit.sql.ts'
 import { configurationOf } from '../configuration/configuration'
 import { EVENT_TYPES, type EventType } from '../configuration/enumerations'
 import type { Webhook } from '../configuration/model'
@@ -13,7 +12,6 @@ import { instant, iso, isoOrNull } from '../lib/clock'
 import { errors, type FieldError, throwIfInvalid } from '../lib/errors'
 import { newId } from '../lib/new-id'
 import type { Scope } from '../platform/context'
-import { isConflict } from '../platform/guard'
 import { type Delivery, DeliveryStatus } from './delivery/messages'
 import { deliveryQueueOf } from './delivery/queue'
 import { sampleOf } from './events'
@@ -166,23 +164,10 @@ async function tryNow(resource: WebhookResource, scope: Scope, webhook: Webhook)
   return resource.show(webhook, { now: scope.now, facts: await readConditions(scope, [webhook]) })
 }
 
-/**
- * Stores an entry of the audit log about deliveries before the delivery queue is called, since the queue is not in
- * D1 (Z1). Throws 404 if the tenant is not active any more.
- */
-async function logCall(
-  scope: Scope,
-  { id: resourceId, key }: Webhook,
-  action: AuditAction,
-  fields: object,
-): Promise<void> {
+/** Stores an entry of the audit log about deliveries before the delivery queue is called. */
+function logCall(scope: Scope, { id: resourceId, key }: Webhook, action: AuditAction, fields: object) {
   const entry = { action, kind: 'webhook', resourceId, key, user: null } as const
-  const entries = auditEntries(scope, [{ ...entry, fields: madeFields(fields) }])
-  try {
-    await scope.db.batch([tenantActive(scope.db), ...entries])
-  } catch (error) {
-    throw isConflict(error) ? errors.tenantUnknown() : error
-  }
+  return noteAhead(scope, { ...entry, fields: madeFields(fields) })
 }
 
 function existing<D extends Delivery>(delivery: D | null): D {

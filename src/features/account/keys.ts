@@ -46,7 +46,7 @@ import { newId } from '../../lib/new-id'
 import { within } from '../../lib/system-clock'
 import { type AccountScope, KEY_SCOPES, type Scope } from '../../platform/context'
 import { FIRST } from '../../platform/databases/directory'
-import { isConflict, isDatabaseAway } from '../../platform/guard'
+import { isDatabaseAway, nullIfConflict } from '../../platform/guard'
 import { logProblem } from '../../platform/log'
 import { startOfPage } from '../../platform/scans'
 import { findIid, iidsOf } from '../../store/users/users.sql.ts'
@@ -212,11 +212,8 @@ async function store(scope: AccountScope, owner: KeyOwner, made: readonly Made[]
   const rows = made.map(({ row }) => row)
   const people = await peopleOf(scope, owner, rows)
   const entries = rows.flatMap((row) => entryOf(row, 'create', people))
-  try {
-    await insertKeys(owner, rows, auditEntries(scope, entries))
-  } catch (error) {
-    throw isConflict(error) ? errors.tenantUnknown() : error
-  }
+  const stored = await insertKeys(owner, rows, auditEntries(scope, entries)).catch(nullIfConflict)
+  if (stored === null) throw errors.tenantUnknown()
   for (const row of rows) rememberKey(scope, row.prefix, recordOf(row))
 }
 

@@ -18,7 +18,7 @@ import type { Context, TenantContext } from '../../platform/context'
 import type { Statement } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
 import { FIRST } from '../../platform/databases/directory'
-import { isConflict } from '../../platform/guard'
+import { isConflict, nullIfConflict } from '../../platform/guard'
 import { logWork } from '../../platform/log'
 import type { PurgeStage } from '../../store/user-data/register'
 import { objectsAfter, removeRows, removeRowsEverywhere } from '../../store/user-data/user-data.sql.ts'
@@ -211,12 +211,8 @@ async function purgeStep(context: TenantContext, work: Work<Progress>): Promise<
   }
   const { statements = [], ...next } = await portion(context, progress)
   const reached = next.isEnd ? { ...BEGINNING, stage: progress.stage + 1 } : { ...progress, ...next.progress }
-  try {
-    await db.batch([work.progressUnchanged(), ...statements, work.goOn(reached)])
-  } catch (error) {
-    // Another run has gone on meanwhile. Its progress names keys that this one does not know.
-    if (!isConflict(error)) throw error
-  }
+  // After a conflict, another run has gone on meanwhile. Its progress names keys that this one does not know.
+  await db.batch([work.progressUnchanged(), ...statements, work.goOn(reached)]).catch(nullIfConflict)
 }
 
 /** Deletes the copies of a tenant in the other databases. Throws a conflict if rows are left there. */

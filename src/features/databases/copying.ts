@@ -5,7 +5,7 @@ import { systemNow, wait } from '../../lib/system-clock'
 import type { Statement } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
 import { FIRST } from '../../platform/databases/directory'
-import { isConflict } from '../../platform/guard'
+import { nullIfConflict } from '../../platform/guard'
 import { removeMovedRows } from '../../store/user-data/user-data.sql.ts'
 import type { MovedWork } from '../../time/moved-work.sql.ts'
 import * as logs from './copies.sql.ts'
@@ -202,11 +202,7 @@ const isAhead = (a: MovedWork, b: MovedWork): boolean => a.dueAt > (repository.s
 export async function arriveAndSwitch(moving: Moving, move: Move): Promise<void> {
   const until = systemNow() + PATIENCE
   for (;;) {
-    try {
-      if (await tryToArrive(moving, move)) return
-    } catch (error) {
-      if (!isConflict(error)) throw error
-    }
+    if (await tryToArrive(moving, move).catch(nullIfConflict)) return
     if (systemNow() > until) throw new Error(`the move to ${move.target} waits for a change`)
     await wait(LOOK)
   }

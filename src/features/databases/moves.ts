@@ -8,7 +8,7 @@ import { systemNow } from '../../lib/system-clock'
 import type { Context } from '../../platform/context'
 import type { Databases } from '../../platform/databases/databases'
 import { type Directory, FIRST, holdersOf } from '../../platform/databases/directory'
-import { isConflict } from '../../platform/guard'
+import { isConflict, nullIfConflict } from '../../platform/guard'
 import { logProblem } from '../../platform/log'
 import { removeMovedRows } from '../../store/user-data/user-data.sql.ts'
 import * as logs from './copies.sql.ts'
@@ -266,13 +266,9 @@ async function goOn(moving: Moving, state: State, move: Move, wanted: ByName | n
     // The users who have changed while the events were counted.
     await copy(moving, move)
   }
-  try {
-    await logs.depart(source, tenantId, leaving)
-  } catch (error) {
-    if (!isConflict(error)) throw error
-    // A change of the configuration, or of the test clock, is under way there.
-    return inMs(SOON)
-  }
+  const left = await logs.depart(source, tenantId, leaving).catch(nullIfConflict)
+  // A change of the configuration, or of the test clock, is under way there.
+  if (left === null) return inMs(SOON)
   await arriveAndSwitch(moving, leaving)
   return 'now'
 }

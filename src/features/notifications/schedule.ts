@@ -7,7 +7,7 @@ import { systemNow } from '../../lib/system-clock'
 import { canonicalZone, periodStart } from '../../lib/zone'
 import type { TenantContext } from '../../platform/context'
 import type { Statement, TenantDatabase } from '../../platform/database'
-import { configurationUnchanged, isConflict } from '../../platform/guard'
+import { configurationUnchanged, nullIfConflict } from '../../platform/guard'
 import type { UserState } from '../../rules/state'
 import { scheduleForUsers, type Work } from '../../time/due-work.sql.ts'
 import { defineJob } from '../../time/job'
@@ -297,17 +297,13 @@ export async function completionStep(
     config,
     await duePendingNotifications(db, by, MOST_PENDING),
   )
-  try {
-    await db.batch([
-      configurationUnchanged(db, config.version),
-      pendingNotificationsPresent(db, pending),
-      ...insertEntriesOnce(db, outboxEntries),
-      ...deletePendingNotifications(db, pending),
-    ])
-  } catch (error) {
-    if (!isConflict(error)) throw error
-    await loadConfiguration(context)
-  }
+  const statements = [
+    configurationUnchanged(db, config.version),
+    pendingNotificationsPresent(db, pending),
+    ...insertEntriesOnce(db, outboxEntries),
+    ...deletePendingNotifications(db, pending),
+  ]
+  if ((await db.batch(statements).catch(nullIfConflict)) === null) await loadConfiguration(context)
 }
 
 /** The messages for the first of these notifications: as many as fit in one batch. */

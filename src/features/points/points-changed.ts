@@ -7,7 +7,7 @@ import { childId } from '../../lib/ids'
 import { newId } from '../../lib/new-id'
 import { jsonBytes } from '../../lib/packed'
 import type { TenantContext } from '../../platform/context'
-import { configurationUnchanged, isConflict } from '../../platform/guard'
+import { configurationUnchanged, nullIfConflict } from '../../platform/guard'
 import { levelOf } from '../../rules/points/points.rules'
 import { StoredAwardRow, triggerForms } from '../../store/awards.sql.ts'
 import { coveredBy, portionOf, portionStatement, shortAmong } from '../../store/users/portions.sql.ts'
@@ -106,18 +106,15 @@ export async function flushPoints(
     const messages = [{ id: childId(id, 0), ...draft }]
     outboxEntries.push({ at: now, seq: user.seq, id, userIid: user.iid, messages })
   }
-  try {
-    await db.batch([
-      configurationUnchanged(db, config.version),
-      notSentYet(db, due),
-      ...insertOutboxEntries(db, outboxEntries, null),
-      ...(gone.length === 0 ? [] : [forgetPoints(db, gone)]),
-      notePointsSent(db, noted, now),
-    ])
-  } catch (error) {
-    // Another drain has sent them, or the configuration has changed. The next call reads again.
-    if (!isConflict(error)) throw error
-  }
+  const statements = [
+    configurationUnchanged(db, config.version),
+    notSentYet(db, due),
+    ...insertOutboxEntries(db, outboxEntries, null),
+    ...(gone.length === 0 ? [] : [forgetPoints(db, gone)]),
+    notePointsSent(db, noted, now),
+  ]
+  // After a conflict, another drain has sent them, or the configuration has changed. The next call reads again.
+  await db.batch(statements).catch(nullIfConflict)
   return true
 }
 

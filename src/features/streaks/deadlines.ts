@@ -6,7 +6,7 @@ import { bulkStep } from '../../leaderboards/updates'
 import type { Instant } from '../../lib/clock'
 import { newId } from '../../lib/new-id'
 import type { TenantContext } from '../../platform/context'
-import { configurationUnchanged, isConflict } from '../../platform/guard'
+import { configurationUnchanged, nullIfConflict } from '../../platform/guard'
 import { type BulkChange, judged } from '../../rules/change.rules'
 import type { UserState } from '../../rules/state'
 import { isStale } from '../../rules/streaks/streaks.rules'
@@ -56,18 +56,14 @@ export async function judgeStreaks(
   // An extended streak may have points and achievements.
   if (!isWhole && changes.some(({ onlyStreak }) => onlyStreak === false))
     return judgeStreaks(context, by, true)
-  try {
-    const { stores } = await db.batchOf({
-      configuration: configurationUnchanged(db, config.version),
-      ...writeBulk(db, config, changes),
-      deadline: nextDeadline(db),
-    })
-    const done = storedBy(changes, stores)
-    return { changes: changes.filter(({ before }) => done.has(before.id)), config, changedAt: deadline }
-  } catch (error) {
-    if (isConflict(error)) return { changes: [], config, changedAt: deadline }
-    throw error
+  const statements = {
+    configuration: configurationUnchanged(db, config.version),
+    ...writeBulk(db, config, changes),
+    deadline: nextDeadline(db),
   }
+  const results = await db.batchOf(statements).catch(nullIfConflict)
+  const done = results && storedBy(changes, results.stores)
+  return { changes: changes.filter(({ before }) => done?.has(before.id)), config, changedAt: deadline }
 }
 
 /** Whether a webhook listens to streak events, so that users are read with all data. */

@@ -19,7 +19,7 @@ import { wait, within } from '../../lib/system-clock'
 import { bytesOf } from '../../platform/columns'
 import type { Context, Scope, TenantContext } from '../../platform/context'
 import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'
-import { guardSql, isConflict } from '../../platform/guard'
+import { guardSql, isConflict, nullIfConflict } from '../../platform/guard'
 import { logProblem } from '../../platform/log'
 import type { ErasedAtOnce, ErasureStage } from '../../store/user-data/register'
 import { objectsAfter, removeRowsEverywhere } from '../../store/user-data/user-data.sql.ts'
@@ -383,12 +383,9 @@ async function erasureStep(
   const { userId, iid } = progress
   if (!progress.isGone && iid !== null) {
     const holder = databases.usersOf(db.tenantId).of(userId)
-    try {
-      await removeFromHolder(holder, userId, { now: until, iid, prefixes: [], isWaiting: true })
-    } catch (error) {
-      // There is a later user with the same id.
-      if (!isConflict(error)) throw error
-    }
+    const rest = { now: until, iid, prefixes: [], isWaiting: true }
+    // After a conflict, there is a later user with the same id.
+    await removeFromHolder(holder, userId, rest).catch(nullIfConflict)
     await db.batch([work.goOn({ ...progress, isGone: true })])
     return
   }

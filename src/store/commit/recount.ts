@@ -9,7 +9,7 @@ import { systemNow } from '../../lib/system-clock'
 import { bytesOf, idOf, localDayOf, Moment } from '../../platform/columns'
 import type { TenantContext } from '../../platform/context'
 import type { Statement, TenantDatabase } from '../../platform/database'
-import { configurationUnchanged, isConflict } from '../../platform/guard'
+import { configurationUnchanged, isConflict, nullIfConflict } from '../../platform/guard'
 import { type BulkChange, streakOnly } from '../../rules/change.rules'
 import type { UserState } from '../../rules/state'
 import { Recount } from '../../rules/streaks/streak-change.rules'
@@ -301,11 +301,6 @@ export async function recountStreaks(
   now: Instant,
 ): Promise<BulkChange[]> {
   const changes = await recountChanges(db, config, users, now)
-  try {
-    const done = await storeBulk(db, config, changes)
-    return changes.filter(({ before }) => done.has(before.id))
-  } catch (error) {
-    if (isConflict(error)) return []
-    throw error
-  }
+  const done = await storeBulk(db, config, changes).catch(nullIfConflict)
+  return changes.filter(({ before }) => done?.has(before.id))
 }

@@ -1,9 +1,8 @@
 import * as z from 'zod'
 import { limitTestMessages } from '../../../access/access'
-import { tenantActive } from '../../../access/tenants.sql.ts'
 import { UserId, withIssues } from '../../../api/fields'
 import { madeFields } from '../../../configuration/audit.rules'
-import { auditEntries } from '../../../configuration/audit.sql.ts'
+import { noteAhead } from '../../../configuration/audit.sql.ts'
 import { configurationOf } from '../../../configuration/configuration'
 import { NOTIFICATION_CHANNELS, type NotificationType } from '../../../configuration/enumerations'
 import { templateKey } from '../../../configuration/keys.rules'
@@ -15,7 +14,6 @@ import { newId } from '../../../lib/new-id'
 import { systemNow } from '../../../lib/system-clock'
 import { dateOfDay, dayIn, periodEnd, periodStart, periodsBefore } from '../../../lib/zone'
 import type { Scope } from '../../../platform/context'
-import { isConflict } from '../../../platform/guard'
 import type { UserState } from '../../../rules/state'
 import { parseUser, userStatement } from '../../../store/users/users.sql.ts'
 import type { Attempt } from '../../../webhooks/delivery/messages'
@@ -237,13 +235,13 @@ function addresseeErrors(user: UserState, { type, channel }: Template): FieldErr
   return [{ path: 'userId', message }]
 }
 
-/** Stores the entry of the audit log before the message is sent, since a provider is not in D1 (Z1). */
-async function logTest(
+/** Stores the entry of the audit log before the message is sent to a provider. */
+function logTest(
   scope: Scope,
   { id: resourceId, key, type, channel }: Template,
   user: UserState,
 ): Promise<void> {
-  const entry = {
+  return noteAhead(scope, {
     action: 'send_sample',
     kind: 'notification_template',
     resourceId,
@@ -251,12 +249,7 @@ async function logTest(
     user: { iid: user.iid },
     // The internal id: the log never has the external one.
     fields: madeFields({ user: user.iid, type, channel }),
-  } as const
-  try {
-    await scope.db.batch([tenantActive(scope.db), ...auditEntries(scope, [entry])])
-  } catch (error) {
-    throw isConflict(error) ? errors.tenantUnknown() : error
-  }
+  })
 }
 
 function resultOf(attempt: Attempt, message: Notification): Result {
