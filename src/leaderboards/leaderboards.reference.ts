@@ -1,4 +1,4 @@
-import { type Chapter, demo, resource } from '../api/reference/chapter'
+import { type Chapter, demo, fieldsOf, resource } from '../api/reference/chapter'
 import { CHANGED_ID, CHANGED_KEY, ID, PAIRS, USER_FILTERS } from '../api/reference/common.reference'
 
 const RANK =
@@ -147,8 +147,8 @@ export const leaderboards: Chapter = {
     }),
   },
   fields: [
-    {
-      of: [
+    fieldsOf(
+      [
         'LeaderboardResponse',
         'LeaderboardResponseWithRankings',
         'UserLeaderboardResponse',
@@ -157,128 +157,96 @@ export const leaderboards: Chapter = {
         'WebhookUserLeaderboardResponse',
         'MetricEventLeaderboardResponse',
       ],
-      fields: { ...SHOWN, ...PLACE },
-    },
-    {
-      of: ['LeaderboardResponseWithRankings', 'WebhookLeaderboardResponse'],
-      fields: {
-        rankings:
-          'The places of the page, best first. In webhooks, the first ten. Empty if no user is ranked.',
-      },
-    },
-    {
-      of: ['LeaderboardResponseWithRankings'],
-      fields: {
-        run: 'The run of this page, by the local days of the user who asks: the user of the key. With an admin key it is the user in `userId`, or UTC without one.',
-        'run.key': 'The first date of the run. `run` in the query takes it.',
-        'run.startsAt': 'The moment at which the first date of the run begins for this user.',
-        'run.endsAt':
-          'The moment at which the last date of the run is over for this user. `null`: the run has no end.',
-      },
-    },
-    {
-      of: ['LiveRanking', 'LiveFinished'],
-      fields: {
-        version:
-          'A number that grows with each event. An event with a smaller one than you have seen is older.',
-        run: 'The first date of the run. `null` if the leaderboard never resets.',
-        status: 'The present status.',
-        rankings: 'All places that are watched, best first.',
-      },
-    },
-    {
-      of: ['LiveTicketResponse'],
-      fields: {
-        ticket: 'The ticket, for the query parameter `ticket` of a stream.',
-        expires: 'When it opens no more streams. Open streams go on.',
-      },
-    },
-    {
-      of: ['LeaderboardResponseWithRankings', 'WebhookLeaderboardResponse', 'WebhookUserLeaderboardResponse'],
-      fields: {
+      { ...SHOWN, ...PLACE },
+    ),
+    fieldsOf(['LeaderboardResponseWithRankings', 'WebhookLeaderboardResponse'], {
+      rankings: 'The places of the page, best first. In webhooks, the first ten. Empty if no user is ranked.',
+    }),
+    fieldsOf(['LeaderboardResponseWithRankings'], {
+      run: 'The run of this page, by the local days of the user who asks: the user of the key. With an admin key it is the user in `userId`, or UTC without one.',
+      'run.key': 'The first date of the run. `run` in the query takes it.',
+      'run.startsAt': 'The moment at which the first date of the run begins for this user.',
+      'run.endsAt':
+        'The moment at which the last date of the run is over for this user. `null`: the run has no end.',
+    }),
+    fieldsOf(['LiveRanking', 'LiveFinished'], {
+      version:
+        'A number that grows with each event. An event with a smaller one than you have seen is older.',
+      run: 'The first date of the run. `null` if the leaderboard never resets.',
+      status: 'The present status.',
+      rankings: 'All places that are watched, best first.',
+    }),
+    fieldsOf(['LiveTicketResponse'], {
+      ticket: 'The ticket, for the query parameter `ticket` of a stream.',
+      expires: 'When it opens no more streams. Open streams go on.',
+    }),
+    fieldsOf(
+      ['LeaderboardResponseWithRankings', 'WebhookLeaderboardResponse', 'WebhookUserLeaderboardResponse'],
+      {
         group:
           'The group that this is about: the values of the breakdown attributes, in their order. Missing on a leaderboard without breakdown, on a page of several groups, and in the webhook about the end of a run without ranked users.',
       },
-    },
-    {
-      of: ['LeaderboardGroup'],
-      fields: {
-        group: 'The values of the breakdown attributes, in the order of the breakdown.',
-        userAttributes: 'The same as `group`, as the query of a page names it.',
-        'userAttributes.key': 'The key of the breakdown attribute.',
-        'userAttributes.value': 'The value that the users of the group have.',
-        users: 'The number of ranked users in the group.',
-      },
-    },
-    {
-      of: [
+    ),
+    fieldsOf(['LeaderboardGroup'], {
+      group: 'The values of the breakdown attributes, in the order of the breakdown.',
+      userAttributes: 'The same as `group`, as the query of a page names it.',
+      'userAttributes.key': 'The key of the breakdown attribute.',
+      'userAttributes.value': 'The value that the users of the group have.',
+      users: 'The number of ranked users in the group.',
+    }),
+    fieldsOf(
+      [
         'LeaderboardResponseWithRankings',
         'WebhookLeaderboardResponse',
         'WebhookUserLeaderboardResponse',
         'LeaderboardGroup',
       ],
-      fields: {
+      {
         'group.key': 'The key of the breakdown attribute.',
         'group.value': 'The value that the users of the group have.',
       },
-    },
-    {
-      of: ['UserLeaderboardResponseWithHistory'],
-      fields: { history: 'The days on which rank or score changed, oldest first.' },
-    },
-    {
-      of: ['WebhookUserLeaderboardResponse'],
-      fields: {
-        previousRank: 'The rank in the last webhook. `null` if the user was not ranked.',
-        previousValue: 'The score in the last webhook. `null` if the user was not ranked.',
-      },
-    },
-    {
-      of: ['MetricEventLeaderboardResponse'],
-      fields: {
-        start: 'The first date of the run.',
-        end: 'The last date of the run. `null`: it has no end.',
-        previousRank: 'The rank before this event. `null` if the user was not ranked.',
-        threshold:
-          'The last score of a full ranking. Other users must exceed it to be ranked. 0 while the ranking is not full.',
-        breakdownAttributeValue: 'The first of `breakdownAttributeValues`. An older spelling.',
-        breakdownAttributeValues: 'The group of the user. Only present with a breakdown.',
-        'breakdownAttributeValues.key': 'The key of the breakdown attribute.',
-        'breakdownAttributeValues.value': 'The value that the user has.',
-      },
-    },
-    {
-      of: ['LeaderboardRanking'],
-      fields: {
-        userId: 'The id of the user.',
-        userName: 'The display name of the user, or `null`.',
-        rank: RANK,
-        value: 'The score, rounded down.',
-      },
-    },
-    {
-      of: ['LeaderboardEvent'],
-      fields: {
-        date: 'The UTC date.',
-        timestamp: 'The same date as a moment, at 00:00 UTC.',
-        rank: 'The rank at the end of that date. `null` if the user was not ranked.',
-        previousRank: 'The rank in the previous entry.',
-        value: 'The score at the end of that date. `null` if the user was not ranked.',
-        previousValue: 'The score in the previous entry.',
-      },
-    },
-    { of: ['CreateLeaderboardRequestItem', 'AdminLeaderboard'], fields: { ...ID, ...CONFIGURED } },
-    {
-      of: ['UpdateLeaderboardRequestItem'],
-      fields: {
-        ...CONFIGURED,
-        ...CHANGED_ID,
-        ...CHANGED_KEY,
-        end: 'The last date on which events count. `null` removes it.',
-        startTime: 'The local time of day from which events count, `HH:MM`. `null` removes it.',
-        endTime: 'The local time of day until which events count, `HH:MM`. `null` removes it.',
-        runUnit: 'The unit of the length of a run. `null`: the leaderboard never resets.',
-      },
-    },
+    ),
+    fieldsOf(['UserLeaderboardResponseWithHistory'], {
+      history: 'The days on which rank or score changed, oldest first.',
+    }),
+    fieldsOf(['WebhookUserLeaderboardResponse'], {
+      previousRank: 'The rank in the last webhook. `null` if the user was not ranked.',
+      previousValue: 'The score in the last webhook. `null` if the user was not ranked.',
+    }),
+    fieldsOf(['MetricEventLeaderboardResponse'], {
+      start: 'The first date of the run.',
+      end: 'The last date of the run. `null`: it has no end.',
+      previousRank: 'The rank before this event. `null` if the user was not ranked.',
+      threshold:
+        'The last score of a full ranking. Other users must exceed it to be ranked. 0 while the ranking is not full.',
+      breakdownAttributeValue: 'The first of `breakdownAttributeValues`. An older spelling.',
+      breakdownAttributeValues: 'The group of the user. Only present with a breakdown.',
+      'breakdownAttributeValues.key': 'The key of the breakdown attribute.',
+      'breakdownAttributeValues.value': 'The value that the user has.',
+    }),
+    fieldsOf(['LeaderboardRanking'], {
+      userId: 'The id of the user.',
+      userName: 'The display name of the user, or `null`.',
+      rank: RANK,
+      value: 'The score, rounded down.',
+    }),
+    fieldsOf(['LeaderboardEvent'], {
+      date: 'The UTC date.',
+      timestamp: 'The same date as a moment, at 00:00 UTC.',
+      rank: 'The rank at the end of that date. `null` if the user was not ranked.',
+      previousRank: 'The rank in the previous entry.',
+      value: 'The score at the end of that date. `null` if the user was not ranked.',
+      previousValue: 'The score in the previous entry.',
+    }),
+    fieldsOf(['CreateLeaderboardRequestItem', 'AdminLeaderboard'], { ...ID, ...CONFIGURED }),
+    fieldsOf(['UpdateLeaderboardRequestItem'], {
+      ...CONFIGURED,
+      ...CHANGED_ID,
+      ...CHANGED_KEY,
+      end: 'The last date on which events count. `null` removes it.',
+      startTime: 'The local time of day from which events count, `HH:MM`. `null` removes it.',
+      endTime: 'The local time of day until which events count, `HH:MM`. `null` removes it.',
+      runUnit: 'The unit of the length of a run. `null`: the leaderboard never resets.',
+    }),
   ],
 }

@@ -27,6 +27,9 @@ type FieldNotes = {
   fields: Readonly<Record<string, string>>
 }
 
+/** Describes fields of these schemas. */
+export const fieldsOf = (of: FieldNotes['of'], fields: FieldNotes['fields']): FieldNotes => ({ of, fields })
+
 /** One chapter of the documents: the notes about one part of the service. */
 export type Chapter = {
   /** By id of operation. A plain text is a note that has only a description. */

@@ -1,4 +1,4 @@
-import type { Chapter } from './chapter'
+import { type Chapter, fieldsOf } from './chapter'
 
 /** Descriptions that fields of many schemas share. */
 export const ID = { id: 'The id, a UUID.' }
@@ -88,17 +88,14 @@ export const SHOWN_FILTERS = {
 /** Notes that all operations share. */
 export const common: Chapter = {
   fields: [
-    {
-      of: [/^(Create|Update|Patch|Delete)\w+Response$/],
-      fields: {
-        created: 'The items that were created.',
-        updated: 'The items that were changed, as they are now.',
-        deleted: 'The items that were deleted.',
-        issues: 'The items that failed, and warnings. Empty if there is nothing to report.',
-      },
-    },
-    {
-      of: [
+    fieldsOf([/^(Create|Update|Patch|Delete)\w+Response$/], {
+      created: 'The items that were created.',
+      updated: 'The items that were changed, as they are now.',
+      deleted: 'The items that were deleted.',
+      issues: 'The items that failed, and warnings. Empty if there is nothing to report.',
+    }),
+    fieldsOf(
+      [
         'RebalanceResponse',
         'BatchEventsResponse',
         'CreatedUserToken',
@@ -111,40 +108,31 @@ export const common: Chapter = {
         'UpdatedStreakSettings',
         'VoidEventResponse',
       ],
-      fields: { issues: 'Warnings about unknown fields. Missing if there are none.' },
-    },
-    {
-      of: ['AdminIssue', 'AdminUserIssue'],
-      fields: {
-        id: 'The id of the item that the issue is about, on updates and deletes.',
-        key: 'The key of the item that the issue is about, if the request names it by a key that does not exist.',
-        userId: 'The id of the user that the issue is about.',
-        boostId: 'The id of the boost that the issue is about. The same as `id`.',
-        index:
-          'The place of the item in the request, from 0: on creates, and in warnings about unknown fields.',
-        severity: '`error`: the item failed. `warning`: it was done, or there was nothing to do.',
-        message: 'The problem, and how to fix it.',
-        level: 'The same as `severity`. An older spelling.',
-        reason: 'The same as `message`. An older spelling.',
-      },
-    },
-    { of: ['DeletedResource'], fields: { id: 'The id of the deleted item.' } },
-    {
-      of: ['ErrorBody'],
-      fields: {
-        error: 'The problem with the request, and how to fix it.',
-        issues:
-          'The problems of `error` one by one, so that nobody has to parse it. Only in a 422, and in the 404 of a batch with unknown metrics.',
-        current: 'The resource as it is now, or null if it was deleted. Only in a 412.',
-      },
-    },
-    {
-      of: ['ErrorIssue'],
-      fields: {
-        path: 'The field, such as `user.email` or `0.value`, or the name of a parameter. Empty if the problem is not about one field.',
-        message: 'The problem, and how to fix it.',
-      },
-    },
+      { issues: 'Warnings about unknown fields. Missing if there are none.' },
+    ),
+    fieldsOf(['AdminIssue', 'AdminUserIssue'], {
+      id: 'The id of the item that the issue is about, on updates and deletes.',
+      key: 'The key of the item that the issue is about, if the request names it by a key that does not exist.',
+      userId: 'The id of the user that the issue is about.',
+      boostId: 'The id of the boost that the issue is about. The same as `id`.',
+      index:
+        'The place of the item in the request, from 0: on creates, and in warnings about unknown fields.',
+      severity: '`error`: the item failed. `warning`: it was done, or there was nothing to do.',
+      message: 'The problem, and how to fix it.',
+      level: 'The same as `severity`. An older spelling.',
+      reason: 'The same as `message`. An older spelling.',
+    }),
+    fieldsOf(['DeletedResource'], { id: 'The id of the deleted item.' }),
+    fieldsOf(['ErrorBody'], {
+      error: 'The problem with the request, and how to fix it.',
+      issues:
+        'The problems of `error` one by one, so that nobody has to parse it. Only in a 422, and in the 404 of a batch with unknown metrics.',
+      current: 'The resource as it is now, or null if it was deleted. Only in a 412.',
+    }),
+    fieldsOf(['ErrorIssue'], {
+      path: 'The field, such as `user.email` or `0.value`, or the name of a parameter. Empty if the problem is not about one field.',
+      message: 'The problem, and how to fix it.',
+    }),
   ],
 }
 

@@ -50,11 +50,8 @@ export const field = <C extends z.ZodType, U extends z.ZodType, I extends z.ZodT
 ) => ({ create, update: optional(update), item })
 
 /** A field that a create needs and an update may change. */
-export const required = <C extends z.ZodType, I extends z.ZodType>(create: C, item: I) => ({
-  create,
-  update: optional(create),
-  item,
-})
+export const required = <C extends z.ZodType, I extends z.ZodType>(create: C, item: I) =>
+  field(create, create, item)
 
 /** A field that a create and an update may leave out. A new resource has null then. */
 export const optionally = <C extends z.ZodType, I extends z.ZodType>(create: C, item: I) => ({

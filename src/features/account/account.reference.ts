@@ -1,4 +1,4 @@
-import { type Chapter, demo, resource } from '../../api/reference/chapter'
+import { type Chapter, demo, fieldsOf, resource } from '../../api/reference/chapter'
 import { CHANGED_ID, CREATED, UPDATED } from '../../api/reference/common.reference'
 
 const NO_TENANT = '00000000-0000-7000-8000-00000000abcd'
@@ -62,127 +62,100 @@ export const account: Chapter = {
       'Whether the key is valid, and what this deployment has: tenants, a test clock. The console asks this when a user signs in. The call costs one round trip to the database.',
   },
   fields: [
-    {
-      of: ['RebalanceRequest'],
-      fields: { weights: 'Weights by the name of a database: numbers of 0 or more. Missing ones are 1.' },
-    },
-    {
-      of: ['AdminEnvironment'],
-      fields: {
-        name: 'The key with a capital, to show.',
-        key: 'The variable `ENVIRONMENT`.',
-        priority: '1 for `production`, otherwise 2.',
-      },
-    },
-    {
-      of: ['RebalanceResponse'],
-      fields: { databases: 'The databases as they are before the users move, the first one first.' },
-    },
-    {
-      of: ['Database'],
-      fields: {
-        name: 'The name of its binding in `wrangler.toml`.',
-        buckets: 'The buckets that it holds: the sum over all tenants.',
-        users: "The users that it holds; `null` if it can't be reached.",
-        events:
-          "The events of these users; `null` if it can't be reached. In a large database, an estimate from the counts of the analytics.",
-        bytes: "Its size in bytes; `null` if it can't be reached. A database of D1 has at most 10 GB.",
-        state:
-          '`active`; `filling` while it waits for more users; `draining` if its weight is 0, also when it is empty.',
-      },
-    },
-    {
-      of: ['SessionResponse'],
-      fields: {
-        keyId: 'The id of the admin key; `null` for the first one, `ADMIN_API_KEY`.',
-        version: 'The version of Laurel.',
-        multiTenancy: 'Whether requests name a tenant in the header `Tenant-ID`.',
-        testClock: 'Whether there is a test clock.',
-        now: 'The time of the service.',
-      },
-    },
-    {
-      of: ['CreateTenantRequestItem', 'UpdateTenantRequestItem', 'AdminTenant'],
-      fields: {
-        id: 'The UUID of the tenant.',
-        customerId: 'Your own identifier of the tenant, for the `Tenant-ID` header.',
-        name: 'The display name.',
-        status: '`active`, or `archived` after it was deleted.',
-        purging: '`true` while the tenant is being erased. Missing otherwise.',
-        ...CREATED,
-        ...UPDATED,
-      },
-    },
-    { of: ['UpdateTenantRequestItem'], fields: CHANGED_ID },
-    {
-      of: ['UpdateSettingsRequest', 'Settings', 'UpdatedSettings'],
-      fields: {
-        branding: 'How messages look: templates have these as variables.',
-        'branding.appName': 'The name of your app. `My app` until it is set.',
-        'branding.appUrl': 'The address of your app. `""` if there is none.',
-        'branding.brandColor':
-          'The colour of buttons: `#RGB`, `#RRGGBB`, `rgb(r,g,b)` or `rgba(r,g,b,a)`. The numbers `r`, `g` and `b` are 0 to 255, and `a` is 0 to 1.',
-        'branding.font': 'The font of emails.',
-        'branding.logo': 'The picture at the top of emails. `null`: the name stands there.',
-        'branding.logo.url': 'Its address, with `https` or `http`.',
-        'branding.appIcon': 'The small picture of your app, or `null`.',
-        'branding.appIcon.url': 'Its address, with `https` or `http`.',
-        experimentation: 'How you measure what messages are worth.',
-        'experimentation.controlRatio':
-          'The share of new users, in whole percent, that goes into the control group. These users get no notifications. It does not move users who exist.',
-        'experimentation.userActivationWindow':
-          'After how many days the analytics count who came back: `window` of `retention`.',
-        aggregationPeriod:
-          'How often users get a recap, if a template for it is active or a webhook wants it.',
-      },
-    },
-    {
-      of: ['MoveClockRequest'],
-      fields: {
-        now: 'The new time, as an ISO 8601 timestamp with an offset, such as `2026-01-31T09:00:00Z`. Pass this or `advance`.',
-        advance:
-          'How far to move: an ISO 8601 duration such as `P1D` or `PT1H30M`, added in UTC to the present time of the clock. Pass this or `now`.',
-      },
-    },
-    {
-      of: ['StatusResponse'],
-      fields: {
-        version: 'The version of Laurel.',
-        databases: 'The databases.',
-        'databases.name': 'The name of its binding in `wrangler.toml`.',
-        'databases.bytes':
-          "Its size in bytes; `null` if it can't be reached. A database of D1 has at most 10 GB.",
-        due: 'Work in the background that is due, such as ticks, ends of streaks and upkeep of leaderboards.',
-        'due.count': 'How many pieces of work are due. The first 200,000 scheduled pieces are counted.',
-        'due.oldest': 'Since when the oldest of them is due; `null` if nothing is due.',
-        'due.ahead':
-          'How many pieces of work are due further ahead than they can be, because the clock of a machine was ahead. The cron trigger brings them back.',
-        inbox: 'Events of batches that wait to be processed, in the first 5,000 parts of batches.',
-        outbox: 'Changes whose messages wait to be handed over to the delivery queues; at most 5,000.',
-        deliveries: 'Messages to webhooks, email and push, in at most 100 delivery queues.',
-        'deliveries.pending': 'Messages that are not delivered yet; at most 10,000 of a queue.',
-        'deliveries.dead': 'Messages that were given up, among the newest 10,000 of each queue.',
-        'deliveries.unknown':
-          'Delivery queues that are not counted: they did not answer, or there are more than 100.',
-        failing: 'The active webhooks that fail.',
-        leaderboards: 'The leaderboards.',
-        'leaderboards.behind':
-          'Leaderboards that may lack changes: their upkeep has been due for more than a minute.',
-        'leaderboards.unconfirmed':
-          'Users whose score on a leaderboard lacks a stored change, once for each leaderboard. It is above 0 for a moment while events are sent.',
-        'leaderboards.unknown':
-          'Active leaderboards that are not counted in `unconfirmed`: they did not answer, their tenant has too many users, or there are more than 20.',
-      },
-    },
-    {
-      of: ['ClockResponse', 'ClockState', 'MovedClock'],
-      fields: {
-        now: 'The time of the service.',
-        moving: 'There while the work of a move goes on that was answered before.',
-        'moving.tenants': 'The tenants with work that is due.',
-        'moving.progress': 'How much of the move is done, from 0 to 1.',
-      },
-    },
+    fieldsOf(['RebalanceRequest'], {
+      weights: 'Weights by the name of a database: numbers of 0 or more. Missing ones are 1.',
+    }),
+    fieldsOf(['AdminEnvironment'], {
+      name: 'The key with a capital, to show.',
+      key: 'The variable `ENVIRONMENT`.',
+      priority: '1 for `production`, otherwise 2.',
+    }),
+    fieldsOf(['RebalanceResponse'], {
+      databases: 'The databases as they are before the users move, the first one first.',
+    }),
+    fieldsOf(['Database'], {
+      name: 'The name of its binding in `wrangler.toml`.',
+      buckets: 'The buckets that it holds: the sum over all tenants.',
+      users: "The users that it holds; `null` if it can't be reached.",
+      events:
+        "The events of these users; `null` if it can't be reached. In a large database, an estimate from the counts of the analytics.",
+      bytes: "Its size in bytes; `null` if it can't be reached. A database of D1 has at most 10 GB.",
+      state:
+        '`active`; `filling` while it waits for more users; `draining` if its weight is 0, also when it is empty.',
+    }),
+    fieldsOf(['SessionResponse'], {
+      keyId: 'The id of the admin key; `null` for the first one, `ADMIN_API_KEY`.',
+      version: 'The version of Laurel.',
+      multiTenancy: 'Whether requests name a tenant in the header `Tenant-ID`.',
+      testClock: 'Whether there is a test clock.',
+      now: 'The time of the service.',
+    }),
+    fieldsOf(['CreateTenantRequestItem', 'UpdateTenantRequestItem', 'AdminTenant'], {
+      id: 'The UUID of the tenant.',
+      customerId: 'Your own identifier of the tenant, for the `Tenant-ID` header.',
+      name: 'The display name.',
+      status: '`active`, or `archived` after it was deleted.',
+      purging: '`true` while the tenant is being erased. Missing otherwise.',
+      ...CREATED,
+      ...UPDATED,
+    }),
+    fieldsOf(['UpdateTenantRequestItem'], CHANGED_ID),
+    fieldsOf(['UpdateSettingsRequest', 'Settings', 'UpdatedSettings'], {
+      branding: 'How messages look: templates have these as variables.',
+      'branding.appName': 'The name of your app. `My app` until it is set.',
+      'branding.appUrl': 'The address of your app. `""` if there is none.',
+      'branding.brandColor':
+        'The colour of buttons: `#RGB`, `#RRGGBB`, `rgb(r,g,b)` or `rgba(r,g,b,a)`. The numbers `r`, `g` and `b` are 0 to 255, and `a` is 0 to 1.',
+      'branding.font': 'The font of emails.',
+      'branding.logo': 'The picture at the top of emails. `null`: the name stands there.',
+      'branding.logo.url': 'Its address, with `https` or `http`.',
+      'branding.appIcon': 'The small picture of your app, or `null`.',
+      'branding.appIcon.url': 'Its address, with `https` or `http`.',
+      experimentation: 'How you measure what messages are worth.',
+      'experimentation.controlRatio':
+        'The share of new users, in whole percent, that goes into the control group. These users get no notifications. It does not move users who exist.',
+      'experimentation.userActivationWindow':
+        'After how many days the analytics count who came back: `window` of `retention`.',
+      aggregationPeriod: 'How often users get a recap, if a template for it is active or a webhook wants it.',
+    }),
+    fieldsOf(['MoveClockRequest'], {
+      now: 'The new time, as an ISO 8601 timestamp with an offset, such as `2026-01-31T09:00:00Z`. Pass this or `advance`.',
+      advance:
+        'How far to move: an ISO 8601 duration such as `P1D` or `PT1H30M`, added in UTC to the present time of the clock. Pass this or `now`.',
+    }),
+    fieldsOf(['StatusResponse'], {
+      version: 'The version of Laurel.',
+      databases: 'The databases.',
+      'databases.name': 'The name of its binding in `wrangler.toml`.',
+      'databases.bytes':
+        "Its size in bytes; `null` if it can't be reached. A database of D1 has at most 10 GB.",
+      due: 'Work in the background that is due, such as ticks, ends of streaks and upkeep of leaderboards.',
+      'due.count': 'How many pieces of work are due. The first 200,000 scheduled pieces are counted.',
+      'due.oldest': 'Since when the oldest of them is due; `null` if nothing is due.',
+      'due.ahead':
+        'How many pieces of work are due further ahead than they can be, because the clock of a machine was ahead. The cron trigger brings them back.',
+      inbox: 'Events of batches that wait to be processed, in the first 5,000 parts of batches.',
+      outbox: 'Changes whose messages wait to be handed over to the delivery queues; at most 5,000.',
+      deliveries: 'Messages to webhooks, email and push, in at most 100 delivery queues.',
+      'deliveries.pending': 'Messages that are not delivered yet; at most 10,000 of a queue.',
+      'deliveries.dead': 'Messages that were given up, among the newest 10,000 of each queue.',
+      'deliveries.unknown':
+        'Delivery queues that are not counted: they did not answer, or there are more than 100.',
+      failing: 'The active webhooks that fail.',
+      leaderboards: 'The leaderboards.',
+      'leaderboards.behind':
+        'Leaderboards that may lack changes: their upkeep has been due for more than a minute.',
+      'leaderboards.unconfirmed':
+        'Users whose score on a leaderboard lacks a stored change, once for each leaderboard. It is above 0 for a moment while events are sent.',
+      'leaderboards.unknown':
+        'Active leaderboards that are not counted in `unconfirmed`: they did not answer, their tenant has too many users, or there are more than 20.',
+    }),
+    fieldsOf(['ClockResponse', 'ClockState', 'MovedClock'], {
+      now: 'The time of the service.',
+      moving: 'There while the work of a move goes on that was answered before.',
+      'moving.tenants': 'The tenants with work that is due.',
+      'moving.progress': 'How much of the move is done, from 0 to 1.',
+    }),
   ],
 }
 
@@ -203,27 +176,24 @@ export const audit: Chapter = {
     },
   },
   fields: [
-    {
-      of: ['AuditLogEntry'],
-      fields: {
-        id: 'The id of the entry.',
-        at: 'When the change was made.',
-        actor: 'The admin key of the request.',
-        'actor.keyId': 'The id of the admin key. `null` for the first one, from `ADMIN_API_KEY`.',
-        'actor.name':
-          'The name of the admin key at that time. `ADMIN_API_KEY` for the first one, `DEMO` for data of the demo.',
-        action: 'The kind of change.',
-        kind: 'The kind of resource.',
-        resourceId:
-          'The id of the resource. If the entry is about a user or about something of one user, the internal id of the user. `null` if there is only one such resource, such as the settings, or no such user.',
-        key: 'The key of the resource, if it has one.',
-        fields:
-          'The changed fields by name, in the form of the admin interface. URLs have no query. Texts are cut after 2,000 characters. Empty after the erasure of the user.',
-        'fields.before': 'The value before the change. `null` if there was none, or if it is secret.',
-        'fields.after': 'The value after the change. `null` if there is none, or if it is secret.',
-        requestId: 'The `X-Request-Id` of the response to the request.',
-      },
-    },
+    fieldsOf(['AuditLogEntry'], {
+      id: 'The id of the entry.',
+      at: 'When the change was made.',
+      actor: 'The admin key of the request.',
+      'actor.keyId': 'The id of the admin key. `null` for the first one, from `ADMIN_API_KEY`.',
+      'actor.name':
+        'The name of the admin key at that time. `ADMIN_API_KEY` for the first one, `DEMO` for data of the demo.',
+      action: 'The kind of change.',
+      kind: 'The kind of resource.',
+      resourceId:
+        'The id of the resource. If the entry is about a user or about something of one user, the internal id of the user. `null` if there is only one such resource, such as the settings, or no such user.',
+      key: 'The key of the resource, if it has one.',
+      fields:
+        'The changed fields by name, in the form of the admin interface. URLs have no query. Texts are cut after 2,000 characters. Empty after the erasure of the user.',
+      'fields.before': 'The value before the change. `null` if there was none, or if it is secret.',
+      'fields.after': 'The value after the change. `null` if there is none, or if it is secret.',
+      requestId: 'The `X-Request-Id` of the response to the request.',
+    }),
   ],
 }
 
@@ -263,37 +233,28 @@ export const keys: Chapter = {
       'Replaces an admin key with a new one. Only this response shows the new key. Id and name stay. The old key is refused from the next request on.',
   },
   fields: [
-    {
-      of: ['CreateApplicationKeyRequestItem', 'CreatedApplicationKey', 'ApplicationKey'],
-      fields: {
-        id: 'The id of the key. Delete the key with it.',
-        userId: 'The id of the user that the key acts for.',
-        key: 'The whole key, for the header `X-API-KEY`. Only this response shows it.',
-        prefix: 'The public first part of the key, safe to log and show.',
-        scope: '`write`: the key reads and changes its user, and sends events. `read`: it only reads.',
-        expires: 'When the key ends, by the clock of the service. Null if it does not end.',
-        ...CREATED,
-      },
-    },
-    {
-      of: ['CreateUserTokenRequest', 'CreatedUserToken'],
-      fields: {
-        userId: 'The id of the user that the token acts for. The user must exist.',
-        scope: '`write`: the token reads and changes its user, and sends events. `read`: it only reads.',
-        ttl: 'For how many seconds the token is valid.',
-        token: 'The token, for the header `X-API-KEY`. Only this response shows it.',
-        expires: 'When the token ends, by the clock of the service.',
-      },
-    },
-    {
-      of: ['CreateAdminKeyRequestItem', 'CreatedAdminKey', 'AdminKey'],
-      fields: {
-        id: 'The id of the key. Rotate or delete the key with it.',
-        name: 'The display name, such as the purpose of the key.',
-        key: 'The whole key, for the header `X-API-KEY`. Only this response shows it.',
-        prefix: 'The public first part of the key, safe to log and show.',
-        ...CREATED,
-      },
-    },
+    fieldsOf(['CreateApplicationKeyRequestItem', 'CreatedApplicationKey', 'ApplicationKey'], {
+      id: 'The id of the key. Delete the key with it.',
+      userId: 'The id of the user that the key acts for.',
+      key: 'The whole key, for the header `X-API-KEY`. Only this response shows it.',
+      prefix: 'The public first part of the key, safe to log and show.',
+      scope: '`write`: the key reads and changes its user, and sends events. `read`: it only reads.',
+      expires: 'When the key ends, by the clock of the service. Null if it does not end.',
+      ...CREATED,
+    }),
+    fieldsOf(['CreateUserTokenRequest', 'CreatedUserToken'], {
+      userId: 'The id of the user that the token acts for. The user must exist.',
+      scope: '`write`: the token reads and changes its user, and sends events. `read`: it only reads.',
+      ttl: 'For how many seconds the token is valid.',
+      token: 'The token, for the header `X-API-KEY`. Only this response shows it.',
+      expires: 'When the token ends, by the clock of the service.',
+    }),
+    fieldsOf(['CreateAdminKeyRequestItem', 'CreatedAdminKey', 'AdminKey'], {
+      id: 'The id of the key. Rotate or delete the key with it.',
+      name: 'The display name, such as the purpose of the key.',
+      key: 'The whole key, for the header `X-API-KEY`. Only this response shows it.',
+      prefix: 'The public first part of the key, safe to log and show.',
+      ...CREATED,
+    }),
   ],
 }

@@ -1,4 +1,4 @@
-import { type Chapter, demo, resource } from '../../api/reference/chapter'
+import { type Chapter, demo, fieldsOf, resource } from '../../api/reference/chapter'
 import {
   BADGE,
   CHANGED_ID,
@@ -82,20 +82,17 @@ export const achievements: Chapter = {
     }),
   },
   fields: [
-    {
-      of: ['AchievementCompletionRequest'],
-      fields: {
-        user: 'The user who completes it. A user with an unknown id is created. The fields that you pass are updated.',
-      },
-    },
-    {
-      of: ['CreateAchievementRequestItem', 'AdminAchievement', 'UpdateAchievementRequestItem'],
-      fields: { ...ID, ...CONFIGURED },
-    },
-    { of: ['UpdateAchievementRequestItem'], fields: { ...CHANGED_ID, ...CHANGED_KEY } },
-    {
-      of: ['UserAchievementResponse', 'AchievementWithStatsResponse', 'UserAchievementWithStatsResponse'],
-      fields: {
+    fieldsOf(['AchievementCompletionRequest'], {
+      user: 'The user who completes it. A user with an unknown id is created. The fields that you pass are updated.',
+    }),
+    fieldsOf(['CreateAchievementRequestItem', 'AdminAchievement', 'UpdateAchievementRequestItem'], {
+      ...ID,
+      ...CONFIGURED,
+    }),
+    fieldsOf(['UpdateAchievementRequestItem'], { ...CHANGED_ID, ...CHANGED_KEY }),
+    fieldsOf(
+      ['UserAchievementResponse', 'AchievementWithStatsResponse', 'UserAchievementWithStatsResponse'],
+      {
         ...ID,
         name: 'The display name.',
         trigger: 'How users complete it.',
@@ -114,15 +111,12 @@ export const achievements: Chapter = {
         completions: 'The number of users who have completed it.',
         rarity: 'The share of all users who have completed it, in percent.',
       },
-    },
-    {
-      of: ['AchievementCompletionResponse'],
-      fields: {
-        completionId: 'The id of the completion. A repeated call returns the same id.',
-        achievement: 'The achievement, with the time of its completion.',
-        points:
-          'The changes of points by this completion, by key of the points system. Empty if the call is a repeat.',
-      },
-    },
+    ),
+    fieldsOf(['AchievementCompletionResponse'], {
+      completionId: 'The id of the completion. A repeated call returns the same id.',
+      achievement: 'The achievement, with the time of its completion.',
+      points:
+        'The changes of points by this completion, by key of the points system. Empty if the call is a repeat.',
+    }),
   ],
 }

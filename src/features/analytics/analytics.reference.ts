@@ -1,4 +1,4 @@
-import { type Chapter, demo } from '../../api/reference/chapter'
+import { type Chapter, demo, fieldsOf } from '../../api/reference/chapter'
 import { under } from '../../api/reference/common.reference'
 
 const RANGE = {
@@ -53,70 +53,59 @@ export const analytics: Chapter = {
     },
   },
   fields: [
-    {
-      of: [
+    fieldsOf(
+      [
         'AnalyticsOverview',
         'MetricAnalytics',
         'PointsAnalytics',
         'LeaderboardAnalytics',
         'AchievementAnalytics',
       ],
-      fields: {
+      {
         updated: 'When the figures were last brought up to date. `null` if that was never done.',
         series: 'A row for each date, oldest first.',
         'series.date': 'The date.',
       },
-    },
-    {
-      of: ['AnalyticsOverview'],
-      fields: {
-        'series.newUsers': 'Users who were created on this date.',
-        'series.activeUsers': 'Different users with an event on this date.',
-        'series.events': 'Events on this date, without voided ones.',
-        'series.points': 'The points that users gained on this date, by the key of the points system.',
-        'series.achievements': 'Achievements that were completed on this date.',
-        active: 'Different users with an event in a period that ends with `to`.',
-        'active.day': 'On the date `to`.',
-        'active.week': 'On the last 7 dates.',
-        'active.month': 'On the last 30 dates.',
-        retention: 'How many new users come back.',
-        'retention.control': 'Users in the control group, who get no notifications.',
-        ...COHORT('retention.control'),
-        'retention.others': 'All other users.',
-        ...COHORT('retention.others'),
-        streaks: 'Users by the present length of their streak.',
-        'streaks.from': 'The shortest length.',
-        'streaks.to': 'The longest length. `null`: no limit.',
-        'streaks.users': 'The number of users.',
-      },
-    },
-    {
-      of: ['MetricAnalytics'],
-      fields: {
-        'series.events': 'Events of the metric on this date, without voided ones.',
-        'series.total': 'The sum of their values: the change of all users together.',
-        'series.activeUsers': 'Different users with such an event.',
-      },
-    },
-    {
-      of: ['PointsAnalytics'],
-      fields: {
-        'series.added': 'The points that users gained on this date. Negative if they lost more.',
-        'series.byTrigger':
-          'The same by the key of the trigger, without adjustments. A reversal counts for the trigger whose award it reverses.',
-        'series.byLevel':
-          'The number of users with each level at the end of the date, by the key of the level.',
-        'series.users': 'The number of users who have points of this system at the end of the date.',
-      },
-    },
-    {
-      of: ['LeaderboardAnalytics'],
-      fields: { 'series.participants': 'Ranked users at the end of this UTC date, in all groups together.' },
-    },
-    {
-      of: ['AchievementAnalytics'],
-      fields: { 'series.completions': 'Users who completed it on this date, and still have it.' },
-    },
+    ),
+    fieldsOf(['AnalyticsOverview'], {
+      'series.newUsers': 'Users who were created on this date.',
+      'series.activeUsers': 'Different users with an event on this date.',
+      'series.events': 'Events on this date, without voided ones.',
+      'series.points': 'The points that users gained on this date, by the key of the points system.',
+      'series.achievements': 'Achievements that were completed on this date.',
+      active: 'Different users with an event in a period that ends with `to`.',
+      'active.day': 'On the date `to`.',
+      'active.week': 'On the last 7 dates.',
+      'active.month': 'On the last 30 dates.',
+      retention: 'How many new users come back.',
+      'retention.control': 'Users in the control group, who get no notifications.',
+      ...COHORT('retention.control'),
+      'retention.others': 'All other users.',
+      ...COHORT('retention.others'),
+      streaks: 'Users by the present length of their streak.',
+      'streaks.from': 'The shortest length.',
+      'streaks.to': 'The longest length. `null`: no limit.',
+      'streaks.users': 'The number of users.',
+    }),
+    fieldsOf(['MetricAnalytics'], {
+      'series.events': 'Events of the metric on this date, without voided ones.',
+      'series.total': 'The sum of their values: the change of all users together.',
+      'series.activeUsers': 'Different users with such an event.',
+    }),
+    fieldsOf(['PointsAnalytics'], {
+      'series.added': 'The points that users gained on this date. Negative if they lost more.',
+      'series.byTrigger':
+        'The same by the key of the trigger, without adjustments. A reversal counts for the trigger whose award it reverses.',
+      'series.byLevel':
+        'The number of users with each level at the end of the date, by the key of the level.',
+      'series.users': 'The number of users who have points of this system at the end of the date.',
+    }),
+    fieldsOf(['LeaderboardAnalytics'], {
+      'series.participants': 'Ranked users at the end of this UTC date, in all groups together.',
+    }),
+    fieldsOf(['AchievementAnalytics'], {
+      'series.completions': 'Users who completed it on this date, and still have it.',
+    }),
   ],
 }
 
@@ -148,35 +137,26 @@ export const wrapped: Chapter = {
     },
   },
   fields: [
-    {
-      of: ['WrappedResponse'],
-      fields: { user: 'The user.', activity: 'The activity of the user in the year.' },
-    },
-    {
-      of: ['WrappedActivity'],
-      fields: {
-        daysActive: 'The number of days with an event of the user. An event with a value of 0 counts too.',
-        weeksActive: 'The number of weeks with an event.',
-        monthsActive: 'The number of months with an event.',
-        mostActiveDay: 'The day with the most events.',
-        ...under('mostActiveDay', { ...PERIOD, date: 'The date.' }),
-        mostActiveWeek: 'The week with the most events.',
-        ...under('mostActiveWeek', { ...PERIOD, start: 'Its Monday.', end: 'Its Sunday.' }),
-        mostActiveMonth: 'The month with the most events.',
-        ...under('mostActiveMonth', { ...PERIOD, month: 'The month, from 0 (January) to 11 (December).' }),
-        entireYear: 'The whole year.',
-        ...under('entireYear', { ...PERIOD, longestStreak: 'The longest streak of the year.' }),
-      },
-    },
-    {
-      of: ['WrappedMetric', 'WrappedPoints'],
-      fields: {
-        ...CHANGE,
-        description: 'The description, or `null`.',
-        byAttribute:
-          'The same figures for each value of each event attribute: by attribute key, then by value.',
-        ...under('byAttribute', CHANGE),
-      },
-    },
+    fieldsOf(['WrappedResponse'], { user: 'The user.', activity: 'The activity of the user in the year.' }),
+    fieldsOf(['WrappedActivity'], {
+      daysActive: 'The number of days with an event of the user. An event with a value of 0 counts too.',
+      weeksActive: 'The number of weeks with an event.',
+      monthsActive: 'The number of months with an event.',
+      mostActiveDay: 'The day with the most events.',
+      ...under('mostActiveDay', { ...PERIOD, date: 'The date.' }),
+      mostActiveWeek: 'The week with the most events.',
+      ...under('mostActiveWeek', { ...PERIOD, start: 'Its Monday.', end: 'Its Sunday.' }),
+      mostActiveMonth: 'The month with the most events.',
+      ...under('mostActiveMonth', { ...PERIOD, month: 'The month, from 0 (January) to 11 (December).' }),
+      entireYear: 'The whole year.',
+      ...under('entireYear', { ...PERIOD, longestStreak: 'The longest streak of the year.' }),
+    }),
+    fieldsOf(['WrappedMetric', 'WrappedPoints'], {
+      ...CHANGE,
+      description: 'The description, or `null`.',
+      byAttribute:
+        'The same figures for each value of each event attribute: by attribute key, then by value.',
+      ...under('byAttribute', CHANGE),
+    }),
   ],
 }

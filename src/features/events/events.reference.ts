@@ -1,4 +1,4 @@
-import { type Chapter, day, demo, resource } from '../../api/reference/chapter'
+import { type Chapter, day, demo, fieldsOf, resource } from '../../api/reference/chapter'
 import { CHANGED_ID, FIXED_KEY, ID } from '../../api/reference/common.reference'
 
 const WRITABLE_BY =
@@ -75,112 +75,82 @@ export const events: Chapter = {
     }),
   },
   fields: [
-    {
-      of: ['EventRequest', 'BatchMetricEvent'],
-      fields: {
-        user: 'The user of the event. A user with an unknown id is created. The fields that you pass are updated.',
-        value:
-          'The amount, from -1,000,000,000 to 1,000,000,000, rounded to six decimals. A negative value lowers the total.',
-        attributes:
-          'Attribute values of the event, by attribute key. A number or a boolean is stored as text. Send a string if the exact spelling matters. Each key must be configured.',
-        key: 'The key of the metric.',
-        idempotencyKey: 'Makes the event count once. The key is for this user and this metric only.',
-      },
-    },
-    {
-      of: ['EventResponse'],
-      fields: {
-        eventId: 'The id of the event. On a repeat, the id of the first event.',
-        metricId: 'The id of the metric.',
-        total: 'The total of the user in the metric after this event. On a repeat, the total now.',
-        achievements: 'The achievements that this event completed.',
-        currentStreak: 'The streak after this event.',
-        points:
-          'The changes of points by this event, by key of the points system. Systems without a change are left out.',
-        leaderboards:
-          'The leaderboards on which this event changed the score of the user, by key of the leaderboard.',
-        idempotencyKey: 'The idempotency key of the request.',
-        bodyDiffers:
-          '`true` if the event of this idempotency key came with another body. What came now was not recorded. Use a new key for each event. Only there in that case.',
-        idempotentReplayed:
-          'Whether this is a repeat, which changed nothing. Only present with an idempotency key.',
-      },
-    },
-    {
-      of: ['BatchEventsResponse'],
-      fields: { accepted: 'The number of accepted events, which is all of them.' },
-    },
-    {
-      of: ['EventBatch'],
-      fields: {
-        id: 'The id of the batch.',
-        status: '`pending`, and `done` after all events are processed, dropped or parked.',
-        accepted: 'The number of events in the batch.',
-        processed: 'The number of events that were recorded.',
-        dropped:
-          'The number of events that repeated an idempotency key, could no longer be recorded, or were of an erased user.',
-        parked: 'The number of events that could not be processed because of an internal error.',
-      },
-    },
-    {
-      of: ['CreateMetricRequestItem', 'CreatedMetric'],
-      fields: {
-        ...ID,
-        name: 'The display name.',
-        key: "The key that events name: letters, digits, `_` and `-`. It can't be changed later.",
-        unitType: 'Whether values are plain numbers or amounts of money.',
-        units: 'The unit of the values, such as `lessons`. Empty if not set.',
-      },
-    },
-    {
-      of: ['UpdateMetricRequestItem'],
-      fields: {
-        ...CHANGED_ID,
-        ...FIXED_KEY,
-        name: 'The display name.',
-        unitType: 'Whether values are plain numbers or amounts of money.',
-        units: 'The unit of the values, such as `lessons`.',
-      },
-    },
-    {
-      of: ['CreateAttributeRequestItem', 'AdminAttribute'],
-      fields: {
-        ...ID,
-        name: 'The display name.',
-        key: "The key that requests name: letters, digits, `_` and `-`. It can't be changed later.",
-        type: "Whether it describes users or events. It can't be changed later.",
-        writableBy: WRITABLE_BY,
-      },
-    },
-    {
-      of: ['UpdateAttributeRequestItem'],
-      fields: {
-        ...CHANGED_ID,
-        ...FIXED_KEY,
-        type: 'Which attribute is meant, if a user attribute and an event attribute have the key.',
-        name: 'The display name.',
-        writableBy: WRITABLE_BY,
-      },
-    },
-    {
-      of: ['MetricResponse'],
-      fields: {
-        ...ID,
-        key: 'The key of the metric.',
-        name: 'The display name.',
-        status: 'Always `active`. For older clients.',
-        current: 'The total of the user now.',
-        achievements:
-          'The achievements that this metric can complete, with the times at which the user completed them.',
-      },
-    },
-    {
-      of: ['EventSummaryResponse'],
-      fields: {
-        date: 'The first date of the bucket.',
-        total: 'The total at the end of the bucket. If the bucket is not over, the total now.',
-        change: 'The change within the bucket.',
-      },
-    },
+    fieldsOf(['EventRequest', 'BatchMetricEvent'], {
+      user: 'The user of the event. A user with an unknown id is created. The fields that you pass are updated.',
+      value:
+        'The amount, from -1,000,000,000 to 1,000,000,000, rounded to six decimals. A negative value lowers the total.',
+      attributes:
+        'Attribute values of the event, by attribute key. A number or a boolean is stored as text. Send a string if the exact spelling matters. Each key must be configured.',
+      key: 'The key of the metric.',
+      idempotencyKey: 'Makes the event count once. The key is for this user and this metric only.',
+    }),
+    fieldsOf(['EventResponse'], {
+      eventId: 'The id of the event. On a repeat, the id of the first event.',
+      metricId: 'The id of the metric.',
+      total: 'The total of the user in the metric after this event. On a repeat, the total now.',
+      achievements: 'The achievements that this event completed.',
+      currentStreak: 'The streak after this event.',
+      points:
+        'The changes of points by this event, by key of the points system. Systems without a change are left out.',
+      leaderboards:
+        'The leaderboards on which this event changed the score of the user, by key of the leaderboard.',
+      idempotencyKey: 'The idempotency key of the request.',
+      bodyDiffers:
+        '`true` if the event of this idempotency key came with another body. What came now was not recorded. Use a new key for each event. Only there in that case.',
+      idempotentReplayed:
+        'Whether this is a repeat, which changed nothing. Only present with an idempotency key.',
+    }),
+    fieldsOf(['BatchEventsResponse'], { accepted: 'The number of accepted events, which is all of them.' }),
+    fieldsOf(['EventBatch'], {
+      id: 'The id of the batch.',
+      status: '`pending`, and `done` after all events are processed, dropped or parked.',
+      accepted: 'The number of events in the batch.',
+      processed: 'The number of events that were recorded.',
+      dropped:
+        'The number of events that repeated an idempotency key, could no longer be recorded, or were of an erased user.',
+      parked: 'The number of events that could not be processed because of an internal error.',
+    }),
+    fieldsOf(['CreateMetricRequestItem', 'CreatedMetric'], {
+      ...ID,
+      name: 'The display name.',
+      key: "The key that events name: letters, digits, `_` and `-`. It can't be changed later.",
+      unitType: 'Whether values are plain numbers or amounts of money.',
+      units: 'The unit of the values, such as `lessons`. Empty if not set.',
+    }),
+    fieldsOf(['UpdateMetricRequestItem'], {
+      ...CHANGED_ID,
+      ...FIXED_KEY,
+      name: 'The display name.',
+      unitType: 'Whether values are plain numbers or amounts of money.',
+      units: 'The unit of the values, such as `lessons`.',
+    }),
+    fieldsOf(['CreateAttributeRequestItem', 'AdminAttribute'], {
+      ...ID,
+      name: 'The display name.',
+      key: "The key that requests name: letters, digits, `_` and `-`. It can't be changed later.",
+      type: "Whether it describes users or events. It can't be changed later.",
+      writableBy: WRITABLE_BY,
+    }),
+    fieldsOf(['UpdateAttributeRequestItem'], {
+      ...CHANGED_ID,
+      ...FIXED_KEY,
+      type: 'Which attribute is meant, if a user attribute and an event attribute have the key.',
+      name: 'The display name.',
+      writableBy: WRITABLE_BY,
+    }),
+    fieldsOf(['MetricResponse'], {
+      ...ID,
+      key: 'The key of the metric.',
+      name: 'The display name.',
+      status: 'Always `active`. For older clients.',
+      current: 'The total of the user now.',
+      achievements:
+        'The achievements that this metric can complete, with the times at which the user completed them.',
+    }),
+    fieldsOf(['EventSummaryResponse'], {
+      date: 'The first date of the bucket.',
+      total: 'The total at the end of the bucket. If the bucket is not over, the total now.',
+      change: 'The change within the bucket.',
+    }),
   ],
 }

@@ -1,4 +1,4 @@
-import { type Chapter, demo, resource } from '../../api/reference/chapter'
+import { type Chapter, demo, fieldsOf, resource } from '../../api/reference/chapter'
 import {
   CHANGED_ID,
   CHANGED_KEY,
@@ -76,55 +76,42 @@ export const notifications: Chapter = {
       'The emails and push messages that were sent, or would have been, newest first. Without a provider, they are in this log with the status `unsent: no provider`. The log keeps entries for 30 days, unless `DELIVERY_LOG_DAYS` sets another time, and at most the newest 20,000 of each channel.',
   },
   fields: [
-    {
-      of: ['CreateTemplateRequestItem', 'AdminNotificationTemplate'],
-      fields: { ...ID, ...TEMPLATE, ...CREATED, ...UPDATED },
-    },
-    { of: ['UpdateTemplateRequestItem'], fields: { ...TEMPLATE, ...CHANGED_ID, ...CHANGED_KEY } },
-    {
-      of: ['PreviewTemplateRequest', 'PreviewDraftRequest'],
-      fields: {
-        userId: 'The user that the template is rendered for.',
-        template: 'The template. Its key, filters and status do not matter.',
-      },
-    },
-    {
-      of: ['PreviewTemplateResponse', 'NotificationLogEntry'],
-      fields: {
-        ...ID,
-        userId: 'The user that the message is for.',
-        type: 'The kind of notification.',
-        channel: 'Whether it is an email or a push message.',
-        subject: 'The subject of the email.',
-        title: 'The title of the push message, or the subject of the email.',
-        body: 'The HTML of the email, or the text of the push message.',
-        text: 'The same email as plain text. It is sent with the HTML.',
-        headers: 'Headers of the email, for one-click unsubscribing.',
-        status: '`pending`, `sent`, `failed`, or `unsent: no provider`.',
-        created: 'The time at which the message was due.',
-      },
-    },
-    {
-      of: ['TestTemplateRequest', 'TestTemplateResponse'],
-      fields: {
-        userId: 'The user who gets the message. The user must be reachable by the channel of the template.',
-        channel: 'Whether it is an email or a push message.',
-        status:
-          '`sent`: the provider took it, for at least one device. `failed`: it did not. `unsent: no provider`: no provider is configured.',
-        reason:
-          'Why it was not sent, in the words of the provider, or which variables to set. After `sent`, why some devices could not be reached. Null if there is nothing to say.',
-      },
-    },
-    {
-      of: ['NotificationChannelsResponse'],
-      fields: {
-        email: 'The provider of emails. Empty without one, and without `EMAIL_FROM`.',
-        push: 'The providers of push messages: Expo, APNs (Apple) and FCM (Google). Empty without any.',
-      },
-    },
-    {
-      of: ['PreviewTemplateResponse'],
-      fields: { title: 'The title of the push message.' },
-    },
+    fieldsOf(['CreateTemplateRequestItem', 'AdminNotificationTemplate'], {
+      ...ID,
+      ...TEMPLATE,
+      ...CREATED,
+      ...UPDATED,
+    }),
+    fieldsOf(['UpdateTemplateRequestItem'], { ...TEMPLATE, ...CHANGED_ID, ...CHANGED_KEY }),
+    fieldsOf(['PreviewTemplateRequest', 'PreviewDraftRequest'], {
+      userId: 'The user that the template is rendered for.',
+      template: 'The template. Its key, filters and status do not matter.',
+    }),
+    fieldsOf(['PreviewTemplateResponse', 'NotificationLogEntry'], {
+      ...ID,
+      userId: 'The user that the message is for.',
+      type: 'The kind of notification.',
+      channel: 'Whether it is an email or a push message.',
+      subject: 'The subject of the email.',
+      title: 'The title of the push message, or the subject of the email.',
+      body: 'The HTML of the email, or the text of the push message.',
+      text: 'The same email as plain text. It is sent with the HTML.',
+      headers: 'Headers of the email, for one-click unsubscribing.',
+      status: '`pending`, `sent`, `failed`, or `unsent: no provider`.',
+      created: 'The time at which the message was due.',
+    }),
+    fieldsOf(['TestTemplateRequest', 'TestTemplateResponse'], {
+      userId: 'The user who gets the message. The user must be reachable by the channel of the template.',
+      channel: 'Whether it is an email or a push message.',
+      status:
+        '`sent`: the provider took it, for at least one device. `failed`: it did not. `unsent: no provider`: no provider is configured.',
+      reason:
+        'Why it was not sent, in the words of the provider, or which variables to set. After `sent`, why some devices could not be reached. Null if there is nothing to say.',
+    }),
+    fieldsOf(['NotificationChannelsResponse'], {
+      email: 'The provider of emails. Empty without one, and without `EMAIL_FROM`.',
+      push: 'The providers of push messages: Expo, APNs (Apple) and FCM (Google). Empty without any.',
+    }),
+    fieldsOf(['PreviewTemplateResponse'], { title: 'The title of the push message.' }),
   ],
 }

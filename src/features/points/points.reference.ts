@@ -1,4 +1,4 @@
-import { type Chapter, day, demo, resource } from '../../api/reference/chapter'
+import { type Chapter, day, demo, fieldsOf, resource } from '../../api/reference/chapter'
 import {
   BADGE,
   CHANGED_ID,
@@ -64,101 +64,82 @@ export const points: Chapter = {
     },
   },
   fields: [
-    {
-      of: ['PointsLevel'],
-      fields: { ...SHOWN, points: 'The total from which a user has this level.' },
-    },
-    {
-      of: [
+    fieldsOf(['PointsLevel'], { ...SHOWN, points: 'The total from which a user has this level.' }),
+    fieldsOf(
+      [
         'PointsSystemResponse',
         'ListedPointsSystemResponse',
         'GetUserPointsResponse',
         'MetricEventPointsResponse',
       ],
-      fields: {
+      {
         ...SHOWN,
         maxPoints: 'The most points that a user can have. `null`: no limit.',
         total: 'The total of the user now.',
         awards: 'The newest awards, newest first.',
         triggers: 'The active triggers, in order of creation.',
       },
-    },
-    {
-      of: ['GetUserPointsResponse'],
-      fields: { level: 'The level of the user. `null` if the total is below all levels.' },
-    },
-    {
-      of: ['MetricEventPointsResponse'],
-      fields: {
-        total: 'The total after this change.',
-        level: 'The new level, only if it changed. `null` if the total is now below all levels.',
-        added: 'The change of the total. Negative: points were taken.',
-        awards: 'The awards of this change, in the order in which they were made.',
-      },
-    },
-    {
-      of: ['PointsAward'],
-      fields: {
-        ...ID,
-        awarded: 'The points that were actually given. Negative: points were taken.',
-        date: 'When the award was made.',
-        total: 'The total after this award.',
-        trigger: 'The trigger that fired, as it was at that time. Missing for a correction by an admin.',
-        type: 'Only for a correction by an admin: `adjustment` for points by hand, `reversal` if an award was taken back. A reversal has the date of that award.',
-        boosts: 'The boosts that applied, as they were at that time.',
-      },
-    },
-    {
-      of: ['PointsTrigger'],
-      fields: {
-        ...ID,
-        type: 'The kind of change that makes it fire.',
-        points: 'The points that it gives each time it fires. Negative: points are taken.',
-        status: 'Only active triggers fire.',
-        achievementId: 'With the type `achievement`: the achievement that the user must complete.',
-        achievementName: 'The name of that achievement.',
-        metricId: 'With the type `metric`: the metric that it counts.',
-        metricName: 'The name of that metric.',
-        metricThreshold: 'It fires each time the highest total passes a multiple of this value.',
-        streakLengthThreshold:
-          'With the type `streak`: it fires each time the streak reaches a multiple of this length.',
-        timeUnit:
-          'With the type `time`: the unit of the interval. (The admin interface writes `hours` and `days`.)',
-        timeInterval: 'The number of units between two awards.',
-        ...SHOWN_FILTERS,
-        created: 'When the trigger was created.',
-        updated: 'When the trigger was last changed.',
-      },
-    },
-    {
-      of: ['PointsBoost', 'PointsBoostWebhookPayload'],
-      fields: {
-        ...ID,
-        name: 'The display name.',
-        status: '`scheduled` before it begins, `active`, or `finished`.',
-        start: 'The first local date on which it applies.',
-        end: 'The last local date on which it applies. `null`: no end.',
-        multiplier:
-          'The factor that awards are multiplied by. If several boosts apply, their factors are multiplied.',
-        rounding: 'How the result is rounded.',
-        userId: 'The id of the user that it is for. `null`: it is not for a single user.',
-        pointsSystemId: 'The id of its points system.',
-        pointsSystemKey: 'The key of its points system.',
-        pointsSystemName: 'The name of its points system.',
-      },
-    },
-    {
-      of: ['PointsRange'],
-      fields: {
-        from: 'The lowest total in the range.',
-        to: 'The highest total in the range.',
-        users: 'The number of users with a total in the range.',
-      },
-    },
-    {
-      of: ['PointsLevelSummaryResponse'],
-      fields: { level: 'The level.', users: 'The number of users who have this level now.' },
-    },
+    ),
+    fieldsOf(['GetUserPointsResponse'], {
+      level: 'The level of the user. `null` if the total is below all levels.',
+    }),
+    fieldsOf(['MetricEventPointsResponse'], {
+      total: 'The total after this change.',
+      level: 'The new level, only if it changed. `null` if the total is now below all levels.',
+      added: 'The change of the total. Negative: points were taken.',
+      awards: 'The awards of this change, in the order in which they were made.',
+    }),
+    fieldsOf(['PointsAward'], {
+      ...ID,
+      awarded: 'The points that were actually given. Negative: points were taken.',
+      date: 'When the award was made.',
+      total: 'The total after this award.',
+      trigger: 'The trigger that fired, as it was at that time. Missing for a correction by an admin.',
+      type: 'Only for a correction by an admin: `adjustment` for points by hand, `reversal` if an award was taken back. A reversal has the date of that award.',
+      boosts: 'The boosts that applied, as they were at that time.',
+    }),
+    fieldsOf(['PointsTrigger'], {
+      ...ID,
+      type: 'The kind of change that makes it fire.',
+      points: 'The points that it gives each time it fires. Negative: points are taken.',
+      status: 'Only active triggers fire.',
+      achievementId: 'With the type `achievement`: the achievement that the user must complete.',
+      achievementName: 'The name of that achievement.',
+      metricId: 'With the type `metric`: the metric that it counts.',
+      metricName: 'The name of that metric.',
+      metricThreshold: 'It fires each time the highest total passes a multiple of this value.',
+      streakLengthThreshold:
+        'With the type `streak`: it fires each time the streak reaches a multiple of this length.',
+      timeUnit:
+        'With the type `time`: the unit of the interval. (The admin interface writes `hours` and `days`.)',
+      timeInterval: 'The number of units between two awards.',
+      ...SHOWN_FILTERS,
+      created: 'When the trigger was created.',
+      updated: 'When the trigger was last changed.',
+    }),
+    fieldsOf(['PointsBoost', 'PointsBoostWebhookPayload'], {
+      ...ID,
+      name: 'The display name.',
+      status: '`scheduled` before it begins, `active`, or `finished`.',
+      start: 'The first local date on which it applies.',
+      end: 'The last local date on which it applies. `null`: no end.',
+      multiplier:
+        'The factor that awards are multiplied by. If several boosts apply, their factors are multiplied.',
+      rounding: 'How the result is rounded.',
+      userId: 'The id of the user that it is for. `null`: it is not for a single user.',
+      pointsSystemId: 'The id of its points system.',
+      pointsSystemKey: 'The key of its points system.',
+      pointsSystemName: 'The name of its points system.',
+    }),
+    fieldsOf(['PointsRange'], {
+      from: 'The lowest total in the range.',
+      to: 'The highest total in the range.',
+      users: 'The number of users with a total in the range.',
+    }),
+    fieldsOf(['PointsLevelSummaryResponse'], {
+      level: 'The level.',
+      users: 'The number of users who have this level now.',
+    }),
   ],
 }
 
@@ -305,37 +286,38 @@ export const pointsAdmin: Chapter = {
     }),
   },
   fields: [
-    {
-      of: ['CreatePointsLevelRequestItem', 'AdminPointsLevel', 'PatchPointsLevelsRequest'],
-      fields: { ...ID, ...LEVEL },
-    },
-    {
-      of: ['CreatePointsBoostRequestItem', 'AdminPointsBoost', 'PatchPointsBoostsRequest'],
-      fields: { ...ID, ...BOOST, status: '`scheduled` before it begins, `active`, or `finished`.' },
-    },
-    {
-      of: ['CreatePointsTriggerRequestItem', 'AdminPointsTrigger', 'PatchPointsTriggersRequest'],
-      fields: { ...ID, ...TRIGGER },
-    },
-    {
-      of: [
+    fieldsOf(['CreatePointsLevelRequestItem', 'AdminPointsLevel', 'PatchPointsLevelsRequest'], {
+      ...ID,
+      ...LEVEL,
+    }),
+    fieldsOf(['CreatePointsBoostRequestItem', 'AdminPointsBoost', 'PatchPointsBoostsRequest'], {
+      ...ID,
+      ...BOOST,
+      status: '`scheduled` before it begins, `active`, or `finished`.',
+    }),
+    fieldsOf(['CreatePointsTriggerRequestItem', 'AdminPointsTrigger', 'PatchPointsTriggersRequest'], {
+      ...ID,
+      ...TRIGGER,
+    }),
+    fieldsOf(
+      [
         'CreatePointsSystemRequestItem',
         'AdminPointsSystem',
         'CreatedAdminPointsSystem',
         'UpdatePointsSystemRequestItem',
       ],
-      fields: { ...ID, ...SYSTEM },
-    },
-    {
-      of: [
+      { ...ID, ...SYSTEM },
+    ),
+    fieldsOf(
+      [
         'PatchPointsLevelsRequest',
         'PatchPointsBoostsRequest',
         'PatchPointsTriggersRequest',
         'UpdatePointsSystemRequestItem',
       ],
-      fields: CHANGED_ID,
-    },
-    { of: ['PatchPointsLevelsRequest', 'UpdatePointsSystemRequestItem'], fields: FIXED_KEY },
-    { of: ['PatchPointsBoostsRequest', 'PatchPointsTriggersRequest'], fields: CHANGED_KEY },
+      CHANGED_ID,
+    ),
+    fieldsOf(['PatchPointsLevelsRequest', 'UpdatePointsSystemRequestItem'], FIXED_KEY),
+    fieldsOf(['PatchPointsBoostsRequest', 'PatchPointsTriggersRequest'], CHANGED_KEY),
   ],
 }

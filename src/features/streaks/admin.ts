@@ -88,19 +88,17 @@ export const ListStreakPausesResponse = z.array(AdminStreakPause).meta({ id: 'Li
 
 export const DeleteStreakPausesResponse = deleteResponse('DeleteStreakPausesResponse')
 
+const OfUsers = z.object({ users: items(z.object({ id: UserId })) })
+
 /** The users whose streaks are restored (S8). */
-export const RestoreStreaksRequest = z
-  .object({ users: items(z.object({ id: UserId })) })
-  .meta({ id: 'RestoreStreaksRequest' })
+export const RestoreStreaksRequest = OfUsers.meta({ id: 'RestoreStreaksRequest' })
 
 export const RestoreStreaksResponse = z
   .object({ restoredUsers: z.array(z.string()), issues: z.array(UserIssue) })
   .meta({ id: 'RestoreStreaksResponse' })
 
 /** The users whose streaks are set to zero (S13). */
-export const ResetStreaksRequest = z
-  .object({ users: items(z.object({ id: UserId })) })
-  .meta({ id: 'ResetStreaksRequest' })
+export const ResetStreaksRequest = OfUsers.meta({ id: 'ResetStreaksRequest' })
 
 export const ResetStreaksResponse = z
   .object({ resetUsers: z.array(z.string()), issues: z.array(UserIssue) })

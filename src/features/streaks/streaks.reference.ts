@@ -1,4 +1,4 @@
-import { type Chapter, day, demo } from '../../api/reference/chapter'
+import { type Chapter, day, demo, fieldsOf } from '../../api/reference/chapter'
 
 const STREAK = {
   length: 'The length, in periods. 0: no streak.',
@@ -111,92 +111,66 @@ export const streaks: Chapter = {
     },
   },
   fields: [
-    {
-      of: ['BaseStreakResponse', 'MetricEventStreakResponse', 'StreakResponse'],
-      fields: {
-        ...STREAK,
-        extended: 'When the streak was last extended. `null` if never.',
-        streakHistory: 'The last periods, oldest first.',
-        'streakHistory.periodStart': 'The first day of the period.',
-        'streakHistory.periodEnd': 'The last day of the period.',
-        'streakHistory.length': 'The length of the streak at that time. 0 if it was lost.',
-        'streakHistory.usedFreeze': 'Whether a freeze kept the streak. Only present while freezes are on.',
-        'streakHistory.usedPause': 'Whether a pause or a day off kept the streak.',
-        'streakHistory.dayOff':
-          '`true` if the date was a day off, with or without activity. Absent otherwise.',
-        'streakHistory.resetAt': 'When the streak was last reset in this period. Absent if it was not.',
-        pauses: 'The pauses of the user.',
-        'pauses.id': PAUSE.id,
-        'pauses.start': PAUSE.start,
-        'pauses.end': PAUSE.end,
-      },
-    },
-    {
-      of: ['MetricEventStreakResponse'],
-      fields: { extended: 'Whether this event extended the streak.' },
-    },
-    {
-      of: ['WrappedStreak'],
-      fields: {
-        length: 'The length, in periods. 0 if there was no streak.',
-        frequency: 'The length of a period: a day, a week or a month.',
-        started: 'The first day of the streak.',
-        periodStart: 'The first day of the period in which it reached this length.',
-        periodEnd: 'The last day of that period.',
-      },
-    },
-    {
-      of: ['BulkStreakResponse', 'StreakRankingUser'],
-      fields: {
-        userId: 'The id of the user.',
-        name: 'The display name of the user, or `null`.',
-        streakLength: 'The length of the streak.',
-        extended: 'When the streak was last extended. `null` if never.',
-      },
-    },
-    { of: ['UpdateStreakSettingsRequest', 'StreakSettings', 'UpdatedStreakSettings'], fields: SETTINGS },
-    {
-      of: ['UpdateStreakSettingsRequest'],
-      fields: { freezes: 'Freezes keep a streak over a missed period. `null` switches freezes off.' },
-    },
-    {
-      of: ['CreateStreakFreezesRequest'],
-      fields: { freezes: 'The freezes to grant.', 'freezes.userId': 'The id of the user who gets a freeze.' },
-    },
-    {
-      of: ['CreateStreakPausesRequest'],
-      fields: {
-        pauses: 'The pauses to create.',
-        'pauses.userId': PAUSE.userId,
-        'pauses.start': PAUSE.start,
-        'pauses.end': PAUSE.end,
-      },
-    },
-    {
-      of: ['AdminStreakPause'],
-      fields: { ...PAUSE, status: '`active`, or `archived` after it was deleted.' },
-    },
-    {
-      of: ['RestoreStreaksRequest'],
-      fields: { users: 'The users that get their streak back.', 'users.id': 'The id of the user.' },
-    },
-    {
-      of: ['RestoreStreaksResponse'],
-      fields: {
-        restoredUsers: 'The ids of the users that got their streak back.',
-        issues: 'An entry for each user without a restored streak, with the reason.',
-      },
-    },
-    {
-      of: ['ResetStreaksRequest'],
-      fields: { users: 'The users whose streaks are set to zero.', 'users.id': 'The id of the user.' },
-    },
-    {
-      of: ['ResetStreaksResponse'],
-      fields: {
-        resetUsers: 'The ids of the users whose streak was reset.',
-        issues: 'An entry for each user without a streak to reset.',
-      },
-    },
+    fieldsOf(['BaseStreakResponse', 'MetricEventStreakResponse', 'StreakResponse'], {
+      ...STREAK,
+      extended: 'When the streak was last extended. `null` if never.',
+      streakHistory: 'The last periods, oldest first.',
+      'streakHistory.periodStart': 'The first day of the period.',
+      'streakHistory.periodEnd': 'The last day of the period.',
+      'streakHistory.length': 'The length of the streak at that time. 0 if it was lost.',
+      'streakHistory.usedFreeze': 'Whether a freeze kept the streak. Only present while freezes are on.',
+      'streakHistory.usedPause': 'Whether a pause or a day off kept the streak.',
+      'streakHistory.dayOff': '`true` if the date was a day off, with or without activity. Absent otherwise.',
+      'streakHistory.resetAt': 'When the streak was last reset in this period. Absent if it was not.',
+      pauses: 'The pauses of the user.',
+      'pauses.id': PAUSE.id,
+      'pauses.start': PAUSE.start,
+      'pauses.end': PAUSE.end,
+    }),
+    fieldsOf(['MetricEventStreakResponse'], { extended: 'Whether this event extended the streak.' }),
+    fieldsOf(['WrappedStreak'], {
+      length: 'The length, in periods. 0 if there was no streak.',
+      frequency: 'The length of a period: a day, a week or a month.',
+      started: 'The first day of the streak.',
+      periodStart: 'The first day of the period in which it reached this length.',
+      periodEnd: 'The last day of that period.',
+    }),
+    fieldsOf(['BulkStreakResponse', 'StreakRankingUser'], {
+      userId: 'The id of the user.',
+      name: 'The display name of the user, or `null`.',
+      streakLength: 'The length of the streak.',
+      extended: 'When the streak was last extended. `null` if never.',
+    }),
+    fieldsOf(['UpdateStreakSettingsRequest', 'StreakSettings', 'UpdatedStreakSettings'], SETTINGS),
+    fieldsOf(['UpdateStreakSettingsRequest'], {
+      freezes: 'Freezes keep a streak over a missed period. `null` switches freezes off.',
+    }),
+    fieldsOf(['CreateStreakFreezesRequest'], {
+      freezes: 'The freezes to grant.',
+      'freezes.userId': 'The id of the user who gets a freeze.',
+    }),
+    fieldsOf(['CreateStreakPausesRequest'], {
+      pauses: 'The pauses to create.',
+      'pauses.userId': PAUSE.userId,
+      'pauses.start': PAUSE.start,
+      'pauses.end': PAUSE.end,
+    }),
+    fieldsOf(['AdminStreakPause'], { ...PAUSE, status: '`active`, or `archived` after it was deleted.' }),
+    fieldsOf(['RestoreStreaksRequest'], {
+      users: 'The users that get their streak back.',
+      'users.id': 'The id of the user.',
+    }),
+    fieldsOf(['RestoreStreaksResponse'], {
+      restoredUsers: 'The ids of the users that got their streak back.',
+      issues: 'An entry for each user without a restored streak, with the reason.',
+    }),
+    fieldsOf(['ResetStreaksRequest'], {
+      users: 'The users whose streaks are set to zero.',
+      'users.id': 'The id of the user.',
+    }),
+    fieldsOf(['ResetStreaksResponse'], {
+      resetUsers: 'The ids of the users whose streak was reset.',
+      issues: 'An entry for each user without a streak to reset.',
+    }),
   ],
 }

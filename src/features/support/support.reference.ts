@@ -1,4 +1,4 @@
-import { type Chapter, demo } from '../../api/reference/chapter'
+import { type Chapter, demo, fieldsOf } from '../../api/reference/chapter'
 import { LEVEL_THEN, OF_METRIC, OF_SYSTEM, ON_CLOCK, under } from '../../api/reference/common.reference'
 import { STREAK_ENTRY } from '../users/users.reference'
 
@@ -32,64 +32,49 @@ export const corrections: Chapter = {
     },
   },
   fields: [
-    {
-      of: ['CreatePointsAdjustmentRequestItem'],
-      fields: {
-        userId: 'The id of the user in your product. The user must exist.',
-        amount: 'The points to add. Negative: points are taken. Not 0, within ±1,000,000.',
-        reason: 'Why, for your records. At most 1,000 characters.',
-        idempotencyKey:
-          'Makes the adjustment count once, even if it is sent several times. The key is for this user and this points system only, and never expires.',
-      },
-    },
-    {
-      of: ['CreatePointsAdjustmentsResponse'],
-      fields: {
-        created: 'The entries of the ledger. For a repeated idempotency key: the first one.',
-      },
-    },
-    {
-      of: ['PointsAdjustment'],
-      fields: {
-        id: 'The id of the entry in the ledger.',
-        userId: 'The id of the user.',
-        awarded: 'The points that were really applied, within the limits.',
-        total: 'The total of the user after the adjustment.',
-      },
-    },
-    { of: ['VoidEventRequest'], fields: { reason: 'Why, for your records. At most 1,000 characters.' } },
-    {
-      of: ['VoidEventResponse'],
-      fields: {
-        event: 'The voided event.',
-        'event.id': 'The id of the event.',
-        'event.metricId': 'The id of its metric.',
-        'event.metricKey': 'The key of its metric.',
-        'event.value': 'Its value.',
-        'event.attributes': 'Its attributes, by key.',
-        'event.at': 'When it happened.',
-        'event.localDate': 'The date in the time zone of the user at that time.',
-        'event.utcOffsetMinutes': 'The offset of that zone from UTC at that time, in minutes.',
-        'event.voided': 'When it was voided.',
-        'event.reason': 'The reason of the void, or `null`.',
-        metric: 'The total of the metric.',
-        ...under('metric', TOTALS),
-        points: 'The totals of the points systems in which the event gave or took points, by key.',
-        ...under('points', TOTALS),
-      },
-    },
-    {
-      of: ['RevokeAchievementResponse'],
-      fields: {
-        id: 'The id of the achievement.',
-        key: 'The key of the achievement.',
-        completionId: 'The id of the completion that was taken back.',
-        achievedAt: 'When the user had completed it.',
-        points:
-          'With `points=revoke`: the totals of the points systems in which the completion gave or took points, by key. Otherwise empty.',
-        ...under('points', TOTALS),
-      },
-    },
+    fieldsOf(['CreatePointsAdjustmentRequestItem'], {
+      userId: 'The id of the user in your product. The user must exist.',
+      amount: 'The points to add. Negative: points are taken. Not 0, within ±1,000,000.',
+      reason: 'Why, for your records. At most 1,000 characters.',
+      idempotencyKey:
+        'Makes the adjustment count once, even if it is sent several times. The key is for this user and this points system only, and never expires.',
+    }),
+    fieldsOf(['CreatePointsAdjustmentsResponse'], {
+      created: 'The entries of the ledger. For a repeated idempotency key: the first one.',
+    }),
+    fieldsOf(['PointsAdjustment'], {
+      id: 'The id of the entry in the ledger.',
+      userId: 'The id of the user.',
+      awarded: 'The points that were really applied, within the limits.',
+      total: 'The total of the user after the adjustment.',
+    }),
+    fieldsOf(['VoidEventRequest'], { reason: 'Why, for your records. At most 1,000 characters.' }),
+    fieldsOf(['VoidEventResponse'], {
+      event: 'The voided event.',
+      'event.id': 'The id of the event.',
+      'event.metricId': 'The id of its metric.',
+      'event.metricKey': 'The key of its metric.',
+      'event.value': 'Its value.',
+      'event.attributes': 'Its attributes, by key.',
+      'event.at': 'When it happened.',
+      'event.localDate': 'The date in the time zone of the user at that time.',
+      'event.utcOffsetMinutes': 'The offset of that zone from UTC at that time, in minutes.',
+      'event.voided': 'When it was voided.',
+      'event.reason': 'The reason of the void, or `null`.',
+      metric: 'The total of the metric.',
+      ...under('metric', TOTALS),
+      points: 'The totals of the points systems in which the event gave or took points, by key.',
+      ...under('points', TOTALS),
+    }),
+    fieldsOf(['RevokeAchievementResponse'], {
+      id: 'The id of the achievement.',
+      key: 'The key of the achievement.',
+      completionId: 'The id of the completion that was taken back.',
+      achievedAt: 'When the user had completed it.',
+      points:
+        'With `points=revoke`: the totals of the points systems in which the completion gave or took points, by key. Otherwise empty.',
+      ...under('points', TOTALS),
+    }),
   ],
 }
 
@@ -123,40 +108,38 @@ export const explanations: Chapter = {
     },
   },
   fields: [
-    {
-      of: ['AwardExplanation'],
-      fields: {
-        award: 'The award.',
-        'award.id': 'The id of the award.',
-        'award.awarded': 'The points. Negative: points were taken.',
-        'award.total': 'The total of the user after this award.',
-        ...under('award', WHEN),
-        event: 'The event that caused the award. `null` if no event did.',
-        trigger: 'The trigger as it was when it fired. `null` for a correction.',
-        type: 'Only for a correction: `adjustment` or `reversal`.',
-        reason: 'Only for a correction: the reason, or `null`.',
-        reverses: 'Only for a reversal: the id of the award that it reverses. `null` for an adjustment.',
-        counter:
-          'The highest total that the trigger counts, before and after the event. `null` if the trigger does not count, and for awards of older versions of Laurel.',
-        'counter.before': 'The highest total before the event.',
-        'counter.after': 'The highest total after the event.',
-        firings: 'How often the trigger fired at once. `null` if it is not known, and for a correction.',
-        base: 'The points before boosts: the points of the trigger times `firings`. `null` for a correction.',
-        boosts: 'The boosts that applied, as they were then.',
-        afterBoosts: 'The points after the boosts, before cap and floor. Corrections are not boosted.',
-        limit:
-          '`cap` if the maximum of the points system made the award smaller, `floor` if the total cannot be below 0, else `null`.',
-        total: 'The total of the user.',
-        'total.before': 'The total before this award.',
-        'total.after': 'The total after this award.',
-      },
-    },
-    {
-      of: ['TimelineEvent'],
-      fields: { ...EVENT, type: 'The type of the entry.', voided: 'When the event was voided, else `null`.' },
-    },
-    {
-      of: [
+    fieldsOf(['AwardExplanation'], {
+      award: 'The award.',
+      'award.id': 'The id of the award.',
+      'award.awarded': 'The points. Negative: points were taken.',
+      'award.total': 'The total of the user after this award.',
+      ...under('award', WHEN),
+      event: 'The event that caused the award. `null` if no event did.',
+      trigger: 'The trigger as it was when it fired. `null` for a correction.',
+      type: 'Only for a correction: `adjustment` or `reversal`.',
+      reason: 'Only for a correction: the reason, or `null`.',
+      reverses: 'Only for a reversal: the id of the award that it reverses. `null` for an adjustment.',
+      counter:
+        'The highest total that the trigger counts, before and after the event. `null` if the trigger does not count, and for awards of older versions of Laurel.',
+      'counter.before': 'The highest total before the event.',
+      'counter.after': 'The highest total after the event.',
+      firings: 'How often the trigger fired at once. `null` if it is not known, and for a correction.',
+      base: 'The points before boosts: the points of the trigger times `firings`. `null` for a correction.',
+      boosts: 'The boosts that applied, as they were then.',
+      afterBoosts: 'The points after the boosts, before cap and floor. Corrections are not boosted.',
+      limit:
+        '`cap` if the maximum of the points system made the award smaller, `floor` if the total cannot be below 0, else `null`.',
+      total: 'The total of the user.',
+      'total.before': 'The total before this award.',
+      'total.after': 'The total after this award.',
+    }),
+    fieldsOf(['TimelineEvent'], {
+      ...EVENT,
+      type: 'The type of the entry.',
+      voided: 'When the event was voided, else `null`.',
+    }),
+    fieldsOf(
+      [
         'TimelineAward',
         'TimelineLevelChange',
         'TimelineAchievement',
@@ -166,7 +149,7 @@ export const explanations: Chapter = {
         'TimelineNotification',
         'TimelineChange',
       ],
-      fields: {
+      {
         id: 'The id of the entry. Of an award, a completion or a notification, it is the id of that.',
         ...WHEN,
         type: 'The type of the entry.',
@@ -186,57 +169,42 @@ export const explanations: Chapter = {
         fields:
           'The changed fields by name. Attributes are `attributes.` and the key. A completion that was taken back is `achievements.` and the key.',
       },
-    },
-    {
-      of: ['TimelineLevelChange'],
-      fields: {
-        before: 'The level before. `null`: no level.',
-        after: 'The level after. `null`: no level.',
-        ...under('before', LEVEL_THEN),
-        ...under('after', LEVEL_THEN),
-      },
-    },
-    {
-      of: ['TimelineStreak'],
-      fields: {
-        at: 'The time, in UTC. `null` if it is not known.',
-        change: 'The kind of the change.',
-        ...STREAK_ENTRY,
-        started: 'The first day of the lost streak.',
-        lastPeriod: 'The first day of the last period of the lost streak.',
-      },
-    },
-    {
-      of: ['TimelineAdjustment'],
-      fields: {
-        reverses:
-          'The id of the award whose points were taken back with a completion. `null` for an adjustment.',
-      },
-    },
-    {
-      of: ['TimelineVoid'],
-      fields: {
-        eventId: 'The id of the voided event.',
-        metricId: 'The id of the metric.',
-        metricKey: 'The key of the metric. `null` if it was deleted.',
-        value: 'The value of the event.',
-        reversals: 'The points that the void took or gave back, one for each award of the event.',
-        ...under('reversals', {
-          id: 'The id of the reversal.',
-          ...OF_SYSTEM,
-          awarded: 'The points. Negative: points were taken.',
-          total: 'The total of the user after it.',
-          reverses: 'The id of the award that it reverses.',
-        }),
-      },
-    },
-    {
-      of: ['TimelineChange'],
-      fields: {
-        'fields.before': 'The value before. `null`: none.',
-        'fields.after': 'The value after. `null`: none.',
-      },
-    },
-    { of: ['ExplainedEvent'], fields: { ...EVENT, idempotencyKey: 'The idempotency key, or `null`.' } },
+    ),
+    fieldsOf(['TimelineLevelChange'], {
+      before: 'The level before. `null`: no level.',
+      after: 'The level after. `null`: no level.',
+      ...under('before', LEVEL_THEN),
+      ...under('after', LEVEL_THEN),
+    }),
+    fieldsOf(['TimelineStreak'], {
+      at: 'The time, in UTC. `null` if it is not known.',
+      change: 'The kind of the change.',
+      ...STREAK_ENTRY,
+      started: 'The first day of the lost streak.',
+      lastPeriod: 'The first day of the last period of the lost streak.',
+    }),
+    fieldsOf(['TimelineAdjustment'], {
+      reverses:
+        'The id of the award whose points were taken back with a completion. `null` for an adjustment.',
+    }),
+    fieldsOf(['TimelineVoid'], {
+      eventId: 'The id of the voided event.',
+      metricId: 'The id of the metric.',
+      metricKey: 'The key of the metric. `null` if it was deleted.',
+      value: 'The value of the event.',
+      reversals: 'The points that the void took or gave back, one for each award of the event.',
+      ...under('reversals', {
+        id: 'The id of the reversal.',
+        ...OF_SYSTEM,
+        awarded: 'The points. Negative: points were taken.',
+        total: 'The total of the user after it.',
+        reverses: 'The id of the award that it reverses.',
+      }),
+    }),
+    fieldsOf(['TimelineChange'], {
+      'fields.before': 'The value before. `null`: none.',
+      'fields.after': 'The value after. `null`: none.',
+    }),
+    fieldsOf(['ExplainedEvent'], { ...EVENT, idempotencyKey: 'The idempotency key, or `null`.' }),
   ],
 }
