@@ -74,14 +74,11 @@ export function objectionsOf(error: unknown): readonly Objection[] {
   return [{ path: null, message: messageOf(error) }]
 }
 
-/** Messages by the field of a form, and those that belong to none. */
-export type FieldMessages = { byField: ReadonlyMap<string, string>; others: readonly string[] }
-
 /**
  * Sorts objections by field: by their path, without the index of the item in the request, or by a field's
  * name in their text.
  */
-export function messagesByField(objections: readonly Objection[], fields: readonly string[]): FieldMessages {
+export function messagesByField(objections: readonly Objection[], fields: readonly string[]) {
   const byField = new Map<string, string>()
   const others: string[] = []
   for (const { path, message } of objections) {

@@ -26,9 +26,7 @@ export function useLaurel(): Laurel {
 /** The admin interface. Everything that the console does goes through it. */
 export const useAdmin = (): Laurel['admin'] => useLaurel().admin
 
-/** What others may change too, with the name of the state that was read (G15). */
-
-/** Something that was read, with its ETag if it has one. */
+/** Something that was read, with the name of its state if it has one (G15). */
 export type Tagged<T> = T & { etag?: string | undefined }
 
 /** An answer with its ETag. */

@@ -30,9 +30,6 @@ function nextCursor(link: string | null): string | null {
   return search === undefined ? null : new URLSearchParams(search).get('after')
 }
 
-/** The part of a request that asks for one page of a list with cursors. */
-export type CursorQuery = { limit: number; after?: string }
-
 /**
  * A list with cursors, such as users: only the pages that are shown.
  *
@@ -41,7 +38,7 @@ export type CursorQuery = { limit: number; after?: string }
  */
 export const useCursorPages = <T,>(
   queryKey: QueryKey,
-  list: (query: CursorQuery, signal: AbortSignal) => List<T>,
+  list: (query: { limit: number; after?: string }, signal: AbortSignal) => List<T>,
   again?: (entries: readonly T[]) => number | null,
 ) =>
   useInfiniteQuery({

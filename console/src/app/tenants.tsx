@@ -1,9 +1,10 @@
 import type { AdminTenant } from '@laurel/client'
 import { useState } from 'react'
 import { z } from 'zod'
-import type { Resource } from '../resource/resource'
+import type { Move, Resource } from '../resource/resource'
 import { ResourceForm } from '../resource/resource-form'
 import { text } from '../resource/schemas'
+import { isListed, removing } from '../resource/writes'
 import { useSession, useSignedIn } from '../session/session-context'
 import { Button } from '../ui/button'
 import { Moment } from '../ui/format'
@@ -55,44 +56,43 @@ export function useTenantsResource(): Resource<AdminTenant, Values, z.output<typ
         },
       ],
     },
-    moves: ({ id, name, customerId, status, purging }) =>
-      status === 'active'
-        ? [
-            {
-              label: 'Archive',
-              did: 'was archived',
-              isDangerous: true,
-              ask: {
-                title: say`Archive ${name}?`,
-                text: 'From now on, all its calls are refused, and nothing is sent to its users. It cannot be activated again. Its data is kept until you erase it.',
-              },
-              act: async (admin) => {
-                const answer = await admin.tenants.delete({ ids: [id] })
-                // No call for the chosen tenant works from now on.
-                if (answer.deleted.length > 0 && id === chosen?.id) session.chooseTenant(null)
-                return answer
-              },
-            },
-          ]
-        : purging === true
-          ? []
-          : [
-              {
-                label: 'Erase',
-                did: 'is being erased',
-                isDangerous: true,
-                isRemoval: true,
-                ask: {
-                  title: say`Erase ${name} with everything in it?`,
-                  text: 'All its users, events and configuration are deleted for good. This cannot be undone.',
-                  typed: { label: `Type the customer id ${customerId} to confirm`, text: customerId },
-                },
-                act: async (admin) => {
-                  await admin.tenants.purge(id)
-                  return {}
-                },
-              },
-            ],
+    moves: ({ id, name, customerId, status, purging }) => {
+      if (purging === true) return []
+      const erase: Move<AdminTenant> = {
+        label: 'Erase',
+        did: 'is being erased',
+        isDangerous: true,
+        isRemoval: true,
+        ask: {
+          title: say`Erase ${name} with everything in it?`,
+          text: 'All its users, events and configuration are deleted for good. This cannot be undone.',
+          typed: { label: `Type the customer id ${customerId} to confirm`, text: customerId },
+        },
+        act: removing<object>(
+          (admin) => admin.tenants.purge(id).then(() => ({})),
+          (admin) => isListed(admin.tenants.list(), id),
+        ),
+      }
+      const archive: Move<AdminTenant> = {
+        label: 'Archive',
+        did: 'was archived',
+        isDangerous: true,
+        ask: {
+          title: say`Archive ${name}?`,
+          text: 'From now on, all its calls are refused, and nothing is sent to its users. It cannot be activated again. Its data is kept until you erase it.',
+        },
+        act: async (...clients) => {
+          const answer = await removing(
+            (admin) => admin.tenants.delete({ ids: [id] }),
+            async (admin) => (await admin.tenants.get(id)).status === 'active',
+          )(...clients)
+          // No call for the chosen tenant works from now on.
+          if (id === chosen?.id) session.chooseTenant(null)
+          return answer
+        },
+      }
+      return [status === 'active' ? archive : erase]
+    },
   }
 }
 

@@ -1,4 +1,5 @@
 /** Parts that the forms of several resources share. */
+import type { List } from '@laurel/client'
 import type { ReactNode } from 'react'
 import { type FieldValues, get } from 'react-hook-form'
 import { z } from 'zod'
@@ -96,7 +97,7 @@ export const DESCRIBED = [
 /** The operations of things inside another one, such as the levels of a points system. */
 export const within = <Item, Draft>(
   inside: {
-    list(key: string, query: { limit: number; skip: number }): PromiseLike<Item[]>
+    list(key: string, query?: { limit: number; skip: number }): List<Item>
     get(key: string, one: string): PromiseLike<Item>
     create(key: string, drafts: Draft[]): PromiseLike<Written<Item>>
     delete(key: string, query: { ids: string[] }): PromiseLike<Written<Item>>

@@ -1,6 +1,6 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { FieldValues } from 'react-hook-form'
-import { ChangedMeanwhile, isGone } from '../api/errors'
+import { ChangedMeanwhile } from '../api/errors'
 import type { Tagged } from '../api/laurel'
 import { AbsentPage } from '../api/paging'
 import { Button, buttonClasses } from '../ui/button'
@@ -13,8 +13,8 @@ import { changedFields, changesInWords, readAgain } from './meanwhile'
 import { fieldInWords } from './parts'
 import type { Move, Resource, Written } from './resource'
 import { Status } from './resource-list'
-import { hideItem, showItem, useResourceItem } from './shown'
-import { itemOf, named, useWrite, type Write } from './writes'
+import { hideItem, showWritten, useResourceItem } from './shown'
+import { isListed, itemOf, named, removing, useWrite, type Write } from './writes'
 
 /** The page of one item. */
 export function ResourceDetailPage<Item extends { id: string }, Values extends FieldValues, Draft>({
@@ -113,16 +113,10 @@ export function Moves<Item extends { id: string }, Values extends FieldValues, D
   const lookups = useLookups(resource.needs)
   const scope = `${path}/${item.id}`
   const { begin, isBusy } = useWrite<Written<Item>>({ path, look, scope })
-  // If it is gone already, the answer to the same call was lost, or somebody else was faster.
-  const removed = (error: unknown): Written<Item> => {
-    if (!isGone(error)) throw error
-    return { deleted: [item] }
-  }
-  const remove: Move<Item>['act'] = (admin) =>
-    resource
-      .operations(admin)
-      .delete({ ids: [item.id] })
-      .then((answer) => answer, removed)
+  const remove = removing<Written<Item>>(
+    (admin) => resource.operations(admin).delete({ ids: [item.id] }),
+    (admin) => isListed(resource.operations(admin).list(), item.id),
+  )
   const writeOf = ({ act = remove, did, to, isRemoval = false }: Move<Item>): Write<Written<Item>> => ({
     what: named(resource.one, resource.nameOf(item, lookups)),
     did,
@@ -138,11 +132,8 @@ export function Moves<Item extends { id: string }, Values extends FieldValues, D
       if (changed.length === 0) return now.item.etag
       throw new ChangedMeanwhile(await changesInWords(changed, seen, now, lookups, admin), now.item.etag)
     },
-    show: (queries, answer) => {
-      const written = itemOf(answer)
-      if (isRemoval) hideItem(queries, path, item)
-      else if (written !== undefined) showItem(queries, resource, written)
-    },
+    show: (queries, answer) =>
+      isRemoval ? hideItem(queries, path, item) : showWritten(queries, resource, itemOf(answer)),
   })
   return resource.moves?.(item).map((move) => {
     const { label, ask, isDangerous = false, isRemoval = false } = move

@@ -4,7 +4,7 @@ import { FormSheet } from './form-sheet'
 import { useLookups } from './lookups'
 import type { Resource } from './resource'
 import { REFUSED, refusesEntry } from './schemas'
-import { showItem, useResourceItem } from './shown'
+import { showWritten, useResourceItem } from './shown'
 import { itemOf, named } from './writes'
 
 type FormProps<Item extends { id: string }, Values extends FieldValues, Draft> = {
@@ -51,10 +51,7 @@ export function ResourceForm<Item extends { id: string }, Values extends FieldVa
         did: item === null ? 'was created' : 'was saved',
         act: (admin) =>
           item === null ? resource.operations(admin).create([draft]) : resource.update(admin, item, draft),
-        show: (queries, answer) => {
-          const written = itemOf(answer)
-          if (written !== undefined) showItem(queries, resource, written)
-        },
+        show: (queries, answer) => showWritten(queries, resource, itemOf(answer)),
         secret: (answer) => {
           const written = itemOf(answer)
           return written && item === null ? resource.secretOf?.(written) : undefined

@@ -2,7 +2,7 @@
  * How a page of things that can be configured is declared: their list, their form, what can be done with one.
  * `resource-page.tsx` makes the pages from it. docs/console.md says how to add one.
  */
-import type { Laurel } from '@laurel/client'
+import type { Laurel, List } from '@laurel/client'
 import type { ComponentType, ReactNode } from 'react'
 import type { Control, DeepPartial, FieldPath, FieldValues } from 'react-hook-form'
 import type { z } from 'zod'
@@ -14,8 +14,11 @@ import type { LookupName, Lookups } from './lookups'
 
 export type Admin = Laurel['admin']
 
+/** Sends a write. */
+export type Act<Answer> = (admin: Admin, laurel: Laurel) => PromiseLike<Answer>
+
 /** A problem with one item of a write, as the interface answers it. */
-type Issue = { severity: 'error' | 'warning'; message: string }
+export type Issue = { severity: 'error' | 'warning'; message: string }
 
 /** The answer to a write. */
 export type Written<Item> = {
@@ -75,7 +78,7 @@ export type Field<Values extends FieldValues> = FieldBase<Values> &
 export type Move<Item> = {
   label: string
   /** By default, the item is deleted. */
-  act?: (admin: Admin) => PromiseLike<Written<Item>>
+  act?: Act<Written<Item>>
   /** What happens to the item, such as `was locked`. Begins with "was" or "is". */
   did: string
   /** The status that the item then has. */
@@ -97,7 +100,7 @@ export type Move<Item> = {
 
 /** What the interface does with these items, except for updates. */
 export type Operations<Item, Draft> = {
-  list(query: { limit: number; skip: number }): PromiseLike<Item[]>
+  list(query?: { limit: number; skip: number }): List<Item>
   get(key: string): PromiseLike<Item>
   create(drafts: Draft[]): PromiseLike<Written<Item>>
   delete(query: { ids: string[] }): PromiseLike<Written<Item>>

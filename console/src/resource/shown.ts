@@ -46,8 +46,13 @@ function changeList<Item>(queries: QueryClient, path: string, change: (pages: It
   )
 }
 
-/** Shows an item as it is now, in its list and on its page. A new one is the last of the list. */
-export function showItem<Item extends HasId>(queries: QueryClient, { path, keyOf }: Kind<Item>, item: Item) {
+/** Shows the item of a write as it is now, in its list and on its page. A new one is the last of the list. */
+export function showWritten<Item extends HasId>(
+  queries: QueryClient,
+  { path, keyOf }: Kind<Item>,
+  item: Item | undefined,
+) {
+  if (item === undefined) return
   const { id } = item
   const isThis = (one: Item) => one.id === id
   changeList<Item>(queries, path, (pages) => {

@@ -3,7 +3,6 @@
  * then: the cache of mutations knows all of them, and `Kept` knows the entries until they are saved or dropped. A
  * form or a question that is still open shows the answer; else a message does.
  */
-import type { Laurel } from '@laurel/client'
 import { type QueryClient, useIsMutating, useMutation, useQueryClient } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
@@ -11,6 +10,8 @@ import {
   ChangedMeanwhile,
   isAnswerLost,
   isConnectionLost,
+  isGone,
+  isNotFound,
   isOutdated,
   messagesByField,
   type Objection,
@@ -23,7 +24,7 @@ import type { Entries, Problem, Secret } from '../session/kept'
 import { useEntriesId, useKept, useSession } from '../session/session-context'
 import { say } from '../ui/text'
 import { done, failed, waiting } from '../ui/toasts'
-import type { Admin, Written } from './resource'
+import type { Act, Admin, Issue, Written } from './resource'
 import { listKey } from './shown'
 
 /** How long after an answer another press at the same place does nothing, in milliseconds. */
@@ -34,8 +35,6 @@ const TRIES = 3
 
 /** The beginning of the keys of all writes in the cache of mutations. */
 export const WRITES = ['write']
-
-type Issue = { severity: 'error' | 'warning'; message: string }
 
 /** The issues of an answer that has them. */
 const issuesOf = (answer: object): readonly Issue[] =>
@@ -58,12 +57,36 @@ export function itemOf<Item>({ created, updated, etag }: Tagged<Written<Item>>):
 /** An item with its name, as the beginning of a sentence: `The metric “Pages”`. */
 export const named = (one: string, name: string) => say`The ${one} “${name}”`
 
+/**
+ * Removes something. That it is gone already is no refusal: the answer to an earlier try was lost, or somebody else
+ * was faster. Most refusals do not say whether it is gone, so `isThere` reads it after them.
+ */
+export const removing =
+  <Answer extends object>(remove: Act<Answer>, isThere: Act<boolean>): Act<Partial<Answer>> =>
+  async (admin, laurel) => {
+    try {
+      const answer = await remove(admin, laurel)
+      demandWritten(answer)
+      return answer
+    } catch (error) {
+      const isUnclear = error instanceof WriteRefused || isNotFound(error)
+      if (isGone(error) || (isUnclear && !(await isThere(admin, laurel)))) return {}
+      throw error
+    }
+  }
+
+/** Whether a list has an item with this id, on any of its pages. */
+export async function isListed(list: AsyncIterable<{ id: string }>, id: string): Promise<boolean> {
+  for await (const item of list) if (item.id === id) return true
+  return false
+}
+
 export type Write<Answer extends object> = {
   /** The item with its name, as the beginning of a sentence. */
   what: string
   /** What happens to it, such as `was created`. Begins with "was", "were" or "is". */
   did: string
-  act: (admin: Admin, laurel: Laurel) => PromiseLike<Answer>
+  act: Act<Answer>
   /** More of the message afterwards. */
   more?: (answer: Answer) => string | undefined
   /** Shows the answer, so that nobody waits until everything was read again. */

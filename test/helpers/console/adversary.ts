@@ -62,3 +62,13 @@ export async function holdWrites(page: Page, url: string) {
     },
   }
 }
+
+/** Loses the answer to the first deletion of a page: it is done, and sent again. Answers all deletions. */
+export async function loseDeletion(page: Page, url: string): Promise<readonly string[]> {
+  const sent: string[] = []
+  await page.route(new RegExp(`^${url}/admin/v1/`), (route) => {
+    if (route.request().method() !== 'DELETE') return route.fallback()
+    return sent.push(route.request().url()) === 1 ? FAULTS.lost(route) : route.continue()
+  })
+  return sent
+}

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import type { Locator, Page } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { holdWrites, NAMES } from '../../helpers/console/adversary'
+import { holdWrites, loseDeletion, NAMES } from '../../helpers/console/adversary'
 import { hasBrowser } from '../../helpers/console/browser'
 import { sharedWorld } from '../../helpers/console/world'
 
@@ -240,6 +240,13 @@ type Task = {
   /** The field that keeps the entry of the round, if the task is a form. */
   field?: () => Locator
   isDone: (name: string) => Promise<boolean>
+}
+
+/** How many names there were. Each round has one of its own. */
+let names = 0
+function nextName(): string {
+  names += 1
+  return `r${names}r`
 }
 
 const ADMIN = '/admin/v1'
@@ -715,14 +722,91 @@ const TASKS: Readonly<Record<string, readonly Task[]>> = {
   ],
 }
 
+/** What can be deleted, with the address of the page, the buttons, and how the message begins. */
+const DELETIONS: readonly [
+  kind: string,
+  begin: Task['begin'],
+  presses: readonly string[],
+  told: (name: string) => string,
+][] = [
+  [
+    'an admin key',
+    adminKey,
+    ['Delete NAME', 'Confirm: delete key'],
+    (name) => `The key “${name}” was deleted`,
+  ],
+  [
+    'an application key',
+    async (name) => {
+      const { created } = await demand('POST', `${ADMIN}/application-api-keys`, [{ userId: name }])
+      prefixes.set(name, created[0].prefix)
+      return '/api-keys'
+    },
+    ['Delete PREFIX', 'Confirm: delete key'],
+    (name) => `The key of ${name} was deleted`,
+  ],
+  [
+    'a pause',
+    async (name) => {
+      const path = await user('')(name)
+      const pause = { userId: name, start: '2082-07-01', end: '2082-07-02' }
+      await demand('POST', `${ADMIN}/streaks/pauses`, { pauses: [pause] })
+      return path
+    },
+    ['Remove'],
+    (name) => `The pause of ${name} was removed`,
+  ],
+  [
+    'a completion',
+    async (name) => {
+      await achievement(name)
+      await user('')(name)
+      await demand('POST', `/v1/achievements/${name}/complete`, { user: { id: name } })
+      return `/users/${name}/achievements`
+    },
+    ['Revoke NAME', 'Confirm: revoke'],
+    (name) => `The achievement “${name}” of ${name} was revoked`,
+  ],
+  ['an achievement', achievement, ['Delete', 'Confirm: delete'], (name) => `“${name}” was deleted`],
+  ['a level', level, ['Delete', 'Confirm: delete'], (name) => `“${name}” was deleted`],
+]
+const prefixes = new Map<string, string>()
+
+describe.skipIf(!hasBrowser)('a deletion', () => {
+  async function press(texts: readonly string[], name: string) {
+    const shown = (text: string) => text.replace('NAME', name).replace('PREFIX', prefixes.get(name) ?? '')
+    for (const text of texts) await page.getByRole('button', { name: shown(text) }).click()
+  }
+
+  it.each(DELETIONS)(
+    'of %s is told as done if only its first answer is lost',
+    async (_, begin, texts, told) => {
+      const name = nextName()
+      await world.open(page, await begin(name))
+      const sent = await loseDeletion(page, world.server.url)
+      await press(texts, name)
+      await message(new RegExp(`${told(name)}$`)).waitFor()
+      expect(sent).toEqual([sent[0], sent[0]])
+      await page.getByRole('alertdialog').waitFor({ state: 'detached' })
+    },
+  )
+
+  it.each(DELETIONS)('of %s that is refused for another reason says it', async (_, begin, texts) => {
+    const name = nextName()
+    await world.open(page, await begin(name))
+    const held = await hold()
+    await press(texts, name)
+    const end = await held.release('is refused in a 200')
+    await end()
+    await page.getByText('The name is not wanted. Choose another one.').first().waitFor()
+  })
+})
+
 type Round = { task: Task; way: (typeof WAYS)[number]; fault: (typeof NAMES)[number] }
 const WAYS = ['stays', 'closes the form', 'goes elsewhere', 'presses twice', 'loads the page again'] as const
 
 /** How many of the ways each task takes in a run. Another seed takes others. */
 const WAYS_EACH = 2
-
-/** How many rounds were played. Each has a name of its own. */
-let played = 0
 
 describe.skipIf(!hasBrowser)('from a seed', () => {
   /** What people were told about a write: null until they are told. */
@@ -803,8 +887,7 @@ describe.skipIf(!hasBrowser)('from a seed', () => {
       const found: string[] = []
       for (const one of rounds) {
         const round = `${one.task.title}: the person ${one.way}, the write ${one.fault}`
-        played += 1
-        await play(one, `r${played}r`, round, found).catch((cause) => {
+        await play(one, nextName(), round, found).catch((cause) => {
           throw new Error(round, { cause })
         })
       }

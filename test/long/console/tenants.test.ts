@@ -1,6 +1,7 @@
 /** Several tenants in a real browser: nothing of one is seen in another. */
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { loseDeletion } from '../../helpers/console/adversary'
 import { expectAccessible, hasBrowser, settled } from '../../helpers/console/browser'
 import { sharedWorld } from '../../helpers/console/world'
 import { words } from '../../helpers/words'
@@ -87,6 +88,33 @@ describe.skipIf(!hasBrowser)('the management of tenants, from none to one that i
     await page.getByRole('heading', { level: 1, name: 'Choose a tenant' }).waitFor()
     await page.getByText('No tenants yet').waitFor()
     expect(complaints).toEqual([])
+    await page.context().close()
+  })
+})
+
+describe.skipIf(!hasBrowser)('the end of a tenant', () => {
+  const begin = async (name: string) => {
+    const { body } = await world.ask('POST', '/admin/v1/tenants', [{ name, customerId: name }])
+    return body.created[0].id
+  }
+
+  it.each([
+    ['archived', 'Archive', 'was archived'],
+    ['erased', 'Erase', 'is being erased'],
+  ])('is told as done if only the first answer is lost: it is %s', async (name, label, did) => {
+    const [id] = await Promise.all([begin(name), begin(`beside-${name}`)])
+    if (label === 'Erase') await world.ask('DELETE', `/admin/v1/tenants?ids=${id}`)
+    const { page } = await world.page()
+    await enter(page, '/settings')
+    await page.getByRole('button', { name: `beside-${name}` }).click()
+    await page.getByRole('link', { name, exact: true }).click()
+    await page.getByRole('dialog', { name }).getByRole('button', { name: label }).click()
+    const question = page.getByRole('alertdialog')
+    if (label === 'Erase') await question.getByLabel(`Type the customer id ${name} to confirm`).fill(name)
+    const sent = await loseDeletion(page, world.server.url)
+    await question.getByRole('button', { name: `Confirm: ${label.toLowerCase()}` }).click()
+    await page.getByText(`The tenant “${name}” ${did}`, { exact: true }).waitFor()
+    expect(sent).toEqual([sent[0], sent[0]])
     await page.context().close()
   })
 })

@@ -8,7 +8,8 @@ import { PagedTable, useSkipPages } from '../../api/paging'
 import { AskButton } from '../../resource/confirm-write'
 import { FormSheet } from '../../resource/form-sheet'
 import { choice, optionalDate, text } from '../../resource/schemas'
-import { named } from '../../resource/writes'
+import { isListed, named, removing } from '../../resource/writes'
+import type { Secret } from '../../session/kept'
 import { NewButton } from '../../ui/button'
 import { Moment, startOf } from '../../ui/format'
 import { PlainInput } from '../../ui/labelled'
@@ -122,12 +123,27 @@ const DeleteButton = ({ of: { id, name } }: { of: AdminKey }) => (
     write={{
       what: named('key', name),
       did: 'was deleted',
-      act: (admin) => admin.adminKeys.delete({ ids: [id] }),
+      act: removing(
+        (admin) => admin.adminKeys.delete({ ids: [id] }),
+        (admin) => isListed(admin.adminKeys.list(), id),
+      ),
     }}
   >
     It stops working at once. People who are signed in with it are signed out. This cannot be undone.
   </AskButton>
 )
+
+/** A new key, as it is shown once. */
+const secretOf = (label: string, whose: string, secret: string): Secret => ({
+  title: 'The key was created',
+  label,
+  secret,
+  children: (
+    <>
+      The key of {whose}, for the header <Code>X-API-KEY</Code>.
+    </>
+  ),
+})
 
 const AdminKeyDraft = z.object({ name: text() })
 
@@ -154,17 +170,7 @@ const NewAdminKey = ({ onClose }: { onClose: () => void }) => (
       what: named('key', draft.name),
       did: 'was created',
       act: (admin) => admin.adminKeys.create([draft]),
-      secret: ({ created: [made] }) =>
-        made && {
-          title: 'The key was created',
-          label: 'Admin key',
-          secret: made.key,
-          children: (
-            <>
-              The key of {made.name}, for the header <Code>X-API-KEY</Code>.
-            </>
-          ),
-        },
+      secret: ({ created: [made] }) => made && secretOf('Admin key', made.name, made.key),
     })}
     onClose={onClose}
   />
@@ -230,7 +236,10 @@ function ApplicationKeys() {
                 write={{
                   what: say`The key of ${userId}`,
                   did: 'was deleted',
-                  act: (admin) => admin.applicationKeys.delete({ ids: [id] }),
+                  act: removing(
+                    (admin) => admin.applicationKeys.delete({ ids: [id] }),
+                    (admin) => isListed(admin.applicationKeys.list({ userId }), id),
+                  ),
                 }}
               >
                 The key that begins with {prefix} stops working at once. This cannot be undone.
@@ -290,16 +299,7 @@ const NewApplicationKey = ({ onClose }: { onClose: () => void }) => (
       did: 'was created',
       act: (admin) => admin.applicationKeys.create([draft]),
       secret: ({ created: [made] }) =>
-        made && {
-          title: 'The key was created',
-          label: 'Application key',
-          secret: made.key,
-          children: (
-            <>
-              The key of the user {made.userId}, for the header <Code>X-API-KEY</Code>.
-            </>
-          ),
-        },
+        made && secretOf('Application key', `the user ${made.userId}`, made.key),
     })}
     onClose={onClose}
   />

@@ -21,36 +21,26 @@ const MANY_BYTES = 7 * 1024 ** 3
 
 const MINUTE = 60_000
 
+/** Reads a part of the state, again and again. */
+const usePart = <Part,>(name: string, queryFn: () => Promise<Part>, enabled = true) =>
+  useQuery({ queryKey: ['/status', name], queryFn, refetchInterval: AGAIN, enabled })
+
 export default function StatusPage() {
   const admin = useAdmin()
   const queries = useQueryClient()
   const { tenant } = useSignedIn()
-  const status = useQuery({
-    queryKey: ['/status'],
-    queryFn: async () => admin.status(),
-    refetchInterval: AGAIN,
-  })
-  const session = useQuery({
-    queryKey: ['/status', 'session'],
-    queryFn: async () => admin.session(),
-    refetchInterval: AGAIN,
-  })
+  const status = usePart('work', async () => admin.status())
+  const session = usePart('session', async () => admin.session())
   const isSeveral = (status.data?.databases.length ?? 0) > 1
-  const spread = useQuery({
-    queryKey: ['/status', 'databases'],
-    queryFn: async () => admin.databases.list(),
-    refetchInterval: AGAIN,
-    enabled: isSeveral,
-  })
-  const health = useQuery({ queryKey: ['/status', 'health'], queryFn: readHealth, refetchInterval: AGAIN })
+  const spread = usePart('databases', async () => admin.databases.list(), isSeveral)
+  const health = usePart('health', readHealth)
   const now = session.data === undefined ? Date.now() : Date.parse(session.data.now)
+  const time = session.data && formatMoment(session.data.now)
   return (
     <Page
       name="Status"
       intro="Whether the service keeps up. The page reads it again every ten seconds."
-      beside={
-        <Health health={health.data ?? (health.isError ? { isOk: false, problem: null } : undefined)} />
-      }
+      beside={<Health isOk={health.data?.isOk ?? (health.isError ? false : undefined)} />}
       actions={<Button onClick={() => queries.invalidateQueries({ queryKey: ['/status'] })}>Refresh</Button>}
       isLoading={status.isPending}
     >
@@ -77,13 +67,13 @@ export default function StatusPage() {
             { name: 'Now', cell: ({ count }) => count, isNumber: true },
             {
               name: 'State',
-              cell: ({ problem }) =>
+              cell: ({ problem, remedy }) =>
                 problem === null ? (
                   <Badge tone="good">fine</Badge>
                 ) : (
                   <>
-                    <Badge tone="warning">{problem.name}</Badge>
-                    <span className="mt-1 block max-w-md text-sm text-quiet">{problem.remedy}</span>
+                    <Badge tone="warning">{problem}</Badge>
+                    <span className="mt-1 block max-w-md text-sm text-quiet">{remedy}</span>
                   </>
                 ),
             },
@@ -129,14 +119,7 @@ export default function StatusPage() {
         <Facts
           facts={[
             ['Version', status.data?.version ?? <Skeleton key="version" />],
-            [
-              'Time of the service',
-              session.data === undefined ? (
-                <Skeleton key="time" className="w-40" />
-              ) : (
-                formatMoment(session.data.now)
-              ),
-            ],
+            ['Time of the service', time ?? <Skeleton key="time" className="w-40" />],
           ]}
         />
       </Card>
@@ -172,9 +155,9 @@ async function readHealth(): Promise<HealthAnswer> {
   return { isOk: false, problem: typeof problem === 'string' ? problem : null }
 }
 
-function Health({ health }: { health: HealthAnswer | undefined }) {
-  if (health === undefined) return <Skeleton className="w-16" />
-  return <Badge tone={health.isOk ? 'good' : 'danger'}>{health.isOk ? 'healthy' : 'not healthy'}</Badge>
+function Health({ isOk }: { isOk: boolean | undefined }) {
+  if (isOk === undefined) return <Skeleton className="w-16" />
+  return <Badge tone={isOk ? 'good' : 'danger'}>{isOk ? 'healthy' : 'not healthy'}</Badge>
 }
 
 const linkTo = (path: string, name: string) => (
@@ -189,7 +172,8 @@ type Row = {
   about: string
   count: ReactNode
   /** The problem; null if there is none. docs/operations.md has the same thresholds. */
-  problem: { name: string; remedy: ReactNode } | null
+  problem: string | null
+  remedy: ReactNode
 }
 
 /** A row of the table. Of its problems, it shows the first one that there is. */
@@ -199,13 +183,8 @@ const row = (
   count: number,
   ...problems: (readonly [is: boolean, name: string, remedy: ReactNode])[]
 ): Row => {
-  const [found] = problems.filter(([is]) => is)
-  return {
-    id,
-    about,
-    count: formatNumber(count),
-    problem: found ? { name: found[1], remedy: found[2] } : null,
-  }
+  const [, name = null, remedy] = problems.find(([is]) => is) ?? []
+  return { id, about, count: formatNumber(count), problem: name, remedy }
 }
 
 /** The state in rows, with the meaning of each. */

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { useLaurel } from '../../api/laurel'
 import { Unread } from '../../api/paging'
 import { AskButton } from '../../resource/confirm-write'
+import { isListed, removing } from '../../resource/writes'
 import { Toggle } from '../../ui/button'
 import { counted, formatNumber, formatPercent, Moment } from '../../ui/format'
 import { Card, Empty } from '../../ui/page'
@@ -158,7 +159,10 @@ function ChangeButton({ user, achievement }: { user: User; achievement: Achievem
       write={{
         what,
         did: 'was revoked',
-        act: (admin) => admin.users.revokeAchievement(user.id, key, isWithPoints ? { points: 'revoke' } : {}),
+        act: removing(
+          (admin) => admin.users.revokeAchievement(user.id, key, isWithPoints ? { points: 'revoke' } : {}),
+          (_, laurel) => isListed(laurel.users.achievements.list(user.id), id),
+        ),
       }}
     >
       <p>The user no longer has this achievement, and can complete it again.</p>

@@ -12,7 +12,7 @@ import { useNow } from '../../analytics/period'
 import { useAdmin, useLaurel } from '../../api/laurel'
 import { Loaded, Unread } from '../../api/paging'
 import { useLookups } from '../../resource/lookups'
-import { useWrite } from '../../resource/writes'
+import { isListed, removing, useWrite } from '../../resource/writes'
 import { Button } from '../../ui/button'
 import { counted, formatDate, formatNumber, Moment } from '../../ui/format'
 import { LaurelLook } from '../../ui/laurel'
@@ -266,7 +266,10 @@ function Pauses({ userId, pauses }: { userId: string; pauses: StreakResponse['pa
                 begin({
                   what: say`The pause of ${userId}`,
                   did: 'was removed',
-                  act: (admin) => admin.streaks.pauses.delete({ ids: [id] }),
+                  act: removing(
+                    (admin) => admin.streaks.pauses.delete({ ids: [id] }),
+                    (admin) => isListed(admin.streaks.pauses.list({ userId }), id),
+                  ),
                 })
               }
               aria-label={`Remove the pause from ${formatDate(start)} to ${formatDate(end)}`}
