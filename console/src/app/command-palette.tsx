@@ -99,7 +99,7 @@ function useThingsFor(text: string): readonly Command[] {
   if (!isWanted) return []
   const commands = KINDS.flatMap(({ path, icon, one, by }, index) =>
     (kinds[index]?.data ?? []).map((thing) => ({
-      label: thing.name,
+      label: nameOr(thing.name, thing.key),
       about: `${one} ${thing.key}`,
       words: `${thing.key} ${thing.key.replaceAll(/[-_]+/g, ' ')}`.toLowerCase(),
       // `/metrics/new` is a form.

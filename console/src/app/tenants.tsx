@@ -10,7 +10,7 @@ import { Button } from '../ui/button'
 import { Moment } from '../ui/format'
 import { Icon } from '../ui/icon'
 import { Code } from '../ui/page'
-import { say } from '../ui/text'
+import { nameOr, say } from '../ui/text'
 
 const Draft = z.object({ name: text(), customerId: text() })
 type Values = z.input<typeof Draft>
@@ -26,13 +26,11 @@ export function useTenantsResource(): Resource<AdminTenant, Values, z.output<typ
     page: '/settings',
     intro: 'Each has users and a configuration of its own. This list is about the whole account.',
     empty: { title: 'No tenants yet', text: 'Create one for each of your customers or products.' },
-    keyOf: ({ id }) => id,
-    nameOf: ({ name }) => name,
+    pathsBy: 'id',
+    nameOf: ({ name, customerId }) => nameOr(name, customerId),
     statusOf: ({ status, purging }) => (purging === true ? 'is being erased' : status),
     operations: (admin) => admin.tenants,
-    update: (admin, { id }, draft) => admin.tenants.update([{ id, ...draft }]),
     columns: () => [
-      { name: 'Name', cell: ({ name }) => name },
       { name: 'Customer id', cell: ({ customerId }) => <Code>{customerId}</Code>, isMinor: true },
     ],
     facts: ({ created }) => [['Created', <Moment key="created" iso={created} />]],
@@ -56,31 +54,25 @@ export function useTenantsResource(): Resource<AdminTenant, Values, z.output<typ
         },
       ],
     },
-    moves: ({ id, name, customerId, status, purging }) => {
+    moves: ({ id, customerId, status, purging }) => {
       if (purging === true) return []
-      const erase: Move<AdminTenant> = {
+      const erase: Move<AdminTenant, Values> = {
         label: 'Erase',
         did: 'is being erased',
         isDangerous: true,
         isRemoval: true,
-        ask: {
-          title: say`Erase ${name} with everything in it?`,
-          text: 'All its users, events and configuration are deleted for good. This cannot be undone.',
-          typed: { label: `Type the customer id ${customerId} to confirm`, text: customerId },
-        },
+        text: 'All its users, events and configuration are deleted for good. This cannot be undone.',
+        typed: { label: say`Type the customer id ${customerId} to confirm`, text: customerId },
         act: removing<object>(
           (admin) => admin.tenants.purge(id).then(() => ({})),
           (admin) => isListed(admin.tenants.list(), id),
         ),
       }
-      const archive: Move<AdminTenant> = {
+      const archive: Move<AdminTenant, Values> = {
         label: 'Archive',
         did: 'was archived',
         isDangerous: true,
-        ask: {
-          title: say`Archive ${name}?`,
-          text: 'From now on, all its calls are refused, and nothing is sent to its users. It cannot be activated again. Its data is kept until you erase it.',
-        },
+        text: 'From now on, all its calls are refused, and nothing is sent to its users. It cannot be activated again. Its data is kept until you erase it.',
         act: async (...clients) => {
           const answer = await removing(
             (admin) => admin.tenants.delete({ ids: [id] }),

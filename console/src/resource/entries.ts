@@ -37,7 +37,7 @@ type FormOptions<Values extends FieldValues, Draft, Answer extends object> = {
   values: Values
   /** What others may change too. Nothing of it is overwritten unseen. */
   stored?: Stored<Values> | null | undefined
-  write: (draft: Draft) => Write<Answer>
+  write: (draft: Draft, values: Values) => Write<Answer>
 }
 
 /**
@@ -153,7 +153,7 @@ export function useEntryForm<Values extends FieldValues, Draft, Answer extends o
           setProblem(undefined)
           begin(
             {
-              ...writeOf(schema.parse(given)),
+              ...writeOf(schema.parse(given), given),
               entries: { id, values: changes, ...(etag !== undefined && { seen: first }) },
               etag,
               review: async (_admin, queries) => {

@@ -1,10 +1,9 @@
-import { type ComponentProps, useEffect } from 'react'
+import type { ComponentProps } from 'react'
 import {
   type Control,
   Controller,
   type FieldPath,
   type FieldValues,
-  type PathValue,
   type UseFormReturn,
   useFormState,
 } from 'react-hook-form'
@@ -103,17 +102,14 @@ function FormField<Values extends FieldValues>({ field, form, values, lookups, i
       const { all, isLoading } = lookups[field.to]
       const first = isLoading ? 'Loading…' : all.length === 0 ? 'There is none yet' : 'Choose…'
       return (
-        <>
-          {field.isFirstChosen && <FirstChosen form={form} name={field.name} value={all[0]?.id} />}
-          <Choice
-            {...shared}
-            name={field.name}
-            form={form}
-            none={first}
-            options={choicesOf(all)}
-            isDisabled={isDisabled}
-          />
-        </>
+        <Choice
+          {...shared}
+          name={field.name}
+          form={form}
+          none={first}
+          options={choicesOf(all)}
+          isDisabled={isDisabled}
+        />
       )
     }
     case 'switch':
@@ -149,9 +145,7 @@ function FormField<Values extends FieldValues>({ field, form, values, lookups, i
     case 'filters':
       return <Filters {...{ form, label, hint, lookups, isDisabled }} name={field.name} of={field.of} />
     case 'custom':
-      return <field.render control={control} label={label} />
-    case 'part':
-      return null
+      return field.render({ form, values, lookups, label, message })
   }
 }
 
@@ -189,29 +183,11 @@ function Filters<Values extends FieldValues>({
 }
 
 /** Why a field of an existing item can't be changed; null if it can. */
-const fixedBy = <Values extends FieldValues>(
+export const fixedBy = <Values extends FieldValues>(
   { fixed }: Field<Values>,
   values: Values,
-  initial: Initial<Values>,
+  initial: Initial<Values> | Values,
 ): string | null => (typeof fixed === 'function' ? fixed(values, initial) : (fixed ?? null))
-
-/** Fills an empty field with a value as soon as the value is known. */
-function FirstChosen<Values extends FieldValues>({
-  form: { getValues, resetField },
-  name,
-  value,
-}: {
-  form: UseFormReturn<Values>
-  name: FieldPath<Values>
-  value: string | undefined
-}) {
-  useEffect(() => {
-    // It is no entry of the person.
-    if (value !== undefined && getValues(name) === '')
-      resetField(name, { defaultValue: value as PathValue<Values, typeof name> })
-  }, [getValues, resetField, name, value])
-  return null
-}
 
 function Choice<Values extends FieldValues>({
   name,

@@ -1,5 +1,6 @@
 import { Card } from '../ui/page'
 import { SendEvent } from '../ui/send-event'
+import { say } from '../ui/text'
 import { useLookups } from './lookups'
 
 /** How to send the first event. There is nothing to send before there is a metric. */
@@ -8,7 +9,10 @@ export function FirstEvent() {
   const [metric] = metrics.all
   if (metric === undefined) return null
   return (
-    <Card title="Send your first event" about={`It adds 1 to ${metric.name}, and makes a user appear.`}>
+    <Card
+      title="Send your first event"
+      about={say`It adds 1 to ${metrics.nameOf(metric.id)}, and makes a user appear.`}
+    >
       <SendEvent metricKey={metric.key} />
     </Card>
   )

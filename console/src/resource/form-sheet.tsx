@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { type ComponentProps, type FormEventHandler, type ReactNode, useRef } from 'react'
+import { type ComponentProps, type ReactNode, useRef } from 'react'
 import type { FieldValues } from 'react-hook-form'
 import { useEntriesId } from '../session/session-context'
 import { Button } from '../ui/button'
@@ -7,10 +7,9 @@ import { Sheet, Unsaved } from '../ui/dialog'
 import { Notice } from '../ui/page'
 import { useEntryForm } from './entries'
 import { FormFields } from './fields'
-import { type LookupName, type Lookups, useLookups } from './lookups'
+import { type Lookups, useLookups } from './lookups'
 import { Meanwhile } from './meanwhile'
-
-const NONE: readonly LookupName[] = []
+import type { Field } from './resource'
 
 type FormSheetProps<Values extends FieldValues, Draft, Answer extends object> = Omit<
   Parameters<typeof useEntryForm<Values, Draft, Answer>>[0],
@@ -28,8 +27,6 @@ type FormSheetProps<Values extends FieldValues, Draft, Answer extends object> = 
   /** The effect in words. Null while that can't be said. */
   preview?: ((values: Values, lookups: Lookups) => string | null) | undefined
   /** The other resources that the fields name. */
-  needs?: readonly LookupName[]
-  /** The same, if they were read already. */
   lookups?: Lookups
   /** Is called after the entries were saved, if the form is still open. By default it closes. */
   onDone?: (answer: Answer) => void
@@ -51,15 +48,14 @@ function OpenForm<Values extends FieldValues, Draft, Answer extends object>({
   submit,
   submitAndStay,
   preview,
-  needs = NONE,
   lookups: given,
   onClose,
   onDone = onClose,
   ...options
 }: FormSheetProps<Values, Draft, Answer> & { id: string }) {
   const { title, path, look = path } = options
-  const read = useLookups(needs)
-  const lookups = given ?? read
+  const none = useLookups()
+  const lookups = given ?? none
   const entryForm = useEntryForm({ ...options, scope: isNew ? null : name })
   const { form, values, isSaving, meanwhile, problem, isRestored, hasEntries, drop, submitThen } = entryForm
   const element = useRef<HTMLFormElement>(null)
@@ -109,42 +105,59 @@ function OpenForm<Values extends FieldValues, Draft, Answer extends object>({
   )
 }
 
-/** A form that is a part of a page. It asks before another page opens with entries. */
-export const PageForm = <Values extends FieldValues>({
-  form: { isSaving, meanwhile, problem, isRestored, hasEntries, drop, submitThen },
-  lookups,
-  look,
-  submit,
-  isUnchanged = false,
-  children,
-}: {
-  form: Pick<
-    ReturnType<typeof useEntryForm<Values, unknown, object>>,
-    'isSaving' | 'meanwhile' | 'problem' | 'isRestored' | 'hasEntries' | 'drop'
-  > & {
-    submitThen: () => FormEventHandler
-  }
+type PageFormProps<Values extends FieldValues, Draft, Answer extends object> = Omit<
+  Parameters<typeof useEntryForm<Values, Draft, Answer>>[0],
+  'id' | 'scope'
+> & {
+  /** Names the form and what is written, such as `/settings`. */
+  name: string
   lookups: Lookups
-  look: string
   submit: string
-  isUnchanged?: boolean
-  children: ReactNode
-}) => (
-  <form onSubmit={submitThen()} noValidate aria-busy={isSaving}>
-    <Unsaved hasEntries={hasEntries} onDiscard={drop} />
-    <fieldset disabled={isSaving} className="flex min-w-0 flex-col gap-6">
-      {isRestored && <Restored onDrop={drop} />}
-      {children}
-      {meanwhile && <Meanwhile {...meanwhile} lookups={lookups} />}
-      <NotSaved problem={problem} look={look} />
-      <div>
-        <SaveButton isSaving={isSaving} meanwhile={meanwhile} disabled={isUnchanged}>
-          {submit}
-        </SaveButton>
-      </div>
-    </fieldset>
-  </form>
-)
+  isUnchanged?: (values: Values) => boolean
+  /** The form. The function shows some of its fields. */
+  children: (show: (fields: readonly Field<Values>[]) => ReactNode, values: Values) => ReactNode
+}
+
+/** A form that is a part of a page. It asks before another page opens with entries. */
+export function PageForm<Values extends FieldValues, Draft, Answer extends object>(
+  props: PageFormProps<Values, Draft, Answer>,
+) {
+  const id = useEntriesId(props.name)
+  return <OpenPageForm key={id} id={id} {...props} />
+}
+
+function OpenPageForm<Values extends FieldValues, Draft, Answer extends object>({
+  name,
+  lookups,
+  submit,
+  isUnchanged = () => false,
+  children,
+  ...options
+}: PageFormProps<Values, Draft, Answer> & { id: string }) {
+  const entryForm = useEntryForm({ ...options, scope: name })
+  const { form, values, isSaving, meanwhile, problem, isRestored, hasEntries, drop, submitThen } = entryForm
+  return (
+    <form onSubmit={submitThen()} noValidate aria-busy={isSaving}>
+      <Unsaved hasEntries={hasEntries} onDiscard={drop} />
+      <fieldset disabled={isSaving} className="flex min-w-0 flex-col gap-6">
+        {isRestored && <Restored onDrop={drop} />}
+        {children(
+          (fields) => (
+            <FormFields {...{ fields, form, values, lookups }} isNew={false} />
+          ),
+          values,
+        )}
+        {meanwhile && <Meanwhile {...meanwhile} lookups={lookups} />}
+        <NotSaved problem={problem} look={options.look ?? options.path} />
+        <div>
+          <SaveButton isSaving={isSaving} meanwhile={meanwhile} disabled={isUnchanged(values)}>
+            {submit}
+          </SaveButton>
+        </div>
+      </fieldset>
+    </form>
+  )
+}
 
 /** The button that submits a form. */
 const SaveButton = ({

@@ -1,15 +1,13 @@
 /** Parts that the forms of several resources share. */
 import type { List } from '@laurel/client'
-import type { ReactNode } from 'react'
 import { type FieldValues, get } from 'react-hook-form'
 import { z } from 'zod'
 import { formatDate, formatNumber } from '../ui/format'
 import { numberOf } from '../ui/locale'
 import { type Options, optionsOf } from '../ui/select'
 import { say } from '../ui/text'
-import type { ReadAffected } from './affected'
 import type { Lookups } from './lookups'
-import type { Admin, Field, Move, Operations, Written } from './resource'
+import type { Field, Operations, Written } from './resource'
 import { key, optionalText, picture, text } from './schemas'
 
 /** Filters by attributes, as the interface has them. */
@@ -48,7 +46,8 @@ export function amountOf(value: string | number, metricId: string, { metrics }: 
   const number = typeof value === 'number' ? value : numberOf(value)
   const amount = Number.isNaN(number) ? value : formatNumber(number)
   const isOpen = metricId === '' || metrics.isLoading
-  if (units === '') return say`${amount} of ${metric?.name ?? (isOpen ? 'the metric' : 'a deleted metric')}`
+  if (units === '')
+    return say`${amount} of ${metric ? metrics.nameOf(metricId) : isOpen ? 'the metric' : 'a deleted metric'}`
   // Units are the plural. Only the usual English one has a known singular.
   return amount === formatNumber(1) && /[^s]s$/.test(units)
     ? say`${amount} ${units.slice(0, -1)}`
@@ -61,23 +60,11 @@ export function everyAmount(threshold: string | number, metricId: string, lookup
   return /^1 (?!of )/.test(amount) ? `each ${amount.slice(2)}` : `every ${amount}`
 }
 
-/** The move that deletes an item, after a question. The text says what else that does. */
-export const deletion = (name: string, text: ReactNode, affected?: ReadAffected): Move<never> => ({
-  label: 'Delete',
-  did: 'was deleted',
-  isDangerous: true,
-  isRemoval: true,
-  ask: { title: say`Delete ${name}?`, text, ...(affected && { affected }) },
-})
-
 /** The move between active and inactive. */
-export const switching = <Item>(
-  status: string,
-  set: (admin: Admin, status: 'active' | 'inactive') => PromiseLike<Written<Item>>,
-): Move<Item> =>
+export const switching = (status: string) =>
   status === 'active'
-    ? { label: 'Deactivate', did: 'was deactivated', to: 'inactive', act: (admin) => set(admin, 'inactive') }
-    : { label: 'Activate', did: 'was activated', to: 'active', act: (admin) => set(admin, 'active') }
+    ? { label: 'Deactivate', did: 'was deactivated', change: { status: 'inactive' as const } }
+    : { label: 'Activate', did: 'was activated', change: { status: 'active' as const } }
 
 type Described = { name: string; key: string; description: string; badge: { url: string } | null }
 
@@ -100,6 +87,7 @@ export const within = <Item, Draft>(
     list(key: string, query?: { limit: number; skip: number }): List<Item>
     get(key: string, one: string): PromiseLike<Item>
     create(key: string, drafts: Draft[]): PromiseLike<Written<Item>>
+    update(key: string, changes: (Partial<Draft> & { id: string })[]): PromiseLike<Written<Item>>
     delete(key: string, query: { ids: string[] }): PromiseLike<Written<Item>>
   },
   key: string,
@@ -107,6 +95,7 @@ export const within = <Item, Draft>(
   list: (query) => inside.list(key, query),
   get: (one) => inside.get(key, one),
   create: (drafts) => inside.create(key, drafts),
+  update: (changes) => inside.update(key, changes),
   delete: (query) => inside.delete(key, query),
 })
 
@@ -138,7 +127,7 @@ export function fieldInWords<Values extends FieldValues>(
       return value === true ? 'on' : 'off'
     case 'filters':
       return (Array.isArray(value) && filtersInWords(value, lookups)) || ''
-    case 'part':
+    case 'custom':
       return field.inWords?.(values, lookups) ?? ''
   }
   return String(value ?? '')

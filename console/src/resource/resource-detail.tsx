@@ -5,19 +5,19 @@ import type { Tagged } from '../api/laurel'
 import { AbsentPage } from '../api/paging'
 import { Button, buttonClasses } from '../ui/button'
 import { Card, Code, Facts, Page, Shown } from '../ui/page'
-import { nameOr } from '../ui/text'
+import { say } from '../ui/text'
 import { AffectedList } from './affected'
 import { AskButton } from './confirm-write'
 import { type Lookups, useLookups } from './lookups'
 import { changedFields, changesInWords, readAgain } from './meanwhile'
 import { fieldInWords } from './parts'
-import type { Move, Resource, Written } from './resource'
+import { keyOf, type Listed, type Move, type Resource, type Thing, titleOf, type Written } from './resource'
 import { Status } from './resource-list'
 import { hideItem, showWritten, useResourceItem } from './shown'
 import { isListed, itemOf, named, removing, useWrite, type Write } from './writes'
 
 /** The page of one item. */
-export function ResourceDetailPage<Item extends { id: string }, Values extends FieldValues, Draft>({
+export function ResourceDetailPage<Item extends Thing, Values extends FieldValues, Draft extends object>({
   resource,
   itemKey,
 }: {
@@ -50,7 +50,7 @@ export function ResourceDetailPage<Item extends { id: string }, Values extends F
   const { Sections } = resource
   return (
     <Page
-      name={nameOr(resource.nameOf(item, lookups), resource.keyOf(item))}
+      name={titleOf(resource, item, lookups)}
       above={above}
       beside={status && <Status status={status} />}
       intro={summary}
@@ -70,7 +70,7 @@ export function ResourceDetailPage<Item extends { id: string }, Values extends F
       <Card title="Details">
         <Facts
           facts={[
-            ['Key', <Code key="key">{resource.keyOf(item)}</Code>],
+            ['Key', <Code key="key">{keyOf(resource, item)}</Code>],
             ...factsOf(resource, item, lookups),
             ['Id', <Code key="id">{item.id}</Code>],
           ]}
@@ -84,7 +84,7 @@ export function ResourceDetailPage<Item extends { id: string }, Values extends F
 const ELSEWHERE: readonly string[] = ['name', 'key', 'status']
 
 /** What is known of an item: the fields of its form in words, and what is no field. */
-export function factsOf<Item extends { id: string }, Values extends FieldValues, Draft>(
+export function factsOf<Item extends Thing, Values extends FieldValues, Draft extends object>(
   { form, facts }: Resource<Item, Values, Draft>,
   item: Item,
   lookups: Lookups,
@@ -98,8 +98,25 @@ export function factsOf<Item extends { id: string }, Values extends FieldValues,
   return [...shown, ...(facts?.(item, lookups) ?? [])]
 }
 
+/** The move that deletes an item, after a question. */
+const deletionOf = <Item extends Thing>(
+  { deletion, operations }: Listed<Item>,
+  item: Item,
+): Move<Item, never> => ({
+  label: 'Delete',
+  did: 'was deleted',
+  act: removing<Written<Item>>(
+    (admin) => operations(admin).delete({ ids: [item.id] }),
+    (admin) => isListed(operations(admin).list(), item.id),
+  ),
+  text: deletion?.text,
+  affected: deletion?.affected?.(item),
+  isDangerous: true,
+  isRemoval: true,
+})
+
 /** The buttons of the actions that an item offers. */
-export function Moves<Item extends { id: string }, Values extends FieldValues, Draft>({
+export function Moves<Item extends Thing, Values extends FieldValues, Draft extends object>({
   resource,
   item,
   onGone,
@@ -113,21 +130,18 @@ export function Moves<Item extends { id: string }, Values extends FieldValues, D
   const lookups = useLookups(resource.needs)
   const scope = `${path}/${item.id}`
   const { begin, isBusy } = useWrite<Written<Item>>({ path, look, scope })
-  const remove = removing<Written<Item>>(
-    (admin) => resource.operations(admin).delete({ ids: [item.id] }),
-    (admin) => isListed(resource.operations(admin).list(), item.id),
-  )
-  const writeOf = ({ act = remove, did, to, isRemoval = false }: Move<Item>): Write<Written<Item>> => ({
-    what: named(resource.one, resource.nameOf(item, lookups)),
+  const name = titleOf(resource, item, lookups)
+  const writeOf = ({ change, act, did, isRemoval = false }: Move<Item, Draft>): Write<Written<Item>> => ({
+    what: named(resource.one, name),
     did,
-    act,
+    act: act ?? ((admin) => resource.operations(admin).update(change ? [{ ...change, id: item.id }] : [])),
     isRemoval,
     etag: item.etag,
     review: async (admin, queries) => {
       const seen = form.values(item)
       const valuesOf = (one: Item) => form.values(one)
       const now = await readAgain<Values, Item>(queries, { item, queryKey: [path, 'item'], valuesOf })
-      const wanted = { ...seen, ...(to && { status: to }) }
+      const wanted = { ...seen, ...change }
       const changed = changedFields(form.fields, seen, wanted, form.values(now.item))
       if (changed.length === 0) return now.item.etag
       throw new ChangedMeanwhile(await changesInWords(changed, seen, now, lookups, admin), now.item.etag)
@@ -135,20 +149,24 @@ export function Moves<Item extends { id: string }, Values extends FieldValues, D
     show: (queries, answer) =>
       isRemoval ? hideItem(queries, path, item) : showWritten(queries, resource, itemOf(answer)),
   })
-  return resource.moves?.(item).map((move) => {
-    const { label, ask, isDangerous = false, isRemoval = false } = move
-    if (ask === undefined)
+  const moves = [
+    ...(resource.moves?.(item) ?? []),
+    ...(resource.deletion ? [deletionOf(resource, item)] : []),
+  ]
+  return moves.map((move) => {
+    const { label, text, typed, affected, isDangerous = false, isRemoval = false } = move
+    if (text === undefined)
       return (
         <Button key={label} isBusy={isBusy} onClick={() => begin(writeOf(move))}>
           {label}
         </Button>
       )
-    const { text, affected, ...question } = ask
     return (
       <AskButton
         key={label}
-        {...{ path, look, scope, label, isDangerous, ...question }}
+        {...{ path, look, scope, label, isDangerous, typed }}
         button={{ isBusy }}
+        title={say`${label} ${name}?`}
         confirm={`Confirm: ${label.toLowerCase()}`}
         write={writeOf(move)}
         onDone={isRemoval ? onGone : undefined}

@@ -1,13 +1,14 @@
 import type { FieldValues } from 'react-hook-form'
-import { say } from '../ui/text'
+import { nameOr, say } from '../ui/text'
+import { fixedBy } from './fields'
 import { FormSheet } from './form-sheet'
 import { useLookups } from './lookups'
-import type { Resource } from './resource'
+import { type Field, keyOf, type Resource, type Thing, titleOf } from './resource'
 import { REFUSED, refusesEntry } from './schemas'
 import { showWritten, useResourceItem } from './shown'
 import { itemOf, named } from './writes'
 
-type FormProps<Item extends { id: string }, Values extends FieldValues, Draft> = {
+type FormProps<Item extends Thing, Values extends FieldValues, Draft extends object> = {
   resource: Resource<Item, Values, Draft>
   /** The key or id. Null for a new one. */
   itemKey: string | null
@@ -16,8 +17,21 @@ type FormProps<Item extends { id: string }, Values extends FieldValues, Draft> =
   onWritten: (item: Item) => void
 }
 
+/** A draft without the fields that can't be changed in an existing item. */
+const changeable = <Values extends FieldValues, Draft extends object>(
+  fields: readonly Field<Values>[],
+  values: Values,
+  initial: Values,
+  draft: Draft,
+): Partial<Draft> => {
+  const changes: Partial<Draft> = { ...draft }
+  for (const field of fields)
+    if (fixedBy(field, values, initial) !== null) Reflect.deleteProperty(changes, field.name)
+  return changes
+}
+
 /** The form of a new or an existing item, as soon as that is known. */
-export function ResourceForm<Item extends { id: string }, Values extends FieldValues, Draft>({
+export function ResourceForm<Item extends Thing, Values extends FieldValues, Draft extends object>({
   resource,
   itemKey,
   onClose,
@@ -30,7 +44,7 @@ export function ResourceForm<Item extends { id: string }, Values extends FieldVa
   return (
     <FormSheet
       name={`${path}/${item === null ? 'new' : item.id}`}
-      title={item === null ? `New ${one}` : say`Edit ${resource.nameOf(item, lookups)}`}
+      title={item === null ? `New ${one}` : say`Edit ${titleOf(resource, item, lookups)}`}
       path={path}
       look={resource.page}
       fields={form.fields}
@@ -46,11 +60,19 @@ export function ResourceForm<Item extends { id: string }, Values extends FieldVa
       submit={item === null ? `Create ${one}` : 'Save changes'}
       submitAndStay={item === null && form.isRepeated ? 'Save and add another' : undefined}
       lookups={lookups}
-      write={(draft) => ({
-        what: named(one, resource.nameOfDraft?.(draft, lookups) ?? String(Object(draft).name)),
+      write={(draft, values) => ({
+        what: named(
+          one,
+          nameOr(titleOf<Item, Draft>(resource, draft, lookups), item ? keyOf(resource, item) : one),
+        ),
         did: item === null ? 'was created' : 'was saved',
-        act: (admin) =>
-          item === null ? resource.operations(admin).create([draft]) : resource.update(admin, item, draft),
+        act: (admin) => {
+          const operations = resource.operations(admin)
+          if (item === null) return operations.create([draft])
+          return operations.update([
+            { ...changeable(form.fields, values, form.values(item), draft), id: item.id },
+          ])
+        },
         show: (queries, answer) => showWritten(queries, resource, itemOf(answer)),
         secret: (answer) => {
           const written = itemOf(answer)

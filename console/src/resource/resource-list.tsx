@@ -1,10 +1,9 @@
-import type { FieldValues } from 'react-hook-form'
 import { PagedTable } from '../api/paging'
 import { NewButton } from '../ui/button'
 import { Badge, Card, Page } from '../ui/page'
 import type { Column } from '../ui/table'
 import { useLookups } from './lookups'
-import type { Resource } from './resource'
+import { keyOf, type Listed, type Thing, titleOf } from './resource'
 import { useResourceList } from './shown'
 
 /** A status as a badge. */
@@ -14,27 +13,25 @@ export function Status({ status }: { status: string }) {
 }
 
 /** The address of an item's page. An item whose key is a word of the address is named by its id. */
-export function hrefOf<Item extends { id: string }, Values extends FieldValues, Draft>(
-  resource: Resource<Item, Values, Draft>,
-  item: Item,
-): string {
-  const key = resource.keyOf(item)
+export function hrefOf<Item extends Thing>(resource: Listed<Item>, item: Item): string {
+  const key = keyOf(resource, item)
   return `${resource.path}/${encodeURIComponent(key === 'new' ? item.id : key)}`
 }
 
 /** The table of a resource, with the text if it is empty. */
-export function ResourceTable<Item extends { id: string }, Values extends FieldValues, Draft>({
+export function ResourceTable<Item extends Thing>({
   resource,
   hrefOf: href,
   createLink,
 }: {
-  resource: Resource<Item, Values, Draft>
+  resource: Listed<Item>
   hrefOf: (item: Item) => string
   createLink: React.ReactNode
 }) {
   const lookups = useLookups(resource.needs)
-  const status = resource.statusOf
+  const { nameTitle = 'Name', statusOf: status } = resource
   const columns: readonly Column<Item>[] = [
+    { name: nameTitle, cell: (item) => titleOf(resource, item, lookups) },
     ...resource.columns(lookups),
     ...(status === undefined
       ? []
@@ -53,11 +50,7 @@ export function ResourceTable<Item extends { id: string }, Values extends FieldV
 }
 
 /** The page with the list of a resource. */
-export function ResourceListPage<Item extends { id: string }, Values extends FieldValues, Draft>({
-  resource,
-}: {
-  resource: Resource<Item, Values, Draft>
-}) {
+export function ResourceListPage<Item extends Thing>({ resource }: { resource: Listed<Item> }) {
   const create = <NewButton one={resource.one} to={`${resource.path}/new`} />
   const isEmpty = useResourceList(resource).data?.length === 0
   return (

@@ -5,7 +5,7 @@ import { DetailSheet } from '../ui/dialog'
 import { Card, Code, Facts } from '../ui/page'
 import { targetOf } from '../ui/table'
 import { useLookups } from './lookups'
-import type { Resource } from './resource'
+import { keyOf, type Resource, type Thing, titleOf } from './resource'
 import { factsOf, Moves } from './resource-detail'
 import { ResourceForm } from './resource-form'
 import { ResourceTable, Status } from './resource-list'
@@ -24,7 +24,7 @@ type Opened = Record<string, unknown> & { open?: string }
  * @param props.within the path of the item's page
  * @param props.name the name of the section in the address
  */
-export function ResourceSection<Item extends { id: string }, Values extends FieldValues, Draft>({
+export function ResourceSection<Item extends Thing, Values extends FieldValues, Draft extends object>({
   resource,
   within,
   name,
@@ -48,7 +48,7 @@ export function ResourceSection<Item extends { id: string }, Values extends Fiel
     <Card title={resource.name} about={resource.intro} actions={!isEmpty && create} flush>
       <ResourceTable
         resource={resource}
-        hrefOf={(item) => addressOf(resource.keyOf(item))}
+        hrefOf={(item) => addressOf(keyOf(resource, item))}
         createLink={create}
       />
       {opened !== null && (opened === 'new' || action === 'edit') && (
@@ -72,7 +72,7 @@ export function ResourceSection<Item extends { id: string }, Values extends Fiel
 }
 
 /** One item of a section, beside the page. */
-function Opened<Item extends { id: string }, Values extends FieldValues, Draft>({
+function Opened<Item extends Thing, Values extends FieldValues, Draft extends object>({
   resource,
   itemKey,
   onClose,
@@ -89,7 +89,7 @@ function Opened<Item extends { id: string }, Values extends FieldValues, Draft>(
   const status = resource.statusOf?.(item)
   return (
     <DetailSheet
-      title={resource.nameOf(item, lookups)}
+      title={titleOf(resource, item, lookups)}
       about={resource.summary?.(item, lookups)}
       onClose={onClose}
       buttons={
@@ -104,7 +104,7 @@ function Opened<Item extends { id: string }, Values extends FieldValues, Draft>(
       <Facts
         facts={[
           status ? ['Status', <Status key="status" status={status} />] : null,
-          [resource.keyOf(item) === item.id ? 'Id' : 'Key', <Code key="key">{resource.keyOf(item)}</Code>],
+          [resource.pathsBy === 'id' ? 'Id' : 'Key', <Code key="key">{keyOf(resource, item)}</Code>],
           ...factsOf(resource, item, lookups),
         ]}
       />

@@ -4,11 +4,12 @@
  */
 import type { Laurel, List } from '@laurel/client'
 import type { ComponentType, ReactNode } from 'react'
-import type { Control, DeepPartial, FieldPath, FieldValues } from 'react-hook-form'
+import type { DeepPartial, FieldPath, FieldValues, UseFormReturn } from 'react-hook-form'
 import type { z } from 'zod'
 import type { Secret } from '../session/kept'
 import type { Options } from '../ui/select'
 import type { Column } from '../ui/table'
+import { nameOr } from '../ui/text'
 import type { ReadAffected } from './affected'
 import type { LookupName, Lookups } from './lookups'
 
@@ -31,6 +32,15 @@ export type Written<Item> = {
 /** The values that the form of an existing item had at first. */
 export type Initial<Values extends FieldValues> = Readonly<DeepPartial<Values>>
 
+/** What the form gives to a field that draws itself. */
+export type CustomField<Values extends FieldValues> = {
+  form: UseFormReturn<Values>
+  values: Values
+  lookups: Lookups
+  label: string
+  message: string | undefined
+}
+
 /** The parts of a field that all kinds have. */
 type FieldBase<Values extends FieldValues> = {
   name: FieldPath<Values>
@@ -42,7 +52,7 @@ type FieldBase<Values extends FieldValues> = {
   /** Whether the field is shown with these values. A field that is not shown is not sent. */
   when?: (values: Values) => boolean
   /** Why it can't be changed in an existing item, in words; null if it can. It is shown disabled. */
-  fixed?: string | ((values: Values, initial: Initial<Values>) => string | null)
+  fixed?: string | ((values: Values, initial: Initial<Values> | Values) => string | null)
 }
 
 export type Field<Values extends FieldValues> = FieldBase<Values> &
@@ -57,8 +67,6 @@ export type Field<Values extends FieldValues> = FieldBase<Values> &
     | {
         kind: 'reference'
         to: 'metrics' | 'points' | 'achievements'
-        /** Whether the oldest one is chosen at first. */
-        isFirstChosen?: boolean
       }
     | { kind: 'switch' }
     /** Several other resources, by id or key. */
@@ -69,44 +77,49 @@ export type Field<Values extends FieldValues> = FieldBase<Values> &
         none?: string
       }
     | { kind: 'filters'; of: 'user' | 'event' }
-    | { kind: 'custom'; render: ComponentType<{ control: Control<Values>; label: string }> }
-    /** A part of the form that the page itself draws. */
-    | { kind: 'part'; inWords?: (values: Values, lookups: Lookups) => string }
+    | {
+        kind: 'custom'
+        render: (field: CustomField<Values>) => ReactNode
+        inWords?: (values: Values, lookups: Lookups) => string
+      }
   )
 
 /** Something that can be done with an item by a button, such as a move to another status. */
-export type Move<Item> = {
+export type Move<Item, Draft> = {
   label: string
-  /** By default, the item is deleted. */
-  act?: Act<Written<Item>>
   /** What happens to the item, such as `was locked`. Begins with "was" or "is". */
   did: string
-  /** The status that the item then has. */
-  to?: string
-  /**
-   * Asks before. The button of the question begins with "Confirm". `typed` is a text that has to be typed.
-   */
-  ask?: {
-    title: string
-    text: ReactNode
-    typed?: { label: string; text: string }
-    /** What it affects, by names and numbers. */
-    affected?: ReadAffected
-  }
+  /** What the item then has, such as another status. */
+  change?: Partial<Draft>
+  /** By default, the item gets that. */
+  act?: Act<Written<Item>>
+  /** The text of the question before, if there is one. */
+  text?: ReactNode
+  /** A text that has to be typed before. */
+  typed?: { label: string; text: string }
+  /** What it affects, by names and numbers. */
+  affected?: ReadAffected | undefined
   isDangerous?: boolean
   /** Is true if the item is gone afterwards. */
   isRemoval?: boolean
 }
 
-/** What the interface does with these items, except for updates. */
+/** What the interface does with these items. */
 export type Operations<Item, Draft> = {
   list(query?: { limit: number; skip: number }): List<Item>
   get(key: string): PromiseLike<Item>
   create(drafts: Draft[]): PromiseLike<Written<Item>>
+  update(changes: (Partial<Draft> & { id: string })[]): PromiseLike<Written<Item>>
   delete(query: { ids: string[] }): PromiseLike<Written<Item>>
 }
 
-export type Resource<Item extends { id: string }, Values extends FieldValues, Draft> = {
+/** The parts by which an item is known. */
+export type Thing = { id: string; key?: string; name?: string }
+
+/** A resource, as far as its list needs it. */
+export type Listed<Item extends Thing> = Omit<Resource<Item, never, never>, 'form' | 'moves'>
+
+export type Resource<Item extends Thing, Values extends FieldValues, Draft extends object> = {
   /** The name of the page, such as "Metrics". */
   name: string
   /** One of them, such as "metric". */
@@ -119,21 +132,22 @@ export type Resource<Item extends { id: string }, Values extends FieldValues, Dr
   /** The text of the page without any items. It says their purpose, and the first step. */
   empty: { title: string; text: string }
 
-  /** The key or id that the paths of its pages and of the interface name. */
-  keyOf: (item: Item) => string
-  nameOf: (item: Item, lookups: Lookups) => string
-  /** The name of what a form sends, if that is not its field `name`. */
-  nameOfDraft?: (draft: Draft, lookups: Lookups) => string
+  /** What the paths of its pages and of the interface name. By default, that is the key. */
+  pathsBy?: 'id'
+  /** The name of an item, or of what a form sends, if that is not its field `name`. */
+  nameOf?: (item: Item | Draft, lookups: Lookups) => string
+  /** The title of the column of names, if that is not "Name". */
+  nameTitle?: string
   statusOf?: (item: Item) => string | null
 
   /** The other resources that its texts and forms name. */
   needs?: readonly LookupName[]
   operations: (admin: Admin) => Operations<Item, Draft>
-  update: (admin: Admin, item: Item, draft: Draft) => PromiseLike<Written<Item>>
 
   /** More of the page with the list. */
   ListSections?: ComponentType
 
+  /** The columns of the table between the name and the status. */
   columns: (lookups: Lookups) => readonly Column<Item>[]
   /** Names and values on the page of an item, besides those of its form. */
   facts?: (item: Item, lookups: Lookups) => readonly (readonly [name: string, value: ReactNode] | null)[]
@@ -155,5 +169,25 @@ export type Resource<Item extends { id: string }, Values extends FieldValues, Dr
     /** The effect of the item, in words. Null while that can't be said. */
     preview?: (values: Values, lookups: Lookups) => string | null
   }
-  moves?: (item: Item) => readonly Move<Item>[]
+  /** What can be done with an item, besides its deletion. */
+  moves?: (item: Item) => readonly Move<Item, Draft>[]
+  /** What else the deletion of an item does. */
+  deletion?: {
+    text: string
+    affected?: (item: Item) => ReadAffected
+  }
+}
+
+/** What the paths of an item name. */
+export const keyOf = <Item extends Thing>({ pathsBy }: Pick<Listed<Item>, 'pathsBy'>, { id, key }: Item) =>
+  pathsBy === 'id' ? id : (key ?? id)
+
+/** The name of an item, or of what a form sends. It is the key or the id if nothing of the name can be seen. */
+export function titleOf<Item extends Thing, Draft extends object = never>(
+  { nameOf }: Pick<Resource<Item, never, Draft>, 'nameOf'>,
+  item: Item | Draft,
+  lookups: Lookups,
+): string {
+  const { name, key, id = '' }: Partial<Thing> = Object(item)
+  return nameOr(nameOf === undefined ? name : nameOf(item, lookups), key ?? id)
 }

@@ -1,28 +1,24 @@
 /** Items in the cache of reads, where writes show at once. */
 import { type InfiniteData, type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
-import type { FieldValues } from 'react-hook-form'
 import { tagged, useAdmin } from '../api/laurel'
 import { PAGE, useSkipPages } from '../api/paging'
-import type { Resource } from './resource'
+import { keyOf, type Listed, type Thing } from './resource'
 
 /** The keys of the reads of a resource: its list, and one item by its key or id. */
 export const listKey = (path: string) => [path, 'list']
 const itemKey = (path: string, keyOrId: string | null) => [path, 'item', keyOrId]
 
 /** The items of a resource, page by page. */
-export function useResourceList<Item extends { id: string }, Values extends FieldValues, Draft>({
+export function useResourceList<Item extends Thing>({
   path,
   operations,
-}: Pick<Resource<Item, Values, Draft>, 'path' | 'operations'>) {
+}: Pick<Listed<Item>, 'path' | 'operations'>) {
   const admin = useAdmin()
   return useSkipPages(listKey(path), (query) => operations(admin).list(query))
 }
 
 /** One item, by its key or id. Null reads nothing. */
-export function useResourceItem<Item extends { id: string }, Values extends FieldValues, Draft>(
-  { path, operations }: Resource<Item, Values, Draft>,
-  key: string | null,
-) {
+export function useResourceItem<Item extends Thing>({ path, operations }: Listed<Item>, key: string | null) {
   const admin = useAdmin()
   const queries = useQueryClient()
   const queryKey = itemKey(path, key)
@@ -34,10 +30,6 @@ export function useResourceItem<Item extends { id: string }, Values extends Fiel
   })
 }
 
-/** The parts of a resource by which its items are found in the cache. */
-type Kind<Item> = { path: string; keyOf: (item: Item) => string }
-type HasId = { id: string }
-
 /** Changes the pages of a list, if it was read. The last one may have an item more than is shown. */
 function changeList<Item>(queries: QueryClient, path: string, change: (pages: Item[][]) => Item[][]): void {
   queries.setQueryData<InfiniteData<Item[], number>>(
@@ -47,12 +39,13 @@ function changeList<Item>(queries: QueryClient, path: string, change: (pages: It
 }
 
 /** Shows the item of a write as it is now, in its list and on its page. A new one is the last of the list. */
-export function showWritten<Item extends HasId>(
+export function showWritten<Item extends Thing>(
   queries: QueryClient,
-  { path, keyOf }: Kind<Item>,
+  resource: Pick<Listed<Item>, 'path' | 'pathsBy'>,
   item: Item | undefined,
 ) {
   if (item === undefined) return
+  const { path } = resource
   const { id } = item
   const isThis = (one: Item) => one.id === id
   changeList<Item>(queries, path, (pages) => {
@@ -61,10 +54,10 @@ export function showWritten<Item extends HasId>(
     const last = pages.at(-1) ?? []
     return last.length > PAGE ? pages : [...pages.slice(0, -1), [...last, item]]
   })
-  for (const name of new Set([id, keyOf(item)])) queries.setQueryData(itemKey(path, name), item)
+  for (const name of new Set([id, keyOf(resource, item)])) queries.setQueryData(itemKey(path, name), item)
 }
 
 /** Leaves an item that is gone out of its list. */
-export function hideItem(queries: QueryClient, path: string, { id }: HasId) {
-  changeList<HasId>(queries, path, (pages) => pages.map((page) => page.filter((one) => one.id !== id)))
+export function hideItem(queries: QueryClient, path: string, { id }: Thing) {
+  changeList<Thing>(queries, path, (pages) => pages.map((page) => page.filter((one) => one.id !== id)))
 }

@@ -4,7 +4,7 @@ import { messageOf } from '../api/errors'
 import { useAdmin } from '../api/laurel'
 import { Button } from '../ui/button'
 import { Empty, Notice, Skeleton } from '../ui/page'
-import { trimmed } from '../ui/text'
+import { nameOr, trimmed } from '../ui/text'
 import { LeaveButton } from './leave-button'
 import { useSession, useSignedIn } from './session-context'
 
@@ -71,7 +71,7 @@ export function TenantPage({ create }: { create: ReactNode }) {
               className="flex w-full flex-col px-4 py-3 text-left hover:bg-hover"
               onClick={() => session.chooseTenant({ id, name })}
             >
-              <span className="font-medium">{name}</span>
+              <span className="font-medium">{nameOr(name, customerId)}</span>
               <span className="text-sm text-quiet">{customerId}</span>
             </button>
           </li>
@@ -102,7 +102,7 @@ export function TenantSwitch() {
   const { tenant } = useSignedIn()
   return (
     <LeaveButton isSmall className="justify-start!" onLeave={() => session.chooseTenant(null)}>
-      <span className="truncate">{tenant?.name}</span>
+      <span className="truncate">{tenant && nameOr(tenant.name, tenant.id)}</span>
       <span className="sr-only">(change the tenant)</span>
     </LeaveButton>
   )

@@ -218,7 +218,7 @@ export type ConfirmProps = {
   cancel?: string
   isDangerous?: boolean
   /** The text that has to be typed before, such as the id of a user who is erased. */
-  typed?: { label: string; text: string }
+  typed?: { label: string; text: string } | undefined
   /** Is true until there is an answer. */
   isBusy?: boolean
   /** Says why it was not done. */

@@ -10,6 +10,28 @@ const world = sharedWorld()
 const TO_LEFT = '\u202e'
 const IDS = ['twin', 'twin ', ' twin', 'a  b', 'a / b', 'a/ b', 'twin\u200b', 'a%20', 'twin\u00a0']
 
+/** Keys with names of which nothing can be seen, or that turn the text around them, and what the console says. */
+const NAMES = [
+  ['unseen', '\u200b\u3164', 'unseen'],
+  ['turned', `${TO_LEFT}ada`, '\u2068ada\u2069'],
+] as const
+
+/** Things that people name, with the page that lists them, and what else a new one has. */
+const THINGS = [
+  { one: 'metric', list: '/metrics', more: {} },
+  { one: 'points system', list: '/points', more: {} },
+  { one: 'level', list: '/points/demo-xp/levels', at: '/points/demo-xp', more: { points: 7654 } },
+  {
+    one: 'boost',
+    list: '/points/demo-xp/boosts',
+    at: '/points/demo-xp',
+    more: { multiplier: 2, start: '2082-06-10' },
+  },
+  { one: 'achievement', list: '/achievements', more: { trigger: 'api' } },
+  { one: 'leaderboard', list: '/leaderboards', more: { rankBy: 'streak', status: 'inactive' } },
+  { one: 'attribute', list: '/attributes', more: { type: 'user' } },
+].map((thing) => ({ at: thing.list, ...thing }))
+
 describe.skipIf(!hasBrowser)('names and ids', () => {
   let page: Page
   let complaints: string[]
@@ -57,17 +79,48 @@ describe.skipIf(!hasBrowser)('names and ids', () => {
     await page.getByRole('heading', { level: 1, name: 'invisible' }).waitFor()
   })
 
-  it('leave the sentences around them as they are', async () => {
-    await world.ask('POST', '/admin/v1/metrics', [
-      { name: `${TO_LEFT}ada`, key: 'turned' },
-      { name: '\u200b\u3164', key: 'unseen' },
-    ])
-    await world.open(page, '/metrics/unseen')
-    await page.getByRole('heading', { level: 1, name: 'unseen' }).waitFor()
-    await world.open(page, '/metrics/turned')
-    await page.getByRole('button', { name: 'Delete' }).click()
-    const title = page.getByRole('alertdialog').getByRole('heading')
-    expect(await title.textContent()).toBe('Delete \u2068ada\u2069?')
+  it.each(THINGS)(
+    'of a $one neither turn nor empty what is said of it: $list',
+    async ({ one, list, at, more }) => {
+      for (const [key, name, said] of NAMES) {
+        // Where it stands alone, a name is as it was given.
+        const alone = new RegExp(`${said.replace(/[\u2068\u2069]/g, '')}$`)
+        const { body } = await world.ask('POST', `/admin/v1${list}`, [{ name, key, ...more }])
+        expect([list, body.issues]).toEqual([list, []])
+        await world.open(page, at)
+        await page.getByRole('link', { name: alone }).click()
+        // What is within something else opens beside its page.
+        const place = at === list ? page.getByRole('main') : page.getByRole('dialog')
+        await place.getByRole('heading', { name: alone }).waitFor()
+        await place.getByText('Edit', { exact: true }).click()
+        await page.getByRole('dialog', { name: `Edit ${said}`, exact: true }).waitFor()
+        await page.getByRole('button', { name: 'Save changes' }).click()
+        await page.getByText(`The ${one} “${said}” was saved`, { exact: true }).waitFor()
+        if (at !== list) await page.getByRole('link', { name: alone }).click()
+        await place.getByRole('button', { name: 'Delete' }).click()
+        const question = page.getByRole('alertdialog')
+        await question.getByRole('heading', { name: `Delete ${said}?`, exact: true }).waitFor()
+        await question.getByRole('button', { name: 'Confirm: delete' }).click()
+        await page.getByText(`The ${one} “${said}” was deleted`, { exact: true }).waitFor()
+      }
+      expect(complaints.splice(0)).toEqual([])
+    },
+  )
+
+  it('of a key neither turn nor empty what is said of it', async () => {
+    for (const [, name, said] of NAMES) {
+      const { body } = await world.ask('POST', '/admin/v1/admin-api-keys', [{ name }])
+      const shown = said === 'unseen' ? body.created[0].prefix : said
+      await world.open(page, '/api-keys')
+      await page
+        .getByRole('row', { name: body.created[0].prefix })
+        .getByRole('button', { name: 'Delete' })
+        .click()
+      const question = page.getByRole('alertdialog')
+      await question.getByRole('heading', { name: `Delete the key ${shown}?`, exact: true }).waitFor()
+      await question.getByRole('button', { name: 'Confirm: delete key' }).click()
+      await page.getByText(`The key “${shown}” was deleted`, { exact: true }).waitFor()
+    }
   })
 })
 

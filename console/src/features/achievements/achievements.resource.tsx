@@ -7,7 +7,6 @@ import {
   amountOf,
   DESCRIBED,
   Described,
-  deletion,
   describedValues,
   EVENT_FILTERS,
   filtersInWords,
@@ -116,29 +115,10 @@ const statusesAfter = (status: Values['status']): readonly Values['status'][] =>
   status === 'inactive' ? ['active', 'inactive'] : ['active', 'locked']
 
 /** The moves that a status allows (A1). */
-function movesOf(item: AdminAchievement): Move<AdminAchievement>[] {
-  const { id, name, status } = item
-  const move = (label: string, to: AdminAchievement['status'], did: string): Move<AdminAchievement> => ({
-    label,
-    did,
-    to,
-    act: (admin) => admin.achievements.update([{ id, status: to }]),
-  })
-  return [
-    ...(status === 'active' ? [move('Lock', 'locked', 'was locked')] : []),
-    ...(status !== 'active' ? [move('Activate', 'active', 'was activated')] : []),
-    deletion(
-      name,
-      'It disappears for all users at once. Points that it gave stay. This cannot be undone. It is refused while something active names the achievement.',
-      async (admin, laurel) => {
-        const [all, used] = await Promise.all([laurel.achievements.list(), usersOf(admin, item, NAMED)])
-        return [
-          ...some('Users who have completed it', all.find((one) => one.id === id)?.completions),
-          ...used,
-        ]
-      },
-    ),
-  ]
+const MOVES: Readonly<Record<Values['status'], Move<AdminAchievement, Draft>>> = {
+  active: { label: 'Lock', did: 'was locked', change: { status: 'locked' } },
+  inactive: { label: 'Activate', did: 'was activated', change: { status: 'active' } },
+  locked: { label: 'Activate', did: 'was activated', change: { status: 'active' } },
 }
 
 export const achievements: Resource<AdminAchievement, Values, Draft> = {
@@ -151,20 +131,10 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
     title: 'No achievements yet',
     text: 'An achievement is completed by a total, a streak, an anniversary, other achievements, or your own code.',
   },
-  keyOf: ({ key }) => key,
-  nameOf: ({ name }) => name,
   statusOf: ({ status }) => status,
   needs: ['metrics', 'achievements', 'attributes'],
   operations: (admin) => admin.achievements,
-  // Only keys of `api` achievements change, and the trigger only while it is inactive (A1).
-  update: (admin, { id, status }, { key, ...draft }) => {
-    const named = draft.trigger === 'api' ? { id, key } : { id }
-    if (status === 'inactive') return admin.achievements.update([{ ...named, ...draft }])
-    const { trigger: _trigger, ...rest } = draft
-    return admin.achievements.update([{ ...named, ...rest }])
-  },
   columns: (lookups) => [
-    { name: 'Name', cell: ({ name }) => name },
     { name: 'Condition', cell: (item) => conditionOf(valuesOf(item), lookups) ?? '–', isMinor: true },
   ],
   summary: (item, lookups) => inWords(valuesOf(item), lookups),
@@ -246,7 +216,17 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
     ],
     preview: inWords,
   },
-  moves: movesOf,
+  moves: ({ status }) => [MOVES[status]],
+  deletion: {
+    text: 'It disappears for all users at once. Points that it gave stay. This cannot be undone. It is refused while something active names the achievement.',
+    affected: (item) => async (admin, laurel) => {
+      const [all, used] = await Promise.all([laurel.achievements.list(), usersOf(admin, item, NAMED)])
+      return [
+        ...some('Users who have completed it', all.find(({ id }) => id === item.id)?.completions),
+        ...used,
+      ]
+    },
+  },
 }
 
 export default resourcePage(achievements)

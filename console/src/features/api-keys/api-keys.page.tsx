@@ -14,7 +14,7 @@ import { NewButton } from '../../ui/button'
 import { Moment, startOf } from '../../ui/format'
 import { PlainInput } from '../../ui/labelled'
 import { Badge, Card, Code, Page } from '../../ui/page'
-import { say, trimmed, userPath } from '../../ui/text'
+import { nameOr, say, trimmed, userPath } from '../../ui/text'
 
 /** The page of keys. `/api-keys/new` and `/api-keys/new-admin` are the forms of new ones. */
 export default function ApiKeysPage() {
@@ -64,7 +64,7 @@ function AdminKeys() {
           text: 'Only ADMIN_API_KEY of the deployment works now. Create one for each server and person.',
         }}
         columns={[
-          { name: 'Name', cell: ({ name }) => <span className="font-medium">{name}</span> },
+          { name: 'Name', cell: (key) => <span className="font-medium">{nameOf(key)}</span> },
           { name: 'Begins with', cell: ({ prefix }) => <Code>{prefix}</Code>, isMinor: true },
           { name: 'Created', cell: ({ created }) => <Moment iso={created} />, isMinor: true },
           {
@@ -90,25 +90,28 @@ function AdminKeys() {
 const askedFor = (label: string, key: string) =>
   ({
     label,
-    button: { isSmall: true, 'aria-label': `${label} ${key}` },
+    button: { isSmall: true, 'aria-label': say`${label} ${key}` },
     path: KEYS,
     confirm: `Confirm: ${label.toLowerCase()} key`,
     isDangerous: true,
   }) as const
 
-const RotateButton = ({ of: { id, name } }: { of: AdminKey }) => (
+/** The name of a key. If it can't be seen, the beginning of the key is. */
+const nameOf = ({ name, prefix }: { name: string; prefix: string }) => nameOr(name, prefix)
+
+const RotateButton = ({ of: key }: { of: AdminKey }) => (
   <AskButton
-    {...askedFor('Rotate', name)}
-    title={say`Replace the key ${name}?`}
+    {...askedFor('Rotate', nameOf(key))}
+    title={say`Replace the key ${nameOf(key)}?`}
     write={{
-      what: named('key', name),
+      what: named('key', nameOf(key)),
       did: 'was replaced',
-      act: (admin) => admin.adminKeys.rotate(id),
-      secret: ({ key }) => ({
+      act: (admin) => admin.adminKeys.rotate(key.id),
+      secret: (replaced) => ({
         title: 'The key was replaced',
         label: 'Admin key',
-        secret: key,
-        children: `The new key of ${name}. The old one no longer works.`,
+        secret: replaced.key,
+        children: say`The new key of ${nameOf(key)}. The old one no longer works.`,
       }),
     }}
   >
@@ -116,16 +119,16 @@ const RotateButton = ({ of: { id, name } }: { of: AdminKey }) => (
   </AskButton>
 )
 
-const DeleteButton = ({ of: { id, name } }: { of: AdminKey }) => (
+const DeleteButton = ({ of: key }: { of: AdminKey }) => (
   <AskButton
-    {...askedFor('Delete', name)}
-    title={say`Delete the key ${name}?`}
+    {...askedFor('Delete', nameOf(key))}
+    title={say`Delete the key ${nameOf(key)}?`}
     write={{
-      what: named('key', name),
+      what: named('key', nameOf(key)),
       did: 'was deleted',
       act: removing(
-        (admin) => admin.adminKeys.delete({ ids: [id] }),
-        (admin) => isListed(admin.adminKeys.list(), id),
+        (admin) => admin.adminKeys.delete({ ids: [key.id] }),
+        (admin) => isListed(admin.adminKeys.list(), key.id),
       ),
     }}
   >
@@ -140,7 +143,8 @@ const secretOf = (label: string, whose: string, secret: string): Secret => ({
   secret,
   children: (
     <>
-      The key of {whose}, for the header <Code>X-API-KEY</Code>.
+      {say`The key of ${whose}, for the header `}
+      <Code>X-API-KEY</Code>.
     </>
   ),
 })
@@ -170,7 +174,7 @@ const NewAdminKey = ({ onClose }: { onClose: () => void }) => (
       what: named('key', draft.name),
       did: 'was created',
       act: (admin) => admin.adminKeys.create([draft]),
-      secret: ({ created: [made] }) => made && secretOf('Admin key', made.name, made.key),
+      secret: ({ created: [made] }) => made && secretOf('Admin key', nameOf(made), made.key),
     })}
     onClose={onClose}
   />
@@ -299,7 +303,7 @@ const NewApplicationKey = ({ onClose }: { onClose: () => void }) => (
       did: 'was created',
       act: (admin) => admin.applicationKeys.create([draft]),
       secret: ({ created: [made] }) =>
-        made && secretOf('Application key', `the user ${made.userId}`, made.key),
+        made && secretOf('Application key', say`the user ${made.userId}`, made.key),
     })}
     onClose={onClose}
   />

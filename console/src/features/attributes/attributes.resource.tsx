@@ -1,7 +1,6 @@
 import type { AdminAttribute } from '@laurel/client'
 import { z } from 'zod'
 import { NAMED, usersOf } from '../../resource/affected'
-import { deletion } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { choice, key, text } from '../../resource/schemas'
@@ -33,13 +32,9 @@ export const attributes: Resource<AdminAttribute, z.input<typeof Draft>, z.outpu
     text: 'Add one to give points to some users only, or to rank each country on its own.',
   },
   // User and event attributes may share a key, so the path names the id.
-  keyOf: ({ id }) => id,
-  nameOf: ({ name }) => name,
+  pathsBy: 'id',
   operations: (admin) => admin.attributes,
-  update: (admin, { id }, { key: _key, type: _type, ...draft }) =>
-    admin.attributes.update([{ id, ...draft }]),
   columns: () => [
-    { name: 'Name', cell: ({ name }) => name },
     { name: 'Key', cell: ({ key }) => <Code>{key}</Code>, isMinor: true },
     { name: 'Type', cell: ({ type }) => type },
   ],
@@ -80,13 +75,10 @@ export const attributes: Resource<AdminAttribute, z.input<typeof Draft>, z.outpu
               writableBy === 'admin' ? 'Only your servers set it.' : 'Users may set their own.'
             }`,
   },
-  moves: (item) => [
-    deletion(
-      item.name,
-      'Its values are deleted with it. This cannot be undone. It is refused while something active names the attribute.',
-      (admin) => usersOf(admin, item, NAMED),
-    ),
-  ],
+  deletion: {
+    text: 'Its values are deleted with it. This cannot be undone. It is refused while something active names the attribute.',
+    affected: (item) => (admin) => usersOf(admin, item, NAMED),
+  },
 }
 
 export default resourcePage(attributes)

@@ -104,7 +104,7 @@ export default function AuditLogPage() {
                 label="Log"
                 value={isOfAccount ? 'account' : ''}
                 onChange={({ target }) => show({ log: target.value, entry: '' })}
-                none={tenant.name}
+                none={nameOr(tenant.name, tenant.id)}
                 options={{ account: 'Account: tenants and admin keys' }}
               />
             )}

@@ -71,9 +71,9 @@ const Checked = z
     at('runInterval', `Use a number from 1 to ${formatNumber(Math.floor(MOST_INTERVAL / DAYS_OF_A_WEEK))}.`),
   )
   .refine(isInOrder, at('end', 'Choose a date after the start.'))
-  .transform(({ runs, runInterval, metricId, pointsSystemId, startTime, endTime, ...draft }) => ({
+  .transform(({ runs, runInterval, metricId, pointsSystemId, start, startTime, endTime, ...draft }) => ({
     ...draft,
-    start: runs === 'week' ? mondayOf(draft.start) : draft.start,
+    ...(runs === 'week' ? { start: mondayOf(start) } : start !== null && { start }),
     ...(draft.rankBy === 'metric' && { metricId }),
     ...(draft.rankBy === 'points' && { pointsSystemId }),
     startTime: startTime === '' ? null : startTime,

@@ -2,10 +2,9 @@ import type { AdminLeaderboard } from '@laurel/client'
 import { DayChart, FiguresOf } from '../../analytics/figures'
 import { some } from '../../resource/affected'
 import type { Lookups } from '../../resource/lookups'
-import { deletion, type Filter, filtersInWords, switching } from '../../resource/parts'
-import type { Admin, Move, Resource } from '../../resource/resource'
+import { type Filter, filtersInWords, switching } from '../../resource/parts'
+import type { Move, Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
-import { say } from '../../ui/text'
 import { type Draft, form, inWords, runInWords, runOf, type Values, valuesOf } from './board-form'
 import { Rankings } from './rankings/rankings'
 
@@ -13,6 +12,14 @@ import { Rankings } from './rankings/rankings'
 const usersOf = (filters: readonly Filter[], lookups: Lookups): string => {
   const users = filtersInWords(filters, lookups)
   return users === null ? 'all users' : `users whose ${users}`
+}
+
+const FINISH: Move<AdminLeaderboard, Draft> = {
+  label: 'Finish',
+  did: 'was finished',
+  change: { status: 'finished' },
+  text: 'Its ranking becomes final at once. This cannot be undone.',
+  isDangerous: true,
 }
 
 export const leaderboards: Resource<AdminLeaderboard, Values, Draft> = {
@@ -24,17 +31,10 @@ export const leaderboards: Resource<AdminLeaderboard, Values, Draft> = {
     title: 'No leaderboards yet',
     text: 'Rank users by points, by a metric or by their streak. A weekly league begins again each Monday.',
   },
-  keyOf: ({ key }) => key,
-  nameOf: ({ name }) => name,
   statusOf: ({ status }) => status,
   needs: ['metrics', 'points', 'attributes'],
   operations: (admin) => admin.leaderboards,
-  update: (admin, { id, key: before }, { key: after, start, ...draft }) =>
-    admin.leaderboards.update([
-      { id, ...draft, ...(start !== null && { start }), ...(after !== before && { key: after }) },
-    ]),
   columns: (lookups) => [
-    { name: 'Name', cell: ({ name }) => name },
     {
       name: 'Ranks by',
       cell: ({ rankBy, metricId, pointsSystemId }) =>
@@ -60,31 +60,18 @@ export const leaderboards: Resource<AdminLeaderboard, Values, Draft> = {
     </>
   ),
   form,
-  moves: movesOf,
+  // The moves that a status allows (L7).
+  moves: ({ status }) => [
+    ...(status === 'finished' ? [] : [switching(status === 'inactive' ? status : 'active')]),
+    ...(status === 'active' ? [FINISH] : []),
+  ],
+  deletion: {
+    text: 'Its rankings are deleted with it. This cannot be undone.',
+    affected: (item) => async (admin) => {
+      const { series } = await admin.leaderboards.analytics(item.key)
+      return some('Ranked users', series.at(-1)?.participants)
+    },
+  },
 }
 
 export default resourcePage(leaderboards)
-
-/** The moves that a status allows (L7). */
-function movesOf({ id, key, name, status }: AdminLeaderboard): Move<AdminLeaderboard>[] {
-  const to = (admin: Admin, status: AdminLeaderboard['status']) => admin.leaderboards.update([{ id, status }])
-  const finish: Move<AdminLeaderboard> = {
-    label: 'Finish',
-    did: 'was finished',
-    isDangerous: true,
-    ask: {
-      title: say`Finish ${name}?`,
-      text: 'Its ranking becomes final at once. This cannot be undone.',
-    },
-    to: 'finished',
-    act: (admin) => to(admin, 'finished'),
-  }
-  return [
-    ...(status === 'finished' ? [] : [switching(status === 'inactive' ? status : 'active', to)]),
-    ...(status === 'active' ? [finish] : []),
-    deletion(name, 'Its rankings are deleted with it. This cannot be undone.', async (admin) => {
-      const { series } = await admin.leaderboards.analytics(key)
-      return some('Ranked users', series.at(-1)?.participants)
-    }),
-  ]
-}

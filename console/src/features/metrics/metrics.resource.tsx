@@ -2,7 +2,6 @@ import type { CreatedMetric } from '@laurel/client'
 import { z } from 'zod'
 import { DayChart, FiguresOf } from '../../analytics/figures'
 import { type Affected, usersOf } from '../../resource/affected'
-import { deletion } from '../../resource/parts'
 import type { Admin, Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { key, optionalText, text } from '../../resource/schemas'
@@ -74,12 +73,8 @@ export const metrics: Resource<CreatedMetric, z.input<typeof Draft>, z.output<ty
     title: 'Begin with a metric',
     text: 'A metric counts something that users do. Points, achievements, streaks and leaderboards build on it.',
   },
-  keyOf: ({ key }) => key,
-  nameOf: ({ name }) => name,
   operations: (admin) => admin.metrics,
-  update: (admin, { id }, { key: _key, ...draft }) => admin.metrics.update([{ id, ...draft }]),
   columns: () => [
-    { name: 'Name', cell: ({ name }) => name },
     { name: 'Key', cell: ({ key }) => <Code>{key}</Code>, isMinor: true },
     { name: 'Units', cell: ({ units, unitType }) => units || (unitType === 'currency' ? 'currency' : '–') },
   ],
@@ -123,13 +118,10 @@ export const metrics: Resource<CreatedMetric, z.input<typeof Draft>, z.output<ty
         ? null
         : say`Each event sent to “${key}” adds its value to the ${units.trim() || 'total'} of a user.`,
   },
-  moves: (item) => [
-    deletion(
-      item.name,
-      'Its events, totals, triggers and leaderboards are deleted with it, and streaks do not count it any more. Nobody can complete its achievements any more. This cannot be undone.',
-      (admin) => affectedOf(admin, item),
-    ),
-  ],
+  deletion: {
+    text: 'Its events, totals, triggers and leaderboards are deleted with it, and streaks do not count it any more. Nobody can complete its achievements any more. This cannot be undone.',
+    affected: (item) => (admin) => affectedOf(admin, item),
+  },
 }
 
 export default resourcePage(metrics)

@@ -6,7 +6,7 @@ import { PagedTable, Unread, useCursorPages } from '../../api/paging'
 import { DetailSheet } from '../../ui/dialog'
 import { Moment } from '../../ui/format'
 import { Badge, Card, Code, Facts, Skeleton } from '../../ui/page'
-import { userPath } from '../../ui/text'
+import { nameOr, userPath } from '../../ui/text'
 import { Message } from './template-preview'
 import { CHANNELS, TONES, TYPES } from './words'
 
@@ -78,7 +78,7 @@ export function LogSection() {
           text: 'They appear here once a template is active and its time comes for a user.',
         }}
         columns={[
-          { name: 'Message', cell: ({ title, type }) => title || TYPES[type] },
+          { name: 'Message', cell: ({ title, type }) => nameOr(title, TYPES[type]) },
           { name: 'User', cell: ({ userId }) => userId },
           { name: 'Channel', cell: ({ channel }) => CHANNELS[channel], isMinor: true },
           { name: 'Status', cell: ({ status }) => <Badge tone={TONES[status]}>{status}</Badge> },
@@ -98,7 +98,7 @@ export function LogSection() {
 function MessageSheet({ message, onClose }: { message: NotificationLogEntry; onClose: () => void }) {
   const { id, userId, type, channel, status, title, body, created } = message
   return (
-    <DetailSheet title={title || TYPES[type]} onClose={onClose}>
+    <DetailSheet title={nameOr(title, TYPES[type])} onClose={onClose}>
       <Facts
         facts={[
           [

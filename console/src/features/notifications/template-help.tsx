@@ -1,8 +1,8 @@
 import type { AdminNotificationTemplate } from '@laurel/client'
 import { useQuery } from '@tanstack/react-query'
-import { type Control, useController, useWatch } from 'react-hook-form'
 import { useAdmin } from '../../api/laurel'
 import { type LookupName, useLookups } from '../../resource/lookups'
+import type { CustomField } from '../../resource/resource'
 import { Button } from '../../ui/button'
 import { Code, Notice } from '../../ui/page'
 import { STARTERS } from './starters'
@@ -15,8 +15,7 @@ type Template = Pick<AdminNotificationTemplate, 'type' | 'channel'>
 const NEEDS: readonly LookupName[] = ['points', 'metrics', 'attributes']
 
 /** All variables of a template, with their meanings. */
-export function Variables({ control, label }: { control: Control<Values>; label: string }) {
-  const [type, channel] = useWatch({ control, name: ['type', 'channel'] })
+export function Variables({ values: { type, channel }, label }: CustomField<Values>) {
   const lookups = useLookups(NEEDS)
   return (
     <details className="text-sm">
@@ -71,14 +70,15 @@ export function ChannelWarning({ channel }: Pick<Template, 'channel'>) {
 }
 
 /** Fills an empty email with the starter of its type. */
-export function StarterButton({ control, label }: { control: Control<Values>; label: string }) {
-  const [type, channel] = useWatch({ control, name: ['type', 'channel'] })
-  const { field: subject } = useController({ control, name: 'subject' })
-  const { field: body } = useController({ control, name: 'body' })
-  if (channel !== 'email' || body.value.trim() !== '') return null
+export function StarterButton({
+  form,
+  values: { type, channel, subject, body },
+  label,
+}: CustomField<Values>) {
+  if (channel !== 'email' || body.trim() !== '') return null
   const fill = () => {
-    body.onChange(STARTERS[type].body)
-    if (subject.value.trim() === '') subject.onChange(STARTERS[type].subject)
+    form.setValue('body', STARTERS[type].body, { shouldDirty: true })
+    if (subject.trim() === '') form.setValue('subject', STARTERS[type].subject, { shouldDirty: true })
   }
   return (
     <div>

@@ -1,12 +1,13 @@
 import type { AdminNotificationTemplate, PreviewTemplateResponse } from '@laurel/client'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { type ReactNode, useId, useState } from 'react'
-import { type Control, useWatch } from 'react-hook-form'
 import { messageOf } from '../../api/errors'
 import { settingsRead, useAdmin } from '../../api/laurel'
+import type { CustomField } from '../../resource/resource'
 import { Labelled, PlainInput } from '../../ui/labelled'
 import { EmailMessage, PushMessage } from '../../ui/message'
 import { Notice, Skeleton } from '../../ui/page'
+import { nameOr } from '../../ui/text'
 import { useSettled } from '../../ui/typed'
 import { ChannelWarning, UnknownVariables } from './template-help'
 import type { Values } from './templates.resource'
@@ -71,7 +72,7 @@ export function TemplatePreview({ template, label = 'User', after }: PreviewProp
       <datalist id={list}>
         {users.data?.map(({ id, name }) => (
           <option key={id} value={id}>
-            {name ?? id}
+            {nameOr(name, id)}
           </option>
         ))}
       </datalist>
@@ -97,15 +98,11 @@ export function TemplatePreview({ template, label = 'User', after }: PreviewProp
 }
 
 /** The preview in the form of a template. */
-export function FormPreview({ control, label }: { control: Control<Values>; label: string }) {
-  const [type, channel, subject, title, body] = useWatch({
-    control,
-    name: ['type', 'channel', 'subject', 'title', 'body'],
-  })
+export function FormPreview({ values, label }: CustomField<Values>) {
   return (
     <div className="flex flex-col gap-4 rounded-md border border-line bg-sunken p-4">
-      <ChannelWarning channel={channel} />
-      <TemplatePreview label={label} template={{ type, channel, subject, title, body }} />
+      <ChannelWarning channel={values.channel} />
+      <TemplatePreview label={label} template={values} />
     </div>
   )
 }

@@ -2,7 +2,7 @@ import type { AdminNotificationTemplate } from '@laurel/client'
 import { z } from 'zod'
 import { WriteRefused } from '../../api/errors'
 import { AskButton } from '../../resource/confirm-write'
-import { deletion, filtersInWords, switching } from '../../resource/parts'
+import { filtersInWords, switching } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { type AllFields, choice, filters, optionalText, text } from '../../resource/schemas'
@@ -41,18 +41,11 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
     title: 'No templates yet',
     text: 'Create one, for example a reminder in the evening for users whose streak would end.',
   },
-  keyOf: ({ key }) => key,
   nameOf,
-  nameOfDraft: nameOf,
   statusOf: ({ status }) => status,
   needs: ['attributes'],
   operations: (admin) => admin.notifications.templates,
-  update: (admin, { id, key: before }, { key: after, ...draft }) =>
-    admin.notifications.templates.update([
-      { id, ...draft, ...(after !== undefined && after !== before && { key: after }) },
-    ]),
   columns: () => [
-    { name: 'Name', cell: nameOf },
     {
       name: 'Text',
       cell: ({ subject, title }) => <span className="text-quiet">{subject ?? title}</span>,
@@ -129,9 +122,24 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
         label: 'Body',
         hint: 'HTML for an email, plain text for a push message. Variables such as {{ user.name }} stand for values.',
       },
-      { kind: 'custom', name: 'starter', label: 'Begin with an example', render: StarterButton },
-      { kind: 'custom', name: 'variables', label: 'All variables', render: Variables },
-      { kind: 'custom', name: 'userId', label: 'Preview for the user', render: FormPreview },
+      {
+        kind: 'custom',
+        name: 'starter',
+        label: 'Begin with an example',
+        render: (field) => <StarterButton {...field} />,
+      },
+      {
+        kind: 'custom',
+        name: 'variables',
+        label: 'All variables',
+        render: (field) => <Variables {...field} />,
+      },
+      {
+        kind: 'custom',
+        name: 'userId',
+        label: 'Preview for the user',
+        render: (field) => <FormPreview {...field} />,
+      },
       {
         kind: 'choice',
         name: 'status',
@@ -160,13 +168,8 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
       return status === 'active' ? sent : `${sent} Nothing is sent until it is active.`
     },
   },
-  moves: (item) => {
-    const { id } = item
-    return [
-      switching(item.status, (admin, status) => admin.notifications.templates.update([{ id, status }])),
-      deletion(nameOf(item), 'Messages that wait are not sent any more. This cannot be undone.'),
-    ]
-  },
+  moves: ({ status }) => [switching(status)],
+  deletion: { text: 'Messages that wait are not sent any more. This cannot be undone.' },
 }
 
 export default resourcePage(templates)

@@ -1,7 +1,7 @@
 /** The variables of templates (N3, docs/notifications.md). */
 import type { AdminNotificationTemplate } from '@laurel/client'
 import type { Lookups } from '../../resource/lookups'
-import { say } from '../../ui/text'
+import { nameOr, say } from '../../ui/text'
 
 type Type = AdminNotificationTemplate['type']
 
@@ -68,16 +68,19 @@ export function variablesOf(
     ...USER,
     ...attributes.all
       .filter((one) => one.type === 'user')
-      .map(({ key, name }) => ({ name: `user.attributes${partOf(key)}`, about: say`the attribute ${name}` })),
+      .map(({ key, name }) => ({
+        name: `user.attributes${partOf(key)}`,
+        about: say`the attribute ${nameOr(name, key)}`,
+      })),
     ...STREAK,
     ...BRANDING,
     ...points.all.map(({ key, name }) => ({
       name: `points${partOf(key)}`,
-      about: say`the total of ${name}`,
+      about: say`the total of ${nameOr(name, key)}`,
     })),
     ...metrics.all.map(({ key, name }) => ({
       name: `metrics${partOf(key)}`,
-      about: say`the total of ${name}`,
+      about: say`the total of ${nameOr(name, key)}`,
     })),
     ...(channel === 'email' ? [{ name: 'unsubscribeUrl', about: 'the link that ends these emails' }] : []),
   ]

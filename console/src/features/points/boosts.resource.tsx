@@ -1,7 +1,7 @@
 import type { AdminPointsBoost } from '@laurel/client'
 import { z } from 'zod'
 import type { Lookups } from '../../resource/lookups'
-import { deletion, filtersInWords, USER_FILTERS, within } from '../../resource/parts'
+import { filtersInWords, USER_FILTERS, within } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import {
   at,
@@ -73,16 +73,10 @@ export const boostsOf = (system: {
   page: `/points/${system.key}`,
   intro: 'Times in which points count more.',
   empty: { title: 'No boosts yet', text: 'Add one for a weekend with double points.' },
-  keyOf: ({ key }) => key,
-  nameOf: ({ name }) => name,
   statusOf: ({ status }) => status,
   needs: ['attributes'],
   operations: (admin) => within(admin.points.boosts, system.key),
-  // The users of a boost do not change.
-  update: (admin, { id }, { userId: _userId, ...draft }) =>
-    admin.points.boosts.update(system.key, [{ id, ...draft }]),
   columns: () => [
-    { name: 'Name', cell: ({ name }) => name },
     { name: 'Multiplier', cell: ({ multiplier }) => `× ${formatNumber(multiplier)}`, isNumber: true },
     {
       name: 'Time',
@@ -123,5 +117,5 @@ export const boostsOf = (system: {
     ],
     preview: (values, lookups) => inWords(values, system.name, lookups),
   },
-  moves: ({ name }) => [deletion(name, 'Points that were boosted stay. This cannot be undone.')],
+  deletion: { text: 'Points that were boosted stay. This cannot be undone.' },
 })

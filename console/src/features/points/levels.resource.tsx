@@ -1,7 +1,7 @@
 import type { AdminPointsLevel } from '@laurel/client'
 import type { z } from 'zod'
 import { some } from '../../resource/affected'
-import { DESCRIBED, Described, deletion, describedValues, within } from '../../resource/parts'
+import { DESCRIBED, Described, describedValues, within } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { whole } from '../../resource/schemas'
 import { formatNumber } from '../../ui/format'
@@ -22,15 +22,8 @@ export const levelsOf = (system: {
   page: `/points/${system.key}`,
   intro: 'Steps that users reach by their total.',
   empty: { title: 'No levels yet', text: 'Add a first level at 0 points, and the next ones above it.' },
-  keyOf: ({ key }) => key,
-  nameOf: ({ name }) => name,
   operations: (admin) => within(admin.points.levels, system.key),
-  update: (admin, { id }, { key: _key, ...draft }) =>
-    admin.points.levels.update(system.key, [{ id, ...draft }]),
-  columns: () => [
-    { name: 'Name', cell: ({ name }) => name },
-    { name: 'Points', cell: ({ points }) => formatNumber(points), isNumber: true },
-  ],
+  columns: () => [{ name: 'Points', cell: ({ points }) => formatNumber(points), isNumber: true }],
   form: {
     isRepeated: true,
     schema: Draft,
@@ -52,10 +45,11 @@ export const levelsOf = (system: {
         ? null
         : say`Users with ${points} ${system.name} or more are at “${name}”, up to the next level.`,
   },
-  moves: ({ key, name }) => [
-    deletion(name, 'Users who have it fall to the level below. This cannot be undone.', async (admin) => {
+  deletion: {
+    text: 'Users who have it fall to the level below. This cannot be undone.',
+    affected: (item) => async (admin) => {
       const { series } = await admin.points.analytics(system.key)
-      return some('Users who have it', series.at(-1)?.byLevel[key])
-    }),
-  ],
+      return some('Users who have it', series.at(-1)?.byLevel[item.key])
+    },
+  },
 })

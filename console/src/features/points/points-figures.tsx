@@ -1,21 +1,17 @@
 import type { AdminPointsLevel, AdminPointsTrigger, PointsAnalytics } from '@laurel/client'
 import { useQuery } from '@tanstack/react-query'
-import type { FieldValues } from 'react-hook-form'
 import { DayChart, FiguresOf } from '../../analytics/figures'
 import { BarTable } from '../../analytics/streak-lengths'
 import { useAdmin } from '../../api/laurel'
 import { allOf, useLookups } from '../../resource/lookups'
-import type { Resource } from '../../resource/resource'
+import { type Listed, type Thing, titleOf } from '../../resource/resource'
 import { formatDate } from '../../ui/format'
 import { Card, Skeleton, Waiting } from '../../ui/page'
 
 type Rows = readonly PointsAnalytics['series'][number][]
 
 /** The list of a part of a points system, and the names in it. */
-type Part<Item extends { id: string }> = Pick<
-  Resource<Item, FieldValues, never>,
-  'path' | 'operations' | 'nameOf' | 'needs'
->
+type Part<Item extends Thing> = Pick<Listed<Item>, 'path' | 'operations' | 'nameOf' | 'needs'>
 
 /** The points of a system by day and by trigger, and the users of each level (I2). */
 export function PointsFigures({
@@ -55,7 +51,7 @@ export function PointsFigures({
                 rows &&
                 knownTriggers &&
                 !lookups.isLoading &&
-                sumsOf(rows, new Map(knownTriggers.map((one) => [one.key, triggers.nameOf(one, lookups)])))
+                sumsOf(rows, new Map(knownTriggers.map((one) => [one.key, titleOf(triggers, one, lookups)])))
               }
             />
           </Card>
@@ -64,7 +60,11 @@ export function PointsFigures({
               label="Users by level"
               columns={['Level', 'Users']}
               empty="There are no levels yet. Create one first."
-              bars={rows && byPoints && countsOf(rows, new Map(byPoints.map((one) => [one.key, one.name])))}
+              bars={
+                rows &&
+                byPoints &&
+                countsOf(rows, new Map(byPoints.map((one) => [one.key, titleOf(levels, one, lookups)])))
+              }
             />
           </Card>
         </div>
@@ -74,7 +74,7 @@ export function PointsFigures({
 }
 
 /** All items of a part, also those that its table does not show yet. */
-function useAll<Item extends { id: string }>({ path, operations }: Part<Item>): Item[] | undefined {
+function useAll<Item extends Thing>({ path, operations }: Part<Item>): Item[] | undefined {
   const admin = useAdmin()
   return useQuery({
     queryKey: [path, 'all'],

@@ -3,7 +3,7 @@ import { useMemo } from 'react'
 import type { z } from 'zod'
 import { type Affected, NAMED, some, usersOf } from '../../resource/affected'
 import { allOf } from '../../resource/lookups'
-import { DESCRIBED, Described, deletion, describedValues } from '../../resource/parts'
+import { DESCRIBED, Described, describedValues } from '../../resource/parts'
 import type { Admin, Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { ResourceSection } from '../../resource/resource-section'
@@ -11,7 +11,7 @@ import { optionalWhole } from '../../resource/schemas'
 import { formatNumber } from '../../ui/format'
 import { asText } from '../../ui/locale'
 import { Code } from '../../ui/page'
-import { say } from '../../ui/text'
+import { nameOr, say } from '../../ui/text'
 import { boostsOf } from './boosts.resource'
 import { levelsOf } from './levels.resource'
 import { PointsFigures } from './points-figures'
@@ -23,7 +23,8 @@ const Draft = Described.extend({ maxPoints: optionalWhole({ min: 1, max: 2_147_4
 type System = Omit<CreatedAdminPointsSystem, 'levels' | 'boosts' | 'triggers'>
 
 /** The parts of a system: triggers, levels and boosts. */
-function Sections({ item: { key, name } }: { item: System }) {
+function Sections({ item: { key, name: given } }: { item: System }) {
+  const name = nameOr(given, key)
   const within = `/points/${encodeURIComponent(key)}`
   const { triggers, levels, boosts } = useMemo(() => {
     const system = { key, name }
@@ -71,12 +72,8 @@ export const points: Resource<System, z.input<typeof Draft>, z.output<typeof Dra
     title: 'Begin with a points system',
     text: 'Create one, such as XP. Then say what gives points: each lesson, each day of a streak.',
   },
-  keyOf: ({ key }) => key,
-  nameOf: ({ name }) => name,
   operations: (admin) => admin.points,
-  update: (admin, { id }, { key: _key, ...draft }) => admin.points.update([{ id, ...draft }]),
   columns: () => [
-    { name: 'Name', cell: ({ name }) => name },
     { name: 'Key', cell: ({ key }) => <Code>{key}</Code>, isMinor: true },
     {
       name: 'Maximum',
@@ -105,13 +102,10 @@ export const points: Resource<System, z.input<typeof Draft>, z.output<typeof Dra
         ? null
         : say`Users collect ${name}${maxPoints.trim() === '' ? '' : `, at most ${maxPoints}`}. Next, add triggers: they say what gives points.`,
   },
-  moves: (item) => [
-    deletion(
-      item.name,
-      'Its triggers, levels, boosts and leaderboards are deleted with it. This cannot be undone.',
-      (admin) => affectedOf(admin, item),
-    ),
-  ],
+  deletion: {
+    text: 'Its triggers, levels, boosts and leaderboards are deleted with it. This cannot be undone.',
+    affected: (item) => (admin) => affectedOf(admin, item),
+  },
 }
 
 export default resourcePage(points)

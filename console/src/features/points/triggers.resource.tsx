@@ -2,7 +2,6 @@ import type { AdminPointsTrigger } from '@laurel/client'
 import { z } from 'zod'
 import type { Lookups } from '../../resource/lookups'
 import {
-  deletion,
   EVENT_FILTERS,
   everyAmount,
   filtersInWords,
@@ -108,11 +107,8 @@ const TYPES: Readonly<Record<AdminPointsTrigger['type'], string>> = {
 const isOf = (wanted: Values['type']) => (values: Values) => values.type === wanted
 
 /** The words of a trigger, or of a draft of one. It has no other name. */
-const nameOf = (
-  item: Partial<AdminPointsTrigger> & { key: string },
-  system: string,
-  lookups: Lookups,
-): string => inWords(valuesOf(item), system, lookups)?.replace(/\.$/, '') ?? item.key
+const nameOf = (item: Partial<AdminPointsTrigger>, system: string, lookups: Lookups): string =>
+  inWords(valuesOf(item), system, lookups)?.replace(/\.$/, '') ?? ''
 
 /** The triggers of a points system. */
 export const triggersOf = (system: {
@@ -125,17 +121,12 @@ export const triggersOf = (system: {
   page: `/points/${system.key}`,
   intro: 'The rules that give points.',
   empty: { title: 'Nothing gives points yet', text: 'Add a trigger, such as 10 points for every lesson.' },
-  keyOf: ({ key }) => key,
   nameOf: (item, lookups) => nameOf(item, system.name, lookups),
-  nameOfDraft: (draft, lookups) => nameOf({ key: 'new', ...draft }, system.name, lookups),
+  nameTitle: 'Trigger',
   statusOf: ({ status }) => status,
   needs: ['metrics', 'achievements', 'attributes'],
   operations: (admin) => within(admin.points.triggers, system.key),
-  update: (admin, { id }, draft) => admin.points.triggers.update(system.key, [{ id, ...draft }]),
-  columns: (lookups) => [
-    { name: 'Trigger', cell: (item) => nameOf(item, system.name, lookups) },
-    { name: 'Type', cell: ({ type }) => TYPES[type], isMinor: true },
-  ],
+  columns: () => [{ name: 'Type', cell: ({ type }) => TYPES[type], isMinor: true }],
   form: {
     schema: Draft,
     values: valuesOf,
@@ -197,11 +188,6 @@ export const triggersOf = (system: {
     ],
     preview: (values, lookups) => inWords(values, system.name, lookups),
   },
-  moves: (item) => {
-    const { id } = item
-    return [
-      switching(item.status, (admin, status) => admin.points.triggers.update(system.key, [{ id, status }])),
-      deletion('this trigger', 'Points that it gave stay. This cannot be undone.'),
-    ]
-  },
+  moves: ({ status }) => [switching(status)],
+  deletion: { text: 'Points that it gave stay. This cannot be undone.' },
 })

@@ -6,19 +6,18 @@ import { z } from 'zod'
 import { settingsRead, type Tagged, useAdmin } from '../../api/laurel'
 import { Unread } from '../../api/paging'
 import { useTenantsResource } from '../../app/tenants'
-import { useEntryForm } from '../../resource/entries'
-import { FormFields } from '../../resource/fields'
 import { InWords, PageForm } from '../../resource/form-sheet'
 import { useLookups } from '../../resource/lookups'
 import type { Field } from '../../resource/resource'
 import { ResourceSection } from '../../resource/resource-section'
 import { address, choice, picture, REFUSED, refusesEntry, text, whole } from '../../resource/schemas'
-import { useEntriesId, useSignedIn } from '../../session/session-context'
+import { useSignedIn } from '../../session/session-context'
 import { type Branding, brandedEmail, FONTS } from '../../ui/branded'
 import { buttonClasses } from '../../ui/button'
 import { asText, numberOf } from '../../ui/locale'
 import { EmailMessage, PushMessage } from '../../ui/message'
 import { Card, Code, Facts, Page, Waiting } from '../../ui/page'
+import { nameOr, say } from '../../ui/text'
 
 /** All tenants of the account: who has an admin key may create, archive and erase them. */
 function Tenants() {
@@ -29,16 +28,15 @@ function Tenants() {
 export default function SettingsPage() {
   const admin = useAdmin()
   const { tenant, version, testClock } = useSignedIn()
-  const id = useEntriesId('/settings')
   const settings = useQuery(settingsRead(admin))
   return (
     <Page
       name="Settings"
-      intro={tenant === null ? 'For all users.' : `For all users of ${tenant.name}.`}
+      intro={tenant === null ? 'For all users.' : say`For all users of ${nameOr(tenant.name, tenant.id)}.`}
       isLoading={settings.isPending}
     >
       {settings.data ? (
-        <SettingsForm key={id} id={id} settings={settings.data} />
+        <SettingsForm settings={settings.data} />
       ) : (
         <Card title="Brand">
           {settings.isError && <Unread of={settings} />}
@@ -62,7 +60,7 @@ export default function SettingsPage() {
         <Facts
           facts={[
             ['Version', version],
-            tenant === null ? null : ['Tenant', tenant.name],
+            tenant === null ? null : ['Tenant', nameOr(tenant.name, tenant.id)],
             tenant === null ? null : ['Tenant id', <Code key="tenant">{tenant.id}</Code>],
             ['Test clock', testClock ? 'on: time can be moved' : 'off'],
           ]}
@@ -211,42 +209,42 @@ function BrandPreview({ values }: { values: Values['branding'] }) {
 }
 
 /** The settings of a tenant, as one form. */
-function SettingsForm({ id, settings }: { id: string; settings: Tagged<Settings> }) {
+function SettingsForm({ settings }: { settings: Tagged<Settings> }) {
   const lookups = useLookups()
-  const form = useEntryForm({
-    id,
-    title: 'Settings',
-    path: '/settings',
-    scope: '/settings',
-    fields: FIELDS,
-    schema: Draft,
-    values: valuesOf(settings),
-    stored: { item: settings, queryKey: ['/settings'], valuesOf, kind: 'settings' },
-    write: (draft) => ({
-      what: 'The settings',
-      did: 'were saved',
-      act: (admin) => admin.settings.update(draft),
-      show: (queries, { issues: _issues, ...saved }) => queries.setQueryData(['/settings'], saved),
-    }),
-  })
-  const { values } = form
-  const shared = { form: form.form, values, lookups, isNew: false }
   return (
-    <PageForm form={form} lookups={lookups} look="/settings" submit="Save changes">
-      <Card title="Brand" about="How emails and push messages look. Templates have these as variables.">
-        <div className="grid gap-6 lg:grid-cols-2">
-          <div className="flex flex-col gap-5">
-            <FormFields fields={BRAND} {...shared} />
-          </div>
-          <BrandPreview values={values.branding} />
-        </div>
-      </Card>
-      <Card title="Messages" about="Emails and push messages to users. A change takes effect at once.">
-        <div className="flex max-w-xl flex-col gap-5">
-          <FormFields fields={MESSAGES} {...shared} />
-          <InWords>{inWords(values)}</InWords>
-        </div>
-      </Card>
+    <PageForm
+      name="/settings"
+      title="Settings"
+      path="/settings"
+      fields={FIELDS}
+      schema={Draft}
+      values={valuesOf(settings)}
+      stored={{ item: settings, queryKey: ['/settings'], valuesOf, kind: 'settings' }}
+      lookups={lookups}
+      submit="Save changes"
+      write={(draft) => ({
+        what: 'The settings',
+        did: 'were saved',
+        act: (admin) => admin.settings.update(draft),
+        show: (queries, { issues: _issues, ...saved }) => queries.setQueryData(['/settings'], saved),
+      })}
+    >
+      {(show, values) => (
+        <>
+          <Card title="Brand" about="How emails and push messages look. Templates have these as variables.">
+            <div className="grid gap-6 lg:grid-cols-2">
+              <div className="flex flex-col gap-5">{show(BRAND)}</div>
+              <BrandPreview values={values.branding} />
+            </div>
+          </Card>
+          <Card title="Messages" about="Emails and push messages to users. A change takes effect at once.">
+            <div className="flex max-w-xl flex-col gap-5">
+              {show(MESSAGES)}
+              <InWords>{inWords(values)}</InWords>
+            </div>
+          </Card>
+        </>
+      )}
     </PageForm>
   )
 }

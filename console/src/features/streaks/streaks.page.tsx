@@ -5,13 +5,10 @@ import { useToday } from '../../analytics/period'
 import { StreakLengths } from '../../analytics/streak-lengths'
 import { streakSettingsRead, type Tagged, useAdmin } from '../../api/laurel'
 import { Loaded } from '../../api/paging'
-import { useEntryForm } from '../../resource/entries'
-import { FormFields } from '../../resource/fields'
 import { InWords, PageForm } from '../../resource/form-sheet'
-import { messageAt } from '../../resource/form-values'
 import { choicesOf, type Lookups, useLookups } from '../../resource/lookups'
 import { amountOf } from '../../resource/parts'
-import type { Field } from '../../resource/resource'
+import type { CustomField, Field } from '../../resource/resource'
 import { Rows } from '../../resource/rows'
 import {
   type AllFields,
@@ -23,7 +20,6 @@ import {
   refusesEntry,
   whole,
 } from '../../resource/schemas'
-import { useEntriesId } from '../../session/session-context'
 import { DaysOff, weekdaysInWords } from '../../ui/days-off'
 import { formatMoment } from '../../ui/format'
 import { asText } from '../../ui/locale'
@@ -32,7 +28,6 @@ import { Card, Page } from '../../ui/page'
 export default function StreaksPage() {
   const admin = useAdmin()
   const lookups = useLookups(['metrics'])
-  const id = useEntriesId('/streaks')
   const settings = useQuery(streakSettingsRead(admin))
   return (
     <Page
@@ -42,7 +37,7 @@ export default function StreaksPage() {
     >
       <Card title="Settings" about="A change takes effect from the current period on. It takes nothing back.">
         <Loaded query={{ ...settings, data: lookups.isLoading ? undefined : settings.data }} className="h-96">
-          {(data) => <StreakForm key={id} id={id} settings={data} lookups={lookups} />}
+          {(data) => <StreakForm settings={data} lookups={lookups} />}
         </Loaded>
       </Card>
       <Lengths />
@@ -168,7 +163,31 @@ const when = ({ enabled }: Values) => enabled
 const withFreezes = ({ enabled, hasFreezes }: Values) => enabled && hasFreezes
 const withEarned = (values: Values) => withFreezes(values) && values.freezes.autoEarnInterval.trim() !== ''
 
-const FIRST: readonly Field<Values>[] = [
+/** The metrics that count, each with its threshold. */
+const MetricRows = ({ form, values, lookups, label }: CustomField<Values>) => (
+  <Rows
+    form={form}
+    name="metrics"
+    label={label}
+    about={values.metrics.length === 0 && <p className="text-quiet">Any event counts.</p>}
+    one="metric"
+    choice={{
+      part: 'key',
+      none: 'Choose…',
+      options: choicesOf(lookups.metrics.all, 'key'),
+      labelOf: (index) => (index === 0 ? 'Metric' : `Metric ${index + 1}`),
+    }}
+    text={{
+      part: 'threshold',
+      isNumber: true,
+      first: '1',
+      labelOf: (index) => (index === 0 ? 'Threshold' : `Threshold ${index + 1}`),
+    }}
+    add={{ label: 'Require a metric' }}
+  />
+)
+
+const FIELDS: readonly Field<Values>[] = [
   { kind: 'switch', name: 'enabled', label: 'Streaks are on' },
   {
     kind: 'choice',
@@ -177,17 +196,36 @@ const FIRST: readonly Field<Values>[] = [
     options: { daily: 'Every day', weekly: 'Every week, from Monday', monthly: 'Every month' },
     when,
   },
-]
-
-const MODE: Field<Values> = {
-  kind: 'choice',
-  name: 'evaluationMode',
-  label: 'With several metrics',
-  options: { OR: 'One of them is enough', AND: 'All of them are needed' },
-  when: ({ enabled, metrics }) => enabled && metrics.length > 1,
-}
-
-const LAST: readonly Field<Values>[] = [
+  {
+    kind: 'custom',
+    name: 'metrics',
+    label: 'Events that count',
+    when,
+    render: (field) => <MetricRows {...field} />,
+    inWords: ({ metrics }, lookups) =>
+      metrics.map(({ key, threshold }) => amountOf(threshold, key, lookups)).join(', ') || 'any event',
+  },
+  {
+    kind: 'choice',
+    name: 'evaluationMode',
+    label: 'With several metrics',
+    options: { OR: 'One of them is enough', AND: 'All of them are needed' },
+    when: ({ enabled, metrics }) => enabled && metrics.length > 1,
+  },
+  {
+    kind: 'custom',
+    name: 'daysOff',
+    label: 'Days off',
+    when: ({ enabled, frequency }) => enabled && frequency === 'daily',
+    render: ({ form, values, message }) => (
+      <DaysOff
+        days={values.daysOff}
+        onChange={(days) => form.setValue('daysOff', days, { shouldDirty: true, shouldValidate: true })}
+        message={message}
+      />
+    ),
+    inWords: ({ daysOff }) => weekdaysInWords(daysOff) || 'none',
+  },
   {
     kind: 'switch',
     name: 'customizationEnabled',
@@ -214,84 +252,33 @@ const LAST: readonly Field<Values>[] = [
   { kind: 'number', name: 'freezes.autoEarnAmount', label: 'Freezes earned each time', when: withEarned },
 ]
 
-/** Parts that the page draws. */
-const PARTS: readonly Field<Values>[] = [
-  {
-    kind: 'part',
-    name: 'metrics',
-    label: 'Events that count',
-    inWords: ({ metrics }, lookups) =>
-      metrics.map(({ key, threshold }) => amountOf(threshold, key, lookups)).join(', ') || 'any event',
-  },
-  {
-    kind: 'part',
-    name: 'daysOff',
-    label: 'Days off',
-    inWords: ({ daysOff }) => weekdaysInWords(daysOff) || 'none',
-  },
-]
-
-const FIELDS = [...FIRST, MODE, ...LAST, ...PARTS]
-
-type FormProps = { id: string; settings: Tagged<StreakSettings>; lookups: Lookups }
-
 /** The settings of streaks, as one form. */
-function StreakForm({ id, settings, lookups }: FormProps) {
-  const entryForm = useEntryForm({
-    id,
-    title: 'Streaks',
-    path: '/streaks',
-    scope: '/streaks',
-    fields: FIELDS,
-    schema: Draft,
-    values: valuesOf(settings),
-    stored: { item: settings, queryKey: ['/streaks', 'settings'], valuesOf, kind: 'streak_settings' },
-    write: (draft) => ({
-      what: 'The settings of streaks',
-      did: 'were saved',
-      act: (admin) => admin.streaks.settings.update(draft),
-      show: (queries, { issues: _issues, ...saved }) => queries.setQueryData(['/streaks', 'settings'], saved),
-    }),
-  })
-  const { form, values } = entryForm
-  const shared = { form, values, lookups, isNew: false }
-  return (
-    <div className="max-w-xl">
-      <PageForm form={entryForm} lookups={lookups} look="/streaks" submit="Save changes">
-        <FormFields fields={FIRST} {...shared} />
-        {values.enabled && (
-          <Rows
-            form={form}
-            name="metrics"
-            label="Events that count"
-            about={values.metrics.length === 0 && <p className="text-quiet">Any event counts.</p>}
-            one="metric"
-            choice={{
-              part: 'key',
-              none: 'Choose…',
-              options: choicesOf(lookups.metrics.all, 'key'),
-              labelOf: (index) => (index === 0 ? 'Metric' : `Metric ${index + 1}`),
-            }}
-            text={{
-              part: 'threshold',
-              isNumber: true,
-              first: '1',
-              labelOf: (index) => (index === 0 ? 'Threshold' : `Threshold ${index + 1}`),
-            }}
-            add={{ label: 'Require a metric' }}
-          />
-        )}
-        <FormFields fields={[MODE]} {...shared} />
-        {values.enabled && values.frequency === 'daily' && (
-          <DaysOff
-            days={form.getValues('daysOff')}
-            onChange={(days) => form.setValue('daysOff', days, { shouldDirty: true, shouldValidate: true })}
-            message={messageAt(form.formState.errors, 'daysOff')}
-          />
-        )}
-        <FormFields fields={LAST} {...shared} />
-        <InWords>{inWords(values, lookups)}</InWords>
-      </PageForm>
-    </div>
-  )
-}
+const StreakForm = ({ settings, lookups }: { settings: Tagged<StreakSettings>; lookups: Lookups }) => (
+  <div className="max-w-xl">
+    <PageForm
+      name="/streaks"
+      title="Streaks"
+      path="/streaks"
+      fields={FIELDS}
+      schema={Draft}
+      values={valuesOf(settings)}
+      stored={{ item: settings, queryKey: ['/streaks', 'settings'], valuesOf, kind: 'streak_settings' }}
+      lookups={lookups}
+      submit="Save changes"
+      write={(draft) => ({
+        what: 'The settings of streaks',
+        did: 'were saved',
+        act: (admin) => admin.streaks.settings.update(draft),
+        show: (queries, { issues: _issues, ...saved }) =>
+          queries.setQueryData(['/streaks', 'settings'], saved),
+      })}
+    >
+      {(show, values) => (
+        <>
+          {show(FIELDS)}
+          <InWords>{inWords(values, lookups)}</InWords>
+        </>
+      )}
+    </PageForm>
+  </div>
+)

@@ -9,7 +9,7 @@ import { Toggle } from '../../ui/button'
 import { counted, formatNumber, formatPercent, Moment } from '../../ui/format'
 import { Card, Empty } from '../../ui/page'
 import { type Column, Table } from '../../ui/table'
-import { say } from '../../ui/text'
+import { nameOr, say } from '../../ui/text'
 import { keyOfUser, writesOf } from './user-paths'
 
 type Achievement = UserAchievementWithStatsResponse
@@ -25,7 +25,7 @@ function conditionOf({
 }: Achievement): string {
   switch (trigger) {
     case 'metric':
-      return `${formatNumber(metricValue ?? 0)} of ${metricName ?? 'a metric'}`
+      return say`${formatNumber(metricValue ?? 0)} of ${nameOr(metricName, 'a metric')}`
     case 'streak':
       return `a streak of ${formatNumber(streakLength ?? 0)}`
     case 'achievement':
@@ -78,7 +78,7 @@ export function AchievementsTab({ user }: { user: User }) {
       name: 'Achievement',
       cell: (one) => (
         <>
-          <p className="font-medium">{one.name}</p>
+          <p className="font-medium">{nameOr(one.name, one.key ?? one.id)}</p>
           <p className="text-sm text-quiet">{conditionOf(one)}</p>
         </>
       ),
@@ -126,13 +126,13 @@ export function AchievementsTab({ user }: { user: User }) {
 /** Completes an achievement by hand, or takes it back, after a question. */
 function ChangeButton({ user, achievement }: { user: User; achievement: Achievement }) {
   const [isWithPoints, setWithPoints] = useState(true)
-  const { id, name, achievedAt } = achievement
-  const key = achievement.key ?? id
+  const { id, achievedAt, key = id } = achievement
+  const name = nameOr(achievement.name, key)
   const label = achievedAt === null ? 'Complete' : 'Revoke'
   const asked = {
     ...writesOf(user.id),
     label,
-    button: { isSmall: true, 'aria-label': `${label} ${name}` },
+    button: { isSmall: true, 'aria-label': say`${label} ${name}` },
     title: say`${label} ${name}?`,
     confirm: `Confirm: ${label.toLowerCase()}`,
   }

@@ -8,19 +8,15 @@ import { useQuery } from '@tanstack/react-query'
 import { z } from 'zod'
 import { messageOf } from '../../api/errors'
 import { streakSettingsRead, useAdmin, useLaurel } from '../../api/laurel'
-import { useEntryForm } from '../../resource/entries'
-import { FormFields } from '../../resource/fields'
 import { PageForm } from '../../resource/form-sheet'
-import { messageAt } from '../../resource/form-values'
 import { useLookups } from '../../resource/lookups'
 import type { Field } from '../../resource/resource'
-import { useEntriesId } from '../../session/session-context'
 import { Toggle } from '../../ui/button'
 import { DaysOff, weekdaysInWords } from '../../ui/days-off'
 import { Card, Notice, Waiting } from '../../ui/page'
 import { Table } from '../../ui/table'
 import { say } from '../../ui/text'
-import { keyOfUser, pathOfUser, USERS, writesOf } from './user-paths'
+import { keyOfUser, USERS, writesOf } from './user-paths'
 
 const TYPES = [
   { id: 'streak_reminder', name: 'Streak reminder' },
@@ -38,7 +34,6 @@ const CHANNEL_NAMES = { email: 'Email', push: 'Push' } as const
 export function PreferencesTab({ user }: { user: User }) {
   const laurel = useLaurel()
   const admin = useAdmin()
-  const id = useEntriesId(`${USERS}/${user.id}/preferences`)
   const preferences = useQuery({
     queryKey: keyOfUser(user.id, 'preferences'),
     queryFn: () => laurel.users.preferences.get(user.id),
@@ -52,9 +47,7 @@ export function PreferencesTab({ user }: { user: User }) {
         <Waiting className="h-72" />
       </Card>
     )
-  return (
-    <PreferencesForm key={id} id={id} user={user} preferences={preferences.data} settings={settings.data} />
-  )
+  return <PreferencesForm user={user} preferences={preferences.data} settings={settings.data} />
 }
 
 /** The days off in the settings, in words. */
@@ -66,14 +59,12 @@ const daysOfAll = ({ frequency, daysOff }: StreakSettings): string =>
 /** How many of the metrics are needed; empty: as in the settings. */
 type Mode = 'OR' | 'AND' | ''
 
-const FIELDS: readonly Field<Values>[] = [
-  {
-    kind: 'switch',
-    name: 'streak.enabled',
-    label: 'The user has a streak',
-    hint: 'Without one, the length is 0, and there are no reminders.',
-  },
-]
+const ENABLED: Field<Values> = {
+  kind: 'switch',
+  name: 'streak.enabled',
+  label: 'The user has a streak',
+  hint: 'Without one, the length is 0, and there are no reminders.',
+}
 
 const MODE: Field<Values> = {
   kind: 'choice',
@@ -87,7 +78,6 @@ const MODE: Field<Values> = {
 }
 
 type FormProps = {
-  id: string
   user: User
   preferences: UserPreferencesResponse
   settings: StreakSettings
@@ -138,102 +128,106 @@ function changesOf(given: Values, first: Values): UpdateUserPreferencesRequest {
   }
 }
 
-function PreferencesForm({ id, user, preferences, settings }: FormProps) {
+function PreferencesForm({ user, preferences, settings }: FormProps) {
   const first = valuesOf(preferences)
-  const entryForm = useEntryForm({
-    ...writesOf(user.id),
-    id,
-    title: `Preferences of ${user.id}`,
-    scope: id,
-    fields: [...FIELDS, MODE, { kind: 'part', name: 'streak.daysOff', label: 'Days off' }],
-    schema: Values,
-    values: first,
-    write: (draft) => ({
-      what: say`The preferences of ${user.id}`,
-      did: 'were saved',
-      act: (_, laurel) => laurel.users.preferences.update(user.id, changesOf(draft, first)),
-    }),
-  })
-  const { form, values } = entryForm
   const lookups = useLookups()
-  const { notifications, streak } = values
-  const { daysOff } = streak
-  /** Whether users may have metrics and days off of their own. */
-  const isPersonal = settings.customizationEnabled
-  const setDaysOff = (days: number[] | null) =>
-    form.setValue('streak.daysOff', days, { shouldDirty: true, shouldValidate: true })
-  const toggle = (type: Type, channel: Channel, isWanted: boolean) =>
-    form.setValue(
-      `notifications.${type}`,
-      CHANNELS.filter((one) => (one === channel ? isWanted : notifications[type].includes(one))),
-      { shouldDirty: true },
-    )
+  const daysOff: Field<Values> = {
+    kind: 'custom',
+    name: 'streak.daysOff',
+    label: 'Days off',
+    render: ({ form, values: { streak }, message }) => {
+      const set = (days: number[] | null) =>
+        form.setValue('streak.daysOff', days, { shouldDirty: true, shouldValidate: true })
+      return (
+        <DaysOff days={streak.daysOff} onChange={set} message={message}>
+          <Toggle
+            label="Use the days of all users"
+            hint={daysOfAll(settings)}
+            checked={streak.daysOff === null}
+            onChange={({ target }) =>
+              set(target.checked ? null : (preferences.streak?.daysOff ?? settings.daysOff))
+            }
+          />
+        </DaysOff>
+      )
+    },
+  }
+  // Users may have metrics and days off of their own.
+  const streakFields = settings.customizationEnabled ? [ENABLED, MODE, daysOff] : [ENABLED]
   const thresholds = preferences.streak?.metrics ?? []
   return (
     <PageForm
-      form={entryForm}
+      {...writesOf(user.id)}
+      name={`${USERS}/${user.id}/preferences`}
+      title={say`Preferences of ${user.id}`}
+      fields={[NOTIFICATIONS, ...streakFields]}
+      schema={Values}
+      values={first}
       lookups={lookups}
-      look={pathOfUser(user.id)}
       submit="Save preferences"
-      isUnchanged={Object.keys(changesOf(values, first)).length === 0}
+      isUnchanged={(values) => Object.keys(changesOf(values, first)).length === 0}
+      write={(draft) => ({
+        what: say`The preferences of ${user.id}`,
+        did: 'were saved',
+        act: (_, laurel) => laurel.users.preferences.update(user.id, changesOf(draft, first)),
+      })}
     >
-      <Card title="Notifications" about="The channels that the user wants, by type.">
-        {user.control && (
-          <div className="mb-4">
-            <Notice>This user is in the control group, and gets no notifications.</Notice>
-          </div>
-        )}
-        <Table
-          isDense
-          label="Channels by type of notification"
-          rows={TYPES}
-          columns={[
-            { name: 'Type', cell: ({ name }) => name },
-            ...CHANNELS.map((channel) => ({
-              name: CHANNEL_NAMES[channel],
-              cell: ({ id, name }: (typeof TYPES)[number]) => (
-                <input
-                  type="checkbox"
-                  className="size-4 align-middle accent-accent"
-                  aria-label={`${name} by ${channel}`}
-                  checked={notifications[id].includes(channel)}
-                  onChange={({ target }) => toggle(id, channel, target.checked)}
-                />
-              ),
-            })),
-          ]}
-        />
-      </Card>
-      <Card title="Streak">
-        <div className="flex flex-col gap-4">
-          <FormFields fields={FIELDS} form={form} values={values} lookups={lookups} isNew={false} />
-          {isPersonal && (
-            <FormFields fields={[MODE]} form={form} values={values} lookups={lookups} isNew={false} />
-          )}
-          {thresholds.length > 0 && (
-            <p className="text-quiet">
-              The user's own thresholds:{' '}
-              {thresholds.map(({ key, threshold }) => `${threshold} of ${key}`).join(', ')}.
-            </p>
-          )}
-          {isPersonal && (
-            <DaysOff
-              days={daysOff}
-              onChange={(days) => setDaysOff(days)}
-              message={messageAt(form.formState.errors, 'streak.daysOff')}
-            >
-              <Toggle
-                label="Use the days of all users"
-                hint={daysOfAll(settings)}
-                checked={daysOff === null}
-                onChange={({ target }) =>
-                  setDaysOff(target.checked ? null : (preferences.streak?.daysOff ?? settings.daysOff))
-                }
-              />
-            </DaysOff>
-          )}
-        </div>
-      </Card>
+      {(show) => (
+        <>
+          <Card title="Notifications" about="The channels that the user wants, by type.">
+            {user.control && (
+              <div className="mb-4">
+                <Notice>This user is in the control group, and gets no notifications.</Notice>
+              </div>
+            )}
+            {show([NOTIFICATIONS])}
+          </Card>
+          <Card title="Streak">
+            <div className="flex flex-col gap-4">
+              {show(streakFields)}
+              {thresholds.length > 0 && (
+                <p className="text-quiet">
+                  The user's own thresholds:{' '}
+                  {thresholds.map(({ key, threshold }) => say`${threshold} of ${key}`).join(', ')}.
+                </p>
+              )}
+            </div>
+          </Card>
+        </>
+      )}
     </PageForm>
   )
+}
+
+const NOTIFICATIONS: Field<Values> = {
+  kind: 'custom',
+  name: 'notifications',
+  label: 'Channels by type of notification',
+  render: ({ form, values: { notifications }, label }) => (
+    <Table
+      isDense
+      label={label}
+      rows={TYPES}
+      columns={[
+        { name: 'Type', cell: ({ name }) => name },
+        ...CHANNELS.map((channel) => ({
+          name: CHANNEL_NAMES[channel],
+          cell: ({ id, name }: (typeof TYPES)[number]) => (
+            <input
+              type="checkbox"
+              className="size-4 align-middle accent-accent"
+              aria-label={`${name} by ${channel}`}
+              checked={notifications[id].includes(channel)}
+              onChange={({ target: { checked } }) => {
+                const wanted = CHANNELS.filter((one) =>
+                  one === channel ? checked : notifications[id].includes(one),
+                )
+                form.setValue(`notifications.${id}`, wanted, { shouldDirty: true })
+              }}
+            />
+          ),
+        })),
+      ]}
+    />
+  ),
 }

@@ -18,13 +18,13 @@ import { counted, formatDate, formatNumber, Moment } from '../../ui/format'
 import { LaurelLook } from '../../ui/laurel'
 import { Badge, Card, Facts, Skeleton } from '../../ui/page'
 import { type Column, Table, type TableProps } from '../../ui/table'
-import { say } from '../../ui/text'
+import { nameOr, say } from '../../ui/text'
 import { keyOfUser, USERS, writesOf } from './user-paths'
 
 const LINK = 'rounded-sm font-medium hover:underline'
 
 const METRICS: readonly Column<MetricResponse>[] = [
-  { name: 'Metric', cell: ({ name }) => name },
+  { name: 'Metric', cell: ({ name, key }) => nameOr(name, key) },
   { name: 'Total', cell: ({ current }) => formatNumber(current), isNumber: true },
 ]
 
@@ -48,12 +48,12 @@ const leaderboardsOf = (
 ): readonly Column<Place>[] => [
   {
     name: 'Leaderboard',
-    cell: ({ name, breakdownAttributes }) => (
+    cell: ({ key, name, breakdownAttributes }) => (
       <>
-        <span className="line-clamp-2">{name}</span>
+        <span className="line-clamp-2">{nameOr(name, key)}</span>
         {breakdownAttributes.length > 0 && (
           <span className="block text-sm font-normal text-quiet">
-            {breakdownAttributes.map((key) => `${nameOf(key)}: ${attributes[key] ?? 'none'}`).join(', ')}
+            {breakdownAttributes.map((key) => say`${nameOf(key)}: ${attributes[key] ?? 'none'}`).join(', ')}
           </span>
         )}
       </>
@@ -150,7 +150,7 @@ function Points({ points: { id, key, name, total, maxPoints } }: { points: GetUs
           to={`/points/${encodeURIComponent(key)}`}
           className={`${LINK} line-clamp-2 min-w-0 wrap-anywhere`}
         >
-          {name}
+          {nameOr(name, key)}
         </Link>
         <span className="shrink-0 text-quiet">
           <strong className="text-xl font-semibold text-text tabular-nums">{formatNumber(total)}</strong>

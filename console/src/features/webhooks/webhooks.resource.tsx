@@ -1,7 +1,7 @@
 import type { AdminWebhook, CreatedWebhook } from '@laurel/client'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { z } from 'zod'
-import { deletion, switching } from '../../resource/parts'
+import { switching } from '../../resource/parts'
 import type { Admin, Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { at, choice, optionalText } from '../../resource/schemas'
@@ -52,15 +52,11 @@ export const webhooks: Resource<
     title: 'No webhooks yet',
     text: 'Create one to react in your product: unlock something at a new level, or write to a user.',
   },
-  keyOf: ({ key }) => key,
   nameOf: ({ url }) => shortUrl(url),
-  nameOfDraft: ({ url }) => url,
+  nameTitle: 'Address',
   statusOf: ({ status }) => status,
   operations: (admin) => admin.webhooks,
-  update: (admin, { id, key: before }, { key: after, ...draft }) =>
-    admin.webhooks.update([{ id, ...draft, ...(after !== undefined && after !== before && { key: after }) }]),
   columns: () => [
-    { name: 'Address', cell: ({ url }) => shortUrl(url) },
     { name: 'Events', cell: ({ events }) => eventsOf(events), isMinor: true },
     { name: 'Last 24 hours', cell: (webhook) => <Health {...webhook} /> },
   ],
@@ -133,25 +129,19 @@ export const webhooks: Resource<
       return `${isAll ? 'All events' : eventsOf(events)} go to ${shortUrl(url) || 'your server'} within seconds.`
     },
   },
-  moves: (item) => {
-    const { id, url, health } = item
-    return [
-      ...(health?.restsUntil
-        ? [
-            {
-              label: 'Try now',
-              did: 'is tried again now',
-              act: async (admin: Admin) => ({ updated: [await admin.webhooks.tryNow(id)] }),
-            },
-          ]
-        : []),
-      switching(item.status, (admin, status) => admin.webhooks.update([{ id, status }])),
-      deletion(
-        `the webhook to ${shortUrl(url)}`,
-        'Its deliveries are deleted with it, also those that wait. This cannot be undone.',
-      ),
-    ]
-  },
+  moves: ({ id, status, health }) => [
+    ...(health?.restsUntil
+      ? [
+          {
+            label: 'Try now',
+            did: 'is tried again now',
+            act: async (admin: Admin) => ({ updated: [await admin.webhooks.tryNow(id)] }),
+          },
+        ]
+      : []),
+    switching(status),
+  ],
+  deletion: { text: 'Its deliveries are deleted with it, also those that wait. This cannot be undone.' },
 }
 
 const Webhooks = resourcePage(webhooks)

@@ -4,10 +4,11 @@ import { useQuery } from '@tanstack/react-query'
 import { z } from 'zod'
 import { useLaurel } from '../../../api/laurel'
 import { FormSheet } from '../../../resource/form-sheet'
+import { useLookups } from '../../../resource/lookups'
 import type { Field } from '../../../resource/resource'
 import { at, date, isInOrder, optionalText, reference, whole } from '../../../resource/schemas'
 import { formatNumber } from '../../../ui/format'
-import { say } from '../../../ui/text'
+import { nameOr, say } from '../../../ui/text'
 import { keyOfUser, USERS, writesOf } from '../user-paths'
 
 /** The most points of one adjustment. */
@@ -20,7 +21,7 @@ const Adjustment = z.object({
 })
 
 type Values = z.input<typeof Adjustment>
-type Total = Pick<GetUserPointsResponse, 'id' | 'name' | 'total' | 'maxPoints'>
+type Total = Pick<GetUserPointsResponse, 'id' | 'key' | 'name' | 'total' | 'maxPoints'>
 
 /** The total after an adjustment: from 0 to the maximum of the system (V1). */
 const totalAfter = ({ total, maxPoints }: Total, amount: number): number =>
@@ -34,8 +35,8 @@ const AMOUNT_HINT = 'A negative number takes points, such as -20.'
 function totalInWords({ system, amount }: Values, totals: readonly Total[] | undefined): string {
   const found = totals?.find(({ id }) => id === system)
   if (found === undefined) return AMOUNT_HINT
-  const { name, total } = found
-  const now = `Now: ${formatNumber(total)} ${name}.`
+  const { name, key, total } = found
+  const now = say`Now: ${formatNumber(total)} ${nameOr(name, key)}.`
   const parsed = Adjustment.shape.amount.safeParse(amount)
   if (!parsed.success) return `${now} ${AMOUNT_HINT}`
   const after = totalAfter(found, parsed.data)
@@ -46,7 +47,7 @@ function totalInWords({ system, amount }: Values, totals: readonly Total[] | und
 
 /** The fields of the form. Totals are undefined until they have been read. */
 const fieldsOf = (totals: readonly Total[] | undefined): readonly Field<Values>[] => [
-  { kind: 'reference', name: 'system', label: 'Points system', to: 'points', isFirstChosen: true },
+  { kind: 'reference', name: 'system', label: 'Points system', to: 'points' },
   {
     kind: 'number',
     name: 'amount',
@@ -66,6 +67,7 @@ const fieldsOf = (totals: readonly Total[] | undefined): readonly Field<Values>[
 /** Gives points to a user by hand, or takes them. */
 export function AdjustPointsForm({ userId, onClose }: { userId: string; onClose: () => void }) {
   const laurel = useLaurel()
+  const lookups = useLookups(['points'])
   const overview = useQuery({
     queryKey: keyOfUser(userId, 'overview'),
     queryFn: () => laurel.users.overview(userId),
@@ -78,8 +80,8 @@ export function AdjustPointsForm({ userId, onClose }: { userId: string; onClose:
       about="The maximum of the system applies, boosts do not. A total cannot be below 0."
       fields={fieldsOf(overview.data?.points)}
       schema={Adjustment}
-      values={{ system: '', amount: '', reason: '' }}
-      needs={['points']}
+      values={{ system: lookups.points.all[0]?.id ?? '', amount: '', reason: '' }}
+      lookups={lookups}
       submit="Adjust points"
       write={({ system, amount, reason }) => ({
         what: say`The points of ${userId}`,

@@ -109,7 +109,7 @@ const QUESTIONS: Readonly<Record<Asked, (userId: string) => Question>> = {
     children:
       'All data of this user is removed: events, points, streak, achievements, and places on leaderboards. This cannot be undone.',
     isDangerous: true,
-    typed: { label: `Type ${id} to confirm`, text: id },
+    typed: { label: say`Type ${id} to confirm`, text: id },
     write: {
       what: say`The user ${id}`,
       did: 'was erased',

@@ -3,7 +3,7 @@ import type { TimelineEntry } from '@laurel/client'
 import type { Lookups } from '../../../resource/lookups'
 import { counted, formatDate, formatNumber } from '../../../ui/format'
 import type { IconName } from '../../../ui/icon'
-import { say } from '../../../ui/text'
+import { nameOr, say } from '../../../ui/text'
 import { signed } from './explanation'
 
 type Type = TimelineEntry['type']
@@ -43,11 +43,14 @@ export function entryInWords(entry: TimelineEntry, { metrics, points }: Names): 
     case 'level_changed': {
       const system = nameIn(points, entry.systemKey, 'a deleted system')
       const title =
-        entry.after === null ? say`No level in ${system}` : say`Level ${entry.after.name} in ${system}`
-      return { title, details: entry.before === null ? [] : [say`Before: ${entry.before.name}`] }
+        entry.after === null ? say`No level in ${system}` : say`Level ${levelOf(entry.after)} in ${system}`
+      return { title, details: entry.before === null ? [] : [say`Before: ${levelOf(entry.before)}`] }
     }
     case 'achievement':
-      return { title: say`Completed ${entry.achievementName ?? 'a deleted achievement'}`, details: [] }
+      return {
+        title: say`Completed ${nameOr(entry.achievementName, entry.achievementKey ?? 'a deleted achievement')}`,
+        details: [],
+      }
     case 'streak':
       return streakInWords(entry)
     case 'adjustment': {
@@ -66,7 +69,7 @@ export function entryInWords(entry: TimelineEntry, { metrics, points }: Names): 
       )
       return {
         title: say`Voided an event: ${nameIn(metrics, entry.metricKey, 'a deleted metric')} ${signed(entry.value)}`,
-        details: [...(entry.reason === null ? [] : [`Reason: ${entry.reason}`]), ...reversals],
+        details: [...(entry.reason === null ? [] : [say`Reason: ${entry.reason}`]), ...reversals],
       }
     }
     case 'notification': {
@@ -82,6 +85,8 @@ export function entryInWords(entry: TimelineEntry, { metrics, points }: Names): 
     }
   }
 }
+
+const levelOf = ({ name, key }: { name: string; key: string }) => nameOr(name, key)
 
 const totalOf = (total: number) => `Total ${formatNumber(total)}`
 

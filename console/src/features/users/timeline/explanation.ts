@@ -3,7 +3,7 @@ import type { AwardExplanation, PointsTrigger } from '@laurel/client'
 import type { Lookups } from '../../../resource/lookups'
 import { everyAmount } from '../../../resource/parts'
 import { counted, formatDate, formatNumber } from '../../../ui/format'
-import { say } from '../../../ui/text'
+import { nameOr, say } from '../../../ui/text'
 
 /** Points with their sign, such as +30. */
 export const signed = (value: number): string => (value > 0 ? `+${formatNumber(value)}` : formatNumber(value))
@@ -17,15 +17,15 @@ function triggerInWords(trigger: PointsTrigger, system: string, lookups: Lookups
   const amount = `${points < 0 ? 'takes' : 'gives'} ${amountOf(points, system)}`
   switch (type) {
     case 'metric': {
-      const { metricId = '', metricName = 'a metric', metricThreshold = 1 } = trigger
+      const { metricId = '', metricName, metricThreshold = 1 } = trigger
       const isKnown = lookups.metrics.find(metricId) !== undefined
       const occasion = isKnown
         ? everyAmount(metricThreshold, metricId, lookups)
-        : say`every ${formatNumber(metricThreshold)} of ${metricName}`
+        : say`every ${formatNumber(metricThreshold)} of ${nameOr(metricName, 'a metric')}`
       return `The trigger ${amount} for ${occasion}.`
     }
     case 'achievement':
-      return say`The trigger ${amount} for the achievement ${trigger.achievementName ?? ''}.`
+      return say`The trigger ${amount} for the achievement ${nameOr(trigger.achievementName, '')}.`
     case 'streak':
       return `The trigger ${amount} each time the streak grows by ${formatNumber(trigger.streakLengthThreshold ?? 1)}.`
     case 'time': {
@@ -107,7 +107,7 @@ export function explanationInWords(explained: AwardExplanation, system: string, 
   }
   if (boosts.length > 0 && base !== null && afterBoosts !== null) {
     const names = boosts
-      .map(({ name, multiplier }) => say`${name} (×${formatNumber(multiplier)})`)
+      .map(({ name, id, multiplier }) => say`${nameOr(name, id)} (×${formatNumber(multiplier)})`)
       .join(' and ')
     const verb = boosts.length === 1 ? 'The boost' : 'The boosts'
     sentences.push(
