@@ -147,6 +147,18 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
     '+5; day7 pause 0 0; +4; day7 goal 4; +4',
     { ...DAILY, frequency: 'weekly', metrics: units(5) },
   ),
+  '[S3, S5] weeks begin on Monday, months on the first': lived(
+    'day6 23:00 +1; day 01:00 +1; day13 23:00 to Berlin; day 00:00 to Berlin; day set 1; day5 +1; day 00:30 +1; day30 to Berlin; day 00:00 to Berlin',
+    WEEKLY,
+    { ...DAILY, frequency: 'monthly' },
+  ),
+  '[S3, S7] a freeze is earned before it is consumed': lived(
+    '+1; day2 01:00 to Berlin; day 01:00 to Berlin; day 01:00 to Berlin; day5 to Berlin',
+    { ...DAILY, freezes: earned(1, 2, 3) },
+  ),
+  '[S1] periods that end while streaks are off are not missed': lived(
+    '+1; off; day3 +1; on; +1; day2 to Berlin',
+  ),
   '[S2, S10] a goal is met in silence': lived(
     '+4; optout; own 4; optin; day +3; off; goal 3; own 3; on; day +1',
     PERSONAL,
@@ -352,7 +364,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
     { ...WEEKEND, customizationEnabled: true },
   ),
   '[S8, S13] resets and restores': lived(
-    'habit 3; 13:00 reset; restore; +1; day +1; reset; reset; +1; reset; restore; day 09:00 reset; +1; restore; day2 reset; day3 restore; +1',
+    'habit 3; 13:00 reset; restore; +1; day +1; reset; reset; +1; reset; restore; day 09:00 reset; +1; restore; day2 reset; day3 restore; +1; day 00:00 reset; +1',
     WEEKEND,
   ),
   '[S9, S13] a recount knows resets': lived(
@@ -369,7 +381,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
     FIVE,
   ),
   '[S4] changes of other profile fields': lived(
-    '+1; profile email; +1; profile name; +1; profile subscribeToEmails; +1; profile deviceTokens; +1; profile attributes; +1',
+    '+1; profile email; +1; to Berlin; +1; profile subscribeToEmails; +1; profile deviceTokens; +1; profile attributes; +1',
   ),
   // The first and the last date on which a streak of 4 can be restored to 5, its length 90 days ago.
   '[S8] after 88 days': lived('habit 5; day88 restore; restore; +1'),

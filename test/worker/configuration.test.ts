@@ -131,7 +131,7 @@ it.each([
   const bare = now.slice(1, -1)
   for (const tags of [',', '""', 'W/', 'W/*', '"*"', bare, `"${now}"`, `${now} "a"`, '"a", "b"', `w/${now}`])
     expect([tags, (await patchIf(tags)).status]).toEqual([tags, 412])
-  for (const tags of [`"a", ${now}`, `"a",,W/${now} `, '"a", *'])
+  for (const tags of [`"a", ${now}`, `"a",,W/${now} `, '"a", *', '', ' '])
     expect([tags, (await patchIf(tags)).status]).toEqual([tags, 200])
 })
 

@@ -114,37 +114,6 @@ describe('[U7] preferences', () => {
     expect(await extended('steps', 1)).toBe(false)
   })
 
-  it('[S10, P2] a period earns its points once, even if a user’s own key switches streaks off and on many times', async () => {
-    const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
-    await tenant.create(`/points/${system}/triggers`, {
-      ...{ type: 'streak', streakLength: 1, points: 5, status: 'active' },
-    })
-    const key = await tenant.key('ada')
-    const turn = (enabled: boolean) =>
-      tenant.as(key, 'PATCH', '/users/ada/preferences', { streak: { enabled } })
-    const act = () => tenant.as(key, 'POST', '/metrics/steps/event', { user: { id: 'ada' }, value: 1 })
-    await act()
-    for (let round = 0; round < 5; round += 1) {
-      await turn(false)
-      await turn(true)
-      await act()
-    }
-    expect((await tenant.as(key, 'GET', '/users/ada/points/xp')).body).toMatchObject({ total: 5 })
-    expect((await tenant.as(key, 'GET', '/users/ada/streak')).body).toMatchObject({ length: 1 })
-  })
-
-  it('[S10, S9] a switch off and on keeps the sums of the period, the same as a recount', async () => {
-    await settings({ metrics: [{ key: 'steps', threshold: 5 }] })
-    expect(await extended('steps', 4)).toBe(false)
-    await set({ streak: { enabled: false } })
-    await set({ streak: { enabled: true } })
-    expect(await extended('steps', 1)).toBe(true)
-    const live = (await tenant.app('GET', '/users/ada/streak')).body
-    await settings({ frequency: 'weekly' })
-    await settings({ frequency: 'daily' })
-    expect((await tenant.app('GET', '/users/ada/streak')).body).toEqual(live)
-  })
-
   it('[G9] a deleted metric is removed from a user’s own metrics', async () => {
     const id = at((await tenant.admin('GET', '/metrics?limit=100')).body, 2, 'id')
     await settings({ customizationEnabled: true })

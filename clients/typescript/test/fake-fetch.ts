@@ -46,7 +46,7 @@ export function fake(...answers: FakeAnswer[]) {
     if (answer instanceof Error) throw answer
     return typeof answer === 'function' ? answer(request, init) : answer.clone()
   }
-  const options: LaurelOptions = {
+  const options: LaurelOptions & { fetch: Fetch } = {
     url: 'https://laurel.example.com',
     apiKey: 'app_key.secret',
     fetch,

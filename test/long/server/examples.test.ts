@@ -3,10 +3,14 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
-import { join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
+import { json } from 'node:stream/consumers'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { nodeExecutable } from '../../../scripts/lib/project.mjs'
+import { LOCAL } from '../../../scripts/lib/wrangler.mjs'
 import { type PackedApp, packedApp } from '../../helpers/packed-app'
+import { type Example, installedExample, type Running } from '../../helpers/server/example'
 import { freePort, type Server, startServer } from '../../helpers/server/harness'
 import { SERVER_START } from '../../helpers/time'
 
@@ -17,6 +21,14 @@ beforeAll(async () => {
   server = await startServer({ clock: SERVER_START })
 })
 afterAll(() => server.stop())
+
+/** Sends a request to an example. Not by `fetch`, whose answers have to be those of Laurel in these tests. */
+async function ask(port: number, method: string, path: string, headers = {}, body = '') {
+  const call = request({ host: '127.0.0.1', port, path, method, headers })
+  const [answer]: IncomingMessage[] = await once(call.end(body), 'response')
+  if (answer === undefined) throw new Error('There is no answer.')
+  return answer
+}
 
 describe('webhooks', () => {
   let app: PackedApp
@@ -77,10 +89,8 @@ describe('webhooks', () => {
         'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
         'webhook-signature': new Webhook(signer).sign(id, now, body),
       }
-      // Not by `fetch`, whose answers have to be those of Laurel in these tests.
-      const call = request({ host: '127.0.0.1', port, path: '/laurel', method: 'POST', headers })
-      const [answer]: IncomingMessage[] = await once(call.end(body), 'response')
-      return answer?.resume().statusCode
+      const answer = await ask(port, 'POST', '/laurel', headers, body)
+      return answer.resume().statusCode
     }
     expect(await send('one', secret)).toBe(204)
     expect(await send('one', secret)).toBe(204)
@@ -89,5 +99,49 @@ describe('webhooks', () => {
     // Those of the repeat would have come before.
     await until('streak.lost of Bob', 2)
     expect(printed.match(/streak\.lost|Refused/g)).toEqual(['streak.lost', 'Refused', 'streak.lost'])
+  })
+})
+
+describe('worker', () => {
+  let example: Example
+  let worker: Running
+  let port: number
+
+  beforeAll(async () => {
+    example = await installedExample('worker')
+    port = await freePort()
+    // Wrangler does not run on the oldest Node of the project.
+    const PATH = [dirname(nodeExecutable()), process.env.PATH].join(delimiter)
+    const { WRANGLER_HIDE_BANNER, CLOUDFLARE_CF_FETCH_ENABLED } = LOCAL
+    const offline = { WRANGLER_HIDE_BANNER, CLOUDFLARE_CF_FETCH_ENABLED }
+    const env = { ...offline, PATH, PORT: String(port), LAUREL_FOLDER: server.folder }
+    worker = await example.start(['npm', 'start'], env, /Ready on/)
+  })
+  afterAll(async () => {
+    await worker?.stop()
+    await example?.remove()
+  })
+
+  it('has no errors of types', () => example.run('npm', 'run', 'types'))
+
+  it('sends an event and reads a board by the service binding, and says what is wrong with a request', async () => {
+    const told = async (method: string, path: string, headers = {}) => {
+      const answer = await ask(port, method, path, headers)
+      return [answer.statusCode, await json(answer)]
+    }
+    const user = { 'x-user': 'bea' }
+    expect(await told('POST', '/lessons/moon', user)).toEqual([200, { xp: 10, streak: 1 }])
+    expect(await told('POST', '/lessons/moon', user)).toEqual([200, { xp: 0, streak: 1 }])
+    const place = { rank: expect.any(Number), user: 'bea', xp: 10 }
+    expect(await told('GET', '/board')).toEqual([200, expect.arrayContaining([place])])
+    for (const headers of [{}, { 'x-user': '' }, { 'x-user': 'a'.repeat(65) }])
+      expect(await told('POST', '/lessons/moon', headers)).toEqual([
+        401,
+        { error: expect.stringContaining('X-User') },
+      ])
+    for (const path of ['/lessons/', `/lessons/${'a'.repeat(65)}`, '/lessons/%'])
+      expect(await told('POST', path, user)).toEqual([404, { error: expect.stringContaining('/board') }])
+    // The binding has led there: Laurel knows the user.
+    expect((await server.ask('GET', '/v1/users/bea')).status).toBe(200)
   })
 })

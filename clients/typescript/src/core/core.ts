@@ -139,9 +139,10 @@ export class Core {
       clock: new ServiceClock(this.runtime.now),
       signals: new Signals(),
     }
-    // Not as a method: the global one refuses any other `this` in browsers and Workers.
     const { fetch: given } = options
-    this.#fetch = (url, init) => (given ?? fetch)(url, init)
+    this.#fetch = (url, init) =>
+      // A service binding refuses to be called without its object. The global one refuses to be called with one.
+      typeof given === 'object' ? given.fetch(url, init) : (given ?? fetch)(url, init)
     this.#bases = {
       application: baseOf(options.url, 'url'),
       admin: baseOf(options.adminUrl ?? options.url, 'adminUrl'),
@@ -323,6 +324,7 @@ export class Core {
         return await read(response)
       } catch (cause) {
         if (cause instanceof LaurelError) throw cause
+        if (isWithoutObject(cause)) throw new TypeError(WITHOUT_OBJECT, { cause })
         const message = `${origin} could not be reached, or its answer was lost.`
         throw new LaurelError(message, { status: 0, cause })
       }
@@ -382,6 +384,13 @@ export class Core {
     })
   }
 }
+
+const WITHOUT_OBJECT =
+  'The function "fetch" needs its object. Give that object instead, such as `env.LAUREL` for `env.LAUREL.fetch`.'
+
+/** True if a method of the platform was called without its object. No other try would help. */
+const isWithoutObject = (error: unknown): boolean =>
+  error instanceof TypeError && /^Illegal invocation/.test(error.message)
 
 /** The headers of one try. */
 function withKey(headers: Headers, key: string): Headers {

@@ -47,8 +47,11 @@ export interface LaurelOptions {
   tries?: number | undefined
   /** More headers of every request. */
   headers?: Readonly<Record<string, string>> | undefined
-  /** Replaces the global `fetch`. */
-  fetch?: Fetch | undefined
+  /**
+   * Replaces the global `fetch`: a function, or an object that has one. In a Worker, that is the service binding
+   * itself, such as `env.LAUREL`.
+   */
+  fetch?: Fetch | { fetch: Fetch } | undefined
   /** Replaces time and chance, for tests. */
   runtime?: Partial<Runtime> | undefined
 }

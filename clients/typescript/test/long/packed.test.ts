@@ -55,7 +55,7 @@ const config :Workerd.Config = (
     (name = "app", worker = (
       modules = [(name = "worker.js", esModule = embed "worker/worker.js")],
       compatibilityDate = "2026-06-01",
-      bindings = [(name = "URL", text = "URL_OF_THE_SERVICE")],
+      bindings = [(name = "URL", text = "URL_OF_THE_SERVICE"), (name = "LAUREL", service = "internet")],
     )),
     (name = "internet", network = (allow = ["public", "private"])),
   ],
@@ -213,12 +213,14 @@ describe('the package', () => {
       'worker.js': `
         import { Laurel } from '@laurel/client'
         export default {
-          async fetch(request, { URL }) {
+          async fetch(request, { URL, LAUREL }) {
             const options = { url: URL, apiKey: 'adm_a.b' }
             const event = { user: { id: 'ada' }, value: 1, idempotencyKey: 'é ✓' }
-            const clients = [new Laurel(options), new Laurel({ ...options, fetch })]
+            const clients = [{}, { fetch }, { fetch: LAUREL }].map((more) => new Laurel({ ...options, ...more }))
             const answers = clients.flatMap((laurel) => [${EVENT}, laurel.event('lessons', event)])
-            return Response.json(await Promise.all(answers))
+            const lost = new Laurel({ ...options, fetch: LAUREL.fetch })
+            const refusal = lost.users.get('ada').catch(({ name, message }) => ({ name, message }))
+            return Response.json(await Promise.all([...answers, refusal]))
           },
         }
       `,
@@ -237,7 +239,8 @@ describe('the package', () => {
       const [answer] = await once(get(`http://127.0.0.1:${JSON.parse(line).port}/`), 'response')
       // As in Node, the key is sent in UTF-8.
       const answers = [ANSWER, { ...ANSWER, key: 'é ✓' }]
-      expect(await json(answer)).toEqual([...answers, ...answers])
+      const refusal = { name: 'TypeError', message: expect.stringContaining('such as `env.LAUREL` for') }
+      expect(await json(answer)).toEqual([...answers, ...answers, ...answers, refusal])
     } finally {
       child.kill()
       await ended

@@ -152,12 +152,29 @@ describe('requests', () => {
     const calls: unknown[] = []
     function picky(this: unknown, ...[url, init]: Parameters<typeof fetch>) {
       calls.push(this)
-      return Promise.resolve(answer?.(String(url), init ?? {}) ?? Response.error())
+      return answer(String(url), init ?? {})
     }
     const laurel = new Laurel(isGiven ? { ...others, fetch: picky } : others)
     vi.stubGlobal('fetch', picky)
     await laurel.users.get('ada')
     expect([sent.length, calls]).toEqual([1, [undefined]])
+  })
+
+  it('call the fetch of an object as its method, and say what to do if it has lost the object', async () => {
+    const { sent, options } = fake(json(USER))
+    // As a service binding of a Worker does.
+    const binding = {
+      async fetch(url: string, init: RequestInit) {
+        if (this !== binding)
+          throw new TypeError('Illegal invocation: function called with incorrect `this`.')
+        return options.fetch(url, init)
+      },
+    }
+    await new Laurel({ ...options, fetch: binding }).users.get('ada')
+    expect(sent).toHaveLength(1)
+    const call = new Laurel({ ...options, fetch: binding.fetch }).users.get('ada')
+    await expect(call).rejects.toThrow(/^The function "fetch" needs its object/)
+    await expect(call).rejects.toBeInstanceOf(TypeError)
   })
 
   it.each([Number.NaN, Number.POSITIVE_INFINITY])(
