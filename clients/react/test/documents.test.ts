@@ -9,7 +9,7 @@ const PAGES = [join(react, 'README.md'), join(root, 'docs', 'guides', 'react.md'
 
 test('the examples of the documents have the types of the packages', () => {
   const examples = PAGES.flatMap((page) =>
-    [...readFileSync(page, 'utf8').matchAll(/^```tsx\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code),
+    [...readFileSync(page, 'utf8').matchAll(/^```tsx?\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code),
   )
   expect(examples.length).toBeGreaterThan(6)
   const folder = join(react, 'dist', 'examples')
@@ -18,7 +18,7 @@ test('the examples of the documents have the types of the packages', () => {
   for (const [index, code] of examples.entries()) writeFileSync(join(folder, `${index + 1}.tsx`), code)
   const settings = {
     extends: '../../tsconfig.json',
-    compilerOptions: { types: ['vite/client'] },
+    compilerOptions: { types: ['vite/client', 'node'] },
     include: ['.'],
     exclude: [],
   }

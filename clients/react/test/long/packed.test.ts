@@ -359,7 +359,7 @@ describe.each(APPS)('the packed package, in an app with React $react', ({ beside
       })
       await page.goto(`${server.url}/app`)
       await page.locator('.laurel-leaderboard').getByText('Ada').waitFor()
-      await page.locator('.laurel-streak').getByText('day streak').waitFor()
+      await page.locator('.laurel-streak').getByText('1 day streak').waitFor()
       expect(complaints).toEqual([])
     })
   })

@@ -261,7 +261,7 @@ describe('the package, with a server', () => {
     app.write({ 'first.mjs': firstExample(readme, 'js') })
     const variables = { URL: server.url, ADMIN_API_KEY: server.adminKey }
     const { stdout } = await app.node(NODES[0]?.path ?? process.execPath, 'first.mjs', variables)
-    expect(JSON.parse(stdout)).toMatchObject({ total: 1, xp: 10, rankings: [{ userId: 'ada', value: 10 }] })
+    expect(JSON.parse(stdout)).toMatchObject({ xp: 10, streak: 1, rankings: [{ userId: 'ada', value: 10 }] })
   })
 
   testBrowser(
