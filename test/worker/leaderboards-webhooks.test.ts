@@ -63,35 +63,43 @@ const DAILY = { runUnit: 'day', runInterval: 1 }
 const begins = (count: number) => (count * DAY - 14 * HOUR - (NOON % DAY)) / 60_000
 const FINAL = (DAY + 12 * HOUR - (NOON % DAY)) / 60_000
 
+/** A board and a webhook that gets its changes, or other types of events. */
+async function heard(board: Record<string, unknown> = {}, ...types: string[]) {
+  const setup = await withBoard(board)
+  const hook = await subscribe(setup.tenant, ...(types.length === 0 ? [CHANGED, RANK_CHANGED] : types))
+  return { setup, hook }
+}
+
+/** Moves the clock to that many minutes after NOON. Returns what the webhook got since the last call. */
+async function newsBy(hook: string, count: number): Promise<string[]> {
+  await minutes(NOON, count)
+  return news(hook, NOON)
+}
+
 const activate = (setup: Setup) => patch(setup, { status: 'active' })
 const erase = async ({ tenant }: Setup, id: string) =>
   expect((await tenant.admin('DELETE', `/users/${id}`)).status).toBe(200)
 
 describe('[W5] changes', () => {
   it('the first change is sent at once; later changes are sent once, after fifteen minutes, with the values of then', async () => {
-    const setup = await withBoard()
-    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    const { setup, hook } = await heard()
     await events(setup.tenant, ['ada', 5])
-    await minutes(NOON, 5)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 5)).toEqual([
       `0 changed ${TODAY}: ada 1 5`,
       `0 rank_changed ${TODAY}: ada null→1 null→5`,
     ])
     await events(setup.tenant, ['bob', 3])
     await minutes(NOON, 10)
     await events(setup.tenant, ['bob', 4], ['ada', 1])
-    await minutes(NOON, 14.9)
-    expect(news(hook, NOON)).toEqual([])
-    await minutes(NOON, 120)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 14.9)).toEqual([])
+    expect(await newsBy(hook, 120)).toEqual([
       `15 changed ${TODAY}: bob 1 7, ada 2 6`,
       `15 rank_changed ${TODAY}: bob null→1 null→7`,
       `15 rank_changed ${TODAY}: ada 1→2 5→6`,
     ])
     // No change for fifteen minutes: the next one is sent at once.
     await events(setup.tenant, ['ada', 2])
-    await minutes(NOON, 121)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 121)).toEqual([
       `120 changed ${TODAY}: ada 1 8, bob 2 7`,
       `120 rank_changed ${TODAY}: ada 2→1 6→8`,
       `120 rank_changed ${TODAY}: bob 1→2 7→7`,
@@ -100,8 +108,7 @@ describe('[W5] changes', () => {
 
   it('events are sent without a request and without a move of the clock', async () => {
     hearing()
-    const setup = await withBoard()
-    const hook = await subscribe(setup.tenant, RANK_CHANGED)
+    const { setup, hook } = await heard({}, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5])
     await untilHeld(() => expect(sent).toHaveLength(1))
     expect(news(hook, NOON)).toEqual([`0 rank_changed ${TODAY}: ada null→1 null→5`])
@@ -144,45 +151,36 @@ describe('[W5] changes', () => {
   })
 
   it('a rank that is the last sent one again is not sent; the previous value is the last sent one', async () => {
-    const setup = await withBoard()
-    const hook = await subscribe(setup.tenant, RANK_CHANGED)
+    const { setup, hook } = await heard({}, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5], ['bob', 4])
-    await minutes(NOON, 16)
-    expect(news(hook, NOON)).toHaveLength(2)
+    expect(await newsBy(hook, 16)).toHaveLength(2)
     await events(setup.tenant, ['bob', 3], ['ada', 3])
-    await minutes(NOON, 40)
-    expect(news(hook, NOON)).toEqual([])
+    expect(await newsBy(hook, 40)).toEqual([])
     await events(setup.tenant, ['bob', 2])
-    await minutes(NOON, 70)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 70)).toEqual([
       `40 rank_changed ${TODAY}: bob 2→1 4→9`,
       `40 rank_changed ${TODAY}: ada 1→2 5→8`,
     ])
   })
 
   it('a user drops out: by a newcomer, by a smaller maximum, by a score of zero', async () => {
-    const setup = await withBoard({ maxParticipants: 2 })
-    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    const { setup, hook } = await heard({ maxParticipants: 2 })
     await events(setup.tenant, ['ada', 5], ['bob', 4])
-    await minutes(NOON, 20)
-    news(hook, NOON)
+    await newsBy(hook, 20)
     await events(setup.tenant, ['cai', 9])
-    await minutes(NOON, 40)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 40)).toEqual([
       `20 changed ${TODAY}: cai 1 9, ada 2 5`,
       `20 rank_changed ${TODAY}: cai null→1 null→9`,
       `20 rank_changed ${TODAY}: ada 1→2 5→5`,
       `20 rank_changed ${TODAY}: bob 2→null 4→null`,
     ])
     await patch(setup, { maxParticipants: 1 })
-    await minutes(NOON, 60)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 60)).toEqual([
       `40 changed ${TODAY}: cai 1 9`,
       `40 rank_changed ${TODAY}: ada 2→null 5→null`,
     ])
     await events(setup.tenant, ['cai', -9])
-    await minutes(NOON, 80)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 80)).toEqual([
       `60 changed ${TODAY}: ada 1 5`,
       `60 rank_changed ${TODAY}: ada null→1 null→5`,
       `60 rank_changed ${TODAY}: cai 1→null 9→null`,
@@ -215,22 +213,18 @@ describe('[W5] changes', () => {
   })
 
   it('[S10] all users leave a streak board when the tenant’s streaks are switched off, and return when they are on', async () => {
-    const setup = await withBoard({ rankBy: 'streak' })
-    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    const { setup, hook } = await heard({ rankBy: 'streak' })
     const streaks = (enabled: boolean) => setup.tenant.admin('PATCH', '/streaks/settings', { enabled })
     await events(setup.tenant, ['ada', 1], ['bob', 1])
-    await minutes(NOON, 20)
-    news(hook, NOON)
+    await newsBy(hook, 20)
     await streaks(false)
-    await minutes(NOON, 40)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 40)).toEqual([
       `20 changed ${TODAY}`,
       `20 rank_changed ${TODAY}: ada 1→null 1→null`,
       `20 rank_changed ${TODAY}: bob 2→null 1→null`,
     ])
     await streaks(true)
-    await minutes(NOON, 60)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 60)).toEqual([
       `40 changed ${TODAY}: ada 1 1, bob 2 1`,
       `40 rank_changed ${TODAY}: ada null→1 null→1`,
       `40 rank_changed ${TODAY}: bob null→2 null→1`,
@@ -238,8 +232,7 @@ describe('[W5] changes', () => {
   })
 
   it('more events than the object hands out at once', async () => {
-    const setup = await withBoard()
-    const hook = await subscribe(setup.tenant, RANK_CHANGED)
+    const { setup, hook } = await heard({}, RANK_CHANGED)
     const users = Array.from({ length: 700 }, (_, n) => `u${n}`)
     const batch = users.map((id, n) => ({ key: 'steps', user: { id }, value: 1_000 - n }))
     const { status } = await setup.tenant.admin('POST', '/metrics/events', batch)
@@ -258,11 +251,9 @@ describe('subscriptions that begin or end', () => {
     await events(setup.tenant, ['ada', 5], ['bob', 4])
     await minutes(NOON, 30)
     const hook = await subscribe(setup.tenant, ...ALL)
-    await minutes(NOON, 100)
-    expect(news(hook, NOON)).toEqual([])
+    expect(await newsBy(hook, 100)).toEqual([])
     await events(setup.tenant, ['bob', 3])
-    await minutes(NOON, 101)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 101)).toEqual([
       `100 changed ${TODAY}: bob 1 7, ada 2 5`,
       `100 rank_changed ${TODAY}: bob 2→1 4→7`,
       `100 rank_changed ${TODAY}: ada 1→2 5→5`,
@@ -270,22 +261,18 @@ describe('subscriptions that begin or end', () => {
   })
 
   it('changes while no webhook is active are not sent, even if one was active before', async () => {
-    const setup = await withBoard()
-    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    const { setup, hook } = await heard()
     const set = (status: string) => setup.tenant.admin('PATCH', '/webhooks', [{ id: hook, status }])
     await events(setup.tenant, ['ada', 5], ['bob', 4])
-    await minutes(NOON, 20)
-    news(hook, NOON)
+    await newsBy(hook, 20)
     await set('inactive')
     await events(setup.tenant, ['bob', 3])
     expect(await kept(setup.board)).toMatchObject({ sent: [], outbox: [] })
     await minutes(NOON, 40)
     await set('active')
-    await minutes(NOON, 120)
-    expect(news(hook, NOON)).toEqual([])
+    expect(await newsBy(hook, 120)).toEqual([])
     await events(setup.tenant, ['ada', 3])
-    await minutes(NOON, 130)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 130)).toEqual([
       `120 changed ${TODAY}: ada 1 8, bob 2 7`,
       `120 rank_changed ${TODAY}: ada 2→1 5→8`,
       `120 rank_changed ${TODAY}: bob 1→2 7→7`,
@@ -293,20 +280,16 @@ describe('subscriptions that begin or end', () => {
   })
 
   it('[C1] a pending flush is dropped when the last webhook is disabled, and no move of the clock waits for it', async () => {
-    const setup = await withBoard()
-    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    const { setup, hook } = await heard()
     const set = (status: string) => setup.tenant.admin('PATCH', '/webhooks', [{ id: hook, status }])
     await events(setup.tenant, ['ada', 5])
-    await minutes(NOON, 5)
-    expect(news(hook, NOON)).toHaveLength(2)
+    expect(await newsBy(hook, 5)).toHaveLength(2)
     await events(setup.tenant, ['bob', 4])
     await set('inactive')
-    await minutes(NOON, 120)
-    expect(news(hook, NOON)).toEqual([])
+    expect(await newsBy(hook, 120)).toEqual([])
     await set('active')
     await events(setup.tenant, ['bob', 3])
-    await minutes(NOON, 140)
-    expect(news(hook, NOON)).toContain(`120 rank_changed ${TODAY}: bob 2→1 4→7`)
+    expect(await newsBy(hook, 140)).toContain(`120 rank_changed ${TODAY}: bob 2→1 4→7`)
   })
 
   it('a new type is sent from its subscription on, and the other types as before', async () => {
@@ -332,16 +315,14 @@ describe('subscriptions that begin or end', () => {
     await events(tenant, ['ada', 5])
     const hook = await subscribe(setup.tenant, RANK_CHANGED)
     await events(setup.tenant, ['bob', 6])
-    await minutes(NOON, 20)
-    news(hook, NOON)
+    await newsBy(hook, 20)
     await events(setup.tenant, ['bob', -3])
     const object = env.LEADERBOARD.getByName(setup.board)
     await evictDurableObject(object)
     const [late] = calls
     if (late === undefined) throw new Error('no message')
     await object.deliver(late)
-    await minutes(NOON, 90)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 90)).toEqual([
       `15 rank_changed ${TODAY}: ada null→1 null→5`,
       `15 rank_changed ${TODAY}: bob 1→2 6→3`,
     ])
@@ -397,15 +378,11 @@ describe('the cost', () => {
 
 describe('[W6] runs that begin and end', () => {
   it('an activated run begins at once, empty; the next ones begin at their first midnight on Earth', async () => {
-    const setup = await withBoard({ status: 'inactive', ...DAILY })
-    const hook = await subscribe(setup.tenant, ...ALL)
-    await minutes(NOON, 1)
-    expect(news(hook, NOON)).toEqual([])
+    const { setup, hook } = await heard({ status: 'inactive', ...DAILY }, ...ALL)
+    expect(await newsBy(hook, 1)).toEqual([])
     await activate(setup)
-    await minutes(NOON, 2)
-    expect(news(hook, NOON)).toEqual([`1 started ${TODAY}`, `1 started ${day(1)}`])
-    await hours(NOON, 46)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 2)).toEqual([`1 started ${TODAY}`, `1 started ${day(1)}`])
+    expect(await newsBy(hook, 46 * 60)).toEqual([
       `${begins(2)} started ${day(2)}`,
       `${FINAL} finished ${TODAY}`,
       `${begins(3)} started ${day(3)}`,
@@ -445,8 +422,7 @@ describe('[W6] runs that begin and end', () => {
     await events(setup.tenant, ['ada', 1])
     await minutes(NOON, begins(2) - 30)
     const hook = await subscribe(setup.tenant, 'leaderboard.started', 'leaderboard.finished')
-    await hours(NOON, 47)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 47 * 60)).toEqual([
       `${begins(2)} started ${day(2)}`,
       `${FINAL} finished ${TODAY}: ada 1 1`,
       `${begins(3)} started ${day(3)}`,
@@ -455,11 +431,13 @@ describe('[W6] runs that begin and end', () => {
 
   it('runs that are over at the activation begin and end then, in order', async () => {
     const start = dateAt(NOON - 3 * DAY)
-    const setup = await withBoard({ status: 'inactive', start, ...DAILY, runInterval: 2 })
-    const hook = await subscribe(setup.tenant, 'leaderboard.started', 'leaderboard.finished')
+    const { setup, hook } = await heard(
+      { status: 'inactive', start, ...DAILY, runInterval: 2 },
+      'leaderboard.started',
+      'leaderboard.finished',
+    )
     await activate(setup)
-    await minutes(NOON, 2)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 2)).toEqual([
       `0 started ${day(-3)}`,
       `0 started ${day(-1)}`,
       `0 started ${day(1)}`,
@@ -468,14 +446,12 @@ describe('[W6] runs that begin and end', () => {
   })
 
   it('[L8] each run takes the changes of its own dates; a pending flush comes before the end, and none after it', async () => {
-    const setup = await withBoard(DAILY)
-    const hook = await subscribe(setup.tenant, 'leaderboard.finished', CHANGED, RANK_CHANGED)
+    const { setup, hook } = await heard(DAILY, 'leaderboard.finished', CHANGED, RANK_CHANGED)
     const east = { id: 'kai', tz: 'Pacific/Kiritimati' }
     const west = { id: 'sam', tz: 'Etc/GMT+12' }
     await setup.tenant.event('steps', west, 4)
     await setup.tenant.event('steps', east, 7)
-    await minutes(NOON, 20)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 20)).toEqual([
       `0 changed ${TODAY}: sam 1 4`,
       `0 rank_changed ${TODAY}: sam null→1 null→4`,
       `0 changed ${day(1)}: kai 1 7`,
@@ -484,13 +460,10 @@ describe('[W6] runs that begin and end', () => {
     // Twelve hours west of Greenwich it is still today.
     await minutes(NOON, FINAL - 5)
     await setup.tenant.event('steps', west, 1)
-    await minutes(NOON, FINAL - 4)
-    expect(news(hook, NOON)).toEqual([`${FINAL - 5} changed ${TODAY}: sam 1 5`])
+    expect(await newsBy(hook, FINAL - 4)).toEqual([`${FINAL - 5} changed ${TODAY}: sam 1 5`])
     await setup.tenant.event('steps', { id: 'tui', tz: 'Etc/GMT+12' }, 9)
-    await minutes(NOON, FINAL - 3)
-    expect(news(hook, NOON)).toEqual([])
-    await minutes(NOON, FINAL + 30)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, FINAL - 3)).toEqual([])
+    expect(await newsBy(hook, FINAL + 30)).toEqual([
       `${FINAL} changed ${TODAY}: tui 1 9, sam 2 5`,
       `${FINAL} rank_changed ${TODAY}: tui null→1 null→9`,
       `${FINAL} rank_changed ${TODAY}: sam 1→2 4→5`,
@@ -502,15 +475,12 @@ describe('[W6] runs that begin and end', () => {
   })
 
   it('[L7] a run that is finished by hand: pending changes are sent first, then the end, once', async () => {
-    const setup = await withBoard(DAILY)
-    const hook = await subscribe(setup.tenant, ...ALL)
+    const { setup, hook } = await heard(DAILY, ...ALL)
     await events(setup.tenant, ['ada', 5])
-    await minutes(NOON, 5)
-    news(hook, NOON)
+    await newsBy(hook, 5)
     await events(setup.tenant, ['bob', 6])
     await patch(setup, { status: 'finished' })
-    await minutes(NOON, 6)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 6)).toEqual([
       `5 changed ${TODAY}: bob 1 6, ada 2 5`,
       `5 rank_changed ${TODAY}: bob null→1 null→6`,
       `5 rank_changed ${TODAY}: ada 1→2 5→5`,
@@ -518,8 +488,7 @@ describe('[W6] runs that begin and end', () => {
       `5 finished ${day(1)}`,
     ])
     expect(await kept(setup.board)).toMatchObject({ sent: [], outbox: [] })
-    await hours(NOON, 100)
-    expect(news(hook, NOON)).toEqual([])
+    expect(await newsBy(hook, 100 * 60)).toEqual([])
   })
 
   it('a final run is finished, although other runs follow', async () => {
@@ -539,8 +508,7 @@ describe('[W6] runs that begin and end', () => {
   })
 
   it('an end is sent once, despite repeated upkeep, an evicted object and a hidden leaderboard', async () => {
-    const setup = await withBoard(DAILY)
-    const hook = await subscribe(setup.tenant, 'leaderboard.started', 'leaderboard.finished')
+    const { setup, hook } = await heard(DAILY, 'leaderboard.started', 'leaderboard.finished')
     for (let hour = 6; hour <= 48; hour += 6) {
       await evictDurableObject(env.LEADERBOARD.getByName(setup.board))
       await patch(setup, { status: 'inactive' }, { status: 'active' }, { description: `${hour}` })
@@ -557,15 +525,12 @@ describe('[W6] runs that begin and end', () => {
   })
 
   it('[L7] another interval makes other runs, of which nothing was sent', async () => {
-    const setup = await withBoard({ status: 'inactive', ...DAILY })
-    const hook = await subscribe(setup.tenant, ...ALL)
+    const { setup, hook } = await heard({ status: 'inactive', ...DAILY }, ...ALL)
     await activate(setup)
     await events(setup.tenant, ['ada', 5])
-    await minutes(NOON, 20)
-    news(hook, NOON)
+    await newsBy(hook, 20)
     await patch(setup, { status: 'inactive' }, { runInterval: 2 }, { status: 'active' })
-    await minutes(NOON, 40)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 40)).toEqual([
       `20 started ${TODAY}`,
       `20 changed ${TODAY}: ada 1 5`,
       `20 rank_changed ${TODAY}: ada null→1 null→5`,
@@ -573,32 +538,24 @@ describe('[W6] runs that begin and end', () => {
   })
 
   it('[L8] a run that was finished is not finished again, though a new breakdown counts all users again', async () => {
-    const setup = await withBoard(DAILY)
-    const hook = await subscribe(setup.tenant, 'leaderboard.finished')
+    const { setup, hook } = await heard(DAILY, 'leaderboard.finished')
     await events(setup.tenant, ['ada', 5, { team: 'x' }])
-    await minutes(NOON, FINAL + 30)
-    expect(news(hook, NOON)).toEqual([`${FINAL} finished ${TODAY}: ada 1 5`])
+    expect(await newsBy(hook, FINAL + 30)).toEqual([`${FINAL} finished ${TODAY}: ada 1 5`])
     const groups = { breakdownAttributes: [setup.team] }
     await patch(setup, { status: 'inactive' }, groups, { status: 'active' })
-    await minutes(NOON, FINAL + 120)
-    expect(news(hook, NOON)).toEqual([])
-    await minutes(NOON, FINAL + DAY / 60_000)
-    expect(news(hook, NOON)).toEqual([`${FINAL + DAY / 60_000} finished ${day(1)}`])
+    expect(await newsBy(hook, FINAL + 120)).toEqual([])
+    expect(await newsBy(hook, FINAL + DAY / 60_000)).toEqual([`${FINAL + DAY / 60_000} finished ${day(1)}`])
   })
 
   it('[L7] a hidden board sends nothing; when it is back, it sends the differences', async () => {
-    const setup = await withBoard()
-    const hook = await subscribe(setup.tenant, ...ALL)
+    const { setup, hook } = await heard({}, ...ALL)
     await events(setup.tenant, ['ada', 5], ['bob', 4])
-    await minutes(NOON, 20)
-    news(hook, NOON)
+    await newsBy(hook, 20)
     await patch(setup, { status: 'inactive' })
     await events(setup.tenant, ['bob', 2])
-    await minutes(NOON, 120)
-    expect(news(hook, NOON)).toEqual([])
+    expect(await newsBy(hook, 120)).toEqual([])
     await activate(setup)
-    await minutes(NOON, 121)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 121)).toEqual([
       `120 changed ${TODAY}: bob 1 6, ada 2 5`,
       `120 rank_changed ${TODAY}: bob 2→1 4→6`,
       `120 rank_changed ${TODAY}: ada 1→2 5→5`,
@@ -621,11 +578,9 @@ describe('if something fails', () => {
   it.each(['before', 'after'] as const)(
     '[W2, W4] a call fails %s the delivery queue has the events: it gets them again, same ids, nothing lost',
     async (when) => {
-      const setup = await withBoard()
-      const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+      const { setup, hook } = await heard()
       await events(setup.tenant, ['ada', 5])
-      await minutes(NOON, 20)
-      news(hook, NOON)
+      await newsBy(hook, 20)
       losing[when] = 1
       await events(setup.tenant, ['bob', 6])
       expect(await tryMove(NOON + 21 * 60_000)).toBe(500)
@@ -647,8 +602,7 @@ describe('if something fails', () => {
   )
 
   it('[C2] the wake is lost: the hourly upkeep sends the events', async () => {
-    const setup = await withBoard()
-    const hook = await subscribe(setup.tenant, CHANGED)
+    const { setup, hook } = await heard({}, CHANGED)
     await events(setup.tenant, ['ada', 5])
     const hour = NOON - (NOON % HOUR) + HOUR
     const due = 'UPDATE due_work SET due_at = ?2 WHERE tenant_id = ?1 AND due_at = ?3'
@@ -661,14 +615,11 @@ describe('if something fails', () => {
   })
 
   it('[L12] a lost change is sent once the repair finds it', async () => {
-    const setup = await withBoard()
-    const hook = await subscribe(setup.tenant, CHANGED)
+    const { setup, hook } = await heard({}, CHANGED)
     await events(setup.tenant, ['ada', 5])
-    await minutes(NOON, 1)
-    news(hook, NOON)
+    await newsBy(hook, 1)
     await events(through(setup.tenant).tenant, ['bob', 6])
-    await hours(NOON, 2)
-    expect(news(hook, NOON)).toEqual([`40 changed ${TODAY}: bob 1 6, ada 2 5`])
+    expect(await newsBy(hook, 2 * 60)).toEqual([`40 changed ${TODAY}: bob 1 6, ada 2 5`])
   })
 
   it('[C1] the clock goes back: later changes are sent at once, not days later', async () => {
@@ -687,14 +638,11 @@ describe('if something fails', () => {
 
 describe('[U8] an erased user', () => {
   it('the other users get their better ranks; nothing of the erased user is left', async () => {
-    const setup = await withBoard()
-    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    const { setup, hook } = await heard()
     await events(setup.tenant, ['ada', 5], ['bob', 4], ['cai', 3])
-    await minutes(NOON, 20)
-    news(hook, NOON)
+    await newsBy(hook, 20)
     await erase(setup, 'ada')
-    await minutes(NOON, 30)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 30)).toEqual([
       `20 changed ${TODAY}: bob 1 4, cai 2 3`,
       `20 rank_changed ${TODAY}: bob 2→1 4→4`,
       `20 rank_changed ${TODAY}: cai 3→2 3→3`,
@@ -703,8 +651,7 @@ describe('[U8] an erased user', () => {
   })
 
   it('waiting events in the outbox are sent without the erased user', async () => {
-    const setup = await withBoard()
-    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    const { setup, hook } = await heard()
     await events(setup.tenant, ['ada', 5], ['bob', 4])
     const object = env.LEADERBOARD.getByName(setup.board)
     const { tenant, calls } = through(setup.tenant)
@@ -716,20 +663,17 @@ describe('[U8] an erased user', () => {
     expect(JSON.stringify((await kept(setup.board)).outbox)).toMatch(/\bada\b/)
     await object.erase({ userId: 'ada', iid: await iidOf(setup, 'ada'), now: instant(NOON) })
     expect(JSON.stringify(await kept(setup.board))).not.toMatch(/\bada\b/)
-    await minutes(NOON, 1)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 1)).toEqual([
       `0 changed ${TODAY}: bob 2 4`,
       `0 rank_changed ${TODAY}: bob null→2 null→4`,
     ])
   })
 
   it('is left out of events between the erasure and the update of the leaderboard', async () => {
-    const setup = await withBoard()
-    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    const { setup, hook } = await heard()
     await events(setup.tenant, ['ada', 5], ['bob', 4])
     await rowsEverywhere("DELETE FROM users WHERE tenant_id = ?1 AND id = 'ada'", setup.tenant.id)
-    await minutes(NOON, 1)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 1)).toEqual([
       `0 changed ${TODAY}: bob 2 4`,
       `0 rank_changed ${TODAY}: bob null→2 null→4`,
     ])
@@ -753,11 +697,9 @@ describe('[L6] a board with breakdown', () => {
   const [X, Y] = ['[team:x]', '[team:y]']
 
   it('[W5] each changed group gets its own event, with the ranks of that group', async () => {
-    const setup = await withBoard({ breakdown: ['team'] })
-    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    const { setup, hook } = await heard({ breakdown: ['team'] })
     await events(setup.tenant, ['ada', 5, x], ['bob', 4, y], ['cai', 3, x], ['dov', 9])
-    await minutes(NOON, 16)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 16)).toEqual([
       `0 changed ${TODAY} ${X}: ${await groupOf(setup, 'x')}`,
       `0 changed ${TODAY} ${Y}: bob 1 4`,
       `0 rank_changed ${TODAY} ${X}: ada null→1 null→5`,
@@ -766,33 +708,27 @@ describe('[L6] a board with breakdown', () => {
     ])
     expect(await groupOf(setup, 'x')).toBe('ada 1 5, cai 2 3')
     await events(setup.tenant, ['eve', 1, y])
-    await minutes(NOON, 40)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 40)).toEqual([
       `16 changed ${TODAY} ${Y}: bob 1 4, eve 2 1`,
       `16 rank_changed ${TODAY} ${Y}: eve null→2 null→1`,
     ])
   })
 
   it('[W5] several attributes name a group together, in the order of the breakdown', async () => {
-    const setup = await withBoard({ breakdown: ['plan', 'team'] })
-    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    const { setup, hook } = await heard({ breakdown: ['plan', 'team'] })
     await events(setup.tenant, ['ada', 5, { ...x, plan: 'a, "b": c' }], ['bob', 4, y])
-    await minutes(NOON, 16)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 16)).toEqual([
       `0 changed ${TODAY} [plan:a, "b": c, team:x]: ada 1 5`,
       `0 rank_changed ${TODAY} [plan:a, "b": c, team:x]: ada null→1 null→5`,
     ])
   })
 
   it('[W5] a user who moves to another group has one event, in the new group; the old group is sent without the user', async () => {
-    const setup = await withBoard({ breakdown: ['team'] })
-    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    const { setup, hook } = await heard({ breakdown: ['team'] })
     await events(setup.tenant, ['ada', 5, x], ['bob', 4, y], ['cai', 3, x])
-    await minutes(NOON, 20)
-    news(hook, NOON)
+    await newsBy(hook, 20)
     await events(setup.tenant, ['cai', 3, y])
-    await minutes(NOON, 40)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 40)).toEqual([
       `20 changed ${TODAY} ${X}: ada 1 5`,
       `20 changed ${TODAY} ${Y}: cai 1 6, bob 2 4`,
       `20 rank_changed ${TODAY} ${Y}: cai 2→1 3→6`,
@@ -800,8 +736,7 @@ describe('[L6] a board with breakdown', () => {
     ])
     // Ada is first in y too, and x is empty then.
     await events(setup.tenant, ['ada', 4, y])
-    await minutes(NOON, 60)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 60)).toEqual([
       `40 changed ${TODAY} ${X}`,
       `40 changed ${TODAY} ${Y}: ada 1 9, cai 2 6, bob 3 4`,
       `40 rank_changed ${TODAY} ${Y}: ada 1→1 5→9`,
@@ -809,22 +744,18 @@ describe('[L6] a board with breakdown', () => {
       `40 rank_changed ${TODAY} ${Y}: bob 2→3 4→4`,
     ])
     await setup.tenant.app('PATCH', '/users/bob', { attributes: { team: null } })
-    await minutes(NOON, 80)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 80)).toEqual([
       `60 changed ${TODAY} ${Y}: ada 1 9, cai 2 6`,
       `60 rank_changed ${TODAY} ${Y}: bob 3→null 4→null`,
     ])
   })
 
   it('[L13, W5] a user who matches the filters no longer leaves, and comes back with the whole score', async () => {
-    const setup = await withBoard({ userAttributes: [{ attributeKey: 'team', attributeValue: 'x' }] })
-    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    const { setup, hook } = await heard({ userAttributes: [{ attributeKey: 'team', attributeValue: 'x' }] })
     await events(setup.tenant, ['ada', 5, x], ['bob', 9, y], ['cai', 3, x])
-    await minutes(NOON, 20)
-    news(hook, NOON)
+    await newsBy(hook, 20)
     await events(setup.tenant, ['ada', 2, y], ['bob', 1, x])
-    await minutes(NOON, 40)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 40)).toEqual([
       `20 changed ${TODAY}: bob 1 10, cai 2 3`,
       `20 rank_changed ${TODAY}: bob null→1 null→10`,
       `20 rank_changed ${TODAY}: ada 1→null 5→null`,
@@ -841,22 +772,22 @@ describe('[L6] a board with breakdown', () => {
   })
 
   it('[W5, L5] a smaller maximum changes each group that it shortens', async () => {
-    const setup = await withBoard({ breakdown: ['team'] })
-    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    const { setup, hook } = await heard({ breakdown: ['team'] })
     await events(setup.tenant, ['ada', 5, x], ['bob', 4, y], ['cai', 3, x])
-    await minutes(NOON, 20)
-    news(hook, NOON)
+    await newsBy(hook, 20)
     await patch(setup, { maxParticipants: 1 })
-    await minutes(NOON, 40)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 40)).toEqual([
       `20 changed ${TODAY} ${X}: ada 1 5`,
       `20 rank_changed ${TODAY} ${X}: cai 2→null 3→null`,
     ])
   })
 
   it('[W6] a run ends once in each group with ranks; a run without ranks ends once', async () => {
-    const setup = await withBoard({ breakdown: ['team'], ...DAILY })
-    const hook = await subscribe(setup.tenant, 'leaderboard.started', 'leaderboard.finished')
+    const { setup, hook } = await heard(
+      { breakdown: ['team'], ...DAILY },
+      'leaderboard.started',
+      'leaderboard.finished',
+    )
     await events(
       setup.tenant,
       ['ada', 5, x],
@@ -866,8 +797,7 @@ describe('[L6] a board with breakdown', () => {
       ['eve', 1, { team: 'z' }],
     )
     await events(setup.tenant, ['eve', -1])
-    await minutes(NOON, FINAL + DAY / 60_000)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, FINAL + DAY / 60_000)).toEqual([
       `${begins(2)} started ${day(2)}`,
       `${FINAL} finished ${TODAY} ${X}: cai 1 6, ada 2 5`,
       `${FINAL} finished ${TODAY} ${Y}: bob 1 4`,
@@ -877,34 +807,27 @@ describe('[L6] a board with breakdown', () => {
   })
 
   it('[L6] other breakdown attributes make other groups, and nothing is sent of the old groups', async () => {
-    const setup = await withBoard({ breakdown: ['team'] })
-    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    const { setup, hook } = await heard({ breakdown: ['team'] })
     await events(setup.tenant, ['ada', 5, { ...x, plan: 'pro' }])
-    await minutes(NOON, 20)
-    news(hook, NOON)
+    await newsBy(hook, 20)
     await patch(setup, { status: 'inactive' }, { breakdownAttributes: [setup.plan] }, { status: 'active' })
-    await minutes(NOON, 40)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 40)).toEqual([
       `20 changed ${TODAY} [plan:pro]: ada 1 5`,
       `20 rank_changed ${TODAY} [plan:pro]: ada null→1 null→5`,
     ])
   })
 
   it('[U8] an erased user leaves the group, and the then empty group is sent', async () => {
-    const setup = await withBoard({ breakdown: ['team'] })
-    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    const { setup, hook } = await heard({ breakdown: ['team'] })
     await events(setup.tenant, ['ada', 5, x], ['bob', 4, y], ['cai', 3, x])
-    await minutes(NOON, 20)
-    news(hook, NOON)
+    await newsBy(hook, 20)
     await erase(setup, 'ada')
-    await minutes(NOON, 40)
-    expect(news(hook, NOON)).toEqual([
+    expect(await newsBy(hook, 40)).toEqual([
       `20 changed ${TODAY} ${X}: cai 1 3`,
       `20 rank_changed ${TODAY} ${X}: cai 2→1 3→3`,
     ])
     await erase(setup, 'bob')
-    await minutes(NOON, 60)
-    expect(news(hook, NOON)).toEqual([`40 changed ${TODAY} ${Y}`])
+    expect(await newsBy(hook, 60)).toEqual([`40 changed ${TODAY} ${Y}`])
     expect(JSON.stringify(await kept(setup.board))).not.toMatch(/\b(ada|bob|y)\b/)
   })
 
