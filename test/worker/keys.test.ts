@@ -238,6 +238,7 @@ describe('headers of every response', () => {
       expect(headers.get('access-control-allow-methods')?.split(/, ?/)).toContain(method)
       const allowed = headers.get('access-control-allow-headers')?.toLowerCase().split(/, ?/)
       expect(allowed).toEqual(asked)
+      expect(headers.has('access-control-allow-credentials')).toBe(false)
       expect(headers.get('x-request-id')).toMatch(UUID)
     }
   })
@@ -259,6 +260,11 @@ describe('headers of every response', () => {
       }
     }
     expect(cors((await shared.admin('GET', '/metrics')).headers)).toEqual([])
+    for (const path of ['/%61dmin/v1/metrics', '/v1/../admin/v1/metrics', '/admin/v1/nowhere', '/docs'])
+      expect([path, cors((await call(toApp, 'OPTIONS', path, { headers: origin })).headers)]).toEqual([
+        path,
+        [],
+      ])
     const asKey = { headers: { 'x-api-key': key, ...origin } }
     for (const [path, status] of [
       ['/v1/users/ada/metrics/none', 404],

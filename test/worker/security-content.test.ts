@@ -11,7 +11,6 @@ import {
   everything,
   newApp,
   newTenant,
-  rowsEverywhere,
   type TestTenant,
   toApp,
 } from '../helpers/worker/harness'
@@ -167,24 +166,6 @@ describe('mass assignment', () => {
 })
 
 describe('JSON depth and size', () => {
-  it('[G2] the limit counts the bytes that arrive, also in pieces, with any Content-Length beside Transfer-Encoding', async () => {
-    const pieces = (count: number) => {
-      let left = count
-      return new ReadableStream<Uint8Array>({
-        pull(controller) {
-          if (left === 0) return controller.close()
-          left -= 1
-          controller.enqueue(new Uint8Array(65_536).fill(0x20))
-        },
-      })
-    }
-    const send = (count: number, more: Record<string, string> = {}) =>
-      call(toApp, 'PUT', '/v1/users/ada', { raw: pieces(count), headers: { 'x-api-key': key, ...more } })
-    expect((await send(16)).status).toBe(400)
-    expect((await send(17)).status).toBe(413)
-    expect((await send(17, { 'transfer-encoding': 'chunked', 'content-length': '2' })).status).toBe(413)
-  })
-
   it('[G3] deep JSON is 4xx on both interfaces, and no key of it reaches a prototype', async () => {
     const deep = (open: string, close: string) => open.repeat(100_000) + close.repeat(100_000)
     const asAdmin = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
@@ -319,47 +300,5 @@ describe('secrets in logs and errors', () => {
         ).toBeNull()
     }
     for (const text of responses) expect(text).not.toMatch(/D1_|KV broken|at \w+ \(|\.ts:|Zod/)
-  })
-})
-
-describe('unsubscribe link forgery', () => {
-  it('[N3, T3] a link has the signature of its own tenant, for one user, and is void after the tenant is archived', async () => {
-    const [mine, theirs] = [await newTenant(), await newTenant()]
-    const EMAIL = { type: 'recap', channel: 'email', subject: 'S', body: 'B' }
-    for (const one of [mine, theirs]) {
-      await one.create('/notifications/templates', EMAIL)
-      for (const id of ['ada', 'bob']) await one.app('PUT', `/users/${id}`, { email: 'x@b.example' })
-    }
-    const secretOf = (one: TestTenant) =>
-      env.DB.prepare('SELECT link_secret FROM tenants WHERE id = ?').bind(one.id).first<string>('link_secret')
-    const iidOf = async (one: TestTenant, id: string) => {
-      const sql = 'SELECT iid FROM users WHERE tenant_id = ? AND id = ?'
-      const [row] = await rowsEverywhere<{ iid: string }>(sql, one.id, id)
-      return row?.iid
-    }
-    const [secret, other] = [(await secretOf(mine)) ?? '', (await secretOf(theirs)) ?? '']
-    const [iid, theirIid] = [(await iidOf(mine, 'ada')) ?? '', (await iidOf(theirs, 'ada')) ?? '']
-    const post = async (token: string) =>
-      (await toApp(new Request(`http://laurel.test/unsubscribe/${token}`, { method: 'POST' }))).status
-    const signed = await unsubscribeToken(secret, { tenantId: mine.id, iid, userId: 'ada' })
-    const signature = signed.split('.')[1]
-    const payload = (...parts: unknown[]) => btoa(JSON.stringify(parts)).replaceAll('=', '')
-    const stored = () => Promise.all([mine.stored(), theirs.stored()])
-    const before = await stored()
-    for (const forged of [
-      await unsubscribeToken(secret, { tenantId: theirs.id, iid: theirIid, userId: 'ada' }),
-      await unsubscribeToken(other, { tenantId: mine.id, iid, userId: 'ada' }),
-      await unsubscribeToken(' ', { tenantId: mine.id, iid, userId: 'ada' }),
-      `${payload(mine.id, iid, 'bob')}.${signature}`,
-      `${payload(theirs.id, theirIid, 'ada')}.${signature}`,
-      `${payload(mine.id, iid, 'ada', 'x')}.${signature}`,
-      `${payload([mine.id], iid, 'ada')}.${signature}`,
-    ])
-      expect(await post(forged)).toBe(404)
-    // A valid signature for another id than the user's own: the link is accepted, and does nothing.
-    expect(await post(await unsubscribeToken(secret, { tenantId: mine.id, iid, userId: 'bob' }))).toBe(200)
-    expect(await stored()).toEqual(before)
-    await account('DELETE', `/tenants?ids=${mine.id}`)
-    expect(await post(signed)).toBe(404)
   })
 })

@@ -24,8 +24,6 @@ const status = async (path: string, headers: Record<string, string>, method = 'G
   (await send(new Request(path.startsWith('http') ? path : `http://laurel.test${path}`, { method, headers })))
     .status
 const asAdmin = (tenantId: string) => ({ 'x-api-key': ADMIN_KEY, 'tenant-id': tenantId })
-const corsOf = ({ headers }: Pick<Response, 'headers'>) =>
-  [...headers.keys()].filter((name) => name.startsWith('access-control'))
 
 describe('timing-safe comparison', () => {
   it('[K1] compares whole texts of any length, with the same result as ===', () => {
@@ -249,53 +247,5 @@ describe('header and host tricks', () => {
       const url = `http://admin.laurel.test${path}`
       expect([path, await status(url, asAdmin(tenant.id), 'GET', onHost)]).toEqual([path, 404])
     }
-  })
-})
-
-describe('CORS on admin', () => {
-  it('[G8] a preflight gets no CORS header on any spelling of an admin path or host, and never credentials', async () => {
-    const onHost = newApp({ ADMIN_HOST: 'admin.laurel.test' })
-    const headers = {
-      origin: 'https://evil.example',
-      'access-control-request-method': 'POST',
-      'access-control-request-headers': 'x-api-key',
-    }
-    const preflight = (url: string) => onHost(new Request(url, { method: 'OPTIONS', headers }))
-    for (const url of [
-      ...['http://admin.laurel.test/v1/metrics', 'http://admin.laurel.test/%761/metrics'],
-      ...['http://admin.laurel.test/v1/nowhere', 'http://admin.laurel.test/v1/../v1/metrics'],
-      ...['http://laurel.test/admin/v1/metrics', 'http://laurel.test/v1/../admin/v1/metrics'],
-      ...['http://laurel.test/%61dmin/v1/metrics', 'http://laurel.test/admin/v1/nowhere'],
-      ...['http://laurel.test/unsubscribe/x', 'http://laurel.test/docs'],
-    ]) {
-      expect([url, corsOf(await preflight(url))]).toEqual([url, []])
-      const answer = await onHost(new Request(url, { headers: { ...headers, 'x-api-key': key } }))
-      expect([url, corsOf(answer)]).toEqual([url, []])
-    }
-    const open = await preflight('http://laurel.test/v1/metrics/words/event')
-    expect(open.headers.get('access-control-allow-origin')).toBe('*')
-    expect(corsOf(open)).not.toContain('access-control-allow-credentials')
-  })
-})
-
-describe('SSRF by webhook targets', () => {
-  it('[W1] URLs against the rules are refused by create and update, anywhere in a list, and are not stored', async () => {
-    const id = await tenant.create('/webhooks', { url: 'https://example.com/', events: ['*'] })
-    const before = await tenant.stored()
-    const good = { url: 'https://example.com/', events: ['*'] }
-    // The spellings are in test/helpers/targets.ts. The production app has no test clock.
-    const production = tenant.through(newApp({ TEST_CLOCK: 'off' }))
-    for (const url of [
-      ...['https://169.254.169.254/latest/meta-data/', 'https://[fd00:ec2::254]/'],
-      ...['https://metadata.google.internal/', 'https://localhost.:8787/admin/v1/metrics'],
-      ...['http://127.0.0.1/', 'https://example.com@127.0.0.1/', 'https://0x7f.1/'],
-    ]) {
-      expect([url, (await production.admin('POST', '/webhooks', [good, { ...good, url }])).status]).toEqual([
-        url,
-        422,
-      ])
-      expect([url, (await production.admin('PATCH', '/webhooks', [{ id, url }])).status]).toEqual([url, 422])
-    }
-    expect(await tenant.stored()).toEqual(before)
   })
 })

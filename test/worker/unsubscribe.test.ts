@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { newLinkSecret, unsubscribeToken } from '../../src/features/notifications/unsubscribe.routes'
 import type { Bindings } from '../../src/platform/env'
-import { at, newApp, newTenant, type TestTenant, toApp } from '../helpers/worker/harness'
+import { account, at, newApp, newTenant, type TestTenant, toApp } from '../helpers/worker/harness'
 
 const EMAIL = { type: 'recap', channel: 'email', subject: 'S', body: '{{ unsubscribeUrl }}' }
 
@@ -89,15 +89,18 @@ describe('[N3] the link in an email', () => {
     expect(await isSubscribed('ada')).toBe(true)
   })
 
-  it('[T3] a token that is forged, cut or of another tenant is 404, and changes nothing', async () => {
+  it('[T3] a token that is forged, cut or of another or an archived tenant is 404, and changes nothing', async () => {
     const other = await newTenant()
     const otherTemplate = await other.create('/notifications/templates', EMAIL)
     await other.app('PUT', '/users/ada', { email: 'ada@b.example' })
     const path = await linkOf('ada')
     const token = path.slice('/unsubscribe/'.length)
     const [payload = '', signature = ''] = token.split('.')
-    const [, otherSignature = ''] = (await linkOf('ada', other, otherTemplate)).split('.')
-    const [tenantId, iid] = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')))
+    const otherPath = await linkOf('ada', other, otherTemplate)
+    const [otherPayload = '', otherSignature = ''] = otherPath.slice('/unsubscribe/'.length).split('.')
+    const claimOf = (text: string) => JSON.parse(atob(text.replaceAll('-', '+').replaceAll('_', '/')))
+    const claimed = (...parts: unknown[]) => btoa(JSON.stringify(parts)).replaceAll('=', '')
+    const [tenantId, iid] = claimOf(payload)
     const forged = await unsubscribeToken(newLinkSecret(), { tenantId, iid, userId: 'ada' })
     const empty = await unsubscribeToken(' ', { tenantId, iid, userId: 'ada' })
     const nobody = await unsubscribeToken(' ', { tenantId: crypto.randomUUID(), iid, userId: 'ada' })
@@ -123,6 +126,12 @@ describe('[N3] the link in an email', () => {
       `${token}=`,
       `${token}%20`,
       `${payload}.${otherSignature}`,
+      `${otherPayload}.${signature}`,
+      ...[
+        [tenantId, iid, 'bob'],
+        [tenantId, iid, 'ada', 'x'],
+        [[tenantId], iid, 'ada'],
+      ].map((parts) => `${claimed(...parts)}.${signature}`),
       `${payload}.${signature.toLowerCase()}`,
       `${payload}=.${signature}`,
       'x'.repeat(5_000),
@@ -146,6 +155,8 @@ describe('[N3] the link in an email', () => {
     for (const wrong of ['/unsubscribe', '/unsubscribe/', `${path}/x`])
       expect((await open(wrong)).status).toBe(404)
     expect((await post(path)).status).toBe(200)
+    await account('DELETE', `/tenants?ids=${tenant.id}`)
+    expect((await post(path)).status).toBe(404)
   })
 
   it('[U8] the link of an erased user is 200 and does nothing, also for a new user with the same id', async () => {
@@ -158,6 +169,20 @@ describe('[N3] the link in an email', () => {
     expect(await isSubscribed('ada')).toBe(true)
     expect((await post(await linkOf('ada'))).status).toBe(200)
     expect(await isSubscribed('ada')).toBe(false)
+  })
+
+  it('[N3] a signed link whose id is not that of its user does nothing', async () => {
+    await tenant.app('PUT', '/users/bob', { email: 'bob@b.example' })
+    const [payload = ''] = (await linkOf('ada')).slice('/unsubscribe/'.length).split('.')
+    const [tenantId, iid] = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')))
+    const secret = await env.DB.prepare('SELECT link_secret FROM tenants WHERE id = ?').bind(tenant.id)
+    const token = await unsubscribeToken(String(await secret.first('link_secret')), {
+      tenantId,
+      iid,
+      userId: 'bob',
+    })
+    expect((await post(`/unsubscribe/${token}`)).status).toBe(200)
+    expect([await isSubscribed('ada'), await isSubscribed('bob')]).toEqual([true, true])
   })
 
   it('[N3] many at once are all 200, and other changes at the same time stay', async () => {
