@@ -1,5 +1,5 @@
 import type { Step, World, WorldBoard, WorldEvent } from './leaderboards.play'
-import type { Economy } from './ledger.oracle'
+import { type Economy, POINTS } from './ledger.oracle'
 
 /** Worlds that are always played, because random worlds rarely contain these cases. */
 
@@ -33,13 +33,22 @@ const event = (user: number, value: string, passed: WorldEvent['passed'] = PLAIN
 const at = (...events: WorldEvent[]): Step => ({ look: 0, do: 'events', events })
 const wait = (days: number): Step => ({ look: 0, do: 'wait', minutes: days * 1_440 })
 const set = (max: number): Step => ({ look: 0, do: 'max', board: 0, max })
+const zone = (tz: string) => ({ attributes: {}, tz })
+const identify = (user: number, passed: WorldEvent['passed']): Step => ({
+  look: 0,
+  do: 'identify',
+  user,
+  passed,
+})
+const turn: Step = { look: 0, do: 'switch', board: 0 }
 const within = (team: string, plan: string) => ({ attributes: { team, plan }, tz: undefined })
 
 /** The worlds by name. All of them begin at noon on a day in March. */
 export function exampleWorlds(year: number): Record<string, World> {
   const world = (board: Partial<WorldBoard>, ...steps: Step[]): World => ({
     begins: Date.parse(`${year}-03-01T12:00:00Z`),
-    users: ['ada', 'bob', 'cy', 'di'].map((id) => ({ id, passed: PLAIN })),
+    // Their order by code points is another one than by UTF-16.
+    users: ['z', 'ﬀ', '\u{1D482}', 'a'].map((id) => ({ id, passed: PLAIN })),
     economy: ECONOMY,
     boards: [{ ...BOARD, start: `${year}-03-01`, ...board }],
     steps,
@@ -50,6 +59,62 @@ export function exampleWorlds(year: number): Record<string, World> {
   const daily = { breakdown: ['team', 'plan'], unit: 'day' } as const
   const billion = at(event(0, '1000000000'))
   return {
+    '[L1] scores count inside the daily window of the user, which may cross midnight': world(
+      { from: '22:00', to: '02:00:30' },
+      ...[at(event(0, '5')), at(event(1, '5', zone('Pacific/Auckland'))), wait(14 / 24), at(event(0, '7'))],
+      ...[wait(1 / 1_440), at(event(0, '100'))],
+    ),
+    '[L1, E8] a score belongs to the run with the local date of the event, also after a change of the zone':
+      world(
+        { unit: 'day' },
+        ...[at(event(0, '5', zone('Pacific/Kiritimati'))), identify(0, zone('UTC'))],
+        at(event(0, '3')),
+      ),
+    '[L3, L7] an inactive leaderboard is hidden, and all events since its start count when it is active':
+      world(
+        { opens: 'later', unit: 'day', interval: 2 },
+        ...[
+          at(event(0, '5'), event(1, '3')),
+          turn,
+          at(event(1, '3')),
+          turn,
+          at(event(0, '3'), event(2, '9')),
+        ],
+        ...[at(event(0, '2')), turn, wait(3), at(event(0, '1'))],
+      ),
+    '[L3, P6] points are the sums of applied awards, also of time triggers': world(
+      { of: POINTS },
+      ...[at(event(0, '1'), event(1, '16')), wait(41), at(event(0, '2'), event(1, '1')), wait(41)],
+    ),
+    '[L3, G11] users rank by their exact value, which is served rounded down': world(
+      { max: 4 },
+      ...[at(event(0, '1.000001'), event(1, '1.000002'), event(2, '0.5'))],
+      ...Array.from({ length: 3 }, () => at(event(3, '1000000000'))),
+    ),
+    '[L4] score, then the earlier time, then user id; only scores above 0': world(
+      { max: 1_000 },
+      ...[at(event(0, '5'), event(1, '5'), event(2, '5')), wait(0.1), at(event(0, '1')), at(event(0, '-1'))],
+      ...[at(event(3, '0')), at(event(3, '-1')), at(event(3, '6'))],
+    ),
+    '[L5] a newcomer to a full group must exceed the last score; a user who drops out can come back': world(
+      {},
+      ...[at(event(0, '5')), at(event(1, '3')), at(event(2, '3')), at(event(2, '1')), at(event(0, '-4.5'))],
+      ...[at(event(0, '4'))],
+    ),
+    '[L5] a changed maximum acts at once on runs that are not final': world(
+      { max: 1 },
+      ...[at(event(0, '5'), event(1, '3')), set(2), set(1), at(event(1, '1'))],
+    ),
+    '[L8] runs overlap between UTC+14 and 12 hours after their end in UTC, by the users’ dates': world(
+      { unit: 'day', interval: 2 },
+      ...[
+        at(event(0, '1')),
+        wait(22 / 24),
+        at(event(1, '2', zone('Pacific/Kiritimati'))),
+        wait(1_559 / 1_440),
+      ],
+      ...[at(event(2, '3', zone('Etc/GMT+12'))), wait(1 / 1_440), at(event(2, '4'))],
+    ),
     '[L7, L8] changes before the finish count, even in the same millisecond, and changes after it do not':
       world({}, ...[at(event(0, '3')), finish, at(event(1, '5')), wait(1), at(event(1, '5')), wait(2)]),
     '[L5, L6, L8] raising the maximum later changes no final run, and no groups of it that are read together':
