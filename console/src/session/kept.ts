@@ -80,6 +80,15 @@ export class Kept extends Store {
     addEventListener('pageshow', () => {
       this.#isGone = false
     })
+    // Who goes on working has stayed: then the entries of that moment are old.
+    for (const type of ['pointerdown', 'keydown', 'input'])
+      addEventListener(
+        type,
+        () => {
+          this.#left = null
+        },
+        { capture: true },
+      )
   }
 
   /** The secrets that people have to see, the oldest first. */

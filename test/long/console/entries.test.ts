@@ -56,6 +56,21 @@ describe.skipIf(!hasBrowser)('entries', () => {
     expect(complaints).toEqual([])
   })
 
+  it('that people make after they stayed are kept, also if the page is then left without a question', async () => {
+    const kept = () => page.evaluate<string>("sessionStorage.getItem('laurel.entries') ?? ''")
+    await world.open(page, '/metrics/new')
+    await page.getByLabel('Name').fill('Before')
+    await expect.poll(kept).toContain('Before')
+    await page.evaluate("dispatchEvent(new Event('beforeunload', { cancelable: true }))")
+    await page.getByLabel('Name').press('End')
+    await page.keyboard.type(' and after')
+    await expect.poll(kept).toContain('Before and after')
+    await page.evaluate("dispatchEvent(new Event('pagehide'))")
+    expect(await kept()).toContain('Before and after')
+    await page.evaluate("dispatchEvent(new Event('pageshow'))")
+    await page.getByRole('button', { name: 'Cancel' }).click()
+  })
+
   it('come back if files of the console are gone, and “Try again” loads the page', async () => {
     const questions: string[] = []
     page.on('dialog', (dialog) => questions.push(dialog.type()))
