@@ -88,8 +88,10 @@ describe.skipIf(!hasBrowser)('the windows of the console', () => {
         await page.setViewportSize(size)
         await settled(page)
         const name = `${path} ${opens ?? ''} at ${size.width} × ${size.height}`
-        if (PICTURES !== undefined)
-          await page.screenshot({ path: `${PICTURES}/${name.replaceAll(/\W+/g, '-')}.png` })
+        for (const colorScheme of PICTURES === undefined ? [] : (['dark', 'light'] as const)) {
+          await page.emulateMedia({ colorScheme })
+          await page.screenshot({ path: `${PICTURES}/${colorScheme}${name.replaceAll(/\W+/g, '-')}.png` })
+        }
         expect([name, await page.evaluate(OUT_OF_REACH)]).toEqual([name, []])
       }
     }
