@@ -1,6 +1,5 @@
 import type { ComponentProps } from 'react'
 import {
-  type Control,
   Controller,
   type FieldPath,
   type FieldValues,
@@ -44,6 +43,7 @@ function FormField<Values extends FieldValues>({ field, form, values, lookups, i
   const isDisabled = fixed !== null
   const hint = fixed ?? (typeof field.hint === 'function' ? field.hint(values) : field.hint)
   const shared = { label, hint, message, isOptional }
+  const chosen = { ...shared, form, name: field.name, isDisabled }
   const input = (props?: ComponentProps<'input'>, unit = '') => (
     <Labelled {...shared}>
       {(tied) => (
@@ -91,26 +91,14 @@ function FormField<Values extends FieldValues>({ field, form, values, lookups, i
     case 'choice':
       return (
         <Choice
-          {...shared}
-          name={field.name}
-          form={form}
+          {...chosen}
           options={typeof field.options === 'function' ? field.options(initial) : field.options}
-          isDisabled={isDisabled}
         />
       )
     case 'reference': {
       const { all, isLoading } = lookups[field.to]
       const first = isLoading ? 'Loading…' : all.length === 0 ? 'There is none yet' : 'Choose…'
-      return (
-        <Choice
-          {...shared}
-          name={field.name}
-          form={form}
-          none={first}
-          options={choicesOf(all)}
-          isDisabled={isDisabled}
-        />
-      )
+      return <Choice {...chosen} none={first} options={choicesOf(all)} />
     }
     case 'switch':
       return (
@@ -132,16 +120,7 @@ function FormField<Values extends FieldValues>({ field, form, values, lookups, i
         />
       )
     case 'references':
-      return (
-        <Several
-          {...shared}
-          control={control}
-          name={field.name}
-          options={field.options(lookups, initial)}
-          none={field.none}
-          isDisabled={isDisabled}
-        />
-      )
+      return <Several {...chosen} options={field.options(lookups, initial)} none={field.none} />
     case 'filters':
       return <Filters {...{ form, label, hint, lookups, isDisabled }} name={field.name} of={field.of} />
     case 'custom':
@@ -189,6 +168,15 @@ export const fixedBy = <Values extends FieldValues>(
   initial: Initial<Values> | Values,
 ): string | null => (typeof fixed === 'function' ? fixed(values, initial) : (fixed ?? null))
 
+type ChosenProps<Values extends FieldValues> = Omit<ComponentProps<typeof Labelled>, 'children'> & {
+  name: FieldPath<Values>
+  form: UseFormReturn<Values>
+  options: Options
+  /** The empty choice, or the next step if there are no options. */
+  none?: string | undefined
+  isDisabled: boolean
+}
+
 function Choice<Values extends FieldValues>({
   name,
   form,
@@ -196,13 +184,7 @@ function Choice<Values extends FieldValues>({
   none,
   isDisabled,
   ...shared
-}: Omit<ComponentProps<typeof Labelled>, 'children'> & {
-  name: FieldPath<Values>
-  form: UseFormReturn<Values>
-  options: Options
-  none?: string
-  isDisabled: boolean
-}) {
+}: ChosenProps<Values>) {
   return (
     <Labelled {...shared}>
       {(tied) => (
@@ -221,7 +203,7 @@ function Choice<Values extends FieldValues>({
 
 /** A box to tick for each of several options. */
 function Several<Values extends FieldValues>({
-  control,
+  form,
   name,
   options,
   label,
@@ -229,20 +211,10 @@ function Several<Values extends FieldValues>({
   message,
   none = 'There is none yet.',
   isDisabled,
-}: {
-  control: Control<Values>
-  name: FieldPath<Values>
-  options: Options
-  label: string
-  hint?: string | undefined
-  message?: string | undefined
-  /** The next step if there are no options. */
-  none?: string | undefined
-  isDisabled: boolean
-}) {
+}: ChosenProps<Values>) {
   return (
     <Controller
-      control={control}
+      control={form.control}
       name={name}
       render={({ field: { value, onChange } }) => {
         const all = optionsOf(options)

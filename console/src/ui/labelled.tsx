@@ -1,6 +1,7 @@
 import { type ComponentProps, type ReactNode, useId } from 'react'
 import { classes } from './classes'
 import { Fault } from './page'
+import { useTyped } from './typed'
 
 /** A label, a control, a hint and a message, tied together for screen readers. */
 export function Labelled({
@@ -47,3 +48,13 @@ export function Labelled({
 export const PlainInput = ({ className, ...props }: ComponentProps<'input'>) => (
   <input autoComplete="off" spellCheck={false} {...props} className={classes('control', className)} />
 )
+
+/** A field whose text is part of the address. It is passed on a moment after it was typed. */
+export function TypedInput({
+  value,
+  onType,
+  ...props
+}: ComponentProps<'input'> & { value: string; onType: (text: string) => void }) {
+  const [typed, setTyped] = useTyped(value, onType)
+  return <PlainInput {...props} value={typed} onChange={({ target }) => setTyped(target.value)} />
+}

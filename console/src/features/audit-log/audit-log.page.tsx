@@ -5,17 +5,16 @@ import { type ComponentProps, useDeferredValue, useMemo } from 'react'
 import { messageOf } from '../../api/errors'
 import { clientOf, useAdmin } from '../../api/laurel'
 import { PagedTable, useCursorPages } from '../../api/paging'
-import { type Lookup, type Lookups, type Named, useLookups } from '../../resource/lookups'
+import { useLookups } from '../../resource/lookups'
 import { useSignedIn } from '../../session/session-context'
 import { Button } from '../../ui/button'
 import { DetailSheet } from '../../ui/dialog'
 import { formatMoment, Moment } from '../../ui/format'
-import { Labelled, PlainInput } from '../../ui/labelled'
+import { Labelled, TypedInput } from '../../ui/labelled'
 import { Card, Code, Facts, Notice, Page } from '../../ui/page'
 import { Select } from '../../ui/select'
 import { Table } from '../../ui/table'
 import { nameOr, trimmed } from '../../ui/text'
-import { useTyped } from '../../ui/typed'
 import {
   actionOf,
   actorOf,
@@ -112,19 +111,19 @@ export default function AuditLogPage() {
               label="Key"
               placeholder="weekly-xp"
               value={text(shown.key)}
-              onChange={(value) => show({ key: value })}
+              onType={(value) => show({ key: value })}
             />
             <TextFilter
               label="Changed by"
               placeholder="Name or id of a key"
               value={text(shown.actor)}
-              onChange={(value) => show({ actor: value })}
+              onType={(value) => show({ actor: value })}
             />
             <TextFilter
               label="User"
               placeholder="ada-1815"
               value={text(shown.userId)}
-              onChange={(value) => show({ userId: value })}
+              onType={(value) => show({ userId: value })}
             />
             {isFiltered && (
               <Button look="quiet" onClick={() => show({ kind: '', key: '', actor: '', userId: '' })}>
@@ -189,48 +188,16 @@ const ChoiceFilter = ({ label, ...props }: ComponentProps<typeof Select> & { lab
   </div>
 )
 
-/** A text by which the log is filtered, a moment after it was typed. */
-function TextFilter({
-  label,
-  placeholder,
-  value,
-  onChange,
-}: {
-  label: string
-  placeholder: string
-  value: string
-  onChange: (value: string) => void
-}) {
-  const [typed, setTyped] = useTyped(value, onChange)
-  return (
-    <div className="min-w-0 flex-1 basis-40">
-      <Labelled label={label}>
-        {(tied) => (
-          <PlainInput
-            placeholder={placeholder}
-            {...tied}
-            value={typed}
-            onChange={({ target }) => setTyped(target.value)}
-          />
-        )}
-      </Labelled>
-    </div>
-  )
-}
+/** A text by which the log is filtered. */
+const TextFilter = ({ label, ...props }: ComponentProps<typeof TypedInput> & { label: string }) => (
+  <div className="min-w-0 flex-1 basis-40">
+    <Labelled label={label}>{(tied) => <TypedInput {...tied} {...props} />}</Labelled>
+  </div>
+)
 
-/** The things that a field names by their ids. */
-function lookupOf(field: string, { points, metrics, achievements }: Lookups): Lookup<Named> | undefined {
-  switch (field) {
-    case 'pointsSystemId':
-      return points
-    case 'metricId':
-      return metrics
-    case 'achievementId':
-      return achievements
-    default:
-      return undefined
-  }
-}
+/** The things that fields name by their ids. */
+const NAMED = { pointsSystemId: 'points', metricId: 'metrics', achievementId: 'achievements' } as const
+const isNaming = (field: string): field is keyof typeof NAMED => field in NAMED
 
 /** One change: who made it, and each field before and after. */
 function EntrySheet({ entry, onClose }: { entry: AuditLogEntry; onClose: () => void }) {
@@ -240,8 +207,8 @@ function EntrySheet({ entry, onClose }: { entry: AuditLogEntry; onClose: () => v
   const lookups = useLookups(['points', 'metrics', 'achievements'])
   /** The value of a field. Ids of configured things have their names. */
   const shown = (name: string, value: unknown): string => {
-    const found = typeof value === 'string' ? lookupOf(name, lookups)?.find(value) : undefined
-    return nameOr(found?.name, valueText(value))
+    const text = valueText(value)
+    return typeof value === 'string' && isNaming(name) ? lookups[NAMED[name]].nameOf(text) : text
   }
   return (
     <DetailSheet title={`${actionOf(entry)} ${subjectOf(entry)}`} onClose={onClose}>

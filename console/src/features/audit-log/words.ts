@@ -33,6 +33,15 @@ const OTHERS: Readonly<Record<Exclude<Kind, KindWithPage>, string>> = {
   databases: 'databases',
 }
 
+/** The pages of kinds of which no item has a page. */
+const OTHER_PATHS: Readonly<Partial<Record<Kind, string>>> = {
+  streak_settings: '/streaks',
+  settings: '/settings',
+  tenant: '/settings',
+  admin_key: '/api-keys',
+  application_key: '/api-keys',
+}
+
 /** The kinds of resources with their names. */
 export const KINDS: ReadonlyMap<string, string> = new Map([
   ...[...PATHS.keys()].map((kind) => [kind, kind.replaceAll('_', ' ')] as const),
@@ -119,20 +128,6 @@ export function pathOf({ action, kind, key, resourceId, fields }: AuditLogEntry)
   const path = PATHS.get(kind)
   if (path !== undefined) return `${path}/${encodeURIComponent(key ?? resourceId ?? '')}`
   const { after: systemId } = fields.pointsSystemId ?? {}
-  switch (kind) {
-    case 'points_level':
-    case 'points_trigger':
-    case 'points_boost':
-      return typeof systemId === 'string' ? `/points/${systemId}` : null
-    case 'streak_settings':
-      return '/streaks'
-    case 'settings':
-    case 'tenant':
-      return '/settings'
-    case 'admin_key':
-    case 'application_key':
-      return '/api-keys'
-    default:
-      return null
-  }
+  // Levels, triggers and boosts are on the page of their system.
+  return OTHER_PATHS[kind] ?? (typeof systemId === 'string' ? `/points/${systemId}` : null)
 }

@@ -33,20 +33,18 @@ export default function StatusPage() {
   const session = usePart('session', async () => admin.session())
   const isSeveral = (status.data?.databases.length ?? 0) > 1
   const spread = usePart('databases', async () => admin.databases.list(), isSeveral)
-  const health = usePart('health', readHealth)
+  const health = usePart('health', readProblem)
   const now = session.data === undefined ? Date.now() : Date.parse(session.data.now)
   const time = session.data && formatMoment(session.data.now)
   return (
     <Page
       name="Status"
       intro="Whether the service keeps up. The page reads it again every ten seconds."
-      beside={<Health isOk={health.data?.isOk ?? (health.isError ? false : undefined)} />}
+      beside={<Health isOk={health.isPending ? undefined : health.data === null} />}
       actions={<Button onClick={() => queries.invalidateQueries({ queryKey: ['/status'] })}>Refresh</Button>}
       isLoading={status.isPending}
     >
-      {health.data?.isOk === false && health.data.problem !== null && (
-        <Notice tone="danger">{health.data.problem}</Notice>
-      )}
+      {health.data && <Notice tone="danger">{health.data}</Notice>}
       {status.isError && !isConnectionLost(status.error) && <Unread of={status} />}
       <Card title="Work in the background" flush>
         <Table
@@ -144,15 +142,12 @@ function Spread({ database }: { database: DatabasesResponse[number] | undefined 
   )
 }
 
-type HealthAnswer = { isOk: boolean; problem: string | null }
-
-/** Asks whether the service can work. This path needs no key. */
-async function readHealth(): Promise<HealthAnswer> {
+/** Why the service cannot work, as it says it; null if it can. This path needs no key. */
+async function readProblem(): Promise<string | null> {
   const response = await fetch('/health')
-  if (response.ok) return { isOk: true, problem: null }
+  if (response.ok) return null
   const answer: unknown = await response.json().catch(() => null)
-  const problem = typeof answer === 'object' && answer !== null && 'error' in answer ? answer.error : null
-  return { isOk: false, problem: typeof problem === 'string' ? problem : null }
+  return String(Object(answer).error ?? '')
 }
 
 function Health({ isOk }: { isOk: boolean | undefined }) {

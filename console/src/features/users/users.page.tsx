@@ -7,12 +7,11 @@ import { choicesOf, useLookups } from '../../resource/lookups'
 import { NewButton } from '../../ui/button'
 import { Moment } from '../../ui/format'
 import { Icon } from '../../ui/icon'
-import { PlainInput } from '../../ui/labelled'
+import { TypedInput } from '../../ui/labelled'
 import { Badge, Card, Code, Page } from '../../ui/page'
 import { Select } from '../../ui/select'
 import type { Column } from '../../ui/table'
 import { nameOr } from '../../ui/text'
-import { useTyped } from '../../ui/typed'
 import { NewUserForm } from './user-form'
 import { UserPage } from './user-page'
 import { NEW_USER, pathOfUser, USERS } from './user-paths'
@@ -133,7 +132,6 @@ function useShow() {
 
 function SearchField({ wanted }: { wanted: Wanted }) {
   const show = useShow()
-  const [typed, setTyped] = useTyped(wanted.search, (search) => show({ search }))
   return (
     <div className="relative min-w-60 flex-1">
       <Icon
@@ -141,13 +139,13 @@ function SearchField({ wanted }: { wanted: Wanted }) {
         size={16}
         className="pointer-events-none absolute top-1/2 left-3 -translate-y-1/2 text-quiet"
       />
-      <PlainInput
+      <TypedInput
         type="search"
         className="pl-9!"
         aria-label="Search users"
         placeholder="Id, name or email address"
-        value={typed}
-        onChange={({ target }) => setTyped(target.value)}
+        value={wanted.search}
+        onType={(search) => show({ search })}
         maxLength={255}
       />
     </div>
@@ -159,7 +157,6 @@ function AttributeFilter({ wanted }: { wanted: Wanted }) {
   const show = useShow()
   const lookups = useLookups(['attributes'])
   const attributes = lookups.attributes.all.filter(({ type }) => type === 'user')
-  const [typed, setTyped] = useTyped(wanted.value, (value) => show({ value }))
   if (attributes.length === 0) return null
   return (
     <div className="flex flex-wrap gap-3">
@@ -172,12 +169,12 @@ function AttributeFilter({ wanted }: { wanted: Wanted }) {
         options={choicesOf(attributes, 'key')}
       />
       {wanted.attribute !== '' && (
-        <PlainInput
+        <TypedInput
           className="w-40!"
           aria-label="Value"
           placeholder="Value, such as pro"
-          value={typed}
-          onChange={({ target }) => setTyped(target.value)}
+          value={wanted.value}
+          onType={(value) => show({ value })}
           maxLength={1000}
         />
       )}

@@ -22,6 +22,8 @@ export function UserActions({ user }: { user: User }) {
   const here = { to: '.', resetScroll: false } as const
   const open = (name: Action) => navigate({ ...here, search: { action: name } })
   const close = () => navigate({ ...here, search: {} })
+  const showEvents = () =>
+    navigate({ ...here, to: pathOfUser(user.id, 'timeline'), search: { type: 'event' } })
   const download = useExport(user.id)
   return (
     <>
@@ -35,18 +37,7 @@ export function UserActions({ user }: { user: User }) {
             { label: 'Restore the streak', icon: 'rotate-ccw', act: () => open('restore') },
             { label: 'Reset the streak', icon: 'circle-slash', act: () => open('reset') },
           ],
-          [
-            {
-              label: 'Void an event',
-              icon: 'ban',
-              act: () =>
-                navigate({
-                  to: pathOfUser(user.id, 'timeline'),
-                  search: { type: 'event' },
-                  resetScroll: false,
-                }),
-            },
-          ],
+          [{ label: 'Void an event', icon: 'ban', act: showEvents }],
           [
             { label: 'Export all data', icon: 'download', act: download },
             { label: 'Erase this user', icon: 'trash', act: () => open('erase'), isDangerous: true },
