@@ -89,10 +89,10 @@ export function AffectedList({ name, read }: { name: readonly string[]; read: Re
               {all.slice(0, MOST).map(({ path, name, effect }) => (
                 <li key={`${path} ${name}`}>
                   {path === undefined ? (
-                    name
+                    <bdi>{name}</bdi>
                   ) : (
                     <Link to={path} className="text-accent underline wrap-anywhere">
-                      {name}
+                      <bdi>{name}</bdi>
                     </Link>
                   )}
                   : {effect}

@@ -7,7 +7,7 @@ import { Button } from '../ui/button'
 import { intoView } from '../ui/dialog'
 import { formatMoment } from '../ui/format'
 import { Facts } from '../ui/page'
-import { say } from '../ui/text'
+import { nameOr, say } from '../ui/text'
 import type { Lookups } from './lookups'
 import { fieldInWords } from './parts'
 import type { Admin, Field } from './resource'
@@ -67,7 +67,7 @@ function authorOf(entries: readonly AuditLogEntry[], name: string, item: object)
   const [newest] = entries
   const isIt = ({ fields }: AuditLogEntry) => gist(fields[field]?.after) === gist(get(item, field))
   const found = field in item ? entries.find((entry) => field in entry.fields && isIt(entry)) : newest
-  return found && say`${found.actor.name ?? found.actor.keyId ?? 'unknown'}, ${formatMoment(found.at)}`
+  return found && say`${nameOr(found.actor.name, found.actor.keyId ?? 'unknown')}, ${formatMoment(found.at)}`
 }
 
 /** Fields with the values before and now, and who changed them and when, in words. */

@@ -7,6 +7,7 @@ import { allOf, useLookups } from '../../resource/lookups'
 import { type Listed, type Thing, titleOf } from '../../resource/resource'
 import { formatDate } from '../../ui/format'
 import { Card, Skeleton, Waiting } from '../../ui/page'
+import { say } from '../../ui/text'
 
 type Rows = readonly PointsAnalytics['series'][number][]
 
@@ -36,7 +37,7 @@ export function PointsFigures({
           <div className="lg:col-span-2">
             <DayChart
               title="Added"
-              label={`${name} by day, added less taken`}
+              label={say`${name} by day, added less taken`}
               kind="bars"
               rows={rows}
               series={[{ name, value: ({ added }) => added }]}
@@ -44,7 +45,7 @@ export function PointsFigures({
           </div>
           <Card title="By trigger" about="Added less taken, in the whole period.">
             <Bars
-              label={`${name} by trigger`}
+              label={say`${name} by trigger`}
               columns={['Trigger', name]}
               empty="Nothing gives points yet. Create a trigger first."
               bars={
