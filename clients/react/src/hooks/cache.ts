@@ -107,9 +107,10 @@ export class Entry<Data> {
 
 /** Data of one client, by keys. The type of the data belongs to the key. */
 export class Cache {
-  /** Tells the data of one client from that of another. */
-  readonly name = Math.random()
   readonly #entries = new Map<string, Entry<unknown>>()
+
+  /** @param name tells the data of one client from that of another */
+  constructor(readonly name: number) {}
 
   /** The entry of a key. `read` reads its data, with the first function that was given for the key. */
   entry<Data>(key: string, read: (signal: AbortSignal) => PromiseLike<Data>): Entry<Data>

@@ -34,7 +34,7 @@ export interface LiveState extends Part {
   run: string | null
   rankings: RankingRow[]
   isOpen: boolean
-  /** When the ranking came, by the service's clock. */
+  /** When the ranking came, by the browser's clock. */
   at: number
 }
 
@@ -210,7 +210,7 @@ function openStream(
       const before = get()
       isOpen = true
       setRefused(false)
-      set({ ...liveState(ranking, before), ...part, at: client.now() })
+      set({ ...liveState(ranking, before), ...part, at: Date.now() })
       if (before !== undefined && before.run !== ranking.run) readBoard()
       if (!ranking.rankings.some((row) => row.userId === userId)) place.read()
       // Users may have come, gone or changed their groups.

@@ -35,14 +35,18 @@ export interface LaurelContext extends Shared {
 
 const Context = createContext<LaurelContext | undefined>(undefined)
 
-const newShared = (client: Laurel): Shared => ({ client, cache: new Cache(), streams: new Streams() })
+const newShared = (client: Laurel, name: number): Shared => ({
+  client,
+  cache: new Cache(name),
+  streams: new Streams(),
+})
 
 /** Gives the hooks a client and a user, and the components a language. */
 export function LaurelProvider(props: LaurelProviderProps) {
   const { client, children, userId: given, ...settings } = props
   const userId = given ?? ''
-  const [shared, setShared] = useState(() => newShared(client))
-  if (shared.client !== client) setShared(newShared(client))
+  const [shared, setShared] = useState(() => newShared(client, 1))
+  if (shared.client !== client) setShared(newShared(client, shared.cache.name + 1))
   const value = useMemo(
     () => ({ ...shared, userId, sending: { active: 0, isOverlapped: false } }),
     [shared, userId],

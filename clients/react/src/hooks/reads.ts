@@ -82,9 +82,9 @@ export function useEnergy(ofPoints: string | null): Resource<EnergyData> {
   const energy = useMemo(
     () =>
       both(points, system, ({ name, total, maxPoints, badgeUrl, awards }, { triggers }): EnergyData => {
-        const next = nextGain(triggers, awards, points.readAt)
-        const max = maxPoints ?? total
         const clockAhead = client.now() - Date.now()
+        const next = nextGain(triggers, awards, points.readAt + clockAhead)
+        const max = maxPoints ?? total
         return {
           name,
           total,

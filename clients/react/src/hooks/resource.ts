@@ -23,16 +23,22 @@ export interface Read<Data> extends InitialData<Data> {
   isEnabled?: boolean
 }
 
+/**
+ * The time at which data from a server is taken, in milliseconds since 1970. Not on the server itself: Next.js
+ * refuses to render a page in advance if that needs the time.
+ */
+const takenAt = () => (typeof document === 'undefined' ? 0 : Date.now())
+
 const neverChanges = () => () => {}
 
-/** Data of the user, with the time of the service at which it was read, in milliseconds since 1970. */
+/** Data of the user, with the browser's time at which it was read, in milliseconds since 1970. */
 export function useRead<Data>(options: Read<Data>): Resource<Data> & { readAt: number } {
   const { parts, read, initialData, initialDataUpdatedAt, isEnabled = true } = options
   const context = useLaurelContext()
-  const { client, userId, cache } = context
+  const { userId, cache } = context
   const isWanted = isEnabled && userId !== ''
   const dataKey = keyOf(context, ...parts)
-  const newOwner = () => (isWanted ? { dataKey, since: Date.now() } : undefined)
+  const newOwner = () => (isWanted ? { dataKey, since: takenAt() } : undefined)
   const [owner, setOwner] = useState(newOwner)
   if (owner === undefined && isWanted) setOwner(newOwner)
   const entry = cache.entry<Data>(dataKey, (signal) => read(context, signal))
@@ -50,10 +56,9 @@ export function useRead<Data>(options: Read<Data>): Resource<Data> & { readAt: n
         if (isWanted) void entry.read()
       },
       dataKey,
-      // The cache has the browser's time.
-      readAt: readAt + client.now() - Date.now(),
+      readAt,
     }
-  }, [state, isWanted, entry, dataKey, client])
+  }, [state, isWanted, entry, dataKey])
 }
 
 /** A resource made of two. It is there as soon as both are. */
