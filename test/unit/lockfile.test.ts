@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import * as z from 'zod'
@@ -25,8 +25,9 @@ const project = join(import.meta.dirname, '..', '..')
 const lockedIn = (folder: string) =>
   Lockfile.parse(JSON.parse(readFileSync(join(project, folder, 'package-lock.json'), 'utf8'))).packages
 const packages = lockedIn('.')
-/** The folders with a lockfile: that of the project, and the tools that npm fetches when they are first needed. */
-const LOCKED = ['.', ...globSync('scripts/tools/*', { cwd: project })].map((folder) => ({
+/** The folders with a lockfile: that of the project, the tools that npm fetches when they are first needed, and examples. */
+const folders = globSync('{scripts/tools,examples}/*/package-lock.json', { cwd: project }).map(dirname)
+const LOCKED = ['.', ...folders].map((folder) => ({
   folder,
   packages: lockedIn(folder),
 }))

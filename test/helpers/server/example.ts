@@ -35,7 +35,7 @@ export async function installedExample(name: string): Promise<Example> {
   const folder = mkdtempSync(join(tmpdir(), `laurel-${name}-`))
   const source = inProject('examples', name)
   // What a developer has installed or built there is no part of the example.
-  const isMade = /[\\/](node_modules|dist|\.next|\.wrangler)$/
+  const isMade = /[\\/](node_modules|dist|\.next|\.wrangler|\.env\.local|next-env\.d\.ts)$/
   cpSync(source, folder, { recursive: true, filter: (path) => !isMade.test(path.slice(source.length)) })
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   const needed = Object.keys(OURS).filter((one) => one in manifest.dependencies)
