@@ -1,0 +1,91 @@
+/**
+ * `npm run screenshots:study`: makes the picture of examples/study again (`docs/pictures/study.png`).
+ *
+ * It needs a new Laurel (`npm start`) and the app beside it (`npm start` in `examples/study`). Six learners play from
+ * Monday to Saturday of the next week. URL and APP in the environment name other addresses than the usual ones, and
+ * KEY the admin key.
+ */
+import { readFileSync } from 'node:fs'
+import { chromium } from 'playwright-core'
+import { parseVariables } from './lib/dev-vars.mjs'
+import { Complaint, inProject, project, runCommand } from './lib/project.mjs'
+import { importSource } from './lib/sources.mjs'
+
+const { URL: url = 'http://localhost:8787', APP: app = 'http://localhost:4100' } = process.env
+const DAY = 24 * 60 * 60 * 1000
+const MONDAY = 1
+const TIME_ZONE = 'Europe/Berlin'
+
+/** How many lessons each learner finishes on each day. A freeze saves Ada's Thursday. */
+const LEARNERS = {
+  Ada: [2, 2, 2, 0, 2, 2],
+  Alan: [3, 2, 2, 2, 1, 1],
+  Grace: [1, 2, 2, 1, 2, 1],
+  Emmy: [0, 2, 1, 2, 1, 1],
+  Mary: [1, 0, 1, 0, 1, 1],
+  Lise: [0, 0, 1, 0, 0, 1],
+}
+
+/** Sends a request with a JSON body. */
+async function ask(
+  /** @type {string} */ address,
+  /** @type {string} */ method,
+  /** @type {object} */ body,
+  /** @type {Record<string, string>} */ headers = {},
+) {
+  const options = { method, body: JSON.stringify(body) }
+  const answer = await fetch(address, {
+    ...options,
+    headers: { 'content-type': 'application/json', ...headers },
+  })
+  if (!answer.ok) throw new Complaint(`${method} ${address}: ${answer.status} ${await answer.text()}`)
+  return answer
+}
+
+/** Signs a learner in. Answers the cookie. */
+async function signIn(/** @type {string} */ name) {
+  const answer = await ask(`${app}/api/session`, 'POST', { name, timeZone: TIME_ZONE })
+  const [cookie = ''] = answer.headers.getSetCookie()
+  return cookie.split(';')[0] ?? ''
+}
+
+await runCommand(async () => {
+  const { LESSONS } = await importSource(project, 'examples/study/src/lessons.ts')
+  const key =
+    process.env.KEY ?? parseVariables(readFileSync(inProject('.dev.vars'), 'utf8')).ADMIN_API_KEY ?? ''
+  const cookies = new Map()
+  for (const name of Object.keys(LEARNERS)) cookies.set(name, await signIn(name))
+  const now = new Date()
+  const monday = now.setUTCHours(12, 0, 0, 0) + (((MONDAY - now.getUTCDay() + 6) % 7) + 1) * DAY
+  for (const day of [0, 1, 2, 3, 4, 5]) {
+    const moment = new Date(monday + day * DAY).toISOString()
+    await ask(`${url}/admin/v1/test-clock`, 'PUT', { now: moment }, { 'x-api-key': key })
+    for (const [name, lessons] of Object.entries(LEARNERS))
+      for (let count = 0; count < (lessons[day] ?? 0); count += 1) {
+        const { id, questions } = LESSONS[(2 * day + count) % LESSONS.length]
+        const answers = questions.map((/** @type {{ right: number }} */ { right }) => right)
+        await ask(`${app}/api/lessons/${id}/finish`, 'POST', { answers }, { cookie: cookies.get(name) })
+      }
+  }
+  const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+  try {
+    const page = await browser.newPage({
+      viewport: { width: 1280, height: 800 },
+      locale: 'en-US',
+      timezoneId: TIME_ZONE,
+      reducedMotion: 'reduce',
+    })
+    await page.goto(app)
+    await page.getByLabel('Your name').fill('Ada')
+    await page.getByRole('button', { name: 'Start learning' }).click()
+    // A card rises below the mouse.
+    await page.mouse.move(0, 0)
+    for (const text of ['Live', 'day streak', 'Done today', 'First light'])
+      await page.getByText(text).first().waitFor()
+    await page.evaluate('document.fonts.ready.then(() => undefined)')
+    await page.screenshot({ path: inProject('docs', 'pictures', 'study.png') })
+  } finally {
+    await browser.close()
+  }
+})
