@@ -197,7 +197,7 @@ const TextFilter = ({ label, ...props }: ComponentProps<typeof TypedInput> & { l
 
 /** The things that fields name by their ids. */
 const NAMED = { pointsSystemId: 'points', metricId: 'metrics', achievementId: 'achievements' } as const
-const isNaming = (field: string): field is keyof typeof NAMED => field in NAMED
+const isNaming = (field: string): field is keyof typeof NAMED => Object.hasOwn(NAMED, field)
 
 /** One change: who made it, and each field before and after. */
 function EntrySheet({ entry, onClose }: { entry: AuditLogEntry; onClose: () => void }) {

@@ -26,6 +26,6 @@ export const EVENTS: Readonly<Record<EventType, string>> = {
 }
 
 /** Whether a text is a known type of event. */
-export const isEventType = (given: string): given is EventType => given in EVENTS
+export const isEventType = (given: string): given is EventType => Object.hasOwn(EVENTS, given)
 /** All types of events. */
 export const EVENT_TYPES = Object.keys(EVENTS).filter(isEventType)

@@ -109,7 +109,8 @@ const QUESTIONS: Readonly<Record<Asked, (userId: string) => Question>> = {
     },
   }),
 }
-const isAsked = (action: unknown): action is Asked => typeof action === 'string' && action in QUESTIONS
+const isAsked = (action: unknown): action is Asked =>
+  typeof action === 'string' && Object.hasOwn(QUESTIONS, action)
 
 /** Downloads all data of a user as a file. */
 function useExport(userId: string) {
