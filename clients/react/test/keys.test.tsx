@@ -222,6 +222,34 @@ describe('the next user', () => {
     expect(session.tokens).toBe(2)
   })
 
+  test('sends nothing with the token of the one before, also if a page without a provider was in between', async () => {
+    const session = { user: 'ada', tokens: 0 }
+    const apiKey = () => {
+      session.tokens += 1
+      return `token-of-${session.user}`
+    }
+    server = serverOfAda({ apiKey })
+    server.answers.set('GET users/bob/points/xp', points(5))
+    const Page = () => {
+      useLeaderboard('weekly-xp', { live: true })
+      return <output>{usePoints('xp').data?.total}</output>
+    }
+    for (const userId of ['ada', 'ada', 'bob']) {
+      session.user = userId
+      const before = server.requests.length
+      pageOf(Page, { userId })
+      await screen.findByText(userId === 'ada' ? '100' : '5')
+      await waitFor(() => expect(server.openStreams).toBe(1))
+      // Such as that of the sign-in.
+      cleanup()
+      await waitFor(() => expect(server.openStreams).toBe(0))
+      expect(server.keys.slice(before).length).toBeGreaterThan(3)
+      expect(new Set(server.keys.slice(before))).toEqual(new Set([`token-of-${userId}`]))
+    }
+    // The same user needs no new one.
+    expect(session.tokens).toBe(2)
+  })
+
   test('gets nothing of an event of the one before that is answered late', async () => {
     let event: ReturnType<typeof useSendEvent> | undefined
     const Page = () => {

@@ -1,6 +1,6 @@
 'use client'
 import type { Laurel } from '@laurel/client/app'
-import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from 'react'
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react'
 import { useBrowserLayoutEffect } from '../parts/browser.ts'
 import { LaurelSettings, type SettingsProps } from '../view/settings.tsx'
 import { Cache } from './cache.ts'
@@ -35,6 +35,9 @@ export interface LaurelContext extends Shared {
 
 const Context = createContext<LaurelContext | undefined>(undefined)
 
+/** The user for whom each client has asked for its key. The page of a sign-in may have no provider in between. */
+const keyOwners = new WeakMap<Laurel, string>()
+
 const newShared = (client: Laurel, name: number): Shared => ({
   client,
   cache: new Cache(name),
@@ -51,11 +54,10 @@ export function LaurelProvider(props: LaurelProviderProps) {
     () => ({ ...shared, userId, sending: { active: 0, isOverlapped: false } }),
     [shared, userId],
   )
-  const keyOwner = useRef(userId)
   // Before the effects of the hooks, so that none of them sends with the token of the user before.
   useBrowserLayoutEffect(() => {
-    if (keyOwner.current !== userId) client.forgetKey()
-    keyOwner.current = userId
+    if ((keyOwners.get(client) ?? userId) !== userId) client.forgetKey()
+    keyOwners.set(client, userId)
   }, [client, userId])
   const { cache, streams } = shared
   useEffect(() => {
