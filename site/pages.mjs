@@ -72,7 +72,7 @@ export function grouped(items, keyOf) {
 /** Calls a function with each part of a text that is neither code nor a comment. */
 export const outsideCode = (/** @type {string} */ text, /** @type {(part: string) => string} */ change) =>
   text
-    .split(/(^ *```[\s\S]*?^ *```$|`[^`\n]+`(?!\]\())/m)
+    .split(/(^ *```[\s\S]*?^ *```$|`(?!\]\()[^`\n]+`(?!\]\())/m)
     .map((part, index) => (index % 2 === 0 ? change(part) : part))
     .join('')
 

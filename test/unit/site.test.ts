@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { complaintsAbout } from '../../site/check.mjs'
-import { groupsOfPages, outsideCode, textOfPage } from '../../site/pages.mjs'
+import { documents, groupsOfPages, outsideCode, textOfPage } from '../../site/pages.mjs'
 import { curlOf, filledIn, pythonOf, requestOf } from '../../site/samples.mjs'
 
 test('the check of the site finds dead links, dead anchors, and pages without a way there', () => {
@@ -34,10 +34,12 @@ test('the site has every page of the index, in its groups', () => {
 })
 
 test('links of a document lead to pages of the site, and code stays as it is', () => {
-  const pages = groupsOfPages().flatMap(({ pages }) => pages)
-  const text = textOfPage('docs/guides/react.md', pages, new Map())
-  expect(text).toContain('](/clients/react)')
-  expect(text).not.toMatch(/\]\([^)]*\.md[)#]/)
+  const pages = documents()
+  const textOf = (source: string) => textOfPage(source, pages, new Map())
+  expect(textOf('docs/guides/react.md')).toContain('](/clients/react)')
+  expect(textOf('docs/self-hosting.md')).toContain('[`npx @laurel/cli`](/cli)')
+  const left = pages.filter(({ source }) => /\]\((?!https:)[^)\s]*\.md[)#]/.test(textOf(source)))
+  expect(left).toEqual([])
   expect(outsideCode('[a](b) `[a](b)`\n```js\n[a](b)\n```', () => 'x')).toBe('x`[a](b)`x```js\n[a](b)\n```x')
 })
 
