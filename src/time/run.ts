@@ -1,5 +1,6 @@
 import { type Instant, instant, MINUTE, SECOND } from '../lib/clock'
 import { ApiError } from '../lib/errors'
+import { wait } from '../lib/system-clock'
 import type { Context } from '../platform/context'
 import { FIRST } from '../platform/databases/directory'
 import { isConflict } from '../platform/guard'
@@ -112,8 +113,10 @@ export async function workOff(
   let now = from
   const hasRoom = () => mustAll || places.every(({ context }) => context.databases.hasRoom())
   for (let step = 0; step < steps && (step === 0 || hasRoom()); step += 1) {
-    // During a move of the clock, messages that were stored earlier are sent before the next step.
     if (now !== null) {
+      // On one machine, a move can keep the process busy for minutes. It takes requests only if all work waits.
+      await wait(0)
+      // During a move of the clock, messages that were stored earlier are sent before the next step.
       for (const { context } of placesWithMessages(places)) {
         await jobs.beforeStep(context, now).catch((error: unknown) => {
           if (places.length === 1 || !isGone(error)) throw error

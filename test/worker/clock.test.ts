@@ -1,6 +1,6 @@
 import { createExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import * as z from 'zod'
 import { newInstance } from '../../src/configuration/configuration'
 import type { Instant } from '../../src/lib/clock'
@@ -200,6 +200,27 @@ describe('[C1] the test clock', () => {
       second.open()
       await untilHeld(async () => expect(await state()).toEqual({ now }))
       expect([await state(other), await pointsOf(second)]).toEqual([{ now }, 58])
+    })
+
+    it('[C1] lets the process take requests between the steps of many tenants', async () => {
+      const { held, ask, state, pointsOf } = await waiting(3)
+      const real = scheduler.wait.bind(scheduler)
+      const turns = { waiting: 0, given: false }
+      const wait = async () => {
+        turns.waiting += 1
+        while (!turns.given) await real(5)
+      }
+      vi.stubGlobal('scheduler', { wait })
+      onTestFinished(() => void vi.unstubAllGlobals())
+      expect((await ask('PUT', { advance: 'P2D' })).status).toBe(202)
+      for (const { open } of held) open()
+      // The work of each tenant waits for its turn, so the process has nothing to do but to take requests.
+      await untilHeld(() => expect(turns.waiting).toBe(held.length))
+      expect(await state()).toMatchObject({ moving: { tenants: 3 } })
+      expect(await Promise.all(held.map(pointsOf))).toEqual([10, 10, 10])
+      turns.given = true
+      await untilHeld(async () => expect(Object.keys(await state())).toEqual(['now']))
+      expect(await Promise.all(held.map(pointsOf))).toEqual([58, 58, 58])
     })
 
     it('[C1] takes a second move and the return to real time meanwhile, and refuses a move back', async () => {
