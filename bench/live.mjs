@@ -19,7 +19,6 @@ import {
   sumOf,
   tell,
   tellMore,
-  wholeOf,
 } from './lib/bench.mjs'
 import { laurelServed } from './lib/laurel.mjs'
 import { anyUserOf, configure, create, sendEvent } from './lib/scene.mjs'
@@ -80,9 +79,8 @@ function figuresOf(/** @type {Awaited<ReturnType<typeof takeTurn>>[]} */ turns) 
 runBench({
   script: 'bench:live',
   minutes: 10,
-  options: { watchers: '1000', pairs: '12' },
-  async run(asked) {
-    const [many, pairs] = [wholeOf(asked.watchers), wholeOf(asked.pairs)]
+  options: { watchers: 1000, pairs: 12 },
+  async run({ watchers: many, pairs }) {
     tell('Copying and starting…')
     const child = fork(inProject('bench', 'live', 'watchers.mjs'))
     atEnd(() => child.kill())

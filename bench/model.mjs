@@ -5,7 +5,7 @@
  * `-- --seconds 2` measures each case for a shorter time, `-- --databases 2` ends at fewer databases, and `--
  * --clients 256` has more clients for each database.
  */
-import { fixed, runBench, save, sumOf, tell, tellMore, wholeOf } from './lib/bench.mjs'
+import { fixed, runBench, save, sumOf, tell, tellMore } from './lib/bench.mjs'
 import { laurel } from './lib/laurel.mjs'
 
 /** The timeout of a case, in milliseconds. */
@@ -35,9 +35,8 @@ const LEFT_OUT = /^\[(build|assets|triggers)\]/
  */
 const found = []
 
-async function run(/** @type {Record<string, string>} */ asked) {
-  const [seconds, clients] = [wholeOf(asked.seconds), wholeOf(asked.clients)]
-  const counts = COUNTS.filter((count) => count <= wholeOf(asked.databases, 1, COUNTS.at(-1)))
+async function run(/** @type {Record<string, number>} */ { seconds, clients, databases: most }) {
+  const counts = COUNTS.filter((count) => count <= most)
   const toml = (/** @type {string} */ text) => {
     const sections = text.split(/\n(?=\[)/).filter((section) => !LEFT_OUT.test(section))
     return sections.join('\n').replace(/^main = .*$/m, 'main = "bench/model/worker.ts"')
@@ -85,7 +84,7 @@ function print() {
 runBench({
   script: 'bench:model',
   minutes: 40,
-  options: { seconds: '5', clients: '64', databases: '8' },
+  options: { seconds: 5, clients: 64, databases: 8 },
   run,
   beforeFailing: () => found.length > 0 && print(),
 })

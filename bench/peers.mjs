@@ -2,7 +2,7 @@
  * `npm run bench:peers`: compares Laurel with the service that a team would write instead, in the same run.
  * See bench/README.md. Exits with 0, whichever side is ahead: the table shows it.
  */
-import { fixed, median, quantile, runBench, save, tell, wholeOf } from './lib/bench.mjs'
+import { fixed, median, quantile, runBench, save, tell } from './lib/bench.mjs'
 import { laurel, laurelServed } from './lib/laurel.mjs'
 import { takeTurns } from './lib/load.mjs'
 import { anyUserOf, eventPath, startWithBoards } from './lib/scene.mjs'
@@ -96,6 +96,6 @@ async function measure(/** @type {number} */ turns) {
 runBench({
   script: 'bench:peers',
   minutes: 10,
-  options: { turns: '5' },
-  run: ({ turns }) => measure(wholeOf(turns)),
+  options: { turns: 5 },
+  run: ({ turns }) => measure(turns),
 })

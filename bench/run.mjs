@@ -10,18 +10,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { BUILD } from '../scripts/lib/wrangler.mjs'
 import { measureBatch, sendBatches } from './lib/batch.mjs'
-import {
-  fixed,
-  folder,
-  median,
-  numbersTo,
-  runBench,
-  save,
-  spanOf,
-  sumOf,
-  tell,
-  wholeOf,
-} from './lib/bench.mjs'
+import { fixed, folder, median, numbersTo, runBench, save, spanOf, sumOf, tell } from './lib/bench.mjs'
 import { baseline, laurel, laurelAt, scriptOf } from './lib/laurel.mjs'
 import { takeTurns } from './lib/load.mjs'
 import {
@@ -226,9 +215,9 @@ async function measureBudget(/** @type {number} */ turns) {
 runBench({
   script: 'bench',
   minutes: 10,
-  options: { against: '', turns: '5' },
-  async run({ against = '', turns }) {
-    await (against === '' ? measureBudget(wholeOf(turns)) : noteAgainst(against, wholeOf(turns)))
+  options: { against: '', turns: 5 },
+  async run({ against, turns }) {
+    await (against === '' ? measureBudget(turns) : noteAgainst(against, turns))
     const cell = (/** @type {Limit | null} */ limit) =>
       limit === null ? '–' : `${limit[0]}, ${limit[1] ? 'met' : 'MISSED'}`
     const lines = rows.map(({ what, figure, must, aim }) => [what, figure, cell(must), cell(aim)])

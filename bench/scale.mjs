@@ -4,6 +4,7 @@
  * `-- --users 100000` ends at fewer users than a million, and `-- --databases 1` leaves out the runs with 2
  * and 4 databases, which have the most users. `-- --only anniversaries` measures these alone, in minutes.
  */
+import { wholeOf } from '../scripts/lib/command.mjs'
 import {
   fixed,
   median,
@@ -15,7 +16,6 @@ import {
   tell,
   tellMore,
   timeOf,
-  wholeOf,
 } from './lib/bench.mjs'
 import { round } from './lib/load.mjs'
 import { BOARD, costOfEvents, eventPath, sendEvent, userId } from './lib/scene.mjs'
@@ -114,12 +114,11 @@ async function finish({ scene, cost }, times) {
   return { users, databases, seconds, cost, times, load, upkeep, size: await scene.close() }
 }
 
-async function run(/** @type {Record<string, string>} */ asked) {
+async function run(/** @type {{ users: string; databases: number; only: string }} */ asked) {
   const [least = 0] = SIZES
-  const most = wholeOf(asked.users, least + 1)
+  const most = wholeOf('users', asked.users, least + 1)
   if (asked.only === 'anniversaries') return measureAnniversaries(most)
-  const count = wholeOf(asked.databases, 1, 100)
-  const counts = [...DATABASES.filter((one) => one < count), count]
+  const counts = [...DATABASES.filter((one) => one < asked.databases), asked.databases]
   // The smallest size runs until the end for comparison, at the same time of its day.
   const smallest = await open(least)
   const others = SIZES.filter((size) => size > least && size < most).map((users) => [users, 1])
@@ -200,7 +199,7 @@ function print() {
 runBench({
   script: 'bench:scale',
   minutes: 60,
-  options: { users: '1000000', databases: '4', only: '' },
+  options: { users: '1000000', databases: 4, only: '' },
   run,
   beforeFailing: () => found.length > 0 && print(),
 })

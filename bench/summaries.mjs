@@ -14,7 +14,6 @@ import {
   tell,
   tellMore,
   timeOf,
-  wholeOf,
 } from './lib/bench.mjs'
 import { copyUser } from './lib/copies.mjs'
 import { laurelServed } from './lib/laurel.mjs'
@@ -75,9 +74,8 @@ async function besideSummaries(/** @type {Server} */ server, /** @type {number} 
 runBench({
   script: 'bench:summaries',
   minutes: 10,
-  options: { users: '200000', turns: '3' },
-  async run(asked) {
-    const [users, turns] = [wholeOf(asked.users), wholeOf(asked.turns)]
+  options: { users: 200_000, turns: 3 },
+  async run({ users, turns }) {
     tell('Copying and starting…')
     const server = await laurelServed({ TEST_CLOCK: 'off', MULTI_TENANCY: 'on' })
     server.key = adminKey

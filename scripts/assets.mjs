@@ -4,7 +4,8 @@
  * not stop the Worker.
  */
 import { buildAssets } from './lib/assets.mjs'
-import { project, runCommand } from './lib/project.mjs'
+import { runCommand } from './lib/command.mjs'
+import { project } from './lib/project.mjs'
 
 runCommand(() =>
   buildAssets(project, {

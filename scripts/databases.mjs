@@ -3,11 +3,11 @@
  * `wrangler.toml` and applies the migrations to it. docs/operations.md says more.
  */
 import { writeFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
 import { applyMigrations } from './lib/cloudflare.mjs'
+import { readOptions, runCommand } from './lib/command.mjs'
 import { bindingOf, MOST_DATABASES } from './lib/databases.mjs'
 import { findDeployment } from './lib/deployment.mjs'
-import { Complaint, inProject, runCommand, wordsOf } from './lib/project.mjs'
+import { Complaint, inProject, wordsOf } from './lib/project.mjs'
 import { blockOf, boundDatabases, nextName, withDatabase, wranglerToml } from './lib/wrangler-toml.mjs'
 
 const USAGE = `npm run databases -- add            creates a D1, binds it in wrangler.toml, and migrates it
@@ -22,7 +22,11 @@ const NO_PLACE =
 const MISUSED = 2
 
 /** Adds the next database. */
-async function add(/** @type {{ isDry: boolean; place: Record<string, string> }} */ { isDry, place }) {
+async function add(/** @type {Record<string, any>} */ { 'dry-run': isDry, location, jurisdiction }) {
+  const place = {
+    ...(location && { primary_location_hint: location }),
+    ...(jurisdiction && { jurisdiction }),
+  }
   const toml = wranglerToml()
   const number = boundDatabases(toml) + 1
   if (number > MOST_DATABASES) throw new Complaint(`Laurel uses at most ${MOST_DATABASES} databases.`)
@@ -60,35 +64,13 @@ Then users move to ${binding} by themselves. Clients notice nothing.
 With MULTI_TENANCY=on, nothing moves to it but new tenants, until you call POST /admin/v1/databases/rebalance.
 GET /admin/v1/databases shows how far that is.\n`
 
-/** Answers undefined for words that are not in the usage. */
-function readOptions(/** @type {string[]} */ args) {
-  try {
-    const { values, positionals } = parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        'dry-run': { type: 'boolean' },
-        location: { type: 'string' },
-        jurisdiction: { type: 'string' },
-      },
-    })
-    if (positionals.join(' ') !== 'add') return undefined
-    const { 'dry-run': isDry = false, location, jurisdiction } = values
-    return {
-      isDry,
-      place: { ...(location && { primary_location_hint: location }), ...(jurisdiction && { jurisdiction }) },
-    }
-  } catch {
-    return undefined
-  }
+async function main([word, ...args] = process.argv.slice(2)) {
+  if (word === undefined) return process.stdout.write(`${USAGE}\n`)
+  process.exitCode = MISUSED
+  if (word !== 'add') throw new Complaint(USAGE)
+  const options = readOptions({ usage: USAGE, texts: ['location', 'jurisdiction'], flags: ['dry-run'] }, args)
+  process.exitCode = 0
+  return add(options)
 }
 
-async function main(/** @type {string[]} */ args) {
-  const options = readOptions(args)
-  if (options !== undefined) return add(options)
-  const output = args.length === 0 ? process.stdout : process.stderr
-  output.write(`${USAGE}\n`)
-  if (args.length > 0) process.exitCode = MISUSED
-}
-
-runCommand(() => main(process.argv.slice(2)))
+runCommand(main, USAGE)

@@ -7,14 +7,13 @@
 import { appendFileSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { Account, applyMigrations, askDatabase, Refusal, readBookmark, withRight } from './lib/cloudflare.mjs'
+import { answerTo, readOptions, runCommand } from './lib/command.mjs'
 import { demandDeployable, listed } from './lib/databases.mjs'
 import { Deployment, namedConfig, nearestPlace, PLACES } from './lib/deployment.mjs'
 import { demandValid, newAdminKey, newTokenSecret } from './lib/dev-vars.mjs'
 import { askInUse } from './lib/directory.mjs'
 import {
-  answerTo,
   Complaint,
   commandOf,
   inHome,
@@ -22,7 +21,6 @@ import {
   isPackage,
   makeHome,
   report,
-  runCommand,
   wordsOf,
 } from './lib/project.mjs'
 import { importVariables } from './lib/sources.mjs'
@@ -57,7 +55,7 @@ const TIME = "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now') AS now"
 /** @typedef {import('./serve/config.mjs').Settings} Settings */
 /** @typedef {import('./lib/cloudflare.mjs').Database} Database */
 /** @typedef {import('./lib/cloudflare.mjs').Row} Row */
-/** @typedef {ReturnType<typeof readOptions>} Options */
+/** @typedef {ReturnType<typeof optionsOf>} Options */
 
 /**
  * How to bring the databases back: their names, and the option of `time-travel restore` with the moment.
@@ -286,7 +284,12 @@ async function migrate(
  *
  * @type {(deployment: Deployment, settings: Settings, options: Options, file: string) => Promise<Record<string, string>>}
  */
-async function secretsOf({ account, config, worker, isFirst }, { variables }, { isNewKey }, file) {
+async function secretsOf(
+  { account, config, worker, isFirst },
+  { variables },
+  { 'new-admin-key': isNewKey },
+  file,
+) {
   const listed = worker === undefined ? [] : await account.ask(`/workers/scripts/${config.name}/secrets`)
   const known = [...Object.keys(variables), ...listed.map((/** @type {Row} */ { name }) => name)]
   /** @type {Record<string, string>} */
@@ -445,7 +448,7 @@ ${key === undefined ? '' : `  Admin key  ${key}  (it is shown only now: keep it)
 }
 
 async function deploy() {
-  const options = readOptions()
+  const options = optionsOf()
   title('Checking the settings…')
   const settings = await readSettings()
   const config = namedConfig(settings.raw, options.name)
@@ -453,7 +456,7 @@ async function deploy() {
   if (isPackage) {
     makeHome()
     cpSync(inProject('dist', 'serve', 'laurel.js'), `${BUILT}/index.js`)
-  } else if (!options.isBuilt || !existsSync(`${BUILT}/index.js`)) {
+  } else if (!options.built || !existsSync(`${BUILT}/index.js`)) {
     title('Building the Worker and the console…')
     await buildWorker(BUILT, BUILD)
   }
@@ -519,52 +522,19 @@ async function finish({ config, isFirst }, { address, key, file, wayBack }, { ur
   rmSync(file, { force: true })
 }
 
-function readOptions() {
-  try {
-    const { values } = parseArgs({
-      options: {
-        ...{ location: { type: 'string' }, jurisdiction: { type: 'string' }, domain: { type: 'string' } },
-        ...{
-          name: { type: 'string' },
-          subdomain: { type: 'string' },
-          url: { type: 'string' },
-          wait: { type: 'string' },
-        },
-        ...{
-          'new-admin-key': { type: 'boolean' },
-          'dry-run': { type: 'boolean' },
-          built: { type: 'boolean' },
-        },
-      },
-    })
-    const {
-      url,
-      wait,
-      'dry-run': isDry = false,
-      built: isBuilt = false,
-      'new-admin-key': isNewKey = false,
-    } = values
-    if (wait !== undefined && !/^\d{1,4}$/.test(wait))
-      throw new Error(`--wait must be a whole number of seconds, not ${wait}.`)
-    if (url !== undefined && (!/^https?:\/\//.test(url) || !URL.canParse(url)))
-      throw new Error(`${url} is not an address that begins with https://.`)
-    const { location, jurisdiction, domain, name, subdomain } = values
-    const seconds = wait === undefined ? undefined : Number(wait)
-    return {
-      location,
-      jurisdiction,
-      domain,
-      name,
-      subdomain,
-      url: url?.replace(/\/+$/, ''),
-      seconds,
-      isDry,
-      isBuilt,
-      isNewKey,
-    }
-  } catch (error) {
-    throw new Complaint(`${Object(error).message}\n${USAGE}`)
-  }
+const KNOWN = {
+  usage: USAGE,
+  texts: ['location', 'jurisdiction', 'domain', 'name', 'subdomain', 'url', 'wait'],
+  flags: ['new-admin-key', 'dry-run', 'built'],
+}
+
+function optionsOf() {
+  const { url, wait, 'dry-run': isDry = false, ...others } = readOptions(KNOWN)
+  if (wait !== undefined && !/^\d{1,4}$/.test(wait))
+    throw new Complaint(`--wait must be a whole number of seconds, not ${wait}.\n${USAGE}`)
+  if (url !== undefined && (!/^https?:\/\//.test(url) || !URL.canParse(url)))
+    throw new Complaint(`${url} is not an address that begins with https://.\n${USAGE}`)
+  return { ...others, url: url?.replace(/\/+$/, ''), seconds: wait && Number(wait), isDry }
 }
 
 runCommand(deploy, USAGE)

@@ -7,39 +7,30 @@
  * requests follow from the seed and from the order of the responses, because later requests name things that
  * earlier ones created. With `--clients 1`, a run can be repeated.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { parseArgs } from 'node:util'
-import { Complaint, runCommand } from './lib/project.mjs'
-import { runVitest, text, wholeNumber } from './lib/vitest.mjs'
+import { readOptions, runCommand, wholeOf } from './lib/command.mjs'
+import { Complaint } from './lib/project.mjs'
+import { runVitest } from './lib/vitest.mjs'
 
-const options = { requests: text, seed: text, clients: text, tenants: text }
+const USAGE = 'npm run fuzz -- [--requests COUNT] [--seed SEED] [--clients COUNT] [--tenants off]'
 
-/** The test's environment variables. */
-function environment() {
-  const { values } = parseArgs({ options })
-  const { requests = '20000', seed = '1', clients = '8', tenants = 'on' } = values
-  for (const [name, value] of Object.entries({ requests, seed, clients }))
-    wholeNumber(name, value, 999_999_999)
+runCommand(async () => {
+  const texts = ['requests', 'seed', 'clients', 'tenants']
+  const { tenants = 'on', ...given } = readOptions({ usage: USAGE, texts })
+  const numbers = { requests: '20000', seed: '1', clients: '8', ...given }
+  for (const [name, value] of Object.entries(numbers)) wholeOf(name, value)
   if (!['on', 'off'].includes(tenants)) throw new Complaint('--tenants must be on or off.')
-  return { FUZZ_REQUESTS: requests, FUZZ_SEED: seed, FUZZ_CLIENTS: clients, FUZZ_TENANTS: tenants }
-}
-
-/** Returns the exit code of this process. */
-async function run() {
-  const told = environment()
-  const folder = mkdtempSync(join(tmpdir(), 'laurel-fuzz-'))
-  const file = join(folder, 'report.txt')
-  try {
-    const args = ['--project=long-server', 'test/long/server/fuzz.test.ts']
-    const shown = ['--silent=false', '--disable-console-intercept']
-    const code = await runVitest([...args, ...shown], { ...told, FUZZ_REPORT: file })
-    if (existsSync(file)) process.stdout.write(`\n${readFileSync(file, 'utf8')}\n`)
-    return code
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
-
-runCommand(async () => process.exit(await run()))
+  process.exitCode = await runVitest(
+    [
+      '--project=long-server',
+      'test/long/server/fuzz.test.ts',
+      '--silent=false',
+      '--disable-console-intercept',
+    ],
+    {
+      FUZZ_REQUESTS: numbers.requests,
+      FUZZ_SEED: numbers.seed,
+      FUZZ_CLIENTS: numbers.clients,
+      FUZZ_TENANTS: tenants,
+    },
+  )
+}, USAGE)

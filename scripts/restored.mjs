@@ -4,15 +4,15 @@
  * deletions since then are not done again. docs/operations.md says more.
  */
 import { existsSync, readFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
 import { demandAlone } from './lib/alone.mjs'
 import { applyMigrations, askDatabase } from './lib/cloudflare.mjs'
+import { readOptions, runCommand } from './lib/command.mjs'
 import { bindingOf, listed, missingOf } from './lib/databases.mjs'
 import { demandDatabases, findDeployment } from './lib/deployment.mjs'
 import { parseVariables, readVariables } from './lib/dev-vars.mjs'
 import { askInUse } from './lib/directory.mjs'
 import { LocalDatabases } from './lib/local-databases.mjs'
-import { Complaint, commandOf, inProject, isPackage, runCommand, wordsOf } from './lib/project.mjs'
+import { Complaint, commandOf, inProject, isPackage, wordsOf } from './lib/project.mjs'
 import {
   differingMoments,
   labelOf,
@@ -154,20 +154,9 @@ A database that was added after that moment can't go back to it: ${SEVERAL} says
   )
 }
 
-function readOptions(/** @type {string[]} */ args) {
-  const isSet = { type: /** @type {const} */ ('boolean') }
-  try {
-    return parseArgs({
-      args,
-      options: { undelete: isSet, name: { type: 'string' }, ...(!isPackage && { local: isSet }) },
-    }).values
-  } catch (error) {
-    throw new Complaint(`${Object(error).message}\n${USAGE}`)
-  }
-}
-
-async function main(/** @type {string[]} */ args) {
-  const { local: isLocal, undelete = false, name } = readOptions(args)
+async function main() {
+  const flags = ['undelete', ...(isPackage ? [] : ['local'])]
+  const { local: isLocal, undelete = false, name } = readOptions({ usage: USAGE, texts: ['name'], flags })
   if (isLocal) {
     await demandAlone()
     const file = inProject('.dev.vars')
@@ -183,4 +172,4 @@ async function main(/** @type {string[]} */ args) {
   process.stdout.write('Laurel knows of the restore.\n')
 }
 
-runCommand(() => main(process.argv.slice(2)), USAGE)
+runCommand(main, USAGE)

@@ -6,38 +6,22 @@
  *
  * Prints a line for each world. Exits with 1 if an invariant of a world failed.
  */
-import { join } from 'node:path'
-import { parseArgs } from 'node:util'
-import { Complaint, project, report, runCommand } from './lib/project.mjs'
-import { flag, runVitest, text, wholeNumber } from './lib/vitest.mjs'
+import { readOptions, runCommand, wholeOf } from './lib/command.mjs'
+import { Complaint, inProject } from './lib/project.mjs'
+import { runVitest } from './lib/vitest.mjs'
 
-const USAGE =
-  'usage: npm run simulate -- [--seeds COUNT] [--from SEED | --seed SEED] [--small] [--databases COUNT]'
-/** What the command line asks for, as environment variables of the simulation. */
-function environment() {
-  const options = { seeds: text, from: text, seed: text, small: flag, databases: text }
-  const { seeds, from, seed, small, databases } = parseArgs({ options }).values
+const USAGE = 'npm run simulate -- [--seeds COUNT] [--from SEED | --seed SEED] [--small] [--databases COUNT]'
+
+runCommand(async () => {
+  const known = { usage: USAGE, texts: ['seeds', 'from', 'seed', 'databases'], flags: ['small'] }
+  const { seeds, from, seed, small, databases = '1' } = readOptions(known)
   if (seed !== undefined && (seeds !== undefined || from !== undefined))
-    throw new Complaint('Use --seed without --seeds and --from')
-  return {
-    SIMULATE_FROM: wholeNumber('from', seed ?? from),
-    SIMULATE_SEEDS: wholeNumber('seeds', seeds),
-    SIMULATE_DATABASES: wholeNumber('databases', databases, 8),
+    throw new Complaint(`Use --seed without --seeds and --from.\n${USAGE}`)
+  const reporter = inProject('test', 'simulation', 'reporter.ts')
+  process.exitCode = await runVitest(['--project', 'long-simulation', '--reporter', reporter], {
+    SIMULATE_FROM: `${wholeOf('from', seed ?? from ?? '1')}`,
+    SIMULATE_SEEDS: `${wholeOf('seeds', seeds ?? '1')}`,
+    SIMULATE_DATABASES: `${wholeOf('databases', databases, 1, 8)}`,
     SIMULATE_SIZE: small ? 'small' : 'full',
-  }
-}
-
-/** Returns the exit code of this process: 2 for a command line that is not understood. */
-async function run() {
-  let told
-  try {
-    told = environment()
-  } catch (error) {
-    report(new Complaint(`${Object(error).message}\n${USAGE}`))
-    return 2
-  }
-  const reporter = join(project, 'test', 'simulation', 'reporter.ts')
-  return runVitest(['--project', 'long-simulation', '--reporter', reporter], told)
-}
-
-runCommand(async () => process.exit(await run()))
+  })
+}, USAGE)

@@ -10,6 +10,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { demandAlone, variablesFileOf } from './lib/alone.mjs'
 import { builtConsole } from './lib/console.mjs'
+import { startDev } from './lib/dev.mjs'
 import { completeDevVars, formatVariables, readVariables } from './lib/dev-vars.mjs'
 import { onEnding } from './lib/ending.mjs'
 import { LocalDatabases } from './lib/local-databases.mjs'
@@ -20,7 +21,6 @@ import { Complaint, inProject, makeHome, project, report } from './lib/project.m
 import { keepSchedule, waitForHealth } from './lib/readiness.mjs'
 import { offerSignIn } from './lib/sign-in.mjs'
 import { welcomeTo } from './lib/welcome.mjs'
-import { startDev } from './lib/wrangler.mjs'
 
 /** How long wrangler may take to end, and killing the rest, in milliseconds: under five seconds together. */
 const GRACE = 3000

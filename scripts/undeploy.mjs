@@ -1,8 +1,8 @@
 /** `npm run undeploy`: deletes a deployment from the account, with all its data. Each run goes on after the one before. */
 import { rmSync } from 'node:fs'
-import { parseArgs } from 'node:util'
+import { answerTo, readOptions, runCommand } from './lib/command.mjs'
 import { findDeployment } from './lib/deployment.mjs'
-import { answerTo, Complaint, commandOf, runCommand } from './lib/project.mjs'
+import { Complaint, commandOf } from './lib/project.mjs'
 
 const USAGE = `${commandOf('undeploy', '[OPTIONS]')}
 Says what it would delete, asks for the name, and deletes.
@@ -17,7 +17,7 @@ const PATHS = {
 }
 
 async function undeploy() {
-  const { name, confirm } = readOptions()
+  const { name, confirm } = readOptions({ usage: USAGE, texts: ['name', 'confirm'] })
   const deployment = await findDeployment(name)
   const { account, config, domains, parts, worker } = deployment
   const existing = parts.filter(({ id }) => id !== undefined)
@@ -52,14 +52,6 @@ async function undeploy() {
   }
   rmSync(deployment.fileOf('secrets'), { force: true })
   process.stdout.write(`${config.name} is deleted.\n`)
-}
-
-function readOptions() {
-  try {
-    return parseArgs({ options: { name: { type: 'string' }, confirm: { type: 'string' } } }).values
-  } catch (error) {
-    throw new Complaint(`${Object(error).message}\n${USAGE}`)
-  }
 }
 
 runCommand(undeploy, USAGE)

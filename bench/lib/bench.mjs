@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { wholeOf } from '../../scripts/lib/command.mjs'
 import { newAdminKey } from '../../scripts/lib/dev-vars.mjs'
 import { onEnding } from '../../scripts/lib/ending.mjs'
 import { Complaint, demandNewNode, inProject, report } from '../../scripts/lib/project.mjs'
@@ -48,10 +49,10 @@ async function end(/** @type {number} */ code) {
  * Runs a bench, then ends this process: with 0, or with 1 if the bench failed or took too long. A signal or
  * the end of npm ends it too.
  *
- * @param {{ script: string; minutes: number; options?: Record<string, string | boolean>; takesNames?: boolean;
- *   run: (options: any, names: string[]) => Promise<void>; beforeFailing?: () => void }} bench `script` is its
- *   name for npm. `options` are those of the command line, with their defaults. `beforeFailing` prints the results
- *   so far
+ * @param {{ script: string; minutes: number; options?: Record<string, string | number | boolean>; takesNames?:
+ *   boolean; run: (options: any, names: string[]) => Promise<void>; beforeFailing?: () => void }} bench `script` is
+ *   its name for npm. `options` are those of the command line, with their defaults: a number takes a whole number
+ *   from 1 on. `beforeFailing` prints the results so far
  */
 export function runBench({ script, minutes, options = {}, takesNames = false, run, beforeFailing }) {
   onEnding(script, () => end(130))
@@ -68,20 +69,21 @@ export function runBench({ script, minutes, options = {}, takesNames = false, ru
     await demandNewNode()
     const known = Object.entries(options).map(([name, usual]) => [
       name,
-      { type: typeof usual, default: usual },
+      typeof usual === 'boolean'
+        ? { type: 'boolean', default: usual }
+        : { type: 'string', default: `${usual}` },
     ])
-    const asked = parseArgs({ options: Object.fromEntries(known), allowPositionals: takesNames })
-    await run(asked.values, asked.positionals)
+    const { values, positionals } = parseArgs({
+      options: Object.fromEntries(known),
+      allowPositionals: takesNames,
+    })
+    const asked = Object.entries(values).map(([name, value]) => [
+      name,
+      typeof options[name] === 'number' ? wholeOf(name, value) : value,
+    ])
+    await run(Object.fromEntries(asked), positionals)
   }
   checked().then(() => end(0), fail)
-}
-
-/** A whole number from 1 on that an option names. */
-export function wholeOf(/** @type {string | undefined} */ text, least = 1, most = 1e9) {
-  const number = Number(text)
-  if (!Number.isInteger(number) || number < least || number > most)
-    throw new Complaint(`An option takes a whole number from ${least} to ${most}, not ${text}.`)
-  return number
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { builtConsole } from '../../scripts/lib/console.mjs'
@@ -36,7 +36,9 @@ export const scriptOf = (/** @type {string} */ at, /** @type {string} */ name) =
  * @param {{ name: string; at: string; variables: Record<string, string>; databases?: number }} what
  */
 async function underDev({ name, at, variables, databases = 1 }) {
-  const { startDev } = await scriptOf(at, 'wrangler.mjs')
+  // Versions of before had it elsewhere.
+  const isOlder = !existsSync(join(at, 'scripts', 'lib', 'dev.mjs'))
+  const { startDev } = await scriptOf(at, isOlder ? 'wrangler.mjs' : 'dev.mjs')
   const { formatVariables } = await scriptOf(at, 'dev-vars.mjs')
   const { LocalDatabases } = await scriptOf(at, 'local-databases.mjs')
   const open = new LocalDatabases(databases)

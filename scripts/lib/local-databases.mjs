@@ -4,11 +4,12 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { stripVTControlCharacters } from 'node:util'
 import { bindingOf, demandBound, numbersTo } from './databases.mjs'
+import { STATE } from './dev.mjs'
 import { askInUse } from './directory.mjs'
 import { APPLIED_QUESTION, missingMigrations } from './migrations.mjs'
 import { marked } from './processes.mjs'
 import { Complaint, inHome, inProject, makeHome, nodeExecutable } from './project.mjs'
-import { LOCAL, STATE } from './wrangler.mjs'
+import { LOCAL } from './wrangler.mjs'
 import { localBlocks, wranglerToml } from './wrangler-toml.mjs'
 
 /** @typedef {Record<string, unknown>} Row */

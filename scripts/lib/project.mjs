@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
-import { createInterface } from 'node:readline/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify, stripVTControlCharacters } from 'node:util'
 import { SIGNALS } from './ending.mjs'
@@ -86,14 +85,20 @@ export function nodeExecutable() {
   )
 }
 
-/** If this Node is too old for the tools, runs this process again in a newer one, and ends as that does. */
-export async function demandNewNode() {
-  if (isNew()) return
-  const args = [...process.execArgv, ...process.argv.slice(1)]
-  const child = spawn(nodeExecutable(), args, { stdio: 'inherit' })
+/** Runs a script of Node, which gets the signals of this process, and returns its exit code. */
+export async function runInFront(
+  /** @type {string[]} */ args,
+  /** @type {import('node:child_process').SpawnOptions} */ options = {},
+) {
+  const child = spawn(nodeExecutable(), args, { stdio: 'inherit', ...options })
   for (const signal of SIGNALS) process.on(signal, () => child.kill(signal))
   const [code] = await once(child, 'exit')
-  process.exit(code ?? 1)
+  return code ?? 1
+}
+
+/** If this Node is too old for the tools, runs this process again in a newer one, and ends as that does. */
+export async function demandNewNode() {
+  if (!isNew()) process.exit(await runInFront([...process.execArgv, ...process.argv.slice(1)]))
 }
 
 /**
@@ -111,13 +116,14 @@ export function toolScript(name = '', /** @type {string[]} */ ...path) {
 }
 
 /**
- * Runs a script of Node until it ends. Throws a Complaint with all that it printed, and `failure`, if it fails.
+ * Runs a script of Node until it ends, and returns what it printed. Throws a Complaint with all of that, and
+ * `failure`, if it fails.
  *
- * @type {(args: string[], options: { cwd: string; env: NodeJS.ProcessEnv }, failure: string) => Promise<void>}
+ * @type {(args: string[], options: { cwd: string; env: NodeJS.ProcessEnv }, failure: string) => Promise<string>}
  */
 export async function runNode(args, options, failure) {
   try {
-    await promisify(execFile)(nodeExecutable(), args, options)
+    return (await promisify(execFile)(nodeExecutable(), args, options)).stdout
   } catch (error) {
     const { stdout = '', stderr = '' } = Object(error)
     throw new Complaint(`${stripVTControlCharacters(stdout + stderr).trim()}\n\n${failure}`)
@@ -141,25 +147,3 @@ export function wordsOf(/** @type {unknown} */ error) {
 
 /** Prints an error. */
 export const report = (/** @type {unknown} */ error) => process.stderr.write(`${wordsOf(error)}\n`)
-
-/** The answer to a question; undefined if nobody sits at a terminal. */
-export async function answerTo(/** @type {string} */ question) {
-  if (!process.stdin.isTTY || !process.stdout.isTTY) return undefined
-  const lines = createInterface({ input: process.stdin, output: process.stdout })
-  try {
-    return (await lines.question(question)).trim()
-  } finally {
-    lines.close()
-  }
-}
-
-/** Runs a command, or prints its usage if that is asked for. If it fails, its error is printed, and the exit code is 1. */
-export async function runCommand(/** @type {() => unknown} */ command, usage = '') {
-  try {
-    if (usage !== '' && process.argv.includes('--help')) process.stdout.write(`${usage}\n`)
-    else await command()
-  } catch (error) {
-    report(error)
-    process.exitCode = 1
-  }
-}

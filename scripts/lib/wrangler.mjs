@@ -1,10 +1,8 @@
 /** Runs wrangler with the project's Node, without a network, and apart from other projects. */
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { pathToFileURL } from 'node:url'
-import { promisify, stripVTControlCharacters } from 'node:util'
-import { marked } from './processes.mjs'
+import { readFileSync } from 'node:fs'
+import { stripVTControlCharacters } from 'node:util'
 import {
   Complaint,
   inHome,
@@ -15,12 +13,6 @@ import {
   runNode,
   toolScript,
 } from './project.mjs'
-import { withLocalDatabases, wranglerToml } from './wrangler-toml.mjs'
-
-/** @typedef {import('node:child_process').StdioOptions} StdioOptions */
-
-/** The folder with the state of D1, KV and the objects between starts. */
-export const STATE = '.wrangler/state'
 
 /** Options of the build for a deployment. It shortens names; other builds keep them for stack traces. */
 export const BUILD = ['--minify']
@@ -32,9 +24,6 @@ export const QUIET = {
   WRANGLER_WRITE_LOGS: 'false',
   WRANGLER_NO_SKILLS_UPDATE_PROMPTS: 'true',
 }
-
-/** The configuration with local databases, beside `wrangler.toml` so that its paths stay right. */
-const LOCAL_CONFIGURATION = 'wrangler.databases.toml'
 
 /** More environment variables of a wrangler that works only on this machine. */
 export const LOCAL = {
@@ -58,42 +47,7 @@ export const LOCAL = {
 }
 
 /** The script of wrangler, which {@link nodeExecutable} runs. */
-const script = () => toolScript('wrangler', 'bin', 'wrangler.js')
-
-/**
- * Starts wrangler as `npm run deploy` does.
- *
- * @type {(args: string[], stdio: StdioOptions, env?: NodeJS.ProcessEnv) => import('node:child_process').ChildProcess}
- */
-const spawnWrangler = (args, stdio, env) =>
-  spawn(nodeExecutable(), [script(), ...args], {
-    cwd: project,
-    stdio,
-    env: { ...process.env, ...QUIET, ...env },
-  })
-
-/**
- * Starts the Worker with the variables of a file. It sends the message `DEV_SERVER_READY` when it listens.
- *
- * @param {{ port: number; variables: string; databases?: number }} options
- */
-export function startDev({ port, variables, databases = 1 }) {
-  const tether = pathToFileURL(inProject('scripts', 'lib', 'tether.mjs')).href
-  const args = ['dev', '--local', '--ip', '127.0.0.1', '--port', String(port), '--inspector-port', '0']
-  // Locally the Worker is on localhost, even if wrangler.toml names a domain.
-  args.push('--infer-origin-from-routes=false')
-  args.push('--persist-to', STATE, '--env-file', variables, '--show-interactive-dev-session=false')
-  const configuration = inProject(LOCAL_CONFIGURATION)
-  writeFileSync(configuration, withLocalDatabases(wranglerToml(), databases))
-  args.push('--config', configuration)
-  const child = spawn(nodeExecutable(), ['--import', tether, script(), ...args], {
-    cwd: project,
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: marked({ ...process.env, ...LOCAL }),
-  })
-  child.once('exit', () => rmSync(configuration, { force: true }))
-  return child
-}
+export const wranglerScript = () => toolScript('wrangler', 'bin', 'wrangler.js')
 
 /**
  * Runs wrangler in the foreground. Throws a Complaint if it fails. `failure` makes its message from the errors
@@ -102,7 +56,11 @@ export function startDev({ port, variables, databases = 1 }) {
  * @type {(args: string[], failure: (said: string) => string, env?: NodeJS.ProcessEnv) => Promise<void>}
  */
 export async function runWrangler(args, failure, env) {
-  const child = spawnWrangler(args, ['inherit', 'inherit', 'pipe'], env)
+  const child = spawn(nodeExecutable(), [wranglerScript(), ...args], {
+    cwd: project,
+    stdio: ['inherit', 'inherit', 'pipe'],
+    env: { ...process.env, ...QUIET, ...env },
+  })
   let said = ''
   child.stderr?.on('data', (part) => {
     said += part
@@ -112,15 +70,9 @@ export async function runWrangler(args, failure, env) {
   if (code !== 0) throw new Complaint(failure(stripVTControlCharacters(said)))
 }
 
-/** The standard output of wrangler. `failure` is the message if it fails. */
-export async function outputOfWrangler(/** @type {string[]} */ args, /** @type {string} */ failure) {
-  const child = spawnWrangler(args, ['inherit', 'pipe', 'ignore'])
-  let output = ''
-  child.stdout?.on('data', (part) => (output += part))
-  const [code] = await once(child, 'close')
-  if (code !== 0) throw new Complaint(failure)
-  return output
-}
+/** The standard output of wrangler. Throws a Complaint with what it printed, and `failure`, if it fails. */
+export const outputOfWrangler = (/** @type {string[]} */ args, /** @type {string} */ failure, env = QUIET) =>
+  runNode([wranglerScript(), ...args], { cwd: project, env: { ...process.env, ...env } }, failure)
 
 /**
  * The settings of the Worker, as wrangler reads them from `wrangler.toml`, or has read them for the package.
@@ -130,18 +82,14 @@ export async function outputOfWrangler(/** @type {string[]} */ args, /** @type {
  */
 export async function readSettings() {
   if (isPackage) return JSON.parse(readFileSync(inProject('dist', 'serve', 'settings.json'), 'utf8'))
-  try {
-    const settings = inProject('scripts', 'serve', 'settings.mjs')
-    const env = { ...process.env, ...QUIET }
-    const { stdout } = await promisify(execFile)(nodeExecutable(), [settings], { env })
-    return JSON.parse(stdout)
-  } catch (error) {
-    throw new Complaint(`wrangler.toml could not be read: ${error instanceof Error ? error.message : error}`)
-  }
+  const script = inProject('scripts', 'serve', 'settings.mjs')
+  const options = { cwd: project, env: { ...process.env, ...QUIET } }
+  return JSON.parse(await runNode([script], options, 'wrangler.toml could not be read.'))
 }
 
 /** Builds `index.js` in the folder, without a network. Throws a Complaint with the output of wrangler. */
-export async function buildWorker(/** @type {string} */ folder, /** @type {string[]} */ options = []) {
-  const args = [script(), 'deploy', ...options, '--dry-run', '--outdir', folder]
-  await runNode(args, { cwd: project, env: { ...process.env, ...LOCAL, CI: '1' } }, 'The build failed.')
-}
+export const buildWorker = (/** @type {string} */ folder, /** @type {string[]} */ options = []) =>
+  outputOfWrangler(['deploy', ...options, '--dry-run', '--outdir', folder], 'The build failed.', {
+    ...LOCAL,
+    CI: '1',
+  })

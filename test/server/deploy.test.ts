@@ -1,8 +1,15 @@
 /** `npm run deploy` with the real wrangler. test/long/server/deploy.test.ts has the failures and the other options. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { cloudflare } from '../helpers/server/cloudflare'
 
 const scene = cloudflare()
+
+it('`npm run wrangler` is the wrangler of the project', async () => {
+  const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'wrangler', '--', '--version'])
+  expect(stdout).toMatch(/^4\.\d+\.\d+$/m)
+})
 
 it('makes all that an empty account lacks, and says how to use it; a second run changes nothing of it', async () => {
   const { code, output } = await scene.deploy('--location', 'weur')

@@ -265,6 +265,8 @@ describe('laurel deploy', () => {
   it('makes all that an empty account lacks, deploys the next version, and deletes all of it', async () => {
     const { code, output } = await scene.deploy('--location', 'weur')
     expect(code, output).toBe(0)
+    const wrangler = await scene.run('wrangler', ['--version'])
+    expect(wrangler.output).toMatch(/^4\.\d+\.\d+$/m)
     const before = await scene.control()
     const { laurel: worker } = before.workers
     expect(before.databases).toMatchObject([{ name: 'laurel', place: 'weur' }])
