@@ -71,26 +71,29 @@ const title = (/** @type {string} */ text) => process.stdout.write(`\n${text}\n`
  */
 async function demandSettings(/** @type {Settings} */ settings) {
   const { missingBindings, variableErrors } = await importVariables()
-  const given = { ...settings.variables, ADMIN_API_KEY: process.env.ADMIN_API_KEY ?? '' }
+  const texts = Object.entries(settings.vars).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ])
+  const given = { ...Object.fromEntries(texts), ADMIN_API_KEY: process.env.ADMIN_API_KEY ?? '' }
   demandValid(
     await variableErrors(given),
     'wrangler.toml, ADMIN_API_KEY from the environment. Nothing was changed',
   )
+  const { d1_databases, kv_namespaces, assets, durable_objects, ratelimits, queues, triggers } = settings
+  const { producers = [], consumers = [] } = queues
   const names = [
-    ...settings.databases.map(({ binding }) => binding),
-    ...settings.namespaces,
-    settings.assets,
-    ...settings.objects.map(({ name }) => name),
-    ...settings.producers.map(({ binding }) => binding),
-    ...settings.rateLimits.map(({ name }) => name),
+    ...[...d1_databases, ...kv_namespaces, ...producers].map(({ binding }) => binding),
+    ...[...durable_objects.bindings, ...ratelimits].map(({ name }) => name),
+    assets?.binding,
   ]
   /** @type {string[]} */
   const bindings = missingBindings(Object.fromEntries(names.map((name) => [name, true])))
-  const unread = settings.producers.filter(({ queue }) => settings.consumers[queue] === undefined)
+  const unread = producers.filter(({ queue }) => consumers.every((one) => one.queue !== queue))
   const problems = [
     ...bindings.map((name) => `the binding ${name}`),
     ...unread.map(({ queue }) => `a [[queues.consumers]] for the queue ${queue}`),
-    ...(settings.crons.length === 0 ? ['the cron trigger: crons in [triggers]'] : []),
+    ...((triggers.crons ?? []).length === 0 ? ['the cron trigger: crons in [triggers]'] : []),
   ]
   if (problems.length === 0) return
   throw new Complaint(
@@ -148,9 +151,9 @@ async function demandDomain(
  * Sets where the Worker serves: on the domain that is given, on the routes of wrangler.toml, on the domain that it
  * has, or on workers.dev. Returns its address; null if it is unknown.
  *
- * @type {(deployment: Deployment, settings: Settings, options: Options) => Promise<string | null>}
+ * @type {(deployment: Deployment, options: Options) => Promise<string | null>}
  */
-async function chooseAddress({ account, config, domains }, settings, { domain, subdomain, isDry }) {
+async function chooseAddress({ account, config, domains }, { domain, subdomain, isDry }) {
   if (domain !== undefined) await demandDomain(account, domain, config.name)
   const hosts = domain === undefined ? domains.map(({ hostname }) => hostname) : [domain]
   if (domain !== undefined || (config.routes ?? config.route) === undefined) {
@@ -159,14 +162,16 @@ async function chooseAddress({ account, config, domains }, settings, { domain, s
       config.routes = hosts.map((pattern) => ({ pattern, custom_domain: true }))
       return `https://${hosts[0]}`
     }
-    if (config.workers_dev === false) return process.env.PUBLIC_URL || settings.variables.PUBLIC_URL || null
+    if (config.workers_dev === false) return process.env.PUBLIC_URL || config.vars.PUBLIC_URL || null
     config.workers_dev = true
     const own = await workersDev(account, subdomain, isDry)
     return `https://${config.name}.${own}.workers.dev`
   }
-  const routes = settings.routes.map((pattern) => /^(?:https?:\/\/)?([^*/]+)(?:\/\*?)?$/.exec(pattern))
+  const routes = [config.route ?? [], config.routes ?? []]
+    .flat()
+    .map((route) => /^(?:https?:\/\/)?([^*/]+)(?:\/\*?)?$/.exec(route.pattern ?? route))
   const [, host] = routes.find((one) => one) ?? []
-  return host ? `https://${host}` : process.env.PUBLIC_URL || settings.variables.PUBLIC_URL || null
+  return host ? `https://${host}` : process.env.PUBLIC_URL || config.vars.PUBLIC_URL || null
 }
 
 /** The name of the account at workers.dev. Registers it if it has none. */
@@ -282,16 +287,11 @@ async function migrate(
  * The secrets that the Worker gets with this version. They are in a file until a deployment has ended well, so that
  * a run after a failure has the same ones.
  *
- * @type {(deployment: Deployment, settings: Settings, options: Options, file: string) => Promise<Record<string, string>>}
+ * @type {(deployment: Deployment, options: Options, file: string) => Promise<Record<string, string>>}
  */
-async function secretsOf(
-  { account, config, worker, isFirst },
-  { variables },
-  { 'new-admin-key': isNewKey },
-  file,
-) {
+async function secretsOf({ account, config, worker, isFirst }, { 'new-admin-key': isNewKey }, file) {
   const listed = worker === undefined ? [] : await account.ask(`/workers/scripts/${config.name}/secrets`)
-  const known = [...Object.keys(variables), ...listed.map((/** @type {Row} */ { name }) => name)]
+  const known = [...Object.keys(config.vars), ...listed.map((/** @type {Row} */ { name }) => name)]
   /** @type {Record<string, string>} */
   const secrets = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
   if (!known.includes('TOKEN_SECRET')) secrets.TOKEN_SECRET ??= newTokenSecret()
@@ -466,14 +466,14 @@ async function deploy() {
   if (deployment.isFirst) process.stdout.write(COST)
   const place =
     missing.some(({ kind }) => kind === 'D1 database') && !options.isDry ? await placeOf(options) : {}
-  const address = await chooseAddress(deployment, settings, options)
+  const address = await chooseAddress(deployment, options)
   const [where = options.location ?? options.jurisdiction] = Object.values(place)
   process.stdout.write(plan(deployment, address, where ? `, in ${where}` : ''))
   if (options.isDry) {
     process.stdout.write('\nNothing was changed. Without --dry-run, this would be done now.\n')
     return
   }
-  await demandUsedBound(deployment, settings.databases.length)
+  await demandUsedBound(deployment, config.d1_databases.length)
   for (const part of missing) {
     title(`Making the ${part.kind} ${part.name}…`)
     await deployment.make(part, place)
@@ -484,7 +484,7 @@ async function deploy() {
 
   title('Deploying…')
   const file = deployment.fileOf('secrets')
-  const secrets = await secretsOf(deployment, settings, options, file)
+  const secrets = await secretsOf(deployment, options, file)
   // Who gave a key has it.
   const key = secrets.ADMIN_API_KEY === process.env.ADMIN_API_KEY ? undefined : secrets.ADMIN_API_KEY
   await upload(deployment, file, wayBack)

@@ -363,7 +363,7 @@ async function serve(/** @type {{ isBuilt: boolean; demo?: Demo | undefined }} *
     if (error !== '') throw new Complaint(`${error}\nLaurel does not start.`)
     rmSync(FIRST_START, { force: true })
     for (const path of madeAgain) say(`${path} is missing. It is made again.`)
-    for (const cron of settings.crons) {
+    for (const cron of settings.triggers.crons ?? []) {
       const path = `/scheduled?cron=${encodeURIComponent(cron)}`
       const call = () => callWorker(path, AbortSignal.timeout(MINUTE))
       keepSchedule(call, 5 * MINUTE, (problem) => isEnding || say(problem)).catch(fail)

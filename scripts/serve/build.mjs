@@ -21,7 +21,7 @@ export const BUILT = inProject('dist', 'serve')
  */
 export async function build(folder = BUILT, { forPackage = false } = {}) {
   mkdirSync(folder, { recursive: true })
-  const [{ variables, raw, ...settings }] = await Promise.all([
+  const [{ vars, raw, ...settings }] = await Promise.all([
     readSettings(),
     buildWorker(join(folder, 'worker'), forPackage ? BUILD : []),
     bundleSources(project, ['src/platform/env.ts', 'src/lib/net.ts'], join(folder, 'variables.mjs'), {
@@ -41,5 +41,5 @@ export async function build(folder = BUILT, { forPackage = false } = {}) {
   // No build has the source map.
   write('laurel.js', worker.replace(/^\/\/# sourceMappingURL=.*$/m, ''))
   write('migrations.json', JSON.stringify(readMigrations()))
-  write('settings.json', JSON.stringify(forPackage ? { ...settings, variables, raw } : settings))
+  write('settings.json', JSON.stringify(forPackage ? { ...settings, vars, raw } : settings))
 }

@@ -11,20 +11,10 @@ const json = (/** @type {unknown} */ value) => `json = ${text(JSON.stringify(val
 const list = (/** @type {string[]} */ items) => `[\n    ${items.join(',\n    ')}\n  ]`
 
 /**
- * @typedef {object} Settings of the Worker, as wrangler.toml has them
- * @property {string} compatibilityDate
- * @property {string[]} compatibilityFlags
- * @property {{ binding: string; name: string }[]} databases the bindings of D1, and the names there
- * @property {string[]} namespaces the bindings of KV
- * @property {string} assets the binding of the assets
- * @property {{ name: string; className: string }[]} objects
- * @property {{ binding: string; queue: string }[]} producers
- * @property {Record<string, Record<string, unknown>>} consumers by queue, with the names of wrangler.toml
- * @property {{ name: string; limit: number; period: number }[]} rateLimits
- * @property {string[]} crons
- * @property {string[]} routes their patterns
- * @property {Record<string, string>} variables that it sets itself. No build has them
- * @property {Record<string, any>} raw the content of the file. No build has it
+ * What settings.mjs prints: parts of wrangler.toml under its own names, with wrangler's defaults, and the whole file
+ * as `raw`. Only the build for the package has `vars` and `raw`.
+ *
+ * @typedef {import('wrangler').Unstable_Config & { raw: Record<string, any> }} Settings
  */
 
 /**
@@ -42,21 +32,22 @@ export function configuration(settings, { variables, isPrivateAllowed, databases
     ...databaseObjects(databases),
     '(name = "QUEUES", durableObjectNamespace = "MessageQueue")',
     '(name = "CONSUMER", service = (name = "laurel", entrypoint = "Consumer"))',
-    `(name = "CONSUMERS", ${json(settings.consumers)})`,
-    ...settings.namespaces.map(
-      (name) => `(name = ${text(name)}, wrapped = (moduleName = "laurel:key-values", innerBindings = []))`,
+    `(name = "CONSUMERS", ${json(consumersOf(settings))})`,
+    ...settings.kv_namespaces.map(
+      ({ binding }) =>
+        `(name = ${text(binding)}, wrapped = (moduleName = "laurel:key-values", innerBindings = []))`,
     ),
-    `(name = ${text(settings.assets)}, service = "assets")`,
+    `(name = ${text(settings.assets?.binding ?? '')}, service = "assets")`,
     '(name = "SERVER", service = "server")',
-    ...settings.objects.map(
-      ({ name, className }) => `(name = ${text(name)}, durableObjectNamespace = ${text(className)})`,
+    ...settings.durable_objects.bindings.map(
+      ({ name, class_name }) => `(name = ${text(name)}, durableObjectNamespace = ${text(class_name)})`,
     ),
-    ...settings.producers.map(
+    ...(settings.queues.producers ?? []).map(
       ({ binding, queue }) =>
         `(name = ${text(binding)}, queue = (name = "laurel", entrypoint = "QueueEntry", props = (${json({ queue })})))`,
     ),
-    ...settings.rateLimits.map(
-      ({ name, limit, period }) =>
+    ...settings.ratelimits.map(
+      ({ name, simple: { limit, period } }) =>
         `(name = ${text(name)}, wrapped = (moduleName = "laurel:rate-limit", innerBindings = [(name = "limit", ${json(limit)}), (name = "period", ${json(period)})]))`,
     ),
   ]
@@ -104,19 +95,23 @@ const config :Workerd.Config = (
   services = [
     (name = "laurel", worker = .laurel),`
 
+/** The settings of each queue with a consumer. */
+const consumersOf = (/** @type {Settings} */ { queues }) =>
+  Object.fromEntries((queues.consumers ?? []).map(({ queue, ...rest }) => [queue, rest]))
+
 const databaseObjects = (/** @type {number} */ databases) => [
   '(name = "DATABASE_OBJECTS", durableObjectNamespace = "Database")',
   `(name = "DATABASE_LIST", ${json(numbersTo(databases).map((number) => ({ binding: bindingOf(number), name: nameOf(number) })))})`,
 ]
 
 /** The classes of objects. The objects of each one are in a folder of their own. */
-export const classesOf = (/** @type {Settings} */ { objects }) => [
-  ...objects.map(({ className }) => className),
+export const classesOf = (/** @type {Settings} */ settings) => [
+  ...settings.durable_objects.bindings.map((one) => one.class_name),
   ...['Database', 'MessageQueue'],
 ]
 
 /** @type {(settings: Settings, modules: string[], bindings: string[], classes: string[]) => string} */
-const worker = ({ compatibilityDate, compatibilityFlags: flags }, modules, bindings, classes) =>
+const worker = ({ compatibility_date: date, compatibility_flags: flags }, modules, bindings, classes) =>
   `const laurel :Workerd.Worker = (
   modules = ${list([
     ...[...modules, 'directory.mjs', 'platform.mjs'].map(
@@ -124,7 +119,7 @@ const worker = ({ compatibilityDate, compatibilityFlags: flags }, modules, bindi
     ),
     '(name = "migrations.json", json = embed "/migrations.json")',
   ])},
-  compatibilityDate = ${text(compatibilityDate)},
+  compatibilityDate = ${text(date)},
   compatibilityFlags = [${flags.map(text).join(', ')}],
   bindings = ${list(bindings)},
   durableObjectNamespaces = ${list(
