@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs'
 import { applyMigrations } from './lib/cloudflare.mjs'
 import { readOptions, runCommand } from './lib/command.mjs'
-import { bindingOf, MOST_DATABASES } from './lib/databases.mjs'
+import { bindingOf } from './lib/databases.mjs'
 import { findDeployment } from './lib/deployment.mjs'
 import { Complaint, inProject, wordsOf } from './lib/project.mjs'
 import { blockOf, boundDatabases, nextName, withDatabase, wranglerToml } from './lib/wrangler-toml.mjs'
@@ -17,6 +17,9 @@ Choose a place near the servers that send events, as for the first database.`
 
 const NO_PLACE =
   'Without --location, Cloudflare makes the D1 near this computer. It should be near the servers that send events: weur, eeur, wnam, enam, apac or oc.\n'
+
+/** The greatest number of databases. */
+const MOST_DATABASES = 100
 
 /** The exit code for words that are not in the usage. */
 const MISUSED = 2

@@ -12,15 +12,9 @@ import { demandDatabases, findDeployment } from './lib/deployment.mjs'
 import { parseVariables, readVariables } from './lib/dev-vars.mjs'
 import { askInUse } from './lib/directory.mjs'
 import { LocalDatabases } from './lib/local-databases.mjs'
+import { differingMoments, labelOf } from './lib/moments.mjs'
 import { Complaint, commandOf, inProject, isPackage, wordsOf } from './lib/project.mjs'
-import {
-  differingMoments,
-  labelOf,
-  nextEpoch,
-  restoredStatements,
-  restoredStatementsOfOthers,
-  stateQuestion,
-} from './lib/restored.mjs'
+import { nextEpoch, restoredStatements, restoredStatementsOfOthers, stateQuestion } from './lib/restored.mjs'
 
 const USAGE = `${commandOf('restored', '[OPTIONS]')}
 Run it after a restore of the deployed databases.
@@ -139,7 +133,7 @@ function demandNoneMissing(/** @type {string[]} */ used, /** @type {number} */ c
 /**
  * Throws a Complaint if the databases were not all brought back to one moment.
  *
- * @type {(databases: Databases, states: import('./lib/restored.mjs').Restored[], used: string[]) => void}
+ * @type {(databases: Databases, states: import('./lib/moments.mjs').Restored[], used: string[]) => void}
  */
 function demandOneMoment(databases, states, used) {
   const moments = differingMoments(states, used)

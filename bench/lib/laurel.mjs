@@ -36,10 +36,10 @@ export const scriptOf = (/** @type {string} */ at, /** @type {string} */ name) =
  * @param {{ name: string; at: string; variables: Record<string, string>; databases?: number }} what
  */
 async function underDev({ name, at, variables, databases = 1 }) {
-  // Versions of before had it elsewhere.
-  const isOlder = !existsSync(join(at, 'scripts', 'lib', 'dev.mjs'))
-  const { startDev } = await scriptOf(at, isOlder ? 'wrangler.mjs' : 'dev.mjs')
-  const { formatVariables } = await scriptOf(at, 'dev-vars.mjs')
+  // Earlier versions have them elsewhere.
+  const isEarlier = !existsSync(join(at, 'scripts', 'lib', 'dev.mjs'))
+  const { startDev } = await scriptOf(at, isEarlier ? 'wrangler.mjs' : 'dev.mjs')
+  const { formatVariables } = await scriptOf(at, isEarlier ? 'dev-vars.mjs' : 'dev.mjs')
   const { LocalDatabases } = await scriptOf(at, 'local-databases.mjs')
   const open = new LocalDatabases(databases)
   await open.migrate()

@@ -4,19 +4,10 @@
  * and never out of date. `wrangler.toml` makes them before each `wrangler dev` and `wrangler deploy`,
  * `vitest.config.ts` before the tests.
  */
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
 import { builtConsole } from './console.mjs'
-import { Complaint, report } from './project.mjs'
+import { Complaint, filesIn, report } from './project.mjs'
 import { importSource } from './sources.mjs'
 
 /** The parts of swagger-ui-dist that the page loads. */
@@ -64,7 +55,7 @@ export async function buildAssets(folder, { console: isConsoleMade = true, mayFa
     if (!existsSync(join(target, CONSOLE_PAGE))) files.set(CONSOLE_PAGE, Buffer.from(NOT_BUILT))
   }
   for (const [name, content] of files) place(content, join(target, name), folder)
-  for (const name of namesIn(target))
+  for (const name of filesIn(target))
     if (!files.has(name) && (isConsoleNew || !name.startsWith(`console${sep}`)))
       rmSync(join(target, name), { force: true })
 }
@@ -81,7 +72,7 @@ async function documents(/** @type {string} */ folder) {
 /** The files of the site, if it was built for the Worker (`npm run site -- --worker`). @returns {[string, Buffer][]} */
 function filesOfSite(/** @type {string} */ folder) {
   const built = join(folder, 'dist', 'site-of-worker')
-  return namesIn(built).map((name) => [
+  return filesIn(built).map((name) => [
     // As for the console.
     join('site', name.replace(/\.html$/, '.page')),
     readFileSync(join(built, name)),
@@ -91,17 +82,11 @@ function filesOfSite(/** @type {string} */ folder) {
 /** The files of the console, with its page at the end. @returns {Promise<[string, Buffer][]>} */
 async function filesOfConsole(/** @type {string} */ folder) {
   const built = await builtConsole(folder)
-  const assets = readdirSync(join(built, 'assets')).map((name) => join('assets', name))
+  const assets = filesIn(join(built, 'assets')).map((name) => join('assets', name))
   return [
     ...assets.map((name) => [join('console', name), readFileSync(join(built, name))]),
     [CONSOLE_PAGE, readFileSync(join(built, 'index.html'))],
   ]
-}
-
-/** The paths of all files below a folder, which may not exist. */
-function namesIn(/** @type {string} */ folder) {
-  const names = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : []
-  return names.filter((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.isFile())
 }
 
 /**

@@ -1,9 +1,6 @@
 /** How many databases there are, and what they are called. */
 import { Complaint } from './project.mjs'
 
-/** The greatest number of databases. */
-export const MOST_DATABASES = 100
-
 /** The binding of a database, by its number from 1. */
 export const bindingOf = (/** @type {number} */ number) => (number === 1 ? 'DB' : `DB_${number}`)
 
@@ -27,12 +24,13 @@ export function missingOf(/** @type {readonly string[]} */ names, /** @type {num
 }
 
 /** How databases are emptied. */
-function emptying(/** @type {readonly string[]} */ names) {
+export function emptying(/** @type {readonly string[]} */ names) {
   const weights = JSON.stringify({ weights: Object.fromEntries(names.map((name) => [name, 0])) })
   return `  POST /admin/v1/databases/rebalance ${weights}\nName the weights of the other databases too, unless they are 1. Wait until GET /admin/v1/databases shows 0 buckets in ${listed(names)}.`
 }
 
-const leftIn = (/** @type {readonly string[]} */ names) =>
+/** That databases still have rows. */
+export const leftIn = (/** @type {readonly string[]} */ names) =>
   `Rows of users who have left ${listed(names)} are still being deleted there.`
 
 /** For `npm start` and `npm run serve`: throws a Complaint if a database that is in use would be left out. */
@@ -53,19 +51,4 @@ export function demandBound(/** @type {InUse} */ { used, left }, /** @type {numb
 Start with ${again} again. To use fewer databases, empty ${isOne ? 'it' : 'them'} first:
 ${emptying(holders)} Then start with fewer.`,
   )
-}
-
-/** For `npm run deploy`: throws a Complaint if a database that is in use is not among those bound. */
-export function demandDeployable(/** @type {InUse} */ { used, left }, /** @type {number} */ count) {
-  const [holders, rests] = [missingOf(used, count), missingOf(left, count)]
-  if (holders.length > 0) {
-    const isOne = holders.length === 1
-    throw new Complaint(
-      `${listed(holders)} ${isOne ? 'holds' : 'hold'} users, but wrangler.toml does not bind ${isOne ? 'it' : 'them'}. Nothing was changed.
-Put ${isOne ? 'its block' : 'their blocks'} back in wrangler.toml, commit that, and deploy again. To use fewer databases, empty ${isOne ? 'it' : 'them'} first:
-${emptying(holders)} Then delete ${isOne ? 'its block' : 'their blocks'}, and deploy.`,
-    )
-  }
-  if (rests.length > 0)
-    throw new Complaint(`${leftIn(rests)} Nothing was changed. Wait some minutes, and try again.`)
 }

@@ -78,21 +78,6 @@ export async function readVariables(fromFile, environment) {
   return { variables: Object.fromEntries(set), port, databases }
 }
 
-/**
- * The variables as a file for wrangler's `--env-file`. Unlike `.dev.vars`, it expands `$NAME` unless it is
- * escaped. Throws a Complaint for a value that the format can't hold.
- */
-export function formatVariables(/** @type {Record<string, string>} */ variables) {
-  const lines = Object.entries(variables).map(([name, value]) => {
-    const quote = ["'", '`', '"'].find((candidate) => !value.includes(candidate))
-    if (quote === undefined || (quote === '"' && /\\[nr]/.test(value))) {
-      throw new Complaint(`The value of ${name} has all three kinds of quotes. Use at most two of them.`)
-    }
-    return `${name}=${quote}${value.replaceAll('$', '\\$')}${quote}\n`
-  })
-  return lines.join('')
-}
-
 /** Is true if the Worker loads the demo into an empty database. */
 export const isDemoWanted = (/** @type {Record<string, string>} */ variables) =>
   variables.DEMO === 'on' && variables.MULTI_TENANCY !== 'on'

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { marked } from './processes.mjs'
-import { inProject, nodeExecutable, project } from './project.mjs'
+import { Complaint, inProject, nodeExecutable, project } from './project.mjs'
 import { LOCAL, wranglerScript } from './wrangler.mjs'
 import { withLocalDatabases, wranglerToml } from './wrangler-toml.mjs'
 
@@ -12,6 +12,21 @@ export const STATE = '.wrangler/state'
 
 /** The configuration with local databases, beside `wrangler.toml` so that its paths stay right. */
 const LOCAL_CONFIGURATION = 'wrangler.databases.toml'
+
+/**
+ * The variables as a file for wrangler's `--env-file`. Unlike `.dev.vars`, it expands `$NAME` unless it is
+ * escaped. Throws a Complaint for a value that the format can't hold.
+ */
+export function formatVariables(/** @type {Record<string, string>} */ variables) {
+  const lines = Object.entries(variables).map(([name, value]) => {
+    const quote = ["'", '`', '"'].find((candidate) => !value.includes(candidate))
+    if (quote === undefined || (quote === '"' && /\\[nr]/.test(value))) {
+      throw new Complaint(`The value of ${name} has all three kinds of quotes. Use at most two of them.`)
+    }
+    return `${name}=${quote}${value.replaceAll('$', '\\$')}${quote}\n`
+  })
+  return lines.join('')
+}
 
 /**
  * Starts the Worker with the variables of a file. It sends the message `DEV_SERVER_READY` when it listens.

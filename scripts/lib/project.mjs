@@ -1,7 +1,7 @@
 /** Where files are, and errors that end a script with a sentence instead of a stack trace. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,6 +14,12 @@ export const project = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 
 /** A file of the project, by the parts of its path. */
 export const inProject = (/** @type {string[]} */ ...parts) => join(project, ...parts)
+
+/** The paths of all files below a folder, which may not exist. */
+export const filesIn = (/** @type {string} */ folder) =>
+  (existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : []).filter((name) =>
+    statSync(join(folder, name), { throwIfNoEntry: false })?.isFile(),
+  )
 
 /** Whether this is the package. */
 export const isPackage = JSON.parse(readFileSync(inProject('package.json'), 'utf8')).name === '@laurel/cli'

@@ -1,6 +1,6 @@
 /**
- * After databases were brought back to an earlier moment (M1): whether it is one moment, and the SQL that
- * tells them. `npm run serve` has this file inside the Worker, so it imports nothing.
+ * After databases were brought back to an earlier moment (M1): the SQL that tells them. `npm run serve` has this file
+ * inside the Worker, so it imports nothing.
  */
 
 /** The present moment: by the test clock if it is set. */
@@ -73,33 +73,3 @@ export const DELETING = ['erasure', 'purge']
 export const workLeft = (/** @type {readonly string[]} */ kinds) => `SELECT EXISTS (SELECT 1 FROM restores
 WHERE redone < epoch) OR EXISTS (SELECT 1 FROM due_work
 WHERE kind IN (${kinds.map((kind) => `'${kind}'`).join()}) AND due_at <= ${NOW}) AS left`
-
-/**
- * A database, its name in Cloudflare if it is there, and what it says about its moment.
- *
- * @typedef {{ binding: string; name?: string | undefined } & Pick<State, 'moment' | 'hasUsers'>} Restored
- */
-
-/**
- * @param {readonly Restored[]} databases
- * @param {readonly string[]} used bindings of the databases that hold users, by the directory
- * @returns {string | undefined} a line for each database with its moment; undefined if all are at one
- */
-export function differingMoments(databases, used) {
-  // One that was added after that moment and is empty may not have been told of any.
-  const told = databases.filter(
-    ({ binding, moment, hasUsers }) => moment !== null || hasUsers !== 0 || used.includes(binding),
-  )
-  if (new Set(told.map(({ moment }) => moment)).size < 2) return undefined
-  const width = Math.max(...told.map((one) => labelOf(one).length))
-  return told
-    .map(({ moment, ...one }) => {
-      const time = moment === null ? 'before any noted time' : new Date(moment).toISOString()
-      return `  ${labelOf(one).padEnd(width)}  ${time}`
-    })
-    .join('\n')
-}
-
-/** The name of a database for people: its binding, and its name in Cloudflare if it is there. */
-export const labelOf = (/** @type {{ binding: string; name?: string | undefined }} */ { binding, name }) =>
-  name === undefined ? binding : `${binding} (${name})`

@@ -1,12 +1,12 @@
 /** One file of many: a tar archive, compressed with gzip. `tar -xzf` reads it too. */
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, open, readdir, rm } from 'node:fs/promises'
-import { dirname, join, posix } from 'node:path'
+import { mkdir, open, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
-import { Complaint, isSystemError, toolScript } from '../lib/project.mjs'
+import { Complaint, filesIn, isSystemError, toolScript } from '../lib/project.mjs'
 import { renameAndSync, sync } from './files.mjs'
 
 /**
@@ -24,10 +24,9 @@ export async function pack(folder, { name, content }, target, signal) {
   const draft = `${target}.${process.pid}.part`
   try {
     const mode = 0o600
-    const files = (await filesIn(folder)).map((path) => {
-      const source = join(folder, path)
-      return { type: /** @type {const} */ ('file'), source, target: path, mode }
-    })
+    const files = filesIn(folder)
+      .toSorted()
+      .map((target) => ({ type: /** @type {const} */ ('file'), source: join(folder, target), target, mode }))
     const archive = packTar([{ type: 'content', content, target: name, mode }, ...files])
     const output = createWriteStream(draft, { flags: 'wx', mode })
     await pipeline(archive, createGzip({ level: 1 }), output, { signal })
@@ -37,18 +36,6 @@ export async function pack(folder, { name, content }, target, signal) {
     await rm(draft, { force: true })
     throw error
   }
-}
-
-/** The paths of all files below the folder, with slashes. */
-async function filesIn(/** @type {string} */ folder, below = '') {
-  const entries = await readdir(join(folder, below), { withFileTypes: true })
-  const found = await Promise.all(
-    entries.map((entry) => {
-      const path = posix.join(below, entry.name)
-      return entry.isDirectory() ? filesIn(folder, path) : [path]
-    }),
-  )
-  return found.flat().sort()
 }
 
 /**

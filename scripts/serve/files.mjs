@@ -26,11 +26,8 @@ export async function giveAll(
   /** @type {string} */ folder,
   /** @type {{ uid: number; gid: number }} */ owner,
 ) {
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name)
-    await (entry.isDirectory() ? giveAll(path, owner) : give(path, owner))
-  }
-  await give(folder, owner)
+  const names = await readdir(folder, { recursive: true })
+  for (const name of ['', ...names]) await give(join(folder, name), owner)
 }
 
 /** Renames, and waits until the name is on the disk. If that is not certain, throws, and undoes it. */

@@ -2,9 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { demandBound, demandDeployable } from '../../scripts/lib/databases.mjs'
+import { demandBound } from '../../scripts/lib/databases.mjs'
+import { demandDeployable } from '../../scripts/lib/deployment.mjs'
 import { databasesInUse } from '../../scripts/lib/directory.mjs'
-import { differingMoments, nextEpoch } from '../../scripts/lib/restored.mjs'
+import { differingMoments } from '../../scripts/lib/moments.mjs'
+import { nextEpoch } from '../../scripts/lib/restored.mjs'
 import { boundDatabases, withDatabase, withLocalDatabases } from '../../scripts/lib/wrangler-toml.mjs'
 
 const toml = readFileSync(join(import.meta.dirname, '..', '..', 'wrangler.toml'), 'utf8')
