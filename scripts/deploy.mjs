@@ -4,9 +4,13 @@
  * waits for `/health`. Each run goes on after the one before: it asks the account what exists. It stops at the first
  * failure, and says how to go back. docs/deploying.md and docs/operations.md say more.
  */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { appendFileSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { stripVTControlCharacters } from 'node:util'
 import { Account, applyMigrations, askDatabase, Refusal, readBookmark, withRight } from './lib/cloudflare.mjs'
 import { answerTo, readOptions, runCommand } from './lib/command.mjs'
 import { listed } from './lib/databases.mjs'
@@ -20,11 +24,13 @@ import {
   inProject,
   isPackage,
   makeHome,
+  nodeExecutable,
+  project,
   report,
   wordsOf,
 } from './lib/project.mjs'
 import { importVariables } from './lib/sources.mjs'
-import { BUILD, buildWorker, readSettings, runWrangler } from './lib/wrangler.mjs'
+import { BUILD, buildWorker, QUIET, readSettings, wranglerScript } from './lib/wrangler.mjs'
 
 const USAGE = `${commandOf('deploy', '[OPTIONS]')}
   --location weur        where a new database is: ${Object.keys(PLACES).join(', ')}
@@ -323,14 +329,20 @@ async function upload(
   const configuration = deployment.fileOf('configuration')
   writeFileSync(configuration, JSON.stringify(whole, null, 2))
   const secrets = existsSync(file) ? ['--secrets-file', file] : []
-  await runWrangler(
-    ['deploy', '--config', configuration, ...secrets],
-    (said) => {
-      const [, path = '/workers/'] = /Cloudflare API \((\S+)\) failed/.exec(said) ?? []
-      const right = /\[code: (?:10000|10023|9109|7403)\]/.test(said) ? `${withRight(path)}\n` : ''
-      return `${right}The deployment failed. The migrations are already applied. Run this again: it goes on from here.${undoing(wayBack)}`
-    },
-    { CLOUDFLARE_ACCOUNT_ID: deployment.account.id },
+  const args = ['deploy', '--config', configuration, ...secrets]
+  const child = spawn(nodeExecutable(), [wranglerScript(), ...args], {
+    cwd: project,
+    stdio: ['inherit', 'inherit', 'pipe'],
+    env: { ...process.env, ...QUIET, CLOUDFLARE_ACCOUNT_ID: deployment.account.id },
+  })
+  child.stderr.pipe(process.stderr)
+  const [colored, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
+  if (code === 0) return
+  const said = stripVTControlCharacters(colored)
+  const [, path = '/workers/'] = /Cloudflare API \((\S+)\) failed/.exec(said) ?? []
+  const right = /\[code: (?:10000|10023|9109|7403)\]/.test(said) ? `${withRight(path)}\n` : ''
+  throw new Complaint(
+    `${right}The deployment failed. The migrations are already applied. Run this again: it goes on from here.${undoing(wayBack)}`,
   )
 }
 

@@ -78,14 +78,10 @@ export class LocalDatabases {
     return results
   }
 
-  /** The databases that are in use. */
-  inUse() {
-    return askInUse(async (sql) => (await this.run(1, sql))[0] ?? [])
-  }
-
   /** Throws a Complaint if databases that are in use would be left out. */
   async demandBound() {
-    demandBound(await this.inUse(), this.numbers.length)
+    const inUse = await askInUse(async (sql) => (await this.run(1, sql))[0] ?? [])
+    demandBound(inUse, this.numbers.length)
   }
 
   /**

@@ -12,22 +12,15 @@ const quoted = (/** @type {string} */ text) => `'${text.replaceAll("'", `'\\''`)
 /**
  * The text for a server that is ready.
  *
- * @param {{ port: number; variables: Record<string, string>; code: string }} server
+ * @param {{ port: number; variables: Record<string, string>; code: string }} server `code` signs in to the console,
+ *   once and for ten minutes
  * @param {typeof fetch} send
+ * @returns {Promise<string>} its last line is a command that can be pasted unchanged
  */
 export async function welcomeTo({ port, variables, code }, send) {
-  const adminKey = variables.ADMIN_API_KEY ?? ''
+  const { ADMIN_API_KEY: adminKey = '', MULTI_TENANCY } = variables
+  const url = `http://localhost:${port}`
   const hasDemo = isDemoWanted(variables) && (await hasDemoMetric(`http://127.0.0.1:${port}`, adminKey, send))
-  const hasTenants = variables.MULTI_TENANCY === 'on'
-  return welcome({ url: `http://localhost:${port}`, adminKey, code, hasDemo, hasTenants })
-}
-
-/**
- * @param {{ url: string; adminKey: string; code: string; hasDemo: boolean; hasTenants?: boolean }} server
- *   `code` signs in to the console, once and for ten minutes
- * @returns {string} its last line is a command that can be pasted unchanged
- */
-export function welcome({ url, adminKey, code, hasDemo, hasTenants = false }) {
   const key = quoted(`X-API-KEY: ${adminKey}`)
   const event = { user: { id: DEMO_USER }, value: 1 }
   const sendEvent = [
@@ -39,7 +32,7 @@ export function welcome({ url, adminKey, code, hasDemo, hasTenants = false }) {
   const makeTenant = `curl -sS ${url}/admin/v1/tenants -H ${key} -H 'Content-Type: application/json' -d ${acme}`
   const [what, command] = hasDemo
     ? ['Send an event of a demo user:', sendEvent]
-    : hasTenants
+    : MULTI_TENANCY === 'on'
       ? ['Create a tenant:', makeTenant]
       : ['List the metrics (there is no demo):', listMetrics]
   return `
@@ -69,7 +62,7 @@ ${command}
  *
  * @type {(url: string, adminKey: string, send: typeof fetch) => Promise<boolean>}
  */
-export async function hasDemoMetric(url, adminKey, send) {
+async function hasDemoMetric(url, adminKey, send) {
   try {
     const answer = await send(`${url}/admin/v1/metrics?limit=100`, {
       headers: { 'X-API-KEY': adminKey },

@@ -1,18 +1,6 @@
 /** Runs wrangler with the project's Node, without a network, and apart from other projects. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { stripVTControlCharacters } from 'node:util'
-import {
-  Complaint,
-  inHome,
-  inProject,
-  isPackage,
-  nodeExecutable,
-  project,
-  runNode,
-  toolScript,
-} from './project.mjs'
+import { inHome, inProject, isPackage, project, runNode, toolScript } from './project.mjs'
 
 /** Options of the build for a deployment. It shortens names; other builds keep them for stack traces. */
 export const BUILD = ['--minify']
@@ -48,27 +36,6 @@ export const LOCAL = {
 
 /** The script of wrangler, which {@link nodeExecutable} runs. */
 export const wranglerScript = () => toolScript('wrangler', 'bin', 'wrangler.js')
-
-/**
- * Runs wrangler in the foreground. Throws a Complaint if it fails. `failure` makes its message from the errors
- * that wrangler has shown.
- *
- * @type {(args: string[], failure: (said: string) => string, env?: NodeJS.ProcessEnv) => Promise<void>}
- */
-export async function runWrangler(args, failure, env) {
-  const child = spawn(nodeExecutable(), [wranglerScript(), ...args], {
-    cwd: project,
-    stdio: ['inherit', 'inherit', 'pipe'],
-    env: { ...process.env, ...QUIET, ...env },
-  })
-  let said = ''
-  child.stderr?.on('data', (part) => {
-    said += part
-    process.stderr.write(part)
-  })
-  const [code] = await once(child, 'close')
-  if (code !== 0) throw new Complaint(failure(stripVTControlCharacters(said)))
-}
 
 /** The standard output of wrangler. Throws a Complaint with what it printed, and `failure`, if it fails. */
 export const outputOfWrangler = (/** @type {string[]} */ args, /** @type {string} */ failure, env = QUIET) =>
