@@ -251,12 +251,13 @@ async function demandUsedBound(
  */
 async function noteMoment({ account, databases, config }) {
   const names = databases.map(({ name }) => name)
+  const isOne = names.length === 1
+  title(isOne ? 'Noting the bookmark to go back to…' : 'Noting the time to go back to…')
   const bookmarks = []
   // Each one must have a bookmark, so that it can be brought back.
   for (const database of databases) bookmarks.push(await readBookmark(account, database))
   const [first = { name: '', id: '' }] = databases
   const [bookmark] = bookmarks
-  const isOne = names.length === 1
   const [row] = isOne ? [{ now: new Date().toISOString() }] : await askDatabase(account, first, TIME)
   const time = String(row?.now)
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*Z$/.test(time))
@@ -356,18 +357,7 @@ const undoing = (/** @type {WayBack | undefined} */ wayBack) =>
 const restoring = (/** @type {WayBack} */ { names, option }) =>
   `${names.map((name) => `  ${commandOf('wrangler', `d1 time-travel restore ${name} ${option}`)}\n`).join('')}Then ${isPackage ? 'take the version before (npx @laurel/cli@VERSION)' : 'check out the version before'}, which serves, and tell it of the restore. This applies its migrations:\n  ${commandOf('restored')}`
 
-/** Waits for healthy answers in a row. Returns the last answer if they do not come in time, else null. */
-async function healthProblem(/** @type {string} */ address, /** @type {number} */ seconds) {
-  const deadline = performance.now() + seconds * 1000
-  for (let inRow = 0; ; await sleep(PAUSE)) {
-    const answer = await askHealth(address)
-    inRow = answer === null ? inRow + 1 : 0
-    if (inRow === HEALTHY_ANSWERS) return null
-    if (answer !== null && performance.now() > deadline) return answer
-  }
-}
-
-/** The answer; null if the Worker is healthy. */
+/** The answer of `/health`; null if the Worker is healthy. */
 async function askHealth(/** @type {string} */ address) {
   try {
     const signal = AbortSignal.timeout(ANSWER_PATIENCE)
@@ -382,14 +372,19 @@ async function askHealth(/** @type {string} */ address) {
 }
 
 /**
- * Waits until the deployed Worker is healthy. Throws with the way back if it is not.
+ * Waits until the deployed Worker is healthy, for some answers in a row. Throws with the way back if it is not.
  *
  * @type {(address: string, seconds: number, wayBack: WayBack | undefined) => Promise<void>}
  */
 async function demandHealth(address, seconds, wayBack) {
   title(`Asking ${address}/health, for ${seconds} seconds at most…`)
-  const problem = await healthProblem(address, seconds)
-  if (problem === null) return
+  const deadline = performance.now() + seconds * 1000
+  let problem = await askHealth(address)
+  for (let inRow = 0; problem === null || performance.now() <= deadline; problem = await askHealth(address)) {
+    inRow = problem === null ? inRow + 1 : 0
+    if (inRow === HEALTHY_ANSWERS) return
+    await sleep(PAUSE)
+  }
   const isOne = wayBack?.names.length === 1
   const lines = [
     `The new version is deployed, but is not healthy after ${seconds} seconds. The last answer of /health:`,
@@ -490,7 +485,7 @@ async function deploy() {
     title(`Making the ${part.kind} ${part.name}…`)
     await deployment.make(part, place)
   }
-  const wayBack = await prepareWayBack(deployment)
+  const wayBack = deployment.isFirst ? undefined : await noteMoment(deployment)
   title(`Applying the migrations to ${listed(deployment.databases.map(({ name }) => name))}…`)
   await migrate(deployment, wayBack)
 
@@ -501,14 +496,6 @@ async function deploy() {
   const key = secrets.ADMIN_API_KEY === process.env.ADMIN_API_KEY ? undefined : secrets.ADMIN_API_KEY
   await upload(deployment, file, wayBack)
   await finish(deployment, { address, key, file, wayBack }, options)
-}
-
-/** Notes the moment before a deployment that is not the first one. */
-async function prepareWayBack(/** @type {Deployment} */ deployment) {
-  if (deployment.isFirst) return undefined
-  const isOne = deployment.databases.length === 1
-  title(isOne ? 'Noting the bookmark to go back to…' : 'Noting the time to go back to…')
-  return noteMoment(deployment)
 }
 
 /**

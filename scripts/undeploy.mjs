@@ -1,20 +1,13 @@
 /** `npm run undeploy`: deletes a deployment from the account, with all its data. Each run goes on after the one before. */
 import { rmSync } from 'node:fs'
 import { answerTo, readOptions, runCommand } from './lib/command.mjs'
-import { findDeployment } from './lib/deployment.mjs'
+import { findDeployment, KINDS } from './lib/deployment.mjs'
 import { Complaint, commandOf } from './lib/project.mjs'
 
 const USAGE = `${commandOf('undeploy', '[OPTIONS]')}
 Says what it would delete, asks for the name, and deletes.
   --name NAME     the deployment of this name
   --confirm NAME  does not ask`
-
-/** Where each kind of part is in the API. */
-const PATHS = {
-  'D1 database': '/d1/database/',
-  'KV namespace': '/storage/kv/namespaces/',
-  queue: '/queues/',
-}
 
 async function undeploy() {
   const { name, confirm } = readOptions({ usage: USAGE, texts: ['name', 'confirm'] })
@@ -47,7 +40,7 @@ async function undeploy() {
   if (worker !== undefined) await remove(`/workers/scripts/${config.name}?force=true`)
   // The databases last: by their names the next run finds what is left.
   for (const { kind, name: part, id } of existing.toReversed()) {
-    await remove(`${PATHS[kind]}${id}`)
+    await remove(`${KINDS[kind].path}/${id}`)
     process.stdout.write(`Deleted the ${kind} ${part}.\n`)
   }
   rmSync(deployment.fileOf('secrets'), { force: true })

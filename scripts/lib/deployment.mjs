@@ -15,6 +15,13 @@ import { databasesOf } from './wrangler-toml.mjs'
  * @typedef {{ kind: 'D1 database' | 'KV namespace' | 'queue'; name: string; id?: string | undefined; binding?: string }} Part
  */
 
+/** The kinds of parts in the API: the path of their list, and the names of the fields with the name and the id. */
+export const KINDS = {
+  'D1 database': { path: '/d1/database', title: 'name', id: 'uuid' },
+  'KV namespace': { path: '/storage/kv/namespaces', title: 'title', id: 'id' },
+  queue: { path: '/queues', title: 'queue_name', id: 'queue_id' },
+}
+
 /** The places of a database, as `--location` takes them. */
 export const PLACES = {
   weur: 'Western Europe',
@@ -224,12 +231,9 @@ export class Deployment {
 
   /** Makes a part that is missing. `place` is where a database will be. */
   async make(/** @type {Part} */ part, /** @type {Row} */ place) {
-    const { kind, name } = part
-    const post = (/** @type {string} */ path, /** @type {Row} */ body) =>
-      this.account.ask(path, { method: 'POST', body })
-    if (kind === 'D1 database') part.id = (await post('/d1/database', { name, ...place })).uuid
-    else if (kind === 'queue') part.id = (await post('/queues', { queue_name: name })).queue_id
-    else part.id = (await post('/storage/kv/namespaces', { title: name })).id
+    const { path, title, id } = KINDS[part.kind]
+    const body = { [title]: part.name, ...(part.kind === 'D1 database' && place) }
+    part.id = (await this.account.ask(path, { method: 'POST', body }))[id]
   }
 
   /** The configuration with the ids of all parts. */
