@@ -3,8 +3,7 @@
  * a phone, in `dist/screenshots`. Names choose pages of `test/helpers/console/pages.ts`. With `--docs`, it makes
  * the pictures of the documentation and of the README again (`docs/pictures`).
  *
- * It starts a server of its own with the demo, and plays five weeks with it, which takes some minutes. With
- * URL and KEY in the environment, it uses a server that runs, as it is.
+ * It starts a server of its own with the demo, and plays five weeks with it, which takes some minutes.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,10 +30,8 @@ const IN_DOCS = {
   dark: ['user-timeline', 'leaderboard'],
 }
 
-/** The server that the environment names, or a new one after five weeks. */
+/** A server after five weeks. */
 async function serve() {
-  const { URL: url, KEY: key } = process.env
-  if (url !== undefined && key !== undefined) return { url, key }
   tell('Copying and starting…')
   // A move of the test clock waits for each attempt.
   const variables = { DEMO: 'on', TOKEN_SECRET: newTokenSecret(), WEBHOOK_TIMEOUT: '2' }

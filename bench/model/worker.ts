@@ -2,29 +2,28 @@
  * Laurel's own app over databases that are as slow as a model says. All isolates of a run are in this one
  * process: each is an `Instance` of its own, and shares only the databases.
  */
-import * as z from 'zod'
 import { newInstance } from '../../src/configuration/configuration'
 import { BUCKETS } from '../../src/lib/ids'
 import { boundDatabases } from '../../src/platform/context'
 import type { Bindings } from '../../src/platform/env'
 import { createApp } from '../../src/worker/app'
 import { ModelClock } from './clock'
-import { SlowedDatabase } from './slowed'
+import { SlowedDatabase, type Times } from './slowed'
 
 export { Courier, DeletionList, LeaderboardObject, Timekeeper, UserLane } from '../../src/worker'
 
-const Wish = z.object({
-  isolates: z.int().min(1),
-  databases: z.int().min(1),
-  clients: z.int().min(1),
+/** What bench/model.mjs asks for. */
+type Wish = {
+  isolates: number
+  databases: number
+  clients: number
   /** The longest pause of a client between an answer and its next event, in milliseconds. */
-  pause: z.number(),
+  pause: number
   /** The parts of a run, in seconds of the model. Events of the warm-up do not count. */
-  warmUp: z.number(),
-  seconds: z.number(),
-  times: z.object({ roundTrip: z.number(), read: z.number(), write: z.number() }),
-})
-type Wish = z.output<typeof Wish>
+  warmUp: number
+  seconds: number
+  times: Times
+}
 
 /** Users of each client. Clients have no user in common, so there are no conflicts. */
 const USERS = 20
@@ -37,12 +36,10 @@ export default {
   async fetch(request, env, ctx) {
     const { pathname } = new URL(request.url)
     if (pathname === '/health') return Response.json({ status: 'ok' })
-    if (pathname === '/run') return Response.json(await run(env, ctx, Wish.parse(await request.json())))
+    if (pathname === '/run') return Response.json(await run(env, ctx, await request.json<Wish>()))
     return new Response(null, { status: 404 })
   },
 } satisfies ExportedHandler<Bindings>
-
-const Line = z.object({ conflicts: z.number().default(0) })
 
 /** One measurement. */
 async function run(env: Bindings, ctx: ExecutionContext, wish: Wish) {
@@ -50,7 +47,8 @@ async function run(env: Bindings, ctx: ExecutionContext, wish: Wish) {
   // Worker.
   const noted = { conflicts: 0, problems: 0 }
   console.log = (text) => {
-    noted.conflicts += Line.safeParse(JSON.parse(String(text))).data?.conflicts ?? 0
+    const { conflicts = 0 }: { conflicts?: number } = JSON.parse(String(text))
+    noted.conflicts += conflicts
   }
   console.warn = (text) => {
     noted.problems += 1
@@ -118,8 +116,6 @@ async function newTenant(databases: Databases): Promise<string> {
   return tenantId
 }
 
-const Created = z.object({ created: z.array(z.object({ id: z.string(), key: z.string().optional() })) })
-
 /** Sends requests of a tenant to an app. Throws unless the answer is 201. */
 const askerOf =
   (tenantId: string, ctx: ExecutionContext) =>
@@ -138,12 +134,13 @@ const askerOf =
     const response = await app?.fetch(request, env, ctx)
     const answer = await response?.text()
     if (response?.status !== 201) throw new Error(`${path} was answered ${response?.status}: ${answer}`)
-    return Created.safeParse(JSON.parse(answer ?? '')).data?.created[0]
+    const { created }: { created?: { id: string; key?: string }[] } = JSON.parse(answer ?? '')
+    return created?.[0]
   }
 
 /** Makes a metric with points. Returns an admin key as in a deployment, which the databases must confirm. */
 async function configure(
-  create: (path: string, body: unknown) => Promise<{ id: string; key?: string | undefined } | undefined>,
+  create: (path: string, body: unknown) => Promise<{ id: string; key?: string } | undefined>,
 ): Promise<string> {
   const metric = await create('/admin/v1/metrics', [{ key: METRIC, name: METRIC }])
   const trigger = { type: 'metric', status: 'active', metricId: metric?.id, metricThreshold: 1, points: 10 }

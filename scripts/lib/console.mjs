@@ -58,23 +58,14 @@ export async function builtConsole(folder, environment = process.env) {
   const env = { ...environment, NODE_ENV: 'production' }
   try {
     await runNode(args, { cwd: join(folder, 'console'), env }, failure)
-  } catch (error) {
-    rmSync(draft, { recursive: true, force: true })
-    throw error
-  }
-  keep(draft, target)
-  removeOld(builds, target)
-  return target
-}
-
-/** Gives a build its name. Another process may have made the same build at the same time. */
-function keep(/** @type {string} */ draft, /** @type {string} */ target) {
-  try {
     renameSync(draft, target)
   } catch (error) {
     rmSync(draft, { recursive: true, force: true })
+    // Another process may have made the same build at the same time.
     if (!existsSync(target)) throw error
   }
+  removeOld(builds, target)
+  return target
 }
 
 /** Removes all builds but the newest ones. */

@@ -1,6 +1,6 @@
 /** One file of many: a tar archive, compressed with gzip. `tar -xzf` reads it too. */
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, open, rm } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -61,7 +61,11 @@ export async function unpack(source, describe, folder, signal) {
           // With the signal of `pipeline`, a file could be written after its error.
           signal.throwIfAborted()
           if (isFirst) describe(header.name, await text(body))
-          else await writeTo(join(folder, safePath(header)), body, signal)
+          else {
+            const path = join(folder, safePath(header))
+            await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+            await writeFile(path, body, { flag: 'wx', mode: 0o600, signal })
+          }
           isFirst = false
         }
         if (isFirst) throw new Error('it is empty')
@@ -78,15 +82,4 @@ function safePath(/** @type {import('modern-tar').TarHeader} */ { name, type }) 
   if (type !== 'file' || name.startsWith('/') || name.split('/').includes('..'))
     throw new Error(`it has a ${type} ${name}`)
   return name
-}
-
-/** @type {(path: string, content: AsyncIterable<Uint8Array>, signal: AbortSignal) => Promise<void>} */
-async function writeTo(path, content, signal) {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  const file = await open(path, 'wx', 0o600)
-  try {
-    await file.writeFile(content, { signal })
-  } finally {
-    await file.close()
-  }
 }
