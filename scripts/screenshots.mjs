@@ -55,7 +55,7 @@ async function settled(/** @type {import('playwright-core').Page} */ page) {
   await page.evaluate('document.fonts.ready.then(() => undefined)')
 }
 
-async function run(/** @type {{ docs: boolean }} */ { docs }, /** @type {string[]} */ names) {
+async function run(/** @type {{ docs: boolean; names: string[] }} */ { docs, names }) {
   const { MAIN_PAGES, OTHER_PAGES } = await importSource(project, 'test/helpers/console/pages.ts')
   const pages = [...MAIN_PAGES, ...OTHER_PAGES]
   /** @type {(picture: string, theme: string, size: string) => boolean} */

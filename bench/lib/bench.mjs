@@ -5,8 +5,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
-import { wholeOf } from '../../scripts/lib/command.mjs'
+import { readOptions, wholeOf } from '../../scripts/lib/command.mjs'
 import { newAdminKey } from '../../scripts/lib/dev-vars.mjs'
 import { onEnding } from '../../scripts/lib/ending.mjs'
 import { Complaint, demandNewNode, inProject, report } from '../../scripts/lib/project.mjs'
@@ -50,7 +49,7 @@ async function end(/** @type {number} */ code) {
  * the end of npm ends it too.
  *
  * @param {{ script: string; minutes: number; options?: Record<string, string | number | boolean>; takesNames?:
- *   boolean; run: (options: any, names: string[]) => Promise<void>; beforeFailing?: () => void }} bench `script` is
+ *   boolean; run: (options: any) => Promise<void>; beforeFailing?: () => void }} bench `script` is
  *   its name for npm. `options` are those of the command line, with their defaults: a number takes a whole number
  *   from 1 on. `beforeFailing` prints the results so far
  */
@@ -67,21 +66,13 @@ export function runBench({ script, minutes, options = {}, takesNames = false, ru
   setTimeout(() => fail(late), minutes * 60_000).unref()
   const checked = async () => {
     await demandNewNode()
-    const known = Object.entries(options).map(([name, usual]) => [
-      name,
-      typeof usual === 'boolean'
-        ? { type: 'boolean', default: usual }
-        : { type: 'string', default: `${usual}` },
-    ])
-    const { values, positionals } = parseArgs({
-      options: Object.fromEntries(known),
-      allowPositionals: takesNames,
-    })
-    const asked = Object.entries(values).map(([name, value]) => [
-      name,
-      typeof options[name] === 'number' ? wholeOf(name, value) : value,
-    ])
-    await run(Object.fromEntries(asked), positionals)
+    const ofType = (/** @type {string[]} */ ...types) =>
+      Object.keys(options).filter((name) => types.includes(typeof options[name]))
+    const usage = `npm run ${script} has the options ${Object.keys(options).join(', ')}.`
+    const known = { usage, texts: ofType('string', 'number'), flags: ofType('boolean'), takesNames }
+    const given = readOptions(known)
+    for (const name of ofType('number')) given[name] = wholeOf(name, given[name] ?? options[name])
+    await run({ ...options, ...given })
   }
   checked().then(() => end(0), fail)
 }

@@ -15,18 +15,20 @@ export async function runCommand(/** @type {() => unknown} */ command, usage = '
 }
 
 /**
- * The options of the command line, by their names: those with a text, and flags. Throws a Complaint with the usage
- * for others.
+ * The options of the command line, by their names: those with a text, and flags. With `takesNames`, all other words
+ * are its `names`; else they are refused, as unknown options are, by a Complaint with the usage.
  *
- * @param {{ usage: string; texts?: readonly string[]; flags?: readonly string[] }} known
+ * @param {{ usage: string; texts?: readonly string[]; flags?: readonly string[]; takesNames?: boolean }} known
  * @param {string[]} [args]
  * @returns {any}
  */
-export function readOptions({ usage, texts = [], flags = [] }, args) {
+export function readOptions({ usage, texts = [], flags = [], takesNames = false }, args) {
   const ofType = (/** @type {readonly string[]} */ names, /** @type {'string' | 'boolean'} */ type) =>
     Object.fromEntries(names.map((name) => [name, { type }]))
   try {
-    return parseArgs({ args, options: { ...ofType(texts, 'string'), ...ofType(flags, 'boolean') } }).values
+    const options = { ...ofType(texts, 'string'), ...ofType(flags, 'boolean') }
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: takesNames })
+    return takesNames ? { ...values, names: positionals } : values
   } catch (error) {
     throw new Complaint(`${Object(error).message}\n${usage}`)
   }
