@@ -34,7 +34,7 @@ export const LOCAL = {
   CLOUDFLARE_DEV_REGISTRY_PATH: inHome('registry'),
 }
 
-/** The script of wrangler, which {@link nodeExecutable} runs. */
+/** The script of wrangler. It needs the Node that `nodeExecutable` finds. */
 export const wranglerScript = () => toolScript('wrangler', 'bin', 'wrangler.js')
 
 /** The standard output of wrangler. Throws a Complaint with what it printed, and `failure`, if it fails. */
