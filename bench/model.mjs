@@ -35,7 +35,13 @@ const LEFT_OUT = /^\[(build|assets|triggers)\]/
  */
 const found = []
 
-async function run(/** @type {Record<string, number>} */ { seconds, clients, databases: most }) {
+async function run(
+  /** @type {{ seconds: number; clients: number; databases: number }} */ {
+    seconds,
+    clients,
+    databases: most,
+  },
+) {
   const counts = COUNTS.filter((count) => count <= most)
   const toml = (/** @type {string} */ text) => {
     const sections = text.split(/\n(?=\[)/).filter((section) => !LEFT_OUT.test(section))

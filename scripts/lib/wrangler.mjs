@@ -38,8 +38,11 @@ export const LOCAL = {
 export const wranglerScript = () => toolScript('wrangler', 'bin', 'wrangler.js')
 
 /** The standard output of wrangler. Throws a Complaint with what it printed, and `failure`, if it fails. */
-export const outputOfWrangler = (/** @type {string[]} */ args, /** @type {string} */ failure, env = QUIET) =>
-  runNode([wranglerScript(), ...args], { cwd: project, env: { ...process.env, ...env } }, failure)
+export const outputOfWrangler = (
+  /** @type {string[]} */ args,
+  /** @type {string} */ failure,
+  /** @type {NodeJS.ProcessEnv} */ env = QUIET,
+) => runNode([wranglerScript(), ...args], { cwd: project, env: { ...process.env, ...env } }, failure)
 
 /**
  * The settings of the Worker, as wrangler reads them from `wrangler.toml`, or has read them for the package.

@@ -111,7 +111,7 @@ export const classesOf = (/** @type {Settings} */ settings) => [
 ]
 
 /** @type {(settings: Settings, modules: string[], bindings: string[], classes: string[]) => string} */
-const worker = ({ compatibility_date: date, compatibility_flags: flags }, modules, bindings, classes) =>
+const worker = ({ compatibility_date: date = '', compatibility_flags: flags }, modules, bindings, classes) =>
   `const laurel :Workerd.Worker = (
   modules = ${list([
     ...[...modules, 'directory.mjs', 'platform.mjs'].map(
