@@ -7,8 +7,9 @@
  */
 import { readFileSync } from 'node:fs'
 import { chromium } from 'playwright-core'
+import { runCommand } from './lib/command.mjs'
 import { parseVariables } from './lib/dev-vars.mjs'
-import { Complaint, inProject, project, runCommand } from './lib/project.mjs'
+import { Complaint, inProject, project } from './lib/project.mjs'
 import { importSource } from './lib/sources.mjs'
 
 const { URL: url = 'http://localhost:8787', APP: app = 'http://localhost:4100' } = process.env
