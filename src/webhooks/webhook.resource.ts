@@ -198,20 +198,21 @@ export async function rotateSecret(
 }
 
 /**
- * Makes a webhook inactive, since its receiver has answered 410 at a moment. Does nothing if its URL or its
- * status was changed meanwhile. The actor in the audit log is RECEIVER (W4, Z1).
+ * Makes a webhook inactive, since its receiver has answered 410 at a moment. Does nothing if it was changed after
+ * the attempt began: then the answer may be older than the repair. The actor in the audit log is RECEIVER (W4, Z1).
  */
 export async function switchOff(
   resource: WebhookResource,
   context: TenantContext,
-  { id, url }: Webhook,
+  { id, url, updated }: Webhook,
   now: Instant,
 ): Promise<void> {
   const { tenantId: tenant } = context.db
   const scope = { ...(await enterAs(context, 'RECEIVER', tenant)), now }
   const isChanged = await resource.change(scope, ({ draft }) => {
     const before = draft.find(id)
-    if (before?.url !== url || before.status !== 'active') return false
+    // Under a test clock, which stands still, a change may have the moment of the one before.
+    if (before?.updated !== updated || before.url !== url || before.status !== 'active') return false
     draft.put({ ...before, status: 'inactive', goneAt: now, updated: now })
     return true
   })

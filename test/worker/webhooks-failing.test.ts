@@ -6,6 +6,7 @@ import { instant, iso } from '../../src/lib/clock'
 import { DeliveryQueueStore } from '../../src/webhooks/delivery/queue.sql'
 import { Pruning } from '../../src/webhooks/delivery/runner'
 import { Courier } from '../../src/worker/index'
+import { present } from '../helpers/time'
 import { DAY, forgetTime, HOUR, MINUTE, moveTo, NOON } from '../helpers/worker/boards'
 import { hand, log, logged, message, type WithHook, withHook } from '../helpers/worker/delivery-queues'
 import { faultyLast, lost } from '../helpers/worker/faulty'
@@ -418,6 +419,20 @@ describe('[W4] sending many deliveries again', () => {
       expect(instance.resend()).toBeNull()
       expect(await storage.getAlarm()).toBeNull()
     })
+  })
+
+  it('stays active if a 410 comes late, after somebody has made the webhook active again', async () => {
+    await forgetTime()
+    const setup = await withHook()
+    await setup.hook.plan({ status: 410 }, { status: 410, hold: true })
+    const messages = [1, 2].map((n) => message(present() - n))
+    await hand(setup.destination, present(), ...messages)
+    await until(async () => at((await asked(setup)).body, 'status') === 'inactive')
+    await setup.hook.seen(2)
+    await setup.tenant.admin('PATCH', '/webhooks', [{ id: setup.webhookId, status: 'active' }])
+    await setup.hook.release()
+    await until(async () => (await log(setup)).every(({ lastStatus }) => lastStatus === 410))
+    expect((await asked(setup)).body).toMatchObject({ status: 'active', goneAt: null })
   })
 
   it('[U8] leaves out users who are erased meanwhile, and keeps old deliveries until it has come to them', async () => {
