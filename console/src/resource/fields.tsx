@@ -1,8 +1,9 @@
-import type { ComponentProps } from 'react'
+import { type ComponentProps, useEffect } from 'react'
 import {
   Controller,
   type FieldPath,
   type FieldValues,
+  type PathValue,
   type UseFormReturn,
   useFormState,
 } from 'react-hook-form'
@@ -98,7 +99,12 @@ function FormField<Values extends FieldValues>({ field, form, values, lookups, i
     case 'reference': {
       const { all, isLoading } = lookups[field.to]
       const first = isLoading ? 'Loading…' : all.length === 0 ? 'There is none yet' : 'Choose…'
-      return <Choice {...chosen} none={first} options={choicesOf(all)} />
+      return (
+        <>
+          {field.isFirstChosen && <FirstChosen form={form} name={field.name} value={all[0]?.id} />}
+          <Choice {...chosen} none={first} options={choicesOf(all)} />
+        </>
+      )
     }
     case 'switch':
       return (
@@ -167,6 +173,24 @@ export const fixedBy = <Values extends FieldValues>(
   values: Values,
   initial: Initial<Values> | Values,
 ): string | null => (typeof fixed === 'function' ? fixed(values, initial) : (fixed ?? null))
+
+/** Fills an empty field with a value as soon as the value is known. */
+function FirstChosen<Values extends FieldValues>({
+  form: { getValues, resetField },
+  name,
+  value,
+}: {
+  form: UseFormReturn<Values>
+  name: FieldPath<Values>
+  value: string | undefined
+}) {
+  useEffect(() => {
+    // It is no entry of the person. A reset of the whole form would take the messages away.
+    if (value !== undefined && getValues(name) === '')
+      resetField(name, { defaultValue: value as PathValue<Values, typeof name> })
+  }, [getValues, resetField, name, value])
+  return null
+}
 
 type ChosenProps<Values extends FieldValues> = Omit<ComponentProps<typeof Labelled>, 'children'> & {
   name: FieldPath<Values>

@@ -67,6 +67,8 @@ export type Field<Values extends FieldValues> = FieldBase<Values> &
     | {
         kind: 'reference'
         to: 'metrics' | 'points' | 'achievements'
+        /** Whether the oldest one is chosen at first. */
+        isFirstChosen?: boolean
       }
     | { kind: 'switch' }
     /** Several other resources, by id or key. */

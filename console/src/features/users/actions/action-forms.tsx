@@ -47,7 +47,7 @@ function totalInWords({ system, amount }: Values, totals: readonly Total[] | und
 
 /** The fields of the form. Totals are undefined until they have been read. */
 const fieldsOf = (totals: readonly Total[] | undefined): readonly Field<Values>[] => [
-  { kind: 'reference', name: 'system', label: 'Points system', to: 'points' },
+  { kind: 'reference', name: 'system', label: 'Points system', to: 'points', isFirstChosen: true },
   {
     kind: 'number',
     name: 'amount',
@@ -80,7 +80,7 @@ export function AdjustPointsForm({ userId, onClose }: { userId: string; onClose:
       about="The maximum of the system applies, boosts do not. A total cannot be below 0."
       fields={fieldsOf(overview.data?.points)}
       schema={Adjustment}
-      values={{ system: lookups.points.all[0]?.id ?? '', amount: '', reason: '' }}
+      values={{ system: '', amount: '', reason: '' }}
       lookups={lookups}
       submit="Adjust points"
       write={({ system, amount, reason }) => ({
