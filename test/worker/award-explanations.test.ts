@@ -254,7 +254,8 @@ it('[X1, P1, P5, P6, V1, V2] explains every award and correction as a recount of
   const limits = ['null', 'cap', 'floor']
   kinds.push(...['adjustment', 'reversal'].flatMap((type) => limits.map((limit) => `${type} ${limit}`)))
   expect(kinds.filter((kind) => !seen.has(kind))).toEqual([])
-  await fc.assert(fc.asyncProperty(steps, playAndHold), { numRuns: runs(1, 5) })
+  const more = runs(0, 5)
+  if (more > 0) await fc.assert(fc.asyncProperty(steps, playAndHold), { numRuns: more })
 })
 
 describe('GET /admin/v1/users/{id}/points/{key}/awards/{awardId}', () => {

@@ -209,10 +209,14 @@ it('[L1, L2, L3, L4, L5, L6, L7, L8, L9, L10, L11] the examples above cover ever
   expect(Math.min(...Object.values(shown)), JSON.stringify(seen)).toBeGreaterThan(0)
 })
 
-it('[L1, L2, L3, L4, L5, L6, L7, L8, L9, L10, L11, L13, P4] leaderboards always equal a recount of the log', async () => {
-  await fc.assert(fc.asyncProperty(worldsOf(year), holdsThrough), {
-    numRuns: Number(WORLDS ?? runs(1, 2)),
-    ...(SEED !== undefined && { seed: Number(SEED) }),
-    ...(PATH !== undefined && { path: String(PATH) }),
-  })
-}, 3_600_000)
+/** How many random worlds are played beside the examples. */
+const worlds = Number(WORLDS ?? runs(0, 2))
+
+if (worlds > 0)
+  it('[L1, L2, L3, L4, L5, L6, L7, L8, L9, L10, L11, L13, P4] leaderboards always equal a recount of the log', async () => {
+    await fc.assert(fc.asyncProperty(worldsOf(year), holdsThrough), {
+      numRuns: worlds,
+      ...(SEED !== undefined && { seed: Number(SEED) }),
+      ...(PATH !== undefined && { path: String(PATH) }),
+    })
+  }, 3_600_000)
