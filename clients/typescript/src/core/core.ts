@@ -323,8 +323,8 @@ export class Core {
         if (isStream) stopTimer()
         return await read(response)
       } catch (cause) {
-        if (cause instanceof LaurelError) throw cause
-        if (isWithoutObject(cause)) throw new TypeError(WITHOUT_OBJECT, { cause })
+        // An illegal invocation is a function without its object, such as `env.LAUREL.fetch`. No other try would help.
+        if (cause instanceof LaurelError || /Illegal inv/.test(String(cause))) throw cause
         const message = `${origin} could not be reached, or its answer was lost.`
         throw new LaurelError(message, { status: 0, cause })
       }
@@ -384,13 +384,6 @@ export class Core {
     })
   }
 }
-
-const WITHOUT_OBJECT =
-  'The function "fetch" needs its object. Give that object instead, such as `env.LAUREL` for `env.LAUREL.fetch`.'
-
-/** True if a method of the platform was called without its object. No other try would help. */
-const isWithoutObject = (error: unknown): boolean =>
-  error instanceof TypeError && /^Illegal invocation/.test(error.message)
 
 /** The headers of one try. */
 function withKey(headers: Headers, key: string): Headers {

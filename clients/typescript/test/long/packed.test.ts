@@ -239,7 +239,7 @@ describe('the package', () => {
       const [answer] = await once(get(`http://127.0.0.1:${JSON.parse(line).port}/`), 'response')
       // As in Node, the key is sent in UTF-8.
       const answers = [ANSWER, { ...ANSWER, key: 'é ✓' }]
-      const refusal = { name: 'TypeError', message: expect.stringContaining('such as `env.LAUREL` for') }
+      const refusal = { name: 'TypeError', message: expect.stringContaining('Illegal invocation') }
       expect(await json(answer)).toEqual([...answers, ...answers, ...answers, refusal])
     } finally {
       child.kill()
