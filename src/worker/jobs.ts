@@ -40,7 +40,7 @@ export function channelTo(
       const found = config.webhooks.find(({ id }) => id === destination.webhookId)
       if (found === undefined) return 'gone'
       if (found.status !== 'active') return 'waits'
-      return webhookAdapter(context, found, (now) => switchOff(webhook, context, found, now))
+      return webhookAdapter(context, found, (now) => switchOff(webhook, context, found.id, config, now))
     }
     case 'email':
     case 'push':

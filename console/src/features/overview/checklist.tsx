@@ -1,9 +1,10 @@
-import { useQueries } from '@tanstack/react-query'
+import { type QueryClient, useQueries } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useAdmin } from '../../api/laurel'
 import type { Admin } from '../../resource/resource'
 import { Icon } from '../../ui/icon'
 import { Card } from '../../ui/page'
+import { webhooksQuery } from '../webhooks/health'
 
 type Step = {
   name: string
@@ -15,7 +16,7 @@ type Step = {
   isNeeded?: boolean
   /** Whether it happens outside of the console, so that the page has to look again. */
   isDoneElsewhere?: boolean
-  isDone: (admin: Admin) => Promise<boolean>
+  isDone: (admin: Admin, client: QueryClient) => Promise<boolean>
 }
 
 export type SetupItem = Omit<Step, 'isDone'> & { isDone: boolean }
@@ -79,7 +80,7 @@ const STEPS: readonly Step[] = [
     name: 'Connect a webhook',
     about: 'Your product hears at once what happens here.',
     path: '/webhooks',
-    isDone: (admin) => hasOne(admin.webhooks.list(ONE)),
+    isDone: (admin, client) => hasOne(client.fetchQuery(webhooksQuery(admin))),
   },
   {
     name: 'Write a notification',
@@ -98,7 +99,7 @@ export function useSetup(): readonly SetupItem[] | null {
   const answers = useQueries({
     queries: STEPS.map(({ path, isDone, isDoneElsewhere = false }) => ({
       queryKey: [path, 'setup'],
-      queryFn: () => isDone(admin),
+      queryFn: ({ client }: { client: QueryClient }) => isDone(admin, client),
       staleTime: 30_000,
       refetchInterval: ({ state }: { state: { data: boolean | undefined } }) =>
         isDoneElsewhere && state.data === false && LOOK_AGAIN,

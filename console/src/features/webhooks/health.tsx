@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { FIGURES_AGAIN } from '../../analytics/period'
 import { useAdmin } from '../../api/laurel'
+import type { Admin } from '../../resource/resource'
 import { formatNumber, formatPercent, Moment } from '../../ui/format'
 import { Badge, Notice } from '../../ui/page'
 
@@ -40,14 +41,16 @@ export function Health({
   )
 }
 
+/** The query for the first webhooks with their health. The parts of a page that use it ask once. */
+export const webhooksQuery = (admin: Admin) => ({
+  queryKey: ['/webhooks', 'health'],
+  queryFn: ({ signal }: { signal: AbortSignal }) => admin.webhooks.list({ limit: 100 }, { signal }),
+})
+
 /** Names the webhooks that fail, or that a receiver has switched off. */
 export function FailingWebhooks() {
   const admin = useAdmin()
-  const { data = [] } = useQuery({
-    queryKey: ['/webhooks', 'failing'],
-    queryFn: ({ signal }) => admin.webhooks.list({ limit: 100 }, { signal }),
-    refetchInterval: FIGURES_AGAIN,
-  })
+  const { data = [] } = useQuery({ ...webhooksQuery(admin), refetchInterval: FIGURES_AGAIN })
   return data
     .filter(({ goneAt, health }) => goneAt !== null || health?.failing)
     .map(({ id, key, url, ...webhook }) => (
