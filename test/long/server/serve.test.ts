@@ -21,6 +21,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { accepts } from '../../helpers/listening'
+import { NODES } from '../../helpers/packed-app'
 import { Receiver } from '../../helpers/receiver'
 import {
   ADMIN_KEY,
@@ -35,6 +36,9 @@ import {
 } from '../../helpers/server/harness'
 import { commandLine, descendants } from '../../helpers/server/processes'
 import { until } from '../../helpers/until'
+
+/** The Node of the machine: other users may not read the one that the tests have fetched. */
+const COMMON_NODE = NODES[0]?.path ?? process.execPath
 
 let folder: string
 let server: Server
@@ -546,7 +550,7 @@ test.runIf(process.getuid?.() === 0)(
       PORT: String(await freePort()),
     }
     const startAsOther = () => {
-      const child = spawn(process.execPath, ['scripts/serve.mjs', '--built'], {
+      const child = spawn(COMMON_NODE, ['scripts/serve.mjs', '--built'], {
         cwd: folder,
         env,
         uid: 65534,
@@ -634,7 +638,7 @@ test.runIf(process.getuid?.() === 0)('what another user has built is not taken f
   const other = { cwd: folder, uid: 65534, gid: 65534, env: { ...process.env, ADMIN_API_KEY: ADMIN_KEY } }
   expect((await run(folder, [process.execPath, 'scripts/serve.mjs', 'build'])).code).toBe(0)
   await Promise.all([chmod(folder, 0o755), chmod(join(folder, 'dist/serve/settings.json'), 0o600)])
-  const { stderr } = spawnSync(process.execPath, ['scripts/serve.mjs', '--built'], {
+  const { stderr } = spawnSync(COMMON_NODE, ['scripts/serve.mjs', '--built'], {
     ...other,
     encoding: 'utf8',
   })
