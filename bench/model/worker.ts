@@ -12,7 +12,7 @@ import { SlowedDatabase, type Times } from './slowed'
 
 export { Courier, DeletionList, LeaderboardObject, Timekeeper, UserLane } from '../../src/worker'
 
-/** What bench/model.mjs asks for. */
+/** One run of the model, as bench/model.mjs sends it. */
 type Wish = {
   isolates: number
   databases: number

@@ -24,3 +24,11 @@ export function addressPackage(/** @type {string} */ folder) {
   const next = `${JSON.stringify(addressed, null, 2)}\n`
   if (next !== text) writeFileSync(path, next)
 }
+
+/** Gives the button of the README the public address. It must be written out there. */
+export function addressButton() {
+  const path = inProject('README.md')
+  const text = readFileSync(path, 'utf8')
+  const next = text.replace(/(deploy\.workers\.cloudflare\.com\/\?url=)[^)]*/, `$1${projectAddress()}`)
+  if (next !== text) writeFileSync(path, next)
+}

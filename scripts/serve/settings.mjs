@@ -2,7 +2,7 @@
 import { experimental_readRawConfig, unstable_readConfig } from 'wrangler'
 import { inProject } from '../lib/project.mjs'
 
-/** What the scripts need of them. Others name files of this machine. */
+/** The settings that the scripts use. The other ones name files of this machine. */
 const NEEDED = [
   ...['compatibility_date', 'compatibility_flags', 'd1_databases', 'kv_namespaces', 'durable_objects'],
   ...['assets', 'queues', 'ratelimits', 'triggers', 'route', 'routes', 'vars'],

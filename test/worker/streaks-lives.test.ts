@@ -52,17 +52,19 @@ describe('[S1, S2, S3, S4, S5, S6, S7, S8, S9, S10, S11, S12, S13, P2, L3] a str
   const seen = nothingSeen()
   const played = new Set<string>()
 
-  it.each(casesOf(FEW, PLAYED))('%s', async (name) => {
+  const lives = casesOf(FEW, PLAYED)
+  it.each(lives)('%s', async (name) => {
     const world = STREAK_CASES[name]
     if (world === undefined) throw new Error(`there is no life of this name: ${name}`)
     await holdsThrough(world, seen)
     played.add(name)
   })
 
-  it('the lives above cover every case', ({ skip }) => {
-    if (played.size < PLAYED.length) skip('not all of them were played')
-    expect(Math.min(...Object.values(seen)), JSON.stringify(seen)).toBeGreaterThan(0)
-  })
+  if (lives.length === PLAYED.length)
+    it('the lives above cover every case', ({ skip }) => {
+      if (played.size < PLAYED.length) skip('not all of them were played')
+      expect(Math.min(...Object.values(seen)), JSON.stringify(seen)).toBeGreaterThan(0)
+    })
 
   if (LIVES > 0)
     it('in any life', async () => {

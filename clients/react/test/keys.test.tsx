@@ -195,7 +195,8 @@ describe('the next user', () => {
     expect(event).toMatchObject({ changes: [], toastId: undefined, error: null, isSending: false })
   })
 
-  test('sends nothing with the token of the one before, and the same user needs no new one', async () => {
+  /** A session that gives each user a token of their own, and a page with points and a live board. */
+  function sessionPage() {
     const session = { user: 'ada', tokens: 0 }
     const apiKey = () => {
       session.tokens += 1
@@ -207,6 +208,11 @@ describe('the next user', () => {
       useLeaderboard('weekly-xp', { live: true })
       return <output>{usePoints('xp').data?.total}</output>
     }
+    return { session, Page }
+  }
+
+  test('sends nothing with the token of the one before, and the same user needs no new one', async () => {
+    const { session, Page } = sessionPage()
     const { change } = pageOf(Page)
     await screen.findByText('100')
     await waitFor(() => expect(server.openStreams).toBe(1))
@@ -223,17 +229,7 @@ describe('the next user', () => {
   })
 
   test('sends nothing with the token of the one before, also if a page without a provider was in between', async () => {
-    const session = { user: 'ada', tokens: 0 }
-    const apiKey = () => {
-      session.tokens += 1
-      return `token-of-${session.user}`
-    }
-    server = serverOfAda({ apiKey })
-    server.answers.set('GET users/bob/points/xp', points(5))
-    const Page = () => {
-      useLeaderboard('weekly-xp', { live: true })
-      return <output>{usePoints('xp').data?.total}</output>
-    }
+    const { session, Page } = sessionPage()
     for (const userId of ['ada', 'ada', 'bob']) {
       session.user = userId
       const before = server.requests.length

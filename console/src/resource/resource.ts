@@ -32,7 +32,7 @@ export type Written<Item> = {
 /** The values that the form of an existing item had at first. */
 export type Initial<Values extends FieldValues> = Readonly<DeepPartial<Values>>
 
-/** What the form gives to a field that draws itself. */
+/** The props of a field that has its own component. */
 export type CustomField<Values extends FieldValues> = {
   form: UseFormReturn<Values>
   values: Values
@@ -91,22 +91,22 @@ export type Move<Item, Draft> = {
   label: string
   /** What happens to the item, such as `was locked`. Begins with "was" or "is". */
   did: string
-  /** What the item then has, such as another status. */
+  /** The fields that change, with their new values, such as another status. */
   change?: Partial<Draft>
-  /** By default, the item gets that. */
+  /** How the service does it. Without it, the item is updated with `change`. */
   act?: Act<Written<Item>>
   /** The text of the question before, if there is one. */
   text?: ReactNode
   /** A text that has to be typed before. */
   typed?: { label: string; text: string }
-  /** What it affects, by names and numbers. */
+  /** Reads the names and numbers of all that the move affects. */
   affected?: ReadAffected | undefined
   isDangerous?: boolean
   /** Is true if the item is gone afterwards. */
   isRemoval?: boolean
 }
 
-/** What the interface does with these items. */
+/** The calls of the admin interface for these items. */
 export type Operations<Item, Draft> = {
   list(query?: { limit: number; skip: number }): List<Item>
   get(key: string): PromiseLike<Item>
@@ -134,7 +134,7 @@ export type Resource<Item extends Thing, Values extends FieldValues, Draft exten
   /** The text of the page without any items. It says their purpose, and the first step. */
   empty: { title: string; text: string }
 
-  /** What the paths of its pages and of the interface name. By default, that is the key. */
+  /** Set if paths name an item by its id. Without it, they name the key. */
   pathsBy?: 'id'
   /** The name of an item, or of what a form sends, if that is not its field `name`. */
   nameOf?: (item: Item | Draft, lookups: Lookups) => string
@@ -171,7 +171,7 @@ export type Resource<Item extends Thing, Values extends FieldValues, Draft exten
     /** The effect of the item, in words. Null while that can't be said. */
     preview?: (values: Values, lookups: Lookups) => string | null
   }
-  /** What can be done with an item, besides its deletion. */
+  /** The actions on an item, except its deletion. */
   moves?: (item: Item) => readonly Move<Item, Draft>[]
   /** What else the deletion of an item does. */
   deletion?: {
@@ -180,7 +180,7 @@ export type Resource<Item extends Thing, Values extends FieldValues, Draft exten
   }
 }
 
-/** What the paths of an item name. */
+/** The part of a path that names an item: its id or its key. */
 export const keyOf = <Item extends Thing>({ pathsBy }: Pick<Listed<Item>, 'pathsBy'>, { id, key }: Item) =>
   pathsBy === 'id' ? id : (key ?? id)
 

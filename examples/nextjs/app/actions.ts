@@ -1,5 +1,5 @@
 'use server'
-/** What the page can ask the server to do. Anybody can call these, so each one checks who calls, and with what. */
+/** The server actions of the page. Anybody can call them, so each one checks the user and the input. */
 import { createHash } from 'node:crypto'
 import type { EventResponse } from '@laurel/client'
 import { refresh } from 'next/cache'

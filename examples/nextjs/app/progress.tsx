@@ -20,7 +20,7 @@ import { logPages } from './actions'
 type StreakOptions = NonNullable<Parameters<typeof useStreak>[0]>
 type PointsOptions = NonNullable<Parameters<typeof usePoints>[1]>
 
-/** What the server has read already, and when. */
+/** The data that the server has read for the page, and the time of that. */
 interface First {
   streak: StreakOptions['initialData']
   points: PointsOptions['initialData']
@@ -79,7 +79,7 @@ function Boxes({ streak, points, readAt, children }: First & { children: ReactNo
   )
 }
 
-/** What the fields show again after a form was sent. */
+/** The texts that the fields show again after a form was sent. */
 interface Fields {
   book?: string
   pages?: string

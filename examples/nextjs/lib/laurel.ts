@@ -19,7 +19,7 @@ export const laurel = new Laurel({
   tries: 3,
 })
 
-/** What to tell a user. In production, Next.js hides the messages of errors that an action throws. */
+/** The message for a user about an error. In production, Next.js hides the message of an error that an action throws. */
 export function messageFor(error: unknown): string {
   // A field that Laurel refuses, such as an unknown time zone. Its message says what is wrong.
   if (error instanceof LaurelError && error.status === 422) return error.message

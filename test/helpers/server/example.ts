@@ -5,9 +5,11 @@ import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { inProject } from '../../../scripts/lib/project.mjs'
 import { packInto } from '../packed-app'
+import { PATIENCE } from '../patience'
 import { run } from './harness'
 
 /** The packages of this project, which are not published yet, by their folders. */
@@ -23,6 +25,25 @@ export interface Example {
   /** Starts a command, and waits until it has printed a text. */
   start(command: string[], env: Record<string, string>, text: RegExp): Promise<Running>
   remove(): Promise<void>
+}
+
+/** A new page of an app at its sign-in, in a browser context of its own, and all errors that its console shows. */
+export async function openedApp(
+  browser: Browser,
+  url: string,
+  options: Parameters<Browser['newContext']>[0],
+): Promise<{ context: BrowserContext; page: Page; complaints: string[] }> {
+  const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
+  const page = await context.newPage()
+  page.setDefaultTimeout(PATIENCE)
+  const complaints: string[] = []
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+  })
+  await page.goto(url)
+  await page.getByLabel('Your name').waitFor()
+  return { context, page, complaints }
 }
 
 export interface Running {

@@ -722,7 +722,7 @@ const TASKS: Readonly<Record<string, readonly Task[]>> = {
   ],
 }
 
-/** What can be deleted, with the address of the page, the buttons, and how the message begins. */
+/** Items to delete: for each kind the page, the buttons to press, and the beginning of the message. */
 const DELETIONS: readonly [
   kind: string,
   begin: Task['begin'],

@@ -2,9 +2,8 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectAccessible } from '../../helpers/console/browser'
-import { PATIENCE } from '../../helpers/patience'
 import { hasBrowser, launchBrowser, NO_BROWSER } from '../../helpers/server/browser'
-import { type Example, installedExample, type Running } from '../../helpers/server/example'
+import { type Example, installedExample, openedApp, type Running } from '../../helpers/server/example'
 import { freePort, type Server, startServer } from '../../helpers/server/harness'
 import { SERVER_START } from '../../helpers/time'
 
@@ -35,24 +34,8 @@ describe.skipIf(!hasBrowser)(`the diary${hasBrowser ? '' : ` (skipped: ${NO_BROW
     await example?.remove()
   })
 
-  /** A new browser on the first page, and all errors that it shows on its console. */
-  async function opened(options: Parameters<Browser['newContext']>[0] = {}) {
-    const context = await browser.newContext({
-      reducedMotion: 'reduce',
-      timezoneId: 'America/Los_Angeles',
-      ...options,
-    })
-    const page = await context.newPage()
-    page.setDefaultTimeout(Math.min(PATIENCE, 30_000))
-    const complaints: string[] = []
-    page.on('pageerror', (error) => complaints.push(error.message))
-    page.on('console', (message) => {
-      if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
-    })
-    await page.goto(url)
-    await page.getByLabel('Your name').waitFor()
-    return { context, page, complaints }
-  }
+  const opened = (options: Parameters<typeof openedApp>[2] = {}) =>
+    openedApp(browser, url, { timezoneId: 'America/Los_Angeles', ...options })
 
   /** The sign-in has started as soon as it knows the time zone. */
   const started = (page: Page) =>

@@ -3,9 +3,8 @@ import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LESSONS, type Lesson } from '../../../examples/study/src/lessons.ts'
 import { expectAccessible } from '../../helpers/console/browser'
-import { PATIENCE } from '../../helpers/patience'
 import { hasBrowser, launchBrowser, NO_BROWSER } from '../../helpers/server/browser'
-import { type Example, installedExample, type Running } from '../../helpers/server/example'
+import { type Example, installedExample, openedApp, type Running } from '../../helpers/server/example'
 import { freePort, type Server, startServer } from '../../helpers/server/harness'
 import { SERVER_START } from '../../helpers/time'
 
@@ -38,24 +37,8 @@ describe.skipIf(!hasBrowser)(`the app${hasBrowser ? '' : ` (skipped: ${NO_BROWSE
     await server?.stop()
   })
 
-  /** A new browser on the first page, and all errors that it shows on its console. */
-  async function opened(options: Parameters<Browser['newContext']>[0] = {}) {
-    const context = await browser.newContext({
-      reducedMotion: 'reduce',
-      timezoneId: 'Europe/Paris',
-      ...options,
-    })
-    const page = await context.newPage()
-    page.setDefaultTimeout(PATIENCE)
-    const complaints: string[] = []
-    page.on('pageerror', (error) => complaints.push(error.message))
-    page.on('console', (message) => {
-      if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
-    })
-    await page.goto(url)
-    await page.getByLabel('Your name').waitFor()
-    return { context, page, complaints }
-  }
+  const opened = (options: Parameters<typeof openedApp>[2] = {}) =>
+    openedApp(browser, url, { timezoneId: 'Europe/Paris', ...options })
 
   async function signIn(page: Page, name: string) {
     await page.getByLabel('Your name').fill(name)

@@ -35,7 +35,7 @@ export interface LaurelContext extends Shared {
 
 const Context = createContext<LaurelContext | undefined>(undefined)
 
-/** The user for whom each client has asked for its key. The page of a sign-in may have no provider in between. */
+/** The last user of each client. It outlives the provider: a page to sign in, between two users, may have none. */
 const keyOwners = new WeakMap<Laurel, string>()
 
 const newShared = (client: Laurel, name: number): Shared => ({
