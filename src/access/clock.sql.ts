@@ -49,10 +49,8 @@ const State = z.object({
 })
 type State = z.infer<typeof State>
 
-const stateOf = async (databases: Databases, name: string): Promise<State> => {
-  const db = databases.named(name)
-  return db.one(State, STATE)
-}
+const stateOf = (databases: Databases, name: string): Promise<State> =>
+  databases.named(name).one(State, STATE)
 
 const store = (databases: Databases, name: string, change: string | null, { now }: State) =>
   databases.named(name).run(now === null ? statement(REMOVE, change) : statement(STORE, now, change))

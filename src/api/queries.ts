@@ -161,8 +161,14 @@ export const SummaryQuery = z
   )
   .transform(({ aggregation, startDate, endDate }) => ({ aggregation, startDate, endDate }))
 
-/** The description of the header `Link` in the OpenAPI documents. */
-export const NEXT_LINK = 'The address of the next page, with rel="next"; absent on the last page.'
+const NEXT_LINK = 'The address of the next page, with rel="next"; absent on the last page.'
+
+/** What the documents say of a reply with a page that may have a next one: its `Link` names that one (O3). */
+export const pageResponse = <B extends z.ZodType>(description: string, body: B) => ({
+  description,
+  body,
+  optionalHeaders: { Link: NEXT_LINK },
+})
 
 /** A cursor in a query: base64url of JSON. */
 const cursorOf = (value: unknown): string => base64url.encode(JSON.stringify(value))

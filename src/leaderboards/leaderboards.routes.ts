@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { created, endpointsOf, ok } from '../api/endpoint'
 import { UserId } from '../api/fields'
-import { NEXT_LINK } from '../api/queries'
+import { pageResponse } from '../api/queries'
 import {
   LeaderboardGroupsQuery,
   LeaderboardGroupsResponse,
@@ -70,12 +70,10 @@ export const leaderboardEndpoints = [
       params: z.object({ key: z.string() }),
       query: LeaderboardGroupsQuery,
       responses: {
-        200: {
-          description:
-            'The groups of the run that have ranked users, largest first. Groups of equal size are in order of their values.',
-          body: LeaderboardGroupsResponse,
-          optionalHeaders: { Link: NEXT_LINK },
-        },
+        200: pageResponse(
+          'The groups of the run that have ranked users, largest first. Groups of equal size are in order of their values.',
+          LeaderboardGroupsResponse,
+        ),
       },
     },
     { find: (scope, param) => findLeaderboard(scope, param('key')) },

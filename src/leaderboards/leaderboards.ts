@@ -38,6 +38,7 @@ import { type Run, runHolding, type Schedule, servedRun, statusOf } from '../rul
 import type { UserState } from '../rules/state'
 import { namesOf, storedFields } from '../store/users/users.sql.ts'
 import { definitionOf } from './board'
+import { named } from './live/view'
 import type { LeaderboardObject } from './object/board.object'
 import { boardObject } from './updates'
 
@@ -122,12 +123,7 @@ export async function readLeaderboard(
     ...leaderboardFields(config, board, scope.now),
     ...(group.length > 0 && !group.includes(null) && { group: valuesOf(config, board, group) }),
     run: runIn(zone, run),
-    rankings: page.map(({ userId, iid, rank, value }) => ({
-      userId,
-      userName: names.get(iid) ?? null,
-      rank,
-      value,
-    })),
+    rankings: named(page, names),
   }
 }
 
@@ -150,15 +146,11 @@ const runIn = (zone: string, { start, end }: Run) => {
 }
 
 /** The field error for a page that is longer than the leaderboard can be. None without a limit (L9). */
-const limitErrors = ({ maxParticipants }: Leaderboard, limit: number | undefined): FieldError[] =>
-  limit === undefined || limit <= maxParticipants
-    ? []
-    : [
-        {
-          path: 'limit',
-          message: `must be at most ${maxParticipants}, the most participants of this leaderboard`,
-        },
-      ]
+function limitErrors({ maxParticipants }: Leaderboard, limit: number | undefined): FieldError[] {
+  if (limit === undefined || limit <= maxParticipants) return []
+  const message = `must be at most ${maxParticipants}, the most participants of this leaderboard`
+  return [{ path: 'limit', message }]
+}
 
 /** Further field errors of a query whose shape is wrong, from its readable parts (G3, L6, L9). */
 export async function furtherPageErrors(

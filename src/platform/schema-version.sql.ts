@@ -76,11 +76,9 @@ async function firstAnswer(
 /** The version that the database notes; null if it has no table for it yet. */
 async function read(db: AccountDatabase): Promise<z.infer<typeof Version> | null> {
   try {
-    const { results } = await db.run(db.statement(READ))
-    return Version.parse(results[0])
+    return await db.one(Version, READ)
   } catch (error) {
-    const { results } = await db.run(db.statement(TABLE))
-    if (results.length === 0) return null
+    if ((await db.rows(db.statement(TABLE))).length === 0) return null
     throw error
   }
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { accepted, type Endpoint, endpointsOf, ok } from '../api/endpoint'
 import { IdOrKey, MomentField, optional, Timestamp, Uuid, UuidResponse, withIssues } from '../api/fields'
-import { booleanQuery, type LongPage, longListQuery, longPage, NEXT_LINK } from '../api/queries'
+import { booleanQuery, type LongPage, longListQuery, longPage, pageResponse } from '../api/queries'
 import { byIdOrKey } from '../api/resources/drafts.rules'
 import { type AuditAction, madeFields } from '../configuration/audit.rules'
 import { noteAhead } from '../configuration/audit.sql.ts'
@@ -232,13 +232,7 @@ export function webhookEndpoints(webhook: WebhookResource): Endpoint[] {
         summary: 'List the deliveries of a webhook, newest first. Finished ones are stored for 30 days',
         params,
         query: DeliveryListQuery,
-        responses: {
-          200: {
-            description: 'The page, newest first.',
-            body: ListWebhookDeliveriesResponse,
-            optionalHeaders: { Link: NEXT_LINK },
-          },
-        },
+        responses: { 200: pageResponse('The page, newest first.', ListWebhookDeliveriesResponse) },
       },
       { find },
       async (scope, { query }, { id }) => longPage(scope, query, await listDeliveries(scope, id, query)),

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { LOG_OF_ACCOUNT } from '../../access/tenants.sql.ts'
 import { endpointsOf, ok } from '../../api/endpoint'
 import { Timestamp, UserId, Uuid, UuidResponse } from '../../api/fields'
-import { cursorQuery, integerQuery, NEXT_LINK, nextLink } from '../../api/queries'
+import { cursorQuery, integerQuery, nextLink, pageResponse } from '../../api/queries'
 import { AUDIT_ACTIONS } from '../../configuration/audit.rules'
 import { auditPage, oldestKept, type StoredEntry } from '../../configuration/audit.sql.ts'
 import { AUDIT_KINDS } from '../../configuration/tables.sql.ts'
@@ -83,13 +83,7 @@ export const auditEndpoints = [
       archived: true,
       summary: 'List the changes that admins made, newest first',
       query: AuditLogQuery,
-      responses: {
-        200: {
-          description: 'A page of entries.',
-          body: AuditLogResponse,
-          optionalHeaders: { Link: NEXT_LINK },
-        },
-      },
+      responses: { 200: pageResponse('A page of entries.', AuditLogResponse) },
     },
     async (scope, { query }) => {
       const { entries, next } = await readAuditLog(scope, query)

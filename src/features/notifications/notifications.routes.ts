@@ -1,7 +1,14 @@
 import * as z from 'zod'
 import { type Endpoint, endpointsOf, ok } from '../../api/endpoint'
 import { IdOrKey, Timestamp } from '../../api/fields'
-import { integerQuery, ListQuery, type LongPage, longListQuery, longPage, NEXT_LINK } from '../../api/queries'
+import {
+  integerQuery,
+  ListQuery,
+  type LongPage,
+  longListQuery,
+  longPage,
+  pageResponse,
+} from '../../api/queries'
 import { listed } from '../../api/streams'
 import {
   NOTIFICATION_CHANNELS,
@@ -275,13 +282,7 @@ export const notificationEndpoints: readonly Endpoint[] = [
       summary: 'List emails and push messages to users, newest first',
       query: LogQuery,
       secret: true,
-      responses: {
-        200: {
-          description: 'The page, newest first.',
-          body: NotificationLogResponse,
-          optionalHeaders: { Link: NEXT_LINK },
-        },
-      },
+      responses: { 200: pageResponse('The page, newest first.', NotificationLogResponse) },
     },
     async (scope, { query }) => {
       const { items, next } = await readLog(scope, query)

@@ -49,7 +49,7 @@ import {
 } from '../../store/awards.sql.ts'
 import { summarise } from '../../store/day-sums/day-sums.rules'
 import { readDaySums } from '../../store/day-sums/day-sums.sql.ts'
-import { findUser, parseUser, userStatement } from '../../store/users/users.sql.ts'
+import { findUser, parseUser, stateOf, userStatement } from '../../store/users/users.sql.ts'
 import { countLevels, countRanges } from './summaries.sql.ts'
 
 function pointsResponse(
@@ -150,11 +150,11 @@ async function filtersFrom(
 }
 
 /** An admin key may ask for all values, an application key for those of its own user, if there is one. */
-async function areOwn({ databases, tenant, access }: Scope, filters: readonly Filter[]): Promise<boolean> {
+async function areOwn(scope: Scope, filters: readonly Filter[]): Promise<boolean> {
+  const { access } = scope
   if (access.kind === 'admin') return true
-  const db = databases.usersOf(tenant.id).of(access.userId)
-  const result = await db.run(userStatement(db, access.userId, systemNow()))
-  return meets(filters, parseUser(result)?.profile.attributes ?? new Map())
+  const user = await stateOf(scope, access.userId)
+  return meets(filters, user?.profile.attributes ?? new Map())
 }
 
 const params = z.object({ key: z.string() })

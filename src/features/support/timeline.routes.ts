@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { endpointsOf, ok } from '../../api/endpoint'
 import { IdOrKey, UserId, Uuid } from '../../api/fields'
-import { cursorQuery, integerQuery, NEXT_LINK, nextLink } from '../../api/queries'
+import { cursorQuery, integerQuery, nextLink, pageResponse } from '../../api/queries'
 import { configurationOf } from '../../configuration/configuration'
 import { NOTIFICATION_CHANNELS } from '../../configuration/enumerations'
 import type { Configuration } from '../../configuration/model'
@@ -291,13 +291,7 @@ export const supportEndpoints = [
       summary: 'List everything that happened to a user, newest first',
       params: z.object({ id: UserId }),
       query: TimelineQuery,
-      responses: {
-        200: {
-          description: 'The page, newest first.',
-          body: Timeline,
-          optionalHeaders: { Link: NEXT_LINK },
-        },
-      },
+      responses: { 200: pageResponse('The page, newest first.', Timeline) },
     },
     { find: (scope, param) => findUser(scope, param('id')) },
     async (scope, { query }, user) => {

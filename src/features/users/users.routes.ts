@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { created, endpointsOf, ok, type RawRequest } from '../../api/endpoint'
 import { UserId } from '../../api/fields'
-import { type LongPage, longListQuery, longPage, NEXT_LINK, UserAttributesQuery } from '../../api/queries'
+import { type LongPage, longListQuery, longPage, pageResponse, UserAttributesQuery } from '../../api/queries'
 import { UserAchievementsResponse } from '../../api/shapes/achievements'
 import { MetricsResponse } from '../../api/shapes/events'
 import { UserLeaderboardsResponse } from '../../api/shapes/leaderboards'
@@ -336,13 +336,7 @@ export const userAdminEndpoints = [
       id: 'admin_users_list',
       summary: 'List users, oldest first, or search them by id, name and email',
       query: UserListQuery,
-      responses: {
-        200: {
-          description: 'The page, oldest first.',
-          body: ListUsersResponse,
-          optionalHeaders: { Link: NEXT_LINK },
-        },
-      },
+      responses: { 200: pageResponse('The page, oldest first.', ListUsersResponse) },
     },
     async (scope, { query }) => {
       const { items, next } = await listUsers(scope, query)

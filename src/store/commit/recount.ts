@@ -270,22 +270,11 @@ export async function recountChanges(
   const counted = users.length === 0 ? [] : await recounted(db, config, users, now)
   return counted.flatMap(({ streak, runs }, index) => {
     const user = users[index]
-    return user === undefined
-      ? []
-      : [
-          {
-            ...streakOnly(
-              config,
-              user,
-              streak,
-              // No streak has ended now. These runs are the past, counted again.
-              { ended: [], streakEvents: NO_STREAK_EVENTS, isExtended: streak.run !== null },
-              { at: now, id: newId(now) },
-            ),
-            ended: runs,
-            replacesRuns: true,
-          },
-        ]
+    if (user === undefined) return []
+    // No streak has ended now. These runs are the past, counted again.
+    const told = { ended: [], streakEvents: NO_STREAK_EVENTS, isExtended: streak.run !== null }
+    const change = streakOnly(config, user, streak, told, { at: now, id: newId(now) })
+    return { ...change, ended: runs, replacesRuns: true }
   })
 }
 

@@ -11,11 +11,10 @@ import type { Instant } from '../../../lib/clock'
 import { fromMicros } from '../../../lib/decimal'
 import { errors, type FieldError, throwIfInvalid, unreachable } from '../../../lib/errors'
 import { newId } from '../../../lib/new-id'
-import { systemNow } from '../../../lib/system-clock'
 import { dateOfDay, dayIn, periodEnd, periodStart, periodsBefore } from '../../../lib/zone'
 import type { Scope } from '../../../platform/context'
 import type { UserState } from '../../../rules/state'
-import { parseUser, userStatement } from '../../../store/users/users.sql.ts'
+import { stateOf } from '../../../store/users/users.sql.ts'
 import type { Attempt } from '../../../webhooks/delivery/messages'
 import { notificationAdapter } from '../channel'
 import {
@@ -124,11 +123,9 @@ async function messageTo(
   template: Template,
   userId: string,
 ): Promise<{ user: UserState; message: Notification }> {
-  const { databases, tenant, now } = scope
-  const db = databases.usersOf(tenant.id).of(userId)
+  const { now } = scope
   const config = await configurationOf(scope)
-  const result = await db.run(userStatement(db, userId, systemNow()))
-  const user = parseUser(result)
+  const user = await stateOf(scope, userId)
   if (user === null) {
     throw errors.invalid([{ path: 'userId', message: 'must be the id of an existing user' }])
   }
