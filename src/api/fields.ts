@@ -83,7 +83,8 @@ export function rule(path: string, error: string) {
   }
 }
 
-const isRecord = (value: unknown): value is object =>
+/** Whether a value of JSON is an object. */
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**

@@ -231,12 +231,10 @@ export async function readUserPlaces(
   const boards = askedAtOnce(config.leaderboards, scope.now, { includeFinished })
   const places = await Promise.all(
     boards.map(async (board) => {
-      const work = readUserPlace(scope, board, user, { numEvents })
       try {
-        return [await within(PATIENCE, work)]
+        return [await within(PATIENCE, readUserPlace(scope, board, user, { numEvents }))]
       } catch (error) {
         logProblem('warn', { leaderboard: board.id, error: `leaderboard not reached: ${String(error)}` })
-        work.catch(() => undefined)
         return []
       }
     }),

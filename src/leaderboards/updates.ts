@@ -103,6 +103,16 @@ export function deliverEach(
 export const deliver = (...changes: Parameters<typeof deliverEach>): Promise<Placements[]> =>
   Promise.all(deliverEach(...changes))
 
+/** The same for changes whose response has no placements. */
+export async function updateBoards(
+  context: BoardContext,
+  config: Configuration,
+  changes: readonly InputChange[],
+  changedAt: Instant,
+): Promise<void> {
+  await deliver(context, config, changes, changedAt, { patience: PATIENCE, wanted: false })
+}
+
 function count(
   { notes }: BoardContext,
   name: 'objectWaves' | 'objectCalls' | 'objectRows',
@@ -122,18 +132,15 @@ async function call(
   const given: (Placement | null)[] = []
   // One call, unless groups are very long.
   for (const part of packsOf(changes, MOST_AT_ONCE, changeBytes)) {
-    // An error that is thrown at once must be caught like a rejection: the event is stored, and must not fail
-    // any more.
-    const deliverPart = async () =>
-      boardObject(context, board.id).deliver({ definition, at: changedAt, changes: part, wanted })
-    const work = deliverPart()
+    // The event is stored, and must not fail any more, also if the call throws at once.
     try {
+      const delivery = { definition, at: changedAt, changes: part, wanted }
+      const work = boardObject(context, board.id).deliver(delivery)
       const { placements, rowsWritten } = await within(patience, work)
       count(context, 'objectRows', rowsWritten)
       given.push(...placements)
     } catch (error) {
       logProblem('warn', { leaderboard: board.id, error: `leaderboard not reached: ${String(error)}` })
-      work.catch(() => undefined)
       sendRepairs(context, config.tenantId, board.id, changes.slice(given.length))
       return given
     }

@@ -1,3 +1,4 @@
+import { isRecord } from '../fields'
 import type { OpenApiDocument, OperationObject } from '../openapi'
 import type { DemoKind } from '../shapes/events'
 
@@ -167,9 +168,6 @@ const QUERY_PARAMETERS: Readonly<Record<string, string>> = {
 
 type Json = Record<string, unknown>
 
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 type Described = { document: OpenApiDocument; used: ReadonlySet<string> }
 
 const fieldNote = (schema: string, path: string): string => `${schema}.${path}`
@@ -183,10 +181,10 @@ export function describe(document: OpenApiDocument, chapters: readonly Chapter[]
 
   const fields = (schema: unknown, name: string, path = ''): unknown => {
     if (Array.isArray(schema)) return schema.map((one) => fields(one, name, path))
-    if (!isObject(schema)) return schema
+    if (!isRecord(schema)) return schema
     return Object.fromEntries(
       Object.entries(schema).map(([key, value]) => {
-        if (key === 'properties' && isObject(value)) return [key, properties(value, name, path)]
+        if (key === 'properties' && isRecord(value)) return [key, properties(value, name, path)]
         // Beside properties, alternatives only say which of them are needed.
         const isAlternatives = ['anyOf', 'oneOf', 'allOf'].includes(key) && !('properties' in schema)
         const isInner = isAlternatives || key === 'items' || key === 'additionalProperties'
@@ -201,7 +199,7 @@ export function describe(document: OpenApiDocument, chapters: readonly Chapter[]
         const full = path === '' ? field : `${path}.${field}`
         const inner = fields(schema, name, full)
         const note = noteOf(groups, name, full)
-        if (note === undefined || !isObject(inner)) return [field, inner]
+        if (note === undefined || !isRecord(inner)) return [field, inner]
         used.add(fieldNote(name, full))
         return [field, { ...inner, description: note }]
       }),

@@ -190,6 +190,23 @@ export function triggerResponse(config: Configuration, trigger: Trigger): z.infe
   }
 }
 
+/** The change of a user's points in one system. */
+export function pointsChange(
+  system: System,
+  before: number,
+  total: number,
+  awards: z.infer<typeof PointsAward>[],
+): z.infer<typeof MetricEventPointsResponse> {
+  const [level, levelBefore] = [levelOf(system, total), levelOf(system, before)]
+  return {
+    ...systemFields(system),
+    total,
+    ...(level?.id !== levelBefore?.id && { level: level && levelResponse(level) }),
+    added: total - before,
+    awards,
+  }
+}
+
 /** The changes of a user's points, by the key of each system that changed. */
 export function pointsChanges(
   config: Configuration,
@@ -198,22 +215,10 @@ export function pointsChanges(
   const affected = config.systems.filter(({ id }) => awards.some(({ systemId }) => systemId === id))
   return Object.fromEntries(
     affected.map((system) => {
-      const was = before?.points.get(system.id) ?? 0
-      const total = after.points.get(system.id) ?? 0
-      const level = levelOf(system, total)
-      const levelBefore = levelOf(system, was)
-      return [
-        system.key,
-        {
-          ...systemFields(system),
-          total,
-          ...(level?.id !== levelBefore?.id && { level: level && levelResponse(level) }),
-          added: total - was,
-          awards: awards
-            .filter(({ systemId }) => systemId === system.id)
-            .map((award) => awardResponse(config, system, award)),
-        },
-      ]
+      const [was, total] = [before?.points.get(system.id) ?? 0, after.points.get(system.id) ?? 0]
+      const own = awards.filter(({ systemId }) => systemId === system.id)
+      const shown = own.map((award) => awardResponse(config, system, award))
+      return [system.key, pointsChange(system, was, total, shown)]
     }),
   )
 }

@@ -127,6 +127,13 @@ export function streakResponse(
   }
 }
 
+/** A pause with its dates. */
+export const pauseFields = ({ id, start, end }: Pause) => ({
+  id,
+  start: dateOfDay(start),
+  end: dateOfDay(end),
+})
+
 /** The first day of the history of `wholeStreakResponse`: of `historyPeriods` periods up to the moment. */
 export function historyBegins(
   config: Configuration,
@@ -173,8 +180,6 @@ export function wholeStreakResponse(
         ...(resetAt !== null && { resetAt: iso(resetAt) }),
       }),
     ),
-    pauses: pauses
-      .filter(({ end }) => end >= since)
-      .map(({ id, start, end }) => ({ id, start: dateOfDay(start), end: dateOfDay(end) })),
+    pauses: pauses.filter(({ end }) => end >= since).map(pauseFields),
   }
 }

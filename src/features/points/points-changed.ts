@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { levelResponse, type PointsAward, storedAwardResponse, systemFields } from '../../api/shapes/points'
+import { type PointsAward, pointsChange, storedAwardResponse } from '../../api/shapes/points'
 import { userResponse } from '../../api/shapes/users'
 import type { Configuration } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
@@ -8,7 +8,6 @@ import { newId } from '../../lib/new-id'
 import { jsonBytes } from '../../lib/packed'
 import type { TenantContext } from '../../platform/context'
 import { configurationUnchanged, nullIfConflict } from '../../platform/guard'
-import { levelOf } from '../../rules/points/points.rules'
 import { StoredAwardRow, triggerForms } from '../../store/awards.sql.ts'
 import { coveredBy, portionOf, portionStatement, shortAmong } from '../../store/users/portions.sql.ts'
 import { userOf } from '../../store/users/users.sql.ts'
@@ -91,16 +90,10 @@ export async function flushPoints(
     const wasSent = own.length > 0 && listens(config, 'points.changed')
     noted.push({ ...one, seq: user.seq, at: user.changed, total, wasSent })
     if (!wasSent) continue
-    const [level, levelBefore] = [levelOf(system, total), levelOf(system, one.total)]
+    const shown = newest(own.map((award) => storedAwardResponse(award, forms)))
     const draft = draftOf('points.changed', {
       user: userResponse(config, user),
-      points: {
-        ...systemFields(system),
-        total,
-        ...(level?.id !== levelBefore?.id && { level: level && levelResponse(level) }),
-        added: total - one.total,
-        awards: newest(own.map((award) => storedAwardResponse(award, forms))),
-      },
+      points: pointsChange(system, one.total, total, shown),
     })
     const id = newId(now)
     const messages = [{ id: childId(id, 0), ...draft }]

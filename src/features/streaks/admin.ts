@@ -11,6 +11,7 @@ import {
 } from '../../api/fields'
 import { ListQuery } from '../../api/queries'
 import { type Issue, UNKNOWN_USER, USER_MISSED, unknownIssue } from '../../api/resources/drafts.rules'
+import { pauseFields } from '../../api/shapes/streaks'
 import { type UnknownField, unknownMessage } from '../../api/unknown-fields'
 import { type AuditEntry, goneFields, madeFields, userEntry } from '../../configuration/audit.rules'
 import { errors } from '../../lib/errors'
@@ -254,8 +255,6 @@ export async function createPauses(
   const { done, issues } = allAnswers(changed, userIdOf)
   return { created: done.map((pause) => pauseResponse(pause.userId, pause)), issues }
 }
-
-const pauseFields = ({ id, start, end }: Pause) => ({ id, start: dateOfDay(start), end: dateOfDay(end) })
 
 function pauseProblem({ today, streak, terms }: OpenStreak, start: number, end: number): string | null {
   if (start < today) {

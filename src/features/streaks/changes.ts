@@ -3,7 +3,7 @@ import type { AuditEntry } from '../../configuration/audit.rules'
 import { auditEntries } from '../../configuration/audit.sql.ts'
 import { configurationAt } from '../../configuration/configuration'
 import type { Configuration } from '../../configuration/model'
-import { deliver } from '../../leaderboards/updates'
+import { updateBoards } from '../../leaderboards/updates'
 import type { Instant } from '../../lib/clock'
 import { errors } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
@@ -32,9 +32,6 @@ import { requestDrain } from '../../webhooks/delivery/drain'
 
 /** Attempts for one change. One fails only if another change of these users was stored first. */
 const TRIES = 50
-/** How long a change waits for leaderboards, in milliseconds. Nothing depends on their response. */
-const PATIENCE = 3_000
-
 /** A user's streak while an admin changes it: judged as of now. `decide` puts the changed streak here. */
 export type OpenStreak = {
   user: UserState
@@ -96,7 +93,7 @@ async function changeTogether<T>(
     const users = rows.results.map(userOf)
     const outdated = users.filter(({ streak }) => isStale(streak, config.streaks))
     if (outdated.length > 0) {
-      await updateBoards(scope, config, await recountStreaks(db, config, outdated, now))
+      await updateBoards(scope, config, await recountStreaks(db, config, outdated, now), now)
       continue
     }
     const found = new Map(users.map((user) => [user.id, opened(config, user, now)]))
@@ -124,21 +121,10 @@ async function changeTogether<T>(
       if (!(await isStored(scope, changes).catch(() => false))) throw error
     }
     if (changes.some(({ streakEvents }) => streakEvents.length > 0)) requestDrain(scope, tenant.id)
-    await updateBoards(scope, config, changes)
+    await updateBoards(scope, config, changes, now)
     return result
   }
   throw errors.unprocessable('These users kept changing while this change was made. Send it again.')
-}
-
-/** A leaderboard that can't be reached gets the changes by the queue. */
-async function updateBoards(
-  scope: Scope,
-  config: Configuration,
-  changes: readonly BulkChange[],
-): Promise<void> {
-  if (changes.length > 0) {
-    await deliver(scope, config, changes, scope.now, { patience: PATIENCE, wanted: false })
-  }
 }
 
 /** If the response to the write was lost: whether the users are exactly as written. */

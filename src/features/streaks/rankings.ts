@@ -21,7 +21,7 @@ import { type StreakState, termsOf } from '../../rules/streaks/streak-state.rule
 import { isStale, streakAsOf } from '../../rules/streaks/streaks.rules'
 import { USERS } from '../../store/users/counters.sql.ts'
 import { usersInParts } from '../../store/users/pages.sql.ts'
-import { parseStreak } from '../../store/users/users.sql.ts'
+import { namesOf, parseStreak } from '../../store/users/users.sql.ts'
 
 /** The longest streaks of a tenant, as many as a request may ask for. */
 type KeptRanking = {
@@ -192,22 +192,6 @@ function compareRanked(a: Ranked, b: Ranked): number {
   return b.length - a.length || compareText(a.userId, b.userId)
 }
 
-const NAMES = `
-  SELECT u.id, u.name FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
-
-const Names = z.array(z.object({ id: z.string(), name: z.string().nullable() }))
-
-/** The names of the users who exist. */
-export async function namesOf(
-  { databases, tenantId }: Everywhere,
-  userIds: readonly string[],
-): Promise<ReadonlyMap<string, string | null>> {
-  const ask = async (db: TenantDatabase, ids: readonly string[]) =>
-    Names.parse(await db.rows(db.statement(NAMES, db.tenantId, JSON.stringify(ids))))
-  const lists = await databases.usersOf(tenantId).askAbout(userIds, ask)
-  return new Map(lists.flat().map(({ id, name }) => [id, name]))
-}
-
 type Asked = z.output<typeof StreakRankingsQuery>
 
 /** For older client libraries. After a change of the frequency, a user is missing until the recount (S9). */
@@ -218,7 +202,7 @@ export async function rankStreaks(
   const first = (await rankingOf(scope, type)).slice(0, limit)
   if (first.length === 0) return []
   const userIds = first.map(({ userId }) => userId)
-  const names = await namesOf(everywhere(scope), userIds)
+  const names = await namesOf(scope.databases, scope.tenant.id, userIds, 'id')
   return first.flatMap(({ userId, length }) => {
     const name = names.get(userId)
     return name === undefined ? [] : [{ userId, name, streakLength: length }]

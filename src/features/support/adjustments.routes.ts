@@ -17,6 +17,7 @@ import { IdempotencyKey } from '../../api/shapes/events'
 import { madeFields, userEntry } from '../../configuration/audit.rules'
 import { auditEntriesIf } from '../../configuration/audit.sql.ts'
 import { configurationOf } from '../../configuration/configuration'
+import { updateBoards } from '../../leaderboards/updates'
 import { MOST_ADJUSTMENT_POINTS } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import { bytesOf, type ColumnValues, columnList, HexId, numberOf } from '../../platform/columns'
@@ -28,7 +29,7 @@ import { writeUsers } from '../../store/commit/writer'
 import { adjustmentKeys } from '../../store/tables.sql.ts'
 import { readPortion } from '../../store/users/portions.sql.ts'
 import { userOf } from '../../store/users/users.sql.ts'
-import { type Basis, basisOf, Reason, store, untilStored, updateBoards } from './corrections'
+import { type Basis, basisOf, Reason, store, untilStored } from './corrections'
 
 const CreatePointsAdjustmentRequestItem = z
   .object({
@@ -167,7 +168,7 @@ async function attempt(
   const present = waiting.filter(({ item }) => read.includes(item.userId))
   // Read after the users: the user of an entry that was stored in between has changed since.
   const { booked, late } = await bookedBefore(scope, systemId, users, present)
-  await updateBoards(scope, basis, late)
+  await updateBoards(scope, basis.config, late, basis.now)
   const decided: Decided[] = []
   for (const userId of read) {
     const own = present.filter(({ item }) => item.userId === userId)
@@ -295,11 +296,8 @@ async function write(
   const stored = await store(scope, writing, further, audit)
   const done = changed.filter(({ user }) => stored.has(user.iid))
   for (const one of done) settle(one)
-  await updateBoards(
-    scope,
-    basis,
-    done.flatMap(({ changes }) => changes),
-  )
+  const changes = done.flatMap((one) => one.changes)
+  await updateBoards(scope, config, changes, basis.now)
 }
 
 const endpoint = endpointsOf('admin')

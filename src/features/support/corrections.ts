@@ -2,7 +2,6 @@ import { parseRequestSnapshot } from '../../access/tenants.sql.ts'
 import { optional, text } from '../../api/fields'
 import { configurationAt } from '../../configuration/configuration'
 import type { Configuration } from '../../configuration/model'
-import { type BoardContext, deliver, type InputChange } from '../../leaderboards/updates'
 import { HOUR, type Instant } from '../../lib/clock'
 import { type Micros, micros } from '../../lib/decimal'
 import { errors } from '../../lib/errors'
@@ -104,8 +103,6 @@ export class MetricLog {
 
 /** How often a correction is tried if the database fails in another way than by a conflict. */
 const TRIES = 3
-/** How long a correction waits for leaderboards, in milliseconds. Nothing depends on their response. */
-const PATIENCE = 3_000
 
 /** The basis of an attempt: the configuration, the test clock (null if not set), and the moment. */
 export type Basis = { config: Configuration; clock: Instant | null; now: Instant }
@@ -153,15 +150,6 @@ export async function store(
   if (hasOutboxEntries) requestDrain(scope, scope.tenant.id)
   if (changesDueWork) scope.waitUntil(ensureAlarm(scope, scope.tenant.id))
   return stored
-}
-
-/** Sends stored corrections to the leaderboards. One that can't be reached counts the users again later. */
-export async function updateBoards(
-  context: BoardContext,
-  { config, now }: Basis,
-  changes: readonly InputChange[],
-): Promise<void> {
-  await deliver(context, config, changes, now, { patience: PATIENCE, wanted: false })
 }
 
 /** Statements that empty the kept sums of days that a change alters: of its points, and of `metricId`. */

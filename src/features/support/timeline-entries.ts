@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { DateResponse, Timestamp, UuidResponse } from '../../api/fields'
+import { DateResponse, isRecord, Timestamp, UuidResponse } from '../../api/fields'
 import { LevelThen, PointsBoost, PointsTrigger } from '../../api/shapes/points'
+import { pauseFields } from '../../api/shapes/streaks'
 import { NOTIFICATION_CHANNELS } from '../../configuration/enumerations'
 import type { Configuration } from '../../configuration/model'
 import { type Instant, instant, iso } from '../../lib/clock'
@@ -230,7 +231,7 @@ function streakEntry(
   { at, seq, place, name }: At,
 ): Keyed<Entry> {
   const id = namedId(at, name)
-  const days = pause && { id: pause.id, start: dateOfDay(pause.start), end: dateOfDay(pause.end) }
+  const days = pause && pauseFields(pause)
   return {
     key: [at, seq, place, id],
     entry: { id, at: iso(at), type: 'streak', change: kind, ...rest, ...(days && { pause: days }) },
@@ -391,9 +392,6 @@ function nameOf({ attributes, achievements }: Configuration, field: string): str
 /** Is true if a row of a user's history says that a completion was taken back (V4). */
 export const isRevoke = ({ entries: { fields } }: HistoryRow): boolean =>
   fields.some(([name]) => name.startsWith(REVOKED))
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const RevokedCompletion = z.object({ id: z.string(), at: z.number().transform(instant) })
 

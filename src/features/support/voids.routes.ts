@@ -7,7 +7,7 @@ import { goneFields, madeFields, userEntry } from '../../configuration/audit.rul
 import { auditEntries } from '../../configuration/audit.sql.ts'
 import { configurationOf } from '../../configuration/configuration'
 import type { Configuration, Filter, Metric } from '../../configuration/model'
-import type { InputChange } from '../../leaderboards/updates'
+import { type InputChange, updateBoards } from '../../leaderboards/updates'
 import { type Instant, iso } from '../../lib/clock'
 import { fromMicros } from '../../lib/decimal'
 import { ApiError, errors } from '../../lib/errors'
@@ -28,7 +28,7 @@ import { type Counter, NEW_COUNTER, totalOfLog, type UserState } from '../../rul
 import { writeUsers } from '../../store/commit/writer'
 import { lowerTenantCounter } from '../../store/users/counters.sql.ts'
 import { parseUser, userStatement } from '../../store/users/users.sql.ts'
-import { basisOf, MetricLog, Reason, restarts, store, untilStored, updateBoards } from './corrections'
+import { basisOf, MetricLog, Reason, restarts, store, untilStored } from './corrections'
 import { LoggedEvent, momentOf } from './timeline-entries'
 import {
   awardsOfCompletion,
@@ -162,7 +162,7 @@ async function voidEvent(
     const stored = parseVoided(read.voided)
     if (stored !== null) {
       // An attempt was stored although its response was lost.
-      if (stored.seq === tried?.seq) await updateBoards(scope, basis, tried.changes)
+      if (stored.seq === tried?.seq) await updateBoards(scope, basis.config, tried.changes, basis.now)
       return VoidedEvent.parse(stored.response)
     }
     const [user, event] = [parseUser(read.user), parseEvent(read.event)]
@@ -201,7 +201,7 @@ async function voidEvent(
       ...restarts(db, change, metric.id),
       ...auditEntries(scope, [userEntry('event', 'void', { iid: user.iid }, fields)]),
     ])
-    await updateBoards(scope, basis, changes)
+    await updateBoards(scope, basis.config, changes, basis.now)
     return response
   })
 }
@@ -303,7 +303,7 @@ async function revokeCompletion(
       ...restarts(db, change, null),
       ...auditEntries(scope, [userEntry('achievement_completion', 'delete', { iid: user.iid }, fields)]),
     ])
-    await updateBoards(scope, basis, [change])
+    await updateBoards(scope, config, [change], basis.now)
     return tried
   })
 }

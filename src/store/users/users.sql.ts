@@ -322,20 +322,22 @@ export function usersStatement(db: TenantDatabase, ids: readonly string[]): Stat
 }
 
 const NAMES = `
-  SELECT u.iid, u.name FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
+  SELECT u.id, u.iid, u.name FROM json_each(?2) asked
+  CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
-const NameRow = z.object({ iid: z.string(), name: z.string().nullable() })
+const NameRow = z.object({ id: z.string(), iid: z.string(), name: z.string().nullable() })
 
-/** Users' names by iid, null for none, from the databases that hold them (B5). Unknown ids are left out. */
+/** Users' names, null for none, by one of their ids, from their databases (B5). Unknown ids are left out. */
 export async function namesOf(
   databases: Databases,
   tenantId: string,
   userIds: readonly string[],
+  by: 'id' | 'iid' = 'iid',
 ): Promise<Map<string, string | null>> {
   const lists = await databases
     .usersOf(tenantId)
     .askAbout(userIds, (db, own) => db.list(NameRow, NAMES, db.tenantId, JSON.stringify(own)))
-  return new Map(lists.flat().map(({ iid, name }) => [iid, name]))
+  return new Map(lists.flat().map((user) => [user[by], user.name]))
 }
 
 const PROFILE = readingOf(users, ['id', 'email', 'tz', 'signUpDate'])

@@ -10,6 +10,7 @@ import { User, userResponse } from '../../../api/shapes/users'
 import { configurationOf } from '../../../configuration/configuration'
 import type { Configuration, Leaderboard, Metric } from '../../../configuration/model'
 import { type BestFound, definitionOf } from '../../../leaderboards/board'
+import { isShown } from '../../../leaderboards/leaderboards'
 import { boardObject } from '../../../leaderboards/updates'
 import { MICROS_PER_UNIT } from '../../../lib/decimal'
 import { errors } from '../../../lib/errors'
@@ -18,7 +19,7 @@ import { dateOfDay, dayIn, localDay, periodEnd, periodStart } from '../../../lib
 import type { Scope } from '../../../platform/context'
 import { logProblem } from '../../../platform/log'
 import { sharedScans } from '../../../platform/scans'
-import { firstDayOf, lastDayOf, statusOf } from '../../../rules/runs.rules'
+import { firstDayOf, lastDayOf } from '../../../rules/runs.rules'
 import type { UserState } from '../../../rules/state'
 import { termsOf } from '../../../rules/streaks/streak-state.rules'
 import { isStale, streakAsOf } from '../../../rules/streaks/streaks.rules'
@@ -358,7 +359,7 @@ async function bestPlaces(
   periods: readonly Days[],
 ): Promise<BestPlaces[]> {
   const boards = config.leaderboards
-    .filter((board) => mayHold(board, user, year) && isShown(scope, board))
+    .filter((board) => mayHold(board, user, year) && isShown(board, scope.now))
     .slice(-MOST_BOARDS)
   const found = await Promise.all(boards.map((board) => bestOf(scope, config, board, user, periods)))
   return periods.map((_, nth) =>
@@ -371,12 +372,6 @@ async function bestPlaces(
       }),
     ),
   )
-}
-
-/** Whether users see a leaderboard (L9). */
-function isShown({ now }: Scope, board: Leaderboard): boolean {
-  const status = statusOf(board, now)
-  return status === 'active' || status === 'finished'
 }
 
 /** Whether the user may have had a place in the leaderboard in that year. */
@@ -393,9 +388,8 @@ async function bestOf(
   { id, iid, profile }: UserState,
   periods: readonly Days[],
 ): Promise<BestFound> {
-  // An async function, so that the `try` below also catches errors that are thrown at once.
-  const ask = async () =>
-    boardObject(scope, board.id).best({
+  try {
+    const work = boardObject(scope, board.id).best({
       definition: definitionOf(config, board),
       now: scope.now,
       userId: id,
@@ -403,12 +397,9 @@ async function bestOf(
       today: dayIn(profile.tz, scope.now),
       periods: periods.map(({ first, last }) => [first, last]),
     })
-  const work = ask()
-  try {
     return (await within(PATIENCE, work)) ?? []
   } catch (error) {
     logProblem('warn', { leaderboard: board.id, error: `leaderboard not reached: ${String(error)}` })
-    work.catch(() => undefined)
     return []
   }
 }

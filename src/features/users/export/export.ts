@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { pauseFields } from '../../../api/shapes/streaks'
 import { userResponse } from '../../../api/shapes/users'
 import { Streamed } from '../../../api/streams'
 import { configurationOf } from '../../../configuration/configuration'
@@ -119,7 +120,7 @@ const runOf = ({ started, first, last, history, length }: StreakRun) => ({
 
 const exportedStreakEntry = ({ pause, ...entry }: z.output<typeof StoredStreakEntry>) => ({
   ...entry,
-  ...(pause && { pause: { id: pause.id, start: dateOfDay(pause.start), end: dateOfDay(pause.end) } }),
+  ...(pause && { pause: pauseFields(pause) }),
 })
 
 /** A user's streak: current, as stored, and past runs. */
@@ -164,12 +165,7 @@ function streakOf(
     past: runs
       .filter(({ first }) => first !== run?.first)
       .map((past) => ({ ...runOf(past), lost: isoOrNull(past.lost) })),
-    pauses: pauses.map(({ id, start, end, deleted }) => ({
-      id,
-      start: dateOfDay(start),
-      end: dateOfDay(end),
-      deleted: isoOrNull(deleted),
-    })),
+    pauses: pauses.map((pause) => ({ ...pauseFields(pause), deleted: isoOrNull(pause.deleted) })),
   }
 }
 
