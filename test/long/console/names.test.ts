@@ -1,7 +1,7 @@
 /** Ids and names that look like others, or like nothing. */
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { hasBrowser } from '../../helpers/console/browser'
+import { hasBrowser, watchAnswers } from '../../helpers/console/browser'
 import { sharedWorld } from '../../helpers/console/world'
 
 const world = sharedWorld()
@@ -34,6 +34,7 @@ const THINGS = [
 
 describe.skipIf(!hasBrowser)('names and ids', () => {
   let page: Page
+  let answered: () => Promise<void>
   let complaints: string[]
   beforeAll(async () => {
     for (const [nth, id] of IDS.entries()) {
@@ -41,6 +42,7 @@ describe.skipIf(!hasBrowser)('names and ids', () => {
       expect([id, status]).toEqual([id, 201])
     }
     ;({ page, complaints } = await world.signedIn())
+    answered = watchAnswers(page)
   })
 
   /** The page of a user has the name, and the whole id below it. */
@@ -96,6 +98,8 @@ describe.skipIf(!hasBrowser)('names and ids', () => {
         await page.getByRole('dialog', { name: `Edit ${said}`, exact: true }).waitFor()
         await page.getByRole('button', { name: 'Save changes' }).click()
         await page.getByText(`The ${one} “${said}” was saved`, { exact: true }).waitFor()
+        // Else the page could still ask for parts of what is deleted next.
+        await answered()
         if (at !== list) await page.getByRole('link', { name: alone }).click()
         await place.getByRole('button', { name: 'Delete' }).click()
         const question = page.getByRole('alertdialog')
