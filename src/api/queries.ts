@@ -213,17 +213,21 @@ export function longListQuery<S extends z.ZodType, F extends z.ZodRawShape>(
 /** A page of a long list: its items, and the cursor of the page after it; null on the last one. */
 export type LongPage<Items, Cursor> = { items: Items; next: Cursor | null }
 
-/** The reply with a page of a long list, and a `Link` that repeats the query without `skip` (O3). */
+/**
+ * The reply with a page of a long list, and the header `Link` to the next page: the requested address with
+ * this query, without `skip`, and the cursor (O3, RFC 8288, G1).
+ */
 export function longPage<Items, Cursor>(
-  at: { origin: string | null; path: string },
+  { origin, path }: { origin: string | null; path: string },
   query: Readonly<Record<string, unknown>>,
   { items, next }: LongPage<Items, Cursor>,
 ) {
   const { skip: _skip, after: _after, ...rest } = query
   const same = Object.entries(rest).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, textsOf(value)] as const],
+    value === undefined ? [] : textsOf(value).map((text) => [name, text]),
   )
-  const headers = next === null ? {} : { Link: nextLink(at, Object.fromEntries(same), next) }
+  const search = new URLSearchParams([...same, ['after', cursorOf(next)]])
+  const headers = next === null ? {} : { Link: `<${origin ?? ''}${path}?${search}>; rel="next"` }
   return { status: 200 as const, body: items, headers }
 }
 
@@ -232,15 +236,4 @@ function textsOf(value: unknown): readonly string[] {
   if (!(value instanceof Map)) return [String(value)]
   const pairs = [...value].map(([key, of]) => `${key}:${of}`)
   return pairs.length === 1 ? [...pairs, ...pairs] : pairs
-}
-
-/** The header `Link` to the next page: the requested address with this query and cursor (RFC 8288, G1). */
-export function nextLink(
-  { origin, path }: { origin: string | null; path: string },
-  query: Readonly<Record<string, string | readonly string[]>>,
-  cursor: unknown,
-): string {
-  const given = Object.entries(query).flatMap(([name, texts]) => [texts].flat().map((text) => [name, text]))
-  const search = new URLSearchParams([...given, ['after', cursorOf(cursor)]])
-  return `<${origin ?? ''}${path}?${search}>; rel="next"`
 }

@@ -42,14 +42,12 @@ export type StreakFrequency = (typeof STREAK_FREQUENCIES)[number]
 /** Whether all of a streak's metrics must reach their thresholds, or only one (S1). */
 export const EVALUATION_MODES = ['OR', 'AND'] as const
 
-/** The types of attributes: of users, or of events. */
 export const ATTRIBUTE_TYPES = ['user', 'event'] as const
 export type AttributeType = (typeof ATTRIBUTE_TYPES)[number]
 
 /** The keys that may set an attribute on users: admin keys only, or users' own keys too (K7). */
 export const ATTRIBUTE_WRITERS = ['admin', 'user'] as const
 
-/** The types of a metric's units. */
 export const METRIC_UNIT_TYPES = ['number', 'currency'] as const
 
 /** How often recaps come (T4). */

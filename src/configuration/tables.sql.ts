@@ -167,7 +167,6 @@ export const pointsSystems = sqliteTable(
   (table) => [uniqueIndex('points_systems_key').on(table.tenantId, table.key).where(living)],
 )
 
-/** Levels of a points system. */
 export const pointsLevels = sqliteTable(
   'points_levels',
   {

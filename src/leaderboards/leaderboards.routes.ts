@@ -32,7 +32,6 @@ import { ticketFor, watchLeaderboard } from './live/watch'
 
 const endpoint = endpointsOf('application')
 
-/** The endpoints of leaderboards. */
 export const leaderboardEndpoints = [
   endpoint(
     'GET /leaderboards',
@@ -77,10 +76,7 @@ export const leaderboardEndpoints = [
       },
     },
     { find: (scope, param) => findLeaderboard(scope, param('key')) },
-    async (scope, { query }, found) => {
-      const { groups, next } = await readGroups(scope, found, query)
-      return { ...ok(groups), ...(next !== null && { headers: { Link: next } }) }
-    },
+    (scope, { query }, found) => readGroups(scope, found, query),
   ),
   /** Not in the contract. */
   endpoint(

@@ -1,10 +1,9 @@
 import * as z from 'zod'
 import { filtersResponse } from '../api/fields'
-import { nextLink } from '../api/queries'
+import { longPage } from '../api/queries'
 import {
   type GroupCursor,
   type LeaderboardGroupsQuery,
-  type LeaderboardGroupsResponse,
   type LeaderboardQuery,
   type LeaderboardResponseWithRankings,
   type LeaderboardsResponse,
@@ -174,14 +173,13 @@ const groupErrors = async (scope: Scope, board: Leaderboard, asked: GroupAsked |
 type GroupAsked = ReadonlyMap<string, string> | undefined
 
 /**
- * A page of the groups of a run that have ranked users, and the link to the next page, which is null on the
- * last one. Throws 404 if the date is in no run, and 422 if the leaderboard has no breakdown (L6).
+ * The reply with a page of the groups of a run that have ranked users. Throws 404 if the date is in no run, and 422 if the leaderboard has no breakdown (L6).
  */
 export async function readGroups(
   scope: Scope,
   board: Leaderboard,
   { run: date, limit, after }: z.output<typeof LeaderboardGroupsQuery>,
-): Promise<{ groups: z.infer<typeof LeaderboardGroupsResponse>; next: string | null }> {
+) {
   if (board.breakdown.length === 0) {
     throw errors.unprocessable(
       'This leaderboard has no breakdown, so it has no groups. Read its rankings instead.',
@@ -199,16 +197,13 @@ export async function readGroups(
     }),
   )
   const last = groups.at(-1)
+  const next: z.input<typeof GroupCursor> | null = hasMore && last ? [last.users, last.group] : null
+  const items = groups.map(({ group, users }) => {
+    const values = valuesOf(config, board, GroupValues.parse(JSON.parse(group)))
+    return { userAttributes: values, group: values, users }
+  })
   // The next page is of the same run, also after midnight.
-  const same = { run: dateOfDay(run.start), limit: String(limit) }
-  const cursor: z.input<typeof GroupCursor> | null = hasMore && last ? [last.users, last.group] : null
-  return {
-    groups: groups.map(({ group, users }) => {
-      const values = valuesOf(config, board, GroupValues.parse(JSON.parse(group)))
-      return { userAttributes: values, group: values, users }
-    }),
-    next: cursor && nextLink(scope, same, cursor),
-  }
+  return longPage(scope, { run: dateOfDay(run.start), limit }, { items, next })
 }
 
 const GroupValues = z.array(z.string())

@@ -97,7 +97,6 @@ export const MOST_ADJUSTMENT_POINTS = 1_000_000
 
 /* Requests */
 
-/** The bytes of a MiB. */
 export const MIB = 1_048_576
 /** The largest body of a request, and of a batch of events, in bytes (G2). */
 export const MOST_BODY_BYTES = MIB

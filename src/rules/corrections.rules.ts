@@ -160,7 +160,6 @@ export function countersOf(
   }
 }
 
-/** An event that is voided. */
 export type VoidedEvent = Omit<EventRecord, 'counterIds'>
 
 type VoidInput = {

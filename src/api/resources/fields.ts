@@ -4,7 +4,6 @@ import { ConfigKey, Description, Name, optional, Picture, UuidResponse } from '.
 
 /* The fields of an admin resource: where each is in requests and answers, and how it is stored. */
 
-/** A field of a resource. */
 export type Field = {
   /** Its schema in an item of a create; null if it is not there. */
   create: z.ZodType | null
@@ -88,9 +87,7 @@ export const reference = <S extends z.ZodType>(schema: S) => ({
   column: null,
 })
 
-/** The id of a resource. */
 export const ID = shown(UuidResponse)
-/** The name of a resource. */
 export const NAME = required(Name, z.string())
 /** A key that never changes (O1). */
 export const FIXED_KEY = fixed(ConfigKey, z.string())
@@ -125,7 +122,6 @@ export const filters = <S extends z.ZodType, I extends z.ZodType>(schema: S, ite
 /** An item of a request, or the fields of an answer. */
 export type Item = Readonly<Record<string, unknown>>
 
-/** The value of a field by its name. */
 export const fieldOf = (one: object, name: string): unknown => Reflect.get(one, name)
 
 /** What the fields of an item say about the row: all fields of a create, the named fields of an update. */

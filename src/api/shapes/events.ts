@@ -40,7 +40,6 @@ const HeaderKey = z.preprocess(
   ),
 )
 
-/** The headers of an event. */
 export const EventHeaders = z.object({ 'idempotency-key': HeaderKey.optional() })
 
 /** All changes of an event. The maps are by key of the points system or leaderboard (E2, E4). */

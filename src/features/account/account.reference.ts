@@ -159,7 +159,6 @@ export const account: Chapter = {
   ],
 }
 
-/** The audit log. */
 export const audit: Chapter = {
   operations: {
     admin_audit_log: {

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { LOG_OF_ACCOUNT } from '../../access/tenants.sql.ts'
-import { endpointsOf, ok } from '../../api/endpoint'
+import { endpointsOf } from '../../api/endpoint'
 import { Timestamp, UserId, Uuid, UuidResponse } from '../../api/fields'
-import { cursorQuery, integerQuery, nextLink, pageResponse } from '../../api/queries'
+import { cursorQuery, integerQuery, type LongPage, longPage, pageResponse } from '../../api/queries'
 import { AUDIT_ACTIONS } from '../../configuration/audit.rules'
 import { auditPage, oldestKept, type StoredEntry } from '../../configuration/audit.sql.ts'
 import { AUDIT_KINDS } from '../../configuration/tables.sql.ts'
@@ -48,27 +48,22 @@ function entryResponse({ at, keyId, keyName, ...entry }: StoredEntry): z.infer<t
 }
 
 /**
- * A page of the audit log of the tenant or of the account, newest first, and the header `Link` to the next
- * page; null on the last page. Entries are shown for a year. A user who does not exist has none (Z1).
+ * A page of the audit log of the tenant or of the account, newest first. Entries are shown for a year. A
+ * user who does not exist has none (Z1).
  */
 async function readAuditLog(
   scope: AccountScope,
   { after, limit, ...wanted }: z.output<typeof AuditLogQuery>,
-): Promise<{ entries: z.infer<typeof AuditLogEntry>[]; next: string | null }> {
+): Promise<LongPage<z.infer<typeof AuditLogEntry>[], z.input<typeof AuditCursor>>> {
   const page = { before: after, oldest: oldestKept(scope.now), limit }
   const { userId, ...filters } = wanted
   const { databases, auditLog: log } = scope
   const hasUsers = log !== LOG_OF_ACCOUNT
   const userIid =
     userId !== undefined && hasUsers ? await findIid(databases.usersOf(log).of(userId), userId) : null
-  if (userId !== undefined && userIid === null) return { entries: [], next: null }
+  if (userId !== undefined && userIid === null) return { items: [], next: null }
   const { entries, next } = await auditPage(scope, { ...filters, ...(userIid !== null && { userIid }) }, page)
-  const given = Object.entries(wanted).filter((pair): pair is [string, string] => pair[1] !== undefined)
-  const cursor: z.input<typeof AuditCursor> | null = next
-  return {
-    entries: entries.map(entryResponse),
-    next: cursor && nextLink(scope, { ...Object.fromEntries(given), limit: String(limit) }, cursor),
-  }
+  return { items: entries.map(entryResponse), next }
 }
 
 const endpoint = endpointsOf('admin')
@@ -85,9 +80,6 @@ export const auditEndpoints = [
       query: AuditLogQuery,
       responses: { 200: pageResponse('A page of entries.', AuditLogResponse) },
     },
-    async (scope, { query }) => {
-      const { entries, next } = await readAuditLog(scope, query)
-      return { ...ok(entries), ...(next !== null && { headers: { Link: next } }) }
-    },
+    async (scope, { query }) => longPage(scope, query, await readAuditLog(scope, query)),
   ),
 ]

@@ -92,7 +92,6 @@ const CompletionSubject = z.object({ user: z.object({ id: z.unknown() }) })
 
 const endpoint = endpointsOf('application')
 
-/** The endpoints of achievements. */
 export const achievementEndpoints = [
   endpoint(
     'GET /achievements',

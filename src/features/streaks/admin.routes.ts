@@ -262,7 +262,6 @@ const endpoint = endpointsOf('admin')
 const check = async (scope: Scope, { json }: RawRequest) =>
   settingsErrors(await configurationOf(scope), ReadableStreakSettings.parse(json))
 
-/** The endpoints of the management of streaks. */
 export const streakAdminEndpoints = [
   endpoint(
     'GET /streaks/settings',

@@ -117,7 +117,6 @@ async function streaksOf(
 
 const endpoint = endpointsOf('application')
 
-/** The endpoints of users' streaks. */
 export const streakEndpoints = [
   endpoint(
     'GET /users/{id}/streak',

@@ -317,7 +317,6 @@ export function voidEntries(
   ]
 }
 
-/** The entry of a completion. */
 export function completionEntry(
   { achievements }: Configuration,
   achievementId: string,

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { endpointsOf, ok } from '../../api/endpoint'
 import { IdOrKey, UserId, Uuid } from '../../api/fields'
-import { cursorQuery, integerQuery, nextLink, pageResponse } from '../../api/queries'
+import { cursorQuery, integerQuery, longPage, pageResponse } from '../../api/queries'
 import { configurationOf } from '../../configuration/configuration'
 import { NOTIFICATION_CHANNELS } from '../../configuration/enumerations'
 import type { Configuration } from '../../configuration/model'
@@ -88,7 +88,7 @@ async function timeline(
   scope: Scope,
   user: UserState,
   { types = TIMELINE_TYPES, limit, after = NEWEST }: z.output<typeof TimelineQuery>,
-): Promise<{ entries: readonly Entry[]; next: string | null }> {
+) {
   const config = await configurationOf(scope)
   const wanted: Wanted = { scope, user, after, limit, has: (type) => types.includes(type) }
   const parts = await Promise.all([
@@ -106,8 +106,7 @@ async function timeline(
     end,
   }))
   const { entries, next } = merged(ofTypes, { after, limit })
-  const query = { types: types.join(','), limit: String(limit) }
-  return { entries, next: next && nextLink(scope, query, next) }
+  return longPage(scope, { types, limit }, { items: [...entries], next })
 }
 
 const NOTHING: Part<Entry> = { entries: [], end: null }
@@ -294,9 +293,6 @@ export const supportEndpoints = [
       responses: { 200: pageResponse('The page, newest first.', Timeline) },
     },
     { find: (scope, param) => findUser(scope, param('id')) },
-    async (scope, { query }, user) => {
-      const { entries, next } = await timeline(scope, user, query)
-      return { ...ok([...entries]), ...(next !== null && { headers: { Link: next } }) }
-    },
+    (scope, { query }, user) => timeline(scope, user, query),
   ),
 ]

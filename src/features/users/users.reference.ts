@@ -157,7 +157,6 @@ const STREAK_RUN = {
   length: 'The length that the streak reached.',
 }
 
-/** The export of a user. */
 export const userExport: Chapter = {
   fields: [
     fieldsOf(['UserExport'], {

@@ -203,7 +203,6 @@ async function overviewResponse(
   }
 }
 
-/** The endpoints of the overview of a user. */
 export const overviewEndpoints = [
   // Not in the contract.
   endpoint(

@@ -247,7 +247,6 @@ export const TABLES = {
   test_clock: ofNobody('one time, for all tenants', ['id'], []),
 } as const satisfies Record<string, Table>
 
-/** The classes of objects. */
 export const OBJECTS = {
   LeaderboardObject: {
     users: { by: 'id', erased: ['boards'], exported: ['leaderboards'] },
@@ -282,7 +281,6 @@ export const NAMESPACES = {
   },
 } as const satisfies Record<string, Entry>
 
-/** The queues. */
 export const QUEUES = {
   'laurel-outbox': { users: { nothing: 'the id of a tenant with messages in the outbox' }, purged: [] },
   'laurel-repairs': {
@@ -310,7 +308,6 @@ type UsersOf<R> = {
   [Name in keyof R]: R[Name] extends { users: infer U extends OfUsers } ? U : never
 }[keyof R]
 
-/** All fields of the export. */
 export type ExportedField = Extract<UsersOf<Registered>['exported'], readonly string[]>[number]
 
 /** The stages of a user's erasure after the first batch. Each of them runs at least once. */

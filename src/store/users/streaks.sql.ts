@@ -13,7 +13,6 @@ import { type Instead, portionOf, shortAmong, shortColumns } from './portions.sq
 import { OWN_BOOSTS, userOf } from './users.sql.ts'
 
 const PAUSE = readingOf(streakPauses, ['id', 'start', 'end'])
-/** Parses rows of pauses. */
 export const PauseRows = z.array(PAUSE.row)
 
 /** SQL: the internal id of the user ?2, the caller's id. */

@@ -47,7 +47,6 @@ export type QueuedMessage = {
 /** A message that is being sent. */
 export type OutgoingMessage = Omit<QueuedMessage, 'isNamed'>
 
-/** The result of one attempt. */
 export type Attempt =
   /** It has arrived. `status` is that of the response, if there is one. */
   | { kind: 'delivered'; status: number | null }
@@ -111,7 +110,6 @@ export type Accepting = {
 /** The place of a message in the log. */
 export type Place = { at: number; seq: number; id: string }
 
-/** The statuses of messages to webhooks. */
 export const DeliveryStatus = z.enum(['pending', 'delivered', 'dead'])
 type DeliveryStatus = z.infer<typeof DeliveryStatus>
 

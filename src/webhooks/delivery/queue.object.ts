@@ -285,7 +285,6 @@ export abstract class DeliveryQueueObject extends StoringObject<DeliveryQueueSto
     return { deliveries: rows.map(placedOf), next }
   }
 
-  /** A page of the log with the bodies. */
   log(page: LogPage): Held {
     return this.isUsed ? heldOf(this.store.log(page)) : NOTHING
   }

@@ -53,7 +53,6 @@ export type Pending = Place & {
   claimed: number
 }
 
-/** A row of the log. */
 export type Row = Place &
   Omit<Delivery, 'created' | 'nextAttempt'> & { created: number; nextAt: number | null }
 

@@ -138,7 +138,6 @@ const LONG = `
 
 const Rows = z.array(PLACED.row.extend({ bytes: z.number(), messages: json(StoredMessages).nullable() }))
 
-/** The position of an entry in the outbox. */
 export type OutboxPosition = Pick<OutboxEntry, 'at' | 'seq' | 'id'>
 
 const placeOf = ({ at, seq, id }: OutboxPosition) => JSON.stringify([at, seq, id])
@@ -182,6 +181,6 @@ const WAITING = `
 
 /** Whether a tenant has messages to send by a moment. */
 export async function hasOutboxWork(db: TenantDatabase, now: Instant): Promise<boolean> {
-  const [row] = await db.rows(db.statement(WAITING, db.tenantId, now))
-  return z.object({ waiting: z.number() }).parse(row).waiting === 1
+  const { waiting } = await db.one(z.object({ waiting: z.number() }), WAITING, db.tenantId, now)
+  return waiting === 1
 }

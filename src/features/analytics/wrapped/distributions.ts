@@ -138,8 +138,7 @@ async function distributionStep(context: TenantContext, work: Work<Progress>): P
   const days = daysOfYear(year)
   const { after, began } = work.progress ?? { after: '', began: now }
   const ends = await databases.usersOf(db.tenantId).askAll(async (own) => {
-    const [row] = await own.rows(own.statement(LAST, own.tenantId, after, MOST_USERS, MOST_CHANGES))
-    return LastRow.parse(row).last
+    return (await own.one(LastRow, LAST, own.tenantId, after, MOST_USERS, MOST_CHANGES)).last
   })
   const last = firstId(ends)
   const next =

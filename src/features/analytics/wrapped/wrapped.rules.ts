@@ -72,13 +72,11 @@ export function distributionOf(counts: readonly Count[], active: number): Distri
 /** Days from the first to the last, as days since 1970-01-01. Of a week, only its days in the year. */
 export type Days = { first: number; last: number }
 
-/** The four periods of a wrapped. */
 export type Periods = { day: Days; week: Days; month: Days; year: Days }
 
 /** A user's changes on a local day in a metric or points system: how many, and their sum. */
 export type DayChange = { subject: string; day: number; count: number; change: number }
 
-/** The calendar year of a day. */
 export const yearOf = (day: number): number => Number(civilDateOfDay(day).slice(0, 4))
 
 /** The days of a year between 1 and 9999. */

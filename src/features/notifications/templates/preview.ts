@@ -32,7 +32,6 @@ import { template } from '../template.resource'
 import { textOfHtml } from './plain-text.rules'
 import { messageBuilderOf } from './render'
 
-/** The user for the preview of a template. */
 export const PreviewTemplateRequest = z.object({ userId: UserId }).meta({ id: 'PreviewTemplateRequest' })
 
 /** A template that is not stored, and the user for its preview. */
