@@ -20,14 +20,8 @@ import {
   STREAK,
   type UserState,
 } from './state'
-import { changeStreak, type StreakChange } from './streaks/streak-change.rules'
-import {
-  extensionsOf,
-  NO_STREAK_EVENTS,
-  type StreakEntry,
-  type StreakState,
-  termsOf,
-} from './streaks/streak-state.rules'
+import { changeStreak, STREAK_AS_IT_WAS, type StreakChange } from './streaks/streak-change.rules'
+import { extensionsOf, type StreakEntry, type StreakState, termsOf } from './streaks/streak-state.rules'
 import { isStale, lengthOf, scheduled, streakAsOf } from './streaks/streaks.rules'
 
 /** The effect of a command or of due work on one user. All of it is stored, or nothing (E2). */
@@ -179,8 +173,7 @@ export function ofAnniversaries(
   const rewarding = { local, id, created: false, event: null, extendedTo: [], isTried: isOne }
   const { after, awards, completed } = rewarded(config, user, rewarding)
   if (completed.length === 0) return null
-  const streak = { isExtended: false, growth: 0, ended: [], streakEvents: NO_STREAK_EVENTS }
-  const change = { ...streak, before, event: null, awards, completed }
+  const change = { ...STREAK_AS_IT_WAS, before, event: null, awards, completed }
   return { ...change, after: noteInputs(config, trimmed(config, after), change) }
 }
 
@@ -295,12 +288,9 @@ function profileFields(before: Profile, after: Profile): ChangedField[] {
   if (before === after) return []
   const { attributes: valuesBefore, ...fieldsBefore } = before
   const { attributes: values, ...fields } = after
-  const ids = new Set([...valuesBefore.keys(), ...values.keys()])
   return [
-    ...differences('', { ...fieldsBefore }, { ...fields }),
-    ...[...ids].flatMap((id) =>
-      difference(`attributes.${id}`, valuesBefore.get(id) ?? null, values.get(id) ?? null),
-    ),
+    ...differences('', fieldsBefore, fields),
+    ...differences('attributes.', Object.fromEntries(valuesBefore), Object.fromEntries(values)),
   ]
 }
 
@@ -315,9 +305,7 @@ function preferenceFields(before: Preferences, after: Preferences): ChangedField
 type Values = Readonly<Record<string, unknown>>
 
 const differences = (prefix: string, before: Values, after: Values): ChangedField[] =>
-  [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((name) =>
-    difference(`${prefix}${name}`, before[name] ?? null, after[name] ?? null),
-  )
-
-const difference = (name: string, before: unknown, after: unknown): ChangedField[] =>
-  JSON.stringify(before) === JSON.stringify(after) ? [] : [[name, before, after]]
+  [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((name): ChangedField[] => {
+    const [was, is] = [before[name] ?? null, after[name] ?? null]
+    return JSON.stringify(was) === JSON.stringify(is) ? [] : [[`${prefix}${name}`, was, is]]
+  })

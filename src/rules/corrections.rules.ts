@@ -12,7 +12,8 @@ import { countsItself, keepRevoked, paidMark } from './achievements.rules'
 import { type Change, noteInputs } from './change.rules'
 import { bound, levelsOf } from './points/points.rules'
 import type { AwardRecord, Correction, Counter, EventRecord, LocalTime, UserState } from './state'
-import { NO_STREAK_EVENTS, type StreakState } from './streaks/streak-state.rules'
+import { STREAK_AS_IT_WAS } from './streaks/streak-change.rules'
+import type { StreakState } from './streaks/streak-state.rules'
 import { added } from './streaks/streaks.rules'
 
 /** A change of an admin that puts right what a user has. It fires and completes nothing (V2). */
@@ -32,15 +33,15 @@ function changed(
   awards: readonly AwardRecord[],
   metricId: string | null = null,
 ): CorrectionChange {
-  const rest = { isExtended: false, growth: 0, ended: [], streakEvents: NO_STREAK_EVENTS, completed: [] }
   const event = metricId === null ? null : { metricId }
   const kept = { ...after, revoked: keepRevoked(config, after) }
   return {
-    ...rest,
+    ...STREAK_AS_IT_WAS,
     before,
     after: noteInputs(config, kept, { event, awards, growth: 0 }),
     event: null,
     awards,
+    completed: [],
   }
 }
 

@@ -183,7 +183,8 @@ function evaluateEvent(
     return { kind: 'replayed', eventId: first.eventId, bodyDiffers, metric, state, at }
   }
 
-  const user = applyProfile(config, state, permitted(config, state, command), { ...given, at })
+  const permitted = withoutForbidden(config, state, command.user, command.by)
+  const user = applyProfile(config, state, permitted, { ...given, at })
   const { before, after: total } = addToMetric(user, metric, command.value)
   const metrics = living(new Map(user.metrics).set(metric.id, total), config.metrics)
   const event = { metricId: metric.id, value: command.value, attributes, before, after: total }
@@ -228,7 +229,8 @@ function evaluateCompletion(
   ])
   const had = state?.achievements.get(achievement.id)
   if (had !== undefined && state !== null) return { kind: 'completed', achievement, completion: had, state }
-  const user = applyProfile(config, state, permitted(config, state, command), { ...given, at })
+  const permitted = withoutForbidden(config, state, command.user, command.by)
+  const user = applyProfile(config, state, permitted, { ...given, at })
   const brings = bringsAnniversary(state, user, { at, isEvent: false })
   const isTried = (one: Achievement) => one.id === achievement.id || brings(one)
   const change = applyChange(config, { before: state, user, at, id, event: null, isTried })
@@ -252,13 +254,6 @@ function evaluatePreferences(
   if (user === state) return { kind: 'unchanged', state }
   return changedWithoutEvent(config, state, user, at, given)
 }
-
-/** Fields that an event or completion may change. Others are left out, and the response says so (K7). */
-const permitted = (
-  config: Configuration,
-  state: UserState | null,
-  { user, by }: EventCommand | CompletionCommand,
-): ProfileChange => withoutForbidden(config, state, user, by)
 
 /**
  * The arrival of the command, but not before the user's last change: another isolate's clock may be a little

@@ -128,7 +128,7 @@ export function forbiddenFields(...given: Parameters<typeof forbidden>): string[
   return [...keys, ...fields]
 }
 
-/** The passed user without the fields that the actor may not change (K7). */
+/** The passed user without the fields that the actor may not change. The response says so (K7). */
 export function withoutForbidden(
   config: Configuration,
   state: UserState | null,

@@ -33,7 +33,7 @@ export type StreakChange = {
   streakEntries?: readonly StreakEntry[]
 }
 
-const STREAK_AS_IT_WAS: StreakChange = {
+export const STREAK_AS_IT_WAS: StreakChange = {
   isExtended: false,
   growth: 0,
   ended: [],
