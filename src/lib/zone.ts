@@ -46,7 +46,7 @@ export function dayAfterYears(date: CivilDate, years: number): number {
 
 /** The first anniversary of a date after a day, since 1970-01-01. */
 export function nextAnniversary(date: CivilDate, after: number): number {
-  const years = Number(dateOfDay(after).slice(0, 4)) - Number(date.slice(0, 4))
+  const years = yearOf(after) - Number(date.slice(0, 4))
   return Math.min(...[years, years + 1].map((n) => dayAfterYears(date, n)).filter((day) => day > after))
 }
 
@@ -185,9 +185,11 @@ export function startOfDay(date: CivilDate, zone: string): Instant {
 export const civilDateAt = (at: Instant, utcOffset: number): CivilDate =>
   civilDateOfDay(localDay(at, utcOffset))
 
-/** The same as text, fast enough for a million rows: it does not check that the year is from 0001 to 9999. */
+/** `civilDateAt` as text, fast enough for a million rows: it does not check that the year is from 0001 to 9999. */
 export const uncheckedDateAt = (at: Instant, utcOffset: number): string =>
   iso(instant(at + utcOffset * MINUTE)).slice(0, 10)
 
 /** A local day as a date, `YYYY-MM-DD`: 9999-12-31 for later days. */
 export const dateOfDay = (day: number): CivilDate => civilDateOfDay(Math.min(day, LAST_DAY))
+
+export const yearOf = (day: number): number => Number(dateOfDay(day).slice(0, 4))

@@ -12,9 +12,8 @@ import {
   percentile,
   periodsIn,
   sumsIn,
-  yearOf,
 } from '../../src/features/analytics/wrapped/wrapped.rules'
-import { civilDate, civilDateOfDay, dayOf } from '../../src/lib/zone'
+import { civilDate, civilDateOfDay, dayOf, yearOf } from '../../src/lib/zone'
 
 const day = (date: string) => dayOf(civilDate(date))
 const shown = ({ first, last }: Days) => `${civilDateOfDay(first)} ${civilDateOfDay(last)}`

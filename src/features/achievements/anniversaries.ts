@@ -4,7 +4,15 @@ import { bulkStep } from '../../leaderboards/updates'
 import { DAY, FIRST_OFFSET, type Instant, instant, LAST_OFFSET } from '../../lib/clock'
 import { newId } from '../../lib/new-id'
 import { systemNow } from '../../lib/system-clock'
-import { civilDate, dateOfDay, dayBegins, localDay, nextAnniversary, startOfDay } from '../../lib/zone'
+import {
+  civilDate,
+  dateOfDay,
+  dayBegins,
+  localDay,
+  nextAnniversary,
+  startOfDay,
+  yearOf,
+} from '../../lib/zone'
 import { Moment } from '../../platform/columns'
 import type { Scope, TenantContext } from '../../platform/context'
 import type { Statement, TenantDatabase } from '../../platform/database'
@@ -37,8 +45,6 @@ type Sweep = NonNullable<Progress['sweep']>
 /** Begins with the midnights after now, in the batch in which an achievement becomes active. */
 export const beginAnniversaries = ({ db, now }: Scope): Statement =>
   scheduleForUsers(db, 'anniversaries', { at: now, on: 'sooner', begun: { through: now, sweep: null } })
-
-const yearOf = (day: number): number => Number(dateOfDay(day).slice(0, 4))
 
 /** The days of the year of a day: `06-03`. The 28th of February is also the 29th if there is none. */
 function daysOfYear(day: number): string[] {
@@ -89,13 +95,9 @@ async function midnightsAfter(
     .filter(({ at }) => at > through)
   const [next] = LaterKey.parse(later.results)
   const name = next?.key?.split(' ')[0]
-  return {
-    midnights,
-    others:
-      name === undefined
-        ? null
-        : dayBegins(nextAnniversary(civilDate(`2000-${name}`), first + 2), FIRST_OFFSET),
-  }
+  if (name === undefined) return { midnights, others: null }
+  const day = nextAnniversary(civilDate(`2000-${name}`), first + 2)
+  return { midnights, others: dayBegins(day, FIRST_OFFSET) }
 }
 
 /** Finds the next key to sweep, or when one is next. */

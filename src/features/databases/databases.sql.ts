@@ -15,7 +15,7 @@ import {
 } from '../../time/moved-work.sql.ts'
 import { EVENTS_OF_FIGURES } from '../analytics/counting'
 import { BYTES_OF_USER } from './moved-tables'
-import type { ByName, Range } from './plan'
+import type { Range } from './plan'
 
 const FORGET = 'DELETE FROM database_weights'
 const STORE = 'INSERT INTO database_weights (name, weight) SELECT key, value FROM json_each(?1)'
@@ -199,19 +199,15 @@ const StateRow = z.object({
     }),
   ).nullable(),
   weights: json(z.record(z.string(), z.number())),
+  /** Since when each database but the first is bound, in milliseconds of real time. */
   known: json(z.record(z.string(), z.number())),
 })
 
 /** What the mover needs to know of a tenant. `work` is null if no moves were asked for or are under way. */
-export type State = {
-  status: z.infer<typeof StateRow>['status']
-  version: number
+export type State = Omit<z.output<typeof StateRow>, 'work' | 'directory'> & {
   work: { asked: number } | null
   progress: Progress
   directory: Directory
-  weights: ByName
-  /** Since when each database but the first is bound, in milliseconds of real time. */
-  known: ByName
 }
 
 /** Reads it in one round trip to the first database. Null if there is no such tenant. */
@@ -300,14 +296,8 @@ export async function lastUsers(
   { first, last }: Pick<Range, 'first' | 'last'>,
   limit: number,
 ): Promise<{ bucket: number; bytes: number }[]> {
-  return db.list(
-    z.object({ bucket: z.number(), bytes: z.number() }),
-    LAST_USERS,
-    tenantId,
-    first,
-    last,
-    limit,
-  )
+  const user = z.object({ bucket: z.number(), bytes: z.number() })
+  return db.list(user, LAST_USERS, tenantId, first, last, limit)
 }
 
 const COUNTED = 'SELECT iid, counted FROM users WHERE tenant_id = ?1 AND bucket BETWEEN ?2 AND ?3'

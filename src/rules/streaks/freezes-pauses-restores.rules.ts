@@ -1,13 +1,13 @@
 import type { Instant } from '../../lib/clock'
 import {
   type Aggregation,
-  civilDateOfDay,
   dayOf,
   isCivilDate,
   nextPeriod,
   periodEnd,
   periodStart,
   periodsBefore,
+  yearOf,
 } from '../../lib/zone'
 import { longestSince, marked, restoredBeforeLast, withoutLast } from './history.rules'
 import type { LiveRun, Pause, StreakRun, StreakState, Terms } from './streak-state.rules'
@@ -92,7 +92,7 @@ function periodsFrom(start: number, last: number, frequency: Aggregation): numbe
 /** The first day of the time in which the longest length is searched (S8). */
 export function restorableSince(today: number, { frequency }: Pick<Terms, 'frequency'>): number {
   if (frequency === 'daily') return today - RESTORED_DAYS + 1
-  const year = Number(civilDateOfDay(today).slice(0, 4)) - (frequency === 'monthly' ? 1 : 0)
+  const year = yearOf(today) - (frequency === 'monthly' ? 1 : 0)
   const first = `${String(year).padStart(4, '0')}-01-01`
   return isCivilDate(first) ? dayOf(first) : today
 }

@@ -15,7 +15,7 @@ import { boardObject } from '../../../leaderboards/updates'
 import { MICROS_PER_UNIT } from '../../../lib/decimal'
 import { errors } from '../../../lib/errors'
 import { within } from '../../../lib/system-clock'
-import { dateOfDay, dayIn, localDay, periodEnd, periodStart } from '../../../lib/zone'
+import { dateOfDay, dayIn, localDay, periodEnd, periodStart, yearOf } from '../../../lib/zone'
 import type { Scope } from '../../../platform/context'
 import { logProblem } from '../../../platform/log'
 import { sharedScans } from '../../../platform/scans'
@@ -38,7 +38,6 @@ import {
   percentile,
   type Sums,
   sumsIn,
-  yearOf,
 } from './wrapped.rules'
 import {
   type AttributeSums,

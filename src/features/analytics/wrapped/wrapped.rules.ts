@@ -1,12 +1,4 @@
-import {
-  type Aggregation,
-  type CivilDate,
-  civilDate,
-  civilDateOfDay,
-  dayOf,
-  periodEnd,
-  periodStart,
-} from '../../../lib/zone'
+import { type Aggregation, type CivilDate, civilDate, dayOf, periodEnd, periodStart } from '../../../lib/zone'
 import { periodsOfAll } from '../../../rules/streaks/history.rules'
 import type { StreakRun } from '../../../rules/streaks/streak-state.rules'
 
@@ -76,8 +68,6 @@ export type Periods = { day: Days; week: Days; month: Days; year: Days }
 
 /** A user's changes on a local day in a metric or points system: how many, and their sum. */
 export type DayChange = { subject: string; day: number; count: number; change: number }
-
-export const yearOf = (day: number): number => Number(civilDateOfDay(day).slice(0, 4))
 
 /** The days of a year between 1 and 9999. */
 export function daysOfYear(year: number): Days {
