@@ -96,10 +96,13 @@ type Reply<O extends OperationSpec> = {
 export const scopeNeededFor = ({ method, needs }: OperationSpec): KeyScope =>
   needs ?? (method === 'get' ? 'read' : 'write')
 
+/** The reply 200 with a body. */
 export const ok = <B>(body: B) => ({ status: 200 as const, body })
 
+/** The reply 201 with a body. */
 export const created = <B>(body: B) => ({ status: 201 as const, body })
 
+/** The reply 202 with a body and its own headers. */
 export const accepted = <B, H>(body: B, headers: H) => ({ status: 202 as const, body, headers })
 
 /** The reply of an admin create: 201 if at least one item was created, otherwise 200 (G7). */

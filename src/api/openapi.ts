@@ -19,6 +19,7 @@ type Answer = {
   content: Content | EventContent
 }
 
+/** One operation of the document. */
 export type OperationObject = {
   operationId: string
   /** The first part of its path. */

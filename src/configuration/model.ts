@@ -217,6 +217,7 @@ export function presentFields(trigger: Trigger): Record<string, TriggerFields[Tr
   return Object.fromEntries(present.map((field) => [field, trigger[field]]))
 }
 
+/** The attribute of a type by its key, or undefined. */
 export function attributeByKey(config: Configuration, type: Attribute['type'], key: string) {
   return config.attributes.find((attribute) => attribute.type === type && attribute.key === key)
 }
@@ -224,12 +225,16 @@ export function attributeByKey(config: Configuration, type: Attribute['type'], k
 const byKey = <R extends { key: string }>(list: readonly R[], key: string): R | undefined =>
   list.find((one) => one.key === key)
 
+/** The metric by its key, or undefined. */
 export const metricByKey = ({ metrics }: Configuration, key: string) => byKey(metrics, key)
 
+/** The points system by its key, or undefined. */
 export const systemByKey = ({ systems }: Configuration, key: string) => byKey(systems, key)
 
+/** The leaderboard by its key, or undefined. */
 export const leaderboardByKey = ({ leaderboards }: Configuration, key: string) => byKey(leaderboards, key)
 
+/** The achievement by its key, or undefined. */
 export const achievementByKey = ({ achievements }: Configuration, key: string) => byKey(achievements, key)
 
 /** Whether values by attribute id meet all filters (P2). */

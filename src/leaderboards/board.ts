@@ -76,6 +76,7 @@ export const Definition = z.object({
 })
 export type Definition = z.output<typeof Definition>
 
+/** The definition of a leaderboard for its object. */
 export function definitionOf(config: Configuration, board: Leaderboard): Definition {
   const { id, status, rankBy, maxParticipants, start, end, startTime, endTime } = board
   const { breakdown, userAttributes, runUnit, runInterval, finished } = board
@@ -155,6 +156,7 @@ export const Progress = z.object({
 })
 export type Progress = z.infer<typeof Progress>
 
+/** The progress of a new board. */
 export const newProgress = ({ start, epoch }: Definition): Progress => ({
   openFrom: firstDayOf({ start }),
   day: null,

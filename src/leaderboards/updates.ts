@@ -51,6 +51,7 @@ export type InputChange = {
 /** What is needed to send changes to leaderboards. Objects that act for many users have it too. */
 export type BoardContext = Pick<Context, 'env' | 'notes' | 'waitUntil'>
 
+/** The object of a leaderboard. */
 export function boardObject(
   { env }: Pick<BoardContext, 'env'>,
   boardId: string,

@@ -11,6 +11,7 @@ const MOST_LIST = 1_000_000
 /** Maximum bytes that are read, written or sent at once. */
 export const MOST_AT_ONCE = 4_000_000
 
+/** The size of a text as UTF-8, in bytes. */
 export function utf8Bytes(text: string): number {
   let bytes = text.length
   for (let index = 0; index < text.length; index += 1) {
@@ -23,6 +24,7 @@ export function utf8Bytes(text: string): number {
   return bytes
 }
 
+/** The size of a value as JSON, in bytes. */
 export const jsonBytes = (value: unknown): number => utf8Bytes(JSON.stringify(value) ?? '')
 
 /** Splits items, in order, into packs of at most `most` bytes. A larger item is a pack of its own. */

@@ -50,6 +50,7 @@ export function nextAnniversary(date: CivilDate, after: number): number {
   return Math.min(...[years, years + 1].map((n) => dayAfterYears(date, n)).filter((day) => day > after))
 }
 
+/** Midnight UTC of a date. */
 export function utcMidnight(date: CivilDate): Instant {
   return instant(dayOf(date) * DAY)
 }
@@ -162,8 +163,10 @@ export function offsetMinutes(zone: string, at: Instant): number {
  * (E8).
  */
 
+/** The local day of a moment at an offset. */
 export const localDay = (at: number, utcOffset: number): number => Math.floor((at + utcOffset * MINUTE) / DAY)
 
+/** The day of a moment in UTC. */
 export const utcDay = (at: number): number => localDay(at, 0)
 
 /** The local day of a moment in a zone; in UTC if the zone is null. */
@@ -182,6 +185,7 @@ export function startOfDay(date: CivilDate, zone: string): Instant {
   return instant(Temporal.PlainDate.from(date).toZonedDateTime(zone).epochMilliseconds)
 }
 
+/** The local date of a moment at an offset. */
 export const civilDateAt = (at: Instant, utcOffset: number): CivilDate =>
   civilDateOfDay(localDay(at, utcOffset))
 

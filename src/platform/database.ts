@@ -111,6 +111,7 @@ const MOST_PARAMETERS = 100
 /** The cost of a request so far, for its log line. D1 bills rows. */
 export type Cost = { roundTrips: number; rowsRead: number; rowsWritten: number }
 
+/** A cost of zero. */
 export function noCost(): Cost {
   return { roundTrips: 0, rowsRead: 0, rowsWritten: 0 }
 }

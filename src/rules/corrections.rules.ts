@@ -161,6 +161,7 @@ export function countersOf(
   }
 }
 
+/** An event that is voided. */
 export type VoidedEvent = Omit<EventRecord, 'counterIds'>
 
 type VoidInput = {

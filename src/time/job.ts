@@ -60,6 +60,7 @@ export type Workplace = {
   isSilent?: boolean
 }
 
+/** The jobs of a Timekeeper. */
 export type Jobs = {
   /** In order of priority, for work that is due at the same moment. */
   list: readonly DueJob[]

@@ -72,6 +72,7 @@ const STEPS: readonly Step[] = [
   },
 ]
 
+/** Whether this deployment has the demo. */
 export const hasDemo = ({ variables }: Pick<Context, 'variables'>): boolean =>
   variables.DEMO === 'on' && variables.MULTI_TENANCY === 'off'
 

@@ -126,6 +126,7 @@ export function createEach<I, R extends Keyed>(
   return issues
 }
 
+/** The keys of resources. */
 export const keysIn = (list: readonly { key: string }[]): ReadonlySet<string> =>
   new Set(list.map(({ key }) => key))
 

@@ -215,6 +215,7 @@ export type Declared<F extends Fields> = {
   apart?: { field: string; schema: z.ZodType }
 }
 
+/** The schemas of a kind. */
 export type Schemas<F extends Fields> = {
   /** An item of a create, the body of a create, and an answered item, also after a create. */
   CreateItem: z.ZodObject<Part<F, 'create'>>

@@ -4,6 +4,7 @@ import { ConfigKey, Description, Name, optional, Picture, UuidResponse } from '.
 
 /* The fields of an admin resource: where each is in requests and answers, and how it is stored. */
 
+/** A field of a resource. */
 export type Field = {
   /** Its schema in an item of a create; null if it is not there. */
   create: z.ZodType | null
@@ -122,6 +123,7 @@ export const filters = <S extends z.ZodType, I extends z.ZodType>(schema: S, ite
 /** An item of a request, or the fields of an answer. */
 export type Item = Readonly<Record<string, unknown>>
 
+/** The value of a field by its name. */
 export const fieldOf = (one: object, name: string): unknown => Reflect.get(one, name)
 
 /** What the fields of an item say about the row: all fields of a create, the named fields of an update. */

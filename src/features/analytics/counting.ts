@@ -42,7 +42,9 @@ export const Progress = z.object({
     .default(null),
 })
 
+/** See `Progress`. */
 export type Progress = z.infer<typeof Progress>
+/** A pass in progress, see `Progress`. */
 export type Pass = NonNullable<Progress['pass']>
 
 /** Reads the last finished pass of a tenant. The fields are those of the table. */

@@ -41,6 +41,7 @@ export type Seqs = ReadonlyMap<string, number>
 const seqsOf = (result: D1Result): Seqs =>
   new Map(Seqs.parse(result.results).map(({ iid, seq }) => [iid, seq]))
 
+/** A range of buckets. */
 export type Buckets = Pick<Range, 'first' | 'last'>
 const seqs = (tenantId: string, { first, last }: Buckets) => statement(SEQS, tenantId, first, last)
 
@@ -122,6 +123,7 @@ export async function readPage(
   return rowsOf(await db.run(after === null ? db.statement(begin, iid) : db.statement(goOn, iid, after)))
 }
 
+/** Statements that insert rows of the logs. */
 export const insertLogs = (rows: LogRows): Statement[] =>
   COPIED_LOGS.flatMap(({ insert }, index) => packed(rows[index] ?? []).map((list) => statement(insert, list)))
 

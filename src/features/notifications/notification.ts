@@ -78,6 +78,7 @@ export const Notification = z.discriminatedUnion('channel', [
 export type Notification = z.infer<typeof Notification>
 export type PushNotification = Extract<Notification, { channel: 'push' }>
 
+/** The notification in a message. */
 export const notificationIn = ({ body }: { body: string }): Notification =>
   Notification.parse(JSON.parse(body))
 

@@ -317,6 +317,7 @@ export function voidEntries(
   ]
 }
 
+/** The entry of a completion. */
 export function completionEntry(
   { achievements }: Configuration,
   achievementId: string,

@@ -92,6 +92,7 @@ export function lastClosedDay(now: Instant, late: Instant | null): number {
 /** The first moment that belongs to a later local day in any time zone. No earlier row is of a later day. */
 export const firstMomentAfter = (day: number): number => dayBegins(day + 1, FURTHEST_OFFSET)
 
+/** The sum of all changes. */
 export const sumOf = (days: Iterable<DayChange>): number => {
   let sum = 0
   for (const { change } of days) sum += change

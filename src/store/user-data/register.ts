@@ -308,6 +308,7 @@ type UsersOf<R> = {
   [Name in keyof R]: R[Name] extends { users: infer U extends OfUsers } ? U : never
 }[keyof R]
 
+/** All fields of the export. */
 export type ExportedField = Extract<UsersOf<Registered>['exported'], readonly string[]>[number]
 
 /** The stages of a user's erasure after the first batch. Each of them runs at least once. */

@@ -47,6 +47,7 @@ export type QueuedMessage = {
 /** A message that is being sent. */
 export type OutgoingMessage = Omit<QueuedMessage, 'isNamed'>
 
+/** The result of one attempt. */
 export type Attempt =
   /** It has arrived. `status` is that of the response, if there is one. */
   | { kind: 'delivered'; status: number | null }

@@ -53,6 +53,7 @@ export type Pending = Place & {
   claimed: number
 }
 
+/** A row of the log. */
 export type Row = Place &
   Omit<Delivery, 'created' | 'nextAttempt'> & { created: number; nextAt: number | null }
 

@@ -15,6 +15,7 @@ const PUT_OFF = MINUTE
 const UNKNOWN = 'unknown whether the message arrived'
 const TOO_OLD = 'given up after 24 hours: every attempt at this destination failed'
 
+/** The limits of a run. */
 export type RunLimits = {
   /** Messages that are due by this moment are sent now, by the service's clock. */
   until(): Instant

@@ -138,6 +138,7 @@ const LONG = `
 
 const Rows = z.array(PLACED.row.extend({ bytes: z.number(), messages: json(StoredMessages).nullable() }))
 
+/** The position of an entry in the outbox. */
 export type OutboxPosition = Pick<OutboxEntry, 'at' | 'seq' | 'id'>
 
 const placeOf = ({ at, seq, id }: OutboxPosition) => JSON.stringify([at, seq, id])

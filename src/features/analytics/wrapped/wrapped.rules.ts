@@ -64,6 +64,7 @@ export function distributionOf(counts: readonly Count[], active: number): Distri
 /** Days from the first to the last, as days since 1970-01-01. Of a week, only its days in the year. */
 export type Days = { first: number; last: number }
 
+/** The four periods of a wrapped. */
 export type Periods = { day: Days; week: Days; month: Days; year: Days }
 
 /** A user's changes on a local day in a metric or points system: how many, and their sum. */
