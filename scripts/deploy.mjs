@@ -11,7 +11,15 @@ import { relative } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
-import { Account, applyMigrations, askDatabase, Refusal, readBookmark, withRight } from './lib/cloudflare.mjs'
+import {
+  Account,
+  applyMigrations,
+  askDatabase,
+  patience,
+  Refusal,
+  readBookmark,
+  withRight,
+} from './lib/cloudflare.mjs'
 import { answerTo, readOptions, runCommand } from './lib/command.mjs'
 import { listed } from './lib/databases.mjs'
 import { Deployment, demandDeployable, namedConfig, nearestPlace, PLACES } from './lib/deployment.mjs'
@@ -47,8 +55,10 @@ const USAGE = `${commandOf('deploy', '[OPTIONS]')}
 const HEALTHY_ANSWERS = 3
 /** Between two answers, in milliseconds. */
 const PAUSE = 1000
-/** How long one answer of the Worker may take, in milliseconds. */
-const ANSWER_PATIENCE = 10_000
+/** How long one answer of the Worker may take, in seconds. */
+const answerPatience = () => Math.min(10, patience())
+/** How long wrangler may take to upload, in seconds: it sends some megabytes, and asks many questions. */
+const uploadPatience = () => 10 * patience()
 
 /** The Worker as it is deployed, with its source map, which the package does not have. */
 const BUILT = isPackage ? inHome('worker') : inProject('dist', 'deploy')
@@ -334,16 +344,18 @@ async function upload(
   const child = spawn(nodeExecutable(), [wranglerScript(), ...args], {
     cwd: project,
     stdio: ['inherit', 'inherit', 'pipe'],
+    timeout: uploadPatience() * 1000,
     env: { ...process.env, ...QUIET, CLOUDFLARE_ACCOUNT_ID: deployment.account.id },
   })
   child.stderr.pipe(process.stderr)
-  const [colored, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
+  const [colored, [code, signal]] = await Promise.all([text(child.stderr), once(child, 'close')])
   if (code === 0) return
   const said = stripVTControlCharacters(colored)
   const [, path = '/workers/'] = /Cloudflare API \((\S+)\) failed/.exec(said) ?? []
   const right = /\[code: (?:10000|10023|9109|7403)\]/.test(said) ? `${withRight(path)}\n` : ''
+  const late = signal === 'SIGTERM' ? `wrangler did not end within ${uploadPatience()} seconds.\n` : ''
   throw new Complaint(
-    `${right}The deployment failed. The migrations are already applied. Run this again: it goes on from here.${undoing(wayBack)}`,
+    `${late}${right}The deployment failed. The migrations are already applied. Run this again: it goes on from here.${undoing(wayBack)}`,
   )
 }
 
@@ -360,15 +372,21 @@ const restoring = (/** @type {WayBack} */ { names, option }) =>
 /** The answer of `/health`; null if the Worker is healthy. */
 async function askHealth(/** @type {string} */ address) {
   try {
-    const signal = AbortSignal.timeout(ANSWER_PATIENCE)
+    const signal = AbortSignal.timeout(answerPatience() * 1000)
     const answer = await fetch(`${address}/health`, { redirect: 'manual', signal })
     const text = await answer.text()
     if (answer.status === 200 && /^\{"status":\s*"ok"\}$/.test(text)) return null
     return `${answer.status} ${text.slice(0, 500)}`
   } catch (error) {
-    const { message, cause } = Object(error)
-    return cause === undefined ? message : `${message}: ${Object(cause).message}`
+    return failureOf(error)
   }
+}
+
+/** Why the Worker gave no answer. */
+function failureOf(/** @type {unknown} */ error) {
+  const { name, message, cause } = Object(error)
+  if (name === 'TimeoutError') return `no answer within ${answerPatience()} seconds`
+  return cause === undefined ? message : `${message}: ${Object(cause).message}`
 }
 
 /**
@@ -422,12 +440,17 @@ async function linkTo(asked, shown, adminKey) {
       method: 'POST',
       headers: { 'X-API-KEY': adminKey, 'Content-Type': 'application/json' },
       body: JSON.stringify([{ name: 'Console link of npm run deploy' }]),
-      signal: AbortSignal.timeout(ANSWER_PATIENCE),
+      signal: AbortSignal.timeout(answerPatience() * 1000),
     })
+    if (answer.status !== 201) throw new Complaint(`Laurel answered ${answer.status}`)
     const { created } = await answer.json()
     return `${shown}/console#code=${created[0].id}:${created[0].key}`
   } catch (error) {
-    report(new Complaint(`The link to the console could not be made: ${Object(error).message}`))
+    report(
+      new Complaint(
+        `The link to the console could not be made: ${failureOf(error)}. Sign in there with the admin key.`,
+      ),
+    )
     return null
   }
 }

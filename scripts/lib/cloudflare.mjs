@@ -4,26 +4,29 @@ import { APPLIED_QUESTION, missingMigrations } from './migrations.mjs'
 import { Complaint, commandOf } from './project.mjs'
 import { outputOfWrangler } from './wrangler.mjs'
 
-/** How long an answer may take, in milliseconds. */
-const PATIENCE = 60_000
+/** How long an answer may take, in seconds. */
+export function patience() {
+  const given = process.env.LAUREL_PATIENCE || '60'
+  if (/^[1-9]\d{0,3}$/.test(given)) return Number(given)
+  throw new Complaint(`LAUREL_PATIENCE must be a whole number of seconds from 1 to 9999, not ${given}.`)
+}
 /** How many items a page of a list has. */
 const PAGE = 100
 
 /** The rights of a token, as Cloudflare's dashboard names them, by the paths that need them. */
 const RIGHTS = /** @type {const} */ ([
-  ['/d1/', 'Account: D1: Edit'],
-  ['/storage/kv/', 'Account: Workers KV Storage: Edit'],
-  ['/queues', 'Account: Queues: Edit'],
-  ['/workers/domains', 'Zone: Workers Routes: Edit'],
-  ['/domains/', 'Zone: Workers Routes: Edit'],
-  ['/workers/', 'Account: Workers Scripts: Edit'],
-  ['/zones', 'Zone: Zone: Read'],
-  ['/', 'Account: Account Settings: Read'],
+  [/\/d1\//, 'Account: D1: Edit'],
+  [/\/storage\/kv\//, 'Account: Workers KV Storage: Edit'],
+  [/\/queues(\/|\?|$)/, 'Account: Queues: Edit'],
+  [/\/(routes|domains\/records)(\?|$)/, 'Zone: Workers Routes: Edit'],
+  [/\/workers\//, 'Account: Workers Scripts: Edit'],
+  [/\/zones/, 'Zone: Zone: Read'],
+  [/./, 'Account: Account Settings: Read'],
 ])
 
 /** What to do if a question about a path is refused: it names the right that the token needs. */
 export const withRight = (/** @type {string} */ path) =>
-  `The token lacks a right, or it belongs to another account. It needs \`${RIGHTS.find(([part]) => path.includes(part))?.[1]}\`. docs/deploying.md lists all rights.`
+  `The token lacks a right, or it belongs to another account. It needs \`${RIGHTS.find(([part]) => part.test(path))?.[1]}\`. docs/deploying.md lists all rights.`
 
 /** An answer of the API that is an error. */
 export class Refusal extends Complaint {
@@ -38,6 +41,37 @@ export class Refusal extends Complaint {
     super(`Cloudflare answered ${status} to ${call}: ${said || 'no reason'}${right}`)
     this.status = status
     this.codes = errors.map(({ code }) => code)
+  }
+}
+
+/**
+ * An answer and its text. Throws a Complaint if there is none in time.
+ *
+ * @param {string} call what an error calls it
+ * @param {string} address
+ * @param {RequestInit} init
+ */
+async function answerOf(call, address, init) {
+  const seconds = patience()
+  try {
+    const answer = await fetch(address, { ...init, signal: AbortSignal.timeout(seconds * 1000) })
+    return { answer, text: await answer.text() }
+  } catch (error) {
+    const { name, message, cause } = Object(error)
+    throw new Complaint(
+      name === 'TimeoutError'
+        ? `Cloudflare did not answer ${call} within ${seconds} seconds. Try again. LAUREL_PATIENCE=${2 * seconds} waits longer.`
+        : `Cloudflare did not answer ${call}: ${Object(cause).message ?? message}.`,
+    )
+  }
+}
+
+/** @type {(text: string) => Row | undefined} the JSON of an answer, unless it is something else */
+function parsed(text) {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }
 
@@ -77,7 +111,9 @@ export class Account {
     const [account] = accounts
     if (account !== undefined && accounts.length === 1) return new Account(headers, account.id)
     throw new Complaint(
-      `Name the account in CLOUDFLARE_ACCOUNT_ID. You have ${accounts.length === 0 ? 'none that this token may see.' : 'these:'}\n${accounts.map(({ id, name }) => `  ${id}  ${name}\n`).join('')}`,
+      accounts.length === 0
+        ? 'This token may see no account. Give it the right `Account: Account Settings: Read`, or name the account in CLOUDFLARE_ACCOUNT_ID.'
+        : `Name the account in CLOUDFLARE_ACCOUNT_ID. You have these:\n${accounts.map(({ id, name }) => `  ${id}  ${name}\n`).join('')}`,
     )
   }
 
@@ -89,23 +125,12 @@ export class Account {
       Object.entries(query).flatMap(([name, value]) => [value].flat().map((one) => [name, one])),
     )
     const call = `${method} ${path}`
-    /** @type {Response} */
-    let answer
-    /** @type {Row | undefined} */
-    let said
-    try {
-      answer = await fetch(`${base}${whole}?${search}`, {
-        method,
-        headers: { ...this.#headers, 'Content-Type': 'application/json' },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(PATIENCE),
-      })
-      const text = await answer.text()
-      said = text.startsWith('{') ? JSON.parse(text) : undefined
-    } catch (error) {
-      const { message, cause } = Object(error)
-      throw new Complaint(`Cloudflare did not answer ${call}: ${Object(cause).message ?? message}.`)
-    }
+    const { answer, text } = await answerOf(call, `${base}${whole}?${search}`, {
+      method,
+      headers: { ...this.#headers, 'Content-Type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const said = parsed(text)
     if (said?.success === true) return said.result
     throw new Refusal(call, answer.status, said?.errors ?? [])
   }
@@ -172,9 +197,10 @@ async function importInto(
   let state = await step({ action: 'init', etag })
   if (state.upload_url !== undefined) {
     const { filename, upload_url: url } = state
-    const answer = await fetch(url, { method: 'PUT', body: sql, signal: AbortSignal.timeout(PATIENCE) })
+    const call = 'the upload of a migration'
+    const { answer } = await answerOf(call, url, { method: 'PUT', body: sql })
     if (!answer.ok || answer.headers.get('etag')?.replaceAll('"', '') !== etag)
-      throw new Complaint(`The file did not reach Cloudflare (${answer.status}).`)
+      throw new Complaint(`Cloudflare answered ${answer.status} to ${call}, or got another file.`)
     state = await step({ action: 'ingest', filename, etag })
   }
   while (state.status !== 'complete') {

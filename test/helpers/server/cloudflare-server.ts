@@ -26,12 +26,16 @@ type Worker = {
   crons: string[]
   assets: string[]
 }
-/** One question that fails, once: with a status, or because its answer is lost after it was done. */
-type Fault = { call: string; how: 500 | 403 | 'lost' }
+/**
+ * One question that fails, once: with a status, because its answer is lost after it was done, or because nothing is
+ * done and nothing is answered. `call` is a regular expression for its method and path. Before it is `wrangler ` if
+ * wrangler asks, and after it is the action of an import.
+ */
+type Fault = { call: string; how: 500 | 403 | 'lost' | 'held' }
 
 /** What a test can set. */
 export type Control = {
-  fault?: Fault
+  faults?: Fault[]
   /** The rights that the token lacks, such as `D1`. */
   lacks?: string[]
   /** Makes a Worker with objects of these classes. */
@@ -121,9 +125,13 @@ function rightOf(path: string): string {
   if (path.includes('/d1/')) return 'D1'
   if (path.includes('/storage/kv/')) return 'Workers KV Storage'
   if (path.includes('/queues')) return 'Queues'
+  if (/\/routes$|\/domains\/records$/.test(path)) return 'Workers Routes'
   if (path.startsWith('/zones')) return 'Zone'
   return path.includes('/workers/') ? 'Workers Scripts' : 'Account Settings'
 }
+
+/** The lists that are empty, and not refused, if the token may see nothing of them. */
+const LISTS = /^\/(accounts|zones)$/
 
 /** Throws if a version is bound to something that does not exist. */
 function checkBindings(bindings: Binding[], classes: string[], before: Worker | undefined) {
@@ -479,6 +487,8 @@ async function ofWorkers(call: string, { search, body, contentType }: Question):
       return workerOf(name).subdomain
     case 'POST scripts/name/domains/changeset':
       return { added: [], removed: [], updated: [], conflicting: [] }
+    case 'PUT scripts/name/routes':
+      return listOf(JSON.parse(body.toString())).map(({ pattern }) => text(pattern, 'pattern'))
     case 'PUT scripts/name/domains/records':
       for (const { hostname } of listOf(given.origins)) bindDomain(name, text(hostname, 'hostname'))
       return null
@@ -506,6 +516,7 @@ function bindDomain(service: string, hostname: string) {
 
 async function answer(question: Question): Promise<unknown> {
   const { method, path, search } = question
+  if (lacks.includes(rightOf(path)) && LISTS.test(path)) return []
   if (path === '/accounts') return [{ id: ACCOUNT, name: 'The account of the test' }]
   if (path === '/memberships') return [{ id: newId(), account: { id: ACCOUNT, name: 'The account' } }]
   if (path === '/user') return { id: newId(), email: 'ada@example.com' }
@@ -513,6 +524,7 @@ async function answer(question: Question): Promise<unknown> {
     return zones
       .filter(({ name }) => name === search.get('name'))
       .map((one) => ({ ...one, status: 'active' }))
+  if (method === 'GET' && /^\/zones\/\w+\/workers\/routes$/.test(path)) return []
   const own = `/accounts/${ACCOUNT}`
   if (!path.startsWith(`${own}/`))
     throw new Refusal(404, 7003, `Could not route to ${path}, perhaps your object identifier is invalid?`)
@@ -528,7 +540,7 @@ const send = (response: ServerResponse, status: number, body: unknown) =>
 
 /** Sets what a test wants, and answers the state. */
 function control(given: Control) {
-  if (given.fault !== undefined) faults = [given.fault]
+  if (given.faults !== undefined) faults = given.faults
   if (given.lacks !== undefined) lacks = given.lacks
   if (given.health !== undefined) health = given.health
   if (given.subdomain !== undefined) subdomain = given.subdomain || undefined
@@ -568,7 +580,7 @@ function control(given: Control) {
     const [restores] = tables > 9 ? sql.prepare('SELECT epoch FROM restores').all() : []
     return { uuid, name, place, tables, epoch: Number(Object(restores).epoch ?? 0) }
   })
-  const left = faults.length
+  const left = faults.map(({ call }) => call)
   return {
     databases: told,
     namespaces,
@@ -585,15 +597,15 @@ function control(given: Control) {
 export type State = Pick<ReturnType<typeof control>, keyof ReturnType<typeof control>>
 
 /** What the deployed Worker answers: `/health`, and a new admin key. */
-function service(path: string, request: IncomingMessage, body: Buffer, response: ServerResponse) {
-  if (path === '/health') return send(response, health?.status ?? 200, health?.body)
+function service(path: string, request: IncomingMessage, body: Buffer): [status: number, body: unknown] {
+  if (path === '/health') return [health?.status ?? 200, health?.body]
   const keys = [...workers.values()].map(({ secrets }) => secrets.ADMIN_API_KEY)
-  if (path !== '/admin/v1/admin-api-keys') return send(response, 404, { error: 'not found' })
-  if (!keys.includes(String(request.headers['x-api-key']))) return send(response, 401, { error: 'no key' })
+  if (path !== '/admin/v1/admin-api-keys') return [404, { error: 'not found' }]
+  if (!keys.includes(String(request.headers['x-api-key']))) return [401, { error: 'no key' }]
   const [given] = listOf(JSON.parse(body.toString()))
   const made = { id: newId(), name: text(given?.name, 'name'), key: `adm_link.${newId()}` }
   adminKeys.push(made)
-  return send(response, 201, { created: [made], issues: [] })
+  return [201, { created: [made], issues: [] }]
 }
 
 async function handle(request: IncomingMessage, response: ServerResponse) {
@@ -603,24 +615,33 @@ async function handle(request: IncomingMessage, response: ServerResponse) {
   const body = Buffer.concat(parts)
   const method = request.method ?? ''
   const [, upload] = /^\/upload\/(.+)$/.exec(pathname) ?? []
+  const isApi = pathname.startsWith('/client/v4/')
+  const path = isApi ? pathname.slice('/client/v4'.length) : pathname
+  const call = `${method} ${path.replace(`/accounts/${ACCOUNT}`, '')}`
+  const asker = request.headers['user-agent']?.startsWith('wrangler/') ? 'wrangler ' : ''
+  const action = path.endsWith('/import') ? ` ${jsonOf(body).action}` : ''
+  const fault = faults.find((one) => new RegExp(`^${one.call}$`).test(asker + call + action))
+  if (fault !== undefined) faults = faults.filter((one) => one !== fault)
+  if (fault?.how === 'held') return
+  if (!isApi && typeof fault?.how === 'number') return send(response, fault.how, {})
   if (upload !== undefined) {
     databaseOf(upload.slice(0, 36)).uploads.set(upload, body.toString())
     const etag = createHash('md5').update(body).digest('hex')
+    if (fault?.how === 'lost') return response.destroy()
     return response.writeHead(200, { etag: `"${etag}"` }).end()
   }
-  if (!pathname.startsWith('/client/v4/')) return service(pathname, request, body, response)
-  const path = pathname.slice('/client/v4'.length)
-  const call = `${method} ${path.replace(`/accounts/${ACCOUNT}`, '')}`
+  if (!isApi) {
+    const [status, said] = service(path, request, body)
+    return fault?.how === 'lost' ? response.destroy() : send(response, status, said)
+  }
   calls.push(call)
-  const fault = faults.find((one) => new RegExp(`^${one.call}$`).test(call))
-  if (fault !== undefined) faults = faults.filter((one) => one !== fault)
   const refuse = (status: number, code: number, message: string) =>
     send(response, status, { success: false, errors: [{ code, message }], messages: [], result: null })
   try {
     const isAssets = path.endsWith('/workers/assets/upload')
     if (!isAssets && request.headers.authorization !== `Bearer ${TOKEN}`)
       return refuse(400, 9109, 'Invalid access token')
-    if (lacks.includes(rightOf(path)) || fault?.how === 403)
+    if ((lacks.includes(rightOf(path)) && !LISTS.test(path)) || fault?.how === 403)
       return refuse(403, rightOf(path) === 'D1' ? 7403 : 10_000, 'Authentication error')
     if (fault?.how === 500) return refuse(500, 10_013, 'An unknown error has occurred.')
     const contentType = request.headers['content-type'] ?? ''

@@ -36,7 +36,7 @@ describe('of a deployment', () => {
         output: expect.stringContaining('Run `npm run deploy` first. Nothing was changed.'),
       })
       await scene.deployed(['laurel'])
-      await scene.control({ fault: { call: 'POST /d1/database', how: 500 } })
+      await scene.control({ faults: [{ call: 'POST /d1/database', how: 500 }] })
       expect(await databases('add')).toMatchObject({
         code: 1,
         output: expect.stringContaining('answered 500'),
@@ -46,9 +46,9 @@ describe('of a deployment', () => {
 
     it('[B3] goes on with a D1 that an earlier run has created', async () => {
       await scene.deployed(['laurel'])
-      await scene.control({ fault: { call: 'POST /d1/database', how: 'lost' } })
+      await scene.control({ faults: [{ call: 'POST /d1/database', how: 'lost' }] })
       expect(await databases('add')).toMatchObject({ code: 1 })
-      await scene.control({ fault: { call: 'POST /d1/database/[^/]+/import', how: 500 } })
+      await scene.control({ faults: [{ call: 'POST /d1/database/[^/]+/import init', how: 500 }] })
       const { output } = await databases('add')
       expect(output).toMatch(/stays bound as DB_2.*npm run deploy/)
       expect(toml()).toContain('"DB_2"')
