@@ -1,8 +1,8 @@
 /**
- * `npm run deploy`: puts Laurel on Cloudflare, or its next version. It checks `wrangler.toml`, builds, makes what
- * the account lacks, notes the moment to go back to, migrates the databases, deploys with the first secrets, and
- * waits for `/health`. Each run goes on after the one before: it asks the account what exists. It stops at the first
- * failure, and says how to go back. docs/deploying.md and docs/operations.md say more.
+ * `npm run deploy`: puts Laurel on Cloudflare, or its next version. It checks `wrangler.toml`, asks what it has to
+ * know, builds, makes what the account lacks, notes the moment to go back to, migrates the databases, deploys with the
+ * first secrets, and waits for `/health`. Each run goes on after the one before: it asks the account what exists. It
+ * stops at the first failure, and says how to go back. docs/deploying.md and docs/operations.md say more.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -477,19 +477,23 @@ ${key === undefined ? '' : `  Admin key  ${key}  (it is shown only now: keep it)
 }${key === undefined ? '' : `\nNext, create the first metric:\n\n${metric}\n`}`
 }
 
+/** Makes the Worker and the console. All questions were asked before: this takes a while. */
+async function build(/** @type {Options} */ { built }) {
+  if (isPackage) {
+    makeHome()
+    cpSync(inProject('dist', 'serve', 'laurel.js'), `${BUILT}/index.js`)
+  } else if (!built || !existsSync(`${BUILT}/index.js`)) {
+    title('Building the Worker and the console…')
+    await buildWorker(BUILT, BUILD)
+  }
+}
+
 async function deploy() {
   const options = optionsOf()
   title('Checking the settings…')
   const settings = await readSettings()
   const config = namedConfig(settings.raw, options.name)
   await demandSettings(settings)
-  if (isPackage) {
-    makeHome()
-    cpSync(inProject('dist', 'serve', 'laurel.js'), `${BUILT}/index.js`)
-  } else if (!options.built || !existsSync(`${BUILT}/index.js`)) {
-    title('Building the Worker and the console…')
-    await buildWorker(BUILT, BUILD)
-  }
   title('Asking the account what it has…')
   const deployment = await new Deployment(await Account.open(config.account_id), config).look()
   const { missing } = deployment
@@ -504,6 +508,7 @@ async function deploy() {
     return
   }
   await demandUsedBound(deployment, config.d1_databases.length)
+  await build(options)
   for (const part of missing) {
     title(`Making the ${part.kind} ${part.name}…`)
     await deployment.make(part, place)

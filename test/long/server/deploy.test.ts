@@ -502,10 +502,13 @@ describe('wrangler.toml and options', () => {
     expect(last).toContain(`Admin key  ${(await scene.control()).workers.laurel?.secrets.ADMIN_API_KEY}`)
   })
 
-  it('builds the Worker and the console, and deploys both', async () => {
+  it('asks before it builds, and deploys the Worker and the console that it has built', async () => {
     for (const name of ['console', 'clients', 'README.md'])
       symlinkSync(join(import.meta.dirname, '..', '..', '..', name), scene.file(name))
     rmSync(scene.file('dist'), { recursive: true })
+    const asked = await scene.run('deploy', [])
+    await expectUnchanged(asked, 'such as --location weur')
+    expect(asked.output).not.toContain('Building')
     const { code, output } = await scene.run('deploy', ['--url', scene.origin, ...PLACE])
     expect(code, output).toBe(0)
     const { modules = [], assets = [] } = (await scene.control()).workers.laurel ?? {}
