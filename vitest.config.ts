@@ -47,6 +47,7 @@ const servers = (
     name,
     include,
     env,
+    globalSetup: ['test/helpers/server/build.ts'],
     setupFiles: ['test/helpers/server/setup.ts'],
     sequence: { groupOrder: groupOrder ?? 0 },
     fileParallelism: groupOrder === undefined,

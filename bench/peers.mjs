@@ -37,7 +37,13 @@ function note(what, of, figure, rank = () => 0) {
 
 async function measure(/** @type {number} */ turns) {
   const redis = redisVersion()
-  rows.push(['', 'Laurel, `npm start`', 'Laurel, `npm run serve`', `Node, Fastify, Redis ${redis}`, 'ahead'])
+  rows.push([
+    '',
+    'Laurel, `wrangler dev`',
+    'Laurel, `npm run serve`',
+    `Node, Fastify, Redis ${redis}`,
+    'ahead',
+  ])
   tell('Copying and starting…')
   const ours = [await laurel('laurel'), await laurelServed()]
   for (const server of ours) await startWithBoards(server)

@@ -8,10 +8,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { BUILD } from '../scripts/lib/wrangler.mjs'
+import { BUILD, buildWorker } from '../scripts/lib/wrangler.mjs'
 import { measureBatch, sendBatches } from './lib/batch.mjs'
 import { fixed, folder, median, numbersTo, runBench, save, spanOf, sumOf, tell } from './lib/bench.mjs'
-import { baseline, laurel, laurelAt, scriptOf } from './lib/laurel.mjs'
+import { baseline, laurel, laurelAt } from './lib/laurel.mjs'
 import { takeTurns } from './lib/load.mjs'
 import {
   anyUserOf,
@@ -162,8 +162,7 @@ async function noteWebhooks(/** @type {Server} */ server) {
 }
 
 /** The size of the Worker as `npm run deploy` builds it. */
-async function noteSize(/** @type {Server} */ server) {
-  const { buildWorker } = await scriptOf(server.folder, 'wrangler.mjs')
+async function noteSize() {
   const built = join(folder, 'worker')
   await buildWorker(built, BUILD)
   const modules = readdirSync(built).filter((name) => !/\.map$|^README/.test(name))
@@ -197,7 +196,7 @@ async function noteAgainst(/** @type {string} */ commit, /** @type {number} */ t
 async function measureBudget(/** @type {number} */ turns) {
   tell('Copying and building…')
   const ours = await laurel('laurel')
-  await noteSize(ours)
+  await noteSize()
   await startWithBoards(ours)
   tell('Costs of an event…')
   await noteCosts(ours)

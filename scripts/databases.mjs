@@ -47,7 +47,7 @@ async function add(/** @type {Record<string, any>} */ { 'dry-run': isDry, locati
   const added = await deployment.found({ binding, database_name: name })
   if (added.id === undefined) await deployment.make(added, place)
   const database = { name, id: added.id ?? '' }
-  writeFileSync(inProject('wrangler.toml'), withDatabase(toml, { number }))
+  writeFileSync(inProject('wrangler.toml'), withDatabase(toml, number))
   process.stdout.write(`${name} was created, and is bound in wrangler.toml as ${binding}.\n`)
   try {
     await applyMigrations(deployment.account, database)

@@ -1,31 +1,26 @@
 /**
- * `npm run restored`: run it after the databases were brought back to an earlier moment (M1). With
- * `-- --local` it works on the state of `npm start`, which must be stopped. With `-- --undelete` the
- * deletions since then are not done again. docs/operations.md says more.
+ * `npm run restored`: run it after the databases were brought back to an earlier moment (M1). With `-- --undelete`
+ * the deletions since then are not done again. docs/operations.md says more.
  */
-import { existsSync, readFileSync } from 'node:fs'
-import { demandAlone } from './lib/alone.mjs'
 import { applyMigrations, askDatabase } from './lib/cloudflare.mjs'
 import { readOptions, runCommand } from './lib/command.mjs'
-import { bindingOf, listed, missingOf } from './lib/databases.mjs'
+import { listed, missingOf } from './lib/databases.mjs'
 import { demandDatabases, findDeployment } from './lib/deployment.mjs'
-import { parseVariables, readVariables } from './lib/dev-vars.mjs'
 import { askInUse } from './lib/directory.mjs'
-import { LocalDatabases } from './lib/local-databases.mjs'
 import { differingMoments, labelOf } from './lib/moments.mjs'
-import { Complaint, commandOf, inProject, isPackage, wordsOf } from './lib/project.mjs'
+import { Complaint, commandOf, wordsOf } from './lib/project.mjs'
 import { nextEpoch, restoredStatements, restoredStatementsOfOthers, stateQuestion } from './lib/restored.mjs'
 
 const USAGE = `${commandOf('restored', '[OPTIONS]')}
 Run it after a restore of the deployed databases.
   --undelete   does not do the deletions since then again
-  --name NAME  of the deployment of this name${isPackage ? '' : '\n  --local      after a restore of the state of npm start, which must be stopped'}`
+  --name NAME  of the deployment of this name`
 
 /**
- * A database, with its name in Cloudflare if it is there. `ask` runs statements in one transaction, and answers the rows
- * of the last one.
+ * A database, with its name in Cloudflare. `ask` runs statements in one transaction, and answers the rows of the last
+ * one.
  *
- * @typedef {{ binding: string; name?: string; ask: (sql: string) => Promise<Record<string, unknown>[]> }} Database
+ * @typedef {{ binding: string; name: string; ask: (sql: string) => Promise<Record<string, unknown>[]> }} Database
  */
 
 /** The section of the manual about restores of several databases. */
@@ -53,20 +48,6 @@ async function remoteDatabases(deployment) {
     ...database,
     ask: (sql) =>
       tried(askDatabase(account, database, sql), `The database ${database.name} has failed. Run this again.`),
-  }))
-}
-
-/**
- * Those of `npm start`, likewise.
- *
- * @type {(local: LocalDatabases) => Promise<Database[]>}
- */
-async function localDatabases(local) {
-  await local.demandBound()
-  await local.migrate()
-  return local.numbers.map((number) => ({
-    binding: bindingOf(number),
-    ask: async (sql) => (await local.run(number, sql)).at(-1) ?? [],
   }))
 }
 
@@ -111,11 +92,10 @@ function demandNoneMissing(/** @type {string[]} */ used, /** @type {number} */ c
 
 /** How to bring all of them back. */
 function wayBack(/** @type {import('./lib/moments.mjs').Restored[]} */ databases) {
-  const names = databases.flatMap(({ name }) => name ?? [])
-  if (names.length === 0) return '  Put a copy in the place of the whole folder .wrangler/state/v3/d1.'
-  const restore = (/** @type {string} */ name) => `d1 time-travel restore ${name} --timestamp=TIME`
-  return `${names.map((name) => `  ${commandOf('wrangler', restore(name))}`).join('\n')}
-TIME is in UTC, such as 2026-11-22T10:00:00Z. If the times still differ, it is within the seconds in which Laurel writes the time to all databases: choose a moment one minute earlier.`
+  const restores = databases.map(
+    ({ name }) => `  ${commandOf('wrangler', `d1 time-travel restore ${name} --timestamp=TIME`)}\n`,
+  )
+  return `${restores.join('')}TIME is in UTC, such as 2026-11-22T10:00:00Z. If the times still differ, it is within the seconds in which Laurel writes the time to all databases: choose a moment one minute earlier.`
 }
 
 /** Throws a Complaint if the databases were not all brought back to one moment. */
@@ -136,19 +116,8 @@ A database that was added after that moment can't go back to it: ${SEVERAL} says
 }
 
 async function main() {
-  const flags = ['undelete', ...(isPackage ? [] : ['local'])]
-  const { local: isLocal, undelete = false, name } = readOptions({ usage: USAGE, texts: ['name'], flags })
-  if (isLocal) {
-    await demandAlone()
-    const file = inProject('.dev.vars')
-    const given = existsSync(file) ? parseVariables(readFileSync(file, 'utf8')) : {}
-    const local = new LocalDatabases((await readVariables(given, process.env)).databases)
-    try {
-      await tell(await localDatabases(local), undelete)
-    } finally {
-      await local.close()
-    }
-  } else await tell(await remoteDatabases(await findDeployment(name)), undelete)
+  const { undelete = false, name } = readOptions({ usage: USAGE, texts: ['name'], flags: ['undelete'] })
+  await tell(await remoteDatabases(await findDeployment(name)), undelete)
   process.stdout.write('Laurel knows of the restore.\n')
 }
 

@@ -1,7 +1,7 @@
 /**
  * `npm run serve`: Laurel on one's own machine, for real use. It builds the Worker, applies the migrations,
  * runs workerd and its timer, and ends when workerd ends. `-- backup FILE` and `-- restore FILE` copy its
- * data. docs/self-hosting.md says more.
+ * data. docs/self-hosting.md says more. `npm start` is the same with a demo, to try Laurel and to develop it.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,9 +15,11 @@ import { demandValid } from './lib/dev-vars.mjs'
 import { onEnding } from './lib/ending.mjs'
 import { listen } from './lib/port.mjs'
 import {
+  BUILT,
   Complaint,
   commandOf,
   INSTALL,
+  inProject,
   isPackage,
   isSystemError,
   toolScript,
@@ -26,7 +28,6 @@ import {
 import { keepSchedule, waitForHealth } from './lib/readiness.mjs'
 import { DELETING } from './lib/restored.mjs'
 import { backup, removeSnapshot, restore, snapshot } from './serve/backup.mjs'
-import { BUILT, build } from './serve/build.mjs'
 import { classesOf, configuration, lookConfiguration } from './serve/config.mjs'
 import {
   CONFIGURATION,
@@ -50,8 +51,9 @@ import { demandAll, lookAtFiles } from './serve/whole.mjs'
 
 /** The calls, and what each one does. The package has only a build. */
 const USAGE = [
-  isPackage ? [commandOf('start'), 'serves a demo here, to try Laurel'] : [commandOf('build'), 'builds only'],
-  [commandOf('serve'), isPackage ? 'serves for real use' : 'builds and serves'],
+  [commandOf('start'), 'serves a demo here, to try Laurel'],
+  ...(isPackage ? [] : [[commandOf('build'), 'builds only']]),
+  [commandOf('serve'), isPackage ? 'serves for real use' : 'builds and serves for real use'],
   ...(isPackage ? [] : [[commandOf('serve', '--built'), 'serves what was built']]),
   [commandOf('backup', 'FILE'), 'writes all data of one moment to a new file'],
   [commandOf('restore', 'FILE'), 'brings it back into an empty LAUREL_DATA'],
@@ -89,8 +91,9 @@ const ABOVE_STACK = { ABOVE_STACK: '-'.repeat(120_000) }
 
 /** @typedef {import('node:child_process').ChildProcess} Child */
 /** @typedef {import('./serve/config.mjs').Settings} Settings */
-/** @typedef {import('./serve/demo.mjs').Demo} Demo */
 
+/** Builds, until the build has ended. */
+let builder = /** @type {Child | undefined} */ (undefined)
 let workerd = /** @type {Child | undefined} */ (undefined)
 /** Resolves after the last line of workerd. */
 let said = /** @type {Promise<unknown>} */ (Promise.resolve())
@@ -125,6 +128,7 @@ async function end(/** @type {number} */ code, /** @type {string | undefined} */
   setTimeout(() => process.exit(code), END_PATIENCE)
   try {
     if (reason !== undefined) sayStopping(`Laurel stops: ${reason}.`)
+    if (builder?.pid !== undefined) process.kill(-builder.pid, 'SIGKILL')
     if (workerd !== undefined && runs()) {
       const ended = once(workerd, 'exit')
       // A backup may have stopped it, and fails now.
@@ -148,6 +152,18 @@ function fail(/** @type {unknown} */ error) {
   if (isEnding) return undefined
   say(wordsOf(error), 'error')
   return end(1)
+}
+
+/** Builds in a process group, of which nothing is left when this process ends. */
+async function buildFirst(/** @type {boolean} */ isDemo) {
+  const args = [inProject('scripts', 'build.mjs'), ...(isDemo ? ['--may-lack-console'] : [])]
+  builder = spawn(process.execPath, args, { detached: true, stdio: 'inherit' })
+  const [code] = await once(builder, 'exit')
+  builder = undefined
+  if (code === 0 && !isEnding) return
+  // It has said why.
+  await end(1)
+  await new Promise(() => {})
 }
 
 /** The path of workerd. */
@@ -330,10 +346,13 @@ async function answer(request, response) {
   else await answerBackup(request, response)
 }
 
-/** Serves. With `demo`, it is the server of `start`. */
-async function serve(/** @type {{ isBuilt: boolean; demo?: Demo | undefined }} */ { isBuilt, demo }) {
-  if (!isBuilt) await build()
+/** Serves. With a demo, it is the server of `start`. */
+async function serve(/** @type {{ isBuilt: boolean; isDemo?: boolean }} */ { isBuilt, isDemo = false }) {
+  // Nobody uses it any more, as after `npm start | head`.
+  if (isDemo) process.stdout.on('error', () => end(0, 'its output was closed'))
+  if (!isBuilt) await buildFirst(isDemo)
   const { settings, env } = await readBuild()
+  const demo = isDemo ? await makeDemo(env) : undefined
   const { variables: given, server, problemsOf } = await readVariables(env)
   const variables = { ...given, ...demo?.variables }
   const { PORT: port, HOST: host, DATABASES: databases } = server
@@ -343,7 +362,9 @@ async function serve(/** @type {{ isBuilt: boolean; demo?: Demo | undefined }} *
   await lockData(folder, answer)
   const trusted = server.TRUST_PROXY ?? ''
   front = new Front({ most: mostConnections(databases), trusted, to: PUBLIC })
-  await listen(front.server, { port, host: bare, command: commandOf(demo ? 'start' : 'serve') })
+  const command = commandOf(demo ? 'start' : 'serve')
+  // A browser tries both addresses of localhost.
+  await listen(front.server, { port, host: bare, command, others: demo ? ['127.0.0.1', '::1'] : [] })
   mkdirSync(OBJECTS, { recursive: true, mode: 0o700 })
   const files = await lookAtFiles()
   const madeAgain = demandAll(folder, await look(settings, databases), files, classesOf(settings))
@@ -394,10 +415,10 @@ async function main(/** @type {string[]} */ [command = 'serve', file, later, ...
   if (command === 'serve' || command === '--built') {
     if (file === undefined) return serve({ isBuilt: isPackage || command === '--built' })
   } else if (command === 'start' && file === undefined) {
-    return serve({ isBuilt: true, demo: await makeDemo() })
+    return serve({ isBuilt: isPackage, isDemo: true })
   } else if (command === 'build') {
     job = 'build'
-    if (file === undefined) return build()
+    if (file === undefined) return buildFirst(false).then(() => end(0))
   } else if (isComplete && (command === 'restore' || (command === 'backup' && later === undefined))) {
     job = command
     const folder = enterData(process.env.LAUREL_DATA)
@@ -418,6 +439,6 @@ async function main(/** @type {string[]} */ [command = 'serve', file, later, ...
   throw new Complaint(USAGE)
 }
 
-onEnding('serve', stop)
+onEnding(['start', 'serve'], stop)
 process.on('uncaughtException', fail)
 main(process.argv.slice(2)).catch(fail)

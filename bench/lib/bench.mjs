@@ -54,7 +54,7 @@ async function end(/** @type {number} */ code) {
  *   from 1 on. `beforeFailing` prints the results so far
  */
 export function runBench({ script, minutes, options = {}, takesNames = false, run, beforeFailing }) {
-  onEnding(script, () => end(130))
+  onEnding([script], () => end(130))
   const fail = (/** @type {unknown} */ error) => {
     // Failures after the end has begun are expected.
     if (isEnding) return undefined

@@ -4,12 +4,13 @@
  */
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { builtConsole } from '../../scripts/lib/console.mjs'
 import { Complaint, inProject } from '../../scripts/lib/project.mjs'
 import { folder, VARIABLES } from './bench.mjs'
+import { underDev } from './dev.mjs'
+import { Processes } from './processes.mjs'
 import { freePort, Server, spawnNode } from './server.mjs'
 
 const OURS = [
@@ -24,31 +25,6 @@ function newFolder(/** @type {string} */ name, /** @type {readonly string[]} */ 
   for (const file of files) cpSync(join(from, file), join(at, file), { recursive: true })
   symlinkSync(inProject('node_modules'), join(at, 'node_modules'), 'dir')
   return at
-}
-
-/** The scripts of a copy, which work in its folder. */
-export const scriptOf = (/** @type {string} */ at, /** @type {string} */ name) =>
-  import(pathToFileURL(join(at, 'scripts', 'lib', name)).href)
-
-/**
- * A Worker in a folder, under `wrangler dev` as `npm start` runs it: migrated, and not started yet.
- *
- * @param {{ name: string; at: string; variables: Record<string, string>; databases?: number }} what
- */
-async function underDev({ name, at, variables, databases = 1 }) {
-  // Earlier versions have them elsewhere.
-  const isEarlier = !existsSync(join(at, 'scripts', 'lib', 'dev.mjs'))
-  const { startDev } = await scriptOf(at, isEarlier ? 'wrangler.mjs' : 'dev.mjs')
-  const { formatVariables } = await scriptOf(at, isEarlier ? 'dev-vars.mjs' : 'dev.mjs')
-  const { LocalDatabases } = await scriptOf(at, 'local-databases.mjs')
-  const open = new LocalDatabases(databases)
-  await open.migrate()
-  await open.close()
-  const port = await freePort()
-  const file = join(at, 'variables.env')
-  writeFileSync(file, formatVariables(variables), { mode: 0o600 })
-  const launch = () => [startDev({ port, variables: file, databases })]
-  return new Server({ name, folder: at, port, marks: await scriptOf(at, 'processes.mjs'), launch })
 }
 
 /**
@@ -83,8 +59,6 @@ export async function laurelAt(/** @type {string} */ commit) {
 export async function baseline() {
   const files = ['wrangler.toml', 'index.ts', 'migrations']
   const at = newFolder('baseline', files, inProject('bench', 'baseline'))
-  // The scripts read the name of their package.
-  for (const file of ['scripts', 'package.json']) cpSync(inProject(file), join(at, file), { recursive: true })
   return underDev({ name: 'The baseline', at, variables: {} })
 }
 
@@ -92,9 +66,9 @@ export async function baseline() {
 export async function laurelServed(/** @type {Record<string, string>} */ variables = {}) {
   const at = newFolder('serve', OURS)
   const port = await freePort()
-  const marks = await scriptOf(at, 'processes.mjs')
+  const processes = new Processes()
   const own = { PORT: String(port), HOST: '127.0.0.1', LAUREL_DATA: join(at, 'data') }
-  const env = marks.marked({ ...process.env, ...VARIABLES, ...variables, ...own })
+  const env = processes.marked({ ...process.env, ...VARIABLES, ...variables, ...own })
   const run = (/** @type {string} */ command) =>
     spawnNode([join(at, 'scripts', 'serve.mjs'), command], at, env)
   const building = run('build')
@@ -102,5 +76,5 @@ export async function laurelServed(/** @type {Record<string, string>} */ variabl
   building.stderr?.resume()
   const [code] = await once(building, 'exit')
   if (code !== 0) throw new Complaint(`npm run serve does not build in ${at}.`)
-  return new Server({ name: 'Laurel, serve', folder: at, port, marks, launch: () => [run('--built')] })
+  return new Server({ name: 'Laurel, serve', folder: at, port, processes, launch: () => [run('--built')] })
 }

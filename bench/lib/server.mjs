@@ -18,7 +18,7 @@ const KILL = 1000
 const LOG = 5000
 /** The default timeout of a response, in milliseconds. */
 const PATIENCE = 30_000
-const TETHER = inProject('scripts', 'lib', 'tether.mjs')
+const TETHER = inProject('bench', 'lib', 'tether.mjs')
 const PIPES = /** @type {('ignore' | 'pipe' | 'ipc')[]} */ (['ignore', 'pipe', 'pipe', 'ipc'])
 /** How much output is stored for a failure, in characters. */
 const KEPT = 8000
@@ -66,17 +66,17 @@ export class Server {
   #steps = /** @type {StepLine[] | undefined} */ (undefined)
 
   /**
-   * `launch` starts its processes. `marks` finds them, by a mark that no other server has.
+   * `launch` starts its processes, with the mark of `processes`.
    *
-   * @param {{ name: string; folder: string; port: number; marks: typeof
-   *   import('../../scripts/lib/processes.mjs'); launch: () => ChildProcess[] }} how
+   * @param {{ name: string; folder: string; port: number; processes: import('./processes.mjs').Processes;
+   *   launch: () => ChildProcess[] }} how
    */
-  constructor({ name, folder, port, marks, launch }) {
+  constructor({ name, folder, port, processes, launch }) {
     this.name = name
     this.folder = folder
     this.port = port
     this.url = `http://127.0.0.1:${port}`
-    this.marks = marks
+    this.processes = processes
     this.launch = launch
     atEnd(() => this.stop())
   }
@@ -118,13 +118,13 @@ export class Server {
     if (ended.length > 0) await Promise.race([Promise.all(ended), sleep(GRACE, undefined, { ref: false })])
     this.#children = []
     this.#agent.destroy()
-    await this.marks.endMarked(KILL)
+    await this.processes.end(KILL)
   }
 
   /** A sum over files in `/proc` of all its processes. Only Linux has them: elsewhere it is not a number. */
   #sumOfProc(/** @type {string} */ file, /** @type {(text: string) => number} */ read) {
     if (process.platform !== 'linux') return Number.NaN
-    return sumOf(this.marks.markedProcesses(), (id) => {
+    return sumOf(this.processes.ids(), (id) => {
       try {
         return read(readFileSync(`/proc/${id}/${file}`, 'latin1'))
       } catch {

@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Complaint, fetchedTool, inProject } from '../../scripts/lib/project.mjs'
 import { folder } from '../lib/bench.mjs'
+import { Processes } from '../lib/processes.mjs'
 import { freePort, Server, spawnNode } from '../lib/server.mjs'
 
 /** The version of the installed Redis. */
@@ -22,8 +23,7 @@ export async function redisPeer(/** @type {'everysec' | 'always'} */ sync, /** @
   const at = join(folder, `redis-${sync}`)
   mkdirSync(at)
   const [port, redisPort] = [await freePort(), await freePort()]
-  // A copy of the module for each server, and so a mark of its own.
-  const marks = await import(`../../scripts/lib/processes.mjs?of=${port}`)
+  const processes = new Processes()
   const settings = {
     ...{ port: redisPort, bind: '127.0.0.1', dir: at, appendonly: 'yes', appendfsync: sync },
     // No snapshots in addition to the log of commands. Their copies would slow Redis down now and then.
@@ -34,13 +34,13 @@ export async function redisPeer(/** @type {'everysec' | 'always'} */ sync, /** @
   const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])
   const variables = { PORT: String(port), REDIS_PORT: String(redisPort), API_KEY: key, TEST_CLOCK: 'on' }
   const fixed = { PACKAGES: fetchedTool('peers'), NODE_ENV: 'production' }
-  const env = marks.marked({ ...process.env, ...variables, ...fixed })
+  const env = processes.marked({ ...process.env, ...variables, ...fixed })
   const script = inProject('bench', 'peers', 'redis', 'server.mjs')
   const launch = () => [
     spawn('redis-server', options, { cwd: at, stdio: ['ignore', 'pipe', 'pipe'], env }),
     spawnNode([script], at, env),
   ]
-  const server = new Server({ name: `Redis, ${sync}`, folder: at, port, marks, launch })
+  const server = new Server({ name: `Redis, ${sync}`, folder: at, port, processes, launch })
   server.key = key
   return server
 }

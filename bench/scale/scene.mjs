@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sendBatches } from '../lib/batch.mjs'
 import { sumOf, tellMore } from '../lib/bench.mjs'
+import { STATE } from '../lib/dev.mjs'
 import { laurel } from '../lib/laurel.mjs'
 import { BOARD, configure, create, moveClock, userId } from '../lib/scene.mjs'
 
@@ -23,9 +24,9 @@ export const PLAN = 'pro'
 export const RUN = 30
 /** The places of the leaderboard. */
 export const PLACES = 1000
-const STATE = '.wrangler/state/v3'
+const OBJECTS = join(STATE, 'v3', 'do')
 /** The folder with the files of D1. */
-export const DATABASES = join(STATE, 'd1', 'miniflare-D1DatabaseObject')
+export const DATABASES = join(STATE, 'v3', 'd1', 'miniflare-D1DatabaseObject')
 
 /** @typedef {import('../lib/server.mjs').Server} Server */
 /** @typedef {Awaited<ReturnType<typeof openScene>>} Scene */
@@ -126,7 +127,7 @@ async function sizesOf(/** @type {Server} */ { folder }) {
         return sumOf(rows, (row) => Number(row.bytes))
       })
   const databases = measure(join(folder, DATABASES), true)
-  const objects = readdirSync(join(folder, STATE, 'do')).find((name) => name.includes('LeaderboardObject'))
-  const boards = objects === undefined ? [] : measure(join(folder, STATE, 'do', objects), false)
+  const objects = readdirSync(join(folder, OBJECTS)).find((name) => name.includes('LeaderboardObject'))
+  const boards = objects === undefined ? [] : measure(join(folder, OBJECTS, objects), false)
   return { full: sumOf(databases), largest: Math.max(...databases), tables, board: sumOf(boards) }
 }

@@ -1,34 +1,31 @@
-/** Starts the Worker on this machine, beside the Laurel that `npm start` runs in its folder. */
+/** Starts the Worker on this machine. Its binding leads to a Laurel that runs here, such as that of `npm start`. */
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 
-const laurel = resolve(process.env.LAUREL_FOLDER ?? join('..', '..'))
-
-/** The admin key: that of `npm start`. */
+/** The admin key: that of `npm start`, if this folder is in Laurel's repository. */
 function adminKey() {
-  const file = join(laurel, '.dev.vars')
+  const file = join('..', '..', '.dev.vars')
   const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
   return process.env.LAUREL_ADMIN_KEY ?? /^ADMIN_API_KEY=(.*)$/m.exec(text)?.[1]
 }
 
 const key = adminKey()
 if (key === undefined) {
-  console.error(
-    `Set LAUREL_FOLDER to Laurel's folder, and call \`npm start\` there first: ${laurel} has no keys.`,
-  )
+  console.error('Set LAUREL_ADMIN_KEY to an admin key of Laurel: `npm start` in its folder prints one.')
   process.exit(1)
 }
 const wrangler = join('node_modules', 'wrangler', 'bin', 'wrangler.js')
-const child = spawn(process.execPath, [wrangler, 'dev', '--port', process.env.PORT ?? '4200'], {
+const configurations = ['--config', 'wrangler.toml', '--config', join('local', 'wrangler.toml')]
+const args = [wrangler, 'dev', ...configurations, '--port', process.env.PORT ?? '4200']
+const child = spawn(process.execPath, args, {
   stdio: 'inherit',
   env: {
     ...process.env,
-    // The secret that wrangler.toml names.
+    // What the two configurations name as secrets.
     LAUREL_ADMIN_KEY: key,
+    LAUREL_URL: process.env.LAUREL_URL ?? 'http://localhost:8787',
     CLOUDFLARE_INCLUDE_PROCESS_ENV: 'true',
-    // Workers on this machine find each other in a folder. Laurel has one of its own.
-    WRANGLER_REGISTRY_PATH: join(laurel, '.wrangler', 'registry'),
   },
 })
 child.on('exit', (code) => process.exit(code ?? 1))

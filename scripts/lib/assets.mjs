@@ -1,8 +1,8 @@
 /**
  * The files that the Worker serves as assets: the viewer of `GET /docs`, the two OpenAPI documents, the README, the
  * console, and the site if it was built for the Worker. They are made from the sources, so they are never committed
- * and never out of date. `wrangler.toml` makes them before each `wrangler dev` and `wrangler deploy`,
- * `vitest.config.ts` before the tests.
+ * and never out of date. `npm start`, `npm run serve` and `npm run deploy` make
+ * them, and `vitest.config.ts` before the tests.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
@@ -22,7 +22,7 @@ const NOT_BUILT = `<!doctype html>
   <head><meta charset="utf-8"><title>The console is missing · Laurel</title></head>
   <body>
     <h1>The console could not be built</h1>
-    <p>The reason is in the output of <code>npm start</code>. Repair it, then reload this page.</p>
+    <p>The reason is in the output of <code>npm start</code>. Repair it, then start again.</p>
     <p>The interfaces work without the console. <a href="/">Back</a></p>
   </body>
 </html>
@@ -35,6 +35,7 @@ const NOT_BUILT = `<!doctype html>
  * @param {string} folder of the project
  * @param {{ console?: boolean; mayFail?: boolean }} [options] whether the console is made too (true), and
  *   whether the rest goes on without a console that cannot be built (false)
+ * @returns {Promise<boolean>} whether the console is as the sources are
  * @throws {Complaint} if the console cannot be built
  */
 export async function buildAssets(folder, { console: isConsoleMade = true, mayFail = false } = {}) {
@@ -58,6 +59,7 @@ export async function buildAssets(folder, { console: isConsoleMade = true, mayFa
   for (const name of filesIn(target))
     if (!files.has(name) && (isConsoleNew || !name.startsWith(`console${sep}`)))
       rmSync(join(target, name), { force: true })
+  return isConsoleNew
 }
 
 /** The OpenAPI documents of the project's sources. @returns {Promise<[string, Buffer][]>} */

@@ -2,9 +2,8 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { Complaint } from './project.mjs'
-import { importVariables } from './sources.mjs'
 
-/** One entry, in the grammar of dotenv, with which wrangler reads `.dev.vars`. */
+/** One entry, in the grammar of dotenv. */
 const ENTRY =
   /^\s*(?:export\s+)?([\w.-]+)(?:\s*=\s*?|:\s+?)(\s*'(?:\\'|[^'])*'|\s*"(?:\\"|[^"])*"|\s*`(?:\\`|[^`])*`|[^#\r\n]+)?\s*(?:#.*)?$/gm
 
@@ -60,10 +59,10 @@ export function demandValid(/** @type {string[]} */ problems, /** @type {string}
  *
  * @param {Record<string, string>} fromFile
  * @param {NodeJS.ProcessEnv} environment
+ * @param {any} env what the Worker says of its variables
  * @returns {Promise<{ variables: Record<string, string>; port: number; databases: number }>} no variable is empty
  */
-export async function readVariables(fromFile, environment) {
-  const { VARIABLES, variableErrors, serverVariables } = await importVariables()
+export async function readVariables(fromFile, environment, { VARIABLES, variableErrors, serverVariables }) {
   const merged = { ...fromFile }
   for (const name of [...VARIABLES, 'DATABASES']) merged[name] = environment[name] || merged[name] || ''
   const { DATABASES, ...variables } = merged

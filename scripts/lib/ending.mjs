@@ -10,14 +10,14 @@ const IGNORED = /** @type {const} */ (['SIGUSR1', 'SIGUSR2'])
 /**
  * Calls `end` with the reason: for each signal that ends a process, and again and again once npm has ended.
  * Many a shell with which npm runs a script ends by a signal without passing it on, so the end of npm is the
- * end of the script. `script` is its name in package.json; `npx` runs scripts of packages.
+ * end of the script. `scripts` are its names in package.json; `npx` runs scripts of packages.
  */
-export function onEnding(/** @type {string} */ script, /** @type {(reason: string) => unknown} */ end) {
+export function onEnding(/** @type {string[]} */ scripts, /** @type {(reason: string) => unknown} */ end) {
   // Later, a terminal that was closed is none. `nohup` and a supervisor have none.
   const hasTerminal = [0, 1, 2].some(isatty)
   for (const signal of SIGNALS) process.on(signal, () => (signal !== 'SIGHUP' || hasTerminal) && end(signal))
   for (const signal of IGNORED) process.on(signal, () => undefined)
-  if (![script, 'npx'].includes(process.env.npm_lifecycle_event ?? '')) return
+  if (![...scripts, 'npx'].includes(process.env.npm_lifecycle_event ?? '')) return
   const parent = process.ppid
   setInterval(() => process.ppid === parent || end('npm has ended'), 200).unref()
 }

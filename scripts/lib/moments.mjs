@@ -1,9 +1,9 @@
 /** Whether several databases were brought back to one moment (M1). */
 
 /**
- * A database, its name in Cloudflare if it is there, and what it says about its moment.
+ * A database, its name in Cloudflare, and what it says about its moment.
  *
- * @typedef {{ binding: string; name?: string | undefined } & Pick<import('./restored.mjs').State, 'moment' | 'hasUsers'>} Restored
+ * @typedef {{ binding: string; name: string } & Pick<import('./restored.mjs').State, 'moment' | 'hasUsers'>} Restored
  */
 
 /**
@@ -26,6 +26,6 @@ export function differingMoments(databases, used) {
     .join('\n')
 }
 
-/** The name of a database for people: its binding, and its name in Cloudflare if it is there. */
-export const labelOf = (/** @type {{ binding: string; name?: string | undefined }} */ { binding, name }) =>
-  name === undefined ? binding : `${binding} (${name})`
+/** The name of a database for people: its binding, and its name in Cloudflare. */
+export const labelOf = (/** @type {{ binding: string; name: string }} */ { binding, name }) =>
+  `${binding} (${name})`

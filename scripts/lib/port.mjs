@@ -1,8 +1,8 @@
 /** The port to listen on. */
 import { once } from 'node:events'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Complaint, commandOf } from './project.mjs'
+import { Complaint } from './project.mjs'
 
 /** How long a server that is ending may still hold the port, in milliseconds. */
 const PATIENCE = 2000
@@ -31,14 +31,6 @@ export async function listen(server, { port, host, command, others = [] }) {
     if (performance.now() > deadline) throw new Complaint(`Port ${port} is in use. ${advice}`)
     await sleep(200)
   }
-}
-
-/** Throws a Complaint if `npm start` can't listen on the port, or a browser would reach another process. */
-export async function demandFree(/** @type {number} */ port) {
-  const server = createServer()
-  await listen(server, { port, host: '127.0.0.1', command: commandOf('start'), others: ['127.0.0.1', '::1'] })
-  server.close()
-  await once(server, 'close')
 }
 
 /** Is true if a process accepts connections there, for example on a Unix socket. */

@@ -15,6 +15,9 @@ export const project = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 /** A file of the project, by the parts of its path. */
 export const inProject = (/** @type {string[]} */ ...parts) => join(project, ...parts)
 
+/** The folder with the build that `npm start` and `npm run serve` run. */
+export const BUILT = inProject('dist', 'serve')
+
 /** The paths of all files below a folder, which may not exist. */
 export const filesIn = (/** @type {string} */ folder) =>
   (existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : []).filter((name) =>

@@ -43,21 +43,46 @@ export async function importSource(/** @type {string} */ folder, /** @type {stri
  * @param {{ minify?: boolean }} [options]
  */
 export async function bundleSources(folder, paths, bundle, { minify = false } = {}) {
+  const contents = paths.map((path) => `export * from './${path}'\n`).join('')
+  await bundleAsWrangler({
+    absWorkingDir: folder,
+    stdin: { contents, resolveDir: folder },
+    outfile: bundle,
+    minify,
+    plugins: [runtime],
+  })
+}
+
+/**
+ * Writes the Worker of a project as one module to a file: the same text that wrangler makes.
+ *
+ * @param {string} folder
+ * @param {string} file
+ * @param {{ minify?: boolean }} options
+ */
+export const bundleWorker = (folder, file, { minify = false }) =>
+  bundleAsWrangler({
+    absWorkingDir: folder,
+    entryPoints: ['src/worker/index.ts'],
+    outfile: file,
+    minify,
+    external: ['node:*', 'cloudflare:*'],
+    define: { 'navigator.userAgent': '"Cloudflare-Workers"' },
+  })
+
+async function bundleAsWrangler(/** @type {import('esbuild').BuildOptions} */ options) {
   toolScript('esbuild', 'lib', 'main.js')
   const { build } = await import('esbuild')
   await build({
-    absWorkingDir: folder,
-    stdin: { contents: paths.map((path) => `export * from './${path}'\n`).join(''), resolveDir: folder },
-    outfile: bundle,
     bundle: true,
-    minify,
     format: 'esm',
-    // As wrangler bundles: what a package has for Workers, nothing of Node's.
+    target: 'es2024',
+    // What a package has for Workers, nothing of Node's.
     platform: 'browser',
     conditions: ['workerd', 'worker', 'browser'],
     mainFields: ['browser', 'module', 'main'],
     external: ['node:*'],
     logLevel: 'error',
-    plugins: [runtime],
+    ...options,
   })
 }

@@ -67,57 +67,33 @@ export function nextName(/** @type {string} */ toml, /** @type {number} */ numbe
 }
 
 /**
- * The text of a block. A database has an id only on this machine: in an account it is found by its name.
+ * The text of a block. It has no id: the database is found by its name.
  *
- * @param {{ number: number; id?: string; name?: string; newline?: string }} database
+ * @param {{ number: number; name?: string; newline?: string }} database
  * @returns {string} with a line break at its end
  */
-export const blockOf = ({ number, id, name = nameOf(number), newline = '\n' }) =>
+export const blockOf = ({ number, name = nameOf(number), newline = '\n' }) =>
   [
     '[[d1_databases]]',
     `binding = "${bindingOf(number)}"`,
     `database_name = "${name}"`,
-    ...(id === undefined ? [] : [`database_id = "${id}"`]),
     'migrations_dir = "migrations"',
     '',
   ].join(newline)
-
-/** The file of a local database is named after this id. So it does not depend on what is deployed. */
-const localId = (/** @type {number} */ number) =>
-  `00000000-0000-0000-0000-${String(number).padStart(12, '0')}`
-
-/** The blocks of `count` local databases. The first one keeps the id that it has in the file, and so its state. */
-export function localBlocks(/** @type {string} */ toml, /** @type {number} */ count) {
-  const first = databaseBlocks(toml).find(isFirst)
-  if (first === undefined) throw new Complaint(NO_FIRST)
-  const id = /^\s*database_id\s*=\s*["']([^"']+)["']/m.exec(first.text)?.[1] ?? localId(0)
-  return numbersTo(count)
-    .map((number) => blockOf({ number, id: number === 1 ? id : localId(number) }))
-    .join('\n')
-}
-
-/** The configuration with `count` local databases, which have ids: their files are named after them. All else stays. */
-export function withLocalDatabases(/** @type {string} */ toml, /** @type {number} */ count) {
-  const rest = ourBlocks(toml).reduceRight(
-    (text, { start, text: block }) => text.slice(0, start) + text.slice(start + block.length),
-    toml,
-  )
-  return `${rest.trimEnd()}\n\n${localBlocks(toml, count)}`
-}
 
 /**
  * Adds a block after the last database. The rest of the file stays as it is, comments included.
  *
  * @param {string} toml
- * @param {{ number: number; id?: string }} database
+ * @param {number} number of the database
  */
-export function withDatabase(toml, database) {
+export function withDatabase(toml, number) {
   const last = ourBlocks(toml).at(-1)
   if (last === undefined) throw new Complaint(NO_FIRST)
   const newline = toml.includes('\r\n') ? '\r\n' : '\n'
   const end = last.start + ownLines(last.text).length
   const before = toml.slice(0, end).trimEnd()
   const after = toml.slice(end).replace(/^\r?\n/, '')
-  const name = nextName(toml, database.number)
-  return `${before}${newline}${newline}${blockOf({ ...database, name, newline })}${after}`
+  const name = nextName(toml, number)
+  return `${before}${newline}${newline}${blockOf({ number, name, newline })}${after}`
 }

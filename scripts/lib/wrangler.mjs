@@ -1,6 +1,6 @@
 /** Runs wrangler with the project's Node, without a network, and apart from other projects. */
 import { readFileSync } from 'node:fs'
-import { inHome, inProject, isPackage, project, runNode, toolScript } from './project.mjs'
+import { inProject, isPackage, project, runNode, toolScript } from './project.mjs'
 
 /** Options of the build for a deployment. It shortens names; other builds keep them for stack traces. */
 export const BUILD = ['--minify']
@@ -18,20 +18,7 @@ export const LOCAL = {
   ...QUIET,
   // The banner asks the registry for a newer version.
   WRANGLER_HIDE_BANNER: 'true',
-  // `Request.cf` is a fixed example instead of one that is fetched.
-  CLOUDFLARE_CF_FETCH_ENABLED: 'false',
   CLOUDFLARE_LOAD_DEV_VARS_FROM_DOT_ENV: 'true',
-  CLOUDFLARE_INCLUDE_PROCESS_ENV: 'false',
-  // The trace collector and the explorer would slow down each request.
-  X_LOCAL_EXPLORER: 'false',
-  X_LOCAL_OBSERVABILITY: 'false',
-  // Wrangler sends each log line of the Worker through the inspector, which costs a tenth of each request's
-  // time. With this setting it attaches no inspector. To use the devtools, set the variable yourself (to an
-  // empty text).
-  VSCODE_INSPECTOR_OPTIONS: process.env.VSCODE_INSPECTOR_OPTIONS ?? '{}',
-  // Projects that run at the same time don't see each other.
-  WRANGLER_REGISTRY_PATH: inHome('registry'),
-  CLOUDFLARE_DEV_REGISTRY_PATH: inHome('registry'),
 }
 
 /** The script of wrangler. It needs the Node that `nodeExecutable` finds. */

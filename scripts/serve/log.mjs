@@ -58,9 +58,16 @@ function isJson(/** @type {string} */ line) {
   }
 }
 
+/** The id of the one request of this process itself. */
+let hidden = ''
+/** Hides the line of a request of this process itself: nobody wonders about a request that nobody has sent. */
+export const hide = (/** @type {string} */ requestId) => {
+  hidden = requestId
+}
+
 /** Passes on a line of workerd, whose own lines have their level in them. */
 function passOn(/** @type {Stream} */ name, /** @type {string} */ line) {
-  if (isQuiet && line.startsWith('{"level":"info"')) return
+  if (line.startsWith('{"level":"info"') && (isQuiet || (hidden !== '' && line.includes(hidden)))) return
   if (!isServing || isJson(line)) return write(name, line)
   const [, level = name === 'stdout' ? 'info' : 'error'] = /: (info|warning|error|fatal): /.exec(line) ?? []
   write(name, lineOf({ warning: 'warn', fatal: 'error' }[level] ?? level, line))

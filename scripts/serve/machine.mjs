@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { connect as connectSecurely } from 'node:tls'
 import { pathToFileURL } from 'node:url'
 import { connectFault } from '../lib/port.mjs'
-import { BUILT } from './build.mjs'
+import { BUILT } from '../lib/project.mjs'
 
 /** How long an answer about the disk counts, in milliseconds: `/health` needs no key. */
 const FRESH = 5000

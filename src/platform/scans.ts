@@ -31,7 +31,7 @@ const PAUSE = 1
 
 /**
  * Called before each statement of a scan. It shows a sign of life, and lets other requests run first. Under
- * wrangler dev, the database runs in the Worker's process. Its event loop accepts new requests only when it
+ * `npm run serve`, the database runs in the Worker's process. Its event loop accepts new requests only when it
  * is idle, so without a pause it would accept none until the scan is over.
  */
 export type Pause = () => Promise<void>

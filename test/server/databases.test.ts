@@ -1,6 +1,6 @@
 /**
  * Scripts of a deployment with several databases: `npm run databases` and `npm run restored`.
- * test/long/server/databases-local.test.ts has the other ways.
+ * test/long/server/databases-deployed.test.ts has the other ways.
  */
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'

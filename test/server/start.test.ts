@@ -1,10 +1,12 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freePort, launch, newProject, type Server, startServer } from '../helpers/server/harness'
+import { STATE } from '../helpers/server/local-state'
 import { commandLine, descendants } from '../helpers/server/processes'
 
 const SLOW = 120_000
@@ -91,10 +93,13 @@ describe('two projects, started at the same time', { shuffle: false }, () => {
     expect(gained(answer).added).toBeGreaterThan(0)
   })
 
-  test('each request logs one line of JSON, and wrangler adds none', async () => {
-    await health(plain.url)
-    await plain.printed(/^\{.*\/health.*\}$/m)
-    expect(plain.output()).not.toContain('[wrangler:')
+  test('each request logs one line of JSON, and nothing else', async () => {
+    const before = plain.output().length
+    const id = (await fetch(`${plain.url}/health`)).headers.get('x-request-id')
+    await plain.printed(new RegExp(`^\\{.*${id}.*/health.*\\}$`, 'm'))
+    const lines = plain.output().slice(before).trim().split('\n')
+    expect(lines.filter((line) => !line.startsWith('{"level":"info"'))).toEqual([])
+    expect(lines.filter((line) => line.includes(String(id)))).toHaveLength(1)
   })
 
   test('a missing .dev.vars is created, readable only by its owner', async () => {
@@ -129,7 +134,7 @@ describe('two projects, started at the same time', { shuffle: false }, () => {
 
   test('the key is on no command line', () => {
     const lines = descendants(plain.pid).map(commandLine).join('\n')
-    expect(lines).toContain('wrangler')
+    expect(lines).toContain('workerd')
     expect(lines).not.toContain(plain.adminKey)
   })
 
@@ -159,7 +164,11 @@ describe('two projects, started at the same time', { shuffle: false }, () => {
   test('a second start in the same folder is refused, on any port: both would have their own rankings', async () => {
     const another = await launch({ folder: plain.folder })
     expect(await another.ended(), another.output()).toMatchObject({ code: 1, leftovers: [] })
-    expect(another.output()).toContain(`Laurel runs in this folder already, on port ${plain.port}.`)
+    const data = join(plain.folder, STATE)
+    expect(another.output()).toMatch(
+      `Another server uses the data in ${data}. End it first, or set LAUREL_DATA to another folder.\n`,
+    )
+    expect(await health(plain.url)).toBe(200)
   })
 
   test('no file is made that .gitignore does not name', async () => {
@@ -177,11 +186,11 @@ describe('two projects, started at the same time', { shuffle: false }, () => {
   test('SIGINT, sent to npm, ends everything', async () => {
     const ending = await plain.stop('SIGINT')
     expect(ending).toMatchObject({ code: 0, leftovers: [] })
-    expect(await readdir(join(plain.folder, '.wrangler'))).not.toContain(`variables-${plain.port}.env`)
+    expect(await readdir(join(plain.folder, STATE))).toEqual(['objects'])
   })
 
   test(
-    'state and the console are kept between starts; if wrangler dies, the start script ends with an error',
+    'data and the console are kept between starts; if workerd dies, the start ends with an error',
     async () => {
       const again = await startServer({ folder: plain.folder, port: plain.port })
       expect(again.adminKey).toBe(plain.adminKey)
@@ -191,12 +200,12 @@ describe('two projects, started at the same time', { shuffle: false }, () => {
       // The demo has one lesson of this user already.
       expect(total).toBe(hasCurl ? 3 : 2)
 
-      const workerd = descendants(again.pid).filter(({ command }) => command === 'workerd')
-      const parent = workerd[0]?.parent
-      expect(parent).toBeDefined()
+      const workerd = descendants(again.pid).find(({ command }) => command === 'workerd')
+      expect(workerd).toBeDefined()
       const ended = again.ended()
-      process.kill(parent ?? 0, 'SIGKILL')
+      process.kill(workerd?.id ?? 0, 'SIGKILL')
       expect(await ended).toMatchObject({ code: 1, leftovers: [] })
+      expect(again.output()).toContain('workerd has ended (SIGKILL)')
     },
     SLOW,
   )
@@ -211,13 +220,23 @@ test('an error names variables that the Worker would refuse, before anything sta
     DATABASES: '101',
     APNS_KEY: '/etc/laurel/key.p8',
   }
-  const starting = await launch({ env })
+  const folder = await project()
+  const starting = await launch({ folder, env })
   expect(await starting.ended(), starting.output()).toMatchObject({ code: 1, leftovers: [] })
   expect(starting.output()).toContain('ADMIN_API_KEY must have at least 32 characters')
   expect(starting.output()).toContain('WEBHOOK_ALLOW must be host:port')
   expect(starting.output()).toContain('BODY_TIMEOUT must be a whole number from 1 to 300.')
   for (const name of ['PORT', 'DATABASES', 'APNS_KEY'])
     expect(starting.output()).toContain(`${name} must be `)
-  expect(starting.output()).not.toContain('Applying the migrations')
+  expect(existsSync(join(folder, '.laurel'))).toBe(false)
   for (const value of Object.values(env)) expect(starting.output()).not.toContain(value)
+})
+
+test('a start whose output is closed ends, with all that it started', async () => {
+  const starting = await startServer({ folder: await project() })
+  const ended = starting.ended()
+  starting.child.stdout?.destroy()
+  await starting.ask('GET', '/admin/v1/metrics')
+  expect(await ended).toMatchObject({ code: 0, leftovers: [] })
+  expect(starting.output()).toContain('Laurel stops: its output was closed.')
 })

@@ -7,10 +7,9 @@ import { demandDeployable } from '../../scripts/lib/deployment.mjs'
 import { databasesInUse } from '../../scripts/lib/directory.mjs'
 import { differingMoments } from '../../scripts/lib/moments.mjs'
 import { nextEpoch } from '../../scripts/lib/restored.mjs'
-import { boundDatabases, withDatabase, withLocalDatabases } from '../../scripts/lib/wrangler-toml.mjs'
+import { boundDatabases, withDatabase } from '../../scripts/lib/wrangler-toml.mjs'
 
 const toml = readFileSync(join(import.meta.dirname, '..', '..', 'wrangler.toml'), 'utf8')
-const ID = '1b4e28ba-2fa1-41d2-883f-0016d3cca427'
 
 describe('[B3] a database that is in use is not left out', () => {
   const places = (...lists: string[]) => lists.map((one) => ({ places: one, progress: null }))
@@ -66,26 +65,25 @@ describe('[B3] a database that is in use is not left out', () => {
 
 describe('[B3] wrangler.toml', () => {
   it('gets a block after the last database, and keeps all else', () => {
-    const two = withDatabase(toml, { number: 2, id: ID })
-    const added = `\n[[d1_databases]]\nbinding = "DB_2"\ndatabase_name = "laurel-2"\ndatabase_id = "${ID}"\nmigrations_dir = "migrations"\n`
+    const two = withDatabase(toml, 2)
+    const added = `\n[[d1_databases]]\nbinding = "DB_2"\ndatabase_name = "laurel-2"\nmigrations_dir = "migrations"\n`
     expect(two).toContain(`migrations_dir = "migrations"\n${added}\n# The data to check a key`)
     expect(two.replace(added, '')).toBe(toml)
-    const three = withDatabase(two, { number: 3, id: ID })
+    const three = withDatabase(two, 3)
     expect(three.indexOf('"DB_3"')).toBeGreaterThan(three.indexOf('"DB_2"'))
     expect([toml, two, three].map(boundDatabases)).toEqual([1, 2, 3])
   })
 
   it('names a further database after the first one', () => {
     const named = toml.replace('database_name = "laurel"', "database_name = 'acme-laurel'")
-    const two = withDatabase(named, { number: 2, id: ID })
+    const two = withDatabase(named, 2)
     expect(two).toContain('binding = "DB_2"\ndatabase_name = "acme-laurel-2"\n')
-    expect(withDatabase(two, { number: 3, id: ID })).toContain('"DB_3"\ndatabase_name = "acme-laurel-3"\n')
-    expect(withLocalDatabases(named, 2)).toContain('database_name = "laurel-2"')
+    expect(withDatabase(two, 3)).toContain('"DB_3"\ndatabase_name = "acme-laurel-3"\n')
   })
 
   it('keeps its line breaks, and may end with a database', () => {
     const text = '# Mine\r\n[[d1_databases]]\r\nbinding = "DB"\r\n# The end'
-    const two = withDatabase(text, { number: 2, id: ID })
+    const two = withDatabase(text, 2)
     expect(two).toMatch(/^# Mine\r\n\[\[d1_databases\]\]\r\nbinding = "DB"\r\n\r\n\[\[d1_databases\]\]\r\n/)
     expect(two).toMatch(/migrations_dir = "migrations"\r\n# The end$/)
     expect(two.replaceAll('\r\n', '')).not.toContain('\n')
@@ -99,25 +97,12 @@ describe('[B3] wrangler.toml', () => {
       /binding DB_2\..*Put its block back. Never rename another one/,
     )
   })
-
-  it('has as many databases on this machine as asked, whatever is deployed, and the first one stays', () => {
-    const bindings = (text: string) =>
-      [...text.matchAll(/^binding = "(DB\w*|OTHER)"$/gm)].map(([, name]) => name)
-    const deployed = `${withDatabase(toml, { number: 2, id: ID })}\n[[d1_databases]]\nbinding = "OTHER"\n`
-    for (const text of [toml, deployed]) {
-      const local = withLocalDatabases(text, 3)
-      expect(bindings(local).filter((name) => name !== 'OTHER')).toEqual(['DB', 'DB_2', 'DB_3'])
-      expect(local).toContain('database_id = "00000000-0000-0000-0000-000000000000"')
-      expect(local).toContain('database_id = "00000000-0000-0000-0000-000000000002"')
-      expect(local).not.toContain(ID)
-      expect(local).toContain('crons = ["*/5 * * * *"]')
-    }
-    expect(bindings(withLocalDatabases(deployed, 1)).sort()).toEqual(['DB', 'OTHER'])
-  })
 })
 
 describe('[M1] a restore of several databases', () => {
-  const at = (binding: string, moment: number | null, hasUsers = 1) => ({ binding, moment, hasUsers })
+  const at = (binding: string, moment: number | null, hasUsers = 1) => ({
+    ...{ binding, name: binding.toLowerCase(), moment, hasUsers },
+  })
 
   it('is at one moment if all have the same noted time, or none has one', () => {
     expect(differingMoments([at('DB', 5), at('DB_2', 5)], ['DB', 'DB_2'])).toBeUndefined()
@@ -127,11 +112,11 @@ describe('[M1] a restore of several databases', () => {
   it('says which database is at which moment if they differ', () => {
     const found = differingMoments([at('DB', 5000), at('DB_2', 5000), at('DB_10', 65_000)], ['DB'])
     expect(found).toBe(
-      '  DB     1970-01-01T00:00:05.000Z\n  DB_2   1970-01-01T00:00:05.000Z\n  DB_10  1970-01-01T00:01:05.000Z',
+      '  DB (db)        1970-01-01T00:00:05.000Z\n  DB_2 (db_2)    1970-01-01T00:00:05.000Z\n  DB_10 (db_10)  1970-01-01T00:01:05.000Z',
     )
-    expect(differingMoments([at('DB', 5000), at('DB_2', null)], ['DB'])).toContain('DB_2  before any noted')
-    const named = [at('DB', 5000), at('DB_2', 6000)].map((one, nth) => ({ ...one, name: `acme-${nth}` }))
-    expect(differingMoments(named, [])).toMatch(/^ {2}DB \(acme-0\) {4}1970.*\n {2}DB_2 \(acme-1\) {2}1970/)
+    expect(differingMoments([at('DB', 5000), at('DB_2', null)], ['DB'])).toContain(
+      'DB_2 (db_2)  before any noted',
+    )
   })
 
   it('does not ask for the moment of an empty database, unless the directory names it', () => {

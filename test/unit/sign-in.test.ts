@@ -47,17 +47,20 @@ it('[G14] a code that is too old gives nothing', async () => {
   expect(await give(address, code)).toEqual([401, ''])
 })
 
-it('[G14] only the two starts with a demo set the address of a sign-in, and npm run serve passes none to the Worker', () => {
+it('[G14] only the start with a demo sets the address of a sign-in, and npm run serve passes none to the Worker', () => {
   const scripts = join(import.meta.dirname, '..', '..', 'scripts')
   const named = readdirSync(scripts, { recursive: true, encoding: 'utf8' }).filter(
     (name) => name.endsWith('.mjs') && readFileSync(join(scripts, name), 'utf8').includes('CONSOLE_SIGN_IN'),
   )
-  expect(named.toSorted()).toEqual(['serve/demo.mjs', 'start.mjs'])
+  expect(named.toSorted()).toEqual(['serve/demo.mjs'])
   const serve = readFileSync(join(scripts, 'serve.mjs'), 'utf8')
-  expect(serve.match(/^.*makeDemo\(\).*$/gm)).toEqual([
-    '    return serve({ isBuilt: true, demo: await makeDemo() })',
+  expect(serve.match(/^.*makeDemo\(.*$/gm)).toEqual([
+    '  const demo = isDemo ? await makeDemo(env) : undefined',
+  ])
+  expect(serve.match(/^.*isDemo: (?!boolean).*$/gm)).toEqual([
+    '    return serve({ isBuilt: isPackage, isDemo: true })',
   ])
   expect(serve).toContain(
-    "  } else if (command === 'start' && file === undefined) {\n    return serve({ isBuilt: true, demo:",
+    "  } else if (command === 'start' && file === undefined) {\n    return serve({ isBuilt: isPackage, isDemo:",
   )
 })

@@ -1,5 +1,5 @@
 import { useEffect, useId, useState } from 'react'
-import { type FieldPath, type FieldValues, get, set, useForm } from 'react-hook-form'
+import { type FieldPath, type FieldValues, get, set, useForm, useFormState } from 'react-hook-form'
 import type { z } from 'zod'
 import { messagesByField } from '../api/errors'
 import type { Problem } from '../session/kept'
@@ -70,14 +70,14 @@ export function useEntryForm<Values extends FieldValues, Draft, Answer extends o
     mode: 'onTouched',
   })
   const values = useFormValues(form, fields, scope === null)
+  const { defaultValues } = useFormState({ control: form.control })
   const { begin, isBusy, isOnItsWay } = useWrite<Answer>({
     ...options,
     scope: scope ?? own,
     showsAnswer: true,
   })
-  // A value that a field has got by itself is no entry, but it is kept with the entries. A state that was drawn
-  // would be older than the values.
-  const hasChanged = () => Object.keys(changesOf(form.getValues(), form.control._defaultValues)).length > 0
+  // A value that a field has got by itself is no entry, but it is kept with the entries.
+  const hasChanged = () => Object.keys(changesOf(form.getValues(), defaultValues)).length > 0
   const changes = hasChanged() ? changesOf(values, first) : {}
   const all = fields.map(({ name }) => name)
   const etag = stored?.item.etag

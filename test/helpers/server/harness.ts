@@ -1,6 +1,6 @@
 /**
- * Starts the real thing, `scripts/start.mjs` or `scripts/serve.mjs`, in a folder of its own, and watches the
- * processes that it starts.
+ * Starts the real thing, `npm start` or `npm run serve`, in a folder of its own, and watches the processes that it
+ * starts.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -47,10 +47,10 @@ export type StartOptions = {
   folder?: string
   port?: number
   /**
-   * By `npm start`, by (the default) `node scripts/start.mjs`, or by `node scripts/serve.mjs`, which builds
-   * the Worker the first time.
+   * By `npm start`, by (the default) what that calls, or by what `npm run serve` calls, which builds the Worker the
+   * first time.
    */
-  by?: 'npm' | 'node' | 'serve'
+  by?: 'npm' | 'start' | 'serve'
   /** The id of the user and the group that run it; by default those of the tests. Only root can set it. */
   uid?: number
   /** True if it leads a process group of its own, so that `kill` is one signal to each of its groups. */
@@ -60,8 +60,8 @@ export type StartOptions = {
   /** How many files and connections a process of it may have open at most. */
   descriptors?: number
   /**
-   * What the test clock shows at the first start of `npm start`. By default it is not set, so real time counts. A
-   * test that names dates, or that a midnight could disturb, passes SERVER_START (test/helpers/time.ts).
+   * What the test clock shows at the first start in the folder. By default it is not set, so real time counts. A test
+   * that names dates, or that a midnight could disturb, passes SERVER_START (test/helpers/time.ts).
    */
   clock?: number
 }
@@ -143,6 +143,8 @@ export async function newProject(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'laurel-'))
   await Promise.all(COPIED.map((name) => cp(join(root, name), join(folder, name), { recursive: true })))
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'), 'dir')
+  // Made before the tests (build.ts). It is as good as new until a test changes a source.
+  await cp(join(root, 'dist', 'serve'), join(folder, 'dist', 'serve'), { recursive: true })
   return folder
 }
 
@@ -169,9 +171,9 @@ function killed(id: number): void {
 /** The admin key of servers that are told one. */
 export const ADMIN_KEY = 'adm_serve.the-key-of-the-tests-and-of-nothing-else'
 
-function commandOf(by: 'npm' | 'node' | 'serve', folder: string): [command: string, args: string[]] {
+function commandOf(by: 'npm' | 'start' | 'serve', folder: string): [command: string, args: string[]] {
   if (by === 'npm') return ['npm', ['start']]
-  if (by === 'node') return [process.execPath, ['scripts/start.mjs']]
+  if (by === 'start') return [process.execPath, ['scripts/serve.mjs', 'start']]
   const isBuilt = existsSync(join(folder, 'dist', 'serve', 'settings.json'))
   // That of the machine, since other users may not read the tests' own.
   return ['node', ['scripts/serve.mjs', ...(isBuilt ? ['--built'] : [])]]
@@ -185,7 +187,7 @@ os.dup2(inner, 0)
 os.execvp(sys.argv[1], sys.argv[1:])`
 
 /** The command with the limits and the terminal that the options ask for. */
-function commandWith({ by = 'node', inTerminal, descriptors }: StartOptions, folder: string): string[] {
+function commandWith({ by = 'start', inTerminal, descriptors }: StartOptions, folder: string): string[] {
   const [command, args] = commandOf(by, folder)
   const limit = ['sh', '-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh']
   const terminal = ['python3', '-c', IN_TERMINAL]
@@ -197,7 +199,7 @@ export async function launch(options: StartOptions = {}): Promise<Starting> {
   const folder = options.folder ?? (await newProject())
   const port = options.port ?? (await freePort())
   const databases = options.env?.DATABASES ?? process.env.TEST_DATABASES
-  if (options.clock !== undefined) await beginClock(folder, Number(databases ?? 1), options.clock)
+  if (options.clock !== undefined) beginClock(folder, options.clock)
   const inherited = Object.entries(process.env).filter(
     ([name]) => !OURS.includes(name) && !/^(npm_|VITEST)/.test(name),
   )

@@ -1,42 +1,49 @@
-/** The databases of `npm start` in a folder, while no server runs. */
-import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
+/** The databases of `npm start` and `npm run serve` in a folder, while no server runs. */
+import { createHash, createHmac } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { DatabaseSync } from 'node:sqlite'
+import { nameOf } from '../../../scripts/lib/databases.mjs'
 
 type Row = Record<string, unknown>
 
-/** Opens `count` databases, applies the migrations, and answers the rows of each text's last statement. */
-export async function inState(
-  folder: string,
-  count: number,
-  statements: readonly [number: number, sql: string][],
-): Promise<Row[][]> {
-  const code = `
-const { LocalDatabases } = await import('./scripts/lib/local-databases.mjs')
-const local = new LocalDatabases(${count})
-await local.migrate()
-const found = []
-for (const [number, sql] of ${JSON.stringify(statements)}) found.push((await local.run(number, sql)).at(-1))
-await local.close()
-console.log(JSON.stringify(found))`
-  const run = promisify(execFile)
-  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', code], { cwd: folder })
-  return JSON.parse(stdout)
+/** The folder with the data of `npm start`. */
+export const STATE = join('.laurel', 'data')
+
+/** The file of a database, by its number from 1. workerd makes the name of it: the id of the object. */
+export function databaseFile(data: string, number: number): string {
+  const hashOf = (by: Buffer, what: Buffer | string) =>
+    createHmac('sha256', by).update(what).digest().subarray(0, 16)
+  const ofClass = createHash('sha256').update('laurel-Database').digest()
+  const named = hashOf(ofClass, nameOf(number))
+  const id = Buffer.concat([named, hashOf(ofClass, named)]).toString('hex')
+  return join(data, 'objects', 'laurel-Database', `${id}.sqlite`)
+}
+
+/** Runs a text of statements in a database, or answers the rows of a SELECT. */
+export function inDatabase(data: string, number: number, sql: string): Row[] {
+  const database = new DatabaseSync(databaseFile(data, number))
+  try {
+    if (sql.startsWith('SELECT')) return database.prepare(sql).all()
+    database.exec(sql)
+    return []
+  } finally {
+    database.close()
+  }
 }
 
 /**
- * Lets the test clock show a moment from the first start on (C1). A request moves it by a year at most. Changes nothing
- * if the folder has a state.
+ * Lets the test clock show a moment from the first start on (C1): a last migration of this build alone sets it, before
+ * anything else is in the databases. A request moves it by a year at most. Changes nothing after the first start.
  */
-export async function beginClock(folder: string, count: number, moment: number): Promise<void> {
-  if (existsSync(join(folder, '.wrangler', 'state'))) return
-  const insert = `INSERT INTO test_clock (id, now) VALUES (1, ${moment})`
-  await inState(
-    folder,
-    count,
-    Array.from({ length: count }, (_, index) => [index + 1, insert]),
-  )
+export function beginClock(folder: string, moment: number): void {
+  const file = join(folder, 'dist', 'serve', 'migrations.json')
+  const migrations = JSON.parse(readFileSync(file, 'utf8'))
+  const clock = {
+    name: '9999_test_clock.sql',
+    sql: `INSERT INTO test_clock (id, now) VALUES (1, ${moment})`,
+  }
+  writeFileSync(file, JSON.stringify([...migrations, clock]))
 }
 
 /** The statements that write a directory of one tenant. */

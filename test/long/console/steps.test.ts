@@ -56,20 +56,6 @@ describe.skipIf(!hasBrowser)('the steps of the browser', () => {
     await page.getByRole('heading', { level: 1, name: 'Status' }).waitFor()
   })
 
-  it('a choice that a form makes by itself is no entry, also if Escape comes at the same moment', async () => {
-    await world.open(page, '/users/demo-ada')
-    // As soon as the choices are drawn, before the form takes the first of them.
-    await page.evaluate(`new MutationObserver((_, observer) => {
-      const system = document.querySelector('select[name="system"]')
-      if (system === null || system.options.length === 1) return
-      observer.disconnect()
-      system.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }))
-    }).observe(document.body, { childList: true, subtree: true })`)
-    await page.getByRole('button', { name: 'Adjust points' }).click()
-    await page.waitForURL(/demo-ada$/)
-    expect(await page.getByText('Discard your entries?').count()).toBe(0)
-  })
-
   it('the first press on the button counts, also if the field that it leaves gets a message', async () => {
     await world.open(page, '/settings')
     await page.evaluate("submits = 0; addEventListener('submit', () => { submits += 1 }, true)")

@@ -1,13 +1,13 @@
-/** `npm start` and `npm run serve` with one database, and then with three. */
+/** `npm start` and `npm run serve` with one database, then with three, and with fewer again. */
 import { execFile } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { appendFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { launch, newProject, type Server, startServer } from '../../helpers/server/harness'
-import { directoryOf, inState, leftOf, THREE } from '../../helpers/server/local-state'
+import { directoryOf, inDatabase, leftOf, STATE, THREE } from '../../helpers/server/local-state'
 
 /** The total of a user after one more event. */
 async function totalAfterEvent({ ask }: Server): Promise<number> {
@@ -23,62 +23,42 @@ const filesIn = (...folder: string[]) =>
     .filter((name) => /^[\da-f]{64}\.sqlite$/.test(name))
     .sort()
 
-test('[B3] npm start opens the state of one database with three, and restores only all of them', async () => {
+test('[B3] npm start opens the data of one database with three, and refuses to leave out one that is in use', async () => {
   const folder = await newProject()
-  const configuration = join(folder, 'wrangler.databases.toml')
-  const state = join(folder, '.wrangler', 'state', 'v3', 'd1')
-  const databases = () => filesIn(state, 'miniflare-D1DatabaseObject')
-  const restored = (DATABASES: string) =>
-    promisify(execFile)(process.execPath, ['scripts/restored.mjs', '--local'], {
-      cwd: folder,
-      env: { PATH: process.env.PATH, HOME: folder, DATABASES },
-    })
+  const data = join(folder, STATE)
+  /** A start that ends by itself. */
+  const refusal = async (DATABASES: string) => {
+    const starting = await launch({ folder, env: { DATABASES } })
+    expect(await starting.ended()).toEqual({ code: 1, leftovers: [] })
+    return starting.output()
+  }
   try {
     let server = await startServer({ folder })
     expect(await totalAfterEvent(server)).toBe(1)
-    expect(readFileSync(configuration, 'utf8')).not.toContain('DB_2')
     expect(await server.stop()).toEqual({ code: 0, leftovers: [] })
-    const [first] = databases()
-    expect(databases()).toEqual([first])
+    const [first] = filesIn(data, 'objects', 'laurel-Database')
+    expect(filesIn(data, 'objects', 'laurel-Database')).toEqual([first])
 
     await appendFile(join(folder, '.dev.vars'), 'DATABASES = 3\n')
     server = await startServer({ folder })
     expect(await totalAfterEvent(server)).toBe(2)
-    expect(readFileSync(configuration, 'utf8')).toContain('binding = "DB_3"')
     expect(await server.stop()).toEqual({ code: 0, leftovers: [] })
-    expect(existsSync(configuration)).toBe(false)
-    expect(databases()).toHaveLength(3)
-    expect(databases()).toContain(first)
+    expect(filesIn(data, 'objects', 'laurel-Database')).toHaveLength(3)
+    expect(filesIn(data, 'objects', 'laurel-Database')).toContain(first)
+    const migrations = readdirSync(join(folder, 'migrations')).filter((name) => name.endsWith('.sql')).length
+    for (const number of [1, 2, 3])
+      expect(inDatabase(data, number, 'SELECT count(*) AS count FROM d1_migrations')).toEqual([
+        { count: migrations },
+      ])
 
-    // The moments are those that the cron trigger would note.
-    const [column] = await inState(folder, 1, [
-      [1, "SELECT count(*) AS has FROM pragma_table_info('restores') WHERE name = 'moment'"],
-    ])
-    const add = column?.[0]?.has === 0 ? 'ALTER TABLE restores ADD moment INTEGER; ' : ''
-    const at = (moment: number) => `UPDATE restores SET moment = ${moment}, epoch = 5, redone = 5`
-    await inState(folder, 3, [
-      [1, `${directoryOf(THREE)}; ${add}${at(60_000)}`],
-      [2, `${add}${at(60_000)}`],
-      [3, `${add}${at(120_000)}`],
-    ])
-    await expect(restored('3')).rejects.toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/DB_2 {2}1970-01-01T00:01.*\n {2}DB_3 {2}1970-01-01T00:02/),
-    })
-    await expect(restored('1')).rejects.toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('DB_2 and DB_3 hold users'),
-    })
-    const epoch = 'SELECT epoch, redone FROM restores'
-    const asked: [number, string][] = [1, 2, 3].map((number) => [number, epoch])
-    const untouched = await inState(folder, 3, [...asked, [3, at(60_000)]])
-    expect(untouched.slice(0, 3)).toEqual(Array(3).fill([{ epoch: 5, redone: 5 }]))
-
-    expect((await restored('3')).stdout).toContain('Laurel knows of the restore')
-    const [one, two, three] = (await inState(folder, 3, asked)).map(([row]) => row)
-    expect(one).toEqual({ epoch: expect.any(Number), redone: 5 })
-    expect(Number(one?.epoch)).toBeGreaterThan(Date.UTC(2026, 0))
-    for (const other of [two, three]) expect(other).toEqual({ epoch: one?.epoch, redone: one?.epoch })
+    inDatabase(data, 1, directoryOf(THREE))
+    expect(await refusal('1')).toMatch(/DB_2 and DB_3 hold users.*DATABASES=3 again.*"DB_3":0/s)
+    expect(await refusal('2')).toMatch(/DB_3 holds users.*DATABASES=3 again.*"DB_3":0/s)
+    inDatabase(data, 1, leftOf('DB_3'))
+    expect(await refusal('2')).toMatch(
+      /Rows of users who have left DB_3 are still being deleted there\.\nStart with DATABASES=3 again/,
+    )
+    expect(await refusal('three')).toContain('DATABASES must be a whole number from 1 to 100.\n')
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

@@ -20,6 +20,7 @@ import {
   variablesOf,
 } from '../../helpers/server/examples'
 import { freePort, newProject, type Server, startServer } from '../../helpers/server/harness'
+import { STATE } from '../../helpers/server/local-state'
 import { commandLine } from '../../helpers/server/processes'
 import { type RecordingProxy, Shell, startProxy } from '../../helpers/server/shell'
 
@@ -250,11 +251,11 @@ describe.skipIf(!hasShell)(
       await server.stop()
       const startOver = /`(rm -r [^`]+)`/.exec(pageOf(TOUR))?.[1]
       expect(startOver).toBeDefined()
-      expect(existsSync(join(folder, '.wrangler', 'state'))).toBe(true)
+      expect(existsSync(join(folder, STATE))).toBe(true)
       const shell = new Shell(folder, {})
       expect(await shell.run(startOver ?? '')).toMatchObject({ code: 0 })
       await shell.end()
-      expect(existsSync(join(folder, '.wrangler', 'state'))).toBe(false)
+      expect(existsSync(join(folder, STATE))).toBe(false)
     })
   },
 )

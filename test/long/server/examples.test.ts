@@ -8,7 +8,6 @@ import { json } from 'node:stream/consumers'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { nodeExecutable } from '../../../scripts/lib/project.mjs'
-import { LOCAL } from '../../../scripts/lib/wrangler.mjs'
 import { type PackedApp, packedApp } from '../../helpers/packed-app'
 import { type Example, installedExample, type Running } from '../../helpers/server/example'
 import { freePort, type Server, startServer } from '../../helpers/server/harness'
@@ -112,9 +111,9 @@ describe('worker', () => {
     port = await freePort()
     // Wrangler does not run on the oldest Node of the project.
     const PATH = [dirname(nodeExecutable()), process.env.PATH].join(delimiter)
-    const { WRANGLER_HIDE_BANNER, CLOUDFLARE_CF_FETCH_ENABLED } = LOCAL
-    const offline = { WRANGLER_HIDE_BANNER, CLOUDFLARE_CF_FETCH_ENABLED }
-    const env = { ...offline, PATH, PORT: String(port), LAUREL_FOLDER: server.folder }
+    const offline = { WRANGLER_HIDE_BANNER: 'true', CLOUDFLARE_CF_FETCH_ENABLED: 'false' }
+    const laurel = { LAUREL_URL: server.url, LAUREL_ADMIN_KEY: server.adminKey }
+    const env = { ...offline, ...laurel, PATH, PORT: String(port) }
     worker = await example.start(['npm', 'start'], env, /Ready on/)
   })
   afterAll(async () => {

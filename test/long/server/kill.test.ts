@@ -3,10 +3,8 @@
  * have happened exactly once. Changes without a response have happened once or not at all.
  */
 import { randomUUID } from 'node:crypto'
-import { readdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it, onTestFailed } from 'vitest'
 import { Dice } from '../../fuzz/dice'
@@ -21,14 +19,12 @@ import {
   startServer,
 } from '../../helpers/server/harness'
 import { configure, type Expected, type ProfileChange, ranking, recount } from '../../helpers/server/ledger'
-import { inState } from '../../helpers/server/local-state'
+import { beginClock, inDatabase } from '../../helpers/server/local-state'
 import { ofGroupOrMarked } from '../../helpers/server/processes'
 import { SERVER_START } from '../../helpers/time'
 import { until, untilHeld } from '../../helpers/until'
 
 const DAY = 86_400_000
-/** The server that is killed: `npm start`, or `npm run serve` (kill-serve.test.ts). */
-const by = process.env.KILL_BY === 'serve' ? 'serve' : 'node'
 /** With several databases, users move when the server is killed (kill-databases.test.ts). */
 const DATABASES = Number(process.env.KILL_DATABASES ?? 1)
 /** `KILLS=2` is quicker, while this test is changed. */
@@ -56,31 +52,16 @@ const start = () => {
   return startServer({
     folder,
     port,
-    by,
+    by: 'serve',
     ownGroup: true,
-    ...(by === 'node' && { clock: SERVER_START }),
     env: { DEMO: 'off', RATE_LIMITS: 'off', TEST_CLOCK: 'on', DATABASES: String(DATABASES), [name]: value },
   })
-}
-
-/** Lets the test clock of `npm run serve` show a moment, after the first start and while no server runs. */
-function beginServedClock(moment: number): void {
-  const databases = join(folder, 'data', 'objects', 'laurel-Database')
-  for (const name of readdirSync(databases).filter((name) => /^[\da-f]{64}\.sqlite$/.test(name))) {
-    const database = new DatabaseSync(join(databases, name))
-    database.exec(`INSERT INTO test_clock (id, now) VALUES (1, ${moment})`)
-    database.close()
-  }
 }
 
 beforeAll(async () => {
   folder = await newProject()
   port = await freePort()
-  server = await start()
-  if (by === 'node') return
-  // These databases do not exist before the first start.
-  await server.stop()
-  beginServedClock(SERVER_START)
+  beginClock(folder, SERVER_START)
   server = await start()
 })
 afterAll(async () => {
@@ -127,11 +108,9 @@ const untilFirstHas = (isEnough: (buckets: number) => boolean) =>
   until(async () => isEnough((await read('/admin/v1/databases'))[0].buckets))
 
 /** True if a move is stored that has not ended. No server runs. */
-async function isMoving(): Promise<boolean> {
-  const [rows = []] = await inState(folder, DATABASES, [
-    [1, "SELECT progress FROM due_work WHERE kind = 'moves' AND progress ->> '$.move' IS NOT NULL"],
-  ])
-  return rows.length > 0
+function isMoving(): boolean {
+  const moves = "SELECT progress FROM due_work WHERE kind = 'moves' AND progress ->> '$.move' IS NOT NULL"
+  return inDatabase(join(folder, 'data'), 1, moves).length > 0
 }
 
 /** Sets the clock to noon of a day. The response means that all due work is done, including batches. */
@@ -354,7 +333,7 @@ it(`[E2, E3, E4, E9, P8, L12] changes with a response happened exactly once, oth
     // The processes take a moment to end.
     await untilHeld(() => expect(ofGroupOrMarked(server.pid, mark)).toEqual([]))
     expect(await accepts('127.0.0.1', port)).toBe(false)
-    if (DATABASES > 1 && (await isMoving())) killedMoves += 1
+    if (DATABASES > 1 && isMoving()) killedMoves += 1
     server = await start()
     behind = await recover()
     expect(clients.strange).toEqual([])

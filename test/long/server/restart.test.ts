@@ -1,9 +1,10 @@
 import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { PATIENCE } from '../../helpers/patience'
 import { newProject, type Server, startServer } from '../../helpers/server/harness'
-import { inState } from '../../helpers/server/local-state'
+import { inDatabase as askDatabase, STATE } from '../../helpers/server/local-state'
 import { SERVER_START } from '../../helpers/time'
 
 type Place = { userId: string; value: number }
@@ -14,11 +15,11 @@ const send = async ({ ask }: Server, method: string, path: string, body?: unknow
   (await ask(method, path, body)).body
 
 /** Runs a statement in the database of a stopped server. Returns its rows. */
-const inDatabase = async (folder: string, sql: string) => (await inState(folder, 1, [[1, sql]]))[0]
+const inDatabase = (folder: string, sql: string) => askDatabase(join(folder, STATE), 1, sql)
 
 /** Moves the test clock while nothing runs. */
-async function letPass(folder: string, milliseconds: number): Promise<void> {
-  await inDatabase(folder, `UPDATE test_clock SET now = now + ${milliseconds}`)
+function letPass(folder: string, milliseconds: number): void {
+  inDatabase(folder, `UPDATE test_clock SET now = now + ${milliseconds}`)
 }
 
 /** Repeats a request until the response is as wanted, or until the time limit. */
@@ -42,7 +43,7 @@ test.concurrent('[C1, C2, P4] the test clock stays, and work that falls due whil
     expect(totalOf(await energy(first)())).toBe(0)
     await first.stop()
 
-    await letPass(folder, 3 * HOUR)
+    letPass(folder, 3 * HOUR)
     const second = await startServer({ folder })
     const now = new Date(SERVER_START + 3 * HOUR).toISOString()
     expect(await send(second, 'GET', '/admin/v1/test-clock')).toEqual({ now })
@@ -92,13 +93,13 @@ test.concurrent('[C2, S3] streaks are judged across a stop of the server, withou
     await first.stop()
 
     // Two days without a lesson.
-    await letPass(folder, 51 * HOUR)
+    letPass(folder, 51 * HOUR)
     const second = await startServer({ folder })
     const after = await until(board(second), (rankings) => rankings.length === 1)
     expect(after).toEqual([['ada', 1]])
     await second.stop()
     expect(
-      await inDatabase(
+      inDatabase(
         folder,
         `SELECT id, streak ->> '$.run.history' AS alive, streak ->> '$.freezes' AS freezes, history AS over
          FROM users u LEFT JOIN streak_runs r ON r.user_iid = u.iid

@@ -1,14 +1,11 @@
 /**
- * The procedures of docs/operations.md on local state: the database goes back to an earlier moment, as by
- * Time Travel; and a backup of `npm run serve` is restored. In between are changes of leaderboards, a webhook
- * that waits, an erasure and a deleted key.
+ * A backup of `npm run serve` is restored. In between are changes of leaderboards, a webhook that waits, an erasure and
+ * a deleted key.
  */
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, rename, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import {
   type Answer,
@@ -88,54 +85,7 @@ async function proceed(call: Call, keyId: string) {
   ])
 }
 
-test.concurrent('[M1, M2, M3] the database of npm start goes back to an earlier moment', async () => {
-  const folder = await newProject()
-  const receiver = await newReceiver()
-  const env = { WEBHOOK_ALLOW: receiver.host }
-  const database = join(folder, '.wrangler', 'state', 'v3', 'd1')
-  const restored = (...args: string[]) =>
-    promisify(execFile)(process.execPath, ['scripts/restored.mjs', '--local', ...args], { cwd: folder })
-  try {
-    let server = await startServer({ folder, env })
-    const call = callOf(() => server)
-    const { keyId, key } = await begin(call, receiver.url)
-    await until(() => receiver.seen.includes('ada') && receiver.seen.includes('bob'))
-    // It refuses to work beside a server.
-    await expect(restored()).rejects.toMatchObject({ stderr: expect.stringContaining('Laurel runs') })
-    await server.stop()
-    await cp(database, join(folder, 'earlier'), { recursive: true })
-
-    server = await startServer({ folder, env })
-    await proceed(call, keyId)
-    await until(() => receiver.seen.includes('cai'))
-    await server.stop()
-    await rm(database, { recursive: true })
-    await rename(join(folder, 'earlier'), database)
-    expect((await restored()).stdout).toContain('Laurel knows of the restore')
-
-    receiver.works = true
-    server = await startServer({ folder, env })
-    // The cron trigger, which the start calls, does the deletions again.
-    await until(async () => (await call('GET', '/v1/users/ada')).status === 404)
-    expect((await call('GET', '/v1/users/bob', undefined, key)).status).toBe(401)
-    expect(await rankingOf(call)).toEqual([['bob', 5]])
-    await sendEvent(call, 'dan', 7)
-    expect(await rankingOf(call)).toEqual([
-      ['dan', 7],
-      ['bob', 5],
-    ])
-    // Waiting messages are sent, also about an event that is lost, but none about the erased user.
-    await until(() => receiver.accepted.includes('dan'))
-    await until(() => receiver.accepted.includes('bob') && receiver.accepted.includes('cai'))
-    expect(receiver.accepted).not.toContain('ada')
-    await server.stop()
-  } finally {
-    receiver.close()
-    await rm(folder, { recursive: true, force: true })
-  }
-})
-
-test.concurrent('[M1, M2, M3] a backup of npm run serve is restored, with the deletions since then', async () => {
+test('[M1, M2, M3] a backup of npm run serve is restored, with the deletions since then', async () => {
   const folder = await newProject()
   const receiver = await newReceiver()
   const envOf = (data: string) => ({

@@ -24,6 +24,7 @@ import { requestOf, searchOf } from '../../../site/samples.mjs'
 import { PATIENCE } from '../../helpers/patience'
 import { hasBrowser, launchBrowser, NO_BROWSER } from '../../helpers/server/browser'
 import { freePort, newProject, run, type Server, startServer } from '../../helpers/server/harness'
+import { STATE } from '../../helpers/server/local-state'
 import { type RecordingProxy, Shell, startProxy } from '../../helpers/server/shell'
 import { SERVER_START } from '../../helpers/time'
 
@@ -242,7 +243,7 @@ describe('the samples of the reference', () => {
       if (!canRun[language])
         return skip(`${language === 'python' ? 'python3 with requests' : language} is not installed`)
       const isOfTenants = ({ id }: Operation) => id.startsWith('admin_tenants_')
-      await rm(join(folder, '.wrangler', 'state'), { recursive: true, force: true })
+      await rm(join(folder, STATE), { recursive: true, force: true })
       // The demo needs multi-tenancy off. The first tenant is there after it.
       await sendAll(language, {}, (one) => !isOfTenants(one))
       await sendAll(language, { MULTI_TENANCY: 'on' }, isOfTenants)

@@ -4,18 +4,24 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { freePort, launch, newProject, startServer } from '../../helpers/server/harness'
+import { descendants } from '../../helpers/server/processes'
+import { until } from '../../helpers/until'
 
 const SLOW = 120_000
 
 describe('a start that does not succeed', () => {
   test(
-    'SIGTERM while it starts, twice, ends everything',
+    'SIGTERM while it builds, twice, ends everything',
     async () => {
-      const starting = await launch()
-      await starting.printed(/Starting the Worker/)
+      const folder = await newProject()
+      await rm(join(folder, 'dist'), { recursive: true })
+      const starting = await launch({ folder })
+      await starting.printed(/Building Laurel/)
+      await until(() => descendants(starting.pid).length > 2)
       const ending = starting.stop()
       starting.child.kill('SIGTERM')
       expect(await ending).toMatchObject({ code: 0, leftovers: [] })
+      await rm(folder, { recursive: true, force: true })
     },
     SLOW,
   )
@@ -44,7 +50,7 @@ describe('a start that does not succeed', () => {
       const starting = await launch({ folder })
       expect(await starting.ended(), starting.output()).toMatchObject({ code: 1, leftovers: [] })
       expect(starting.output()).toContain('TABEL')
-      expect(starting.output()).toContain('The migrations failed')
+      expect(starting.output()).toContain('The migration 9999_broken.sql failed')
       await rm(folder, { recursive: true, force: true })
     },
     SLOW,
