@@ -218,15 +218,28 @@ function operationAt(
 ): OperationSpec | undefined {
   const parts = path.split('/')
   let best: { spec: OperationSpec; parameters: number } | undefined
-  for (const spec of operations) {
-    if (spec.method.toUpperCase() !== method) continue
-    for (const base of basesOf(spec)) {
-      const parameters = filled((base + spec.path).split('/'), parts)
-      if (parameters !== null && (best === undefined || parameters < best.parameters))
-        best = { spec, parameters }
-    }
+  for (const { spec, pattern } of patternsOf(operations).get(`${method} ${parts.length}`) ?? []) {
+    const parameters = filled(pattern, parts)
+    if (parameters !== null && (best === undefined || parameters < best.parameters))
+      best = { spec, parameters }
   }
   return best?.spec
+}
+
+type Pattern = { spec: OperationSpec; pattern: readonly string[] }
+/** The patterns of lists of operations, since each response of a test looks for its own. */
+const known = new WeakMap<readonly OperationSpec[], ReadonlyMap<string, Pattern[]>>()
+
+/** The paths of operations, by their method and the number of their parts. */
+function patternsOf(operations: readonly OperationSpec[]): ReadonlyMap<string, Pattern[]> {
+  const found = known.get(operations)
+  if (found !== undefined) return found
+  const patterns = operations.flatMap((spec) =>
+    basesOf(spec).map((base) => ({ spec, pattern: (base + spec.path).split('/') })),
+  )
+  const made = Map.groupBy(patterns, ({ spec, pattern }) => `${spec.method.toUpperCase()} ${pattern.length}`)
+  known.set(operations, made)
+  return made
 }
 
 /** True if the path is the path of some operation. */
@@ -235,7 +248,6 @@ const hasOtherMethod = (operations: readonly OperationSpec[], path: string): boo
 
 /** The number of parameters of the pattern that the path fills. Null if the path does not match. */
 function filled(pattern: readonly string[], parts: readonly string[]): number | null {
-  if (pattern.length !== parts.length) return null
   let parameters = 0
   for (const [index, part] of parts.entries()) {
     if (/^\{\w+\}$/.test(pattern[index] ?? '') && part !== '') parameters += 1

@@ -11,3 +11,12 @@ export const runs = (few: number, many: number): number => (inject('isLong') ? m
 
 /** The first few of some cases that are alike in `npm test`, and all of them in `npm run test:long`. */
 export const casesOf = <T>(few: number, all: readonly T[]): T[] => all.slice(0, runs(few, all.length))
+
+/**
+ * The cases for the nth of many things that are alike: a few of them in `npm test`, in turn, so that all things together
+ * meet all cases, and all in `npm run test:long`.
+ */
+export const inTurn = <T>(few: number, all: readonly T[], nth: number): T[] => {
+  const first = (nth * few) % all.length
+  return casesOf(few, [...all.slice(first), ...all.slice(0, first)])
+}

@@ -3,6 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import type { OperationSpec } from '../../src/api/endpoint'
 import { variables } from '../../src/platform/env'
 import { adminOperations, applicationOperations } from '../../src/worker/operations'
+import { inTurn } from '../helpers/runs'
 import { words } from '../helpers/words'
 import { awayAfter } from '../helpers/worker/faulty'
 import {
@@ -66,6 +67,9 @@ const ALL = [...applicationOperations, ...adminOperations]
 const WRITES = ALL.filter(({ body }) => body !== undefined)
 
 const TIMED = { type: 'time', points: 1, timeUnit: 'days', timeInterval: 1 }
+const CHUNKED = { 'transfer-encoding': 'chunked', 'content-length': '2' }
+/** Parts of paths and queries that are not UTF-8 after decoding. */
+const NOT_UTF_8 = ['%FF', '%', 'a%E2%82', '%ED%A0%80']
 const FIELDS = { email: 'a@b.c', name: 'x', tz: 'UTC', deviceTokens: ['t'], subscribeToEmails: true }
 
 /** Sends a raw body. Expects one of the statuses, and a body with only `error`. */
@@ -81,9 +85,10 @@ async function refused(method: string, path: string, raw: BodyInit, statuses: nu
 describe('bodies', () => {
   it('[G2] every operation that takes a body answers 400 if it is not JSON', async () => {
     const before = await tenant.stored()
-    for (const spec of WRITES) {
-      const texts = ['', '{', '{"a":}', 'NaN', "{'a':1}", '[1,]', '\u0000', '['.repeat(20_000), 'a=b&c=d']
-      await Promise.all(texts.map((raw) => refused(spec.method.toUpperCase(), pathOf(spec), raw, [400])))
+    const texts = ['', '{', '{"a":}', 'NaN', "{'a':1}", '[1,]', '\u0000', '['.repeat(20_000), 'a=b&c=d']
+    for (const [nth, spec] of WRITES.entries()) {
+      const some = inTurn(3, texts, nth)
+      await Promise.all(some.map((raw) => refused(spec.method.toUpperCase(), pathOf(spec), raw, [400])))
       await refused(spec.method.toUpperCase(), pathOf(spec), new Uint8Array([0xff, 0xfe, 0x7b, 0x7d]), [400])
     }
     expect(await tenant.stored()).toEqual(before)
@@ -124,14 +129,18 @@ describe('bodies', () => {
 
   it('[G2] answers 413 to a body over 1 MiB (batches: 4 MiB), with or without its length, and reads one of exactly that size', async () => {
     const before = await tenant.stored()
-    for (const spec of WRITES) {
+    for (const [nth, spec] of WRITES.entries()) {
       const method = spec.method.toUpperCase()
       const most = spec.bodyLimit ?? MIB
       const more = ' '.repeat(most + 1)
-      await refused(method, pathOf(spec), more, [413])
-      await refused(method, pathOf(spec), more, [413], { 'content-length': String(more.length) })
-      for (const headers of [{}, { 'transfer-encoding': 'chunked', 'content-length': '2' }])
-        await refused(method, pathOf(spec), new Blob([more]).stream(), [413], headers)
+      const stream = () => new Blob([more]).stream()
+      const ways = [
+        () => refused(method, pathOf(spec), more, [413]),
+        () => refused(method, pathOf(spec), more, [413], { 'content-length': String(more.length) }),
+        () => refused(method, pathOf(spec), stream(), [413]),
+        () => refused(method, pathOf(spec), stream(), [413], CHUNKED),
+      ]
+      for (const way of inTurn(1, ways, nth)) await way()
       await refused(method, pathOf(spec), ' '.repeat(most), [400])
     }
     // The limit counts bytes, not characters.
@@ -228,8 +237,8 @@ describe('bodies', () => {
       ...words`{"__proto__":{"id":"x","value":1}} [{"__proto__":{"id":"x"}}] {"length":1,"0":{}}`,
       `[${'{},'.repeat(100)}{}]`,
     ]
-    for (const spec of WRITES) {
-      const wrong = shapes.filter((raw) => !nothing.has(spec.id) || !raw.startsWith('{'))
+    for (const [nth, spec] of WRITES.entries()) {
+      const wrong = inTurn(7, shapes, nth).filter((raw) => !nothing.has(spec.id) || !raw.startsWith('{'))
       await Promise.all(wrong.map((raw) => refused(spec.method.toUpperCase(), pathOf(spec), raw, [422])))
     }
     expect(await tenant.stored()).toEqual(before)
@@ -366,10 +375,10 @@ describe('headers, queries and paths', () => {
       '?aggregation=daily&startDate=0001-01-01&endDate=9999-12-31',
       '?aggregation=weekly&startDate=9999-12-31&endDate=9999-12-31&userAttributes=plan:x',
     ]
-    for (const spec of reads) {
+    for (const [nth, spec] of reads.entries()) {
       if (spec.id.includes('clock')) continue
       const responses = await Promise.all(
-        queries.map(async (query) => ({
+        inTurn(4, queries, nth).map(async (query) => ({
           query: query.slice(0, 50),
           ...(await call(toApp, spec.method.toUpperCase(), pathOf(spec) + query, { headers: headers() })),
         })),
@@ -381,11 +390,11 @@ describe('headers, queries and paths', () => {
   })
 
   it('[G2] odd segments in every path give a 4xx, never a 5xx', async () => {
-    for (const spec of ALL.filter(({ path }) => path.includes('{'))) {
-      const long = 'x'.repeat(5_000)
-      const odds = ['%00', '%FF', '%', "'%20OR%201=1%20--", '%F0%9F%98%80', long, '__proto__', '*']
+    const long = 'x'.repeat(5_000)
+    const odds = ['%00', '%FF', '%', "'%20OR%201=1%20--", '%F0%9F%98%80', long, '__proto__', '*']
+    for (const [nth, spec] of ALL.filter(({ path }) => path.includes('{')).entries()) {
       const responses = await Promise.all(
-        odds.map(async (odd) => {
+        inTurn(3, odds, nth).map(async (odd) => {
           const path =
             (spec.surface === 'admin' ? '/admin/v1' : '/v1') + spec.path.replaceAll(/\{\w+\}/g, odd)
           const raw = spec.body ? { raw: 'null' } : {}
@@ -403,10 +412,10 @@ describe('headers, queries and paths', () => {
 
   it('[U1] a path that is not UTF-8 after decoding is 422 for every operation, also if an id is written like it', async () => {
     await tenant.app('POST', '/users', { id: '%FF' })
-    for (const spec of ALL.filter(({ path }) => path.includes('{'))) {
+    for (const [nth, spec] of ALL.filter(({ path }) => path.includes('{')).entries()) {
       const base = spec.surface === 'admin' ? '/admin/v1' : '/v1'
       const responses = await Promise.all(
-        ['%FF', '%', 'a%E2%82', '%ED%A0%80'].map(async (odd) => {
+        inTurn(1, NOT_UTF_8, nth).map(async (odd) => {
           const raw = spec.body ? { raw: '{}' } : {}
           const path = base + spec.path.replaceAll(/\{\w+\}/g, odd)
           return call(toApp, spec.method.toUpperCase(), path, { ...raw, headers: headers() })
@@ -423,9 +432,9 @@ describe('headers, queries and paths', () => {
     await tenant.app('PUT', '/users/%25FF', {})
     expect(await tenant.admin('GET', '/users?search=%25FF')).toMatchObject({ body: [{ id: '%FF' }] })
     const before = await tenant.stored()
-    for (const spec of ALL) {
+    for (const [nth, spec] of ALL.entries()) {
       const responses = await Promise.all(
-        ['%FF', '%', 'a%E2%82', '%ED%A0%80'].map(async (odd) => {
+        inTurn(1, NOT_UTF_8, nth).map(async (odd) => {
           const raw = spec.body ? { raw: '{}' } : {}
           const path = `${pathOf(spec)}?ids=x&search=${odd}`
           return call(toApp, spec.method.toUpperCase(), path, { ...raw, headers: headers() })

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import type { OperationSpec } from '../../src/api/endpoint'
 import { adminOperations, applicationOperations } from '../../src/worker/operations'
+import { inTurn } from '../helpers/runs'
 import { basesOf } from '../helpers/walk'
 import {
   ADMIN_KEY,
@@ -59,7 +60,6 @@ describe('the walk over every route', () => {
   it('[G2] 401 without a key, and with a malformed, an unknown or a changed one', async () => {
     const [prefix = '', body = ''] = key.split('.')
     const wrong = {
-      none: undefined,
       'without a dot': 'nonsense',
       'without a body': `${prefix}.`,
       'without a prefix': `.${body}`,
@@ -70,8 +70,8 @@ describe('the walk over every route', () => {
       'too long': `${prefix}.${body.repeat(10)}`,
       'the admin key with another end': tampered(ADMIN_KEY),
     }
-    for (const { method, path } of [...APPLICATION, ...ADMIN]) {
-      for (const [what, text] of Object.entries(wrong)) {
+    for (const [nth, { method, path }] of [...APPLICATION, ...ADMIN].entries()) {
+      for (const [what, text] of [['none', undefined] as const, ...inTurn(2, Object.entries(wrong), nth)]) {
         const answer = await call(
           toApp,
           method,

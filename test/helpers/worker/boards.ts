@@ -4,7 +4,7 @@ import * as z from 'zod'
 import type { Delivery, DeliveryReply } from '../../../src/leaderboards/board'
 import type { Repair } from '../../../src/leaderboards/updates'
 import { readable } from '../readable'
-import { type Answer, at, newApp, newTenant, rowsEverywhere, type TestTenant } from './harness'
+import { type Answer, account, at, newApp, newTenant, rowsEverywhere, type TestTenant } from './harness'
 import { stubbed } from './objects'
 
 /** Leaderboards that lose messages, and the recount of the log that their rankings are compared with. */
@@ -15,9 +15,7 @@ export const DAY = 24 * HOUR
 
 /* The clock */
 
-async function clock(method: string, body?: unknown): Promise<Answer> {
-  return (await newTenant()).admin(method, '/test-clock', body)
-}
+const clock = (method: string, body?: unknown): Promise<Answer> => account(method, '/test-clock', body)
 
 /** Moves the test clock to a moment, which runs all work that is due by then (C1). */
 export async function moveTo(ms: number): Promise<void> {
