@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { adminOperations } from '../../src/worker/operations'
 import { forgetTime, moveTo, NOON } from '../helpers/worker/boards'
 import {
@@ -53,9 +53,17 @@ describe.each(Object.entries(KINDS))('a %s', (name, kind) => {
   const about = (id: unknown) => (path.endsWith('/boosts') ? { id, boostId: id } : { id })
   let tenant: TestTenant
   let things: World
-  beforeEach(async () => {
+  const begin = async () => {
     things = await world({ without: path })
     tenant = things.tenant
+  }
+  // One tenant for most tests of a kind. The list is empty when a test begins.
+  beforeAll(begin)
+  afterEach(async () => {
+    const ids = pick((await tenant.admin('GET', `${path}?limit=100`)).body, 'id')
+    // There are more of them, so that another tenant is quicker.
+    if (ids.length === 100) await begin()
+    else if (ids.length > 0) expect(at((await remove(`ids=${ids}`)).body, 'issues')).toEqual([])
   })
 
   const least = (key: string) => kind.least(key, things)
@@ -76,13 +84,24 @@ describe.each(Object.entries(KINDS))('a %s', (name, kind) => {
   /** What was created, without the secret of a webhook, which only this answer has (W1). */
   const created = ({ body }: Answer) => list(at(body, 'created')).map((one) => without(Object(one), 'secret'))
 
-  /** Expects a 422 that names a field, and stores nothing. */
-  async function refuses(answer: Promise<Answer>, field: string, value: unknown) {
-    const { status, body } = await answer
-    const told = [status, at(body, 'error'), pick(at(body, 'issues'), 'path')]
-    expect([field, value, ...told]).toEqual([field, value, 422, expect.stringContaining(field), told[2]])
+  /** Sends items of which all but the first have one wrong field. Expects a 422 that names each of these fields. */
+  async function refuses(
+    ask: (...items: object[]) => Promise<Answer>,
+    fine: object,
+    wrong: readonly (readonly [field: string, value: unknown])[],
+    item: object = fine,
+  ) {
+    const { status, body } = await ask(fine, ...wrong.map(([field, value]) => ({ ...item, [field]: value })))
     const paths = pick(at(body, 'issues'), 'path').map((one) => `${one}.`)
-    expect([field, value, paths.some((one) => one.startsWith(`${field}.`))]).toEqual([field, value, true])
+    const named = wrong.map(([field, value], n) => {
+      const isNamed = paths.some((one) => one.startsWith(`${n + 1}.${field}.`))
+      return [field, value, isNamed]
+    })
+    expect([status, named]).toEqual([422, wrong.map(([field, value]) => [field, value, true])])
+    expect([paths.filter((one) => one.startsWith('0.')), at(body, 'error')]).toEqual([
+      [],
+      expect.stringContaining(`1.${wrong[0]?.[0]}`),
+    ])
   }
 
   /** The entries that a request left in the audit log, newest first. */
@@ -125,19 +144,18 @@ describe.each(Object.entries(KINDS))('a %s', (name, kind) => {
       const id = await create('first')
       const before = await tenant.stored()
       const wrong = { key: WRONG_KEYS, ...kind.wrong, ...kind.wrongNew }
-      for (const field of needed) {
-        for (const value of [undefined, null])
-          await refuses(post(least('a'), { ...least('b'), [field]: value }), `1.${field}`, value)
-      }
-      for (const [field, values] of Object.entries(wrong)) {
-        for (const value of values) {
-          await refuses(post(least('a'), { ...least('b'), [field]: value }), `1.${field}`, value)
-          const isOfUpdates = !Object.keys(kind.wrongNew ?? {}).includes(field)
-          if (isOfUpdates) await refuses(patch({ id }, { id, [field]: value }), `1.${field}`, value)
-        }
-      }
-      const all = Object.fromEntries(Object.entries(wrong).map(([field, [value]]) => [field, value]))
-      const { body } = await post(all)
+      const missing = needed.flatMap((field) => [undefined, null].map((value) => [field, value] as const))
+      const all = Object.entries(wrong).flatMap(([field, values]) =>
+        values.map((value) => [field, value] as const),
+      )
+      await refuses(post, least('a'), [...missing, ...all], least('b'))
+      const ofUpdates = all.filter(([field]) => !Object.keys(kind.wrongNew ?? {}).includes(field))
+      await refuses(patch, { id }, ofUpdates)
+      for (const [field, value] of Object.entries(wrong).map(([field, [value]]) => [field, value] as const))
+        await refuses(post, least('a'), [[field, value]], least('b'))
+      const { body } = await post(
+        Object.fromEntries(Object.entries(wrong).map(([field, [value]]) => [field, value])),
+      )
       for (const field of Object.keys(wrong)) expect(at(body, 'error')).toContain(`0.${field}`)
       for (const items of [
         {},
@@ -162,7 +180,7 @@ describe.each(Object.entries(KINDS))('a %s', (name, kind) => {
         Array(101).fill({ id }),
       ])
         expect([items, (await tenant.admin('PATCH', path, items)).status]).toEqual([items, 422])
-      await refuses(patch({ id: null }), '0.id', null)
+      expect(at((await patch({ id: null })).body, 'error')).toContain('0.id')
       expect(await tenant.stored()).toEqual(before)
     })
 
