@@ -12,7 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { cp, rm } from 'node:fs/promises'
 import { createServer, type Server as HttpServer } from 'node:http'
 import { createRequire } from 'node:module'
 import { extname, join } from 'node:path'
@@ -70,6 +70,54 @@ describe.skipIf(!isInstalled)(`the site${isInstalled ? '' : ` (skipped: ${NOT_IN
     const whole = readFileSync(join(built, 'llms-full.txt'), 'utf8')
     expect(whole).toContain('await laurel.event(')
     expect(whole.length).toBeLessThan(750_000)
+  })
+
+  test('[G14] a running Worker serves it', { timeout: MINUTES }, async () => {
+    const made = join(root, 'dist', 'site-of-worker')
+    const folder = await newProject()
+    const { code, said } = await run(root, [process.execPath, 'site/build.mjs', '--worker'])
+    expect(code, said).toBe(0)
+    await cp(made, join(folder, 'dist', 'site-of-worker'), { recursive: true })
+    await rm(made, { recursive: true })
+    const server = await startServer({ folder, by: 'serve' })
+    const open = async (path: string, type: string) => {
+      const answer = await fetch(server.url + path)
+      expect([path, answer.status, answer.headers.get('content-type')]).toEqual([path, 200, type])
+      return answer.text()
+    }
+    try {
+      const page = 'text/html; charset=utf-8'
+      const script = 'text/javascript; charset=utf-8'
+      const first = await open('/site/', page)
+      expect(first).toContain('<title>Laurel')
+      expect(await open('/site/guides/award-points', page)).toContain('<title>Award points')
+      expect(await open('/site/reference/leaderboards', page)).toContain('GET /v1/leaderboards')
+      expect(await open('/site/llms.txt', 'text/plain; charset=utf-8')).toContain('](/site/')
+      const index = readdirSync(join(folder, 'dist', 'site-of-worker', 'assets', 'chunks')).filter((name) =>
+        name.startsWith('@localSearchIndex'),
+      )
+      expect(index).toHaveLength(1)
+      expect(await open(`/site/assets/chunks/${index[0]}`, script)).toContain('Idempotency')
+      // All that the first page loads is there.
+      const parts = [...first.matchAll(/(?:src|href)="(\/site\/[^"#]+\.(?:js|css|svg|woff2))"/g)]
+      const loaded = [...new Set(parts.map(([, path = '']) => path))]
+      expect(loaded.length).toBeGreaterThan(4)
+      const answers = await Promise.all(
+        loaded.map(async (path) => [path, (await fetch(server.url + path)).status]),
+      )
+      expect(answers).toEqual(loaded.map((path) => [path, 200]))
+      expect(await (await fetch(server.url)).text()).toContain('/site/')
+      for (const path of [
+        '/site/no-page',
+        '/site/guides/',
+        '/site/assets/no.js',
+        '/site/guides/award-points/',
+      ])
+        expect([path, (await fetch(server.url + path)).status]).toEqual([path, 404])
+    } finally {
+      await server.stop()
+      await rm(folder, { recursive: true, force: true })
+    }
   })
 
   describe.skipIf(!hasBrowser)(`in a browser${hasBrowser ? '' : ` (skipped: ${NO_BROWSER})`}`, () => {
@@ -187,26 +235,6 @@ describe('the samples of the reference', () => {
     expect(code, said).toBe(0)
   }, MINUTES)
   afterAll(() => rm(folder, { recursive: true, force: true }))
-
-  test('[G14] a server has the site that was built for the Worker', { timeout: MINUTES }, async () => {
-    const built = join(folder, 'dist', 'site-of-worker')
-    mkdirSync(join(built, 'guides'), { recursive: true })
-    const files = { 'index.html': '<p>First</p>', 'guides/a.html': '<p>A</p>', 'llms.txt': '# Laurel' }
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(built, name), text)
-    const server = await startServer({ folder })
-    const open = async (path: string) => {
-      const answer = await fetch(server.url + path)
-      return [path, answer.status, answer.headers.get('content-type'), await answer.text()]
-    }
-    const page = 'text/html; charset=utf-8'
-    const answers = await Promise.all(['/site/', '/site/guides/a', '/site/llms.txt'].map(open))
-    await server.stop()
-    expect(answers).toEqual([
-      ['/site/', 200, page, '<p>First</p>'],
-      ['/site/guides/a', 200, page, '<p>A</p>'],
-      ['/site/llms.txt', 200, 'text/plain; charset=utf-8', '# Laurel'],
-    ])
-  })
 
   test('are of every operation of both documents', () => {
     expect(operations.length).toBeGreaterThan(130)
