@@ -76,7 +76,7 @@ export async function complaintsAbout(app: PackedApp, name: string): Promise<str
 type PackedPackage = { name: string; filename: string; unpackedSize: number; files: { path: string }[] }
 
 /** Packs folders of the project, and answers what npm says of each package. */
-export async function packInto(folder: string, packages: readonly string[]) {
+async function packInto(folder: string, packages: readonly string[]) {
   const options = ['--json', '--silent', '--pack-destination', folder]
   const paths = packages.map((path) => `./${path}`)
   const { stdout } = await run('npm', ['pack', ...options, ...paths], { cwd: inProject() })

@@ -1,22 +1,15 @@
 /** The examples of `examples/` as somebody copies them: in a folder of their own, by the commands of their README. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { inProject } from '../../../scripts/lib/project.mjs'
-import { packInto } from '../packed-app'
 import { PATIENCE } from '../patience'
 import { run } from './harness'
-
-/** The packages of this project, which are not published yet, by their folders. */
-const OURS: Record<string, string> = {
-  '@laurel/client': 'clients/typescript',
-  '@laurel/react': 'clients/react',
-}
 
 export interface Example {
   folder: string
@@ -51,33 +44,29 @@ export interface Running {
   stop(): Promise<void>
 }
 
-/** Copies an example, and installs its packages: those of this project as they are published, others by npm. */
+/** Copies an example, and installs its packages by the command of its README for a clone. */
 export async function installedExample(name: string): Promise<Example> {
   const folder = mkdtempSync(join(tmpdir(), `laurel-${name}-`))
   const source = inProject('examples', name)
   // What a developer has installed or built there is no part of the example.
   const isMade = /[\\/](node_modules|dist|\.next|\.wrangler|\.env\.local|next-env\.d\.ts)$/
   cpSync(source, folder, { recursive: true, filter: (path) => !isMade.test(path.slice(source.length)) })
-  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-  const needed = Object.keys(OURS).filter((one) => one in manifest.dependencies)
-  const packed = await packInto(
-    folder,
-    needed.map((one) => OURS[one] ?? ''),
-  )
-  for (const { name, filename } of packed) manifest.dependencies[name] = `file:${filename}`
-  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
+  const [command = 'false'] =
+    /^npm install --no-save .+$/m.exec(readFileSync(join(folder, 'README.md'), 'utf8')) ?? []
   const example: Example = {
     folder,
     run: async (...command) => {
-      const { code, said } = await run(folder, command, environment({}))
+      const { code, said } = await run(folder, command, environment(QUIET_NPM))
       expect(code, said).toBe(0)
     },
     start: (command, env, text) => started(folder, command, env, text),
     remove: () => rm(folder, { recursive: true, force: true }),
   }
-  await example.run('npm', 'install', '--prefer-offline', '--no-audit', '--no-fund')
+  await example.run('sh', '-c', command.replaceAll('../../', `${inProject()}/`))
   return example
 }
+
+const QUIET_NPM = { npm_config_prefer_offline: 'true', npm_config_audit: 'false', npm_config_fund: 'false' }
 
 /** The environment of a shell, without what this test run has added. */
 const environment = (env: Record<string, string>) => ({

@@ -1,19 +1,15 @@
 /** The examples as somebody copies them: with the client as it is published, beside a running server. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
-import { delimiter, dirname, join } from 'node:path'
+import { delimiter, dirname } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { nodeExecutable } from '../../../scripts/lib/project.mjs'
-import { type PackedApp, packedApp } from '../../helpers/packed-app'
 import { type Example, installedExample, type Running } from '../../helpers/server/example'
 import { freePort, type Server, startServer } from '../../helpers/server/harness'
 import { SERVER_START } from '../../helpers/time'
-
-const examples = join(import.meta.dirname, '..', '..', '..', 'examples')
 
 let server: Server
 beforeAll(async () => {
@@ -30,19 +26,15 @@ async function ask(port: number, method: string, path: string, headers = {}, bod
 }
 
 describe('webhooks', () => {
-  let app: PackedApp
+  let app: Example
   let port: number
   let child: ChildProcess | undefined
   /** All that the receiver has printed. */
   let printed = ''
 
   beforeAll(async () => {
-    app = await packedApp('clients/typescript')
+    app = await installedExample('webhooks')
     port = await freePort()
-    cpSync(join(examples, 'webhooks'), app.folder, {
-      recursive: true,
-      filter: (name) => !name.endsWith('package.json'),
-    })
   })
   afterEach(async () => {
     child?.kill()
