@@ -79,7 +79,7 @@ describe.skipIf(!isInstalled)(`the site${isInstalled ? '' : ` (skipped: ${NOT_IN
     expect(code, said).toBe(0)
     await cp(made, join(folder, 'dist', 'site-of-worker'), { recursive: true })
     await rm(made, { recursive: true })
-    const server = await startServer({ folder, by: 'serve' })
+    const server = await startServer({ folder })
     const open = async (path: string, type: string) => {
       const answer = await fetch(server.url + path)
       expect([path, answer.status, answer.headers.get('content-type')]).toEqual([path, 200, type])
