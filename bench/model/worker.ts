@@ -64,7 +64,10 @@ async function run(env: Bindings, ctx: ExecutionContext, wish: Wish) {
   })
   const slow = bound(slowed.map(({ binding }) => binding))
   const tenantId = await newTenant(real)
-  const apps = Array.from({ length: wish.isolates }, () => createApp(newInstance()))
+  const apps = Array.from({ length: wish.isolates }, () => {
+    const instance = newInstance()
+    return createApp(() => instance)
+  })
   const ask = askerOf(tenantId, ctx)
   // The configuration is made without the model.
   const key = await configure((path, body) =>

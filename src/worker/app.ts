@@ -7,6 +7,7 @@ import { ApiError, errors } from '../lib/errors'
 import { systemNow } from '../lib/system-clock'
 import { type Context, type Instance, newContext } from '../platform/context'
 import { OBJECT_OUT_OF_ORDER } from '../platform/database'
+import type { Bindings } from '../platform/env'
 import { isDatabaseAway } from '../platform/guard'
 import { logProblem } from '../platform/log'
 import { migrationSince, schemaProblem } from '../platform/schema-version.sql.ts'
@@ -44,15 +45,15 @@ const PAGES = [
   unsubscribeRoutes,
 ]
 
-/** The HTTP side of the Worker, over the memory of one isolate. Two apps share only the database. */
-export function createApp(instance: Instance): App {
+/** The HTTP side of the Worker. `instanceOf` tells whose memory a request uses, by its bindings. */
+export function createApp(instanceOf: (bindings: Bindings) => Instance): App {
   const app = newApp({ getPath: (request, options) => routedPath(request, options?.env) })
 
   app.use(async (c, next) => {
     if (!isHostValid(c.req.raw)) throw errors.hostInvalid()
     const { origin, pathname: path } = new URL(c.req.url)
     const waitUntil = (work: Promise<unknown>) => c.executionCtx.waitUntil(work)
-    const context = newContext(instance, c.env, waitUntil, wakeMoverOf(c.env, waitUntil))
+    const context = newContext(instanceOf(c.env), c.env, waitUntil, wakeMoverOf(c.env, waitUntil))
     const ctx = { ...context, origin, path }
     c.set('ctx', ctx)
     await next()

@@ -64,7 +64,7 @@ export class Courier extends DeliveryQueueObject {
 const PATIENCE = 10_000
 
 const instance = newInstance()
-const app = createApp(instance)
+const app = createApp(() => instance)
 
 export default {
   fetch: (request, env, ctx) => app.fetch(request, env, ctx),

@@ -83,7 +83,8 @@ export class Client {
 
 /** An app with its own memory. Its background work runs next to the request. */
 function isolate(meetsFaults: boolean): (request: Request) => Promise<Response> {
-  const app = createApp(newInstance())
+  const instance = newInstance()
+  const app = createApp(() => instance)
   const bindings = meetsFaults ? faulty(env) : { ...env, ...chaos.variables }
   return async (request) => {
     const ctx = createExecutionContext()

@@ -5,7 +5,7 @@ import * as z from 'zod'
 import { analyticsJob } from '../../src/features/analytics/counting'
 import { instant, MINUTE } from '../../src/lib/clock'
 import { workOf } from '../../src/time/due-work.sql.ts'
-import { runs } from '../helpers/runs'
+import { casesOf } from '../helpers/runs'
 import { TODAY } from '../helpers/time'
 import {
   AnalyticsWorld,
@@ -124,7 +124,7 @@ describe('random worlds', () => {
     expect(await levels()).toEqual([{}, {}])
   })
 
-  it.each([1, 2, 3].slice(0, runs(1, 3)))('[I1, I2] the figures equal a recount, world %i', async (seed) => {
+  it.each(casesOf(0, [1, 2, 3]))('[I1, I2] the figures equal a recount, world %i', async (seed) => {
     const world = await AnalyticsWorld.begin(beforeClocksChange())
     const [steps = []] = fc.sample(plans, { numRuns: 1, seed })
     for (const step of steps) await world.play(step)

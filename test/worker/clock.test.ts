@@ -148,7 +148,8 @@ describe('[C1] the test clock', () => {
 
     /** An isolate that answers before the rest of its work is done. */
     const unawaited = (TIMEKEEPER: typeof env.TIMEKEEPER): Send => {
-      const isolate = createApp(newInstance())
+      const instance = newInstance()
+      const isolate = createApp(() => instance)
       return async (request) => isolate.fetch(request, { ...env, TIMEKEEPER }, createExecutionContext())
     }
 

@@ -16,6 +16,7 @@ import { workOff } from '../../src/time/run'
 import worker from '../../src/worker'
 import { JOBS } from '../../src/worker/jobs'
 import { bytes, number, numbered, readable } from '../helpers/readable'
+import { inTurn } from '../helpers/runs'
 import {
   agrees,
   arrive,
@@ -550,7 +551,7 @@ describe('an interrupted erasure', () => {
     const done = { to: instant(NOON), steps: 50, mustAll: true, grace: { first: 0, finals: 0 } }
     let writes = 0
     for (let broken = 0; broken <= writes; broken += 1) {
-      for (const isStored of [false, true]) {
+      for (const isStored of inTurn(1, [false, true], broken)) {
         await erase(lame({ TIMEKEEPER: UNREACHED }), ada)
         const { bindings, seen } = faultyAll(async (run, write) => {
           if (write !== broken) return run()

@@ -220,7 +220,7 @@ describe('header and host tricks', () => {
       Object.defineProperty(request, 'url', { value: `http://${host}/v1/attributes` })
       for (const variables of [{}, { ADMIN_HOST: '' }, { ADMIN_HOST: 'admin.laurel.test' }]) {
         const context = createExecutionContext()
-        const response = await createApp(newInstance()).fetch(request, { ...env, ...variables }, context)
+        const response = await createApp(newInstance).fetch(request, { ...env, ...variables }, context)
         expect([host, response.status]).toEqual([host, 400])
         expect(await response.json()).toEqual({ error: expect.stringContaining('Host') })
         expect(response.headers.get('x-request-id')).not.toBeNull()

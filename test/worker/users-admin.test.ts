@@ -481,7 +481,7 @@ describe('GET /admin/v1/users/{id}/export', () => {
     })
     const bindings = beforePage(1, () => fault(tenant))
     // Not through the harness, which reads responses to their end.
-    const response = await createApp(newInstance()).fetch(
+    const response = await createApp(newInstance).fetch(
       request,
       { ...env, ...bindings },
       createExecutionContext(),

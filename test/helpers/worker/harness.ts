@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import { newInstance } from '../../../src/configuration/configuration'
 import { settleCopy } from '../../../src/configuration/copies'
 import { BUCKETS, bucketOf } from '../../../src/lib/ids'
-import { boundDatabases, databasesOf } from '../../../src/platform/context'
+import { boundDatabases, databasesOf, type Instance } from '../../../src/platform/context'
 import { noCost } from '../../../src/platform/database'
 import type { Bindings } from '../../../src/platform/env'
 import { createApp } from '../../../src/worker/app'
@@ -27,6 +27,11 @@ export type Answer = { status: number; headers: Headers; body: unknown }
  */
 export type Send = (request: Request) => Promise<Response>
 
+/** The memories of the apps, by the bindings of their requests. */
+const instances = new WeakMap<Bindings, Instance>()
+/** The routes of all apps. To make them takes as long as four requests. */
+const app = createApp((bindings) => instances.get(bindings) ?? newInstance())
+
 /**
  * Sends to a new app with its own memory, as if in another isolate. `overrides` replace bindings and
  * variables. A 503 is allowed only if `DB` is one of them. A test that changes the tables of the real
@@ -35,10 +40,11 @@ export type Send = (request: Request) => Promise<Response>
  * the effects between requests over HTTP.
  */
 export function newApp(overrides: Partial<Bindings> = {}, instance = newInstance()): Send {
-  const app = createApp(instance)
   return async (request) => {
     const ctx = createExecutionContext()
-    const response = await app.fetch(request, { ...env, ...overrides }, ctx)
+    const bindings = { ...env, ...overrides }
+    instances.set(bindings, instance)
+    const response = await app.fetch(request, bindings, ctx)
     await waitOnExecutionContext(ctx)
     const toAdminHost = overrides.ADMIN_HOST?.toLowerCase() === new URL(request.url).host
     const isDatabaseReplaced = overrides.DB !== undefined

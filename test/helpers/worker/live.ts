@@ -92,7 +92,7 @@ export class Watch {
 
 /** An isolate whose streams can be opened. `instance` is its memory. */
 export function isolate(overrides: Partial<Bindings> = {}, instance = newInstance()) {
-  const app = createApp(instance)
+  const app = createApp(() => instance)
   return {
     instance,
     fetch: (path: string, headers: Record<string, string> = {}, method = 'GET') =>
