@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, statfsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
-import { demandNewNode } from './scripts/lib/project.mjs'
+import { demandNewNode } from './scripts/lib/tools.mjs'
 import { Sequencer } from './test/helpers/sequencer.ts'
 import { workers } from './test/helpers/worker/project.ts'
 

@@ -32,12 +32,12 @@ import {
   inProject,
   isPackage,
   makeHome,
-  nodeExecutable,
   project,
   report,
   wordsOf,
 } from './lib/project.mjs'
 import { importVariables } from './lib/sources.mjs'
+import { nodeExecutable } from './lib/tools.mjs'
 import { BUILD, buildWorker, QUIET, readSettings, wranglerScript } from './lib/wrangler.mjs'
 
 const USAGE = `${commandOf('deploy', '[OPTIONS]')}

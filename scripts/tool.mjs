@@ -5,14 +5,17 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { runCommand } from './lib/command.mjs'
-import { fetchedTool, inProject, runInFront, toolScript } from './lib/project.mjs'
-import { QUIET } from './lib/wrangler.mjs'
+import { inProject, toolScript } from './lib/project.mjs'
+import { fetchedTool, runInFront } from './lib/tools.mjs'
+import { QUIET, wranglerScript } from './lib/wrangler.mjs'
 
 await runCommand(async () => {
   const [path = '', ...args] = process.argv.slice(2)
   const [first = '', ...rest] = path.split('/')
-  // wrangler is installed with the project. Only the package may have to fetch it.
-  const isFetched = first !== 'wrangler' && existsSync(inProject('scripts', 'tools', first))
-  const script = isFetched ? join(fetchedTool(first), ...rest) : toolScript(first, ...rest)
-  process.exitCode = await runInFront([script, ...args], { env: { ...process.env, ...QUIET } })
+  const scriptOf = () => {
+    if (first === 'wrangler') return wranglerScript()
+    const isFetched = existsSync(inProject('scripts', 'tools', first))
+    return isFetched ? join(fetchedTool(first), ...rest) : toolScript(first, ...rest)
+  }
+  process.exitCode = await runInFront([scriptOf(), ...args], { env: { ...process.env, ...QUIET } })
 })

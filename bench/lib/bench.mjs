@@ -8,7 +8,8 @@ import { join } from 'node:path'
 import { readOptions, wholeOf } from '../../scripts/lib/command.mjs'
 import { newAdminKey } from '../../scripts/lib/dev-vars.mjs'
 import { onEnding } from '../../scripts/lib/ending.mjs'
-import { Complaint, demandNewNode, inProject, report } from '../../scripts/lib/project.mjs'
+import { Complaint, inProject, report } from '../../scripts/lib/project.mjs'
+import { demandNewNode } from '../../scripts/lib/tools.mjs'
 
 /** The folder with all files of the bench. */
 export const folder = mkdtempSync(join(tmpdir(), 'laurel-bench-'))

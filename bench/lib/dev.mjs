@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bindingOf, numbersTo } from '../../scripts/lib/databases.mjs'
-import { runNode } from '../../scripts/lib/project.mjs'
+import { runNode } from '../../scripts/lib/tools.mjs'
 import { LOCAL, wranglerScript } from '../../scripts/lib/wrangler.mjs'
 import { blockOf } from '../../scripts/lib/wrangler-toml.mjs'
 import { Processes } from './processes.mjs'

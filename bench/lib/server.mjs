@@ -8,7 +8,8 @@ import { createInterface } from 'node:readline'
 import { text as textOf } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
-import { Complaint, inProject, nodeExecutable } from '../../scripts/lib/project.mjs'
+import { Complaint, inProject } from '../../scripts/lib/project.mjs'
+import { nodeExecutable } from '../../scripts/lib/tools.mjs'
 import { atEnd, demandRunning, sumOf } from './bench.mjs'
 
 /** Timeouts in milliseconds: to become ready, to end by itself, to be killed, to find a log line. */

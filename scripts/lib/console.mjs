@@ -5,7 +5,8 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { hashOf } from './hash.mjs'
-import { runNode, toolScript } from './project.mjs'
+import { toolScript } from './project.mjs'
+import { runNode } from './tools.mjs'
 
 /** The sources of a build, below the project's folder. */
 const SOURCES = ['console', 'clients/typescript', 'clients/react', 'package.json', 'package-lock.json']

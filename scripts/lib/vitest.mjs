@@ -1,4 +1,5 @@
-import { project, runInFront, toolScript } from './project.mjs'
+import { project, toolScript } from './project.mjs'
+import { runInFront } from './tools.mjs'
 
 /**
  * Runs tests with environment variables, for a command of npm. Returns the exit code.

@@ -1,6 +1,8 @@
 /** Runs wrangler with the project's Node, without a network, and apart from other projects. */
 import { readFileSync } from 'node:fs'
-import { inProject, isPackage, project, runNode, toolScript } from './project.mjs'
+import { join } from 'node:path'
+import { inProject, installed, isPackage, project, toolScript } from './project.mjs'
+import { fetchedTool, runNode } from './tools.mjs'
 
 /** Options of the build for a deployment. It shortens names; other builds keep them for stack traces. */
 export const BUILD = ['--minify']
@@ -21,8 +23,15 @@ export const LOCAL = {
   CLOUDFLARE_LOAD_DEV_VARS_FROM_DOT_ENV: 'true',
 }
 
-/** The script of wrangler. It needs the Node that `nodeExecutable` finds. */
-export const wranglerScript = () => toolScript('wrangler', 'bin', 'wrangler.js')
+/**
+ * The script of wrangler. It needs the Node that `nodeExecutable` finds. Without a clone, npm fetches wrangler when it is
+ * first needed. Throws a Complaint if there is none.
+ */
+export function wranglerScript() {
+  const path = ['wrangler', 'bin', 'wrangler.js']
+  if (!isPackage) return toolScript(...path)
+  return installed(...path) ?? join(fetchedTool('wrangler'), ...path)
+}
 
 /** The standard output of wrangler. Throws a Complaint with what it printed, and `failure`, if it fails. */
 export const outputOfWrangler = (

@@ -5,7 +5,8 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { fetchedTool, inProject, nodeExecutable } from '../../scripts/lib/project.mjs'
+import { inProject } from '../../scripts/lib/project.mjs'
+import { fetchedTool, nodeExecutable } from '../../scripts/lib/tools.mjs'
 
 const run = promisify(execFile)
 

@@ -3,7 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { addressPackage } from '../../../scripts/lib/address.mjs'
-import { demandNewNode, toolScript } from '../../../scripts/lib/project.mjs'
+import { toolScript } from '../../../scripts/lib/project.mjs'
+import { demandNewNode } from '../../../scripts/lib/tools.mjs'
 import { makeTypes } from './generate.mjs'
 
 const client = join(import.meta.dirname, '..')

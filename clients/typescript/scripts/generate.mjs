@@ -10,8 +10,9 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { demandNewNode, fetchedTool, inProject } from '../../../scripts/lib/project.mjs'
+import { inProject } from '../../../scripts/lib/project.mjs'
 import { importSource } from '../../../scripts/lib/sources.mjs'
+import { demandNewNode, fetchedTool } from '../../../scripts/lib/tools.mjs'
 
 const client = join(import.meta.dirname, '..')
 const root = join(client, '..', '..')

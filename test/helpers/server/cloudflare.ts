@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeAll, beforeEach } from 'vitest'
 import { fetchedFolder } from '../../../scripts/lib/fetched.mjs'
 import { readMigrations } from '../../../scripts/lib/migrations.mjs'
-import { nodeExecutable } from '../../../scripts/lib/project.mjs'
+import { nodeExecutable } from '../../../scripts/lib/tools.mjs'
 import { NODES } from '../packed-app'
 import { type Control, type State, TOKEN } from './cloudflare-server'
 

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { fetchedTool } from '../../../scripts/lib/project.mjs'
+import { fetchedTool } from '../../../scripts/lib/tools.mjs'
 import { stepCounter, tried } from '../../helpers/steps'
 
 // Imports from here on are counted.

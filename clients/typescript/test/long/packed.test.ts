@@ -9,7 +9,7 @@ import { json } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import workerd from 'workerd'
-import { fetchedTool } from '../../../../scripts/lib/project.mjs'
+import { fetchedTool } from '../../../../scripts/lib/tools.mjs'
 import { listening, stop } from '../../../../test/helpers/listening'
 import {
   complaintsAbout,
