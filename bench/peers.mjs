@@ -3,7 +3,7 @@
  * See bench/README.md. Exits with 0, whichever side is ahead: the table shows it.
  */
 import { fixed, median, quantile, runBench, save, tell } from './lib/bench.mjs'
-import { laurel, laurelServed } from './lib/laurel.mjs'
+import { laurelServed } from './lib/laurel.mjs'
 import { takeTurns } from './lib/load.mjs'
 import { anyUserOf, eventPath, startWithBoards } from './lib/scene.mjs'
 import { checkDays, DAYS } from './peers/days.mjs'
@@ -16,7 +16,7 @@ const TURN = 2500
 
 /** @typedef {import('./lib/server.mjs').Server} Server */
 
-/** The table: of each row the two columns of Laurel, that of the peer, and who is ahead. */
+/** The table: of each row the columns of Laurel and of the peer, and who is ahead. */
 const rows = /** @type {string[][]} */ ([])
 
 /**
@@ -24,32 +24,24 @@ const rows = /** @type {string[][]} */ ([])
  *
  * @template T
  * @param {string} what
- * @param {T[]} of Laurel under `npm start`, Laurel under `npm run serve`, the peer
+ * @param {T[]} of Laurel and the peer
  * @param {(found: T) => string} figure
  * @param {(found: T) => number} rank
  */
 function note(what, of, figure, rank = () => 0) {
-  const ranks = of.map(rank)
-  const ahead = ranks.slice(0, 2).map((ours) => Math.sign(ours - (ranks[2] ?? 0)))
-  const names = ahead.map((sign) => (sign === 0 ? '–' : sign < 0 ? 'Laurel' : 'peer'))
-  rows.push([what, ...of.map(figure), [...new Set(names)].join(', ')])
+  const [ours = 0, theirs = 0] = of.map(rank)
+  rows.push([what, ...of.map(figure), ours === theirs ? '–' : ours < theirs ? 'Laurel' : 'peer'])
 }
 
 async function measure(/** @type {number} */ turns) {
   const redis = redisVersion()
-  rows.push([
-    '',
-    'Laurel, `wrangler dev`',
-    'Laurel, `npm run serve`',
-    `Node, Fastify, Redis ${redis}`,
-    'ahead',
-  ])
+  rows.push(['', 'Laurel, `npm run serve`', `Node, Fastify, Redis ${redis}`, 'ahead'])
   tell('Copying and starting…')
-  const ours = [await laurel('laurel'), await laurelServed()]
-  for (const server of ours) await startWithBoards(server)
+  const ours = await laurelServed()
+  await startWithBoards(ours)
   const peers = [await redisPeer('everysec', 'a-key'), await redisPeer('always', 'a-key')]
   for (const peer of peers) await peer.start()
-  const sides = [...ours, ...peers.slice(0, 1)]
+  const sides = [ours, ...peers.slice(0, 1)]
   /** Does the same work with one side after another. @template T */
   const each = async (/** @type {(side: Server) => Promise<T>} */ work) => {
     const found = []
@@ -61,26 +53,26 @@ async function measure(/** @type {number} */ turns) {
   const exact = await each(checkExact)
   tell('Events a second…')
   const to = { path: eventPath(1), user: () => anyUserOf(USERS) }
-  const kinds = [...ours, ...peers].map(({ name, port, key }) => [name, { port, key, ...to }])
+  const kinds = [ours, ...peers].map(({ name, port, key }) => [name, { port, key, ...to }])
   const rounds = Object.values(await takeTurns(Object.fromEntries(kinds), { turns, milliseconds: TURN }))
   await peers[1]?.stop()
   const memory = sides.map((side) => side.memory())
   tell('Streaks over a change of clocks…')
-  const days = await each((side) => checkDays(side, side === sides[2]))
+  const days = await each((side) => checkDays(side, side !== ours))
 
   const paces = rounds.map((all) => ({
     perSecond: all.map(({ perSecond }) => perSecond),
     waits: all.flatMap(({ waits }) => waits),
   }))
-  const [first, second, everysec, always] = paces.map(({ perSecond }) => perSecond)
+  const [own, everysec, always] = paces.map(({ perSecond }) => perSecond)
   const speed = (/** @type {number[]} */ all) =>
     `${fixed(median(all))} (${fixed(Math.min(...all))}–${fixed(Math.max(...all))})`
   const slowness = (/** @type {number[]} */ all) => -median(all)
-  note('events/s, 32 clients', [first, second, everysec], speed, slowness)
-  note('the same, against a Redis with `appendfsync always`', [first, second, always], speed, slowness)
+  note('events/s, 32 clients', [own, everysec], speed, slowness)
+  note('the same, against a Redis with `appendfsync always`', [own, always], speed, slowness)
   note(
     'an event takes, median and 99 in 100',
-    paces.slice(0, 3).map(({ waits }) => waits),
+    paces.slice(0, 2).map(({ waits }) => waits),
     (waits) => `${fixed(median(waits), 1)} and ${fixed(quantile(waits, 0.99), 1)} ms`,
     median,
   )
