@@ -47,8 +47,8 @@ export type StartOptions = {
   folder?: string
   port?: number
   /**
-   * By `npm start`, by (the default) what that calls, or by what `npm run serve` calls, which builds the Worker the
-   * first time.
+   * By `npm start`, by (the default) what that calls, or by what `npm run serve -- --built` calls. The first two build
+   * again what a test has changed.
    */
   by?: 'npm' | 'start' | 'serve'
   /** The id of the user and the group that run it; by default those of the tests. Only root can set it. */
