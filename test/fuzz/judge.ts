@@ -24,7 +24,7 @@ export function judged(shot: Shot, { status, headers, text }: Reached): string[]
 }
 
 /** The path that reaches the service. `URL` resolves `..`, so another operation may respond (G2). */
-const resolved = (path: string): string => {
+export const resolved = (path: string): string => {
   const url = URL.parse(`http://laurel.test${path}`)
   return url === null ? path : url.pathname + url.search
 }

@@ -263,9 +263,10 @@ test('a build needs only the packages of a server: it serves, is backed up and r
     installed.code !== 0 && /\b(ENOTFOUND|EAI_AGAIN|ECONN\w+|ETIMEDOUT)\b/.test(installed.said)
   context.skip(noRegistry, 'npm reaches no registry')
   expect(installed).toMatchObject({ code: 0 })
+  await rm(join(lean, 'dist'), { recursive: true })
   expect(await runServe(lean, 'data', 'build')).toEqual({
     code: 1,
-    said: 'wrangler is not installed. Run `npm install --include=dev` first.\n',
+    said: 'Building Laurel…\nesbuild is not installed. Run `npm install --include=dev` first.\n',
   })
 
   await cp(join(folder, 'dist'), join(lean, 'dist'), { recursive: true })
