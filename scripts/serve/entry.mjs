@@ -60,10 +60,38 @@ for (const [name, { prototype }] of CLASSES) {
   }
 }
 
-export default {
-  /** @type {ExportedHandlerFetchHandler} */
-  fetch: (request, env, ctx) => laurel.fetch(request, env, ctx),
+/** The most bytes of a body that workerd reads if the Worker does not: then it closes the connection. */
+const READ_ANYWAY = 64 << 10
+/** How long the rest of a body is waited for, in milliseconds. */
+const REST_PATIENCE = 1000
+
+/**
+ * Hands a request to Laurel. What Laurel leaves of a large body is read here, and dropped: otherwise workerd closes the
+ * connection while the server still sends, and the server never sees the answer, such as 401 or 413.
+ *
+ * @type {ExportedHandlerFetchHandler}
+ */
+async function answer(request, env, ctx) {
+  const length = request.headers.get('content-length') ?? Number.POSITIVE_INFINITY
+  if (request.body === null || Number(length) <= READ_ANYWAY) return laurel.fetch(request, env, ctx)
+  const reader = request.body.getReader()
+  const pull = async (/** @type {ReadableStreamDefaultController} */ controller) => {
+    const { done, value } = await reader.read()
+    if (done) controller.close()
+    else controller.enqueue(value)
+  }
+  // It reads nothing ahead, since one read at a time is allowed.
+  const body = new ReadableStream({ pull }, { highWaterMark: 0 })
+  const response = await laurel.fetch(new Request(request, { body }), env, ctx)
+  const drop = async () => {
+    while (!(await reader.read()).done);
+  }
+  // It fails if the client has gone, or if Laurel waits for a part that does not come. After the answer, workerd would not let it read.
+  await Promise.race([drop().catch(() => undefined), scheduler.wait(REST_PATIENCE)])
+  return response
 }
+
+export default { fetch: answer }
 
 /** Runs statements in one transaction. */
 const run = (/** @type {any} */ database, /** @type {string[]} */ statements) =>

@@ -161,6 +161,36 @@ describe('two projects, started at the same time', { shuffle: false }, () => {
     sent.destroy()
   })
 
+  test.each([
+    { what: 'without a key', status: 401, key: '', size: 300_000, more: {} },
+    { what: 'that is too large', status: 413, key: undefined, size: 3_000_000, more: {} },
+    {
+      what: 'in chunks that is too large',
+      status: 413,
+      size: 3_000_000,
+      more: { 'transfer-encoding': 'chunked' },
+    },
+  ])(
+    '[G2] a large body $what is $status, although nobody reads all of it',
+    async ({ status, key, size, more }) => {
+      const headers = { 'x-api-key': key ?? plain.adminKey, 'content-type': 'application/json', ...more }
+      const send = async () => {
+        const sent = request(`${plain.url}/admin/v1/streaks/pauses`, {
+          method: 'POST',
+          headers,
+          agent: false,
+        })
+        sent.end(' '.repeat(size))
+        const [answer] = await once(sent, 'response')
+        answer.resume()
+        await once(answer, 'end')
+        return answer.statusCode
+      }
+      const answers = await Promise.all(Array.from({ length: 40 }, send))
+      expect(new Set(answers)).toEqual(new Set([status]))
+    },
+  )
+
   test('a second start in the same folder is refused, on any port: both would have their own rankings', async () => {
     const another = await launch({ folder: plain.folder })
     expect(await another.ended(), another.output()).toMatchObject({ code: 1, leftovers: [] })
