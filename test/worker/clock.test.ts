@@ -207,7 +207,9 @@ describe('[C1] the test clock', () => {
       const { held, ask, state, pointsOf } = await waiting(3)
       const real = scheduler.wait.bind(scheduler)
       const turns = { waiting: 0, given: false }
-      const wait = async () => {
+      const wait = async (milliseconds: number) => {
+        // Other work waits for some time, for example for a lock.
+        if (milliseconds > 0) return real(milliseconds)
         turns.waiting += 1
         while (!turns.given) await real(5)
       }
