@@ -62,8 +62,9 @@ for (const [name, { prototype }] of CLASSES) {
 
 /** The most bytes of a body that workerd reads if the Worker does not: then it closes the connection. */
 const READ_ANYWAY = 64 << 10
-/** How long the rest of a body is waited for, in milliseconds. */
-const REST_PATIENCE = 1000
+/** How long the next part of what is left of a body may take, and all of it, in milliseconds. */
+const PART_PATIENCE = 3000
+const REST_PATIENCE = 30_000
 
 /**
  * Hands a request to Laurel. What Laurel leaves of a large body is read here, and dropped: otherwise workerd closes the
@@ -83,11 +84,11 @@ async function answer(request, env, ctx) {
   // It reads nothing ahead, since one read at a time is allowed.
   const body = new ReadableStream({ pull }, { highWaterMark: 0 })
   const response = await laurel.fetch(new Request(request, { body }), env, ctx)
-  const drop = async () => {
-    while (!(await reader.read()).done);
-  }
-  // It fails if the client has gone, or if Laurel waits for a part that does not come. After the answer, workerd would not let it read.
-  await Promise.race([drop().catch(() => undefined), scheduler.wait(REST_PATIENCE)])
+  const end = Date.now() + REST_PATIENCE
+  // It fails if the client has gone, or if Laurel itself waits for a part that does not come. After the answer, workerd
+  // would not let it read.
+  const next = () => Promise.race([reader.read(), scheduler.wait(PART_PATIENCE)]).catch(() => undefined)
+  for (let part = await next(); part?.done === false && Date.now() < end; ) part = await next()
   return response
 }
 
