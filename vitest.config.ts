@@ -92,8 +92,8 @@ export default defineConfig({
     provide: { seed: process.env.TEST_SEED ?? '1', isLong: false },
     // Shows only the log of failed tests.
     silent: 'passed-only',
-    // One more than there are cores, since tests wait for their databases and servers for a third of the time.
-    maxWorkers: availableParallelism() + 1,
+    // More than there are cores, since tests wait for their databases and servers for a third of the time.
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: Sequencer },
     projects: [
       // Without isolation, each process reads the modules once for all its files.

@@ -3,6 +3,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { instant } from '../../src/lib/clock'
 import { Sql } from '../../src/platform/objects'
+import { runs } from '../helpers/runs'
 import { present, START } from '../helpers/time'
 import {
   ALL,
@@ -874,7 +875,7 @@ describe('a receiver that trusts all events', () => {
       const breakdown = teams.length > 1 ? ['team'] : []
       const setup = await withBoard({ maxParticipants: 6, breakdown })
       await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
-      for (let minute = 0; minute < 150; minute += 1 + random(9)) {
+      for (let minute = 0; minute < runs(75, 150); minute += 1 + random(9)) {
         await minutes(NOON, minute)
         const team = random(3) === 0 ? teams[random(teams.length)] : undefined
         await events(setup.tenant, [

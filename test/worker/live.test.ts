@@ -1,6 +1,7 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterAll, afterEach, beforeEach, describe, expect, it, test } from 'vitest'
+import { runs } from '../helpers/runs'
 import { present, START } from '../helpers/time'
 import {
   DAY,
@@ -165,7 +166,7 @@ describe.concurrent('a stream', () => {
       return Math.floor((dice / 2_147_483_648) * sides)
     }
     const one = <T>(list: readonly [T, ...T[]]): T => list[roll(list.length)] ?? list[0]
-    for (let step = 0; step < 40; step += 1) {
+    for (let step = 0; step < runs(20, 40); step += 1) {
       if (step % 10 === 0) {
         const query = one(['?limit=3&userAttributes=team:x', '?limit=5&userAttributes=team:y'])
         streams.push([await open(setup.tenant.id, query), query])

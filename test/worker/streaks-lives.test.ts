@@ -42,7 +42,7 @@ const PLAYED = [
   '[S9, S13] a recount knows resets',
   '[S11, S13] a reset on a journey',
 ]
-const FEW = 7
+const FEW = 4
 /** How many random lives are played beside the fixed ones. */
 const LIVES = Number(WORLDS ?? (PATH === undefined ? runs(0, 2) : 1))
 /** The most steps of random lives. Each step is a dozen requests. */
