@@ -7,6 +7,7 @@ import type { Instant } from '../../src/lib/clock'
 import { createApp } from '../../src/worker/app'
 import { present } from '../helpers/time'
 import { gate } from '../helpers/worker/boards'
+import { deleteData } from '../helpers/worker/delete-data'
 import { log, withHook } from '../helpers/worker/delivery-queues'
 import { intercepted } from '../helpers/worker/faulty'
 import {
@@ -155,6 +156,8 @@ describe('[C1] the test clock', () => {
 
     /** Tenants with an hourly trigger, and an app in which the work of each waits for its gate. */
     async function waiting(count: number) {
+      // A move does the due work of all tenants, also of those of other tests.
+      await deleteData()
       const held: { tenant: TestTenant; open: () => void; opened: Promise<void> }[] = []
       for (let nth = 0; nth < count; nth += 1) {
         const { tenant } = await setup()
