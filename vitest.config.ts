@@ -92,8 +92,9 @@ export default defineConfig({
     provide: { seed: process.env.TEST_SEED ?? '1', isLong: false },
     // Shows only the log of failed tests.
     silent: 'passed-only',
-    // More than there are cores, since tests wait for their databases and servers for a third of the time.
-    maxWorkers: availableParallelism() + 2,
+    // One more than there are cores, since tests wait for their databases and servers for a third of the time. With two
+    // more, all of them take longer.
+    maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: Sequencer },
     projects: [
       // Without isolation, each process reads the modules once for all its files.
