@@ -348,7 +348,7 @@ async function answer(request, response) {
 
 /** Serves. With a demo, it is the server of `start`. */
 async function serve(/** @type {{ isBuilt: boolean; isDemo?: boolean }} */ { isBuilt, isDemo = false }) {
-  // Nobody uses it any more, as after `npm start | head`.
+  // The program that reads the output has ended, as `head` does in `npm start | head`. So the server ends too.
   if (isDemo) process.stdout.on('error', () => end(0, 'its output was closed'))
   if (!isBuilt) await buildFirst(isDemo)
   const { settings, env } = await readBuild()

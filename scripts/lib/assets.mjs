@@ -1,8 +1,8 @@
 /**
  * The files that the Worker serves as assets: the viewer of `GET /docs`, the two OpenAPI documents, the README, the
  * console, and the site if it was built for the Worker. They are made from the sources, so they are never committed
- * and never out of date. `npm start`, `npm run serve` and `npm run deploy` make
- * them, and `vitest.config.ts` before the tests.
+ * and never out of date. `npm start`, `npm run serve` and `npm run deploy` make them. `vitest.config.ts` makes them
+ * before the tests.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, sep } from 'node:path'

@@ -1,4 +1,4 @@
-/** Whether the sources of a build have changed since then. */
+/** Makes a hash of source files. Another hash means that a source has changed, so that a build is out of date. */
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'

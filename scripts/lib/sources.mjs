@@ -77,7 +77,7 @@ async function bundleAsWrangler(/** @type {import('esbuild').BuildOptions} */ op
     bundle: true,
     format: 'esm',
     target: 'es2024',
-    // What a package has for Workers, nothing of Node's.
+    // Some packages have a version for Workers and another one for Node. This takes the one for Workers.
     platform: 'browser',
     conditions: ['workerd', 'worker', 'browser'],
     mainFields: ['browser', 'module', 'main'],

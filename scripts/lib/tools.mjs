@@ -11,7 +11,7 @@ import { Complaint, inProject, wordsOf } from './project.mjs'
 /** The oldest Node that wrangler runs on. */
 const OLDEST_NODE = 22
 
-/** Whether this Node is new enough for the tools. */
+/** Returns true if the tools can run on the present version of Node. */
 const isNew = () => Number.parseInt(process.versions.node, 10) >= OLDEST_NODE
 
 /**

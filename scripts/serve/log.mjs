@@ -58,9 +58,9 @@ function isJson(/** @type {string} */ line) {
   }
 }
 
-/** The id of the one request of this process itself. */
+/** The id of a request that is not logged; empty if there is none. */
 let hidden = ''
-/** Hides the line of a request of this process itself: nobody wonders about a request that nobody has sent. */
+/** Leaves a request out of the log. The server sends it itself, so its line would only confuse people. */
 export const hide = (/** @type {string} */ requestId) => {
   hidden = requestId
 }

@@ -83,7 +83,7 @@ export function rule(path: string, error: string) {
   }
 }
 
-/** Whether a value of JSON is an object. */
+/** Returns true if a JSON value is an object, and not a list or null. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 

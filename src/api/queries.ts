@@ -163,7 +163,7 @@ export const SummaryQuery = z
 
 const NEXT_LINK = 'The address of the next page, with rel="next"; absent on the last page.'
 
-/** What the documents say of a reply with a page that may have a next one: its `Link` names that one (O3). */
+/** Describes the reply of a list for the documents. Its header `Link` has the address of the next page, if there is one (O3). */
 export const pageResponse = <B extends z.ZodType>(description: string, body: B) => ({
   description,
   body,

@@ -97,6 +97,7 @@ export const MOST_ADJUSTMENT_POINTS = 1_000_000
 
 /* Requests */
 
+/** One mebibyte, in bytes. */
 export const MIB = 1_048_576
 /** The largest body of a request, and of a batch of events, in bytes (G2). */
 export const MOST_BODY_BYTES = MIB

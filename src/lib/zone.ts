@@ -196,4 +196,5 @@ export const uncheckedDateAt = (at: Instant, utcOffset: number): string =>
 /** A local day as a date, `YYYY-MM-DD`: 9999-12-31 for later days. */
 export const dateOfDay = (day: number): CivilDate => civilDateOfDay(Math.min(day, LAST_DAY))
 
+/** The year of a local day, which is given in days since 1970-01-01. */
 export const yearOf = (day: number): number => Number(dateOfDay(day).slice(0, 4))

@@ -33,6 +33,7 @@ export type StreakChange = {
   streakEntries?: readonly StreakEntry[]
 }
 
+/** The change of a streak that stays as it was. */
 export const STREAK_AS_IT_WAS: StreakChange = {
   isExtended: false,
   growth: 0,

@@ -121,7 +121,8 @@ export async function expectAccessible(page: Page, name: string): Promise<void> 
   // The policy of the page allows no scripts of others, so axe comes over the protocol of the browser. It
   // takes the guards of Base UI for hidden content with a focus. They only pass the focus on.
   await page.evaluate(axe)
-  // What is fading in or out has too little contrast for a moment. A spinner never ends.
+  // Text that fades in or out has too little contrast for a moment, so animations are ended first. A spinner runs for
+  // ever: it can't be ended.
   await page.evaluate(`for (const one of document.getAnimations())
     if (one.effect.getComputedTiming().endTime !== Infinity) one.finish()`)
   const found: { id: string; targets: string[] }[] = await page.evaluate(`
