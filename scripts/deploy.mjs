@@ -23,7 +23,7 @@ import {
 import { answerTo, readOptions, runCommand } from './lib/command.mjs'
 import { listed } from './lib/databases.mjs'
 import { Deployment, demandDeployable, namedConfig, nearestPlace, PLACES } from './lib/deployment.mjs'
-import { demandValid, newAdminKey, newTokenSecret } from './lib/dev-vars.mjs'
+import { newAdminKey, newTokenSecret } from './lib/dev-vars.mjs'
 import { askInUse } from './lib/directory.mjs'
 import {
   Complaint,
@@ -92,10 +92,11 @@ async function demandSettings(/** @type {Settings} */ settings) {
     typeof value === 'string' ? value : JSON.stringify(value),
   ])
   const given = { ...Object.fromEntries(texts), ADMIN_API_KEY: process.env.ADMIN_API_KEY ?? '' }
-  demandValid(
-    await variableErrors(given),
-    'wrangler.toml, ADMIN_API_KEY from the environment. Nothing was changed',
-  )
+  const errors = await variableErrors(given)
+  if (errors.length > 0)
+    throw new Complaint(
+      `${errors.join('\n')}\nVariables are read from wrangler.toml, ADMIN_API_KEY from the environment. Nothing was changed.`,
+    )
   const { d1_databases, kv_namespaces, assets, durable_objects, ratelimits, queues, triggers } = settings
   const { producers = [], consumers = [] } = queues
   const names = [

@@ -6,9 +6,9 @@
  * KEY the admin key.
  */
 import { readFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
 import { chromium } from 'playwright-core'
 import { runCommand } from './lib/command.mjs'
-import { parseVariables } from './lib/dev-vars.mjs'
 import { Complaint, inProject, project } from './lib/project.mjs'
 import { importSource } from './lib/sources.mjs'
 
@@ -52,8 +52,7 @@ async function signIn(/** @type {string} */ name) {
 
 await runCommand(async () => {
   const { LESSONS } = await importSource(project, 'examples/study/src/lessons.ts')
-  const key =
-    process.env.KEY ?? parseVariables(readFileSync(inProject('.dev.vars'), 'utf8')).ADMIN_API_KEY ?? ''
+  const key = process.env.KEY ?? parseEnv(readFileSync(inProject('.dev.vars'), 'utf8')).ADMIN_API_KEY ?? ''
   const cookies = new Map()
   for (const name of Object.keys(LEARNERS)) cookies.set(name, await signIn(name))
   const now = new Date()

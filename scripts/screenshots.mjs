@@ -9,11 +9,9 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
 import { adminKey, atEnd, runBench, tell } from '../bench/lib/bench.mjs'
-import { laurel } from '../bench/lib/laurel.mjs'
+import { laurelServed } from '../bench/lib/laurel.mjs'
 import { playBusyWeeks } from './lib/busy-weeks.mjs'
-import { newTokenSecret } from './lib/dev-vars.mjs'
 import { inProject, project } from './lib/project.mjs'
-import { keepSchedule } from './lib/readiness.mjs'
 import { importSource } from './lib/sources.mjs'
 
 const SIZES = {
@@ -34,13 +32,7 @@ const IN_DOCS = {
 async function serve() {
   tell('Copying and starting…')
   // A move of the test clock waits for each attempt.
-  const variables = { DEMO: 'on', TOKEN_SECRET: newTokenSecret(), WEBHOOK_TIMEOUT: '2' }
-  const server = await laurel('screenshots', { variables })
-  // The cron trigger loads the demo.
-  const trigger = `${server.url}/cdn-cgi/handler/scheduled?cron=${encodeURIComponent('*/5 * * * *')}`
-  const call = () =>
-    fetch(trigger).then(async (answer) => ({ status: answer.status, text: await answer.text() }))
-  keepSchedule(call, 60_000, () => undefined)
+  const server = await laurelServed({ DEMO: 'on', WEBHOOK_TIMEOUT: '2' })
   await server.start()
   server.key = adminKey
   tell('Playing five weeks…')

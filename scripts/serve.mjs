@@ -9,9 +9,9 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { demandValid } from './lib/dev-vars.mjs'
 import { onEnding } from './lib/ending.mjs'
 import { listen } from './lib/port.mjs'
 import {
@@ -25,8 +25,8 @@ import {
   toolScript,
   wordsOf,
 } from './lib/project.mjs'
-import { keepSchedule, waitForHealth } from './lib/readiness.mjs'
 import { DELETING } from './lib/restored.mjs'
+import { until } from './lib/until.mjs'
 import { backup, removeSnapshot, restore, snapshot } from './serve/backup.mjs'
 import { classesOf, configuration, lookConfiguration } from './serve/config.mjs'
 import {
@@ -43,9 +43,9 @@ import {
   RESTORED,
   unlockData,
 } from './serve/data.mjs'
-import { makeDemo } from './serve/demo.mjs'
+import { makeDemo, readDevVars, welcomeTo } from './serve/demo.mjs'
 import { Front, mostConnections } from './serve/front.mjs'
-import { follow, say, sayServing, sayStopping, written } from './serve/log.mjs'
+import { beQuiet, follow, say, sayServing, sayStopping, written } from './serve/log.mjs'
 import { networkFault, storageFault } from './serve/machine.mjs'
 import { demandAll, lookAtFiles } from './serve/whole.mjs'
 
@@ -71,10 +71,12 @@ const DRAIN_PATIENCE = 500
 const KILL_PATIENCE = 300
 const END_PATIENCE = 4900
 
-/** How long work may take that comes before the server opens, such as deletions again, in milliseconds. */
-const WORK_PATIENCE = 60_000
-
 const MINUTE = 60_000
+/** How long the Worker may take until it is healthy, in milliseconds. */
+const HEALTH_PATIENCE = 2 * MINUTE
+/** How often the cron trigger is called, and how soon after a failure, in milliseconds. */
+const SCHEDULE = 5 * MINUTE
+const AGAIN = 2000
 
 /** Variables whose addresses may be on a private network. */
 const TARGETS = ['WEBHOOK_ALLOW', 'RESEND_URL', 'EXPO_URL', 'APNS_URL', 'FCM_URL']
@@ -192,8 +194,9 @@ const PROXIES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY']
  * makes null of one that is not, and the Worker takes an empty one as none. Throws a Complaint for a value
  * that can't work.
  */
-async function readVariables(/** @type {any} */ env) {
-  demandValid(await env.variableErrors(process.env), 'the environment')
+async function readVariables(/** @type {any} */ env, /** @type {string} */ source) {
+  const problems = await env.variableErrors(process.env)
+  if (problems.length > 0) throw new Complaint(`${problems.join('\n')}\nVariables are read from ${source}.`)
   const server = env.serverVariables(process.env)
   const entryOf = (/** @type {string} */ name) => [name, process.env[name] ?? '']
   const variables = Object.fromEntries(env.VARIABLES.map(entryOf))
@@ -276,26 +279,41 @@ async function look(/** @type {Settings} */ settings, /** @type {number} */ data
   return JSON.parse(answer)
 }
 
+const oneLine = (/** @type {string} */ text) => text.replace(/\s+/g, ' ').slice(0, 300)
+
+/** Waits until the Worker is healthy. Throws a Complaint if it can't be: then there is no `Retry-After`. */
+async function demandHealth() {
+  let answer = { status: 0, text: '', retryAfter: /** @type {string | undefined} */ (undefined) }
+  const isHealthy = async () => {
+    answer = await callWorker('/health')
+    if (answer.status === 503 && answer.retryAfter === undefined)
+      throw new Complaint(`${JSON.parse(answer.text).error}\nLaurel does not start.`)
+    return answer.status === 200
+  }
+  if (await until(isHealthy, { patience: HEALTH_PATIENCE, pause: 100 })) return
+  const last = `The last response of /health: ${answer.status} ${oneLine(answer.text)}.`
+  throw new Complaint(`The Worker is not ready after ${HEALTH_PATIENCE / 1000} seconds. ${last}`)
+}
+
 /**
  * Waits until work of these kinds is done that is due by now. After a restore, these are the deletions since
  * the backup (M3): so the server opens without the users who were erased, and sends no pending message to or
  * about them (M2).
  */
 async function workDone(/** @type {string[]} */ kinds) {
-  for (const deadline = performance.now() + WORK_PATIENCE; ; await sleep(100)) {
-    if ((await callWorker(`/left?kinds=${kinds}`)).text === '0') return
-    if (performance.now() < deadline) continue
-    say(`Not all is done yet: ${kinds.join(', ')}. The server goes on with it.`)
-    return
-  }
+  const isDone = async () => (await callWorker(`/left?kinds=${kinds}`)).text === '0'
+  if (await until(isDone, { patience: MINUTE, pause: 100 })) return
+  say(`Not all is done yet: ${kinds.join(', ')}. The server goes on with it.`)
 }
 
-/** Asks `/health`. Throws a Complaint if the Worker can't serve: then there is no `Retry-After`. */
-async function health() {
-  const { status, text, retryAfter } = await callWorker('/health')
-  if (status === 503 && retryAfter === undefined)
-    throw new Complaint(`${JSON.parse(text).error}\nLaurel does not start.`)
-  return { status, text }
+/** Calls the cron trigger now, and at each multiple of its time. It keeps no process alive. */
+async function keepSchedule(/** @type {string} */ cron) {
+  for (;;) {
+    const call = callWorker(`/scheduled?cron=${encodeURIComponent(cron)}`, AbortSignal.timeout(MINUTE))
+    const { status, text } = await call.catch((error) => ({ status: 'nothing', text: String(error) }))
+    if (status !== 200 && !isEnding) say(`The scheduled handler answered ${status}: ${oneLine(text)}`)
+    await sleep(status === 200 ? SCHEDULE - (Date.now() % SCHEDULE) : AGAIN, undefined, { ref: false })
+  }
 }
 
 /** Resolves after the last copy that was begun. */
@@ -337,12 +355,16 @@ async function answerBackup(_request, response) {
   }
 }
 
+/** Takes the code of a link to the console, with a demo. */
+let signIn = /** @type {ReturnType<typeof makeDemo> | undefined} */ (undefined)
+
 /** Answers the Worker and `backup`. @type {import('node:http').RequestListener} */
 async function answer(request, response) {
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://server')
   if (pathname === '/storage') response.end(await storageFault())
   else if (pathname === '/network')
     response.end(await networkFault(searchParams.get('origin') ?? '', isPrivateAllowed()))
+  else if (pathname === '/sign-in') response.end(signIn?.exchange(await text(request)))
   else await answerBackup(request, response)
 }
 
@@ -351,10 +373,12 @@ async function serve(/** @type {{ isBuilt: boolean; isDemo?: boolean }} */ { isB
   // The program that reads the output has ended, as `head` does in `npm start | head`. So the server ends too.
   if (isDemo) process.stdout.on('error', () => end(0, 'its output was closed'))
   if (!isBuilt) await buildFirst(isDemo)
+  beQuiet(isDemo)
   const { settings, env } = await readBuild()
-  const demo = isDemo ? await makeDemo(env) : undefined
-  const { variables: given, server, problemsOf } = await readVariables(env)
-  const variables = { ...given, ...demo?.variables }
+  if (isDemo) readDevVars()
+  const source = `the environment${isDemo ? ' and from .dev.vars' : ''}`
+  const { variables, server, problemsOf } = await readVariables(env, source)
+  if (isDemo) signIn = makeDemo(variables, server.PORT)
   const { PORT: port, HOST: host, DATABASES: databases } = server
   const bare = host.replace(/^\[|\]$/g, '')
   const folder = enterData(server.LAUREL_DATA)
@@ -362,9 +386,9 @@ async function serve(/** @type {{ isBuilt: boolean; isDemo?: boolean }} */ { isB
   await lockData(folder, answer)
   const trusted = server.TRUST_PROXY ?? ''
   front = new Front({ most: mostConnections(databases), trusted, to: PUBLIC })
-  const command = commandOf(demo ? 'start' : 'serve')
+  const command = commandOf(isDemo ? 'start' : 'serve')
   // A browser tries both addresses of localhost.
-  await listen(front.server, { port, host: bare, command, others: demo ? ['127.0.0.1', '::1'] : [] })
+  await listen(front.server, { port, host: bare, command, others: isDemo ? ['127.0.0.1', '::1'] : [] })
   mkdirSync(OBJECTS, { recursive: true, mode: 0o700 })
   const files = await lookAtFiles()
   const madeAgain = demandAll(folder, await look(settings, databases), files, classesOf(settings))
@@ -384,21 +408,18 @@ async function serve(/** @type {{ isBuilt: boolean; isDemo?: boolean }} */ { isB
     if (error !== '') throw new Complaint(`${error}\nLaurel does not start.`)
     rmSync(FIRST_START, { force: true })
     for (const path of madeAgain) say(`${path} is missing. It is made again.`)
-    for (const cron of settings.triggers.crons ?? []) {
-      const path = `/scheduled?cron=${encodeURIComponent(cron)}`
-      const call = () => callWorker(path, AbortSignal.timeout(MINUTE))
-      keepSchedule(call, 5 * MINUTE, (problem) => isEnding || say(problem)).catch(fail)
-    }
-    await waitForHealth(health)
+    for (const cron of settings.triggers.crons ?? []) keepSchedule(cron).catch(fail)
+    await demandHealth()
     if (isRestored) await workDone(DELETING)
     else if (madeAgain.length > 0) await workDone(['leaderboard'])
     rmSync(RESTORED, { force: true })
-    await callWorker('/open')
+    const hasDemo = (await callWorker('/open')).text === 'true'
     front?.open()
     sayServing(
       `Laurel serves http://${bare.includes(':') ? `[${bare}]` : bare}:${port} with the data in ${folder}.`,
     )
-    if (demo) process.stdout.write(await demo.welcome())
+    beQuiet(false)
+    if (signIn) process.stdout.write(welcomeTo(variables, port, signIn.code, hasDemo))
   }
   await Promise.race([ended, ready()])
   await ended

@@ -18,8 +18,8 @@ import {
 } from 'node:fs'
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Complaint, inProject } from '../lib/project.mjs'
+import { until } from '../lib/until.mjs'
 import { pack, unpack } from './archive.mjs'
 import {
   askServer,
@@ -82,8 +82,8 @@ export const removeSnapshot = (/** @type {string} */ folder) =>
 /** Stops a process, and waits until each of its threads has stopped. */
 async function stopProcess(/** @type {number} */ id) {
   process.kill(id, 'SIGSTOP')
-  for (const deadline = performance.now() + PATIENCE; !isStopped(id); await sleep(2))
-    if (performance.now() > deadline) throw new Error(`The process ${id} does not stop.`)
+  if (!(await until(() => isStopped(id), { patience: PATIENCE, pause: 2 })))
+    throw new Error(`The process ${id} does not stop.`)
 }
 
 function isStopped(/** @type {number} */ id) {

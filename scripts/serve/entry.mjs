@@ -94,6 +94,9 @@ async function answer(request, env, ctx) {
 
 export default { fetch: answer }
 
+/** Asks whether the demo is there. */
+const DEMO = "SELECT 1 FROM metrics WHERE key = 'demo-lessons' AND deleted IS NULL"
+
 /** Runs statements in one transaction. */
 const run = (/** @type {any} */ database, /** @type {string[]} */ statements) =>
   database.batch(statements.map((sql) => database.prepare(sql)))
@@ -116,7 +119,7 @@ export class Control extends WorkerEntrypoint {
         return laurel.fetch(new Request('http://localhost/health'), this.env, this.ctx)
       case '/open':
         isReady = true
-        return new Response('done')
+        return Response.json((await run(this.#databases[0], [DEMO]))[0].results.length > 0)
       case '/scheduled': {
         const cron = searchParams.get('cron') ?? ''
         const queues = Object.keys(this.env.CONSUMERS).map((name) => this.env.QUEUES.getByName(name))

@@ -8,6 +8,7 @@ import { Agent, request as ask, createServer, STATUS_CODES } from 'node:http'
 import { isIP, Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Complaint } from '../lib/project.mjs'
+import { until } from '../lib/until.mjs'
 import { say } from './log.mjs'
 
 /** @typedef {import('node:http').IncomingMessage} Request */
@@ -258,9 +259,8 @@ export class Front {
     return [...this.#open.values()].flatMap((answers) => [...answers])
   }
 
-  async #answered(/** @type {number} */ patience) {
-    for (const deadline = performance.now() + patience; performance.now() < deadline; await sleep(20))
-      if (this.#underWay().length === 0) return
+  #answered(/** @type {number} */ patience) {
+    return until(() => this.#underWay().length === 0, { patience, pause: 20 })
   }
 
   /** Takes a connection. If there are too many, one that waits has to go, or this one. */

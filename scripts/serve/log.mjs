@@ -3,7 +3,8 @@
  * of the server itself. Nobody has to read them: the server goes on.
  */
 import { once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { createInterface } from 'node:readline'
+import { until } from '../lib/until.mjs'
 
 /** How much waits for a reader, in bytes for each stream. Further lines are lost. */
 const MOST_UNREAD = 4 << 20
@@ -58,16 +59,9 @@ function isJson(/** @type {string} */ line) {
   }
 }
 
-/** The id of a request that is not logged; empty if there is none. */
-let hidden = ''
-/** Leaves a request out of the log. The server sends it itself, so its line would only confuse people. */
-export const hide = (/** @type {string} */ requestId) => {
-  hidden = requestId
-}
-
 /** Passes on a line of workerd, whose own lines have their level in them. */
 function passOn(/** @type {Stream} */ name, /** @type {string} */ line) {
-  if (line.startsWith('{"level":"info"') && (isQuiet || (hidden !== '' && line.includes(hidden)))) return
+  if (isQuiet && line.startsWith('{"level":"info"')) return
   if (!isServing || isJson(line)) return write(name, line)
   const [, level = name === 'stdout' ? 'info' : 'error'] = /: (info|warning|error|fatal): /.exec(line) ?? []
   write(name, lineOf({ warning: 'warn', fatal: 'error' }[level] ?? level, line))
@@ -79,19 +73,13 @@ export const follow = (/** @type {import('node:child_process').ChildProcess} */ 
     Object.entries({ stdout, stderr }).map(async ([key, input]) => {
       if (input === null) return
       const name = key === 'stdout' ? 'stdout' : 'stderr'
-      let rest = ''
-      input.setEncoding('utf8').on('data', (part) => {
-        const lines = `${rest}${part}`.split('\n')
-        rest = lines.pop() ?? ''
-        for (const line of lines) passOn(name, line)
-      })
-      await once(input, 'close')
-      if (rest !== '') passOn(name, rest)
+      const lines = createInterface({ input }).on('line', (line) => passOn(name, line))
+      await once(lines, 'close')
     }),
   )
 
 /** Waits until all is written, if somebody reads it. */
 export async function written(/** @type {number} */ patience) {
-  for (const deadline = performance.now() + patience; performance.now() < deadline; await sleep(10))
-    if (process.stdout.writableLength + process.stderr.writableLength === 0) return
+  const isWritten = () => process.stdout.writableLength + process.stderr.writableLength === 0
+  await until(isWritten, { patience, pause: 10 })
 }

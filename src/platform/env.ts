@@ -62,8 +62,8 @@ const Variables = z.object({
   /** Days for which a batch of events can be asked for. Without it, for ever (E9). */
   BATCH_LOG_DAYS: days.optional(),
   DEMO: onOff.default('off'),
-  /** Development only: where `npm start`, on the same machine, exchanges the code of its console link. */
-  CONSOLE_SIGN_IN: text(/^http:\/\/127\.0\.0\.1:\d{1,5}\/$/, 'is set by npm start alone. Remove it'),
+  /** Development only: `npm start`, which is the server beside workerd, exchanges the code of its console link. */
+  CONSOLE_SIGN_IN: text(/^on$/, 'is set by npm start alone. Remove it'),
   /** The public address, for links in notifications; else that through which the template was written. */
   PUBLIC_URL: base.optional(),
   /** The sender of emails, such as `Ada <ada@example.com>`. Without it, no emails are sent. */

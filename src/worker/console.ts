@@ -109,13 +109,15 @@ export function consoleSignInRoutes(app: App): void {
     return next()
   })
   app.post('/console/one-time-code', readBody(MOST_BYTES), async (c) => {
-    const { CONSOLE_SIGN_IN: address = '' } = c.get('ctx').variables
+    const { SERVER } = c.get('ctx').env
     const body: unknown = c.get('json')
     const code = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
     if (typeof code !== 'string')
       throw errors.invalid([{ path: 'code', message: 'must be a string, and is missing' }])
-    const answer = await fetch(address, { method: 'POST', body: code, redirect: 'manual' }).catch(() => null)
-    if (answer?.status !== 200) throw used()
-    return c.json({ apiKey: await answer.text() }, 200, { 'cache-control': 'no-store' })
+    const asked = SERVER?.fetch('http://server/sign-in', { method: 'POST', body: code })
+    const answer = await asked?.catch(() => null)
+    const apiKey = await answer?.text()
+    if (!apiKey) throw used()
+    return c.json({ apiKey }, 200, { 'cache-control': 'no-store' })
   })
 }

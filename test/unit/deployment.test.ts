@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseEnv } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { namedConfig, nearestPlace } from '../../scripts/lib/deployment.mjs'
-import { parseVariables } from '../../scripts/lib/dev-vars.mjs'
 import { consumers, producers } from '../helpers/queues'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -21,7 +21,7 @@ test('no resource has an id: a deployment finds or makes them', () => {
 
 test('the button to deploy says what each binding and secret is for', () => {
   const { cloudflare } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  const secrets = Object.keys(parseVariables(readFileSync(join(root, '.dev.vars.example'), 'utf8')))
+  const secrets = Object.keys(parseEnv(readFileSync(join(root, '.dev.vars.example'), 'utf8')))
   const bound = [
     ...text.matchAll(/^\[\[(?:d1_databases|kv_namespaces|queues\.producers)\]\]\nbinding = "(\w+)"$/gm),
   ]
