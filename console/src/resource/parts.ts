@@ -66,16 +66,8 @@ export const switching = (status: string) =>
     ? { label: 'Deactivate', did: 'was deactivated', change: { status: 'inactive' as const } }
     : { label: 'Activate', did: 'was activated', change: { status: 'active' as const } }
 
-type Described = { name: string; key: string; description: string; badge: { url: string } | null }
-
-/** The form of things with a name, a key, a description and a badge: the schema, the values, the last fields. */
+/** The form of things with a name, a key, a description and a badge: the schema, and the last fields. */
 export const Described = z.object({ name: text(), key: key(), description: optionalText(), badge: picture() })
-export const describedValues = (item: Described | null) => ({
-  name: item?.name ?? '',
-  key: item?.key ?? '',
-  description: item?.description ?? '',
-  badge: item?.badge?.url ?? '',
-})
 export const DESCRIBED = [
   { kind: 'long-text', name: 'description', label: 'Description', isOptional: true },
   { ...BADGE, name: 'badge' },

@@ -14,6 +14,7 @@ import { fieldInWords } from './parts'
 import { keyOf, type Listed, type Move, type Resource, type Thing, titleOf, type Written } from './resource'
 import { Status } from './resource-list'
 import { hideItem, showWritten, useResourceItem } from './shown'
+import { valuesIn } from './values'
 import { isListed, itemOf, named, removing, useWrite, type Write } from './writes'
 
 /** The page of one item. */
@@ -89,7 +90,7 @@ export function factsOf<Item extends Thing, Values extends FieldValues, Draft ex
   item: Item,
   lookups: Lookups,
 ) {
-  const values = form.values(item)
+  const values = valuesIn(form, item)
   const shown = form.fields
     .filter(({ name, when }) => !ELSEWHERE.includes(name) && (when === undefined || when(values)))
     .map((field) => [field.label, fieldInWords(field, values, lookups)] as const)
@@ -138,11 +139,11 @@ export function Moves<Item extends Thing, Values extends FieldValues, Draft exte
     isRemoval,
     etag: item.etag,
     review: async (admin, queries) => {
-      const seen = form.values(item)
-      const valuesOf = (one: Item) => form.values(one)
+      const seen = valuesIn(form, item)
+      const valuesOf = (one: Item) => valuesIn(form, one)
       const now = await readAgain<Values, Item>(queries, { item, queryKey: [path, 'item'], valuesOf })
       const wanted = { ...seen, ...change }
-      const changed = changedFields(form.fields, seen, wanted, form.values(now.item))
+      const changed = changedFields(form.fields, seen, wanted, valuesIn(form, now.item))
       if (changed.length === 0) return now.item.etag
       throw new ChangedMeanwhile(await changesInWords(changed, seen, now, lookups, admin), now.item.etag)
     },

@@ -6,6 +6,7 @@ import { useLookups } from './lookups'
 import { type Field, keyOf, type Resource, type Thing, titleOf } from './resource'
 import { REFUSED, refusesEntry } from './schemas'
 import { showWritten, useResourceItem } from './shown'
+import { valuesIn } from './values'
 import { itemOf, named } from './writes'
 
 type FormProps<Item extends Thing, Values extends FieldValues, Draft extends object> = {
@@ -49,8 +50,8 @@ export function ResourceForm<Item extends Thing, Values extends FieldValues, Dra
       look={resource.page}
       fields={form.fields}
       schema={form.schema}
-      values={form.values(item)}
-      stored={item && { item, queryKey: [path, 'item'], valuesOf: (one: Item) => form.values(one) }}
+      values={valuesIn(form, item)}
+      stored={item && { item, queryKey: [path, 'item'], valuesOf: (one: Item) => valuesIn(form, one) }}
       isNew={item === null}
       preview={
         form.preview &&
@@ -70,7 +71,7 @@ export function ResourceForm<Item extends Thing, Values extends FieldValues, Dra
           const operations = resource.operations(admin)
           if (item === null) return operations.create([draft])
           return operations.update([
-            { ...changeable(form.fields, values, form.values(item), draft), id: item.id },
+            { ...changeable(form.fields, values, valuesIn(form, item), draft), id: item.id },
           ])
         },
         show: (queries, answer) => showWritten(queries, resource, itemOf(answer)),

@@ -53,6 +53,8 @@ type FieldBase<Values extends FieldValues> = {
   when?: (values: Values) => boolean
   /** Why it can't be changed in an existing item, in words; null if it can. It is shown disabled. */
   fixed?: string | ((values: Values, initial: Initial<Values> | Values) => string | null)
+  /** Its value in the form of a new item. By default it is empty, and a choice is the first one. */
+  first?: string | boolean
 }
 
 export type Field<Values extends FieldValues> = FieldBase<Values> &
@@ -166,8 +168,8 @@ export type Resource<Item extends Thing, Values extends FieldValues, Draft exten
     fields: readonly Field<Values>[]
     /** Turns values into a draft. Its messages are shown as one types. */
     schema: z.ZodType<Draft>
-    /** The values of a new item, or of an existing one. */
-    values: (item: Item | null) => Values
+    /** The values of a new item, or of an existing one, if they are not those of its fields by their names. */
+    values?: (item: Item | null) => Values
     /** The effect of the item, in words. Null while that can't be said. */
     preview?: (values: Values, lookups: Lookups) => string | null
   }

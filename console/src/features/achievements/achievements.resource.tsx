@@ -7,16 +7,16 @@ import {
   amountOf,
   DESCRIBED,
   Described,
-  describedValues,
   EVENT_FILTERS,
   filtersInWords,
   USER_FILTERS,
 } from '../../resource/parts'
-import type { Move, Resource } from '../../resource/resource'
+import type { Field, Move, Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { type AllFields, choice, decimal, filters, reference, whole } from '../../resource/schemas'
+import { valuesOf } from '../../resource/values'
 import { counted } from '../../ui/format'
-import { asText, numberOf } from '../../ui/locale'
+import { numberOf } from '../../ui/locale'
 import { say } from '../../ui/text'
 
 const MOST_VALUE = 9_007_199_254
@@ -52,20 +52,6 @@ const Common = Described.extend({
 const Draft = z.intersection(Common, Condition)
 type Draft = z.output<typeof Draft>
 type Values = AllFields<z.input<typeof Draft>>
-
-/** An achievement, or a new one, as the form has it. */
-const valuesOf = (item: AdminAchievement | null): Values => ({
-  ...describedValues(item),
-  status: item?.status ?? 'active',
-  trigger: item?.trigger ?? 'metric',
-  metricId: item?.metricId ?? '',
-  metricValue: asText(item?.metricValue),
-  streakLength: asText(item?.streakLength),
-  anniversaryYears: asText(item?.anniversaryYears),
-  achievementIds: item?.achievementIds ?? [],
-  userAttributes: item?.userAttributes ?? [],
-  eventAttributes: item?.eventAttributes ?? [],
-})
 
 /** How users complete it, in words: "600 minutes". Null while that is not filled in. */
 function conditionOf(values: Values, lookups: Lookups): string | null {
@@ -114,6 +100,70 @@ const isBy = (wanted: Values['trigger']) => (values: Values) => values.trigger =
 const statusesAfter = (status: Values['status']): readonly Values['status'][] =>
   status === 'inactive' ? ['active', 'inactive'] : ['active', 'locked']
 
+const FIELDS: readonly Field<Values>[] = [
+  { kind: 'text', name: 'name', label: 'Name', placeholder: 'First lesson' },
+  {
+    kind: 'key',
+    name: 'key',
+    label: 'Key',
+    fixed: ({ trigger }) =>
+      trigger === 'api' ? null : 'Only the key of an achievement by your own code can change.',
+  },
+  {
+    kind: 'choice',
+    name: 'trigger',
+    label: 'Trigger',
+    options: {
+      metric: 'A total of a metric',
+      streak: 'A streak',
+      achievement: 'Other achievements',
+      anniversary: 'An anniversary of signing up',
+      api: 'Your own code, by the interface',
+    },
+    fixed: (_values, { status }) =>
+      status === 'inactive'
+        ? null
+        : 'The trigger changes only before it was active. Create another achievement instead.',
+  },
+  { kind: 'reference', to: 'metrics', name: 'metricId', label: 'Metric', when: isBy('metric') },
+  {
+    kind: 'number',
+    name: 'metricValue',
+    label: 'Value',
+    hint: 'The total from which users have it.',
+    unit: ({ metricId }, { metrics }) => metrics.find(metricId)?.units ?? '',
+    when: isBy('metric'),
+  },
+  { kind: 'number', name: 'streakLength', label: 'Streak length', when: isBy('streak') },
+  {
+    kind: 'number',
+    name: 'anniversaryYears',
+    label: 'Years',
+    hint: 'Users have it this many years after they signed up, at their midnight.',
+    when: isBy('anniversary'),
+  },
+  {
+    kind: 'references',
+    name: 'achievementIds',
+    label: 'Achievements',
+    none: 'There are no other achievements yet. Create them first.',
+    options: ({ achievements }, initial) =>
+      choicesOf(achievements.all.filter(({ key }) => key !== initial?.key)),
+    when: isBy('achievement'),
+  },
+  {
+    kind: 'choice',
+    name: 'status',
+    label: 'Status',
+    hint: STATUS_HINT,
+    options: (initial) =>
+      statusesAfter(initial?.status ?? 'inactive').map((value) => ({ value, label: STATUSES[value] })),
+  },
+  ...DESCRIBED,
+  { ...USER_FILTERS, name: 'userAttributes' },
+  { ...EVENT_FILTERS, name: 'eventAttributes', when: isBy('metric') },
+]
+
 /** The moves that a status allows (A1). */
 const MOVES: Readonly<Record<Values['status'], Move<AdminAchievement, Draft>>> = {
   active: { label: 'Lock', did: 'was locked', change: { status: 'locked' } },
@@ -135,9 +185,9 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
   needs: ['metrics', 'achievements', 'attributes'],
   operations: (admin) => admin.achievements,
   columns: (lookups) => [
-    { name: 'Condition', cell: (item) => conditionOf(valuesOf(item), lookups) ?? '–', isMinor: true },
+    { name: 'Condition', cell: (item) => conditionOf(valuesOf(FIELDS, item), lookups) ?? '–', isMinor: true },
   ],
-  summary: (item, lookups) => inWords(valuesOf(item), lookups),
+  summary: (item, lookups) => inWords(valuesOf(FIELDS, item), lookups),
   Sections: ({ item: { key } }) => (
     <FiguresOf
       queryKey={['/achievements', 'analytics', key]}
@@ -150,70 +200,7 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
   ),
   form: {
     schema: Draft,
-    values: valuesOf,
-    fields: [
-      { kind: 'text', name: 'name', label: 'Name', placeholder: 'First lesson' },
-      {
-        kind: 'key',
-        name: 'key',
-        label: 'Key',
-        fixed: ({ trigger }) =>
-          trigger === 'api' ? null : 'Only the key of an achievement by your own code can change.',
-      },
-      {
-        kind: 'choice',
-        name: 'trigger',
-        label: 'Trigger',
-        options: {
-          metric: 'A total of a metric',
-          streak: 'A streak',
-          achievement: 'Other achievements',
-          anniversary: 'An anniversary of signing up',
-          api: 'Your own code, by the interface',
-        },
-        fixed: (_values, { status }) =>
-          status === 'inactive'
-            ? null
-            : 'The trigger changes only before it was active. Create another achievement instead.',
-      },
-      { kind: 'reference', to: 'metrics', name: 'metricId', label: 'Metric', when: isBy('metric') },
-      {
-        kind: 'number',
-        name: 'metricValue',
-        label: 'Value',
-        hint: 'The total from which users have it.',
-        unit: ({ metricId }, { metrics }) => metrics.find(metricId)?.units ?? '',
-        when: isBy('metric'),
-      },
-      { kind: 'number', name: 'streakLength', label: 'Streak length', when: isBy('streak') },
-      {
-        kind: 'number',
-        name: 'anniversaryYears',
-        label: 'Years',
-        hint: 'Users have it this many years after they signed up, at their midnight.',
-        when: isBy('anniversary'),
-      },
-      {
-        kind: 'references',
-        name: 'achievementIds',
-        label: 'Achievements',
-        none: 'There are no other achievements yet. Create them first.',
-        options: ({ achievements }, initial) =>
-          choicesOf(achievements.all.filter(({ key }) => key !== initial?.key)),
-        when: isBy('achievement'),
-      },
-      {
-        kind: 'choice',
-        name: 'status',
-        label: 'Status',
-        hint: STATUS_HINT,
-        options: (initial) =>
-          statusesAfter(initial?.status ?? 'inactive').map((value) => ({ value, label: STATUSES[value] })),
-      },
-      ...DESCRIBED,
-      { ...USER_FILTERS, name: 'userAttributes' },
-      { ...EVENT_FILTERS, name: 'eventAttributes', when: isBy('metric') },
-    ],
+    fields: FIELDS,
     preview: inWords,
   },
   moves: ({ status }) => [MOVES[status]],

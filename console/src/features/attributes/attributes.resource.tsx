@@ -17,11 +17,6 @@ const Draft = z
   // Event attributes have no `writableBy` (K7).
   .transform(({ writableBy, ...draft }) => ({ ...draft, ...(draft.type === 'user' && { writableBy }) }))
 
-const WRITERS = {
-  admin: 'Only your servers',
-  user: 'Also apps and browsers, with a key of the user',
-} as const
-
 export const attributes: Resource<AdminAttribute, z.input<typeof Draft>, z.output<typeof Draft>> = {
   name: 'Attributes',
   one: 'attribute',
@@ -41,12 +36,6 @@ export const attributes: Resource<AdminAttribute, z.input<typeof Draft>, z.outpu
   facts: ({ key }) => [['Attribute key', <Code key="key">{key}</Code>]],
   form: {
     schema: Draft,
-    values: (item) => ({
-      name: item?.name ?? '',
-      key: item?.key ?? '',
-      type: item?.type ?? 'user',
-      writableBy: item?.writableBy ?? 'admin',
-    }),
     fields: [
       { kind: 'text', name: 'name', label: 'Name', placeholder: 'Country' },
       { kind: 'key', name: 'key', label: 'Key', fixed: 'The key of an attribute never changes.' },
@@ -61,7 +50,7 @@ export const attributes: Resource<AdminAttribute, z.input<typeof Draft>, z.outpu
         kind: 'choice',
         name: 'writableBy',
         label: 'Set by',
-        options: WRITERS,
+        options: { admin: 'Only your servers', user: 'Also apps and browsers, with a key of the user' },
         hint: 'Keep what gives points or prizes to your servers.',
         when: ({ type }) => type === 'user',
       },

@@ -14,14 +14,14 @@ import {
   optionalWhole,
   text,
 } from '../../resource/schemas'
+import { valuesOf as storedValues } from '../../resource/values'
 import { formatNumber } from '../../ui/format'
-import { asText } from '../../ui/locale'
 import { say } from '../../ui/text'
 
 const STATUSES = ['inactive', 'active', 'scheduled', 'finished'] as const
 const MOST_INTERVAL = 2_147_483_647
 /** The most participants of a group, and their number if none is given. */
-export const MOST_PARTICIPANTS = 1000
+const MOST_PARTICIPANTS = 1000
 
 const DAY = 86_400_000
 const DAYS_OF_A_WEEK = 7
@@ -135,6 +135,7 @@ const FIELDS: readonly Field<Values>[] = [
   {
     kind: 'choice',
     name: 'runs',
+    first: 'week',
     label: 'Begins again',
     options: {
       none: 'Never',
@@ -148,6 +149,7 @@ const FIELDS: readonly Field<Values>[] = [
   {
     kind: 'number',
     name: 'runInterval',
+    first: '1',
     label: 'Every',
     unit: ({ runs }) => `${runs}s`,
     when: (values) => hasRuns(values) && values.runs !== 'none',
@@ -200,21 +202,8 @@ const FIELDS: readonly Field<Values>[] = [
 
 /** A board, or a new one, as the form has it. */
 export const valuesOf = (item: AdminLeaderboard | null): Values => ({
-  name: item?.name ?? '',
-  key: item?.key ?? '',
-  description: item?.description ?? '',
-  status: item?.status ?? 'active',
-  rankBy: item?.rankBy ?? 'points',
-  metricId: item?.metricId ?? '',
-  pointsSystemId: item?.pointsSystemId ?? '',
-  ...(item === null ? { runs: 'week', runInterval: '1' } : runOf(item)),
-  start: item?.start ?? '',
-  end: item?.end ?? '',
-  startTime: item?.startTime ?? '',
-  endTime: item?.endTime ?? '',
-  maxParticipants: asText(item?.maxParticipants),
-  breakdownAttributes: item?.breakdownAttributes ?? [],
-  userAttributes: item?.userAttributes ?? [],
+  ...storedValues(FIELDS, item),
+  ...(item && runOf(item)),
 })
 
 /** The form of a leaderboard. */

@@ -4,17 +4,15 @@ import { DayChart, FiguresOf } from '../../analytics/figures'
 import { type Affected, usersOf } from '../../resource/affected'
 import type { Admin, Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
-import { key, optionalText, text } from '../../resource/schemas'
+import { choice, key, optionalText, text } from '../../resource/schemas'
 import { Card, Code } from '../../ui/page'
 import { SendEvent } from '../../ui/send-event'
 import { say } from '../../ui/text'
 
-const UNIT_TYPES = ['number', 'currency'] as const
-
 const Draft = z.object({
   name: text(),
   key: key(),
-  unitType: z.enum(UNIT_TYPES),
+  unitType: choice(['number', 'currency']),
   units: optionalText(255),
 })
 
@@ -83,12 +81,6 @@ export const metrics: Resource<CreatedMetric, z.input<typeof Draft>, z.output<ty
   Sections,
   form: {
     schema: Draft,
-    values: (item) => ({
-      name: item?.name ?? '',
-      key: item?.key ?? '',
-      unitType: item?.unitType ?? 'number',
-      units: item?.units ?? '',
-    }),
     fields: [
       { kind: 'text', name: 'name', label: 'Name', placeholder: 'Lessons done' },
       {

@@ -75,19 +75,6 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
   ),
   form: {
     schema: Draft,
-    values: (item) => ({
-      type: item?.type ?? 'streak_reminder',
-      channel: item?.channel ?? 'push',
-      subject: item?.subject ?? '',
-      title: item?.title ?? '',
-      body: item?.body ?? '',
-      userAttributes: item?.userAttributes ?? [],
-      status: item?.status ?? 'inactive',
-      key: item?.key ?? '',
-      starter: '',
-      variables: '',
-      userId: '',
-    }),
     fields: [
       {
         kind: 'choice',

@@ -2,7 +2,7 @@ import type { AdminPointsBoost } from '@laurel/client'
 import { z } from 'zod'
 import type { Lookups } from '../../resource/lookups'
 import { filtersInWords, USER_FILTERS, within } from '../../resource/parts'
-import type { Resource } from '../../resource/resource'
+import type { Field, Resource } from '../../resource/resource'
 import {
   at,
   choice,
@@ -14,8 +14,8 @@ import {
   optionalText,
   text,
 } from '../../resource/schemas'
+import { valuesOf } from '../../resource/values'
 import { formatDate, formatNumber } from '../../ui/format'
-import { asText } from '../../ui/locale'
 import { say } from '../../ui/text'
 
 const Draft = z
@@ -40,15 +40,33 @@ const Draft = z
 
 type Values = z.input<typeof Draft>
 
-const valuesOf = (item: AdminPointsBoost | null): Values => ({
-  name: item?.name ?? '',
-  multiplier: asText(item?.multiplier ?? (item === null ? 2 : null)),
-  start: item?.start ?? '',
-  end: item?.end ?? '',
-  rounding: item?.rounding ?? 'down',
-  userId: item?.userId ?? '',
-  userAttributes: item?.userAttributes ?? [],
-})
+const FIELDS: readonly Field<Values>[] = [
+  { kind: 'text', name: 'name', label: 'Name', placeholder: 'Double weekend' },
+  {
+    kind: 'number',
+    name: 'multiplier',
+    first: '2',
+    label: 'Multiplier',
+    hint: 'Above 0 and below 100, such as 2 or 1.5.',
+  },
+  { kind: 'date', name: 'start', label: 'Start' },
+  { kind: 'date', name: 'end', label: 'End', isOptional: true },
+  {
+    kind: 'choice',
+    name: 'rounding',
+    label: 'Rounding',
+    options: { down: 'down', up: 'up', nearest: 'to the nearest' },
+  },
+  {
+    kind: 'text',
+    name: 'userId',
+    label: 'User id',
+    isOptional: true,
+    fixed: 'The user of a boost never changes.',
+    hint: 'Only for this user. Empty: for all users who fit the filters.',
+  },
+  { ...USER_FILTERS, name: 'userAttributes', when: ({ userId }) => userId.trim() === '' },
+]
 
 /** A boost in words. */
 function inWords(values: Values, system: string, lookups: Lookups): string | null {
@@ -85,36 +103,10 @@ export const boostsOf = (system: {
       isMinor: true,
     },
   ],
-  summary: (item, lookups) => inWords(valuesOf(item), system.name, lookups),
+  summary: (item, lookups) => inWords(valuesOf(FIELDS, item), system.name, lookups),
   form: {
     schema: Draft,
-    values: valuesOf,
-    fields: [
-      { kind: 'text', name: 'name', label: 'Name', placeholder: 'Double weekend' },
-      {
-        kind: 'number',
-        name: 'multiplier',
-        label: 'Multiplier',
-        hint: 'Above 0 and below 100, such as 2 or 1.5.',
-      },
-      { kind: 'date', name: 'start', label: 'Start' },
-      { kind: 'date', name: 'end', label: 'End', isOptional: true },
-      {
-        kind: 'choice',
-        name: 'rounding',
-        label: 'Rounding',
-        options: { down: 'down', up: 'up', nearest: 'to the nearest' },
-      },
-      {
-        kind: 'text',
-        name: 'userId',
-        label: 'User id',
-        isOptional: true,
-        fixed: 'The user of a boost never changes.',
-        hint: 'Only for this user. Empty: for all users who fit the filters.',
-      },
-      { ...USER_FILTERS, name: 'userAttributes', when: ({ userId }) => userId.trim() === '' },
-    ],
+    fields: FIELDS,
     preview: (values, lookups) => inWords(values, system.name, lookups),
   },
   deletion: { text: 'Points that were boosted stay. This cannot be undone.' },

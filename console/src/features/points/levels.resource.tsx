@@ -1,11 +1,10 @@
 import type { AdminPointsLevel } from '@laurel/client'
 import type { z } from 'zod'
 import { some } from '../../resource/affected'
-import { DESCRIBED, Described, describedValues, within } from '../../resource/parts'
+import { DESCRIBED, Described, within } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { whole } from '../../resource/schemas'
 import { formatNumber } from '../../ui/format'
-import { asText } from '../../ui/locale'
 import { say } from '../../ui/text'
 
 const Draft = Described.extend({ points: whole({ min: 0, max: 2_147_483_647 }) })
@@ -27,7 +26,6 @@ export const levelsOf = (system: {
   form: {
     isRepeated: true,
     schema: Draft,
-    values: (item) => ({ ...describedValues(item), points: asText(item?.points) }),
     fields: [
       { kind: 'text', name: 'name', label: 'Name', placeholder: 'Gold' },
       { kind: 'key', name: 'key', label: 'Key', fixed: 'The key of a level never changes.' },

@@ -3,13 +3,12 @@ import { useMemo } from 'react'
 import type { z } from 'zod'
 import { type Affected, NAMED, some, usersOf } from '../../resource/affected'
 import { allOf } from '../../resource/lookups'
-import { DESCRIBED, Described, describedValues } from '../../resource/parts'
+import { DESCRIBED, Described } from '../../resource/parts'
 import type { Admin, Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { ResourceSection } from '../../resource/resource-section'
 import { optionalWhole } from '../../resource/schemas'
 import { formatNumber } from '../../ui/format'
-import { asText } from '../../ui/locale'
 import { Code } from '../../ui/page'
 import { nameOr, say } from '../../ui/text'
 import { boostsOf } from './boosts.resource'
@@ -84,7 +83,6 @@ export const points: Resource<System, z.input<typeof Draft>, z.output<typeof Dra
   Sections,
   form: {
     schema: Draft,
-    values: (item) => ({ ...describedValues(item), maxPoints: asText(item?.maxPoints) }),
     fields: [
       { kind: 'text', name: 'name', label: 'Name', placeholder: 'XP' },
       { kind: 'key', name: 'key', label: 'Key', fixed: 'The key of a points system never changes.' },

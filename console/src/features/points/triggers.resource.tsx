@@ -9,10 +9,11 @@ import {
   USER_FILTERS,
   within,
 } from '../../resource/parts'
-import type { Resource } from '../../resource/resource'
+import type { Field, Resource } from '../../resource/resource'
 import { type AllFields, choice, filters, reference, whole } from '../../resource/schemas'
+import { valuesOf } from '../../resource/values'
 import { formatNumber } from '../../ui/format'
-import { asText, numberOf } from '../../ui/locale'
+import { numberOf } from '../../ui/locale'
 import { say } from '../../ui/text'
 
 const MOST = 2_147_483_647
@@ -46,22 +47,6 @@ const Draft = z.intersection(
 )
 
 type Values = AllFields<z.input<typeof Draft>>
-
-/** The values of the form for a trigger, or for a new one. */
-const valuesOf = (item: Partial<AdminPointsTrigger> | null): Values => ({
-  type: item?.type ?? 'metric',
-  points: asText(item?.points),
-  metricId: item?.metricId ?? '',
-  metricThreshold: asText(item?.metricThreshold ?? (item === null ? 1 : null)),
-  eventAttributes: item?.eventAttributes ?? [],
-  blockIfOutOfPoints: item?.blockIfOutOfPoints ?? false,
-  achievementId: item?.achievementId ?? '',
-  streakLength: asText(item?.streakLength),
-  timeInterval: asText(item?.timeInterval),
-  timeUnit: item?.timeUnit ?? 'hours',
-  status: item?.status ?? 'active',
-  userAttributes: item?.userAttributes ?? [],
-})
 
 /** When a trigger fires, in words; null while that is not filled in. */
 function occasion(values: Values, lookups: Lookups): string | null {
@@ -106,9 +91,68 @@ const TYPES: Readonly<Record<AdminPointsTrigger['type'], string>> = {
 /** Shows a field for one type only. */
 const isOf = (wanted: Values['type']) => (values: Values) => values.type === wanted
 
+/** The fields. Points have the name of their system as their unit. */
+const fieldsOf = (unit: string): readonly Field<Values>[] => [
+  { kind: 'choice', name: 'type', label: 'Type', options: TYPES },
+  { kind: 'reference', to: 'metrics', name: 'metricId', label: 'Metric', when: isOf('metric') },
+  {
+    kind: 'number',
+    name: 'metricThreshold',
+    first: '1',
+    label: 'Threshold',
+    hint: 'It fires each time the total of a user passes a multiple of this.',
+    unit: ({ metricId }, { metrics }) => metrics.find(metricId)?.units ?? '',
+    when: isOf('metric'),
+  },
+  {
+    kind: 'reference',
+    to: 'achievements',
+    name: 'achievementId',
+    label: 'Achievement',
+    when: isOf('achievement'),
+  },
+  {
+    kind: 'number',
+    name: 'streakLength',
+    label: 'Streak length',
+    hint: 'It fires at each multiple of this length.',
+    when: isOf('streak'),
+  },
+  { kind: 'number', name: 'timeInterval', label: 'Interval', when: isOf('time') },
+  {
+    kind: 'choice',
+    name: 'timeUnit',
+    label: 'Unit',
+    options: { hours: 'hours', days: 'days' },
+    when: isOf('time'),
+  },
+  {
+    kind: 'number',
+    name: 'points',
+    label: 'Points',
+    hint: 'Negative to take points.',
+    unit,
+  },
+  {
+    kind: 'choice',
+    name: 'status',
+    label: 'Status',
+    options: { active: 'active', inactive: 'inactive' },
+  },
+  {
+    kind: 'switch',
+    name: 'blockIfOutOfPoints',
+    label: 'Refuse the event without enough points',
+    hint: 'For spending: an event that would take more than a user has is not counted.',
+    when: ({ type, points }) => type === 'metric' && numberOf(points) < 0,
+  },
+  { ...USER_FILTERS, name: 'userAttributes' },
+  { ...EVENT_FILTERS, name: 'eventAttributes', when: isOf('metric') },
+]
+
 /** The words of a trigger, or of a draft of one. It has no other name. */
 const nameOf = (item: Partial<AdminPointsTrigger>, system: string, lookups: Lookups): string =>
-  inWords(valuesOf(item), system, lookups)?.replace(/\.$/, '') ?? ''
+  inWords(valuesOf(fieldsOf(system), item), system, lookups)?.replace(/\.$/, '') ?? ''
 
 /** The triggers of a points system. */
 export const triggersOf = (system: {
@@ -129,63 +173,7 @@ export const triggersOf = (system: {
   columns: () => [{ name: 'Type', cell: ({ type }) => TYPES[type], isMinor: true }],
   form: {
     schema: Draft,
-    values: valuesOf,
-    fields: [
-      { kind: 'choice', name: 'type', label: 'Type', options: TYPES },
-      { kind: 'reference', to: 'metrics', name: 'metricId', label: 'Metric', when: isOf('metric') },
-      {
-        kind: 'number',
-        name: 'metricThreshold',
-        label: 'Threshold',
-        hint: 'It fires each time the total of a user passes a multiple of this.',
-        unit: ({ metricId }, { metrics }) => metrics.find(metricId)?.units ?? '',
-        when: isOf('metric'),
-      },
-      {
-        kind: 'reference',
-        to: 'achievements',
-        name: 'achievementId',
-        label: 'Achievement',
-        when: isOf('achievement'),
-      },
-      {
-        kind: 'number',
-        name: 'streakLength',
-        label: 'Streak length',
-        hint: 'It fires at each multiple of this length.',
-        when: isOf('streak'),
-      },
-      { kind: 'number', name: 'timeInterval', label: 'Interval', when: isOf('time') },
-      {
-        kind: 'choice',
-        name: 'timeUnit',
-        label: 'Unit',
-        options: { hours: 'hours', days: 'days' },
-        when: isOf('time'),
-      },
-      {
-        kind: 'number',
-        name: 'points',
-        label: 'Points',
-        hint: 'Negative to take points.',
-        unit: system.name,
-      },
-      {
-        kind: 'choice',
-        name: 'status',
-        label: 'Status',
-        options: { active: 'active', inactive: 'inactive' },
-      },
-      {
-        kind: 'switch',
-        name: 'blockIfOutOfPoints',
-        label: 'Refuse the event without enough points',
-        hint: 'For spending: an event that would take more than a user has is not counted.',
-        when: ({ type, points }) => type === 'metric' && numberOf(points) < 0,
-      },
-      { ...USER_FILTERS, name: 'userAttributes' },
-      { ...EVENT_FILTERS, name: 'eventAttributes', when: isOf('metric') },
-    ],
+    fields: fieldsOf(system.name),
     preview: (values, lookups) => inWords(values, system.name, lookups),
   },
   moves: ({ status }) => [switching(status)],

@@ -11,10 +11,11 @@ import { useLookups } from '../../resource/lookups'
 import type { Field } from '../../resource/resource'
 import { ResourceSection } from '../../resource/resource-section'
 import { address, choice, picture, REFUSED, refusesEntry, text, whole } from '../../resource/schemas'
+import { valuesOf } from '../../resource/values'
 import { useSignedIn } from '../../session/session-context'
 import { type Branding, brandedEmail, FONTS } from '../../ui/branded'
 import { buttonClasses } from '../../ui/button'
-import { asText, numberOf } from '../../ui/locale'
+import { numberOf } from '../../ui/locale'
 import { EmailMessage, PushMessage } from '../../ui/message'
 import { Card, Code, Facts, Page, Waiting } from '../../ui/page'
 import { nameOr, say } from '../../ui/text'
@@ -70,16 +71,14 @@ export default function SettingsPage() {
   )
 }
 
-const pictureIn = () => z.object({ url: picture() }).transform(({ url }) => url)
-
 const Draft = z.object({
   branding: z.object({
     appName: text(100),
     appUrl: address(),
     brandColor: text(50),
     font: z.custom<Branding['font']>((given) => typeof given === 'string' && Object.hasOwn(FONTS, given)),
-    logo: pictureIn(),
-    appIcon: pictureIn(),
+    logo: picture(),
+    appIcon: picture(),
   }),
   experimentation: z.object({
     controlRatio: whole({ min: 0, max: 100 }),
@@ -114,14 +113,14 @@ const BRAND: readonly Field<Values>[] = [
   },
   {
     kind: 'text',
-    name: 'branding.logo.url',
+    name: 'branding.logo',
     label: 'Address of the logo',
     isOptional: true,
     hint: 'Stands at the top of emails. Without it, the name does.',
   },
   {
     kind: 'text',
-    name: 'branding.appIcon.url',
+    name: 'branding.appIcon',
     label: 'Address of the icon',
     isOptional: true,
     hint: 'A small square picture.',
@@ -166,28 +165,14 @@ const inWords = (values: Values) => {
   return `${group} ${RECAPS[aggregationPeriod]}`
 }
 
-const valuesOf = ({ branding, experimentation, aggregationPeriod }: Settings): Values => ({
-  branding: {
-    ...branding,
-    logo: { url: branding.logo?.url ?? '' },
-    appIcon: { url: branding.appIcon?.url ?? '' },
-  },
-  experimentation: {
-    controlRatio: asText(experimentation.controlRatio),
-    userActivationWindow: asText(experimentation.userActivationWindow),
-  },
-  aggregationPeriod,
-})
-
 /** An email and a push message with the brand as it is typed. Addresses that are not complete are left out. */
 function BrandPreview({ values }: { values: Values['branding'] }) {
   const { logo, appIcon, appUrl, ...rest } = useDeferredValue(values)
-  const pictureOf = ({ url }: { url: string }) => picture().safeParse(url).data ?? null
   const brand: Branding = {
     ...rest,
     appUrl: address().safeParse(appUrl).data ?? '',
-    logo: pictureOf(logo),
-    appIcon: pictureOf(appIcon),
+    logo: picture().safeParse(logo).data ?? null,
+    appIcon: picture().safeParse(appIcon).data ?? null,
   }
   return (
     <section
@@ -218,8 +203,13 @@ function SettingsForm({ settings }: { settings: Tagged<Settings> }) {
       path="/settings"
       fields={FIELDS}
       schema={Draft}
-      values={valuesOf(settings)}
-      stored={{ item: settings, queryKey: ['/settings'], valuesOf, kind: 'settings' }}
+      values={valuesOf(FIELDS, settings)}
+      stored={{
+        item: settings,
+        queryKey: ['/settings'],
+        valuesOf: (item) => valuesOf(FIELDS, item),
+        kind: 'settings',
+      }}
       lookups={lookups}
       submit="Save changes"
       write={(draft) => ({

@@ -20,6 +20,7 @@ import {
   refusesEntry,
   whole,
 } from '../../resource/schemas'
+import { valuesOf as storedValues } from '../../resource/values'
 import { DaysOff, weekdaysInWords } from '../../ui/days-off'
 import { formatMoment } from '../../ui/format'
 import { asText } from '../../ui/locale'
@@ -75,7 +76,7 @@ function Lengths() {
 
 const MOST_FREEZES = 100
 /** The values when freezes are switched on: one to begin with, and another one each week. */
-const FIRST_FREEZES = { startCount: 1, maxCount: 2, autoEarnInterval: 7 }
+const FIRST_FREEZES = { startCount: 1, maxCount: 2, autoEarnInterval: 7, autoEarnAmount: 1 }
 
 /** Without an interval, none are earned. */
 const Freezes = z
@@ -117,17 +118,15 @@ const Draft = z
 
 type Values = AllFields<z.input<typeof Draft>>
 
-const valuesOf = ({ freezes, metrics, etag: _etag, ...settings }: Tagged<StreakSettings>): Values => ({
-  ...settings,
-  metrics: metrics.map(({ key, threshold }) => ({ key, threshold: asText(threshold) })),
-  hasFreezes: freezes !== null,
-  freezes: {
-    startCount: asText(freezes?.startCount ?? FIRST_FREEZES.startCount),
-    maxCount: asText(freezes?.maxCount ?? FIRST_FREEZES.maxCount),
-    autoEarnInterval: asText(freezes === null ? FIRST_FREEZES.autoEarnInterval : freezes.autoEarnInterval),
-    autoEarnAmount: asText(freezes?.autoEarnAmount ?? 1),
-  },
-})
+const valuesOf = ({ freezes, metrics, ...settings }: StreakSettings): Values => {
+  const { autoEarnAmount, ...shown } = freezes ?? FIRST_FREEZES
+  return storedValues<Values>(FIELDS, {
+    ...settings,
+    metrics: metrics.map(({ key, threshold }) => ({ key, threshold: asText(threshold) })),
+    hasFreezes: freezes !== null,
+    freezes: { ...shown, autoEarnAmount: autoEarnAmount ?? FIRST_FREEZES.autoEarnAmount },
+  })
+}
 
 const PERIODS = { daily: 'day', weekly: 'week', monthly: 'month' } as const
 

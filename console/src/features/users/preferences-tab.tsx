@@ -11,6 +11,7 @@ import { streakSettingsRead, useAdmin, useLaurel } from '../../api/laurel'
 import { PageForm } from '../../resource/form-sheet'
 import { useLookups } from '../../resource/lookups'
 import type { Field } from '../../resource/resource'
+import { changed } from '../../resource/values'
 import { Toggle } from '../../ui/button'
 import { DaysOff, weekdaysInWords } from '../../ui/days-off'
 import { Card, Notice, Waiting } from '../../ui/page'
@@ -56,9 +57,6 @@ const daysOfAll = ({ frequency, daysOff }: StreakSettings): string =>
     ? `Their days: ${weekdaysInWords(daysOff) || 'none'}.`
     : `Streaks are ${frequency}. Days off have an effect only on daily ones.`
 
-/** How many of the metrics are needed; empty: as in the settings. */
-type Mode = 'OR' | 'AND' | ''
-
 const ENABLED: Field<Values> = {
   kind: 'switch',
   name: 'streak.enabled',
@@ -68,10 +66,10 @@ const ENABLED: Field<Values> = {
 
 const MODE: Field<Values> = {
   kind: 'choice',
-  name: 'streak.mode',
+  name: 'streak.evaluationMode',
   label: 'Metrics that are needed',
   options: (initial) => ({
-    ...(!initial?.streak?.mode && { '': 'As in the settings' }),
+    ...(!initial?.streak?.evaluationMode && { '': 'As in the settings' }),
     OR: 'One of them is enough',
     AND: 'All of them',
   }),
@@ -85,10 +83,11 @@ type FormProps = {
 
 /** The form in its fields. The days off are those of all users if they are null. */
 const Values = z.object({
-  notifications: z.custom<Readonly<Record<Type, readonly Channel[]>>>(),
+  notifications: z.custom<Record<Type, Channel[]>>(),
   streak: z.object({
     enabled: z.boolean(),
-    mode: z.custom<Mode>(),
+    /** How many of the metrics are needed; empty: as in the settings. */
+    evaluationMode: z.custom<'OR' | 'AND' | ''>(),
     daysOff: z.array(z.number()).nullable(),
   }),
 })
@@ -97,33 +96,25 @@ type Values = z.infer<typeof Values>
 /** The values at first. A type that was never set is sent by both channels. */
 const valuesOf = ({ notifications, streak }: UserPreferencesResponse): Values => ({
   notifications: {
-    streak_reminder: notifications.streak_reminder ?? CHANNELS,
-    achievement_completed: notifications.achievement_completed ?? CHANNELS,
-    recap: notifications.recap ?? CHANNELS,
-    reactivation: notifications.reactivation ?? CHANNELS,
+    streak_reminder: notifications.streak_reminder ?? [...CHANNELS],
+    achievement_completed: notifications.achievement_completed ?? [...CHANNELS],
+    recap: notifications.recap ?? [...CHANNELS],
+    reactivation: notifications.reactivation ?? [...CHANNELS],
   },
   streak: {
     enabled: streak?.enabled !== false,
-    mode: streak?.evaluationMode ?? '',
+    evaluationMode: streak?.evaluationMode ?? '',
     daysOff: streak?.daysOff ?? null,
   },
 })
 
 /** What differs from the preferences. Nothing else is sent. */
 function changesOf(given: Values, first: Values): UpdateUserPreferencesRequest {
-  const types = TYPES.map(({ id }) => id).filter(
-    (type) => given.notifications[type].join() !== first.notifications[type].join(),
-  )
-  const { enabled, mode, daysOff } = given.streak
-  const streak = {
-    ...(enabled !== first.streak.enabled && { enabled }),
-    ...(mode !== '' && mode !== first.streak.mode && { evaluationMode: mode }),
-    ...(daysOff?.join() !== first.streak.daysOff?.join() && { daysOff }),
-  }
+  const notifications = changed(given.notifications, first.notifications)
+  const { evaluationMode, ...others } = changed(given.streak, first.streak)
+  const streak = { ...others, ...(evaluationMode && { evaluationMode }) }
   return {
-    ...(types.length > 0 && {
-      notifications: Object.fromEntries(types.map((type) => [type, [...given.notifications[type]]])),
-    }),
+    ...(Object.keys(notifications).length > 0 && { notifications }),
     ...(Object.keys(streak).length > 0 && { streak }),
   }
 }

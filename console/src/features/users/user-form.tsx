@@ -6,6 +6,7 @@ import { FormSheet } from '../../resource/form-sheet'
 import { type Attribute, useLookups } from '../../resource/lookups'
 import type { Field } from '../../resource/resource'
 import { at, date, optionalText, text } from '../../resource/schemas'
+import { changed, valuesOf } from '../../resource/values'
 import type { Write } from '../../resource/writes'
 import { DetailSheet } from '../../ui/dialog'
 import { counted } from '../../ui/format'
@@ -74,21 +75,18 @@ function fieldsOf(user: User | null, attributes: readonly Attribute[]): readonly
   ]
 }
 
-/** The fields that differ from the user's. An empty attribute is removed. */
-function changesOf(user: User | null, given: Values, attributes: readonly Attribute[]): UpdatedUser {
-  const values = attributes.map(({ id, key }) => [key, given.attributes[id] ?? ''] as const)
-  const changed = values.filter(([key, value]) => value !== (user?.attributes[key] ?? ''))
+/** The fields that differ from those at first. What is empty now is removed. */
+function changesOf(given: Values, first: Values, attributes: readonly Attribute[]): UpdatedUser {
+  const { id: _id, tz, signUpDate, attributes: values, ...changes } = changed(given, first)
+  const ofUser = Object.entries(changed(values ?? {}, first.attributes)).map(([id, value]) => [
+    attributes.find((one) => one.id === id)?.key ?? id,
+    value || null,
+  ])
   return {
-    ...(given.name !== (user?.name ?? '') && { name: given.name }),
-    ...(given.email !== (user?.email ?? '') && { email: given.email }),
-    ...(given.tz !== (user?.tz ?? '') && { tz: given.tz === '' ? null : given.tz }),
-    ...(given.signUpDate !== (user?.signUpDate ?? '') && { signUpDate: given.signUpDate || null }),
-    ...(given.subscribeToEmails !== (user?.subscribeToEmails ?? false) && {
-      subscribeToEmails: given.subscribeToEmails,
-    }),
-    ...(changed.length > 0 && {
-      attributes: Object.fromEntries(changed.map(([key, value]) => [key, value === '' ? null : value])),
-    }),
+    ...changes,
+    ...(tz !== undefined && { tz: tz || null }),
+    ...(signUpDate !== undefined && { signUpDate: signUpDate || null }),
+    ...(ofUser.length > 0 && { attributes: Object.fromEntries(ofUser) }),
   }
 }
 
@@ -114,6 +112,12 @@ export function UserForm({ user, onClose }: { user: User | null; onClose: () => 
       </DetailSheet>
     )
   const attributes = lookups.attributes.all.filter(({ type }) => type === 'user')
+  const fields = fieldsOf(user, attributes)
+  const first = {
+    ...valuesOf(fields, user),
+    id: user?.id ?? '',
+    attributes: Object.fromEntries(attributes.map(({ id, key }) => [id, user?.attributes[key] ?? ''])),
+  }
   const schema = Values.refine(
     ({ email }) => email !== '' || !user?.email,
     at('email', 'An address can be replaced, but not removed.'),
@@ -122,17 +126,17 @@ export function UserForm({ user, onClose }: { user: User | null; onClose: () => 
     at('email', 'Emails need an address.'),
   )
   const write = (given: Values): Write<User> => {
-    const fields = changesOf(user, given, attributes)
+    const changes = changesOf(given, first, attributes)
     const what = say`The user ${nameOr(given.name, user?.id ?? given.id)}`
     if (user !== null)
-      return { what, did: 'was saved', act: (_, laurel) => laurel.users.update(user.id, fields) }
+      return { what, did: 'was saved', act: (_, laurel) => laurel.users.update(user.id, changes) }
     return {
       what,
       did: 'was created',
       act: async (_, laurel) => {
         if (await exists(laurel, given.id))
           throw new WriteRefused([{ path: 'id', message: 'There is a user with this id already.' }])
-        return laurel.users.create({ id: given.id, ...fields })
+        return laurel.users.create({ id: given.id, ...changes })
       },
     }
   }
@@ -144,17 +148,9 @@ export function UserForm({ user, onClose }: { user: User | null; onClose: () => 
       name={user === null ? NEW_USER : `${USERS}/${user.id}/profile`}
       title={title}
       about={tokens === 0 ? undefined : `Push messages go to ${counted(tokens, 'device')}.`}
-      fields={fieldsOf(user, attributes)}
+      fields={fields}
       schema={schema}
-      values={{
-        id: user?.id ?? '',
-        name: user?.name ?? '',
-        email: user?.email ?? '',
-        tz: user?.tz ?? '',
-        signUpDate: user?.signUpDate ?? '',
-        subscribeToEmails: user?.subscribeToEmails ?? false,
-        attributes: Object.fromEntries(attributes.map(({ id, key }) => [id, user?.attributes[key] ?? ''])),
-      }}
+      values={first}
       submit={user === null ? 'Create user' : 'Save changes'}
       write={write}
       onDone={({ id }) => (user === null ? navigate({ to: pathOfUser(id), replace: true }) : onClose())}

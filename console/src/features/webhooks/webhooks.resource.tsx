@@ -2,9 +2,10 @@ import type { AdminWebhook, CreatedWebhook } from '@laurel/client'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { z } from 'zod'
 import { switching } from '../../resource/parts'
-import type { Admin, Resource } from '../../resource/resource'
+import type { Admin, Field, Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { at, choice, optionalText } from '../../resource/schemas'
+import { valuesOf } from '../../resource/values'
 import { Moment } from '../../ui/format'
 import { DeliverySheet } from './deliveries'
 import { EVENTS, isEventType } from './events'
@@ -31,6 +32,8 @@ const Draft = z
     ...(key !== '' && { key }),
   }))
 
+type Values = z.input<typeof Draft>
+
 /** The events of a webhook in words. */
 const eventsOf = (events: readonly string[]) =>
   events.includes('*')
@@ -39,11 +42,38 @@ const eventsOf = (events: readonly string[]) =>
       ? '1 type of event'
       : `${events.length} types of events`
 
-export const webhooks: Resource<
-  AdminWebhook | CreatedWebhook,
-  z.input<typeof Draft>,
-  z.output<typeof Draft>
-> = {
+const FIELDS: readonly Field<Values>[] = [
+  {
+    kind: 'text',
+    name: 'url',
+    label: 'Address',
+    placeholder: 'https://example.com/laurel',
+    hint: 'Laurel sends a POST request with JSON to it.',
+  },
+  { kind: 'switch', name: 'isAll', first: true, label: 'All events', hint: 'Also those of later versions.' },
+  {
+    kind: 'references',
+    name: 'events',
+    label: 'Events',
+    options: () => EVENTS,
+    when: ({ isAll }) => !isAll,
+  },
+  {
+    kind: 'choice',
+    name: 'status',
+    label: 'Status',
+    options: { active: 'Active', inactive: 'Inactive: gets nothing' },
+  },
+  {
+    kind: 'text',
+    name: 'key',
+    label: 'Key',
+    isOptional: true,
+    hint: 'Names the webhook in the interface. Empty: Laurel makes one.',
+  },
+]
+
+export const webhooks: Resource<AdminWebhook | CreatedWebhook, Values, z.output<typeof Draft>> = {
   name: 'Webhooks',
   one: 'webhook',
   path: '/webhooks',
@@ -87,42 +117,13 @@ export const webhooks: Resource<
   form: {
     schema: Draft,
     values: (item) => ({
-      url: item?.url ?? '',
-      key: item?.key ?? '',
-      isAll: item === null ? true : item.events.includes('*'),
-      events: [...(item?.events ?? [])].filter((event) => event !== '*'),
-      status: item?.status ?? 'active',
+      ...valuesOf(FIELDS, item),
+      ...(item && {
+        isAll: item.events.includes('*'),
+        events: item.events.filter((event) => event !== '*'),
+      }),
     }),
-    fields: [
-      {
-        kind: 'text',
-        name: 'url',
-        label: 'Address',
-        placeholder: 'https://example.com/laurel',
-        hint: 'Laurel sends a POST request with JSON to it.',
-      },
-      { kind: 'switch', name: 'isAll', label: 'All events', hint: 'Also those of later versions.' },
-      {
-        kind: 'references',
-        name: 'events',
-        label: 'Events',
-        options: () => EVENTS,
-        when: ({ isAll }) => !isAll,
-      },
-      {
-        kind: 'choice',
-        name: 'status',
-        label: 'Status',
-        options: { active: 'Active', inactive: 'Inactive: gets nothing' },
-      },
-      {
-        kind: 'text',
-        name: 'key',
-        label: 'Key',
-        isOptional: true,
-        hint: 'Names the webhook in the interface. Empty: Laurel makes one.',
-      },
-    ],
+    fields: FIELDS,
     preview: ({ url, isAll, events, status }) => {
       if (status === 'inactive') return 'Nothing is sent until it is active.'
       if (!isAll && events.length === 0) return null

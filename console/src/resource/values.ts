@@ -1,0 +1,56 @@
+/** The values with which a form begins, by its fields. */
+import { type FieldValues, get, set } from 'react-hook-form'
+import { asText } from '../ui/locale'
+import { optionsOf } from '../ui/select'
+import type { Field, Resource, Thing } from './resource'
+
+/** The value of a field that has none. A choice without an empty option has the first one. */
+function emptyOf<Values extends FieldValues>(field: Field<Values>) {
+  switch (field.kind) {
+    case 'choice':
+      return optionsOf(typeof field.options === 'function' ? field.options(null) : field.options)[0]?.value
+    case 'references':
+    case 'filters':
+      return []
+    case 'switch':
+      return false
+    default:
+      return ''
+  }
+}
+
+const isPicture = (stored: unknown): stored is { url: string } =>
+  typeof stored === 'object' && stored !== null && 'url' in stored
+
+/** Something stored as a field has it: a number is its text, and a picture its address. */
+const asValue = (stored: unknown) =>
+  typeof stored === 'number' ? asText(stored) : isPicture(stored) ? stored.url : stored
+
+/** The values of fields for what is stored, or for something new. */
+export function valuesOf<Values extends FieldValues>(
+  fields: readonly Field<Values>[],
+  stored: object | null,
+): Values {
+  const values: FieldValues = {}
+  for (const field of fields) {
+    const { name, first } = field
+    set(values, name, (stored === null ? first : asValue(get(stored, name))) ?? emptyOf(field))
+  }
+  // The fields name all values of their form, which the types can't say.
+  return values as Values
+}
+
+/** The values of the form of a resource. */
+export const valuesIn = <Item extends Thing, Values extends FieldValues, Draft extends object>(
+  { fields, values }: Resource<Item, Values, Draft>['form'],
+  item: Item | null,
+): Values => values?.(item) ?? valuesOf(fields, item)
+
+/** The values that differ from those at first. */
+export function changed<Values extends object>(values: Values, first: Values): Partial<Values> {
+  const changes: Partial<Values> = { ...values }
+  for (const [name, value] of Object.entries(first))
+    if (JSON.stringify(value) === JSON.stringify(Reflect.get(values, name)))
+      Reflect.deleteProperty(changes, name)
+  return changes
+}
