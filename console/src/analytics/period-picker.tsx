@@ -1,5 +1,6 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useSearch } from '@tanstack/react-router'
 import type { ComponentProps } from 'react'
+import { useAddress } from '../ui/address'
 import { classes } from '../ui/classes'
 import { Skeleton } from '../ui/page'
 import { DEFAULT_DAYS, daysBefore, MOST_DAYS, type Period, periodOf, useToday } from './period'
@@ -22,17 +23,7 @@ export function usePeriod() {
 
 /** Chooses the days of the figures of a page. The choice is part of the address. */
 function PeriodPicker({ period: { from, to, days }, today }: { period: Period; today: string }) {
-  const navigate = useNavigate()
-  const show = (search: Record<string, string | number>) =>
-    navigate({
-      to: '.',
-      search: ({ days: _days, from: _from, to: _to, ...others }: Record<string, unknown>) => ({
-        ...others,
-        ...search,
-      }),
-      replace: true,
-      resetScroll: false,
-    })
+  const { show } = useAddress()
   return (
     <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-3">
       <fieldset className="flex gap-1 rounded-md border border-line bg-surface p-1 shadow-card max-sm:w-full">
@@ -44,7 +35,7 @@ function PeriodPicker({ period: { from, to, days }, today }: { period: Period; t
               key={one}
               type="button"
               aria-pressed={isChosen}
-              onClick={() => show(one === DEFAULT_DAYS ? {} : { days: one })}
+              onClick={() => show({ days: one === DEFAULT_DAYS ? '' : one, from: '', to: '' })}
               className={classes(
                 'min-h-7 rounded-sm px-3 text-sm font-medium whitespace-nowrap max-sm:flex-1 pointer-coarse:min-h-9',
                 isChosen ? 'bg-accent-soft text-accent' : 'text-quiet hover:bg-hover hover:text-text',
@@ -61,13 +52,15 @@ function PeriodPicker({ period: { from, to, days }, today }: { period: Period; t
           value={from}
           min={daysBefore(to, MOST_DAYS - 1)}
           max={to}
-          onPick={(value) => show({ from: value, to })}
+          onPick={(value) => show({ days: '', from: value, to })}
         />
         <DateField
           label="To"
           value={to}
           max={today}
-          onPick={(value) => show({ from: value < from ? daysBefore(value, days - 1) : from, to: value })}
+          onPick={(value) =>
+            show({ days: '', from: value < from ? daysBefore(value, days - 1) : from, to: value })
+          }
         />
       </div>
     </div>

@@ -15,7 +15,8 @@ export const MOST_DAYS = 400
 export const FIGURES_AGAIN = 60_000
 
 const dateOf = (time: number) => new Date(time).toISOString().slice(0, 10)
-const isDate = (text: unknown): text is string =>
+/** Whether a part of an address is a date. */
+export const isDate = (text: unknown): text is string =>
   typeof text === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))
 
 /** The date that is `days` before another one. */

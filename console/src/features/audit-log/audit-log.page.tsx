@@ -1,18 +1,18 @@
 import type { AuditLogEntry } from '@laurel/client'
 import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { type ComponentProps, useDeferredValue, useMemo } from 'react'
+import { Link } from '@tanstack/react-router'
+import { useDeferredValue, useMemo } from 'react'
 import { messageOf } from '../../api/errors'
 import { clientOf, useAdmin } from '../../api/laurel'
 import { PagedTable, useCursorPages } from '../../api/paging'
 import { useLookups } from '../../resource/lookups'
 import { useSignedIn } from '../../session/session-context'
+import { useAddress, withoutEmpty } from '../../ui/address'
 import { Button } from '../../ui/button'
 import { DetailSheet } from '../../ui/dialog'
+import { ChoiceFilter, TextFilter } from '../../ui/filters'
 import { formatMoment, Moment } from '../../ui/format'
-import { Labelled, TypedInput } from '../../ui/labelled'
 import { Card, Code, Facts, Notice, Page } from '../../ui/page'
-import { Select } from '../../ui/select'
 import { Table } from '../../ui/table'
 import { nameOr, trimmed } from '../../ui/text'
 import {
@@ -28,51 +28,40 @@ import {
   valueText,
 } from './words'
 
-/** The parts of the page's address: the filters, and the entry that is open. */
-type Shown = { kind?: string; key?: string; actor?: string; userId?: string; log?: string; entry?: string }
-
-/** The parts of an address that have a value. */
-const given = (shown: Shown): Shown =>
-  Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined && value !== ''))
+/** The texts by which the log is filtered, by their names in the address. */
+const TEXTS = [
+  { name: 'key', label: 'Key', placeholder: 'weekly-xp' },
+  { name: 'actor', label: 'Changed by', placeholder: 'Name or id of a key' },
+  { name: 'userId', label: 'User', placeholder: 'ada-1815' },
+] as const
 
 export default function AuditLogPage() {
-  const shown: Shown = useSearch({ strict: false })
-  const navigate = useNavigate()
-  const { entry: open, ...filters } = shown
-  const { kind, log, ...texts } = useDeferredValue(filters)
-  const [key, actor, userId] = [text(texts.key), text(texts.actor), text(texts.userId)]
+  const { search, show, open } = useAddress()
+  const { kind, log, key, actor, userId } = useDeferredValue(search)
   const { apiKey, tenant } = useSignedIn()
   const isOfAccount = tenant !== null && log === 'account'
   // A client without a tenant reads the log of the account.
   const account = useMemo(() => clientOf(apiKey).admin, [apiKey])
   const ofTenant = useAdmin()
   const reader = isOfAccount ? account : ofTenant
-  const show = (changes: Shown) =>
-    navigate({ to: '/audit-log', search: given({ ...shown, ...changes }), resetScroll: false, replace: true })
-  const query = given({
-    kind: isKind(kind) ? kind : '',
-    ...{ key, actor, userId },
-    log: isOfAccount ? 'account' : '',
+  const filters = withoutEmpty({
+    kind: isKind(kind) ? kind : undefined,
+    key: text(key),
+    actor: text(actor),
+    userId: text(userId),
   })
+  const query = { ...filters, ...(isOfAccount && { log: 'account' }) }
   const pages = useCursorPages(['/audit-log', 'list', query], (page, signal) =>
-    reader.auditLog.list(
-      {
-        ...page,
-        ...(isKind(kind) && { kind }),
-        ...(key !== '' && { key }),
-        ...(actor !== '' && { actor }),
-        ...(userId !== '' && { userId }),
-      },
-      { signal },
-    ),
+    reader.auditLog.list({ ...page, ...filters }, { signal }),
   )
-  const isFiltered = Object.keys(query).some((name) => name !== 'log')
-  const listed = pages.data?.find(({ id }) => id === open)
+  const isFiltered = Object.keys(filters).length > 0
+  const opened = search.entry === undefined ? undefined : text(search.entry)
+  const listed = pages.data?.find(({ id }) => id === opened)
   // A link may lead to an entry that is not on the pages so far.
   const single = useQuery({
-    queryKey: ['/audit-log', 'entry', isOfAccount, open],
-    queryFn: async () => reader.auditLog.list({ id: open ?? '' }),
-    enabled: open !== undefined && listed === undefined && pages.data !== undefined,
+    queryKey: ['/audit-log', 'entry', isOfAccount, opened],
+    queryFn: async () => reader.auditLog.list({ id: opened ?? '' }),
+    enabled: opened !== undefined && listed === undefined && pages.data !== undefined,
   })
   const entry = listed ?? single.data?.[0]
   return (
@@ -80,7 +69,7 @@ export default function AuditLogPage() {
       name="Audit log"
       intro="Each change of the configuration and of users: the key that made it, its time, and the values before and after. Entries are kept for a year."
     >
-      {open !== undefined && entry === undefined && (single.isError || single.data !== undefined) && (
+      {opened !== undefined && entry === undefined && (single.isError || single.data !== undefined) && (
         <Notice tone="warning">
           {single.isError ? messageOf(single.error) : 'There is no such entry. Entries are kept for a year.'}
         </Notice>
@@ -94,7 +83,7 @@ export default function AuditLogPage() {
             <ChoiceFilter
               label="Kind"
               value={isKind(kind) ? kind : ''}
-              onChange={({ target }) => show({ kind: target.value })}
+              onChoose={(value) => show({ kind: value })}
               none="All kinds"
               options={Object.fromEntries(KINDS)}
             />
@@ -102,29 +91,19 @@ export default function AuditLogPage() {
               <ChoiceFilter
                 label="Log"
                 value={isOfAccount ? 'account' : ''}
-                onChange={({ target }) => show({ log: target.value, entry: '' })}
+                onChoose={(value) => show({ log: value, entry: '' })}
                 none={nameOr(tenant.name, tenant.id)}
                 options={{ account: 'Account: tenants and admin keys' }}
               />
             )}
-            <TextFilter
-              label="Key"
-              placeholder="weekly-xp"
-              value={text(shown.key)}
-              onType={(value) => show({ key: value })}
-            />
-            <TextFilter
-              label="Changed by"
-              placeholder="Name or id of a key"
-              value={text(shown.actor)}
-              onType={(value) => show({ actor: value })}
-            />
-            <TextFilter
-              label="User"
-              placeholder="ada-1815"
-              value={text(shown.userId)}
-              onType={(value) => show({ userId: value })}
-            />
+            {TEXTS.map(({ name, ...field }) => (
+              <TextFilter
+                key={name}
+                {...field}
+                value={text(search[name])}
+                onType={(value) => show({ [name]: value })}
+              />
+            ))}
             {isFiltered && (
               <Button look="quiet" onClick={() => show({ kind: '', key: '', actor: '', userId: '' })}>
                 Clear
@@ -169,31 +148,13 @@ export default function AuditLogPage() {
           ]}
         />
       </Card>
-      {entry !== undefined && (
-        <EntrySheet
-          entry={entry}
-          onClose={() => navigate({ to: '/audit-log', search: query, resetScroll: false })}
-        />
-      )}
+      {entry !== undefined && <EntrySheet entry={entry} onClose={() => open({ entry: '' })} />}
     </Page>
   )
 }
 
 /** A part of the address as text. The router reads numbers as numbers. */
 const text = (part: unknown): string => (part === undefined || part === null ? '' : trimmed(String(part)))
-
-const ChoiceFilter = ({ label, ...props }: ComponentProps<typeof Select> & { label: string }) => (
-  <div className="min-w-0 flex-1 basis-44">
-    <Labelled label={label}>{(tied) => <Select {...tied} {...props} />}</Labelled>
-  </div>
-)
-
-/** A text by which the log is filtered. */
-const TextFilter = ({ label, ...props }: ComponentProps<typeof TypedInput> & { label: string }) => (
-  <div className="min-w-0 flex-1 basis-40">
-    <Labelled label={label}>{(tied) => <TypedInput {...tied} {...props} />}</Labelled>
-  </div>
-)
 
 /** The things that fields name by their ids. */
 const NAMED = { pointsSystemId: 'points', metricId: 'metrics', achievementId: 'achievements' } as const

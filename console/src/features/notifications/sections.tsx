@@ -1,8 +1,9 @@
 import type { NotificationLogEntry } from '@laurel/client'
 import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { Link } from '@tanstack/react-router'
 import { useAdmin } from '../../api/laurel'
 import { PagedTable, Unread, useCursorPages } from '../../api/paging'
+import { useAddress } from '../../ui/address'
 import { DetailSheet } from '../../ui/dialog'
 import { Moment } from '../../ui/format'
 import { Badge, Card, Code, Facts, Skeleton } from '../../ui/page'
@@ -60,13 +61,12 @@ export function ChannelsSection() {
 
 /** The messages that were sent, or would have been. `?message=` names the one that is open. */
 export function LogSection() {
-  const { message: open }: { message?: string } = useSearch({ strict: false })
-  const navigate = useNavigate()
+  const { search, open } = useAddress()
   const admin = useAdmin()
   const pages = useCursorPages(['/notifications', 'log'], (query, signal) =>
     admin.notifications.log.list(query, { signal }),
   )
-  const message = pages.data?.find(({ id }) => id === open)
+  const message = pages.data?.find(({ id }) => id === search.message)
   return (
     <Card title="Messages" about="All messages to users, newest first." flush>
       <PagedTable
@@ -85,12 +85,7 @@ export function LogSection() {
           { name: 'Due', cell: ({ created }) => <Moment iso={created} />, isMinor: true },
         ]}
       />
-      {message !== undefined && (
-        <MessageSheet
-          message={message}
-          onClose={() => navigate({ to: '/notifications', search: {}, resetScroll: false })}
-        />
-      )}
+      {message !== undefined && <MessageSheet message={message} onClose={() => open({ message: '' })} />}
     </Card>
   )
 }

@@ -158,9 +158,3 @@ export function UserForm({ user, onClose }: { user: User | null; onClose: () => 
     />
   )
 }
-
-/** The form of a new user, over the list. */
-export function NewUserForm() {
-  const navigate = useNavigate()
-  return <UserForm user={null} onClose={() => navigate({ to: USERS })} />
-}

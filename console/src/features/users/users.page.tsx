@@ -1,9 +1,10 @@
 import type { User } from '@laurel/client'
-import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { useNavigate, useParams } from '@tanstack/react-router'
 import { useAdmin } from '../../api/laurel'
 import { PagedTable, useCursorPages } from '../../api/paging'
 import { FirstEvent } from '../../resource/first-event'
 import { choicesOf, useLookups } from '../../resource/lookups'
+import { useAddress } from '../../ui/address'
 import { NewButton } from '../../ui/button'
 import { Moment } from '../../ui/format'
 import { Icon } from '../../ui/icon'
@@ -12,19 +13,20 @@ import { Badge, Card, Code, Page } from '../../ui/page'
 import { Select } from '../../ui/select'
 import type { Column } from '../../ui/table'
 import { nameOr } from '../../ui/text'
-import { NewUserForm } from './user-form'
+import { UserForm } from './user-form'
 import { UserPage } from './user-page'
 import { NEW_USER, pathOfUser, USERS } from './user-paths'
 
 /** `/users` is the list, `/users/new` the same with the form of a new user, `/users/$id` the page of one. */
 export default function UsersPage() {
   const { id, part } = useParams({ strict: false })
+  const navigate = useNavigate()
   const isNew = id === 'new' && part === undefined
   if (id !== undefined && !isNew) return <UserPage key={id} id={id} part={part} />
   return (
     <>
       <UserListPage />
-      {isNew && <NewUserForm />}
+      {isNew && <UserForm user={null} onClose={() => navigate({ to: USERS })} />}
     </>
   )
 }
@@ -51,7 +53,8 @@ const COLUMNS: readonly Column<User>[] = [
 /** All users, oldest first, or those that a search finds. */
 function UserListPage() {
   const admin = useAdmin()
-  const wanted = wantedIn(useSearch({ strict: false }))
+  const address = useAddress()
+  const wanted = wantedIn(address.search)
   const { search, attribute, value } = wanted
   const isFiltered = attribute !== '' && value !== ''
   const users = useCursorPages([USERS, 'list', wanted], (query, signal) =>
@@ -73,10 +76,7 @@ function UserListPage() {
       actions={!hasNoUsers && create}
     >
       <Card flush>
-        <div className="flex flex-wrap gap-3 border-b border-line p-3">
-          <SearchField wanted={wanted} />
-          <AttributeFilter wanted={wanted} />
-        </div>
+        <UserFilters wanted={wanted} show={address.show} />
         <PagedTable
           label="Users"
           columns={COLUMNS}
@@ -117,58 +117,41 @@ const wantedIn = ({ search, attribute, value }: Readonly<Record<string, unknown>
   value: String(value ?? ''),
 })
 
-/** Changes which users are shown. The choice is part of the address. */
-function useShow() {
-  const navigate = useNavigate()
-  return (change: Partial<Wanted>) =>
-    navigate({
-      to: USERS,
-      search: (now: Readonly<Record<string, unknown>>) =>
-        Object.fromEntries(Object.entries({ ...wantedIn(now), ...change }).filter(([, text]) => text !== '')),
-      replace: true,
-      resetScroll: false,
-    })
-}
+type FiltersProps = { wanted: Wanted; show: (change: Partial<Wanted>) => void }
 
-function SearchField({ wanted }: { wanted: Wanted }) {
-  const show = useShow()
-  return (
-    <div className="relative min-w-60 flex-1">
-      <Icon
-        name="search"
-        size={16}
-        className="pointer-events-none absolute top-1/2 left-3 -translate-y-1/2 text-quiet"
-      />
-      <TypedInput
-        type="search"
-        className="pl-9!"
-        aria-label="Search users"
-        placeholder="Id, name or email address"
-        value={wanted.search}
-        onType={(search) => show({ search })}
-        maxLength={255}
-      />
-    </div>
-  )
-}
-
-/** Keeps the users who have a value of an attribute. Without user attributes there is nothing to choose. */
-function AttributeFilter({ wanted }: { wanted: Wanted }) {
-  const show = useShow()
+/** A search, and the users who have a value of an attribute if there are user attributes. */
+function UserFilters({ wanted, show }: FiltersProps) {
   const lookups = useLookups(['attributes'])
   const attributes = lookups.attributes.all.filter(({ type }) => type === 'user')
-  if (attributes.length === 0) return null
   return (
-    <div className="flex flex-wrap gap-3">
-      <Select
-        className="w-auto! max-w-56"
-        aria-label="Filter by attribute"
-        value={wanted.attribute}
-        onChange={({ target }) => show({ attribute: target.value, value: '' })}
-        none="All users"
-        options={choicesOf(attributes, 'key')}
-      />
-      {wanted.attribute !== '' && (
+    <div className="flex flex-wrap gap-3 border-b border-line p-3">
+      <div className="relative min-w-60 flex-1">
+        <Icon
+          name="search"
+          size={16}
+          className="pointer-events-none absolute top-1/2 left-3 -translate-y-1/2 text-quiet"
+        />
+        <TypedInput
+          type="search"
+          className="pl-9!"
+          aria-label="Search users"
+          placeholder="Id, name or email address"
+          value={wanted.search}
+          onType={(search) => show({ search })}
+          maxLength={255}
+        />
+      </div>
+      {attributes.length > 0 && (
+        <Select
+          className="w-auto! max-w-56"
+          aria-label="Filter by attribute"
+          value={wanted.attribute}
+          onChange={({ target }) => show({ attribute: target.value, value: '' })}
+          none="All users"
+          options={choicesOf(attributes, 'key')}
+        />
+      )}
+      {attributes.length > 0 && wanted.attribute !== '' && (
         <TypedInput
           className="w-40!"
           aria-label="Value"

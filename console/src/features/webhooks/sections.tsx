@@ -6,10 +6,9 @@ import { PagedTable, useCursorPages } from '../../api/paging'
 import { AskButton } from '../../resource/confirm-write'
 import { useWrite } from '../../resource/writes'
 import { Button, Toggle } from '../../ui/button'
+import { ChoiceFilter } from '../../ui/filters'
 import { counted, formatNumber, Moment } from '../../ui/format'
-import { Labelled } from '../../ui/labelled'
 import { Card, Code, Facts } from '../../ui/page'
-import { type Option, Select } from '../../ui/select'
 import { say } from '../../ui/text'
 import { DeliveryStatus, deliveriesKey, NAMES, readAgain, SOON, STATUSES } from './deliveries'
 import { EVENT_TYPES, EVENTS, type EventType, isEventType } from './events'
@@ -17,23 +16,6 @@ import { EVENT_TYPES, EVENTS, type EventType, isEventType } from './events'
 type SectionProps = { webhook: AdminWebhook }
 
 const EVENT_OPTIONS = EVENT_TYPES.map((value) => ({ value, label: `${EVENTS[value]} (${value})` }))
-
-type ChoiceProps = {
-  label: string
-  value: string
-  options: Option[]
-  onChange: (value: string) => void
-  /** The text of the empty choice, if there is one. */
-  none?: string
-}
-
-const Choice = ({ label, onChange, ...select }: ChoiceProps) => (
-  <div className="min-w-0 flex-1 basis-52">
-    <Labelled label={label}>
-      {(tied) => <Select {...tied} {...select} onChange={({ target }) => onChange(target.value)} />}
-    </Labelled>
-  </div>
-)
 
 /** The deliveries of a webhook, with the answers. */
 export function DeliveriesSection({ webhook: { key } }: SectionProps) {
@@ -59,17 +41,17 @@ export function DeliveriesSection({ webhook: { key } }: SectionProps) {
       flush
     >
       <search className="flex flex-wrap gap-3 border-b border-line px-4 pb-4 sm:px-5">
-        <Choice
+        <ChoiceFilter
           label="Status"
           value={status}
-          onChange={(given) => setStatus(STATUSES.find((one) => one === given) ?? '')}
+          onChoose={(given) => setStatus(STATUSES.find((one) => one === given) ?? '')}
           none="Any status"
           options={STATUSES.map((value) => ({ value, label: NAMES[value] }))}
         />
-        <Choice
+        <ChoiceFilter
           label="Event"
           value={event}
-          onChange={(given) => setEvent(isEventType(given) ? given : '')}
+          onChoose={(given) => setEvent(isEventType(given) ? given : '')}
           none="All events"
           options={EVENT_OPTIONS}
         />
@@ -134,10 +116,10 @@ export function TestSection({ webhook: { id, key, status } }: SectionProps) {
           )
         }}
       >
-        <Choice
+        <ChoiceFilter
           label="Type"
           value={type}
-          onChange={(given) => setType(isEventType(given) ? given : type)}
+          onChoose={(given) => setType(isEventType(given) ? given : type)}
           options={EVENT_OPTIONS}
         />
         <Button type="submit" isBusy={isBusy} disabled={status === 'inactive'}>
@@ -206,7 +188,7 @@ export function SendAgainSection({ webhook: { id, key, status } }: SectionProps)
           })
         }}
       >
-        <Choice label="Failed in" value={hours} onChange={setHours} options={SPANS} />
+        <ChoiceFilter label="Failed in" value={hours} onChoose={setHours} options={SPANS} />
         <Button type="submit" isBusy={isBusy || data?.running === true} disabled={status === 'inactive'}>
           Send all again
         </Button>

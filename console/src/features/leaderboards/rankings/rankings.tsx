@@ -1,11 +1,12 @@
 import type { AdminLeaderboard } from '@laurel/client'
 import { type GroupData, Leaderboard } from '@laurel/react'
 import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useNow, useToday } from '../../../analytics/period'
+import { isDate, useNow, useToday } from '../../../analytics/period'
 import { useLaurel } from '../../../api/laurel'
 import { Unread } from '../../../api/paging'
+import { useAddress } from '../../../ui/address'
 import { Button } from '../../../ui/button'
 import { formatDate, formatMoment } from '../../../ui/format'
 import { LaurelLook } from '../../../ui/laurel'
@@ -44,40 +45,17 @@ export function Rankings({ board }: { board: AdminLeaderboard }) {
   return <Ranking board={board} today={today} />
 }
 
-/** The choices of the address: `?run=2026-11-16`, and `?group={"plan":"pro"}`. */
-type Chosen = { run: string | null; group: Record<string, string> | null }
-
-function useChosen(): [Chosen, (change: Partial<Chosen>) => void] {
-  const search: Record<string, unknown> = useSearch({ strict: false })
-  const navigate = useNavigate()
-  const { run, group } = search
-  const chosen = {
-    run: typeof run === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(run) ? run : null,
-    group: isTexts(group) ? group : null,
-  }
-  const choose = (change: Partial<Chosen>) => {
-    const { run: _run, group: _group, ...others } = search
-    const next = Object.entries({ ...chosen, ...change }).filter(([, value]) => value !== null)
-    navigate({
-      to: '.',
-      search: { ...others, ...Object.fromEntries(next) },
-      replace: true,
-      resetScroll: false,
-    })
-  }
-  return [chosen, choose]
-}
-
 const isTexts = (value: unknown): value is Record<string, string> =>
   typeof value === 'object' && value !== null && Object.values(value).every((one) => typeof one === 'string')
 
 function Ranking({ board, today }: { board: AdminLeaderboard; today: string }) {
   const { key, maxParticipants, status, breakdownAttributes } = board
   const laurel = useLaurel()
-  const [chosen, choose] = useChosen()
+  // The choices of the address: `?run=2026-11-16`, and `?group={"plan":"pro"}`.
+  const { search: chosen, show } = useAddress()
   const [isLong, setLong] = useState(false)
   const present = runHolding(board, today)
-  const run = chosen.run === null ? present : runHolding(board, chosen.run)
+  const run = isDate(chosen.run) ? runHolding(board, chosen.run) : present
   const isPresent = run.start === present.start
   const runs = runsBefore(board, today)
   // The address can name a run before those.
@@ -96,7 +74,7 @@ function Ranking({ board, today }: { board: AdminLeaderboard; today: string }) {
     refetchInterval: isPresent && 15_000,
   })
   const [largest] = groups.data ?? []
-  const group = chosen.group ?? (largest === undefined ? undefined : valuesOf(largest))
+  const group = isTexts(chosen.group) ? chosen.group : largest && valuesOf(largest)
   // One more than is shown at first, to know whether there are more.
   const places = Math.min(isLong ? MOST_PLACES : FIRST_PLACES + 1, maxParticipants)
   const ranking = useRanking(
@@ -117,7 +95,7 @@ function Ranking({ board, today }: { board: AdminLeaderboard; today: string }) {
           <Select
             aria-label="Run"
             value={isPresent ? '' : run.start}
-            onChange={({ target }) => choose({ run: target.value || null })}
+            onChange={({ target }) => show({ run: target.value })}
             none={status === 'finished' ? 'The last run' : `Now: ${datesOf(present)}`}
             options={(isListed ? runs : [...runs, run]).map((one) => ({
               value: one.start,
@@ -141,7 +119,7 @@ function Ranking({ board, today }: { board: AdminLeaderboard; today: string }) {
             {...(hasGroups && {
               groups: groups.data ?? [],
               group: group && groupOf(group),
-              onGroupChange: (one: GroupData) => choose({ group: valuesOf(one) }),
+              onGroupChange: (one: GroupData) => show({ group: valuesOf(one) }),
             })}
             placeholderRows={FIRST_PLACES}
             renderName={({ userId }, name) => (

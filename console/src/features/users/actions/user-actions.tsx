@@ -1,9 +1,10 @@
 import type { User } from '@laurel/client'
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useNavigate } from '@tanstack/react-router'
 import type { ComponentProps } from 'react'
 import { messageOf } from '../../../api/errors'
 import { useAdmin } from '../../../api/laurel'
 import { ConfirmWrite } from '../../../resource/confirm-write'
+import { useAddress } from '../../../ui/address'
 import { Button } from '../../../ui/button'
 import { Menu } from '../../../ui/menu'
 import { fileNameOf, say } from '../../../ui/text'
@@ -18,12 +19,12 @@ type Action = 'adjust-points' | 'pause' | Asked
 /** The buttons of the actions that support can take for a user. Each form has an address. */
 export function UserActions({ user }: { user: User }) {
   const navigate = useNavigate()
-  const { action }: { action?: unknown } = useSearch({ strict: false })
-  const here = { to: '.', resetScroll: false } as const
-  const open = (name: Action) => navigate({ ...here, search: { action: name } })
-  const close = () => navigate({ ...here, search: {} })
+  const address = useAddress()
+  const { action } = address.search
+  const open = (name: Action) => address.open({ action: name })
+  const close = () => address.open({ action: '' })
   const showEvents = () =>
-    navigate({ ...here, to: pathOfUser(user.id, 'timeline'), search: { type: 'event' } })
+    navigate({ to: pathOfUser(user.id, 'timeline'), search: { type: 'event' }, resetScroll: false })
   const download = useExport(user.id)
   return (
     <>

@@ -1,20 +1,20 @@
 import type { TimelineEntry, User } from '@laurel/client'
-import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useAdmin } from '../../../api/laurel'
 import { ShowMore, Unread, useCursorPages } from '../../../api/paging'
 import { type Lookups, useLookups } from '../../../resource/lookups'
+import { useAddress } from '../../../ui/address'
 import { formatMoment, formatNumber, formatTime, formatTimeIn, VIEWER_ZONE } from '../../../ui/format'
 import { Icon } from '../../../ui/icon'
 import { LOCALE } from '../../../ui/locale'
 import { Card, Empty, Waiting } from '../../../ui/page'
 import { Select } from '../../../ui/select'
 import { VoidEventForm } from '../actions/action-forms'
-import { keyOfUser, pathOfUser } from '../user-paths'
+import { keyOfUser } from '../user-paths'
 import { entryInWords, TYPES } from './entries'
 import { ExplanationSheet } from './explanation-sheet'
 
-/** The parts of the address about the timeline: the type that is shown, and what is open. */
-type Opened = { type?: string; award?: string; system?: string; void?: string }
+/** The parts of the address that say what is open. */
+type Opened = { award?: string; system?: string; void?: string }
 
 const isType = (text: unknown): text is keyof typeof TYPES =>
   typeof text === 'string' && Object.hasOwn(TYPES, text)
@@ -22,16 +22,13 @@ const isType = (text: unknown): text is keyof typeof TYPES =>
 /** Everything that happened to a user, newest first. */
 export function Timeline({ user }: { user: User }) {
   const admin = useAdmin()
-  const navigate = useNavigate()
   const lookups = useLookups(['metrics', 'points'])
-  const opened: Opened = useSearch({ strict: false })
+  const { search: opened, show, open } = useAddress()
   const type = isType(opened.type) ? opened.type : null
   const entries = useCursorPages(keyOfUser(user.id, 'timeline', type ?? ''), (query, signal) =>
     admin.users.timeline.list(user.id, { ...query, ...(type !== null && { types: type }) }, { signal }),
   )
-  const show = (search: Opened, replace = false) =>
-    navigate({ to: pathOfUser(user.id, 'timeline'), search, replace, resetScroll: false })
-  const open = (search: Opened) => show({ ...(type !== null && { type }), ...search })
+  const close = () => open({ award: '', system: '', void: '' })
   return (
     <Card
       title="Timeline"
@@ -43,7 +40,7 @@ export function Timeline({ user }: { user: User }) {
           <Select
             id="timeline-type"
             value={type ?? ''}
-            onChange={({ target: { value } }) => show(value === '' ? {} : { type: value }, true)}
+            onChange={({ target }) => show({ type: target.value })}
             none="All"
             options={Object.entries(TYPES).map(([value, { name }]) => ({ value, label: name }))}
           />
@@ -86,7 +83,7 @@ export function Timeline({ user }: { user: User }) {
           system={String(opened.system)}
           awardId={String(opened.award)}
           lookups={lookups}
-          onClose={() => open({})}
+          onClose={close}
         />
       )}
       {opened.void !== undefined && (
@@ -94,7 +91,7 @@ export function Timeline({ user }: { user: User }) {
           userId={user.id}
           eventId={String(opened.void)}
           event={eventInWords(entries.data, String(opened.void), lookups)}
-          onClose={() => open({})}
+          onClose={close}
         />
       )}
     </Card>

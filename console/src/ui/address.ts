@@ -1,0 +1,31 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+
+/** Without the parts that have no value. */
+export function withoutEmpty<Parts extends object>(parts: Parts) {
+  const given: { [Name in keyof Parts]?: Exclude<Parts[Name], undefined> } = { ...parts }
+  for (const [name, value] of Object.entries(parts))
+    if (value === undefined || value === null || value === '') Reflect.deleteProperty(given, name)
+  return given
+}
+
+type Search = Readonly<Record<string, unknown>>
+
+/** What follows `?` in the address of a page, and functions that change parts of it. Empty parts are left out. */
+export function useAddress() {
+  const search: Search = useSearch({ strict: false })
+  const navigate = useNavigate()
+  const change = (changes: Search, replace: boolean) =>
+    navigate({
+      to: '.',
+      search: (now: Search) => withoutEmpty({ ...now, ...changes }),
+      replace,
+      resetScroll: false,
+    })
+  return {
+    search,
+    /** Chooses what the page shows. Back leads to the page before. */
+    show: (changes: Search) => change(changes, true),
+    /** Opens or closes something beside the page. Back undoes it. */
+    open: (changes: Search) => change(changes, false),
+  }
+}
