@@ -15,16 +15,13 @@ function lengthsOf({ from, to }: Streaks[number]): string {
 }
 
 /** How many users have streaks of which length. */
-export function StreakLengths({ streaks }: { streaks: Streaks | undefined }) {
-  if (streaks === undefined) return <Waiting className="h-44" />
-  return (
-    <BarTable
-      label="Users by the length of their streak"
-      columns={['Length', 'Users']}
-      bars={streaks.map((one) => ({ key: one.from, name: lengthsOf(one), value: one.users }))}
-    />
-  )
-}
+export const StreakLengths = ({ streaks }: { streaks: Streaks | undefined }) => (
+  <BarTable
+    label="Users by the length of their streak"
+    columns={['Length', 'Users']}
+    bars={streaks?.map((one) => ({ key: one.from, name: lengthsOf(one), value: one.users }))}
+  />
+)
 
 type Bar = { key: string | number; name: string; value: number }
 
@@ -33,16 +30,22 @@ export function BarTable({
   label,
   columns: [name, value],
   bars,
+  empty,
   isWide = false,
 }: {
   /** The name of the table, such as "Users by level". */
   label: string
   /** The names of the two columns, for screen readers. */
   columns: readonly [name: string, value: string]
-  bars: readonly Bar[]
+  /** Undefined while they are loading. */
+  bars: readonly Bar[] | undefined
+  /** Is said without bars. */
+  empty?: string
   /** Is true if the names are long. They have half of the width then. */
   isWide?: boolean
 }) {
+  if (bars === undefined) return <Waiting className={isWide ? 'h-32' : 'h-44'} />
+  if (bars.length === 0) return <p className="text-quiet">{empty}</p>
   const most = Math.max(1, ...bars.map((bar) => Math.abs(bar.value)))
   return (
     <table className="w-full table-fixed text-left">

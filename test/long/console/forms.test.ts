@@ -16,7 +16,6 @@ type Resource = {
   form: {
     fields: readonly { name: string; kind: string; when?: (values: object) => boolean }[]
     schema: z.ZodType
-    values: (item: null) => Record<string, unknown>
   }
   operations: (admin: unknown) => { create: (drafts: unknown[]) => Promise<object> }
 }
@@ -26,6 +25,7 @@ type Sources = Record<
 > &
   Record<'levelsOf' | 'boostsOf' | 'triggersOf', (system: { key: string; name: string }) => Resource> & {
     Laurel: new (options: { url: string; apiKey: string }) => { admin: unknown }
+    valuesIn: (form: Resource['form'], item: null) => Record<string, unknown>
     demandWritten: (written: object) => unknown
     objectionsOf: (error: unknown) => readonly object[]
     messagesByField: (
@@ -46,6 +46,7 @@ const SOURCES = `
   export { webhooks } from './src/features/webhooks/webhooks.resource'
   export { templates } from './src/features/notifications/templates.resource'
   export { Laurel } from '@laurel/client'
+  export { valuesIn } from './src/resource/values'
   export { demandWritten } from './src/resource/writes'
   export { messagesByField, objectionsOf } from './src/api/errors'
 `
@@ -113,7 +114,7 @@ const unique = () => {
  */
 async function unseen(resource: Resource, base: object, name: string, value: unknown): Promise<string[]> {
   const { form } = resource
-  const given = { ...form.values(null), ...unique(), ...base, [name]: value }
+  const given = { ...sources.valuesIn(form, null), ...unique(), ...base, [name]: value }
   const shown = form.fields.filter(({ when }) => when === undefined || when(given)).map((one) => one.name)
   const isShown = (path: string) => shown.some((one) => path === one || path.startsWith(`${one}.`))
   const parsed = form.schema.safeParse(given)

@@ -6,7 +6,7 @@ import { useAdmin } from '../../api/laurel'
 import { allOf, useLookups } from '../../resource/lookups'
 import { type Listed, type Thing, titleOf } from '../../resource/resource'
 import { formatDate } from '../../ui/format'
-import { Card, Skeleton, Waiting } from '../../ui/page'
+import { Card, Skeleton } from '../../ui/page'
 import { say } from '../../ui/text'
 
 type Rows = readonly PointsAnalytics['series'][number][]
@@ -24,9 +24,8 @@ export function PointsFigures({
   triggers: Part<AdminPointsTrigger>
   levels: Part<AdminPointsLevel>
 }) {
-  const lookups = useLookups(triggers.needs)
-  const knownTriggers = useAll(triggers)
-  const byPoints = useAll(levels)?.toSorted((a, b) => a.points - b.points)
+  const byTrigger = useNames(triggers)
+  const byLevel = useNames(levels, (a, b) => a.points - b.points)
   return (
     <FiguresOf
       queryKey={['/points', 'analytics', key]}
@@ -44,28 +43,21 @@ export function PointsFigures({
             />
           </div>
           <Card title="By trigger" about="Added less taken, in the whole period.">
-            <Bars
+            <BarTable
+              isWide
               label={say`${name} by trigger`}
               columns={['Trigger', name]}
               empty="Nothing gives points yet. Create a trigger first."
-              bars={
-                rows &&
-                knownTriggers &&
-                !lookups.isLoading &&
-                sumsOf(rows, new Map(knownTriggers.map((one) => [one.key, titleOf(triggers, one, lookups)])))
-              }
+              bars={rows && byTrigger && sumsOf(rows, byTrigger)}
             />
           </Card>
           <Card title="Users by level" about={rows === undefined ? <Skeleton /> : endOf(rows)}>
-            <Bars
+            <BarTable
+              isWide
               label="Users by level"
               columns={['Level', 'Users']}
               empty="There are no levels yet. Create one first."
-              bars={
-                rows &&
-                byPoints &&
-                countsOf(rows, new Map(byPoints.map((one) => [one.key, titleOf(levels, one, lookups)])))
-              }
+              bars={rows && byLevel && countsOf(rows, byLevel)}
             />
           </Card>
         </div>
@@ -74,31 +66,19 @@ export function PointsFigures({
   )
 }
 
-/** All items of a part, also those that its table does not show yet. */
-function useAll<Item extends Thing>({ path, operations }: Part<Item>): Item[] | undefined {
+/** The names of all items of a part by their keys, also of those that its table does not show yet. */
+function useNames<Item extends Thing & { key: string }>(
+  part: Part<Item>,
+  order?: (a: Item, b: Item) => number,
+) {
   const admin = useAdmin()
-  return useQuery({
-    queryKey: [path, 'all'],
-    queryFn: () => allOf((query) => operations(admin).list(query)),
-  }).data
-}
-
-function Bars({
-  empty,
-  bars,
-  ...table
-}: {
-  label: string
-  columns: readonly [string, string]
-  empty: string
-  bars: readonly { key: string; name: string; value: number }[] | undefined | false
-}) {
-  if (!bars) return <Waiting className="h-32" />
-  return bars.length === 0 ? (
-    <p className="text-quiet">{empty}</p>
-  ) : (
-    <BarTable {...table} bars={bars} isWide />
-  )
+  const lookups = useLookups(part.needs)
+  const { data } = useQuery({
+    queryKey: [part.path, 'all'],
+    queryFn: () => allOf((query) => part.operations(admin).list(query)),
+  })
+  if (data === undefined || lookups.isLoading) return undefined
+  return new Map(data.toSorted(order ?? (() => 0)).map((one) => [one.key, titleOf(part, one, lookups)]))
 }
 
 const endOf = (rows: Rows) => {
