@@ -241,7 +241,7 @@ export function SeriesChart(props: ChartProps) {
                 hideAxisLine
                 hideTicks
                 tickFormat={(value) => formatCompact(Number(value))}
-                tickClassName="chart-label"
+                tickClassName="text-quiet tabular-nums"
                 tickLabelProps={{ ...LABEL, textAnchor: 'end', dx: -2, dy: 4 }}
               />
               <AxisBottom
@@ -251,7 +251,7 @@ export function SeriesChart(props: ChartProps) {
                 hideAxisLine
                 tickValues={dates.filter((_, day) => day % every === 0)}
                 tickFormat={(date) => SHORT.format(startOf(String(date)))}
-                tickClassName="chart-label"
+                tickClassName="text-quiet tabular-nums"
                 tickLabelProps={{ ...LABEL, textAnchor: 'middle', dy: 4 }}
               />
             </g>

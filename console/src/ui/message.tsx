@@ -48,7 +48,7 @@ export function EmailMessage({
         sandbox="allow-same-origin"
         srcDoc={withoutForbidden(body, pictures)}
         onLoad={({ currentTarget }) => dressed(currentTarget.contentDocument)}
-        className="email-preview block h-72 w-full"
+        className="block h-72 w-full bg-paper scheme-light"
       />
     </div>
   )

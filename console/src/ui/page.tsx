@@ -189,7 +189,10 @@ export function Skeleton({ className }: { className?: string }) {
   return (
     <span
       aria-hidden="true"
-      className={classes('skeleton inline-block h-4 align-middle', className ?? 'w-24')}
+      className={classes(
+        'inline-block h-4 animate-pulse rounded-sm bg-hover align-middle forced-colors:border',
+        className ?? 'w-24',
+      )}
     />
   )
 }
