@@ -104,7 +104,7 @@ export default function NewTenant() {
           resource={resource}
           itemKey={null}
           onClose={() => setOpen(false)}
-          onWritten={({ id, name }) => session.chooseTenant({ id, name })}
+          onWritten={({ id, name }: AdminTenant) => session.chooseTenant({ id, name })}
         />
       )}
     </>

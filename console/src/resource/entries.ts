@@ -1,5 +1,5 @@
 import { useEffect, useId, useState } from 'react'
-import { type FieldPath, type FieldValues, get, set, useForm, useFormState } from 'react-hook-form'
+import { type FieldValues, get, set, useForm, useFormState } from 'react-hook-form'
 import type { z } from 'zod'
 import { messagesByField } from '../api/errors'
 import type { Problem } from '../session/kept'
@@ -21,7 +21,7 @@ const changesOf = (values: object, first: object | undefined): Record<string, un
     ),
   )
 
-type FormOptions<Values extends FieldValues, Draft, Answer extends object> = {
+export type FormOptions<Values extends FieldValues, Draft, Answer extends object> = {
   /** The id of the entries (`useEntriesId`). A form with another one is another form. */
   id: string
   title: string
@@ -37,14 +37,14 @@ type FormOptions<Values extends FieldValues, Draft, Answer extends object> = {
   values: Values
   /** What others may change too. Nothing of it is overwritten unseen. */
   stored?: Stored<Values> | null | undefined
-  write: (draft: Draft, values: Values) => Write<Answer>
+  write(draft: Draft, values: Values): Write<Answer>
 }
 
 /**
  * A form whose entries are kept until they are saved or dropped. While they are saved, they can't be changed. Each
  * error of the interface is shown at its field.
  */
-export function useEntryForm<Values extends FieldValues, Draft, Answer extends object>({
+export function useEntryForm({
   id,
   title,
   scope,
@@ -54,7 +54,7 @@ export function useEntryForm<Values extends FieldValues, Draft, Answer extends o
   stored,
   write: writeOf,
   ...options
-}: FormOptions<Values, Draft, Answer>) {
+}: FormOptions<FieldValues, unknown, object>) {
   const kept = useKept()
   const [restored] = useState(() => kept.take(id))
   const [pathname] = useState(location.pathname)
@@ -62,8 +62,8 @@ export function useEntryForm<Values extends FieldValues, Draft, Answer extends o
   const [problem, setProblem] = useState<Problem | undefined>()
   const own = useId()
   // What people have seen: it stays while there are entries.
-  const [first, setFirst] = useState<Values>({ ...latest, ...restored?.seen })
-  const form = useForm<Values>({
+  const [first, setFirst] = useState<FieldValues>({ ...latest, ...restored?.seen })
+  const form = useForm({
     resolver: resolverOf(schema),
     values: first,
     resetOptions: { keepDirtyValues: true },
@@ -71,7 +71,7 @@ export function useEntryForm<Values extends FieldValues, Draft, Answer extends o
   })
   const values = useFormValues(form, fields, scope === null)
   const { defaultValues } = useFormState({ control: form.control })
-  const { begin, isBusy, isOnItsWay } = useWrite<Answer>({
+  const { begin, isBusy, isOnItsWay } = useWrite({
     ...options,
     scope: scope ?? own,
     showsAnswer: true,
@@ -86,7 +86,7 @@ export function useEntryForm<Values extends FieldValues, Draft, Answer extends o
   const changed = etag === undefined ? [] : changedFields(fields, first, values, latest)
   // A press just after there is another state is none about that.
   const isNew = useSettled(etag ?? '', PAUSE) !== (etag ?? '')
-  const take = (name: FieldPath<Values>) => {
+  const take = (name: string) => {
     const seen = structuredClone(first)
     set(seen, name, get(latest, name))
     setFirst(seen)
@@ -107,7 +107,7 @@ export function useEntryForm<Values extends FieldValues, Draft, Answer extends o
   useEffect(() => {
     if (restored === undefined) return
     for (const [name, value] of Object.entries(restored.values))
-      form.setValue(name as FieldPath<Values>, value as never, { shouldDirty: true })
+      form.setValue(name, value, { shouldDirty: true })
     setRestored(true)
     setProblem(restored.problem)
   }, [])
@@ -147,7 +147,7 @@ export function useEntryForm<Values extends FieldValues, Draft, Answer extends o
       kept.drop(id)
     },
     /** Sends the entries. `onDone` is called if the form is still open then. `next` is what it has then. */
-    submitThen: (onDone?: (answer: Answer) => void, next?: Values) =>
+    submitThen: (onDone?: (answer: object) => void, next?: FieldValues) =>
       form.handleSubmit(
         (given) => {
           setProblem(undefined)

@@ -1,40 +1,30 @@
 import { type ComponentProps, useEffect } from 'react'
-import {
-  Controller,
-  type FieldPath,
-  type FieldValues,
-  type PathValue,
-  type UseFormReturn,
-  useFormState,
-} from 'react-hook-form'
+import { Controller, type FieldValues, type UseFormReturn, useFormState } from 'react-hook-form'
 import { Toggle } from '../ui/button'
 import { Labelled } from '../ui/labelled'
 import { Fault } from '../ui/page'
 import { type Options, optionsOf, Select } from '../ui/select'
 import { messageAt } from './form-values'
 import { choicesOf, type Lookups } from './lookups'
-import type { Field, Initial } from './resource'
+import type { Field } from './resource'
 import { Rows } from './rows'
 
-type FieldProps<Values extends FieldValues> = {
-  field: Field<Values>
-  form: UseFormReturn<Values>
-  values: Values
+type FieldProps = {
+  field: Field
+  form: UseFormReturn
+  values: FieldValues
   lookups: Lookups
   isNew: boolean
 }
 
 /** The fields of a form that its values show. */
-export const FormFields = <Values extends FieldValues>({
-  fields,
-  ...form
-}: Omit<FieldProps<Values>, 'field'> & { fields: readonly Field<Values>[] }) =>
+export const FormFields = ({ fields, ...form }: Omit<FieldProps, 'field'> & { fields: readonly Field[] }) =>
   fields
     .filter(({ when }) => when === undefined || when(form.values))
     .map((field) => <FormField key={field.name} field={field} {...form} />)
 
 /** One field of a form, by its kind. */
-function FormField<Values extends FieldValues>({ field, form, values, lookups, isNew }: FieldProps<Values>) {
+function FormField({ field, form, values, lookups, isNew }: FieldProps) {
   const { control } = form
   const { errors, defaultValues } = useFormState({ control, name: field.name })
   const initial = isNew ? null : (defaultValues ?? null)
@@ -44,7 +34,7 @@ function FormField<Values extends FieldValues>({ field, form, values, lookups, i
   const isDisabled = fixed !== null
   const hint = fixed ?? (typeof field.hint === 'function' ? field.hint(values) : field.hint)
   const shared = { label, hint, message, isOptional }
-  const chosen = { ...shared, form, name: field.name, isDisabled }
+  const chosen = { ...shared, control, name: field.name, isDisabled }
   const input = (props?: ComponentProps<'input'>, unit = '') => (
     <Labelled {...shared}>
       {(tied) => (
@@ -127,94 +117,53 @@ function FormField<Values extends FieldValues>({ field, form, values, lookups, i
       )
     case 'references':
       return <Several {...chosen} options={field.options(lookups, initial)} none={field.none} />
-    case 'filters':
-      return <Filters {...{ form, label, hint, lookups, isDisabled }} name={field.name} of={field.of} />
-    case 'custom':
-      return field.render({ form, values, lookups, label, message })
+    case 'rows':
+      return <Rows {...{ field, form, hint, lookups, isDisabled }} />
+    case 'custom': {
+      const change = (name: string, value: unknown) =>
+        form.setValue(name, value, { shouldDirty: true, shouldValidate: true })
+      return field.render({ values, change, lookups, label, message })
+    }
   }
 }
 
-/** Attributes with the values that they must have. */
-function Filters<Values extends FieldValues>({
-  hint,
-  of,
-  lookups,
-  ...rows
-}: Pick<ComponentProps<typeof Rows<Values>>, 'form' | 'name' | 'label' | 'isDisabled'> & {
-  hint: string | undefined
-  of: 'user' | 'event'
-  lookups: Lookups
-}) {
-  const attributes = lookups.attributes.all.filter(({ type }) => type === of)
-  return (
-    <Rows
-      {...rows}
-      about={hint !== undefined && <p className="text-sm text-quiet">{hint}</p>}
-      one="filter"
-      choice={{
-        part: 'attributeId',
-        none: 'Attribute…',
-        options: choicesOf(attributes),
-        labelOf: (index) => `Attribute ${index + 1}`,
-      }}
-      text={{ part: 'attributeValue', before: 'is', first: '', labelOf: (index) => `Value ${index + 1}` }}
-      add={
-        attributes.length > 0
-          ? { label: 'Filter' }
-          : { none: `There are no ${of} attributes yet. Create one under Attributes.` }
-      }
-    />
-  )
-}
-
 /** Why a field of an existing item can't be changed; null if it can. */
-export const fixedBy = <Values extends FieldValues>(
-  { fixed }: Field<Values>,
-  values: Values,
-  initial: Initial<Values> | Values,
-): string | null => (typeof fixed === 'function' ? fixed(values, initial) : (fixed ?? null))
+export const fixedBy = ({ fixed }: Field, values: FieldValues, initial: FieldValues): string | null =>
+  typeof fixed === 'function' ? fixed(values, initial) : (fixed ?? null)
 
 /** Fills an empty field with a value as soon as the value is known. */
-function FirstChosen<Values extends FieldValues>({
+function FirstChosen({
   form: { getValues, resetField },
   name,
   value,
 }: {
-  form: UseFormReturn<Values>
-  name: FieldPath<Values>
+  form: UseFormReturn
+  name: string
   value: string | undefined
 }) {
   useEffect(() => {
     // It is no entry of the person. A reset of the whole form would take the messages away.
-    if (value !== undefined && getValues(name) === '')
-      resetField(name, { defaultValue: value as PathValue<Values, typeof name> })
+    if (value !== undefined && getValues(name) === '') resetField(name, { defaultValue: value })
   }, [getValues, resetField, name, value])
   return null
 }
 
-type ChosenProps<Values extends FieldValues> = Omit<ComponentProps<typeof Labelled>, 'children'> & {
-  name: FieldPath<Values>
-  form: UseFormReturn<Values>
+type ChosenProps = Omit<ComponentProps<typeof Labelled>, 'children'> & {
+  name: string
+  control: UseFormReturn['control']
   options: Options
   /** The empty choice, or the next step if there are no options. */
   none?: string | undefined
   isDisabled: boolean
 }
 
-function Choice<Values extends FieldValues>({
-  name,
-  form,
-  options,
-  none,
-  isDisabled,
-  ...shared
-}: ChosenProps<Values>) {
+function Choice({ name, control, options, none, isDisabled, ...shared }: ChosenProps) {
   return (
     <Labelled {...shared}>
       {(tied) => (
         // Controlled, so that a value shows once its option has been loaded.
         <Controller
-          control={form.control}
+          control={control}
           name={name}
           render={({ field }) => (
             <Select options={options} none={none} {...tied} {...field} disabled={isDisabled} />
@@ -226,8 +175,8 @@ function Choice<Values extends FieldValues>({
 }
 
 /** A box to tick for each of several options. */
-function Several<Values extends FieldValues>({
-  form,
+function Several({
+  control,
   name,
   options,
   label,
@@ -235,10 +184,10 @@ function Several<Values extends FieldValues>({
   message,
   none = 'There is none yet.',
   isDisabled,
-}: ChosenProps<Values>) {
+}: ChosenProps) {
   return (
     <Controller
-      control={form.control}
+      control={control}
       name={name}
       render={({ field: { value, onChange } }) => {
         const all = optionsOf(options)

@@ -1,35 +1,43 @@
 import { Link } from '@tanstack/react-router'
-import { type ComponentProps, type ReactNode, useRef } from 'react'
+import type { ReactNode } from 'react'
 import type { FieldValues } from 'react-hook-form'
 import { useEntriesId } from '../session/session-context'
 import { Button } from '../ui/button'
 import { Sheet, Unsaved } from '../ui/dialog'
 import { Notice } from '../ui/page'
-import { useEntryForm } from './entries'
+import { type FormOptions, useEntryForm } from './entries'
 import { FormFields } from './fields'
 import { type Lookups, useLookups } from './lookups'
 import { Meanwhile } from './meanwhile'
-import type { Field } from './resource'
+import type { Field, Told } from './resource'
 
-type FormSheetProps<Values extends FieldValues, Draft, Answer extends object> = Omit<
-  Parameters<typeof useEntryForm<Values, Draft, Answer>>[0],
+/** A form with entries. */
+type FormProps<Values extends FieldValues, Draft, Answer extends object> = Omit<
+  FormOptions<Values, Draft, Answer>,
   'id' | 'scope'
 > & {
   /** Names the form and what is written, such as `/metrics/new`. */
   name: string
+  /** The text of the button that submits. */
+  submit: string
+  /** The other resources that the fields name. */
+  lookups?: Lookups
+}
+
+type FormSheetProps<Values extends FieldValues, Draft, Answer extends object> = FormProps<
+  Values,
+  Draft,
+  Answer
+> & {
   about?: ReactNode
   /** Is false for an existing item: then fields may be fixed. */
   isNew?: boolean
-  /** The text of the button that submits. */
-  submit: string
   /** The text of a button that submits, and leaves the form open for another one. */
   submitAndStay?: string | undefined
   /** The effect in words. Null while that can't be said. */
-  preview?: ((values: Values, lookups: Lookups) => string | null) | undefined
-  /** The other resources that the fields name. */
-  lookups?: Lookups
+  preview?: Told<[values: Values, lookups: Lookups], string | null> | undefined
   /** Is called after the entries were saved, if the form is still open. By default it closes. */
-  onDone?: (answer: Answer) => void
+  onDone?(answer: Answer): void
   onClose: () => void
 }
 
@@ -38,49 +46,44 @@ export function FormSheet<Values extends FieldValues, Draft, Answer extends obje
   props: FormSheetProps<Values, Draft, Answer>,
 ) {
   const id = useEntriesId(props.name)
-  return <OpenForm key={id} id={id} {...props} />
+  return <OpenSheet key={id} id={id} {...props} />
 }
 
-function OpenForm<Values extends FieldValues, Draft, Answer extends object>({
-  name,
+function OpenSheet({
   about,
   isNew = true,
-  submit,
   submitAndStay,
   preview,
-  lookups: given,
   onClose,
   onDone = onClose,
   ...options
-}: FormSheetProps<Values, Draft, Answer> & { id: string }) {
-  const { title, path, look = path } = options
-  const none = useLookups()
-  const lookups = given ?? none
-  const entryForm = useEntryForm({ ...options, scope: isNew ? null : name })
-  const { form, values, isSaving, meanwhile, problem, isRestored, hasEntries, drop, submitThen } = entryForm
-  const element = useRef<HTMLFormElement>(null)
-  const submitAndGoOn = submitThen(() => {
-    element.current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
-  }, options.values)
+}: FormSheetProps<FieldValues, unknown, object> & { id: string }) {
+  const form = useFormParts(options, isNew)
+  const { values, lookups, isSaving, drop } = form
   return (
-    <Sheet title={title} about={about} hasEntries={hasEntries} onDiscard={drop} onClose={onClose}>
+    <Sheet
+      title={options.title}
+      about={about}
+      hasEntries={form.hasEntries}
+      onDiscard={drop}
+      onClose={onClose}
+    >
       <form
-        ref={element}
-        onSubmit={submitThen(onDone)}
+        onSubmit={form.submitThen(onDone)}
         noValidate
         className="flex min-h-0 flex-1 flex-col"
         aria-busy={isSaving}
       >
         <fieldset disabled={isSaving} className="sheet-body min-w-0">
-          {isRestored && <Restored onDrop={drop} />}
-          <FormFields fields={options.fields} {...{ form, values, lookups, isNew }} />
-          {meanwhile && <Meanwhile {...meanwhile} lookups={lookups} />}
+          {form.restored}
+          {form.show(options.fields)}
+          {form.changedMeanwhile}
         </fieldset>
         <div className="sheet-foot">
           {preview !== undefined && (
             <InWords>{preview(values, lookups) ?? 'Fill in the fields to see what happens.'}</InWords>
           )}
-          <NotSaved problem={problem} look={look} />
+          {form.notSaved}
           <div className="flex flex-wrap justify-end gap-2">
             <Button
               onClick={() => {
@@ -91,13 +94,17 @@ function OpenForm<Values extends FieldValues, Draft, Answer extends object>({
               {isSaving ? 'Close' : 'Cancel'}
             </Button>
             {submitAndStay !== undefined && (
-              <Button isBusy={isSaving} onClick={submitAndGoOn}>
+              <Button
+                isBusy={isSaving}
+                onClick={({ currentTarget: { form: element } }) => {
+                  const focus = () => element?.querySelector<HTMLElement>('input, select, textarea')?.focus()
+                  form.submitThen(focus, options.values)()
+                }}
+              >
                 {submitAndStay}
               </Button>
             )}
-            <SaveButton isSaving={isSaving} meanwhile={meanwhile}>
-              {submit}
-            </SaveButton>
+            {form.save()}
           </div>
         </div>
       </form>
@@ -105,17 +112,14 @@ function OpenForm<Values extends FieldValues, Draft, Answer extends object>({
   )
 }
 
-type PageFormProps<Values extends FieldValues, Draft, Answer extends object> = Omit<
-  Parameters<typeof useEntryForm<Values, Draft, Answer>>[0],
-  'id' | 'scope'
+type PageFormProps<Values extends FieldValues, Draft, Answer extends object> = FormProps<
+  Values,
+  Draft,
+  Answer
 > & {
-  /** Names the form and what is written, such as `/settings`. */
-  name: string
-  lookups: Lookups
-  submit: string
-  isUnchanged?: (values: Values) => boolean
+  isUnchanged?(values: Values): boolean
   /** The form. The function shows some of its fields. */
-  children: (show: (fields: readonly Field<Values>[]) => ReactNode, values: Values) => ReactNode
+  children(show: (fields: readonly Field<Values>[]) => ReactNode, values: Values): ReactNode
 }
 
 /** A form that is a part of a page. It asks before another page opens with entries. */
@@ -126,66 +130,62 @@ export function PageForm<Values extends FieldValues, Draft, Answer extends objec
   return <OpenPageForm key={id} id={id} {...props} />
 }
 
-function OpenPageForm<Values extends FieldValues, Draft, Answer extends object>({
-  name,
-  lookups,
-  submit,
+function OpenPageForm({
   isUnchanged = () => false,
   children,
   ...options
-}: PageFormProps<Values, Draft, Answer> & { id: string }) {
-  const entryForm = useEntryForm({ ...options, scope: name })
-  const { form, values, isSaving, meanwhile, problem, isRestored, hasEntries, drop, submitThen } = entryForm
+}: PageFormProps<FieldValues, unknown, object> & { id: string }) {
+  const form = useFormParts(options, false)
+  const { values, isSaving } = form
   return (
-    <form onSubmit={submitThen()} noValidate aria-busy={isSaving}>
-      <Unsaved hasEntries={hasEntries} onDiscard={drop} />
+    <form onSubmit={form.submitThen()} noValidate aria-busy={isSaving}>
+      <Unsaved hasEntries={form.hasEntries} onDiscard={form.drop} />
       <fieldset disabled={isSaving} className="flex min-w-0 flex-col gap-6">
-        {isRestored && <Restored onDrop={drop} />}
-        {children(
-          (fields) => (
-            <FormFields {...{ fields, form, values, lookups }} isNew={false} />
-          ),
-          values,
-        )}
-        {meanwhile && <Meanwhile {...meanwhile} lookups={lookups} />}
-        <NotSaved problem={problem} look={options.look ?? options.path} />
-        <div>
-          <SaveButton isSaving={isSaving} meanwhile={meanwhile} disabled={isUnchanged(values)}>
-            {submit}
-          </SaveButton>
-        </div>
+        {form.restored}
+        {children(form.show, values)}
+        {form.changedMeanwhile}
+        {form.notSaved}
+        <div>{form.save(isUnchanged(values))}</div>
       </fieldset>
     </form>
   )
 }
 
-/** The button that submits a form. */
-const SaveButton = ({
-  isSaving,
-  meanwhile,
-  disabled = false,
-  children,
-}: Pick<ComponentProps<'button'>, 'disabled' | 'children'> & {
-  isSaving: boolean
-  meanwhile: { isNew: boolean } | undefined
-}) => (
-  <Button type="submit" look="primary" isBusy={isSaving} disabled={disabled || meanwhile?.isNew}>
-    {isSaving ? 'Saving…' : meanwhile ? 'Save over it' : children}
-  </Button>
-)
-
-/** Says that entries of before are back, and drops them on demand. */
-const Restored = ({ onDrop }: { onDrop: () => void }) => (
-  <Notice
-    action={
-      <Button isSmall onClick={onDrop}>
-        Discard them
+/** The parts of a form, which a sheet and a page put in their places. */
+function useFormParts(
+  { name, submit, lookups: given, ...options }: FormProps<FieldValues, unknown, object> & { id: string },
+  isNew: boolean,
+) {
+  const none = useLookups()
+  const lookups = given ?? none
+  const entryForm = useEntryForm({ ...options, scope: isNew ? null : name })
+  const { form, values, isSaving, meanwhile, problem, isRestored, drop } = entryForm
+  return {
+    ...entryForm,
+    lookups,
+    /** Says that entries of before are back, and drops them on demand. */
+    restored: isRestored && (
+      <Notice
+        action={
+          <Button isSmall onClick={drop}>
+            Discard them
+          </Button>
+        }
+      >
+        Your entries from before are back. They are not saved.
+      </Notice>
+    ),
+    show: (fields: readonly Field[]) => <FormFields {...{ fields, form, values, lookups, isNew }} />,
+    changedMeanwhile: meanwhile && <Meanwhile {...meanwhile} lookups={lookups} />,
+    notSaved: <NotSaved problem={problem} look={options.look ?? options.path} />,
+    /** The button that submits. */
+    save: (isDisabled = false) => (
+      <Button type="submit" look="primary" isBusy={isSaving} disabled={isDisabled || meanwhile?.isNew}>
+        {isSaving ? 'Saving…' : meanwhile ? 'Save over it' : submit}
       </Button>
-    }
-  >
-    Your entries from before are back. They are not saved.
-  </Notice>
-)
+    ),
+  }
+}
 
 /** Why entries were not saved, besides the messages at fields. */
 export function NotSaved({

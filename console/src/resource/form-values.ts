@@ -1,8 +1,8 @@
 import { toNestErrors } from '@hookform/resolvers'
 import {
   type FieldError,
-  type FieldPath,
   type FieldValues,
+  get,
   type Resolver,
   type UseFormReturn,
   useWatch,
@@ -12,27 +12,18 @@ import type { Field } from './resource'
 
 /** The message at a path of the errors, which may be nested. */
 export function messageAt(errors: unknown, path: string): string | undefined {
-  let found: unknown = errors
-  for (const part of path.split('.'))
-    found = typeof found === 'object' && found !== null ? Reflect.get(found, part) : undefined
-  const message: unknown =
-    typeof found === 'object' && found !== null ? Reflect.get(found, 'message') : undefined
+  const { message }: { message?: unknown } = Object(get(errors, path))
   return typeof message === 'string' && message !== '' ? message : undefined
 }
 
 /** The values of a form, kept up to date. A key follows the name until it is edited. */
-export function useFormValues<Values extends FieldValues>(
-  form: UseFormReturn<Values>,
-  fields: readonly Field<Values>[],
-  isNew: boolean,
-): Values {
+export function useFormValues(form: UseFormReturn, fields: readonly Field[], isNew: boolean): FieldValues {
   useWatch({ control: form.control })
   const values = form.getValues()
   for (const field of isNew ? fields : []) {
     if (field.kind !== 'key' || form.getFieldState(field.name).isDirty) continue
-    const from: FieldPath<Values> = field.from ?? ('name' as FieldPath<Values>)
-    const slug = slugOf(String(form.getValues(from) ?? ''))
-    if (form.getValues(field.name) !== slug) form.resetField(field.name, { defaultValue: slug as never })
+    const slug = slugOf(String(form.getValues(field.from ?? 'name') ?? ''))
+    if (form.getValues(field.name) !== slug) form.resetField(field.name, { defaultValue: slug })
   }
   return values
 }
@@ -51,12 +42,12 @@ const slugOf = (name: string): string =>
  * Checks the values of a form by a schema. The values stay as they are: the draft is made when they are sent.
  */
 export const resolverOf =
-  <Values extends FieldValues>(schema: z.ZodType): Resolver<Values> =>
+  (schema: z.ZodType): Resolver =>
   (values, _context, options) => {
     const result = schema.safeParse(values)
     if (result.success) return { values, errors: {} }
     const messages: Record<string, FieldError> = {}
     for (const { path, code, message } of result.error.issues)
       messages[path.join('.')] ??= { type: code ?? 'invalid', message }
-    return { values: {}, errors: toNestErrors<Values>(messages, options) }
+    return { values: {}, errors: toNestErrors(messages, options) }
   }

@@ -1,7 +1,7 @@
 /** What others have changed since a form or a page was opened (G15). Nothing of it is overwritten unseen. */
 import type { AuditLogEntry } from '@laurel/client'
 import { type Query, type QueryClient, useQuery } from '@tanstack/react-query'
-import { type FieldPath, type FieldValues, get } from 'react-hook-form'
+import { type FieldValues, get } from 'react-hook-form'
 import { type Tagged, useAdmin } from '../api/laurel'
 import { Button } from '../ui/button'
 import { intoView } from '../ui/dialog'
@@ -13,7 +13,7 @@ import { fieldInWords } from './parts'
 import type { Admin, Field } from './resource'
 
 /** Something that others may change too, as it was read last. */
-export type Stored<Values, Item extends object = object> = {
+export type Stored<Values = FieldValues, Item extends object = object> = {
   item: Tagged<Item> & { id?: string; key?: string }
   /** The keys of its reads begin with it. */
   queryKey: readonly string[]
@@ -24,32 +24,27 @@ export type Stored<Values, Item extends object = object> = {
 }
 
 /** Reads it again. Everything that shows it then shows it as it is. Throws if it is gone. */
-export async function readAgain<Values, Item extends object>(
+export async function readAgain<Item extends object>(
   queries: QueryClient,
-  stored: Stored<Values, Item>,
-): Promise<Stored<Values, Item>> {
+  stored: Stored<FieldValues, Item>,
+): Promise<Stored<FieldValues, Item>> {
   const { queryKey, item } = stored
   const filters = { queryKey, predicate: ({ state }: Query) => Object(state.data).id === item.id }
   await queries.refetchQueries(filters, { throwOnError: true })
-  const [[, now] = []] = queries.getQueriesData<Stored<Values, Item>['item']>(filters)
+  const [[, now] = []] = queries.getQueriesData<typeof item>(filters)
   return { ...stored, item: now ?? item }
 }
 
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
 
 /** The fields that have another value now than people have seen, and than they have entered. */
-export const changedFields = <Values extends FieldValues>(
-  fields: readonly Field<Values>[],
-  seen: object,
-  entered: object,
-  now: object,
-): Field<Values>[] =>
+export const changedFields = (fields: readonly Field[], seen: object, entered: object, now: object) =>
   fields.filter(
     ({ name }) => !isSame(get(now, name), get(seen, name)) && !isSame(get(now, name), get(entered, name)),
   )
 
 /** The changes of something by the audit log, newest first. */
-async function changesOf(admin: Admin, { item, kind }: Stored<unknown>): Promise<AuditLogEntry[]> {
+async function changesOf(admin: Admin, { item, kind }: Stored): Promise<AuditLogEntry[]> {
   const { id = null, key } = item
   const entries = await admin.auditLog.list({ limit: 25, ...(kind && { kind }), ...(key && { key }) })
   return entries.filter(({ resourceId }) => resourceId === id)
@@ -71,10 +66,10 @@ function authorOf(entries: readonly AuditLogEntry[], name: string, item: object)
 }
 
 /** Fields with the values before and now, and who changed them and when, in words. */
-function compared<Values extends FieldValues>(
-  fields: readonly Field<Values>[],
-  before: Values,
-  { valuesOf, item }: Stored<Values>,
+function compared(
+  fields: readonly Field[],
+  before: FieldValues,
+  { valuesOf, item }: Stored,
   lookups: Lookups,
   entries: readonly AuditLogEntry[],
 ) {
@@ -86,10 +81,10 @@ function compared<Values extends FieldValues>(
 }
 
 /** The same in sentences. */
-export async function changesInWords<Values extends FieldValues>(
-  fields: readonly Field<Values>[],
-  before: Values,
-  stored: Stored<Values>,
+export async function changesInWords(
+  fields: readonly Field[],
+  before: FieldValues,
+  stored: Stored,
   lookups: Lookups,
   admin: Admin,
 ): Promise<string> {
@@ -102,18 +97,18 @@ export async function changesInWords<Values extends FieldValues>(
 }
 
 /** The fields of a form that were changed meanwhile, with both values, and a button that takes the new one. */
-export function Meanwhile<Values extends FieldValues>({
+export function Meanwhile({
   changed,
   mine,
   stored,
   lookups,
   onTake,
 }: {
-  changed: readonly Field<Values>[]
-  mine: Values
-  stored: Stored<Values>
+  changed: readonly Field[]
+  mine: FieldValues
+  stored: Stored
   lookups: Lookups
-  onTake: (name: FieldPath<Values>) => void
+  onTake: (name: string) => void
 }) {
   const admin = useAdmin()
   const { data: entries = [] } = useQuery({

@@ -6,7 +6,7 @@ import { formatDate, formatNumber } from '../ui/format'
 import { numberOf } from '../ui/locale'
 import { type Options, optionsOf } from '../ui/select'
 import { say } from '../ui/text'
-import type { Lookups } from './lookups'
+import { choicesOf, type Lookups } from './lookups'
 import type { Field, Operations, Written } from './resource'
 import { key, optionalText, picture, text } from './schemas'
 
@@ -22,9 +22,29 @@ export const BADGE = {
   hint: 'The address of a picture.',
 } as const
 
-/** The fields of filters, without their names in the form. */
-export const USER_FILTERS = { kind: 'filters', of: 'user', label: 'Only for users whose' } as const
-export const EVENT_FILTERS = { kind: 'filters', of: 'event', label: 'Counts only events whose' } as const
+/** The fields of filters, without their names in the form: attributes with the values that they must have. */
+const filtersOf = (of: 'user' | 'event', label: string) => ({
+  kind: 'rows' as const,
+  label,
+  one: 'filter',
+  choice: {
+    part: 'attributeId',
+    none: 'Attribute…',
+    options: ({ attributes }: Lookups) => choicesOf(attributes.all.filter(({ type }) => type === of)),
+    labelOf: (index: number) => `Attribute ${index + 1}`,
+  },
+  text: {
+    part: 'attributeValue',
+    before: 'is',
+    first: '',
+    labelOf: (index: number) => `Value ${index + 1}`,
+  },
+  add: 'Filter',
+  none: `There are no ${of} attributes yet. Create one under Attributes.`,
+  inWords: (filters: readonly Filter[], lookups: Lookups) => filtersInWords(filters, lookups) ?? '',
+})
+export const USER_FILTERS = filtersOf('user', 'Only for users whose')
+export const EVENT_FILTERS = filtersOf('event', 'Counts only events whose')
 
 /** Filters in words: "country is FR and plan is pro"; null without any. */
 export function filtersInWords(
@@ -92,11 +112,7 @@ export const within = <Item, Draft>(
 })
 
 /** The value of a field in words. Empty if it has none. */
-export function fieldInWords<Values extends FieldValues>(
-  field: Field<Values>,
-  values: Values,
-  lookups: Lookups,
-): string {
+export function fieldInWords(field: Field, values: FieldValues, lookups: Lookups): string {
   const value: unknown = get(values, field.name)
   const named = (options: Options, one: unknown) =>
     optionsOf(options).find((option) => option.value === one)?.label ?? String(one)
@@ -117,8 +133,8 @@ export function fieldInWords<Values extends FieldValues>(
       return value ? formatDate(String(value)) : ''
     case 'switch':
       return value === true ? 'on' : 'off'
-    case 'filters':
-      return (Array.isArray(value) && filtersInWords(value, lookups)) || ''
+    case 'rows':
+      return field.inWords(value, lookups)
     case 'custom':
       return field.inWords?.(values, lookups) ?? ''
   }

@@ -1,5 +1,4 @@
 import { Link, useNavigate } from '@tanstack/react-router'
-import type { FieldValues } from 'react-hook-form'
 import { ChangedMeanwhile } from '../api/errors'
 import type { Tagged } from '../api/laurel'
 import { AbsentPage } from '../api/paging'
@@ -11,20 +10,14 @@ import { AskButton } from './confirm-write'
 import { type Lookups, useLookups } from './lookups'
 import { changedFields, changesInWords, readAgain } from './meanwhile'
 import { fieldInWords } from './parts'
-import { keyOf, type Listed, type Move, type Resource, type Thing, titleOf, type Written } from './resource'
+import { keyOf, type Move, type Resource, type Thing, titleOf, type Written } from './resource'
 import { Status } from './resource-list'
 import { hideItem, showWritten, useResourceItem } from './shown'
 import { valuesIn } from './values'
 import { isListed, itemOf, named, removing, useWrite, type Write } from './writes'
 
 /** The page of one item. */
-export function ResourceDetailPage<Item extends Thing, Values extends FieldValues, Draft extends object>({
-  resource,
-  itemKey,
-}: {
-  resource: Resource<Item, Values, Draft>
-  itemKey: string
-}) {
+export function ResourceDetailPage({ resource, itemKey }: { resource: Resource; itemKey: string }) {
   const lookups = useLookups(resource.needs)
   const navigate = useNavigate()
   const query = useResourceItem(resource, itemKey)
@@ -85,11 +78,7 @@ export function ResourceDetailPage<Item extends Thing, Values extends FieldValue
 const ELSEWHERE: readonly string[] = ['name', 'key', 'status']
 
 /** What is known of an item: the fields of its form in words, and what is no field. */
-export function factsOf<Item extends Thing, Values extends FieldValues, Draft extends object>(
-  { form, facts }: Resource<Item, Values, Draft>,
-  item: Item,
-  lookups: Lookups,
-) {
+export function factsOf({ form, facts }: Resource, item: Thing, lookups: Lookups) {
   const values = valuesIn(form, item)
   const shown = form.fields
     .filter(({ name, when }) => !ELSEWHERE.includes(name) && (when === undefined || when(values)))
@@ -100,13 +89,10 @@ export function factsOf<Item extends Thing, Values extends FieldValues, Draft ex
 }
 
 /** The move that deletes an item, after a question. */
-const deletionOf = <Item extends Thing>(
-  { deletion, operations }: Listed<Item>,
-  item: Item,
-): Move<Item, never> => ({
+const deletionOf = ({ deletion, operations }: Resource, item: Thing): Move<Thing, object> => ({
   label: 'Delete',
   did: 'was deleted',
-  act: removing<Written<Item>>(
+  act: removing<Written<Thing>>(
     (admin) => operations(admin).delete({ ids: [item.id] }),
     (admin) => isListed(operations(admin).list(), item.id),
   ),
@@ -117,22 +103,22 @@ const deletionOf = <Item extends Thing>(
 })
 
 /** The buttons of the actions that an item offers. */
-export function Moves<Item extends Thing, Values extends FieldValues, Draft extends object>({
+export function Moves({
   resource,
   item,
   onGone,
 }: {
-  resource: Resource<Item, Values, Draft>
-  item: Tagged<Item>
+  resource: Resource
+  item: Tagged<Thing>
   /** After the item was removed. */
   onGone: () => void
 }) {
   const { path, page: look, form } = resource
   const lookups = useLookups(resource.needs)
   const scope = `${path}/${item.id}`
-  const { begin, isBusy } = useWrite<Written<Item>>({ path, look, scope })
+  const { begin, isBusy } = useWrite<Written<Thing>>({ path, look, scope })
   const name = titleOf(resource, item, lookups)
-  const writeOf = ({ change, act, did, isRemoval = false }: Move<Item, Draft>): Write<Written<Item>> => ({
+  const writeOf = ({ change, act, did, isRemoval = false }: Move<Thing, object>): Write<Written<Thing>> => ({
     what: named(resource.one, name),
     did,
     act: act ?? ((admin) => resource.operations(admin).update(change ? [{ ...change, id: item.id }] : [])),
@@ -140,8 +126,8 @@ export function Moves<Item extends Thing, Values extends FieldValues, Draft exte
     etag: item.etag,
     review: async (admin, queries) => {
       const seen = valuesIn(form, item)
-      const valuesOf = (one: Item) => valuesIn(form, one)
-      const now = await readAgain<Values, Item>(queries, { item, queryKey: [path, 'item'], valuesOf })
+      const valuesOf = (one: Thing) => valuesIn(form, one)
+      const now = await readAgain<Thing>(queries, { item, queryKey: [path, 'item'], valuesOf })
       const wanted = { ...seen, ...change }
       const changed = changedFields(form.fields, seen, wanted, valuesIn(form, now.item))
       if (changed.length === 0) return now.item.etag

@@ -9,35 +9,23 @@ import { showWritten, useResourceItem } from './shown'
 import { valuesIn } from './values'
 import { itemOf, named } from './writes'
 
-type FormProps<Item extends Thing, Values extends FieldValues, Draft extends object> = {
-  resource: Resource<Item, Values, Draft>
+type FormProps = {
+  resource: Resource
   /** The key or id. Null for a new one. */
   itemKey: string | null
   onClose: () => void
   /** After a write, if the form is still open. The key may be another one than before. */
-  onWritten: (item: Item) => void
+  onWritten(item: Thing): void
 }
 
 /** A draft without the fields that can't be changed in an existing item. */
-const changeable = <Values extends FieldValues, Draft extends object>(
-  fields: readonly Field<Values>[],
-  values: Values,
-  initial: Values,
-  draft: Draft,
-): Partial<Draft> => {
-  const changes: Partial<Draft> = { ...draft }
-  for (const field of fields)
-    if (fixedBy(field, values, initial) !== null) Reflect.deleteProperty(changes, field.name)
-  return changes
+function changeable(fields: readonly Field[], values: FieldValues, initial: FieldValues, draft: object) {
+  const fixed = fields.filter((field) => fixedBy(field, values, initial) !== null).map(({ name }) => name)
+  return Object.fromEntries(Object.entries(draft).filter(([name]) => !fixed.includes(name)))
 }
 
 /** The form of a new or an existing item, as soon as that is known. */
-export function ResourceForm<Item extends Thing, Values extends FieldValues, Draft extends object>({
-  resource,
-  itemKey,
-  onClose,
-  onWritten,
-}: FormProps<Item, Values, Draft>) {
+export function ResourceForm({ resource, itemKey, onClose, onWritten }: FormProps) {
   const { one, form, path } = resource
   const lookups = useLookups(resource.needs)
   const { data: item = null } = useResourceItem(resource, itemKey)
@@ -51,7 +39,7 @@ export function ResourceForm<Item extends Thing, Values extends FieldValues, Dra
       fields={form.fields}
       schema={form.schema}
       values={valuesIn(form, item)}
-      stored={item && { item, queryKey: [path, 'item'], valuesOf: (one: Item) => valuesIn(form, one) }}
+      stored={item && { item, queryKey: [path, 'item'], valuesOf: (one: Thing) => valuesIn(form, one) }}
       isNew={item === null}
       preview={
         form.preview &&
@@ -62,10 +50,7 @@ export function ResourceForm<Item extends Thing, Values extends FieldValues, Dra
       submitAndStay={item === null && form.isRepeated ? 'Save and add another' : undefined}
       lookups={lookups}
       write={(draft, values) => ({
-        what: named(
-          one,
-          nameOr(titleOf<Item, Draft>(resource, draft, lookups), item ? keyOf(resource, item) : one),
-        ),
+        what: named(one, nameOr(titleOf(resource, draft, lookups), item ? keyOf(resource, item) : one)),
         did: item === null ? 'was created' : 'was saved',
         act: (admin) => {
           const operations = resource.operations(admin)

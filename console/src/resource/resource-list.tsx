@@ -3,7 +3,7 @@ import { NewButton } from '../ui/button'
 import { Badge, Card, Page } from '../ui/page'
 import type { Column } from '../ui/table'
 import { useLookups } from './lookups'
-import { keyOf, type Listed, type Thing, titleOf } from './resource'
+import { keyOf, type Resource, type Thing, titleOf } from './resource'
 import { useResourceList } from './shown'
 
 /** A status as a badge. */
@@ -13,29 +13,29 @@ export function Status({ status }: { status: string }) {
 }
 
 /** The address of an item's page. An item whose key is a word of the address is named by its id. */
-export function hrefOf<Item extends Thing>(resource: Listed<Item>, item: Item): string {
+export function hrefOf(resource: Resource, item: Thing): string {
   const key = keyOf(resource, item)
   return `${resource.path}/${encodeURIComponent(key === 'new' ? item.id : key)}`
 }
 
 /** The table of a resource, with the text if it is empty. */
-export function ResourceTable<Item extends Thing>({
+export function ResourceTable({
   resource,
   hrefOf: href,
   createLink,
 }: {
-  resource: Listed<Item>
-  hrefOf: (item: Item) => string
+  resource: Resource
+  hrefOf: (item: Thing) => string
   createLink: React.ReactNode
 }) {
   const lookups = useLookups(resource.needs)
   const { nameTitle = 'Name', statusOf: status } = resource
-  const columns: readonly Column<Item>[] = [
+  const columns: readonly Column<Thing>[] = [
     { name: nameTitle, cell: (item) => titleOf(resource, item, lookups) },
     ...resource.columns(lookups),
     ...(status === undefined
       ? []
-      : [{ name: 'Status', cell: (item: Item) => <Status status={status(item) ?? ''} /> }]),
+      : [{ name: 'Status', cell: (item: Thing) => <Status status={status(item) ?? ''} /> }]),
   ]
   return (
     <PagedTable
@@ -50,7 +50,7 @@ export function ResourceTable<Item extends Thing>({
 }
 
 /** The page with the list of a resource. */
-export function ResourceListPage<Item extends Thing>({ resource }: { resource: Listed<Item> }) {
+export function ResourceListPage({ resource }: { resource: Resource }) {
   const create = <NewButton one={resource.one} to={`${resource.path}/new`} />
   const isEmpty = useResourceList(resource).data?.length === 0
   return (

@@ -1,6 +1,5 @@
 import { useNavigate, useParams } from '@tanstack/react-router'
-import type { FieldValues } from 'react-hook-form'
-import type { Resource, Thing } from './resource'
+import type { Resource } from './resource'
 import { ResourceDetailPage } from './resource-detail'
 import { ResourceForm } from './resource-form'
 import { hrefOf, ResourceListPage } from './resource-list'
@@ -9,9 +8,7 @@ import { hrefOf, ResourceListPage } from './resource-list'
  * The pages of a resource: `/path` is the list, `/path/new` the same with the form of a new item,
  * `/path/$id` one item, and `/path/$id/edit` the same with its form.
  */
-export function resourcePage<Item extends Thing, Values extends FieldValues, Draft extends object>(
-  resource: Resource<Item, Values, Draft>,
-) {
+export function resourcePage(resource: Resource) {
   return function ResourcePage() {
     const { id, action } = useParams({ strict: false })
     const navigate = useNavigate()

@@ -1,11 +1,10 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import type { FieldValues } from 'react-hook-form'
 import { Button, NewButton } from '../ui/button'
 import { DetailSheet } from '../ui/dialog'
 import { Card, Code, Facts } from '../ui/page'
 import { targetOf } from '../ui/table'
 import { useLookups } from './lookups'
-import { keyOf, type Resource, type Thing, titleOf } from './resource'
+import { keyOf, type Resource, titleOf } from './resource'
 import { factsOf, Moves } from './resource-detail'
 import { ResourceForm } from './resource-form'
 import { ResourceTable, Status } from './resource-list'
@@ -24,12 +23,12 @@ type Opened = Record<string, unknown> & { open?: string }
  * @param props.within the path of the item's page
  * @param props.name the name of the section in the address
  */
-export function ResourceSection<Item extends Thing, Values extends FieldValues, Draft extends object>({
+export function ResourceSection({
   resource,
   within,
   name,
 }: {
-  resource: Resource<Item, Values, Draft>
+  resource: Resource
   within: string
   name: string
 }) {
@@ -72,13 +71,13 @@ export function ResourceSection<Item extends Thing, Values extends FieldValues, 
 }
 
 /** One item of a section, beside the page. */
-function Opened<Item extends Thing, Values extends FieldValues, Draft extends object>({
+function Opened({
   resource,
   itemKey,
   onClose,
   onEdit,
 }: {
-  resource: Resource<Item, Values, Draft>
+  resource: Resource
   itemKey: string
   onClose: () => void
   onEdit: () => void

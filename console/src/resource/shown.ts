@@ -2,17 +2,14 @@
 import { type InfiniteData, type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
 import { tagged, useAdmin } from '../api/laurel'
 import { PAGE, useSkipPages } from '../api/paging'
-import { keyOf, type Listed, type Thing } from './resource'
+import { keyOf, type Listed, type Resource, type Thing } from './resource'
 
 /** The keys of the reads of a resource: its list, and one item by its key or id. */
 export const listKey = (path: string) => [path, 'list']
 const itemKey = (path: string, keyOrId: string | null) => [path, 'item', keyOrId]
 
 /** The items of a resource, page by page. */
-export function useResourceList<Item extends Thing>({
-  path,
-  operations,
-}: Pick<Listed<Item>, 'path' | 'operations'>) {
+export function useResourceList<Item extends Thing>({ path, operations }: Listed<Item>) {
   const admin = useAdmin()
   return useSkipPages(listKey(path), (query) => operations(admin).list(query))
 }
@@ -31,24 +28,20 @@ export function useResourceItem<Item extends Thing>({ path, operations }: Listed
 }
 
 /** Changes the pages of a list, if it was read. The last one may have an item more than is shown. */
-function changeList<Item>(queries: QueryClient, path: string, change: (pages: Item[][]) => Item[][]): void {
-  queries.setQueryData<InfiniteData<Item[], number>>(
+function changeList(queries: QueryClient, path: string, change: (pages: Thing[][]) => Thing[][]): void {
+  queries.setQueryData<InfiniteData<Thing[], number>>(
     listKey(path),
     (list) => list && { ...list, pages: change(list.pages) },
   )
 }
 
 /** Shows the item of a write as it is now, in its list and on its page. A new one is the last of the list. */
-export function showWritten<Item extends Thing>(
-  queries: QueryClient,
-  resource: Pick<Listed<Item>, 'path' | 'pathsBy'>,
-  item: Item | undefined,
-) {
+export function showWritten(queries: QueryClient, resource: Resource, item: Thing | undefined) {
   if (item === undefined) return
   const { path } = resource
   const { id } = item
-  const isThis = (one: Item) => one.id === id
-  changeList<Item>(queries, path, (pages) => {
+  const isThis = (one: Thing) => one.id === id
+  changeList(queries, path, (pages) => {
     if (pages.some((page) => page.some(isThis)))
       return pages.map((page) => page.map((one) => (isThis(one) ? item : one)))
     const last = pages.at(-1) ?? []
@@ -59,5 +52,5 @@ export function showWritten<Item extends Thing>(
 
 /** Leaves an item that is gone out of its list. */
 export function hideItem(queries: QueryClient, path: string, { id }: Thing) {
-  changeList<Thing>(queries, path, (pages) => pages.map((page) => page.filter((one) => one.id !== id)))
+  changeList(queries, path, (pages) => pages.map((page) => page.filter((one) => one.id !== id)))
 }

@@ -81,18 +81,18 @@ export async function isListed(list: AsyncIterable<{ id: string }>, id: string):
   return false
 }
 
-export type Write<Answer extends object> = {
+export type Write<Answer extends object = object> = {
   /** The item with its name, as the beginning of a sentence. */
   what: string
   /** What happens to it, such as `was created`. Begins with "was", "were" or "is". */
   did: string
   act: Act<Answer>
   /** More of the message afterwards. */
-  more?: (answer: Answer) => string | undefined
+  more?(answer: Answer): string | undefined
   /** Shows the answer, so that nobody waits until everything was read again. */
-  show?: (queries: QueryClient, answer: Tagged<Answer>) => unknown
+  show?(queries: QueryClient, answer: Tagged<Answer>): unknown
   /** Something in the answer that is shown only once. */
-  secret?: (answer: Answer) => Secret | undefined
+  secret?(answer: Answer): Secret | undefined
   /** The state that people have seen. Nothing is done if there is another one by now (G15). */
   etag?: string | undefined
   /**
@@ -140,7 +140,7 @@ type Options = {
 }
 
 /** A function that begins writes, whether one is on its way, and why the last one was not done. */
-export function useWrite<Answer extends object>(options: Options) {
+export function useWrite<Answer extends object = object>(options: Options) {
   const { path, look = path, scope = path, showsAnswer = false, isWarningRefused } = options
   const laurel = useLaurel()
   const queries = useQueryClient()

@@ -274,7 +274,7 @@ export function SeriesChart(props: ChartProps) {
               { name: 'Date', cell: ({ id }) => formatDate(id) },
               ...series.map(({ name, values }) => ({
                 name,
-                cell: ({ day }: { day: number }) => formatNumber(values[day] ?? 0),
+                cell: ({ day }: { id: string; day: number }) => formatNumber(values[day] ?? 0),
                 isNumber: true,
               })),
             ]}

@@ -108,8 +108,11 @@ export function Card({
   )
 }
 
+/** A value with its name. Null if it is not there. */
+export type Fact = readonly [name: string, value: ReactNode] | null
+
 /** Names and values, in two columns. Leaves out values that are not there. */
-export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ReactNode] | null)[] }) {
+export function Facts({ facts }: { facts: readonly Fact[] }) {
   return (
     <dl className="grid grid-cols-[fit-content(45%)_1fr] gap-x-4 gap-y-3 sm:gap-x-6">
       {facts

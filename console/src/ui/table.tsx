@@ -6,7 +6,7 @@ import { nameOr } from './text'
 
 export type Column<Row> = {
   name: string
-  cell: (row: Row) => ReactNode
+  cell(row: Row): ReactNode
   /** Numbers are at the right. */
   isNumber?: boolean
   /** Is left out on a phone. */

@@ -71,14 +71,14 @@ export function ChannelWarning({ channel }: Pick<Template, 'channel'>) {
 
 /** Fills an empty email with the starter of its type. */
 export function StarterButton({
-  form,
+  change,
   values: { type, channel, subject, body },
   label,
 }: CustomField<Values>) {
   if (channel !== 'email' || body.trim() !== '') return null
   const fill = () => {
-    form.setValue('body', STARTERS[type].body, { shouldDirty: true })
-    if (subject.trim() === '') form.setValue('subject', STARTERS[type].subject, { shouldDirty: true })
+    change('body', STARTERS[type].body)
+    if (subject.trim() === '') change('subject', STARTERS[type].subject)
   }
   return (
     <div>

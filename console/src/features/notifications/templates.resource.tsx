@@ -2,7 +2,7 @@ import type { AdminNotificationTemplate } from '@laurel/client'
 import { z } from 'zod'
 import { WriteRefused } from '../../api/errors'
 import { AskButton } from '../../resource/confirm-write'
-import { filtersInWords, switching } from '../../resource/parts'
+import { filtersInWords, switching, USER_FILTERS } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { type AllFields, choice, filters, optionalText, text } from '../../resource/schemas'
@@ -134,11 +134,10 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
         options: { inactive: 'Inactive: nothing is sent', active: 'Active' },
       },
       {
-        kind: 'filters',
+        ...USER_FILTERS,
         name: 'userAttributes',
         label: 'Only for some users',
         hint: 'All must match. Of several templates that match, the oldest one is used.',
-        of: 'user',
       },
       {
         kind: 'text',

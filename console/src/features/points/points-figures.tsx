@@ -11,9 +11,6 @@ import { say } from '../../ui/text'
 
 type Rows = readonly PointsAnalytics['series'][number][]
 
-/** The list of a part of a points system, and the names in it. */
-type Part<Item extends Thing> = Pick<Listed<Item>, 'path' | 'operations' | 'nameOf' | 'needs'>
-
 /** The points of a system by day and by trigger, and the users of each level (I2). */
 export function PointsFigures({
   system: { key, name },
@@ -21,8 +18,8 @@ export function PointsFigures({
   levels,
 }: {
   system: { key: string; name: string }
-  triggers: Part<AdminPointsTrigger>
-  levels: Part<AdminPointsLevel>
+  triggers: Listed<AdminPointsTrigger>
+  levels: Listed<AdminPointsLevel>
 }) {
   const byTrigger = useNames(triggers)
   const byLevel = useNames(levels, (a, b) => a.points - b.points)
@@ -68,7 +65,7 @@ export function PointsFigures({
 
 /** The names of all items of a part by their keys, also of those that its table does not show yet. */
 function useNames<Item extends Thing & { key: string }>(
-  part: Part<Item>,
+  part: Listed<Item>,
   order?: (a: Item, b: Item) => number,
 ) {
   const admin = useAdmin()

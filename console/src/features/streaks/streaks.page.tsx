@@ -8,8 +8,7 @@ import { Loaded } from '../../api/paging'
 import { InWords, PageForm } from '../../resource/form-sheet'
 import { choicesOf, type Lookups, useLookups } from '../../resource/lookups'
 import { amountOf } from '../../resource/parts'
-import type { CustomField, Field } from '../../resource/resource'
-import { Rows } from '../../resource/rows'
+import type { Field } from '../../resource/resource'
 import {
   type AllFields,
   choice,
@@ -162,30 +161,6 @@ const when = ({ enabled }: Values) => enabled
 const withFreezes = ({ enabled, hasFreezes }: Values) => enabled && hasFreezes
 const withEarned = (values: Values) => withFreezes(values) && values.freezes.autoEarnInterval.trim() !== ''
 
-/** The metrics that count, each with its threshold. */
-const MetricRows = ({ form, values, lookups, label }: CustomField<Values>) => (
-  <Rows
-    form={form}
-    name="metrics"
-    label={label}
-    about={values.metrics.length === 0 && <p className="text-quiet">Any event counts.</p>}
-    one="metric"
-    choice={{
-      part: 'key',
-      none: 'Choose…',
-      options: choicesOf(lookups.metrics.all, 'key'),
-      labelOf: (index) => (index === 0 ? 'Metric' : `Metric ${index + 1}`),
-    }}
-    text={{
-      part: 'threshold',
-      isNumber: true,
-      first: '1',
-      labelOf: (index) => (index === 0 ? 'Threshold' : `Threshold ${index + 1}`),
-    }}
-    add={{ label: 'Require a metric' }}
-  />
-)
-
 const FIELDS: readonly Field<Values>[] = [
   { kind: 'switch', name: 'enabled', label: 'Streaks are on' },
   {
@@ -196,12 +171,26 @@ const FIELDS: readonly Field<Values>[] = [
     when,
   },
   {
-    kind: 'custom',
+    kind: 'rows',
     name: 'metrics',
     label: 'Events that count',
+    hint: ({ metrics }) => (metrics.length === 0 ? 'Any event counts.' : undefined),
     when,
-    render: (field) => <MetricRows {...field} />,
-    inWords: ({ metrics }, lookups) =>
+    one: 'metric',
+    choice: {
+      part: 'key',
+      none: 'Choose…',
+      options: ({ metrics }) => choicesOf(metrics.all, 'key'),
+      labelOf: (index) => (index === 0 ? 'Metric' : `Metric ${index + 1}`),
+    },
+    text: {
+      part: 'threshold',
+      isNumber: true,
+      first: '1',
+      labelOf: (index) => (index === 0 ? 'Threshold' : `Threshold ${index + 1}`),
+    },
+    add: 'Require a metric',
+    inWords: (metrics: Values['metrics'], lookups) =>
       metrics.map(({ key, threshold }) => amountOf(threshold, key, lookups)).join(', ') || 'any event',
   },
   {
@@ -216,12 +205,8 @@ const FIELDS: readonly Field<Values>[] = [
     name: 'daysOff',
     label: 'Days off',
     when: ({ enabled, frequency }) => enabled && frequency === 'daily',
-    render: ({ form, values, message }) => (
-      <DaysOff
-        days={values.daysOff}
-        onChange={(days) => form.setValue('daysOff', days, { shouldDirty: true, shouldValidate: true })}
-        message={message}
-      />
+    render: ({ values, change, message }) => (
+      <DaysOff days={values.daysOff} onChange={(days) => change('daysOff', days)} message={message} />
     ),
     inWords: ({ daysOff }) => weekdaysInWords(daysOff) || 'none',
   },

@@ -126,9 +126,8 @@ function PreferencesForm({ user, preferences, settings }: FormProps) {
     kind: 'custom',
     name: 'streak.daysOff',
     label: 'Days off',
-    render: ({ form, values: { streak }, message }) => {
-      const set = (days: number[] | null) =>
-        form.setValue('streak.daysOff', days, { shouldDirty: true, shouldValidate: true })
+    render: ({ values: { streak }, change, message }) => {
+      const set = (days: number[] | null) => change('streak.daysOff', days)
       return (
         <DaysOff days={streak.daysOff} onChange={set} message={message}>
           <Toggle
@@ -194,7 +193,7 @@ const NOTIFICATIONS: Field<Values> = {
   kind: 'custom',
   name: 'notifications',
   label: 'Channels by type of notification',
-  render: ({ form, values: { notifications }, label }) => (
+  render: ({ values: { notifications }, change, label }) => (
     <Table
       isDense
       label={label}
@@ -213,7 +212,7 @@ const NOTIFICATIONS: Field<Values> = {
                 const wanted = CHANNELS.filter((one) =>
                   one === channel ? checked : notifications[id].includes(one),
                 )
-                form.setValue(`notifications.${id}`, wanted, { shouldDirty: true })
+                change(`notifications.${id}`, wanted)
               }}
             />
           ),
