@@ -125,14 +125,10 @@ function Shell() {
   )
 }
 
-/** Whether an address belongs to a page of the navigation. */
-const isWithin = (pathname: string, path: string) =>
-  path === '/' ? pathname === '/' : pathname === path || pathname.startsWith(`${path}/`)
-
 /** The place of a page whose program is loading. It has the page's name already. */
 function PageIsLoading() {
   const { pathname } = useLocation()
-  const name = ALL_PAGES.find(({ path }) => isWithin(pathname, path))?.name ?? 'Laurel'
+  const name = ALL_PAGES.find(({ path }) => path === `/${pathname.split('/')[1]}`)?.name ?? 'Laurel'
   return (
     <Page name={name} isLoading>
       <span />
@@ -165,7 +161,6 @@ function Wordmark() {
 function Sidebar({ onSearch, onLeave }: { onSearch: () => void; onLeave?: () => void }) {
   const session = useSession()
   const { signedIn } = useSessionState()
-  const { pathname } = useLocation()
   return (
     <>
       <div className="flex flex-col gap-4 px-3 pt-5 pb-3">
@@ -189,7 +184,7 @@ function Sidebar({ onSearch, onLeave }: { onSearch: () => void; onLeave?: () => 
                   <Link
                     to={path}
                     onClick={onLeave}
-                    aria-current={isWithin(pathname, path) ? 'page' : undefined}
+                    activeOptions={{ exact: path === '/', includeSearch: false }}
                     className="flex items-center gap-2.5 rounded-md px-2.5 py-1 font-medium text-quiet pointer-coarse:py-2 hover:bg-hover hover:text-text focus-visible:-outline-offset-2 aria-[current=page]:bg-accent-soft aria-[current=page]:text-accent"
                   >
                     <Icon name={icon} size={16} />

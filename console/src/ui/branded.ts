@@ -1,49 +1,34 @@
 /** How emails look with the brand of a tenant (T4): the font, the top, the button. */
 
-/** The fonts of a brand with their names, and as lists of fonts for CSS, as templates get them. */
-export const FONTS = {
-  MODERN_SANS: {
-    name: 'Modern sans-serif',
-    family: 'system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif',
-  },
-  BOOK_SANS: { name: 'Book sans-serif', family: 'Optima, Candara, Noto Sans, Verdana, sans-serif' },
-  ORGANIC_SANS: {
-    name: 'Organic sans-serif',
-    family: 'Seravek, Gill Sans, Ubuntu, Calibri, DejaVu Sans, sans-serif',
-  },
-  GEOMETRIC_SANS: {
-    name: 'Geometric sans-serif',
-    family: 'Avenir, Montserrat, Corbel, URW Gothic, Century Gothic, sans-serif',
-  },
-  HEAVY_SANS: {
-    name: 'Heavy sans-serif',
-    family: 'Bahnschrift, DIN Alternate, Franklin Gothic Medium, Impact, sans-serif',
-  },
-  ROUNDED_SANS: {
-    name: 'Rounded sans-serif',
-    family: 'ui-rounded, Hiragino Maru Gothic ProN, Quicksand, Arial Rounded MT Bold, sans-serif',
-  },
-  MODERN_SERIF: { name: 'Modern serif', family: 'Charter, Sitka Text, Cambria, Georgia, serif' },
-  BOOK_SERIF: {
-    name: 'Book serif',
-    family: 'Iowan Old Style, Palatino Linotype, Palatino, Book Antiqua, serif',
-  },
-  MONOSPACE: {
-    name: 'Monospace',
-    family: 'ui-monospace, SF Mono, Menlo, Consolas, Liberation Mono, monospace',
-  },
+import type { Settings } from '@laurel/client'
+
+/** The brand of a tenant. */
+export type Branding = Settings['branding']
+
+/** The fonts of a brand as lists of fonts for CSS, as templates get them. */
+const FAMILIES: Readonly<Record<Branding['font'], string>> = {
+  MODERN_SANS: 'system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif',
+  BOOK_SANS: 'Optima, Candara, Noto Sans, Verdana, sans-serif',
+  ORGANIC_SANS: 'Seravek, Gill Sans, Ubuntu, Calibri, DejaVu Sans, sans-serif',
+  GEOMETRIC_SANS: 'Avenir, Montserrat, Corbel, URW Gothic, Century Gothic, sans-serif',
+  HEAVY_SANS: 'Bahnschrift, DIN Alternate, Franklin Gothic Medium, Impact, sans-serif',
+  ROUNDED_SANS: 'ui-rounded, Hiragino Maru Gothic ProN, Quicksand, Arial Rounded MT Bold, sans-serif',
+  MODERN_SERIF: 'Charter, Sitka Text, Cambria, Georgia, serif',
+  BOOK_SERIF: 'Iowan Old Style, Palatino Linotype, Palatino, Book Antiqua, serif',
+  MONOSPACE: 'ui-monospace, SF Mono, Menlo, Consolas, Liberation Mono, monospace',
 }
 
-type Picture = { url: string } | null
-
-/** The brand of a tenant, as in its settings. */
-export type Branding = {
-  appName: string
-  appUrl: string
-  brandColor: string
-  font: keyof typeof FONTS
-  logo: Picture
-  appIcon: Picture
+/** Their names. */
+export const FONTS: Readonly<Record<Branding['font'], string>> = {
+  MODERN_SANS: 'Modern sans-serif',
+  BOOK_SANS: 'Book sans-serif',
+  ORGANIC_SANS: 'Organic sans-serif',
+  GEOMETRIC_SANS: 'Geometric sans-serif',
+  HEAVY_SANS: 'Heavy sans-serif',
+  ROUNDED_SANS: 'Rounded sans-serif',
+  MODERN_SERIF: 'Modern serif',
+  BOOK_SERIF: 'Book serif',
+  MONOSPACE: 'Monospace',
 }
 
 /** The variables of a brand in templates. */
@@ -66,7 +51,7 @@ const escaped = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
 function present({ appName, appUrl, brandColor, font, logo }: Branding): Writing {
-  const values = { appName, appUrl, brandColor, fontFamily: FONTS[font].family, logoUrl: logo?.url ?? '' }
+  const values = { appName, appUrl, brandColor, fontFamily: FAMILIES[font], logoUrl: logo?.url ?? '' }
   return {
     value: (name) => escaped(values[name]),
     either: (name, has, otherwise) => (values[name] === '' ? otherwise : has),

@@ -33,14 +33,7 @@ const FIGURE = 7.5
 const BESIDE = 12
 /** The look of the labels at the axes. */
 const LABEL = { fontSize: 12, fontFamily: 'inherit', fill: 'currentColor' }
-const STROKES = [
-  'stroke-series-1',
-  'stroke-series-2',
-  'stroke-series-3',
-  'stroke-series-4',
-  'stroke-series-5',
-]
-const FILLS = ['fill-series-1', 'fill-series-2', 'fill-series-3', 'fill-series-4', 'fill-series-5']
+const COLOURS = ['text-series-1', 'text-series-2', 'text-series-3', 'text-series-4', 'text-series-5']
 /** The lines differ by their dashes too, for people who see few colours. */
 const DASHES = ['none', '7 3', '2 3', '9 3 2 3', '4 5']
 const at = (list: readonly string[], index: number) => list[index % list.length] ?? ''
@@ -49,18 +42,11 @@ const SHORT = new Intl.DateTimeFormat(LOCALE, { month: 'short', day: 'numeric' }
 
 /** A sample of the line or the bar of a series. */
 const Mark = ({ kind, index }: { kind: 'bars' | 'lines'; index: number }) => (
-  <svg width={16} height={10} aria-hidden="true" className="shrink-0">
+  <svg width={16} height={10} aria-hidden="true" className={classes('shrink-0', at(COLOURS, index))}>
     {kind === 'bars' ? (
-      <rect x={3} width={10} height={10} rx={3} className={at(FILLS, index)} />
+      <rect x={3} width={10} height={10} rx={3} fill="currentColor" />
     ) : (
-      <line
-        x2={16}
-        y1={5}
-        y2={5}
-        strokeWidth={2.5}
-        strokeDasharray={at(DASHES, index)}
-        className={at(STROKES, index)}
-      />
+      <path d="M0 5h16" stroke="currentColor" strokeWidth={2.5} strokeDasharray={at(DASHES, index)} />
     )}
   </svg>
 )
@@ -110,8 +96,6 @@ export function SeriesChart(props: ChartProps) {
     paddingOuter: isDense ? 0 : 0.15,
   })
   const middle = (date: string) => (x(date) ?? 0) + x.bandwidth() / 2
-  const pointsOf = (values: readonly number[]): Point[] =>
-    dates.map((date, day) => ({ date, value: values[day] ?? 0 }))
   const isUnfinished = today !== undefined && dates.at(-1) === today && dates.length > 1
   const shown = pointed ?? dates.length - 1
   // A line of one day would not be seen.
@@ -121,9 +105,9 @@ export function SeriesChart(props: ChartProps) {
     const index = Math.floor((offset / Math.max(1, inner.width)) * dates.length)
     setPointed(index >= 0 && index < dates.length ? index : null)
   }
-  const barsOf = (values: readonly number[], index: number) => {
+  const barsOf = (points: Point[], index: number) => {
     const wide = x.bandwidth() / series.length
-    return pointsOf(values).map(({ date, value }) => (
+    return points.map(({ date, value }) => (
       <Bar
         key={date}
         x={(x(date) ?? 0) + index * wide}
@@ -131,30 +115,30 @@ export function SeriesChart(props: ChartProps) {
         width={wide}
         height={Math.abs(y(0) - y(value))}
         rx={Math.min(3, wide / 4)}
-        className={classes(at(FILLS, index), date === today && 'opacity-50')}
+        fill="currentColor"
+        opacity={date === today ? 0.5 : 1}
       />
     ))
   }
-  const lineOf = (values: readonly number[], index: number) => {
-    const points = pointsOf(values)
+  const lineOf = (points: Point[], index: number) => {
     const finished = isUnfinished ? points.slice(0, -1) : points
     const place = { x: ({ date }: Point) => middle(date), y: ({ value }: Point) => y(value) }
-    const look = { fill: 'none', strokeWidth: 2, className: at(STROKES, index) }
+    const look = { fill: 'none', stroke: 'currentColor', strokeWidth: 2 }
+    const marked = points[dot]
     return (
       <>
         {index === 0 && hasData && (
-          <AreaClosed {...place} data={finished} y0={y(0)} yScale={y} className="fill-series-1 opacity-8" />
+          <AreaClosed {...place} data={finished} y0={y(0)} yScale={y} fill="currentColor" opacity={0.08} />
         )}
         {isUnfinished && (
-          <g className="opacity-70">
-            <LinePath
-              {...place}
-              {...look}
-              data={points.slice(-2)}
-              strokeDasharray="1 4"
-              strokeLinecap="round"
-            />
-          </g>
+          <LinePath
+            {...place}
+            {...look}
+            data={points.slice(-2)}
+            strokeDasharray="1 4"
+            strokeLinecap="round"
+            opacity={0.7}
+          />
         )}
         <LinePath
           {...place}
@@ -163,13 +147,14 @@ export function SeriesChart(props: ChartProps) {
           strokeLinejoin="round"
           strokeDasharray={at(DASHES, index)}
         />
-        {dates[dot] !== undefined && (
+        {marked && (
           <circle
-            cx={middle(dates[dot])}
-            cy={y(values[dot] ?? 0)}
+            cx={middle(marked.date)}
+            cy={y(marked.value)}
             r={4}
             strokeWidth={2}
-            className={classes('stroke-surface', at(FILLS, index))}
+            fill="currentColor"
+            className="stroke-surface"
           />
         )}
       </>
@@ -206,11 +191,9 @@ export function SeriesChart(props: ChartProps) {
           >
             <g transform={`translate(${left},${MARGIN.top})`}>
               {ticks.map((tick) => (
-                <line
+                <path
                   key={tick}
-                  x2={inner.width}
-                  y1={y(tick)}
-                  y2={y(tick)}
+                  d={`M0 ${y(tick)}h${inner.width}`}
                   className={tick === 0 ? 'stroke-line-button' : 'stroke-line'}
                 />
               ))}
@@ -232,9 +215,14 @@ export function SeriesChart(props: ChartProps) {
                   className="fill-hover"
                 />
               )}
-              {series.map(({ name, values }, index) => (
-                <g key={name}>{kind === 'bars' ? barsOf(values, index) : lineOf(values, index)}</g>
-              ))}
+              {series.map(({ name, values }, index) => {
+                const points = dates.map((date, day) => ({ date, value: values[day] ?? 0 }))
+                return (
+                  <g key={name} className={at(COLOURS, index)}>
+                    {kind === 'bars' ? barsOf(points, index) : lineOf(points, index)}
+                  </g>
+                )
+              })}
               <AxisLeft
                 scale={y}
                 tickValues={ticks}

@@ -1,18 +1,15 @@
 import type { Branding } from './branded'
 import { dressed, withoutForbidden } from './email-html'
 
-type Brand = Pick<Branding, 'appName' | 'appIcon' | 'logo'>
-
-/** A push message as a phone shows it: with the icon and the name of the app, if they are known. */
-export function PushMessage({
-  title,
-  body,
-  brand,
-}: {
+type MessageProps = {
+  /** The subject of an email. */
   title: string | undefined
   body: string
-  brand: Brand | undefined
-}) {
+  brand: Pick<Branding, 'appName' | 'appIcon' | 'logo'> | undefined
+}
+
+/** A push message as a phone shows it: with the icon and the name of the app, if they are known. */
+export function PushMessage({ title, body, brand }: MessageProps) {
   return (
     <div className="rounded-lg border border-line bg-raised px-4 py-3 shadow-raised">
       {brand !== undefined && (
@@ -30,19 +27,11 @@ export function PushMessage({
 }
 
 /** An email. Its HTML is in a frame without scripts, forms, and other pictures than those of the brand. */
-export function EmailMessage({
-  subject,
-  body,
-  brand,
-}: {
-  subject: string | undefined
-  body: string
-  brand: Brand | undefined
-}) {
+export function EmailMessage({ title, body, brand }: MessageProps) {
   const pictures = [brand?.logo?.url, brand?.appIcon?.url].filter((url) => url !== undefined)
   return (
     <div className="overflow-hidden rounded-lg border border-line bg-raised">
-      <p className="border-b border-line px-4 py-2.5 font-semibold">{subject}</p>
+      <p className="border-b border-line px-4 py-2.5 font-semibold">{title}</p>
       <iframe
         title="The email"
         sandbox="allow-same-origin"

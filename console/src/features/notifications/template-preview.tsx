@@ -119,7 +119,7 @@ export function Message({
   if (channel === 'push') return <PushMessage title={title} body={body} brand={brand} />
   return (
     <div className="flex flex-col gap-2">
-      <EmailMessage subject={subject} body={body} brand={brand} />
+      <EmailMessage title={subject} body={body} brand={brand} />
       <p className="text-sm text-quiet">
         Style sheets, and pictures but your logo and icon, are left out here. The user sees them.
       </p>

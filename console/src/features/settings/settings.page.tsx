@@ -109,7 +109,7 @@ const BRAND: readonly Field<Values>[] = [
     kind: 'choice',
     name: 'branding.font',
     label: 'Font',
-    options: Object.entries(FONTS).map(([value, { name }]) => ({ value, label: name })),
+    options: FONTS,
   },
   {
     kind: 'text',
@@ -180,7 +180,7 @@ function BrandPreview({ values }: { values: Values['branding'] }) {
       className="flex flex-col gap-4 self-start rounded-md border border-line bg-sunken p-4"
     >
       <EmailMessage
-        subject="Keep your streak of 12, Ada"
+        title="Keep your streak of 12, Ada"
         body={brandedEmail(brand, 'Come back today, and your streak of 12 goes on.', 'Keep it')}
         brand={brand}
       />
