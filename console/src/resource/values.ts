@@ -5,12 +5,12 @@ import { optionsOf } from '../ui/select'
 import type { Field, Resource, Thing } from './resource'
 
 /** The value of a field that has none. A choice without an empty option has the first one. */
-function emptyOf<Values extends FieldValues>(field: Field<Values>) {
+function emptyOf(field: Field) {
   switch (field.kind) {
     case 'choice':
       return optionsOf(typeof field.options === 'function' ? field.options(null) : field.options)[0]?.value
     case 'references':
-    case 'filters':
+    case 'rows':
       return []
     case 'switch':
       return false
@@ -41,10 +41,8 @@ export function valuesOf<Values extends FieldValues>(
 }
 
 /** The values of the form of a resource. */
-export const valuesIn = <Item extends Thing, Values extends FieldValues, Draft extends object>(
-  { fields, values }: Resource<Item, Values, Draft>['form'],
-  item: Item | null,
-): Values => values?.(item) ?? valuesOf(fields, item)
+export const valuesIn = ({ fields, values }: Resource['form'], item: Thing | null): FieldValues =>
+  values?.(item) ?? valuesOf(fields, item)
 
 /** The values that differ from those at first. */
 export function changed<Values extends object>(values: Values, first: Values): Partial<Values> {
