@@ -1,12 +1,7 @@
 /** How emails look with the brand of a tenant (T4): the font, the top, the button. */
 
-import type { Settings } from '@laurel/client'
-
-/** The brand of a tenant. */
-export type Branding = Settings['branding']
-
 /** The fonts of a brand as lists of fonts for CSS, as templates get them. */
-const FAMILIES: Readonly<Record<Branding['font'], string>> = {
+const FAMILIES = {
   MODERN_SANS: 'system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif',
   BOOK_SANS: 'Optima, Candara, Noto Sans, Verdana, sans-serif',
   ORGANIC_SANS: 'Seravek, Gill Sans, Ubuntu, Calibri, DejaVu Sans, sans-serif',
@@ -19,7 +14,7 @@ const FAMILIES: Readonly<Record<Branding['font'], string>> = {
 }
 
 /** Their names. */
-export const FONTS: Readonly<Record<Branding['font'], string>> = {
+export const FONTS: Readonly<Record<keyof typeof FAMILIES, string>> = {
   MODERN_SANS: 'Modern sans-serif',
   BOOK_SANS: 'Book sans-serif',
   ORGANIC_SANS: 'Organic sans-serif',
@@ -29,6 +24,18 @@ export const FONTS: Readonly<Record<Branding['font'], string>> = {
   MODERN_SERIF: 'Modern serif',
   BOOK_SERIF: 'Book serif',
   MONOSPACE: 'Monospace',
+}
+
+type Picture = { url: string } | null
+
+/** The brand of a tenant, as in its settings. */
+export type Branding = {
+  appName: string
+  appUrl: string
+  brandColor: string
+  font: keyof typeof FAMILIES
+  logo: Picture
+  appIcon: Picture
 }
 
 /** The variables of a brand in templates. */
