@@ -133,7 +133,7 @@ export default defineConfig({
       }),
       workers({
         name: 'long-spread',
-        include: ['test/worker/*.test.ts', 'test/long/{worker,spread}/*.test.ts'],
+        include: ['test/{worker,spread}/*.test.ts', 'test/long/{worker,spread}/*.test.ts'],
         databases: 3,
         groupOrder: 3,
         ...MANY,

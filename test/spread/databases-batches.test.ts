@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { Interrupted, inboxStep } from '../../src/features/events/batches/process'
 import { systemNow } from '../../src/lib/system-clock'
 import type { TenantContext } from '../../src/platform/context'
+import { inTurn } from '../helpers/runs'
 import { forgetTime, moveTo, NOON } from '../helpers/worker/boards'
 import { contextOf, contextWith, worksOf } from '../helpers/worker/contexts'
 import { behind, type Fault, lost } from '../helpers/worker/faulty'
@@ -107,8 +108,8 @@ describe.skipIf(names.length === 1)('[B6] a batch of users in three databases', 
   })
 
   it('counts once and in order if any write of any database is lost, before or after it', async () => {
-    for (const isDone of [false, true]) {
-      for (const database of names) {
+    for (const [nth, database] of names.entries()) {
+      for (const isDone of inTurn(1, [false, true], nth)) {
         const tenant = await prepared()
         const sent = [events(1, 300), events(301, 60)]
         const ids: string[] = []

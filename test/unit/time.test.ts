@@ -40,6 +40,7 @@ function changesOf(zone: string): number[] {
 describe('[E8] offsets and local dates', () => {
   test('equal the results of Intl, in every zone, around every change of its clock in 2024–2027', () => {
     const around = [-DAY, -15 * MINUTE, -MINUTE, -1_000, 0, 1_000, MINUTE, 14 * MINUTE, 15 * MINUTE, DAY]
+    const wrong: unknown[] = []
     let changes = 0
     for (const zone of ZONES) {
       const found = changesOf(zone)
@@ -49,11 +50,13 @@ describe('[E8] offsets and local dates', () => {
           const moment = instant(at + distance)
           const offset = offsetMinutes(zone, moment)
           const wanted = offsetAt(zone, moment)
-          const seen = [zone, iso(moment), offset, civilDateAt(moment, offset)]
-          expect(seen).toEqual([zone, iso(moment), wanted, localAt(moment, wanted).date])
+          const date = civilDateAt(moment, offset)
+          if (offset !== wanted || date !== localAt(moment, wanted).date)
+            wrong.push([zone, iso(moment), offset, wanted, date])
         }
       }
     }
+    expect(wrong).toEqual([])
     // More than a hundred zones change twice a year.
     expect(changes).toBeGreaterThan(800)
   })

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 
-const react = join(import.meta.dirname, '..')
+const react = join(import.meta.dirname, '..', '..')
 const root = join(react, '..', '..')
 const PAGES = [join(react, 'README.md'), join(root, 'docs', 'guides', 'react.md')]
 
