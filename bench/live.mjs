@@ -8,20 +8,9 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inProject } from '../scripts/lib/project.mjs'
-import {
-  atEnd,
-  fixed,
-  median,
-  numbersTo,
-  quantile,
-  runBench,
-  save,
-  sumOf,
-  tell,
-  tellMore,
-} from './lib/bench.mjs'
-import { laurelServed } from './lib/laurel.mjs'
-import { anyUserOf, configure, create, sendEvent } from './lib/scene.mjs'
+import { atEnd, fixed, inTurns, median, quantile, runBench, save, sumOf, tell } from './lib/bench.mjs'
+import { laurel } from './lib/laurel.mjs'
+import { anyUserOf, BOARD, sendEvent, startWithBoards } from './lib/scene.mjs'
 
 /** Events a second, seconds of a turn, and users who get events. */
 const PACE = 50
@@ -30,9 +19,6 @@ const USERS = 200
 /** The time that the last state may take to each watcher, in milliseconds. */
 const LATEST = 2000
 
-const BOARD = 'live'
-const PAGE = `/v1/leaderboards/${BOARD}?limit=10`
-
 /** @typedef {import('./lib/server.mjs').Server} Server */
 
 /**
@@ -40,7 +26,7 @@ const PAGE = `/v1/leaderboards/${BOARD}?limit=10`
  * milliseconds, the rows that they wrote, when the last one was answered (milliseconds since 1970), and the
  * processor time of the server in milliseconds.
  */
-async function takeTurn(/** @type {Server} */ server) {
+async function sendSteadily(/** @type {Server} */ server) {
   const before = server.processorTime()
   const waits = /** @type {number[]} */ ([])
   let ended = 0
@@ -65,14 +51,18 @@ async function takeTurn(/** @type {Server} */ server) {
   return { waits, rows, ended, p95: quantile(waits, 0.95), cpu: server.processorTime() - before }
 }
 
+/** @typedef {Awaited<ReturnType<typeof sendSteadily>>} Turn */
+/** What watchers have got: the rankings, and of each the milliseconds from the last answer to the last state. */
+/** @typedef {Turn & { rankings: number; delays: (number | null)[] }} Watched */
+
 /** The figures of several turns. */
-function figuresOf(/** @type {Awaited<ReturnType<typeof takeTurn>>[]} */ turns) {
+function figuresOf(/** @type {Turn[]} */ turns) {
   const rows = turns.flatMap((one) => one.rows)
   return {
-    median: median(turns.flatMap((one) => one.waits)),
-    p95: median(turns.map((one) => one.p95)),
+    median: median(turns.flatMap(({ waits }) => waits)),
+    p95: median(turns.map(({ p95 }) => p95)),
     rows: sumOf(rows) / rows.length,
-    cpu: sumOf(turns, (one) => one.cpu),
+    cpu: sumOf(turns, ({ cpu }) => cpu),
   }
 }
 
@@ -84,49 +74,41 @@ runBench({
     tell('Copying and starting…')
     const child = fork(inProject('bench', 'live', 'watchers.mjs'))
     atEnd(() => child.kill())
+    const ended = once(child, 'exit').then(() => Promise.reject(new Error('The watchers have ended.')))
+    ended.catch(() => undefined)
     /** Sends a message to the process of the watchers. @returns {Promise<any>} */
     const watchers = async (/** @type {import('node:child_process').Serializable} */ message) => {
       child.send(message)
-      const [answer] = await once(child, 'message')
-      if (answer.error !== undefined) throw new Error(answer.error)
+      const [answer] = await Promise.race([once(child, 'message'), ended])
       return answer
     }
-    const server = await laurelServed({ TEST_CLOCK: 'off' })
-    await server.start()
-    const { metricId } = await configure(server)
-    const item = { key: BOARD, name: 'Live', status: 'active', rankBy: 'metric', metricId }
-    await create(server, '/leaderboards', { ...item, start: '2026-01-01' })
-    await takeTurn(server)
-
-    tell(`${PACE} events a second, in turns without and with ${many} watchers…`)
-    /** @typedef {Awaited<ReturnType<typeof takeTurn>>} Turn */
-    const alone = /** @type {Turn[]} */ ([])
-    const watched = /** @type {Turn[]} */ ([])
-    const delays = /** @type {number[]} */ ([])
-    let missing = 0
-    let rankings = 0
-    for (const _ of numbersTo(pairs)) {
-      const without = await takeTurn(server)
+    const server = await laurel('live', { variables: { TEST_CLOCK: 'off' } })
+    await startWithBoards(server)
+    /** @returns {Promise<Watched>} */
+    const withWatchers = async () => {
       const path = `/v1/leaderboards/${BOARD}/live`
       await watchers({ open: many, port: server.port, path, key: server.key })
-      const withThem = await takeTurn(server)
+      const turn = await sendSteadily(server)
       await sleep(LATEST)
-      const { body } = await server.ask('GET', PAGE)
-      const { states, events } = await watchers({ states: JSON.stringify(body.rankings) })
-      for (const at of states) {
-        if (at === null) missing += 1
-        else delays.push(Math.max(0, at - withThem.ended))
-      }
-      rankings += sumOf(events)
-      await watchers({ close: true })
+      const { body } = await server.ask('GET', `/v1/leaderboards/${BOARD}?limit=10`)
+      const { states, rankings } = await watchers({ states: JSON.stringify(body.rankings) })
       await sleep(500)
-      alone.push(without)
-      watched.push(withThem)
-      tellMore(`p95 ${fixed(without.p95, 1)} ms without, ${fixed(withThem.p95, 1)} ms with watchers`)
+      const delays = states.map((/** @type {number | null} */ at) => at && Math.max(0, at - turn.ended))
+      return { ...turn, delays, rankings }
     }
+
+    tell(`${PACE} events a second, in turns without and with ${many} watchers…`)
+    const works = { without: () => sendSteadily(server), 'with watchers': withWatchers }
+    const turns = await inTurns(pairs, works, ({ p95 }) => `p95 ${fixed(p95, 1)} ms`)
+    const alone = turns.without ?? []
+    const watched = /** @type {Watched[]} */ (turns['with watchers'])
     const [without, withThem] = [figuresOf(alone), figuresOf(watched)]
     const ratio = median(watched.map(({ p95 }, nth) => p95 / (alone[nth]?.p95 ?? 0)))
+    const rankings = sumOf(watched, (one) => one.rankings)
     const cpu = (withThem.cpu - without.cpu) / rankings
+    const all = watched.flatMap(({ delays }) => delays)
+    const delays = all.filter((one) => one !== null)
+    const missing = all.length - delays.length
     /** @type {(what: string, name: 'median' | 'p95' | 'rows', digits?: number) => string[]} */
     const line = (what, name, digits = 1) =>
       [what].concat([without, withThem].map((one) => fixed(one[name], digits)))
@@ -136,7 +118,7 @@ runBench({
       line(`the same: p95, ms (median of ${pairs} turns)`, 'p95'),
       ['p95 ÷ that of the turn before it (median)', '1', fixed(ratio, 2)],
       line('rows written for each event', 'rows', 2),
-      [`watchers without the last state after ${LATEST / 1000} s`, '–', `${missing} of ${many * pairs}`],
+      [`watchers without the last state after ${LATEST / 1000} s`, '–', `${missing} of ${all.length}`],
       [
         'from the last answer to the last state: median, most, ms',
         '–',

@@ -3,8 +3,8 @@
  * See bench/README.md. Exits with 0, whichever side is ahead: the table shows it.
  */
 import { fixed, median, quantile, runBench, save, tell } from './lib/bench.mjs'
-import { laurelServed } from './lib/laurel.mjs'
-import { takeTurns } from './lib/load.mjs'
+import { laurel } from './lib/laurel.mjs'
+import { roundsOf } from './lib/load.mjs'
 import { anyUserOf, eventPath, startWithBoards } from './lib/scene.mjs'
 import { checkDays, DAYS } from './peers/days.mjs'
 import { checkExact } from './peers/exact.mjs'
@@ -37,7 +37,7 @@ async function measure(/** @type {number} */ turns) {
   const redis = redisVersion()
   rows.push(['', 'Laurel, `npm run serve`', `Node, Fastify, Redis ${redis}`, 'ahead'])
   tell('Copying and starting…')
-  const ours = await laurelServed()
+  const ours = await laurel('laurel')
   await startWithBoards(ours)
   const peers = [await redisPeer('everysec', 'a-key'), await redisPeer('always', 'a-key')]
   for (const peer of peers) await peer.start()
@@ -53,8 +53,8 @@ async function measure(/** @type {number} */ turns) {
   const exact = await each(checkExact)
   tell('Events a second…')
   const to = { path: eventPath(1), user: () => anyUserOf(USERS) }
-  const kinds = [ours, ...peers].map(({ name, port, key }) => [name, { port, key, ...to }])
-  const rounds = Object.values(await takeTurns(Object.fromEntries(kinds), { turns, milliseconds: TURN }))
+  const kinds = [ours, ...peers].map((server) => [server.name, { server, ...to }])
+  const rounds = Object.values(await roundsOf(Object.fromEntries(kinds), turns, TURN))
   await peers[1]?.stop()
   const memory = sides.map((side) => side.memory())
   tell('Streaks over a change of clocks…')

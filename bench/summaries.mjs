@@ -6,18 +6,19 @@ import { join } from 'node:path'
 import {
   adminKey,
   fixed,
+  inTurns,
   median,
   numbersTo,
   quantile,
   runBench,
   save,
+  sumOf,
   tell,
-  tellMore,
   timeOf,
 } from './lib/bench.mjs'
 import { copyUser } from './lib/copies.mjs'
-import { laurelServed } from './lib/laurel.mjs'
-import { anyUserOf, create, METRIC, SYSTEM, sendEvent, userId } from './lib/scene.mjs'
+import { DATABASES, laurel } from './lib/laurel.mjs'
+import { anyUserOf, configure, create, SYSTEM, sendEvent, userId } from './lib/scene.mjs'
 
 /** Summaries at once. Each has a filter of its own, so that no two of them share a count. */
 const SUMMARIES = 30
@@ -32,16 +33,13 @@ const MOST = 10
 
 /** @typedef {import('./lib/server.mjs').Server} Server */
 
-/** Makes a tenant with a metric that earns points, and an attribute. The server's requests name it from then on. */
+/** Makes and configures a tenant. The server's requests are in its name from then on. */
 async function openTenant(/** @type {Server} */ server, /** @type {string} */ customerId) {
+  server.key = adminKey
   server.headers = {}
   await create(server, '/tenants', { customerId, name: customerId })
   server.headers = { 'tenant-id': customerId }
-  const [{ id: metricId }] = await create(server, '/metrics', { key: METRIC, name: 'Lessons' })
-  const [attribute] = await create(server, '/attributes', { key: 'plan', name: 'Plan', type: 'user' })
-  const triggers = [{ type: 'metric', status: 'active', metricId, metricThreshold: 1, points: 10 }]
-  const [system] = await create(server, '/points', { key: SYSTEM, name: 'XP', triggers })
-  return { attribute, system }
+  return configure(server)
 }
 
 /** Sends events one after another until `isOver`. Returns the time of each in milliseconds. */
@@ -52,73 +50,58 @@ async function timesOfEvents(/** @type {Server} */ server, /** @type {(sent: num
   return times
 }
 
-/** Asks for all summaries at once. Returns the events' times meanwhile, and how many summaries were answered. */
-async function besideSummaries(/** @type {Server} */ server, /** @type {number} */ turn) {
-  let isOver = false
-  const headers = { 'tenant-id': 'large' }
-  const asked = Promise.all(
-    numbersTo(SUMMARIES).map((n) =>
-      server.send('GET', `/v1/points/${SYSTEM}/summary?userAttributes=plan:p${turn * SUMMARIES + n}`, {
-        headers,
-        patience: 60_000,
-      }),
-    ),
-  ).finally(() => {
-    isOver = true
-  })
-  const times = await timesOfEvents(server, () => isOver)
-  const answers = await asked
-  return { times, answered: answers.filter(({ status }) => status === 200).length }
-}
-
 runBench({
   script: 'bench:summaries',
   minutes: 10,
   options: { users: 200_000, turns: 3 },
   async run({ users, turns }) {
     tell('Copying and starting…')
-    const server = await laurelServed({ TEST_CLOCK: 'off', MULTI_TENANCY: 'on' })
-    server.key = adminKey
+    const server = await laurel('summaries', { variables: { TEST_CLOCK: 'off', MULTI_TENANCY: 'on' } })
     await server.start()
-    const { attribute, system } = await openTenant(server, 'large')
+    const { systemId } = await openTenant(server, 'large')
+    const large = { key: server.key, headers: server.headers, patience: 60_000 }
+    const [attribute] = await create(server, '/attributes', { key: 'plan', name: 'Plan', type: 'user' })
     await sendEvent(server, userId(0))
     await server.stop()
-    await copyUser(join(server.folder, 'data', 'objects', 'laurel-Database'), users, {
-      attributes: `json_object('${attribute.id}', 'p' || n % ${SUMMARIES * turns})`,
-      points: `json_set(points, '$."${system.id}"', n % ${TOTALS})`,
+    const filters = SUMMARIES * (turns + 1)
+    await copyUser(join(server.folder, DATABASES), users, {
+      attributes: `json_object('${attribute.id}', 'p' || n % ${filters})`,
+      points: `json_set(points, '$."${systemId}"', n % ${TOTALS})`,
       counted: 'seq',
     })
     await server.start()
     await openTenant(server, 'small')
-    await timesOfEvents(server, (sent) => sent === EVENTS)
 
-    tell(`Events without and with ${SUMMARIES} summaries of ${fixed(users)} users…`)
-    const without = /** @type {number[]} */ ([])
-    const withThem = /** @type {number[]} */ ([])
-    let answered = 0
-    for (const turn of numbersTo(turns)) {
-      const alone = await timesOfEvents(server, (sent) => sent === EVENTS)
-      const beside = await besideSummaries(server, turn)
-      tellMore(
-        `median ${fixed(median(alone), 1)} ms without, ${fixed(median(beside.times), 1)} ms with summaries`,
-      )
-      without.push(...alone)
-      withThem.push(...beside.times)
-      answered += beside.answered
+    let asked = 0
+    const ask = async () => {
+      const path = `/v1/points/${SYSTEM}/summary?userAttributes=plan:p${asked++}`
+      return (await server.send('GET', path, large)).status
     }
-    const lines = [0.5, 0.95].map((part) => {
-      const [before, then] = [quantile(without, part), quantile(withThem, part)]
-      const ratio = then / before
-      return { part, before, then, ratio }
+    const alone = async () => ({
+      times: await timesOfEvents(server, (sent) => sent === EVENTS),
+      answered: 0,
     })
+    /** Asks for all summaries at once. Returns the events' times meanwhile, and how many summaries were answered. */
+    const beside = async () => {
+      let isOver = false
+      const summaries = Promise.all(numbersTo(SUMMARIES).map(ask)).finally(() => {
+        isOver = true
+      })
+      const times = await timesOfEvents(server, () => isOver)
+      return { times, answered: (await summaries).filter((status) => status === 200).length }
+    }
+    tell(`Events without and with ${SUMMARIES} summaries of ${fixed(users)} users…`)
+    const works = { without: alone, 'with summaries': beside }
+    const found = await inTurns(turns, works, ({ times }) => `median ${fixed(median(times), 1)} ms`)
+    const [without, withThem] = Object.values(found).map((all) => all.flatMap(({ times }) => times))
+    const answered = sumOf(found['with summaries'] ?? [], (one) => one.answered)
+    const lines = [0.5, 0.95].map((part) => {
+      const [before, then] = [quantile(without ?? [], part), quantile(withThem ?? [], part)]
+      return { part, before, then, ratio: then / before }
+    })
+    const head = ['an event of another tenant', 'without summaries', `with ${SUMMARIES} at once`]
     const table = [
-      [
-        'an event of another tenant',
-        'without summaries',
-        `with ${SUMMARIES} at once`,
-        'ratio',
-        `must: at most ${MOST}`,
-      ],
+      [...head, 'ratio', `must: at most ${MOST}`],
       ...lines.map(({ part, before, then, ratio }) => [
         part === 0.5 ? 'median, ms' : 'p95, ms',
         ...[before, then, ratio].map((figure) => fixed(figure, 1)),

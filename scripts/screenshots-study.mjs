@@ -7,7 +7,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
-import { chromium } from 'playwright-core'
+import { launchBrowser, takePicture, VIEWER } from './lib/browser.mjs'
 import { runCommand } from './lib/command.mjs'
 import { Complaint, inProject, project } from './lib/project.mjs'
 import { importSource } from './lib/sources.mjs'
@@ -15,7 +15,6 @@ import { importSource } from './lib/sources.mjs'
 const { URL: url = 'http://localhost:8787', APP: app = 'http://localhost:4100' } = process.env
 const DAY = 24 * 60 * 60 * 1000
 const MONDAY = 1
-const TIME_ZONE = 'Europe/Berlin'
 
 /** How many lessons each learner finishes on each day. A freeze saves Ada's Thursday. */
 const LEARNERS = {
@@ -27,55 +26,42 @@ const LEARNERS = {
   Lise: [0, 0, 1, 0, 0, 1],
 }
 
-/** Sends a request with a JSON body. */
+/** Sends a request with a JSON body. Answers the cookie that it sets. */
 async function ask(
   /** @type {string} */ address,
   /** @type {string} */ method,
   /** @type {object} */ body,
   /** @type {Record<string, string>} */ headers = {},
 ) {
-  const options = { method, body: JSON.stringify(body) }
-  const answer = await fetch(address, {
-    ...options,
-    headers: { 'content-type': 'application/json', ...headers },
-  })
+  const all = { 'content-type': 'application/json', ...headers }
+  const answer = await fetch(address, { method, body: JSON.stringify(body), headers: all })
   if (!answer.ok) throw new Complaint(`${method} ${address}: ${answer.status} ${await answer.text()}`)
-  return answer
-}
-
-/** Signs a learner in. Answers the cookie. */
-async function signIn(/** @type {string} */ name) {
-  const answer = await ask(`${app}/api/session`, 'POST', { name, timeZone: TIME_ZONE })
-  const [cookie = ''] = answer.headers.getSetCookie()
-  return cookie.split(';')[0] ?? ''
+  return answer.headers.getSetCookie()[0]?.split(';')[0] ?? ''
 }
 
 await runCommand(async () => {
   const { LESSONS } = await importSource(project, 'examples/study/src/lessons.ts')
   const key = process.env.KEY ?? parseEnv(readFileSync(inProject('.dev.vars'), 'utf8')).ADMIN_API_KEY ?? ''
-  const cookies = new Map()
-  for (const name of Object.keys(LEARNERS)) cookies.set(name, await signIn(name))
+  const learners = []
+  for (const [name, lessons] of Object.entries(LEARNERS)) {
+    const learner = { name, timeZone: VIEWER.timezoneId }
+    learners.push({ lessons, cookie: await ask(`${app}/api/session`, 'POST', learner) })
+  }
   const now = new Date()
   const monday = now.setUTCHours(12, 0, 0, 0) + (((MONDAY - now.getUTCDay() + 6) % 7) + 1) * DAY
   for (const day of [0, 1, 2, 3, 4, 5]) {
     const moment = new Date(monday + day * DAY).toISOString()
     await ask(`${url}/admin/v1/test-clock`, 'PUT', { now: moment }, { 'x-api-key': key })
-    for (const [name, lessons] of Object.entries(LEARNERS))
+    for (const { lessons, cookie } of learners)
       for (let count = 0; count < (lessons[day] ?? 0); count += 1) {
         const { id, questions } = LESSONS[(2 * day + count) % LESSONS.length]
         const answers = questions.map((/** @type {{ right: number }} */ { right }) => right)
-        await ask(`${app}/api/lessons/${id}/finish`, 'POST', { answers }, { cookie: cookies.get(name) })
+        await ask(`${app}/api/lessons/${id}/finish`, 'POST', { answers }, { cookie })
       }
   }
-  const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+  const browser = await launchBrowser()
   try {
-    const page = await browser.newPage({
-      viewport: { width: 1280, height: 800 },
-      locale: 'en-US',
-      timezoneId: TIME_ZONE,
-      reducedMotion: 'reduce',
-    })
+    const page = await browser.newPage(VIEWER)
     await page.goto(app)
     await page.getByLabel('Your name').fill('Ada')
     await page.getByRole('button', { name: 'Start learning' }).click()
@@ -83,8 +69,7 @@ await runCommand(async () => {
     await page.mouse.move(0, 0)
     for (const text of ['Live', 'day streak', 'Done today', 'First light'])
       await page.getByText(text).first().waitFor()
-    await page.evaluate('document.fonts.ready.then(() => undefined)')
-    await page.screenshot({ path: inProject('docs', 'pictures', 'study.png') })
+    await takePicture(page, inProject('docs', 'pictures', 'study.png'))
   } finally {
     await browser.close()
   }

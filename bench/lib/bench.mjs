@@ -32,11 +32,6 @@ const began = performance.now()
 /** Adds work for the end of the run, also if it fails. */
 export const atEnd = (/** @type {() => unknown} */ work) => endings.add(work)
 
-/** Throws if the run is ending, so that nothing is started then. */
-export function demandRunning() {
-  if (isEnding) throw new Complaint('The bench is ending, so nothing is started.')
-}
-
 /** A second call changes nothing. */
 async function end(/** @type {number} */ code) {
   if (isEnding) return
@@ -102,6 +97,30 @@ export function save(name, cells, figures) {
   mkdirSync(results, { recursive: true })
   writeFileSync(file, `${JSON.stringify({ at, seconds, machine, ...figures }, null, 2)}\n`)
   tell(`It took ${seconds} s, with a load of ${load.join(', ')}. The figures are in ${file}`)
+}
+
+/**
+ * Does each work in turns, so that a busy moment of the machine meets all. Returns what each has found. A first turn,
+ * after which caches are warm, does not count. `say` tells a result of the turn in words.
+ *
+ * @template T
+ * @param {number} turns
+ * @param {Record<string, () => Promise<T>>} works
+ * @param {(found: T) => string} say
+ * @returns {Promise<Record<string, T[]>>}
+ */
+export async function inTurns(turns, works, say) {
+  const found = Object.fromEntries(Object.keys(works).map((name) => [name, /** @type {T[]} */ ([])]))
+  for (let turn = 0; turn <= turns; turn += 1) {
+    const said = []
+    for (const [name, work] of Object.entries(works)) {
+      const one = await work()
+      if (turn > 0) found[name]?.push(one)
+      said.push(`${name} ${say(one)}`)
+    }
+    tellMore(`${turn === 0 ? 'warming up' : `turn ${turn} of ${turns}`}: ${said.join('; ')}`)
+  }
+  return found
 }
 
 /** How long some work takes, in milliseconds. */

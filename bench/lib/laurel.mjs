@@ -1,80 +1,62 @@
 /**
- * Copies of Laurel, and of the bare Worker that it is compared with. Each has a folder and a state of its own,
- * so that a run neither sees nor leaves anything in the repository, and edits meanwhile change nothing.
+ * Copies of Laurel that `npm run serve` runs. Each has a folder and a state of its own, so that a run neither sees nor
+ * leaves anything in the repository, and edits meanwhile change nothing.
  */
 import { spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { builtConsole } from '../../scripts/lib/console.mjs'
 import { Complaint, inProject } from '../../scripts/lib/project.mjs'
+import { runNode } from '../../scripts/lib/tools.mjs'
 import { folder, VARIABLES } from './bench.mjs'
-import { underDev } from './dev.mjs'
-import { Processes } from './processes.mjs'
-import { freePort, Server, spawnNode } from './server.mjs'
+import { freePort, Server } from './server.mjs'
 
 const OURS = [
   ...['package.json', 'wrangler.toml', 'tsconfig.json', 'scripts'],
   ...['src', 'migrations', 'console', 'clients'],
 ]
-
-/** Makes the folder of a server, with copies of files and the packages of the project. */
-function newFolder(/** @type {string} */ name, /** @type {readonly string[]} */ files, from = inProject()) {
-  const at = join(folder, name)
-  mkdirSync(at)
-  for (const file of files) cpSync(join(from, file), join(at, file), { recursive: true })
-  symlinkSync(inProject('node_modules'), join(at, 'node_modules'), 'dir')
-  return at
-}
+/** The files of the databases, and those of the leaderboards, in the folder of a server. */
+export const DATABASES = join('data', 'objects', 'laurel-Database')
+export const BOARDS = join('data', 'objects', 'laurel-LeaderboardObject')
 
 /**
- * Laurel as it is now, under `wrangler dev`.
+ * A server, built, and not started yet.
  *
- * @param {string} name of its folder
- * @param {{ databases?: number; variables?: Record<string, string>; more?: string[]; toml?: (text: string) =>
- *   string }} [how] `more` are files that it needs besides. `toml` changes its wrangler.toml
+ * @param {string} name of it, and of its folder
+ * @param {{ commit?: string; variables?: Record<string, string>; databases?: number; over?: string; module?:
+ *   string }} [how] `commit` is one of git instead of the files as they are now: it is run with the packages of today.
+ *   `over` is a folder with another Worker and its migrations. `module` is a file of its own that the Worker imports too.
+ *   Both are below `bench`
  */
-export async function laurel(name, { databases = 1, variables = {}, more = [], toml } = {}) {
-  const at = newFolder(name, [...OURS, ...more])
-  if (toml !== undefined) {
-    const file = join(at, 'wrangler.toml')
-    writeFileSync(file, toml(readFileSync(file, 'utf8')))
+export async function laurel(name, { commit, variables = {}, databases = 1, over, module } = {}) {
+  const at = join(folder, name)
+  mkdirSync(at)
+  if (commit === undefined)
+    for (const file of OURS) cpSync(inProject(file), join(at, file), { recursive: true })
+  else extract(commit, at)
+  if (over !== undefined) {
+    rmSync(join(at, 'migrations'), { recursive: true })
+    cpSync(inProject('bench', over), at, { recursive: true })
   }
-  // Before the start, which has a time limit. A build is kept, so the start finds it.
-  await builtConsole(at)
-  return underDev({ name: 'Laurel', at, variables: { ...VARIABLES, ...variables }, databases })
+  if (module !== undefined) {
+    cpSync(inProject('bench', module), join(at, 'src', 'worker', 'bench.ts'))
+    appendFileSync(join(at, 'src', 'worker', 'index.ts'), "import './bench'\n")
+  }
+  symlinkSync(inProject('node_modules'), join(at, 'node_modules'), 'dir')
+  const port = await freePort()
+  const env = {
+    ...{ ...process.env, ...VARIABLES, ...variables },
+    ...{ PORT: `${port}`, HOST: '127.0.0.1', DATABASES: `${databases}`, LAUREL_DATA: join(at, 'data') },
+    // So the server ends with the bench, however that ends, as it does with npm.
+    npm_lifecycle_event: 'serve',
+  }
+  const script = join(at, 'scripts', 'serve.mjs')
+  await runNode([script, 'build'], { cwd: at, env }, `${name} cannot be built.`)
+  return new Server({ name, folder: at, port, env, commands: [[process.execPath, script, '--built']] })
 }
 
-/** Laurel as it was at a commit of git, under `wrangler dev`, with the packages of today. */
-export async function laurelAt(/** @type {string} */ commit) {
-  const at = newFolder(`at-${commit.replace(/\W/g, '-')}`, [])
+/** Writes the files of a commit to a folder. */
+function extract(/** @type {string} */ commit, /** @type {string} */ at) {
   const archive = spawnSync('git', ['archive', commit, ...OURS], { cwd: inProject(), maxBuffer: 1 << 30 })
   if (archive.status !== 0) throw new Complaint(`git has no ${commit}: ${archive.stderr}`)
   spawnSync('tar', ['-x', '-C', at], { input: archive.stdout })
-  await builtConsole(at)
-  return underDev({ name: `Laurel at ${commit}`, at, variables: VARIABLES })
-}
-
-/** The bare Worker, under `wrangler dev`. */
-export async function baseline() {
-  const files = ['wrangler.toml', 'index.ts', 'migrations']
-  const at = newFolder('baseline', files, inProject('bench', 'baseline'))
-  return underDev({ name: 'The baseline', at, variables: {} })
-}
-
-/** Laurel as it is now, under `npm run serve`. */
-export async function laurelServed(/** @type {Record<string, string>} */ variables = {}) {
-  const at = newFolder('serve', OURS)
-  const port = await freePort()
-  const processes = new Processes()
-  const own = { PORT: String(port), HOST: '127.0.0.1', LAUREL_DATA: join(at, 'data') }
-  const env = processes.marked({ ...process.env, ...VARIABLES, ...variables, ...own })
-  const run = (/** @type {string} */ command) =>
-    spawnNode([join(at, 'scripts', 'serve.mjs'), command], at, env)
-  const building = run('build')
-  building.stdout?.resume()
-  building.stderr?.resume()
-  const [code] = await once(building, 'exit')
-  if (code !== 0) throw new Complaint(`npm run serve does not build in ${at}.`)
-  return new Server({ name: 'Laurel, serve', folder: at, port, processes, launch: () => [run('--built')] })
 }

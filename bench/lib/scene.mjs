@@ -1,6 +1,7 @@
 /** The setup of the benches: metrics by their number of leaderboards, and one award for each event. */
 import { randomUUID } from 'node:crypto'
-import { adminKey, numbersTo, timeOf } from './bench.mjs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { adminKey, numbersTo, sumOf, timeOf } from './bench.mjs'
 
 /** The numbers of leaderboards that an event updates. Each has a metric. */
 export const BOARDS = /** @type {const} */ ([0, 1, 5, 20])
@@ -18,14 +19,19 @@ export const AWARD = 10
 /** The events of one user at once. */
 export const BURST = 200
 /** Timeout of work over all users, in milliseconds. */
-const LONG = 20 * 60_000
+const LONG = 5 * 60_000
+/** Events of a batch, and those that are sent before those before them are processed. */
+const BATCH = 1000
+const AHEAD = 10 * BATCH
+/** The longest time without a processed event, in milliseconds. */
+const PATIENCE = 60_000
 /** Events that are sent first and not counted, so that caches are warm; then the counted events. */
 const WARMING = 2
 const COUNTED = 5
 
 /** @typedef {import('./server.mjs').Server} Server */
 /** @typedef {import('./server.mjs').StepLine} StepLine */
-/** @typedef {{ metricId: string; systemId: string; triggerId: string; metricIds: string[] }} Scene */
+/** @typedef {Pick<Awaited<ReturnType<Server['logged']>>, 'lines' | 'steps'> & { seconds: number }} Processed */
 
 /** The id of the user of that number. */
 export const userId = (/** @type {number} */ number) => `user-${number}`
@@ -44,7 +50,8 @@ export async function create(/** @type {Server} */ server, /** @type {string} */
  * Configures Laurel through the admin interface, without leaderboards at first. From then on its requests
  * have an admin key that was created through the interface, as in a deployment.
  *
- * @returns {Promise<Scene>} `metricId` and `triggerId` belong to the metric with one leaderboard
+ * @returns {Promise<{ metricId: string; systemId: string; metricIds: string[] }>} `metricId` is the one with one
+ *   leaderboard
  */
 export async function configure(/** @type {Server} */ server) {
   server.key = adminKey
@@ -58,8 +65,7 @@ export async function configure(/** @type {Server} */ server) {
   const [system] = await create(server, '/points', { key: SYSTEM, name: 'XP', levels, triggers })
   const [{ key }] = await create(server, '/admin-api-keys', { name: 'bench' })
   server.key = key
-  const one = BOARDS.indexOf(1)
-  return { metricId: metricIds[one], systemId: system.id, triggerId: system.triggers[one].id, metricIds }
+  return { metricId: metricIds[BOARDS.indexOf(1)], systemId: system.id, metricIds }
 }
 
 /** Starts and configures Laurel, and creates all leaderboards. */
@@ -109,6 +115,44 @@ export const sendEvent = (server, id, { boards = 1, value = 1, key = randomUUID(
     body: { user: { id, ...(tz && { tz }) }, value },
     ...(key !== null && { headers: { 'idempotency-key': key } }),
   })
+
+/**
+ * Sends events with idempotency keys in batches of 1,000, and waits until all of them are processed.
+ *
+ * @type {(server: Server, count: number, eventOf: (number: number) => { user: object; value?: number }) =>
+ *   Promise<Processed>}
+ */
+export async function sendBatches(server, count, eventOf) {
+  const began = performance.now()
+  let seconds = 0
+  const { lines, steps } = await server.logged(async (found) => {
+    let [seen, done, at] = [0, 0, performance.now()]
+    const wait = async (/** @type {number} */ until) => {
+      for (; done < until; await sleep(5)) {
+        // A step's line counts changes. Each event is one.
+        const fresh = found.slice(seen).filter(({ work }) => work === 'inbox')
+        seen = found.length
+        done += sumOf(fresh, ({ users }) => users)
+        if (fresh.length > 0) at = performance.now()
+        if (performance.now() - at > PATIENCE)
+          throw new Error(`only ${done} of ${count} events were processed`)
+      }
+    }
+    const answers = []
+    for (let first = 0; first < count; first += BATCH) {
+      await wait(first - AHEAD)
+      const body = numbersTo(Math.min(BATCH, count - first)).map((index) => ({
+        ...{ key: METRIC, value: 1, idempotencyKey: randomUUID() },
+        ...eventOf(first + index),
+      }))
+      answers.push(await server.ask('POST', '/admin/v1/metrics/events', { body }))
+    }
+    await wait(count)
+    seconds = (performance.now() - began) / 1000
+    return answers
+  })
+  return { lines, steps: steps.filter(({ work }) => work === 'inbox'), seconds }
+}
 
 /** Total, points and score of a user, as read by the API; the score is null without a place. */
 export async function standing(/** @type {Server} */ server, /** @type {string} */ user) {

@@ -2,31 +2,24 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { Agent, request } from 'node:http'
 import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
-import { text as textOf } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { stripVTControlCharacters } from 'node:util'
-import { Complaint, inProject } from '../../scripts/lib/project.mjs'
-import { nodeExecutable } from '../../scripts/lib/tools.mjs'
-import { atEnd, demandRunning, sumOf } from './bench.mjs'
+import { Pool } from 'undici'
+import { Complaint } from '../../scripts/lib/project.mjs'
+import { atEnd, sumOf } from './bench.mjs'
 
-/** Timeouts in milliseconds: to become ready, to end by itself, to be killed, to find a log line. */
-const READY = 180_000
-const GRACE = 5000
-const KILL = 1000
+/** Timeouts in milliseconds: to become ready, to end by itself, to find a log line. */
+const READY = 60_000
+const GRACE = 6000
 const LOG = 5000
 /** The default timeout of a response, in milliseconds. */
 const PATIENCE = 30_000
-const TETHER = inProject('bench', 'lib', 'tether.mjs')
-const PIPES = /** @type {('ignore' | 'pipe' | 'ipc')[]} */ (['ignore', 'pipe', 'pipe', 'ipc'])
 /** How much output is stored for a failure, in characters. */
 const KEPT = 8000
 /** Ticks of the clock in a second, for `/proc`. Linux always reports 100. */
 const TICKS = 100
 
-/** @typedef {import('node:child_process').ChildProcess} ChildProcess */
 /** @typedef {{ status: number; body: any; requestId: string }} Answer */
 /** @typedef {{ roundTrips: number; rowsRead: number; rowsWritten: number }} D1Cost */
 
@@ -50,93 +43,98 @@ export async function freePort() {
   return port
 }
 
-/** Starts a script of Node, which ends with this process. */
-export const spawnNode = (/** @type {string[]} */ command, /** @type {string} */ cwd, env = process.env) =>
-  spawn(nodeExecutable(), ['--import', TETHER, ...command], { cwd, env, stdio: PIPES })
+/** A file of a process in `/proc`; empty if the process has ended. */
+function readProcess(/** @type {number} */ id, /** @type {string} */ file) {
+  try {
+    return readFileSync(`/proc/${id}/${file}`, 'latin1')
+  } catch {
+    return ''
+  }
+}
+
+/** A process, and those that it has started. */
+const familyOf = (/** @type {number} */ id) => [
+  id,
+  ...readProcess(id, `task/${id}/children`).split(' ').filter(Boolean).map(Number).flatMap(familyOf),
+]
 
 /** Processes in a folder that serve on a port. They can be started again on the same state. */
 export class Server {
   /** The key of requests that name none. */
   key = ''
+  /** The last line of the log that a module of a bench has written. */
+  noted = /** @type {any} */ ({})
   /** Sent with each request. */
   headers = /** @type {Record<string, string>} */ ({})
-  #agent = new Agent({ keepAlive: true, maxSockets: 256 })
-  #children = /** @type {ChildProcess[]} */ ([])
+  #pool
+  #children = /** @type {import('node:child_process').ChildProcess[]} */ ([])
   #said = ''
   #lines = /** @type {Map<string, LogLine>} */ (new Map())
   #steps = /** @type {StepLine[] | undefined} */ (undefined)
 
   /**
-   * `launch` starts its processes, with the mark of `processes`.
+   * `commands` are those of its processes: the program and its arguments.
    *
-   * @param {{ name: string; folder: string; port: number; processes: import('./processes.mjs').Processes;
-   *   launch: () => ChildProcess[] }} how
+   * @param {{ name: string; folder: string; port: number; commands: string[][]; env?: NodeJS.ProcessEnv }} how
    */
-  constructor({ name, folder, port, processes, launch }) {
+  constructor({ name, folder, port, commands, env = process.env }) {
     this.name = name
     this.folder = folder
     this.port = port
     this.url = `http://127.0.0.1:${port}`
-    this.processes = processes
-    this.launch = launch
+    this.#pool = new Pool(this.url)
+    this.commands = commands
+    this.env = env
     atEnd(() => this.stop())
   }
 
-  /** Starts it, and waits until it responds. If it hangs, tries once more. Throws with its output. */
+  /** Starts it, and waits until it responds. Throws with its output if it does not. */
   async start() {
-    for (let attempt = 1; attempt <= 2; attempt += 1) {
-      demandRunning()
-      this.#said = ''
-      this.#children = this.launch()
-      for (const { stdout, stderr } of this.#children)
-        for (const input of [stdout, stderr])
-          if (input !== null) createInterface({ input }).on('line', (line) => this.#hear(line))
-      if (await this.#isReady()) return
+    this.#said = ''
+    this.#children = this.commands.map(([program = '', ...args]) => {
+      const { folder: cwd, env } = this
+      const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+      for (const input of [child.stdout, child.stderr])
+        createInterface({ input }).on('line', (line) => this.#hear(line))
+      return child
+    })
+    for (const deadline = performance.now() + READY; ; await sleep(100)) {
+      const health = await this.send('GET', '/health', { patience: 5000 }).catch(() => null)
+      if (health?.status === 200) return
+      if (this.#running().length === this.commands.length && performance.now() < deadline) continue
       await this.stop()
+      throw new Complaint(`${this.#said.trim()}\n\n${this.name} in ${this.folder} does not start.`)
     }
-    throw new Complaint(`${this.#said.trim()}\n\n${this.name} in ${this.folder} does not start.`)
   }
 
-  async #isReady() {
-    for (const deadline = performance.now() + READY; performance.now() < deadline; await sleep(100)) {
-      if (this.#children.some(({ exitCode, signalCode }) => exitCode !== null || signalCode !== null))
-        return false
-      const health = await this.send('GET', '/health', { patience: 5000 }).catch(() => null)
-      if (health?.status === 200) return true
-    }
-    return false
+  #running() {
+    return this.#children.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)
   }
 
   /** Ends all its processes. Their state stays. */
   async stop() {
-    const ended = this.#children
-      .filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)
-      .map((child) => {
-        const exit = once(child, 'exit')
-        child.kill('SIGTERM')
-        return exit
-      })
+    const ended = this.#running().map((child) => {
+      const exit = once(child, 'exit')
+      child.kill()
+      return exit
+    })
     if (ended.length > 0) await Promise.race([Promise.all(ended), sleep(GRACE, undefined, { ref: false })])
+    for (const child of this.#running()) child.kill('SIGKILL')
     this.#children = []
-    this.#agent.destroy()
-    await this.processes.end(KILL)
+    await this.#pool.destroy()
+    this.#pool = new Pool(this.url)
   }
 
   /** A sum over files in `/proc` of all its processes. Only Linux has them: elsewhere it is not a number. */
-  #sumOfProc(/** @type {string} */ file, /** @type {(text: string) => number} */ read) {
+  #sumOfProcesses(/** @type {string} */ file, /** @type {(text: string) => number} */ read) {
     if (process.platform !== 'linux') return Number.NaN
-    return sumOf(this.processes.ids(), (id) => {
-      try {
-        return read(readFileSync(`/proc/${id}/${file}`, 'latin1'))
-      } catch {
-        return 0
-      }
-    })
+    const ids = this.#children.flatMap(({ pid = 0 }) => familyOf(pid))
+    return sumOf(ids, (id) => read(readProcess(id, file)) || 0)
   }
 
   /** The processor time of all its processes so far, in milliseconds. */
   processorTime() {
-    const ticks = this.#sumOfProc('stat', (stat) => {
+    const ticks = this.#sumOfProcesses('stat', (stat) => {
       const [user, system] = stat.slice(stat.lastIndexOf(')')).split(' ').slice(12, 14)
       return Number(user) + Number(system)
     })
@@ -145,7 +143,8 @@ export class Server {
 
   /** The memory of all its processes in MiB. Shared pages are counted in parts. */
   memory() {
-    return this.#sumOfProc('smaps_rollup', (text) => Number(/^Pss: +(\d+) kB$/m.exec(text)?.[1])) / 1024
+    const pss = this.#sumOfProcesses('smaps_rollup', (text) => Number(/^Pss: +(\d+) kB$/m.exec(text)?.[1]))
+    return pss / 1024
   }
 
   /**
@@ -158,25 +157,13 @@ export class Server {
    * @returns {Promise<Answer>} for any status; rejects if the response is not complete
    */
   async send(method, path, { key = this.key, body, headers = {}, patience = PATIENCE } = {}) {
-    const text = body === undefined ? '' : JSON.stringify(body)
-    const sent = request(`${this.url}${path}`, {
-      agent: this.#agent,
-      method,
-      timeout: patience,
-      headers: {
-        'x-api-key': key,
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...this.headers,
-        ...headers,
-      },
+    const response = await this.#pool.request({
+      ...{ method, path, headersTimeout: patience, bodyTimeout: patience },
+      headers: { 'x-api-key': key, 'content-type': 'application/json', ...this.headers, ...headers },
+      body: body === undefined ? null : JSON.stringify(body),
     })
-    sent.on('timeout', () => sent.destroy(new Error(`${method} ${path}: no answer in ${patience / 1000} s`)))
-    // It also rejects what waits below.
-    sent.on('error', () => undefined)
-    sent.end(text)
-    const [response] = await once(sent, 'response')
-    const said = await textOf(response)
-    const requestId = response.headers['x-request-id'] ?? ''
+    const said = await response.body.text()
+    const requestId = String(response.headers['x-request-id'] ?? '')
     return { status: response.statusCode, body: said === '' ? null : JSON.parse(said), requestId }
   }
 
@@ -217,23 +204,14 @@ export class Server {
     }
   }
 
-  #hear(/** @type {string} */ shown) {
-    const line = stripVTControlCharacters(shown)
-    this.#said = `${this.#said}${line}\n`.slice(-KEPT)
-    const found = this.#steps === undefined ? null : parseLine(line)
-    if (found === null) return
-    if ('work' in found) this.#steps?.push(found)
-    else this.#lines.set(found.requestId, found)
-  }
-}
-
-/** The line of a request or a step; null for other lines. */
-function parseLine(/** @type {string} */ line) {
-  try {
-    const parsed = JSON.parse(line)
-    const isKnown = typeof parsed.requestId === 'string' || typeof parsed.work === 'string'
-    return isKnown && parsed.d1 !== undefined ? parsed : null
-  } catch {
-    return null
+  /** Notes a line of the log: that of a request or a step, while these are collected. */
+  #hear(/** @type {string} */ text) {
+    this.#said = `${this.#said}${text}\n`.slice(-KEPT)
+    if (text.startsWith('{"work":"bench"')) this.noted = JSON.parse(text)
+    if (this.#steps === undefined || !text.startsWith('{')) return
+    const line = JSON.parse(text)
+    if (line.d1 === undefined) return
+    if (typeof line.work === 'string') this.#steps.push(line)
+    else this.#lines.set(line.requestId, line)
   }
 }

@@ -1,4 +1,5 @@
 /** Streaks of users who do something every day by their own clock, over weeks in which it changes. */
+import { Temporal } from 'temporal-polyfill'
 import { numbersTo } from '../lib/bench.mjs'
 import { moveClock, sendEvent } from '../lib/scene.mjs'
 
@@ -7,46 +8,32 @@ const BEFORE = 3
 const AFTER = 4
 export const DAYS = BEFORE + AFTER
 
-const MINUTE = 60_000
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
-
-const atAnyTime = (/** @type {number} */ day) => 18 * 60 + ((day * 97) % 241)
-
 /** The users: a description, the zone, and the minute of the local day by the number of the day. */
-const PEOPLE = /** @type {const} */ ([
+const PEOPLE = /** @type {[string, string, (day: number) => number][]} */ ([
   ['New York, every evening at 19:30', 'America/New_York', () => 19 * 60 + 30],
-  ['New York, every evening between 18:00 and 22:00', 'America/New_York', atAnyTime],
+  [
+    'New York, every evening between 18:00 and 22:00',
+    'America/New_York',
+    (day) => 18 * 60 + ((day * 97) % 241),
+  ],
   ['Berlin, every night at 01:30', 'Europe/Berlin', () => 90],
   ['London, every day at noon', 'Europe/London', () => 12 * 60],
 ])
 
-/** The zone's offset from UTC in milliseconds, by Intl alone. */
-function offsetAt(/** @type {string} */ timeZone, /** @type {number} */ instant) {
-  const format = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' })
-  const name = format.formatToParts(instant).find(({ type }) => type === 'timeZoneName')?.value ?? ''
-  const [, sign, hours, minutes] = /GMT([+-])(\d\d):(\d\d)/.exec(name) ?? [0, '+', 0, 0]
-  return (sign === '-' ? -1 : 1) * (Number(hours) * HOUR + Number(minutes) * MINUTE)
-}
-
-/** The midnight, as if in UTC, of the local date on which the zone's clock changes next. */
-function nextChange(/** @type {string} */ tz, /** @type {number} */ from) {
-  for (let at = Math.ceil(from / HOUR) * HOUR; ; at += HOUR)
-    if (offsetAt(tz, at) !== offsetAt(tz, at - HOUR)) return Math.floor((at + offsetAt(tz, at)) / DAY) * DAY
-}
-
-/** All events of all users over their next two changes, in order of time. */
+/** All events of all users over their next two changes of clocks, in order of time. */
 function plan() {
-  const from = Math.ceil(Date.now() / DAY) * DAY + (BEFORE + 1) * DAY
+  const from = Temporal.Now.zonedDateTimeISO('UTC')
+    .startOfDay()
+    .add({ days: BEFORE + 2 })
   return PEOPLE.flatMap(([who, tz, minuteOf]) => {
-    const first = nextChange(tz, from)
-    return [first, nextChange(tz, first + 2 * DAY)].flatMap((change) =>
+    const first = from.withTimeZone(tz).getTimeZoneTransition('next')
+    return [first, first?.getTimeZoneTransition('next')].flatMap((change) =>
       numbersTo(DAYS).map((day) => {
-        const local = change + (day - BEFORE) * DAY + minuteOf(day) * MINUTE
+        const date = change?.toPlainDate().add({ days: day - BEFORE })
+        const plainTime = Temporal.PlainTime.from('00:00').add({ minutes: minuteOf(day) })
         // None of these minutes is near the hour that is skipped or repeated.
-        const at = local - offsetAt(tz, local - offsetAt(tz, local))
-        const date = new Date(change).toISOString().slice(0, 10)
-        return { what: `${who}, over ${date}: a streak of ${DAYS} days`, tz, day, at }
+        const at = date?.toZonedDateTime({ timeZone: tz, plainTime }).epochMilliseconds ?? 0
+        return { what: `${who}, over ${change?.toPlainDate()}: a streak of ${DAYS} days`, tz, day, at }
       }),
     )
   }).toSorted((a, b) => a.at - b.at)

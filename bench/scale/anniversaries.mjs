@@ -5,8 +5,9 @@
 import { join } from 'node:path'
 import { fixed, save, sumOf } from '../lib/bench.mjs'
 import { copyUser } from '../lib/copies.mjs'
+import { DATABASES } from '../lib/laurel.mjs'
 import { create, moveClock, stepsUntil, userId } from '../lib/scene.mjs'
-import { begin, DATABASES, DAY, HOUR } from './scene.mjs'
+import { begin, DAY, HOUR } from './scene.mjs'
 
 /** The days of the year on which users have signed up. The other seven days have no anniversaries. */
 const DAYS = 358
@@ -43,10 +44,9 @@ export async function measureAnniversaries(/** @type {number} */ users) {
 
 /** Moves the clock by a day. Returns what the anniversaries of that day took. */
 async function measureDay(/** @type {import('./scene.mjs').Server} */ server, /** @type {number} */ to) {
-  const lookedSoFar = async () => (await server.ask('GET', '/bench/longest')).body.looked
-  const before = await lookedSoFar()
+  const { looked: before = 0 } = server.noted
   const { seconds, steps } = await stepsUntil(server, to, 'anniversaries')
   const [read, written] = [sumOf(steps, ({ d1 }) => d1.rowsRead), sumOf(steps, ({ d1 }) => d1.rowsWritten)]
   const due = sumOf(steps, (step) => step.users)
-  return { due, looked: (await lookedSoFar()) - before, read, written, seconds }
+  return { due, looked: (server.noted.looked ?? 0) - before, read, written, seconds }
 }

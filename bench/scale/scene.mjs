@@ -6,11 +6,9 @@
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sendBatches } from '../lib/batch.mjs'
-import { sumOf, tellMore } from '../lib/bench.mjs'
-import { STATE } from '../lib/dev.mjs'
-import { laurel } from '../lib/laurel.mjs'
-import { BOARD, configure, create, moveClock, userId } from '../lib/scene.mjs'
+import { fixed, sumOf, tellMore } from '../lib/bench.mjs'
+import { BOARDS, DATABASES, laurel } from '../lib/laurel.mjs'
+import { BOARD, configure, create, moveClock, sendBatches, userId } from '../lib/scene.mjs'
 
 export const DAY = 86_400_000
 export const HOUR = 3_600_000
@@ -24,9 +22,6 @@ export const PLAN = 'pro'
 export const RUN = 30
 /** The places of the leaderboard. */
 export const PLACES = 1000
-const OBJECTS = join(STATE, 'v3', 'do')
-/** The folder with the files of D1. */
-export const DATABASES = join(STATE, 'v3', 'd1', 'miniflare-D1DatabaseObject')
 
 /** @typedef {import('../lib/server.mjs').Server} Server */
 /** @typedef {Awaited<ReturnType<typeof openScene>>} Scene */
@@ -39,17 +34,15 @@ export const withPlan = (/** @type {number} */ users) => Math.floor((users + ONE
 
 /**
  * Opens a scene whose Worker runs. `day` is the present day in days since 1970-01-01, and `now` the present
- * moment in milliseconds. `seconds` are the times for filling the database and the leaderboard. `close`
- * stops the Worker, deletes its folder and returns its sizes in bytes.
+ * moment in milliseconds. `filling` are the seconds of filling the leaderboard.
  *
  * @param {{ users: number; databases?: number }} size
  */
 export async function openScene({ users, databases = 1 }) {
-  const { server, metricId } = await begin(`${users}-${databases}`, databases)
+  const { server, metricId } = await begin(`${users}-${databases}`, { databases })
   const [{ id: attribute }] = await create(server, '/attributes', { key: 'plan', name: 'Plan', type: 'user' })
-  if (databases > 1) await spread(server)
   const day = Math.floor(Date.now() / DAY) + 2 * EVENTS + 1
-  const filling = performance.now()
+  const began = performance.now()
   const living = livingOf(users)
   for (let passed = 2 * EVENTS; passed > 0; passed -= 1) {
     await moveClock(server, (day - passed) * DAY + 9 * HOUR)
@@ -61,12 +54,11 @@ export async function openScene({ users, databases = 1 }) {
       return { user: { id: userId(number), ...attributes }, value: 1 + ((number * 31 + passed * 17) % 97) }
     })
   }
-  const seconds = { fill: (performance.now() - filling) / 1000, board: 0 }
-  tellMore(`${users} users in ${databases} databases in ${seconds.fill.toFixed(0)} s`)
+  tellMore(`filled in ${((performance.now() - began) / 1000).toFixed(0)} s`)
   const now = day * DAY + 10 * HOUR
   await moveClock(server, now - 1000)
   await server.stop()
-  const { full, largest, tables } = await sizesOf(server)
+  const { bytes, tables } = await sizesOf(join(server.folder, DATABASES))
 
   await server.start()
   const started = performance.now()
@@ -77,57 +69,61 @@ export async function openScene({ users, databases = 1 }) {
     ...{ runUnit: 'day', runInterval: RUN, maxParticipants: PLACES },
   })
   await moveClock(server, now)
-  seconds.board = (performance.now() - started) / 1000
-  tellMore(`their leaderboard in ${seconds.board.toFixed(0)} s`)
-  return {
-    ...{ server, users, databases, day, now, attribute, seconds },
-    async close() {
-      const { body: longest } = await server.ask('GET', '/bench/longest')
-      await server.stop()
-      const { board } = await sizesOf(server)
-      rmSync(server.folder, { recursive: true, force: true, maxRetries: 5 })
-      return { full, largest, tables, board, longest: /** @type {{ ms: number; sql: string }} */ (longest) }
-    },
+  const filling = (performance.now() - started) / 1000
+  tellMore(`their leaderboard in ${filling.toFixed(0)} s`)
+  /** Stops the Worker, and deletes its folder. Returns rows of the table, and the longest batch. */
+  const close = async () => {
+    await server.stop()
+    const boards = await sizesOf(join(server.folder, BOARDS))
+    rmSync(server.folder, { recursive: true, force: true, maxRetries: 5 })
+    const bytesOf = (/** @type {RegExp} */ names) =>
+      sumOf(Object.entries(tables), ([name, size]) => (names.test(name) ? size : 0)) / users
+    const sizes = [
+      ['all databases, MB', fixed(sumOf(bytes) / 1e6, 1)],
+      ['the largest database, MB', fixed(Math.max(...bytes) / 1e6, 1)],
+      ['database: bytes a user', fixed(bytesOf(/^users|^streak_runs/))],
+      [
+        'database: bytes an event, award and key included',
+        fixed(bytesOf(/^(events|awards|idempotency_keys)$/) / EVENTS),
+      ],
+      ["leaderboard's object: bytes a user", fixed(sumOf(boards.bytes) / users)],
+    ]
+    return { sizes, longest: /** @type {{ milliseconds: number; sql: string }} */ (server.noted) }
   }
+  return { server, users, day, now, attribute, filling, close }
 }
 
-/** Starts and configures a Laurel that also notes what its statements do. */
-export async function begin(/** @type {string} */ name, databases = 1) {
-  const toml = (/** @type {string} */ text) => text.replace(/^main = .*$/m, 'main = "bench/scale/worker.ts"')
-  const server = await laurel(name, { databases, more: ['bench/scale/worker.ts'], toml })
+/**
+ * Starts and configures a Laurel, whose Worker has a module of the bench. Its buckets are spread evenly over all
+ * databases.
+ */
+export async function begin(
+  /** @type {string} */ name,
+  { databases = 1, module = join('scale', 'statements.ts') } = {},
+) {
+  const server = await laurel(name, { databases, module })
   await server.start()
-  return { server, ...(await configure(server)) }
-}
-
-/** Spreads the buckets evenly over all databases. */
-async function spread(/** @type {Server} */ server) {
-  await server.ask('POST', '/admin/v1/databases/rebalance', { body: {} })
-  for (;;) {
+  const found = await configure(server)
+  if (databases > 1) await server.ask('POST', '/admin/v1/databases/rebalance', { body: {} })
+  for (let isSpread = false; !isSpread; await sleep(200)) {
     const { body } = await server.ask('GET', '/admin/v1/databases')
-    if (body.every((/** @type {any} */ { buckets }) => buckets > 0)) return
-    await sleep(500)
+    isSpread = body.every((/** @type {any} */ { buckets }) => buckets > 0)
   }
+  return { server, ...found }
 }
 
-/** Bytes of all databases, the largest, each table, and the boards' objects. No Worker may run. */
-async function sizesOf(/** @type {Server} */ { folder }) {
+/** Bytes of each file of a class of objects, and of all their tables by name. No Worker may run. */
+async function sizesOf(/** @type {string} */ folder) {
   // Imported here, because an old Node has no `node:sqlite`. The bench then runs again in a newer one.
   const { DatabaseSync } = await import('node:sqlite')
   const tables = /** @type {Record<string, number>} */ ({})
-  const measure = (/** @type {string} */ path, /** @type {boolean} */ isDatabase) =>
-    readdirSync(path)
-      .filter((name) => name.endsWith('.sqlite') && !name.startsWith('metadata'))
-      .map((name) => {
-        const database = new DatabaseSync(join(path, name))
-        const rows = database.prepare('SELECT name, sum(pgsize) AS bytes FROM dbstat GROUP BY 1').all()
-        database.close()
-        if (isDatabase)
-          for (const row of rows)
-            tables[String(row.name)] = (tables[String(row.name)] ?? 0) + Number(row.bytes)
-        return sumOf(rows, (row) => Number(row.bytes))
-      })
-  const databases = measure(join(folder, DATABASES), true)
-  const objects = readdirSync(join(folder, OBJECTS)).find((name) => name.includes('LeaderboardObject'))
-  const boards = objects === undefined ? [] : measure(join(folder, OBJECTS, objects), false)
-  return { full: sumOf(databases), largest: Math.max(...databases), tables, board: sumOf(boards) }
+  const files = readdirSync(folder).filter((name) => /^\w{64}\.sqlite$/.test(name))
+  const bytes = files.map((name) => {
+    const database = new DatabaseSync(join(folder, name))
+    const rows = database.prepare('SELECT name, sum(pgsize) AS bytes FROM dbstat GROUP BY 1').all()
+    database.close()
+    for (const row of rows) tables[String(row.name)] = (tables[String(row.name)] ?? 0) + Number(row.bytes)
+    return sumOf(rows, (row) => Number(row.bytes))
+  })
+  return { bytes, tables }
 }

@@ -3,9 +3,8 @@
  * are lost, a run that is made final, ticks of a time trigger; and reads of all users. The test clock moves
  * to the moment before, and then, measured, to the moment.
  */
-import { sendBatches } from '../lib/batch.mjs'
-import { median, numbersTo, sumOf, tellMore, timeOf } from '../lib/bench.mjs'
-import { create, METRIC, moveClock, SYSTEM, stepsUntil, userId } from '../lib/scene.mjs'
+import { fixed, median, numbersTo, sumOf, tellMore, timeOf } from '../lib/bench.mjs'
+import { create, METRIC, moveClock, SYSTEM, sendBatches, stepsUntil, userId } from '../lib/scene.mjs'
 import { DAY, EVENTS, HOUR, livingOf, PLAN, withPlan } from './scene.mjs'
 
 /** Timeout of a read of all users, in milliseconds. */
@@ -17,6 +16,7 @@ const READS = 20
 /** @typedef {import('../lib/server.mjs').Server} Server */
 /** @typedef {import('./scene.mjs').Scene} Scene */
 
+/** Returns rows of the table. */
 export async function measureUpkeep(/** @type {Scene} */ scene) {
   const { server, day, users } = scene
   const summary = await readTimeOf(server, `/v1/points/${SYSTEM}/summary`)
@@ -37,7 +37,19 @@ export async function measureUpkeep(/** @type {Scene} */ scene) {
   await create(server, '/points', { key: 'scale-ticks', name: 'Ticks', triggers })
   await moveClock(server, final + 2 * HOUR - 1000)
   const ticks = await measureSteps(server, final + 2 * HOUR, 'ticks', withPlan(users))
-  return { summary, streaks, sweep, night, finalisation, ticks, analytics }
+  return [
+    ...rowsOf('a midnight', 'streaks lost', night),
+    ...rowsOf('a tick', 'users who are granted points', ticks),
+    ['filling a new leaderboard: s', fixed(scene.filling, 1)],
+    ['an hour with its comparison: s', fixed(sweep, 2)],
+    ['making a run final: s', fixed(finalisation, 2)],
+    ['the same for 1,000 users: s', fixed(finalisation / (users / 1000), 3)],
+    ['a summary of points, not kept: ms', fixed(summary)],
+    ['the longest streaks ever, not kept: ms', fixed(streaks)],
+    ...rowsOf('the analytics', 'users who have changed', analytics.pass),
+    ['the analytics: the longest step, ms', fixed(analytics.pass.longest)],
+    ['reading 400 days: overview, a metric, points, ms', analytics.reads.map((one) => fixed(one)).join(', ')],
+  ]
 }
 
 /** A pass of the analytics over a day with five events of each of many users, and reading 400 days. */
@@ -53,7 +65,7 @@ async function measureAnalytics(/** @type {Scene} */ { server, users }, /** @typ
       times.push(await readTimeOf(server, `/admin/v1/${of}?from=${date(399)}&to=${date(0)}`))
     reads.push(median(times))
   }
-  return { ...pass, reads }
+  return { pass, reads }
 }
 
 /** Milliseconds of a read of all users. */
@@ -78,3 +90,10 @@ async function measureSteps(server, to, kind, wanted) {
   const longest = Math.max(...steps.map(({ milliseconds }) => milliseconds))
   return { users, read, written, longest, secondsOfThousand: seconds / (users / 1000) }
 }
+
+/** @type {(work: string, whom: string, found: Awaited<ReturnType<typeof measureSteps>>) => string[][]} */
+const rowsOf = (work, whom, { users, secondsOfThousand, read, written }) => [
+  [`${work}: ${whom}`, fixed(users)],
+  [`${work}: s for 1,000 of them`, fixed(secondsOfThousand, 3)],
+  [`${work}: rows read, written for each`, `${fixed(read, 2)}, ${fixed(written, 2)}`],
+]

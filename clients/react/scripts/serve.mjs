@@ -1,25 +1,11 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { chromium } from 'playwright-core'
 import { build, preview } from 'vite'
-
-const FLAGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
+import { launchBrowser } from '../../../scripts/lib/browser.mjs'
 
 /** The moment that clocks of the gallery show in tests and pictures, so that countdowns stand still. */
 export const NOW = '2026-11-23T12:00:00Z'
 
-/** Debian's chromium, or the browser that CHROMIUM_PATH names. */
-const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
-/** Is true if the browser is installed. */
-export const hasBrowser = existsSync(executablePath)
+export { hasBrowser } from '../../../scripts/lib/browser.mjs'
 
 /**
  * Builds the gallery, serves it on a free port, and starts a browser.
@@ -31,7 +17,7 @@ export async function serveGallery() {
   const server = await preview({ configFile, preview: { port: 0, host: '127.0.0.1' }, logLevel: 'error' })
   const [url] = server.resolvedUrls?.local ?? []
   if (url === undefined) throw new Error('The gallery has no address.')
-  const browser = await chromium.launch({ executablePath, args: FLAGS })
+  const browser = await launchBrowser()
   const close = async () => {
     await browser.close()
     await server.close()
