@@ -68,7 +68,6 @@ const LOG = inHome('deployments.log')
 /** Asks a database for its time, as `--timestamp` takes it. The clock of this machine may differ from it. */
 const TIME = "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now') AS now"
 
-/** @typedef {import('./serve/config.mjs').Settings} Settings */
 /** @typedef {import('./lib/cloudflare.mjs').Database} Database */
 /** @typedef {import('./lib/cloudflare.mjs').Row} Row */
 /** @typedef {ReturnType<typeof optionsOf>} Options */
@@ -85,9 +84,9 @@ const title = (/** @type {string} */ text) => process.stdout.write(`\n${text}\n`
  * Throws if wrangler.toml has a variable that can't work, or lacks a binding, a consumer for one of its queues,
  * or the cron trigger.
  */
-async function demandSettings(/** @type {Settings} */ settings) {
+async function demandSettings(/** @type {Row} */ config) {
   const { missingBindings, variableErrors } = await importVariables()
-  const texts = Object.entries(settings.vars).map(([name, value]) => [
+  const texts = Object.entries(config.vars).map(([name, value]) => [
     name,
     typeof value === 'string' ? value : JSON.stringify(value),
   ])
@@ -97,11 +96,11 @@ async function demandSettings(/** @type {Settings} */ settings) {
     throw new Complaint(
       `${errors.join('\n')}\nVariables are read from wrangler.toml, ADMIN_API_KEY from the environment. Nothing was changed.`,
     )
-  const { d1_databases, kv_namespaces, assets, durable_objects, ratelimits, queues, triggers } = settings
+  const { d1_databases, kv_namespaces, assets, durable_objects, ratelimits, queues, triggers } = config
   const { producers = [], consumers = [] } = queues
   const names = [
     ...[...d1_databases, ...kv_namespaces, ...producers].map(({ binding }) => binding),
-    ...[...durable_objects.bindings, ...ratelimits].map(({ name }) => name),
+    ...[...(durable_objects?.bindings ?? []), ...ratelimits].map(({ name }) => name),
     assets?.binding,
   ]
   /** @type {string[]} */
@@ -110,7 +109,7 @@ async function demandSettings(/** @type {Settings} */ settings) {
   const problems = [
     ...bindings.map((name) => `the binding ${name}`),
     ...unread.map(({ queue }) => `a [[queues.consumers]] for the queue ${queue}`),
-    ...((triggers.crons ?? []).length === 0 ? ['the cron trigger: crons in [triggers]'] : []),
+    ...((triggers?.crons ?? []).length === 0 ? ['the cron trigger: crons in [triggers]'] : []),
   ]
   if (problems.length === 0) return
   throw new Complaint(
@@ -492,9 +491,8 @@ async function build(/** @type {Options} */ { built }) {
 async function deploy() {
   const options = optionsOf()
   title('Checking the settings…')
-  const settings = await readSettings()
-  const config = namedConfig(settings.raw, options.name)
-  await demandSettings(settings)
+  const config = namedConfig(await readSettings(), options.name)
+  await demandSettings(config)
   title('Asking the account what it has…')
   const deployment = await new Deployment(await Account.open(config.account_id), config).look()
   const { missing } = deployment

@@ -408,7 +408,7 @@ async function serve(/** @type {{ isBuilt: boolean; isDemo?: boolean }} */ { isB
     if (error !== '') throw new Complaint(`${error}\nLaurel does not start.`)
     rmSync(FIRST_START, { force: true })
     for (const path of madeAgain) say(`${path} is missing. It is made again.`)
-    for (const cron of settings.triggers.crons ?? []) keepSchedule(cron).catch(fail)
+    for (const cron of settings.triggers?.crons ?? []) keepSchedule(cron).catch(fail)
     await demandHealth()
     if (isRestored) await workDone(DELETING)
     else if (madeAgain.length > 0) await workDone(['leaderboard'])

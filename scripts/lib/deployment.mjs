@@ -260,7 +260,7 @@ const TABLES =
 
 /** What the account has of the deployment of a name; without one, of that in wrangler.toml. */
 export async function findDeployment(/** @type {string | undefined} */ name) {
-  const config = namedConfig((await readSettings()).raw, name)
+  const config = namedConfig(await readSettings(), name)
   return new Deployment(await Account.open(config.account_id), config).look()
 }
 

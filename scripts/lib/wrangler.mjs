@@ -40,17 +40,21 @@ export const outputOfWrangler = (
   /** @type {NodeJS.ProcessEnv} */ env = QUIET,
 ) => runNode([wranglerScript(), ...args], { cwd: project, env: { ...process.env, ...env } }, failure)
 
+/** Prints wrangler.toml as JSON. Needs the Node of wrangler. */
+const READ = `import { experimental_readRawConfig } from 'wrangler'
+process.stdout.write(JSON.stringify(experimental_readRawConfig({ config: 'wrangler.toml' }).rawConfig))`
+
 /**
- * The settings of the Worker, as wrangler reads them from `wrangler.toml`, or has read them for the package.
+ * The content of `wrangler.toml`, which the package has read.
  *
  * @returns {Promise<import('../serve/config.mjs').Settings>}
  * @throws {Complaint} if it cannot be read
  */
 export async function readSettings() {
   if (isPackage) return JSON.parse(readFileSync(inProject('dist', 'serve', 'settings.json'), 'utf8'))
-  const script = inProject('scripts', 'serve', 'settings.mjs')
   const options = { cwd: project, env: { ...process.env, ...QUIET } }
-  return JSON.parse(await runNode([script], options, 'wrangler.toml could not be read.'))
+  const args = ['--input-type=module', '--eval', READ]
+  return JSON.parse(await runNode(args, options, 'wrangler.toml could not be read.'))
 }
 
 /** Builds `index.js` in the folder, without a network. Throws a Complaint with the output of wrangler. */

@@ -3,7 +3,7 @@
  * is deployed, its assets, the migrations, and the settings for the configuration of workerd.
  */
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { buildAssets } from '../lib/assets.mjs'
 import { readMigrations } from '../lib/migrations.mjs'
 import { inProject, project } from '../lib/project.mjs'
@@ -12,7 +12,7 @@ import { readSettings } from '../lib/wrangler.mjs'
 
 /**
  * Writes over the last build. A server that runs it reads nothing of it again but the assets. For the package, it is
- * small, and has all settings, so that it can be deployed too. With `mayLackConsole`, it goes on without a console that
+ * small. With `mayLackConsole`, it goes on without a console that
  * cannot be built.
  *
  * @param {string} folder
@@ -22,7 +22,7 @@ import { readSettings } from '../lib/wrangler.mjs'
 export async function build(folder, { forPackage = false, mayLackConsole = false } = {}) {
   mkdirSync(folder, { recursive: true })
   const minify = forPackage
-  const [{ vars, raw, ...settings }, hasConsole] = await Promise.all([
+  const [settings, hasConsole] = await Promise.all([
     readSettings(),
     buildAssets(project, { mayFail: mayLackConsole }),
     bundleWorker(project, join(folder, 'laurel.js'), { minify }),
@@ -31,14 +31,11 @@ export async function build(folder, { forPackage = false, mayLackConsole = false
     }),
   ])
   cpSync(inProject('.wrangler', 'assets'), join(folder, 'assets'), { recursive: true })
-  const inWorker = ['entry', 'look', 'platform', 'database', 'key-values', 'rate-limit']
-  for (const name of inWorker)
-    cpSync(inProject('scripts', 'serve', `${name}.mjs`), join(folder, `${name}.mjs`))
-  for (const name of ['directory.mjs', 'restored.mjs'])
-    cpSync(inProject('scripts', 'lib', name), join(folder, name))
+  for (const name of ['serve/entry', 'serve/platform', 'serve/bindings', 'lib/directory', 'lib/restored'])
+    cpSync(inProject('scripts', `${name}.mjs`), join(folder, `${basename(name)}.mjs`))
   const write = (/** @type {string} */ name, /** @type {string} */ content) =>
     writeFileSync(join(folder, name), content)
   write('migrations.json', JSON.stringify(readMigrations()))
-  write('settings.json', JSON.stringify(forPackage ? { ...settings, vars, raw } : settings))
+  write('settings.json', JSON.stringify(settings))
   return hasConsole
 }

@@ -5,17 +5,19 @@
 import { bindingOf, nameOf, numbersTo } from '../lib/databases.mjs'
 import { SERVER } from './data.mjs'
 
-/** A string of the text format. */
-const text = (/** @type {string} */ value) => JSON.stringify(value)
-const json = (/** @type {unknown} */ value) => `json = ${text(JSON.stringify(value))}`
-const list = (/** @type {string[]} */ items) => `[\n    ${items.join(',\n    ')}\n  ]`
+/** A value in the text format. `embed` names a file of the build. */
+function textOf(/** @type {any} */ value) {
+  if (typeof value !== 'object') return JSON.stringify(value)
+  if (Array.isArray(value)) return `[\n${value.map((one) => `  ${textOf(one)}`).join(',\n')}\n]`
+  if ('embed' in value) return `embed ${JSON.stringify(`/${value.embed}`)}`
+  return `(${Object.entries(value)
+    .map(([name, one]) => `${name} = ${textOf(one)}`)
+    .join(', ')})`
+}
 
-/**
- * What settings.mjs prints: parts of wrangler.toml under its own names, with wrangler's defaults, and the whole file
- * as `raw`. Only the build for the package has `vars` and `raw`.
- *
- * @typedef {import('wrangler').Unstable_Config & { raw: Record<string, any> }} Settings
- */
+const json = (/** @type {unknown} */ value) => ({ json: JSON.stringify(value) })
+
+/** wrangler.toml. @typedef {import('wrangler').Unstable_Config} Settings */
 
 /**
  * @param {Settings} settings
@@ -23,85 +25,86 @@ const list = (/** @type {string[]} */ items) => `[\n    ${items.join(',\n    ')}
  *   the Worker may have, by name; whether it may reach private addresses; how many databases it has
  */
 export function configuration(settings, { variables, isPrivateAllowed, databases }) {
+  /** A binding of `bindings.mjs`. @type {(name: string, entrypoint: string, innerBindings: object[]) => object} */
+  const wrapped = (name, entrypoint, innerBindings) => ({
+    name,
+    wrapped: { moduleName: 'laurel:bindings', entrypoint, innerBindings },
+  })
+  const inObjects = (/** @type {string} */ durableObjectNamespace, /** @type {string} */ name) => [
+    { name: 'objects', durableObjectNamespace },
+    { name: 'name', ...json(name) },
+  ]
+  const { consumers = [], producers = [] } = settings.queues
   const bindings = [
-    ...variables.map((name) => `(name = ${text(name)}, fromEnvironment = ${text(name)})`),
-    ...numbersTo(databases).map(
-      (number) =>
-        `(name = ${text(bindingOf(number))}, wrapped = (moduleName = "laurel:database", innerBindings = [(name = "objects", durableObjectNamespace = "Database"), (name = "name", ${json(nameOf(number))})]))`,
+    ...variables.map((name) => ({ name, fromEnvironment: name })),
+    ...numbersTo(databases).map((number) =>
+      wrapped(bindingOf(number), 'database', inObjects('Database', nameOf(number))),
     ),
     ...databaseObjects(databases),
-    '(name = "QUEUES", durableObjectNamespace = "MessageQueue")',
-    '(name = "CONSUMER", service = (name = "laurel", entrypoint = "Consumer"))',
-    `(name = "CONSUMERS", ${json(consumersOf(settings))})`,
-    ...settings.kv_namespaces.map(
-      ({ binding }) =>
-        `(name = ${text(binding)}, wrapped = (moduleName = "laurel:key-values", innerBindings = []))`,
-    ),
-    `(name = ${text(settings.assets?.binding ?? '')}, service = "assets")`,
-    '(name = "SERVER", service = "server")',
-    ...settings.durable_objects.bindings.map(
-      ({ name, class_name }) => `(name = ${text(name)}, durableObjectNamespace = ${text(class_name)})`,
-    ),
-    ...(settings.queues.producers ?? []).map(
-      ({ binding, queue }) =>
-        `(name = ${text(binding)}, queue = (name = "laurel", entrypoint = "QueueEntry", props = (${json({ queue })})))`,
-    ),
-    ...settings.ratelimits.map(
-      ({ name, simple: { limit, period } }) =>
-        `(name = ${text(name)}, wrapped = (moduleName = "laurel:rate-limit", innerBindings = [(name = "limit", ${json(limit)}), (name = "period", ${json(period)})]))`,
+    { name: 'QUEUES', durableObjectNamespace: 'MessageQueue' },
+    { name: 'CONSUMER', service: { name: 'laurel', entrypoint: 'Consumer' } },
+    { name: 'CONSUMERS', ...json(Object.fromEntries(consumers.map(({ queue, ...rest }) => [queue, rest]))) },
+    ...settings.kv_namespaces.map(({ binding }) => wrapped(binding, 'keyValues', [])),
+    { name: settings.assets?.binding, service: 'assets' },
+    { name: 'SERVER', service: 'server' },
+    ...settings.durable_objects.bindings.map(({ name, class_name }) => ({
+      name,
+      durableObjectNamespace: class_name,
+    })),
+    ...producers.map(({ binding, queue }) => wrapped(binding, 'queue', inObjects('MessageQueue', queue))),
+    ...settings.ratelimits.map(({ name, simple }) =>
+      wrapped(name, 'rateLimit', [{ name: 'simple', ...json(simple) }]),
     ),
   ]
-  return `${HEAD}
-    (name = "assets", disk = (writable = false)),
-    (name = "data", disk = (writable = true)),
-    (name = "server", external = (address = "unix:${SERVER}", http = ())),
-    (name = "internet", network = (
-      allow = ${isPrivateAllowed ? '["public", "private"]' : '["public"]'},
-      tlsOptions = (trustBrowserCas = true)
-    ))
-  ],
-  sockets = [
-    (name = "public", http = (), service = "laurel"),
-    (name = "control", http = (), service = (name = "laurel", entrypoint = "Control"))
-  ],
-  extensions = [
-    (modules = [
-      (name = "laurel:database", internal = true, esModule = embed "/database.mjs"),
-      (name = "laurel:key-values", internal = true, esModule = embed "/key-values.mjs"),
-      (name = "laurel:rate-limit", internal = true, esModule = embed "/rate-limit.mjs")
-    ])
-  ]
-);
-
-${worker(settings, ['entry.mjs', 'restored.mjs', 'laurel.js'], bindings, classesOf(settings))}`
+  const modules = ['entry.mjs', 'restored.mjs', 'laurel.js', 'platform.mjs']
+  return whole({
+    services: [
+      { name: 'laurel', worker: workerOf(settings, modules, bindings, classesOf(settings)) },
+      { name: 'assets', disk: { writable: false } },
+      { name: 'data', disk: { writable: true } },
+      { name: 'server', external: { address: `unix:${SERVER}`, http: {} } },
+      {
+        name: 'internet',
+        network: {
+          allow: isPrivateAllowed ? ['public', 'private'] : ['public'],
+          tlsOptions: { trustBrowserCas: true },
+        },
+      },
+    ],
+    sockets: [
+      { name: 'public', http: {}, service: 'laurel' },
+      { name: 'control', http: {}, service: { name: 'laurel', entrypoint: 'Control' } },
+    ],
+    extensions: [
+      { modules: [{ name: 'laurel:bindings', internal: true, esModule: { embed: 'bindings.mjs' } }] },
+    ],
+  })
 }
 
 /** The configuration of the workerd that looks at the databases before the server starts. */
-export const lookConfiguration = (
-  /** @type {Settings} */ settings,
-  /** @type {number} */ databases,
-) => `${HEAD}
-    (name = "data", disk = (writable = true))
-  ],
-  sockets = [(name = "control", http = (), service = "laurel")]
-);
+export const lookConfiguration = (/** @type {Settings} */ settings, /** @type {number} */ databases) =>
+  whole({
+    services: [
+      {
+        name: 'laurel',
+        worker: workerOf(settings, ['platform.mjs'], databaseObjects(databases), ['Database']),
+      },
+      { name: 'data', disk: { writable: true } },
+    ],
+    sockets: [{ name: 'control', http: {}, service: 'laurel' }],
+  })
 
-${worker(settings, ['look.mjs'], databaseObjects(databases), ['Database'])}`
-
-const HEAD = `# Made by scripts/serve.mjs at each start. Changes are lost.
+const whole = (/** @type {object} */ config) => `# Made by scripts/serve.mjs at each start. Changes are lost.
 using Workerd = import "/workerd/workerd.capnp";
-
-const config :Workerd.Config = (
-  services = [
-    (name = "laurel", worker = .laurel),`
-
-/** The settings of each queue with a consumer. */
-const consumersOf = (/** @type {Settings} */ { queues }) =>
-  Object.fromEntries((queues.consumers ?? []).map(({ queue, ...rest }) => [queue, rest]))
+const config :Workerd.Config = ${textOf(config)};
+`
 
 const databaseObjects = (/** @type {number} */ databases) => [
-  '(name = "DATABASE_OBJECTS", durableObjectNamespace = "Database")',
-  `(name = "DATABASE_LIST", ${json(numbersTo(databases).map((number) => ({ binding: bindingOf(number), name: nameOf(number) })))})`,
+  { name: 'DATABASE_OBJECTS', durableObjectNamespace: 'Database' },
+  {
+    name: 'DATABASE_LIST',
+    ...json(numbersTo(databases).map((number) => ({ binding: bindingOf(number), name: nameOf(number) }))),
+  },
 ]
 
 /** The classes of objects. The objects of each one are in a folder of their own. */
@@ -110,23 +113,19 @@ export const classesOf = (/** @type {Settings} */ settings) => [
   ...['Database', 'MessageQueue'],
 ]
 
-/** @type {(settings: Settings, modules: string[], bindings: string[], classes: string[]) => string} */
-const worker = ({ compatibility_date: date = '', compatibility_flags: flags }, modules, bindings, classes) =>
-  `const laurel :Workerd.Worker = (
-  modules = ${list([
-    ...[...modules, 'directory.mjs', 'platform.mjs'].map(
-      (name) => `(name = ${text(name)}, esModule = embed ${text(`/${name}`)})`,
-    ),
-    '(name = "migrations.json", json = embed "/migrations.json")',
-  ])},
-  compatibilityDate = ${text(date)},
-  compatibilityFlags = [${flags.map(text).join(', ')}],
-  bindings = ${list(bindings)},
-  durableObjectNamespaces = ${list(
-    classes.map(
-      (name) => `(className = ${text(name)}, uniqueKey = ${text(`laurel-${name}`)}, enableSql = true)`,
-    ),
-  )},
-  durableObjectStorage = (localDisk = "data")
-);
-`
+/** @type {(settings: Settings, modules: string[], bindings: object[], classes: string[]) => object} */
+const workerOf = ({ compatibility_date, compatibility_flags = [] }, modules, bindings, classes) => ({
+  modules: [
+    ...[...modules, 'directory.mjs'].map((name) => ({ name, esModule: { embed: name } })),
+    { name: 'migrations.json', json: { embed: 'migrations.json' } },
+  ],
+  compatibilityDate: compatibility_date,
+  compatibilityFlags: compatibility_flags,
+  bindings,
+  durableObjectNamespaces: classes.map((className) => ({
+    className,
+    uniqueKey: `laurel-${className}`,
+    enableSql: true,
+  })),
+  durableObjectStorage: { localDisk: 'data' },
+})

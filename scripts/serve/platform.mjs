@@ -1,13 +1,26 @@
 /**
- * The bindings of Cloudflare for `npm run serve`: D1 and queues, each over SQLite in an object of workerd. Queues
- * use the protocol of workerd's own binding. Both support only the parts that Laurel uses. They run in the isolate
- * of the Worker, since calls within an isolate are quicker.
+ * Databases and queues for `npm run serve`, each over SQLite in an object of workerd. Their bindings are in
+ * `bindings.mjs`. They run in the isolate of the Worker, since calls within an isolate are quicker.
  */
-import { DurableObject, WorkerEntrypoint } from 'cloudflare:workers'
+import { DurableObject } from 'cloudflare:workers'
 import { DIRECTORY_ROWS, databasesInUse } from './directory.mjs'
 import migrations from './migrations.json'
 
-/* D1 */
+/**
+ * The Worker that looks at the databases before the server starts, and answers what each one says of itself. It has
+ * no other objects, so no alarm rings, and it makes no folder of a class that is missing.
+ */
+export default {
+  async fetch(/** @type {Request} */ _request, /** @type {any} */ env) {
+    const looks = env.DATABASE_LIST.map(async (/** @type {{ binding: string; name: string }} */ one) => ({
+      binding: one.binding,
+      ...(await env.DATABASE_OBJECTS.getByName(one.name).look()),
+    }))
+    return Response.json(await Promise.all(looks))
+  },
+}
+
+/* Databases */
 
 /** A statement that changes nothing. One that begins with WITH may change something. */
 const READ = /^\s*SELECT\b/i
@@ -15,7 +28,7 @@ const READ = /^\s*SELECT\b/i
 /** The migration after which code that knows only the migrations up to ?1 can't serve. */
 const LATER = 'SELECT name FROM schema_version WHERE oldest > ?1'
 
-/** A database. Every batch is one transaction, as in D1. The binding is `database.mjs`. */
+/** A database. Every batch is one transaction, as in D1. */
 export class Database extends DurableObject {
   #sql = this.ctx.storage.sql
 
@@ -94,7 +107,7 @@ export class Database extends DurableObject {
     })
   }
 
-  /** @returns {import('./database.mjs').Found} */
+  /** @returns {import('./bindings.mjs').Found} */
   #runOne(/** @type {[string, unknown[]]} */ [sql, parameters]) {
     const values = parameters.map((value) => (Array.isArray(value) ? new Uint8Array(value) : value))
     const cursor = this.#sql.exec(sql, ...values)
@@ -237,19 +250,5 @@ export class MessageQueue extends DurableObject {
       console.warn(JSON.stringify({ level: 'warn', error: `queue ${this.#name}: ${String(error)}` }))
       return new Set(sent.map(({ id }) => id))
     }
-  }
-}
-
-/** Where a queue's binding sends its requests. */
-export class QueueEntry extends WorkerEntrypoint {
-  async fetch(/** @type {Request} */ request) {
-    const { pathname } = new URL(request.url)
-    const format = request.headers.get('X-Msg-Fmt')
-    if (pathname !== '/message' || (format !== null && format !== 'json'))
-      return new Response(`no such call: ${pathname} ${format}`, { status: 400 })
-    const { queue } = this.ctx.props
-    const delay = Number(request.headers.get('X-Msg-Delay-Secs') ?? 0)
-    await this.env.QUEUES.getByName(queue).send(queue, await request.text(), delay)
-    return Response.json({ metadata: { metrics: { backlogCount: 0, backlogBytes: 0 } } })
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The binding of D1 for `npm run serve`: the part of it that Laurel uses, which is batches of prepared
- * statements. A batch is one call of the object `Database` in the same isolate. D1's own binding sends each
- * batch through two HTTP requests.
+ * The bindings of Cloudflare for `npm run serve`: the parts of them that Laurel uses. A batch of statements and a
+ * message are one call of an object in the same isolate (`platform.mjs`). workerd's own bindings of D1 and of queues
+ * send HTTP requests.
  */
 
 /**
@@ -34,8 +34,10 @@ const statement = (sql, parameters) => ({
 const failure = (/** @type {string} */ message) =>
   new Error(`D1_ERROR: ${message}`, { cause: new Error(message) })
 
-/** The binding. */
-export default (/** @type {{ objects: DurableObjectNamespace; name: string }} */ { objects, name }) => ({
+/** @typedef {{ objects: DurableObjectNamespace; name: string }} Named an object by its name */
+
+/** Of D1: batches of prepared statements. */
+export const database = (/** @type {Named} */ { objects, name }) => ({
   prepare: (/** @type {string} */ sql) => statement(sql, []),
 
   /** Runs statements in one transaction. Errors have D1's form. */
@@ -58,3 +60,39 @@ export default (/** @type {{ objects: DurableObjectNamespace; name: string }} */
     }))
   },
 })
+
+/** Of a queue. */
+export const queue = (/** @type {Named} */ { objects, name }) => ({
+  send: (/** @type {unknown} */ message, { delaySeconds = 0 } = {}) =>
+    objects.getByName(name).send(name, JSON.stringify(message), delaySeconds),
+})
+
+/**
+ * A KV namespace that keeps nothing. Laurel has it only to spare isolates a question to the database. A server runs
+ * one isolate, which remembers the keys itself.
+ */
+export const keyValues = () => ({ get: async () => null, put: async () => {}, delete: async () => {} })
+
+/** How many keys a window counts at most. After that the one that came first is forgotten. */
+const MOST_KEYS = 100_000
+
+/** A rate limit: it counts in windows by the clock, and in memory, since a server runs one isolate. */
+export const rateLimit = (
+  /** @type {{ simple: { limit: number; period: number } }} */ { simple: { limit, period } },
+) => {
+  let last = 0
+  /** @type {Map<string, number>} requests by key, in the last window */
+  const counts = new Map()
+  return {
+    async limit(/** @type {{ key: string }} */ { key }) {
+      const window = Math.floor(Date.now() / (period * 1000))
+      if (window !== last) counts.clear()
+      last = window
+      const count = counts.get(key) ?? 0
+      if (count >= limit) return { success: false }
+      if (count === 0 && counts.size >= MOST_KEYS) counts.delete(counts.keys().next().value)
+      counts.set(key, count + 1)
+      return { success: true }
+    },
+  }
+}
