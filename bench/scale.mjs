@@ -2,16 +2,26 @@
  * `npm run bench:scale`: measures how figures change with the number of users. See bench/README.md.
  *
  * `-- --users 100000` ends at fewer users than a million, and `-- --databases 1` leaves out the runs with 2
- * and 4 databases, which have the most users. `-- --only anniversaries` measures these alone, in minutes, and
- * `-- --only databases` how events a second grow with databases that are slow.
+ * and 4 databases, which have the most users. `-- --only databases` measures how events a second grow with databases
+ * that are slow.
  */
 import { wholeOf } from '../scripts/lib/command.mjs'
-import { fixed, median, numbersTo, runBench, save, spanOf, tell, tellMore, timeOf } from './lib/bench.mjs'
+import {
+  fixed,
+  inTurns,
+  median,
+  numbersTo,
+  runBench,
+  save,
+  spanOf,
+  tell,
+  tellMore,
+  timeOf,
+} from './lib/bench.mjs'
 import { round } from './lib/load.mjs'
 import { BOARD, costOfEvents, eventPath, sendEvent, userId } from './lib/scene.mjs'
-import { measureAnniversaries } from './scale/anniversaries.mjs'
 import { measureDatabases } from './scale/databases.mjs'
-import { isLive, openScene, PLACES } from './scale/scene.mjs'
+import { livingOf, openScene, otherUser, PLACES } from './scale/scene.mjs'
 import { measureUpkeep } from './scale/upkeep.mjs'
 
 /** With fewer users, the smallest size would run out of users without an event today. */
@@ -22,10 +32,11 @@ const DATABASES = [1, 2, 4]
 const LONGEST = 250
 /** Users with counted events. */
 const SAMPLE = 10
-/** Events of each of two sizes in turn, those before that are not counted, and how often the board is read. */
-const TURNS = 200
-const WARMING = 6
+/** Turns of each of two sizes, and the events of a turn. After these, the board is read. */
+const TURNS = 40
 const READ_EACH = 5
+/** From user to user. No size has this prime as a factor. */
+const STRIDE = 7919
 /** How long many clients send events, in milliseconds. */
 const LOAD = 5000
 
@@ -35,25 +46,18 @@ const LOAD = 5000
 /** The columns so far, by size. They are printed even if the run ends early. */
 const columns = /** @type {{ size: string; rows: Row[] }[]} */ ([])
 
-/** A random user without a living streak. The others are for the midnight. */
-function anyUser(/** @type {number} */ users) {
-  for (;;) {
-    const number = Math.floor(Math.random() * users)
-    if (!isLive(number)) return userId(number)
-  }
-}
-
-/** Such users, each only once, because a user with an event today is cheaper. */
-function freshUsers(/** @type {number} */ users) {
-  const taken = /** @type {Set<string>} */ (new Set())
-  return () => {
-    if (taken.size > users * 0.89) throw new Error('there are no more users')
-    for (;;) {
-      const id = anyUser(users)
-      if (taken.has(id)) continue
-      taken.add(id)
-      return id
-    }
+/** Users without a living streak, from all over the ids. The others are for the midnight. */
+function usersOf(/** @type {number} */ users) {
+  const others = users - livingOf(users)
+  let next = 0
+  return {
+    any: () => userId(otherUser(Math.floor(Math.random() * others))),
+    /** Each only once, because a user with an event today is cheaper. */
+    fresh() {
+      if (next === others) throw new Error('there are no more users')
+      next += 1
+      return userId(otherUser((next * STRIDE) % others))
+    },
   }
 }
 
@@ -62,8 +66,9 @@ async function open(/** @type {number} */ users, databases = 1) {
   const size = `${fixed(users)} users${databases === 1 ? '' : `, ${databases} databases`}`
   tell(`${size}…`)
   const scene = await openScene({ users, databases })
-  const fresh = freshUsers(users)
-  return { size, scene, fresh, cost: await costOfEvents(scene.server, numbersTo(SAMPLE).map(fresh)) }
+  const { any, fresh } = usersOf(users)
+  const cost = await costOfEvents(scene.server, numbersTo(SAMPLE).map(fresh))
+  return { size, scene, any, fresh, cost }
 }
 
 /**
@@ -71,20 +76,19 @@ async function open(/** @type {number} */ users, databases = 1) {
  * the smallest size, so that a busy machine affects both. Returns medians of milliseconds, and their ratios.
  */
 async function compare(/** @type {Opened} */ own, /** @type {Opened} */ smallest) {
-  const sides = [own, smallest].map((side) => ({ ...side, events: [0].slice(1), pages: [0].slice(1) }))
-  for (let turn = -WARMING; turn < TURNS; turn += 1) {
-    // The order changes each turn, because the second side waits for work that the first one has left.
-    for (const { scene, fresh, events, pages } of turn % 2 === 0 ? sides : sides.toReversed()) {
-      const user = fresh()
-      const event = await timeOf(() => sendEvent(scene.server, user))
-      if (turn >= 0) events.push(event)
-      if (turn < 0 || turn % READ_EACH > 0) continue
+  const timesOf =
+    (/** @type {Opened} */ { scene: { server }, fresh }) =>
+    async () => {
+      const events = []
+      for (const _ of numbersTo(READ_EACH)) events.push(await timeOf(() => sendEvent(server, fresh())))
       const path = `/v1/leaderboards/${BOARD}?limit=${PLACES}`
-      pages.push(await timeOf(() => scene.server.ask('GET', path)))
+      return { events, page: await timeOf(() => server.ask('GET', path)) }
     }
-  }
-  const [event = 0, least = 0] = sides.map(({ events }) => median(events))
-  const [page = 0, leastPage = 0] = sides.map(({ pages }) => median(pages))
+  const found = await inTurns(TURNS, { own: timesOf(own), smallest: timesOf(smallest) })
+  const [event = 0, least = 0] = Object.values(found).map((all) =>
+    median(all.flatMap(({ events }) => events)),
+  )
+  const [page = 0, leastPage = 0] = Object.values(found).map((all) => median(all.map(({ page }) => page)))
   return { event, eventRatio: event / least, page, pageRatio: page / leastPage }
 }
 
@@ -94,9 +98,9 @@ async function compare(/** @type {Opened} */ own, /** @type {Opened} */ smallest
  * @param {Opened} opened
  * @param {Awaited<ReturnType<typeof compare>>} times
  */
-async function finish({ size, scene, cost }, times) {
-  const { server, users } = scene
-  const to = { server, path: eventPath(1), user: () => anyUser(users) }
+async function finish({ size, scene, any, cost }, times) {
+  const { server } = scene
+  const to = { server, path: eventPath(1), user: any }
   await round(to, LOAD / 5)
   const before = server.processorTime()
   const { perSecond, waits } = await round(to, LOAD)
@@ -125,7 +129,6 @@ async function finish({ size, scene, cost }, times) {
 async function run(/** @type {{ users: string; databases: number; only: string }} */ asked) {
   const [least = 0] = SIZES
   const most = wholeOf('users', asked.users, least + 1)
-  if (asked.only === 'anniversaries') return measureAnniversaries(most)
   if (asked.only === 'databases') return measureDatabases(asked.databases)
   const counts = [...DATABASES.filter((one) => one < asked.databases), asked.databases]
   // The smallest size runs until the end for comparison, at the same time of its day.

@@ -106,7 +106,7 @@ export function save(name, cells, figures) {
  * @template T
  * @param {number} turns
  * @param {Record<string, () => Promise<T>>} works
- * @param {(found: T) => string} say
+ * @param {(found: T) => string} [say]
  * @returns {Promise<Record<string, T[]>>}
  */
 export async function inTurns(turns, works, say) {
@@ -116,9 +116,9 @@ export async function inTurns(turns, works, say) {
     for (const [name, work] of Object.entries(works)) {
       const one = await work()
       if (turn > 0) found[name]?.push(one)
-      said.push(`${name} ${say(one)}`)
+      said.push(`${name} ${say?.(one)}`)
     }
-    tellMore(`${turn === 0 ? 'warming up' : `turn ${turn} of ${turns}`}: ${said.join('; ')}`)
+    if (say) tellMore(`${turn === 0 ? 'warming up' : `turn ${turn} of ${turns}`}: ${said.join('; ')}`)
   }
   return found
 }

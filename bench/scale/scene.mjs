@@ -26,9 +26,10 @@ export const PLACES = 1000
 /** @typedef {import('../lib/server.mjs').Server} Server */
 /** @typedef {Awaited<ReturnType<typeof openScene>>} Scene */
 
-/** True if user `number` has a streak that is alive. */
-export const isLive = (/** @type {number} */ number) => number % ONE_OF === 0
+/** How many users have a streak that is alive. These are the first of each ten. */
 export const livingOf = (/** @type {number} */ users) => Math.ceil(users / ONE_OF)
+/** The number of a user without one, by its place among these. */
+export const otherUser = (/** @type {number} */ nth) => nth + Math.floor(nth / (ONE_OF - 1)) + 1
 /** How many of the first `users` users have the attribute `plan`. */
 export const withPlan = (/** @type {number} */ users) => Math.floor((users + ONE_OF - 2) / ONE_OF)
 
@@ -49,7 +50,7 @@ export async function openScene({ users, databases = 1 }) {
     // First the users whose streak is over, then the others.
     const isPast = passed > EVENTS
     await sendBatches(server, isPast ? users - living : living, (nth) => {
-      const number = isPast ? nth + Math.floor(nth / (ONE_OF - 1)) + 1 : nth * ONE_OF
+      const number = isPast ? otherUser(nth) : nth * ONE_OF
       const attributes = number % ONE_OF === 1 ? { attributes: { plan: PLAN } } : {}
       return { user: { id: userId(number), ...attributes }, value: 1 + ((number * 31 + passed * 17) % 97) }
     })
