@@ -68,7 +68,6 @@ function figuresOf(/** @type {Turn[]} */ turns) {
 
 runBench({
   script: 'bench:live',
-  minutes: 10,
   options: { watchers: 1000, pairs: 12 },
   async run({ watchers: many, pairs }) {
     tell('Copying and starting…')

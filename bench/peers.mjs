@@ -19,27 +19,18 @@ const TURN = 2500
 /** The table: of each row the columns of Laurel and of the peer, and who is ahead. */
 const rows = /** @type {string[][]} */ ([])
 
-/**
- * Adds a row. `rank` is smaller for the better one; without it, the row has no winner.
- *
- * @template T
- * @param {string} what
- * @param {T[]} of Laurel and the peer
- * @param {(found: T) => string} figure
- * @param {(found: T) => number} rank
- */
-function note(what, of, figure, rank = () => 0) {
-  const [ours = 0, theirs = 0] = of.map(rank)
-  rows.push([what, ...of.map(figure), ours === theirs ? '–' : ours < theirs ? 'Laurel' : 'peer'])
+/** Adds a row. Of two figures, the smaller one is better. Without them, nobody is ahead. */
+function note(/** @type {string} */ what, /** @type {string[]} */ texts, [ours = 0, theirs = 0] = [0, 0]) {
+  rows.push([what, ...texts, ours === theirs ? '–' : ours < theirs ? 'Laurel' : 'peer'])
 }
 
-async function measure(/** @type {number} */ turns) {
+async function run(/** @type {{ turns: number }} */ { turns }) {
   const redis = redisVersion()
   rows.push(['', 'Laurel, `npm run serve`', `Node, Fastify, Redis ${redis}`, 'ahead'])
   tell('Copying and starting…')
   const ours = await laurel('laurel')
   await startWithBoards(ours)
-  const peers = [await redisPeer('everysec', 'a-key'), await redisPeer('always', 'a-key')]
+  const peers = [await redisPeer('everysec'), await redisPeer('always')]
   for (const peer of peers) await peer.start()
   const sides = [ours, ...peers.slice(0, 1)]
   /** Does the same work with one side after another. @template T */
@@ -60,40 +51,42 @@ async function measure(/** @type {number} */ turns) {
   tell('Streaks over a change of clocks…')
   const days = await each((side) => checkDays(side, side !== ours))
 
-  const paces = rounds.map((all) => ({
-    perSecond: all.map(({ perSecond }) => perSecond),
-    waits: all.flatMap(({ waits }) => waits),
-  }))
-  const [own, everysec, always] = paces.map(({ perSecond }) => perSecond)
-  const speed = (/** @type {number[]} */ all) =>
-    `${fixed(median(all))} (${fixed(Math.min(...all))}–${fixed(Math.max(...all))})`
-  const slowness = (/** @type {number[]} */ all) => -median(all)
-  note('events/s, 32 clients', [own, everysec], speed, slowness)
-  note('the same, against a Redis with `appendfsync always`', [own, always], speed, slowness)
-  note(
-    'an event takes, median and 99 in 100',
-    paces.slice(0, 2).map(({ waits }) => waits),
-    (waits) => `${fixed(median(waits), 1)} and ${fixed(quantile(waits, 0.99), 1)} ms`,
-    median,
-  )
-  note('memory of all processes after that', memory, (mib) => `${fixed(mib)} MiB`, Number)
-  const faultsOf = (/** @type {number} */ index) => exact.map((all) => all[index]?.faults.length ?? 0)
-  for (const [index, { what }] of (exact[0] ?? []).entries())
-    note(what, faultsOf(index), (faults) => (faults === 0 ? 'exact' : `${faults} faults`), Number)
-  for (const what of days[0]?.keys() ?? [])
+  const paces = rounds.map((all) => all.map(({ perSecond }) => perSecond))
+  const [own = [], everysec = [], always = []] = paces
+  const noteSpeed = (/** @type {string} */ what, /** @type {number[][]} */ both) =>
     note(
       what,
-      days.map((all) => all.get(what) ?? { length: 0, right: 0 }),
-      ({ length, right }) => `${length} (${right} of ${DAYS} answers right)`,
-      ({ right }) => -right,
+      both.map((all) => `${fixed(median(all))} (${fixed(Math.min(...all))}–${fixed(Math.max(...all))})`),
+      both.map((all) => -median(all)),
     )
-  save('peers', rows, { rows, exact, paces: paces.map(({ perSecond }) => perSecond) })
-  for (const { faults } of exact.flat()) for (const fault of faults) tell(fault)
+  noteSpeed('events/s, 32 clients', [own, everysec])
+  noteSpeed('the same, against a Redis with `appendfsync always`', [own, always])
+  const waits = rounds.slice(0, 2).map((all) => all.flatMap((one) => one.waits))
+  note(
+    'an event takes, median and 99 in 100',
+    waits.map((all) => `${fixed(median(all), 1)} and ${fixed(quantile(all, 0.99), 1)} ms`),
+    waits.map(median),
+  )
+  const mebibytes = memory.map((one) => `${fixed(one)} MiB`)
+  note('memory of all processes after that', mebibytes, memory)
+  for (const what of Object.keys(exact[0] ?? {})) {
+    const isWrong = exact.map((faults) => faults[what] !== '')
+    note(
+      what,
+      isWrong.map((one) => (one ? 'not exact' : 'exact')),
+      isWrong.map(Number),
+    )
+  }
+  for (const what of days[0]?.keys() ?? []) {
+    const found = days.map((all) => all.get(what) ?? { length: 0, right: 0 })
+    note(
+      what,
+      found.map(({ length, right }) => `${length} (${right} of ${DAYS} answers right)`),
+      found.map(({ right }) => -right),
+    )
+  }
+  save('peers', rows, { rows, exact, paces })
+  for (const fault of exact.flatMap(Object.values).filter(Boolean)) tell(fault)
 }
 
-runBench({
-  script: 'bench:peers',
-  minutes: 10,
-  options: { turns: 5 },
-  run: ({ turns }) => measure(turns),
-})
+runBench({ script: 'bench:peers', options: { turns: 5 }, run })

@@ -28,8 +28,6 @@ import { measureUpkeep } from './scale/upkeep.mjs'
 const SIZES = [2000, 100_000, 1_000_000]
 /** The numbers of databases at the last size. The other sizes have one. */
 const DATABASES = [1, 2, 4]
-/** How long a batch of a database may take, in milliseconds. */
-const LONGEST = 250
 /** Users with counted events. */
 const SAMPLE = 10
 /** Turns of each of two sizes, and the events of a turn. After these, the board is read. */
@@ -106,8 +104,6 @@ async function finish({ size, scene, any, cost }, times) {
   const { perSecond, waits } = await round(to, LOAD)
   const cpu = (server.processorTime() - before) / waits.length
   const upkeep = await measureUpkeep(scene)
-  const { sizes, longest } = await scene.close()
-  if (longest.milliseconds > LONGEST) tell(`${size}: a batch took ${longest.milliseconds} ms: ${longest.sql}`)
   const rows = /** @type {Row[]} */ ([
     ['an event: D1 round trips', spanOf(cost.roundTrips)],
     ['an event: rows read in D1', spanOf(cost.rowsRead)],
@@ -117,31 +113,27 @@ async function finish({ size, scene, any, cost }, times) {
     ['the same ÷ that of the smallest size, in turns', fixed(times.eventRatio, 2)],
     ['events a second from 32 clients', fixed(perSecond)],
     ['the same: processor time an event, ms', fixed(cpu, 2)],
-    ...sizes,
+    ...(await scene.close()),
     ['all 1,000 places: ms (median)', fixed(times.page, 1)],
     ['the same ÷ that of the smallest size, in turns', fixed(times.pageRatio, 2)],
     ...upkeep,
-    ['the longest batch of all: ms', fixed(longest.milliseconds)],
   ])
   return { size, rows }
 }
 
-async function run(/** @type {{ users: string; databases: number; only: string }} */ asked) {
+async function measureScale(/** @type {number} */ most, /** @type {number} */ databases) {
   const [least = 0] = SIZES
-  const most = wholeOf('users', asked.users, least + 1)
-  if (asked.only === 'databases') return measureDatabases(asked.databases)
-  const counts = [...DATABASES.filter((one) => one < asked.databases), asked.databases]
+  const counts = [...DATABASES.filter((one) => one < databases), databases]
   // The smallest size runs until the end for comparison, at the same time of its day.
   const smallest = await open(least)
   const others = SIZES.filter((size) => size > least && size < most).map((users) => [users, 1])
-  for (const [users = 0, databases] of [...others, ...counts.map((databases) => [most, databases])]) {
-    const own = await open(users, databases)
+  for (const [users = 0, count] of [...others, ...counts.map((one) => [most, one])]) {
+    const own = await open(users, count)
     const times = await compare(own, smallest)
     tellMore(`an event takes ${fixed(times.eventRatio, 2)} times as long as with ${least} users`)
     columns.push(await finish(own, times))
   }
   columns.unshift(await finish(smallest, await compare(smallest, smallest)))
-  print()
 }
 
 function print() {
@@ -155,8 +147,13 @@ function print() {
 
 runBench({
   script: 'bench:scale',
-  minutes: 60,
   options: { users: '1000000', databases: 4, only: '' },
-  run,
-  beforeFailing: () => columns.length > 0 && print(),
+  async run({ users, databases, only }) {
+    if (only === 'databases') return measureDatabases(databases)
+    try {
+      await measureScale(wholeOf('users', users, (SIZES[0] ?? 0) + 1), databases)
+    } finally {
+      if (columns.length > 0) print()
+    }
+  },
 })

@@ -2,7 +2,6 @@
  * `npm run bench:summaries`: measures the events of a tenant while another one with 200,000 users asks for 30
  * different summaries at once. See bench/README.md.
  */
-import { join } from 'node:path'
 import {
   adminKey,
   fixed,
@@ -16,9 +15,8 @@ import {
   tell,
   timeOf,
 } from './lib/bench.mjs'
-import { copyUser } from './lib/copies.mjs'
-import { DATABASES, laurel } from './lib/laurel.mjs'
-import { anyUserOf, configure, create, SYSTEM, sendEvent, userId } from './lib/scene.mjs'
+import { laurel } from './lib/laurel.mjs'
+import { anyUserOf, configure, create, SYSTEM, sendBatches, sendEvent, userId } from './lib/scene.mjs'
 
 /** Summaries at once. Each has a filter of its own, so that no two of them share a count. */
 const SUMMARIES = 30
@@ -39,7 +37,7 @@ async function openTenant(/** @type {Server} */ server, /** @type {string} */ cu
   server.headers = {}
   await create(server, '/tenants', { customerId, name: customerId })
   server.headers = { 'tenant-id': customerId }
-  return configure(server)
+  await configure(server)
 }
 
 /** Sends events one after another until `isOver`. Returns the time of each in milliseconds. */
@@ -52,24 +50,19 @@ async function timesOfEvents(/** @type {Server} */ server, /** @type {(sent: num
 
 runBench({
   script: 'bench:summaries',
-  minutes: 10,
   options: { users: 200_000, turns: 3 },
   async run({ users, turns }) {
-    tell('Copying and starting…')
+    tell('Copying, starting and filling…')
     const server = await laurel('summaries', { variables: { TEST_CLOCK: 'off', MULTI_TENANCY: 'on' } })
     await server.start()
-    const { systemId } = await openTenant(server, 'large')
+    await openTenant(server, 'large')
     const large = { key: server.key, headers: server.headers, patience: 60_000 }
-    const [attribute] = await create(server, '/attributes', { key: 'plan', name: 'Plan', type: 'user' })
-    await sendEvent(server, userId(0))
-    await server.stop()
+    await create(server, '/attributes', { key: 'plan', name: 'Plan', type: 'user' })
     const filters = SUMMARIES * (turns + 1)
-    await copyUser(join(server.folder, DATABASES), users, {
-      attributes: `json_object('${attribute.id}', 'p' || n % ${filters})`,
-      points: `json_set(points, '$."${systemId}"', n % ${TOTALS})`,
-      counted: 'seq',
-    })
-    await server.start()
+    await sendBatches(server, users, (number) => ({
+      user: { id: userId(number), attributes: { plan: `p${number % filters}` } },
+      value: 1 + (number % TOTALS),
+    }))
     await openTenant(server, 'small')
 
     let asked = 0

@@ -67,4 +67,4 @@ async function run(/** @type {{ docs: boolean; names: string[] }} */ { docs, nam
   tell(`The pictures are in ${folder}.`)
 }
 
-runBench({ script: 'screenshots', minutes: 60, options: { docs: false }, takesNames: true, run })
+runBench({ script: 'screenshots', options: { docs: false }, takesNames: true, run })

@@ -1,14 +1,11 @@
-/**
- * The frame of all benches, and of the screenshots: a temporary folder that no run leaves behind, a time limit, a
- * table of figures.
- */
+/** The frame of all benches, and of the screenshots: a temporary folder that no run leaves behind, a table of figures. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readOptions, wholeOf } from '../../scripts/lib/command.mjs'
 import { newAdminKey } from '../../scripts/lib/dev-vars.mjs'
 import { onEnding } from '../../scripts/lib/ending.mjs'
-import { Complaint, inProject, report } from '../../scripts/lib/project.mjs'
+import { inProject, report } from '../../scripts/lib/project.mjs'
 import { demandNewNode } from '../../scripts/lib/tools.mjs'
 
 /** The folder with all files of the bench. */
@@ -41,26 +38,15 @@ async function end(/** @type {number} */ code) {
 }
 
 /**
- * Runs a bench, then ends this process: with 0, or with 1 if the bench failed or took too long. A signal or
- * the end of npm ends it too.
+ * Runs a bench, then ends this process: with 0, or with 1 if the bench failed. A signal or the end of npm ends it too.
  *
- * @param {{ script: string; minutes: number; options?: Record<string, string | number | boolean>; takesNames?:
- *   boolean; run: (options: any) => Promise<void>; beforeFailing?: () => void }} bench `script` is
- *   its name for npm. `options` are those of the command line, with their defaults: a number takes a whole number
- *   from 1 on. `beforeFailing` prints the results so far
+ * @param {{ script: string; options?: Record<string, string | number | boolean>; takesNames?: boolean;
+ *   run: (options: any) => Promise<void> }} bench `script` is its name for npm. `options` are those of the command
+ *   line, with their defaults: a number takes a whole number from 1 on
  */
-export function runBench({ script, minutes, options = {}, takesNames = false, run, beforeFailing }) {
+export async function runBench({ script, options = {}, takesNames = false, run }) {
   onEnding([script], () => end(130))
-  const fail = (/** @type {unknown} */ error) => {
-    // Failures after the end has begun are expected.
-    if (isEnding) return undefined
-    beforeFailing?.()
-    report(error)
-    return end(1)
-  }
-  const late = new Complaint(`The bench has not ended after ${minutes} minutes, so it is stopped.`)
-  setTimeout(() => fail(late), minutes * 60_000).unref()
-  const checked = async () => {
+  try {
     await demandNewNode()
     const ofType = (/** @type {string[]} */ ...types) =>
       Object.keys(options).filter((name) => types.includes(typeof options[name]))
@@ -69,8 +55,12 @@ export function runBench({ script, minutes, options = {}, takesNames = false, ru
     const given = readOptions(known)
     for (const name of ofType('number')) given[name] = wholeOf(name, given[name] ?? options[name])
     await run({ ...options, ...given })
+    await end(0)
+  } catch (error) {
+    // Failures after the end has begun are expected.
+    if (!isEnding) report(error)
+    await end(1)
   }
-  checked().then(() => end(0), fail)
 }
 
 /**

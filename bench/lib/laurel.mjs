@@ -51,7 +51,7 @@ export async function laurel(name, { commit, variables = {}, databases = 1, over
   }
   const script = join(at, 'scripts', 'serve.mjs')
   await runNode([script, 'build'], { cwd: at, env }, `${name} cannot be built.`)
-  return new Server({ name, folder: at, port, env, commands: [[process.execPath, script, '--built']] })
+  return new Server({ name, folder: at, port, env, script: [script, '--built'] })
 }
 
 /** Writes the files of a commit to a folder. */

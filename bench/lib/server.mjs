@@ -1,4 +1,4 @@
-/** A server that is measured: starts its processes, ends them, sends requests, and reads its log. */
+/** A server that is measured: starts it, ends it, sends requests, and reads its log. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { Complaint } from '../../scripts/lib/project.mjs'
+import { until } from '../../scripts/lib/until.mjs'
 import { atEnd, sumOf } from './bench.mjs'
 
 /** Timeouts in milliseconds: to become ready, to end by itself, to find a log line. */
@@ -58,32 +59,29 @@ const familyOf = (/** @type {number} */ id) => [
   ...readProcess(id, `task/${id}/children`).split(' ').filter(Boolean).map(Number).flatMap(familyOf),
 ]
 
-/** Processes in a folder that serve on a port. They can be started again on the same state. */
+/** A script of Node that serves on a port, in a folder. It can be started again on the same state. */
 export class Server {
   /** The key of requests that name none. */
   key = ''
-  /** The last line of the log that a module of a bench has written. */
-  noted = /** @type {any} */ ({})
   /** Sent with each request. */
   headers = /** @type {Record<string, string>} */ ({})
   #pool
-  #children = /** @type {import('node:child_process').ChildProcess[]} */ ([])
+  #child = /** @type {import('node:child_process').ChildProcess | undefined} */ (undefined)
   #said = ''
   #lines = /** @type {Map<string, LogLine>} */ (new Map())
   #steps = /** @type {StepLine[] | undefined} */ (undefined)
 
   /**
-   * `commands` are those of its processes: the program and its arguments.
-   *
-   * @param {{ name: string; folder: string; port: number; commands: string[][]; env?: NodeJS.ProcessEnv }} how
+   * @param {{ name: string; folder: string; port: number; script: string[]; env: NodeJS.ProcessEnv }} how `script` is
+   *   its path and its arguments. It may start other processes, which it ends
    */
-  constructor({ name, folder, port, commands, env = process.env }) {
+  constructor({ name, folder, port, script, env }) {
     this.name = name
     this.folder = folder
     this.port = port
     this.url = `http://127.0.0.1:${port}`
     this.#pool = new Pool(this.url)
-    this.commands = commands
+    this.script = script
     this.env = env
     atEnd(() => this.stop())
   }
@@ -91,36 +89,32 @@ export class Server {
   /** Starts it, and waits until it responds. Throws with its output if it does not. */
   async start() {
     this.#said = ''
-    this.#children = this.commands.map(([program = '', ...args]) => {
-      const { folder: cwd, env } = this
-      const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
-      for (const input of [child.stdout, child.stderr])
-        createInterface({ input }).on('line', (line) => this.#hear(line))
-      return child
-    })
-    for (const deadline = performance.now() + READY; ; await sleep(100)) {
+    const { folder: cwd, env } = this
+    this.#child = spawn(process.execPath, this.script, { cwd, env, stdio: 'pipe' })
+    for (const input of [this.#child.stdout, this.#child.stderr])
+      if (input !== null) createInterface({ input }).on('line', (line) => this.#hear(line))
+    const isReady = async () => {
       const health = await this.send('GET', '/health', { patience: 5000 }).catch(() => null)
-      if (health?.status === 200) return
-      if (this.#running().length === this.commands.length && performance.now() < deadline) continue
-      await this.stop()
-      throw new Complaint(`${this.#said.trim()}\n\n${this.name} in ${this.folder} does not start.`)
+      return health?.status === 200 || !this.#runs()
     }
+    if ((await until(isReady, { patience: READY, pause: 100 })) && this.#runs()) return
+    await this.stop()
+    throw new Complaint(`${this.#said.trim()}\n\n${this.name} in ${this.folder} does not start.`)
   }
 
-  #running() {
-    return this.#children.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)
+  #runs() {
+    return this.#child?.exitCode === null && this.#child.signalCode === null
   }
 
-  /** Ends all its processes. Their state stays. */
+  /** Ends it. Its state stays. */
   async stop() {
-    const ended = this.#running().map((child) => {
-      const exit = once(child, 'exit')
-      child.kill()
-      return exit
-    })
-    if (ended.length > 0) await Promise.race([Promise.all(ended), sleep(GRACE, undefined, { ref: false })])
-    for (const child of this.#running()) child.kill('SIGKILL')
-    this.#children = []
+    if (this.#child && this.#runs()) {
+      const ended = once(this.#child, 'exit')
+      this.#child.kill()
+      await Promise.race([ended, sleep(GRACE, undefined, { ref: false })])
+      if (this.#runs()) this.#child.kill('SIGKILL')
+    }
+    this.#child = undefined
     await this.#pool.destroy()
     this.#pool = new Pool(this.url)
   }
@@ -128,8 +122,7 @@ export class Server {
   /** A sum over files in `/proc` of all its processes. Only Linux has them: elsewhere it is not a number. */
   #sumOfProcesses(/** @type {string} */ file, /** @type {(text: string) => number} */ read) {
     if (process.platform !== 'linux') return Number.NaN
-    const ids = this.#children.flatMap(({ pid = 0 }) => familyOf(pid))
-    return sumOf(ids, (id) => read(readProcess(id, file)) || 0)
+    return sumOf(familyOf(this.#child?.pid ?? 0), (id) => read(readProcess(id, file)) || 0)
   }
 
   /** The processor time of all its processes so far, in milliseconds. */
@@ -194,11 +187,10 @@ export class Server {
     this.#steps = steps
     try {
       const answers = await work(steps)
-      for (const deadline = performance.now() + LOG; ; await sleep(20)) {
-        if (answers.every(({ requestId }) => lines.has(requestId)))
-          return { answers, lines: answers.map(({ requestId }) => lines.get(requestId)), steps }
-        if (performance.now() > deadline) throw new Error('The log has no line for some of the requests.')
-      }
+      const hasAll = () => answers.every(({ requestId }) => lines.has(requestId))
+      if (!(await until(hasAll, { patience: LOG, pause: 20 })))
+        throw new Error('The log has no line for some of the requests.')
+      return { answers, lines: answers.map(({ requestId }) => lines.get(requestId)), steps }
     } finally {
       this.#steps = undefined
     }
@@ -207,7 +199,6 @@ export class Server {
   /** Notes a line of the log: that of a request or a step, while these are collected. */
   #hear(/** @type {string} */ text) {
     this.#said = `${this.#said}${text}\n`.slice(-KEPT)
-    if (text.startsWith('{"work":"bench"')) this.noted = JSON.parse(text)
     if (this.#steps === undefined || !text.startsWith('{')) return
     const line = JSON.parse(text)
     if (line.d1 === undefined) return

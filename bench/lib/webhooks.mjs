@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../../scripts/lib/until.mjs'
 import { numbersTo, sumOf } from './bench.mjs'
 import { create, sendEvent } from './scene.mjs'
 
@@ -21,37 +22,46 @@ const EVENT = { boards: 0, key: null }
 
 /** @typedef {import('./server.mjs').Server} Server */
 
-/** The costs of first events, next ones within 15 minutes, and later ones, with no webhook and with two. */
+/** The events: what they are, how the ids of their users begin, and the messages that they cause. */
+const KINDS = /** @type {[what: string, users: string, messages: number][]} */ ([
+  ["rows written and queue operations of a user's first event, 0 webhooks", 'untold', 0],
+  ['of the next event within 15 minutes, 0 webhooks', 'untold', 0],
+  ['of the first event, 2 webhooks with 2 messages each', 'told', USERS * MESSAGES * WEBHOOKS],
+  ['of the next event within 15 minutes, 2 webhooks', 'told', 0],
+  ['of later events, 2 webhooks', 'told', 0],
+])
+
+/** The costs of all kinds of events. */
 export async function measureWebhooks(/** @type {Server} */ server) {
-  const without = await measure(server, 'untold', 0)
   const receiver = createServer((request, response) => {
     request.resume().on('end', () => response.writeHead(204).end())
   }).listen(0, '127.0.0.1')
   await once(receiver, 'listening')
   receiver.unref()
   const webhook = { url: `http://127.0.0.1:${Object(receiver.address()).port}/`, events: TYPES }
-  await create(server, '/webhooks', ...Array(WEBHOOKS).fill(webhook))
-  return { without, withTwo: await measure(server, 'told', USERS * MESSAGES * WEBHOOKS) }
-}
-
-/** The three kinds of events of new users whose ids begin with `name`. The first ones cause `deliveries`. */
-async function measure(/** @type {Server} */ server, /** @type {string} */ name, deliveries = 0) {
-  // This event makes the Worker read the configuration, so that it does not count.
-  await sendEvent(server, `${name}-before`, EVENT)
-  await sleep(SETTLING)
-  const first = await costs(server, name, deliveries)
-  const next = await costs(server, name)
-  return { first, next, later: await costs(server, name) }
+  const costs = []
+  for (const [what, users, messages] of KINDS) {
+    if (messages > 0) await create(server, '/webhooks', ...Array(WEBHOOKS).fill(webhook))
+    // This event makes the Worker read the configuration, so that it does not count.
+    await sendEvent(server, `${users}-before`, EVENT)
+    await sleep(SETTLING)
+    costs.push({ what, ...(await costOf(server, users, messages)) })
+  }
+  return costs
 }
 
 /** The cost of an event of each user: `withEvent` are the rows of D1 that are written with it. */
-async function costs(/** @type {Server} */ server, /** @type {string} */ name, deliveries = 0) {
+async function costOf(
+  /** @type {Server} */ server,
+  /** @type {string} */ users,
+  /** @type {number} */ messages,
+) {
   const { lines, steps } = await server.logged(async (found) => {
     const answers = []
-    for (const user of numbersTo(USERS)) answers.push(await sendEvent(server, `${name}-${user}`, EVENT))
-    const arrived = () => sumOf(found, ({ work, messages = 0 }) => (work === 'delivery' ? messages : 0))
-    for (const deadline = performance.now() + PATIENCE; arrived() < deliveries; await sleep(20))
-      if (performance.now() > deadline) throw new Error(`only ${arrived()} deliveries have arrived`)
+    for (const user of numbersTo(USERS)) answers.push(await sendEvent(server, `${users}-${user}`, EVENT))
+    const arrived = () => sumOf(found, (step) => (step.work === 'delivery' ? (step.messages ?? 0) : 0))
+    if (!(await until(() => arrived() >= messages, { patience: PATIENCE, pause: 20 })))
+      throw new Error(`only ${arrived()} deliveries have arrived`)
     // A drain logs its cost at its end, and the last one finds no rows.
     await sleep(SETTLING)
     return answers
@@ -62,6 +72,6 @@ async function costs(/** @type {Server} */ server, /** @type {string} */ name, d
     afterwards: sumOf(outward, ({ d1 }) => d1.rowsWritten) / USERS,
     inObjects: sumOf(outward, ({ objectRows = 0 }) => objectRows) / USERS,
     operations: (sumOf(lines, ({ queued = 0 }) => queued) * OPERATIONS_A_MESSAGE) / USERS,
-    roundTrips: Math.max(...lines.map(({ d1 }) => d1.roundTrips)),
+    roundTrips: lines.map(({ d1 }) => d1.roundTrips),
   }
 }

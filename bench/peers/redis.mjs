@@ -1,4 +1,4 @@
-/** The peer: a Redis that stores everything in a folder, and a Node that answers requests. */
+/** The peer: a Node that answers requests, and a Redis that stores everything in a folder. */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,24 +19,21 @@ export function redisVersion() {
 }
 
 /** One peer, not started yet. Redis syncs its writes each second (`everysec`, its default) or always. */
-export async function redisPeer(/** @type {'everysec' | 'always'} */ sync, /** @type {string} */ key) {
-  const at = join(folder, `redis-${sync}`)
+export async function redisPeer(/** @type {'everysec' | 'always'} */ sync) {
+  const name = `Redis, ${sync}`
+  const at = join(folder, name)
   mkdirSync(at)
-  const [port, redisPort] = [await freePort(), await freePort()]
-  const settings = {
-    ...{ port: redisPort, bind: '127.0.0.1', dir: at, appendonly: 'yes', appendfsync: sync },
-    // No snapshots in addition to the log of commands. Their copies would slow Redis down now and then.
-    save: '',
+  const [port, redisPort, key] = [await freePort(), await freePort(), 'a-key']
+  const variables = {
+    PORT: `${port}`,
+    REDIS_PORT: `${redisPort}`,
+    SYNC: sync,
+    API_KEY: key,
+    TEST_CLOCK: 'on',
   }
-  const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])
-  const variables = { PORT: String(port), REDIS_PORT: String(redisPort), API_KEY: key, TEST_CLOCK: 'on' }
   const env = { ...process.env, ...variables, PACKAGES: fetchedTool('peers'), NODE_ENV: 'production' }
-  const script = inProject('bench', 'peers', 'redis', 'server.mjs')
-  const commands = [
-    ['redis-server', ...options],
-    [process.execPath, script],
-  ]
-  const server = new Server({ name: `Redis, ${sync}`, folder: at, port, commands, env })
+  const script = [inProject('bench', 'peers', 'redis', 'server.mjs')]
+  const server = new Server({ name, folder: at, port, script, env })
   server.key = key
   return server
 }

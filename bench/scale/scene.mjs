@@ -40,7 +40,7 @@ export const withPlan = (/** @type {number} */ users) => Math.floor((users + ONE
  * @param {{ users: number; databases?: number }} size
  */
 export async function openScene({ users, databases = 1 }) {
-  const { server, metricId } = await begin(`${users}-${databases}`, { databases })
+  const { server, metricIds } = await begin(`${users}-${databases}`, { databases })
   const [{ id: attribute }] = await create(server, '/attributes', { key: 'plan', name: 'Plan', type: 'user' })
   const day = Math.floor(Date.now() / DAY) + 2 * EVENTS + 1
   const began = performance.now()
@@ -65,21 +65,21 @@ export async function openScene({ users, databases = 1 }) {
   const started = performance.now()
   // One of both responses waits until all users are counted.
   await create(server, '/leaderboards', {
-    ...{ key: BOARD, name: 'Scale', status: 'active', rankBy: 'metric', metricId },
+    ...{ key: BOARD, name: 'Scale', status: 'active', rankBy: 'metric', metricId: metricIds[1] },
     start: new Date((day - RUN + 1) * DAY).toISOString().slice(0, 10),
     ...{ runUnit: 'day', runInterval: RUN, maxParticipants: PLACES },
   })
   await moveClock(server, now)
   const filling = (performance.now() - started) / 1000
   tellMore(`their leaderboard in ${filling.toFixed(0)} s`)
-  /** Stops the Worker, and deletes its folder. Returns rows of the table, and the longest batch. */
+  /** Stops the Worker, and deletes its folder. Returns rows of the table. */
   const close = async () => {
     await server.stop()
     const boards = await sizesOf(join(server.folder, BOARDS))
     rmSync(server.folder, { recursive: true, force: true, maxRetries: 5 })
     const bytesOf = (/** @type {RegExp} */ names) =>
       sumOf(Object.entries(tables), ([name, size]) => (names.test(name) ? size : 0)) / users
-    const sizes = [
+    return [
       ['all databases, MB', fixed(sumOf(bytes) / 1e6, 1)],
       ['the largest database, MB', fixed(Math.max(...bytes) / 1e6, 1)],
       ['database: bytes a user', fixed(bytesOf(/^users|^streak_runs/))],
@@ -89,28 +89,24 @@ export async function openScene({ users, databases = 1 }) {
       ],
       ["leaderboard's object: bytes a user", fixed(sumOf(boards.bytes) / users)],
     ]
-    return { sizes, longest: /** @type {{ milliseconds: number; sql: string }} */ (server.noted) }
   }
   return { server, users, day, now, attribute, filling, close }
 }
 
-/**
- * Starts and configures a Laurel, whose Worker has a module of the bench. Its buckets are spread evenly over all
- * databases.
- */
+/** Starts and configures a Laurel. Its buckets are spread evenly over all databases. */
 export async function begin(
   /** @type {string} */ name,
-  { databases = 1, module = join('scale', 'statements.ts') } = {},
+  /** @type {{ databases?: number; module?: string }} */ { databases = 1, module },
 ) {
   const server = await laurel(name, { databases, module })
   await server.start()
-  const found = await configure(server)
+  const metricIds = await configure(server)
   if (databases > 1) await server.ask('POST', '/admin/v1/databases/rebalance', { body: {} })
   for (let isSpread = false; !isSpread; await sleep(200)) {
     const { body } = await server.ask('GET', '/admin/v1/databases')
     isSpread = body.every((/** @type {any} */ { buckets }) => buckets > 0)
   }
-  return { server, ...found }
+  return { server, metricIds }
 }
 
 /** Bytes of each file of a class of objects, and of all their tables by name. No Worker may run. */

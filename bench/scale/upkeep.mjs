@@ -47,7 +47,6 @@ export async function measureUpkeep(/** @type {Scene} */ scene) {
     ['a summary of points, not kept: ms', fixed(summary)],
     ['the longest streaks ever, not kept: ms', fixed(streaks)],
     ...rowsOf('the analytics', 'users who have changed', analytics.pass),
-    ['the analytics: the longest step, ms', fixed(analytics.pass.longest)],
     ['reading 400 days: overview, a metric, points, ms', analytics.reads.map((one) => fixed(one)).join(', ')],
   ]
 }
@@ -92,8 +91,9 @@ async function measureSteps(server, to, kind, wanted) {
 }
 
 /** @type {(work: string, whom: string, found: Awaited<ReturnType<typeof measureSteps>>) => string[][]} */
-const rowsOf = (work, whom, { users, secondsOfThousand, read, written }) => [
+const rowsOf = (work, whom, { users, secondsOfThousand, read, written, longest }) => [
   [`${work}: ${whom}`, fixed(users)],
   [`${work}: s for 1,000 of them`, fixed(secondsOfThousand, 3)],
   [`${work}: rows read, written for each`, `${fixed(read, 2)}, ${fixed(written, 2)}`],
+  [`${work}: the longest step, ms`, fixed(longest)],
 ]

@@ -6,14 +6,15 @@
  * It answers under Laurel's paths, so that the bench can send both the same requests. Its configuration is in
  * its code: one metric, one points system, one leaderboard, and streaks by UTC date.
  *
- * Variables: PORT, REDIS_PORT, API_KEY, PACKAGES (the folder of its packages), and TEST_CLOCK=on. With
- * TEST_CLOCK=on, the header `x-test-now` of a request sets its time.
+ * Variables: PORT, REDIS_PORT, SYNC (when Redis syncs its writes), API_KEY, PACKAGES (the folder of its packages), and
+ * TEST_CLOCK=on. With TEST_CLOCK=on, the header `x-test-now` of a request sets its time.
  */
+import { spawn } from 'node:child_process'
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 
-const { PORT, REDIS_PORT, API_KEY = '', TEST_CLOCK, PACKAGES = '' } = process.env
+const { PORT, REDIS_PORT = '', SYNC = '', API_KEY = '', TEST_CLOCK, PACKAGES = '' } = process.env
 
 const fetched = createRequire(`${PACKAGES}/`)
 const Fastify = fetched('fastify')
@@ -33,6 +34,15 @@ const KEPT = 86_400
 
 const userKey = (/** @type {string} */ id) => `user:${id}`
 const boardKey = `board:${BOARD}`
+
+// No snapshots in addition to the log of commands. Their copies would slow Redis down now and then.
+const settings = { port: REDIS_PORT, bind: '127.0.0.1', appendonly: 'yes', appendfsync: SYNC, save: '' }
+const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
+const store = spawn('redis-server', options, { stdio: 'inherit' }).once('exit', () => process.exit(1))
+// It ends with this process, and this one with the bench.
+process.once('exit', () => store.kill())
+process.once('SIGTERM', () => process.exit())
+process.stdin.resume().once('end', () => process.exit())
 
 // Commands wait for Redis while it starts. A command in progress when the connection breaks is not sent
 // again, because it may have counted.
