@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { launchBrowser, takePicture, VIEWER } from './lib/browser.mjs'
 import { runCommand } from './lib/command.mjs'
-import { Complaint, inProject, project } from './lib/project.mjs'
+import { inProject, project } from './lib/project.mjs'
 import { importSource } from './lib/sources.mjs'
 
 const { URL: url = 'http://localhost:8787', APP: app = 'http://localhost:4100' } = process.env
@@ -26,47 +26,37 @@ const LEARNERS = {
   Lise: [0, 0, 1, 0, 0, 1],
 }
 
-/** Sends a request with a JSON body. Answers the cookie that it sets. */
-async function ask(
-  /** @type {string} */ address,
-  /** @type {string} */ method,
-  /** @type {object} */ body,
-  /** @type {Record<string, string>} */ headers = {},
-) {
-  const all = { 'content-type': 'application/json', ...headers }
-  const answer = await fetch(address, { method, body: JSON.stringify(body), headers: all })
-  if (!answer.ok) throw new Complaint(`${method} ${address}: ${answer.status} ${await answer.text()}`)
-  return answer.headers.getSetCookie()[0]?.split(';')[0] ?? ''
-}
-
 await runCommand(async () => {
   const { LESSONS } = await importSource(project, 'examples/study/src/lessons.ts')
   const key = process.env.KEY ?? parseEnv(readFileSync(inProject('.dev.vars'), 'utf8')).ADMIN_API_KEY ?? ''
-  const learners = []
-  for (const [name, lessons] of Object.entries(LEARNERS)) {
-    const learner = { name, timeZone: VIEWER.timezoneId }
-    learners.push({ lessons, cookie: await ask(`${app}/api/session`, 'POST', learner) })
-  }
-  const now = new Date()
-  const monday = now.setUTCHours(12, 0, 0, 0) + (((MONDAY - now.getUTCDay() + 6) % 7) + 1) * DAY
-  for (const day of [0, 1, 2, 3, 4, 5]) {
-    const moment = new Date(monday + day * DAY).toISOString()
-    await ask(`${url}/admin/v1/test-clock`, 'PUT', { now: moment }, { 'x-api-key': key })
-    for (const { lessons, cookie } of learners)
-      for (let count = 0; count < (lessons[day] ?? 0); count += 1) {
-        const { id, questions } = LESSONS[(2 * day + count) % LESSONS.length]
-        const answers = questions.map((/** @type {{ right: number }} */ { right }) => right)
-        await ask(`${app}/api/lessons/${id}/finish`, 'POST', { answers }, { cookie })
-      }
-  }
+  const failOnStatusCode = true
   const browser = await launchBrowser()
   try {
-    const page = await browser.newPage(VIEWER)
+    const learners = []
+    for (const [name, lessons] of Object.entries(LEARNERS)) {
+      // It keeps the cookie of the learner.
+      const context = await browser.newContext({ ...VIEWER, baseURL: app })
+      const data = { name, timeZone: VIEWER.timezoneId }
+      await context.request.post('/api/session', { data, failOnStatusCode })
+      learners.push({ lessons, context })
+    }
+    const [ada] = learners.map(({ context }) => context)
+    const now = new Date()
+    const monday = now.setUTCHours(12, 0, 0, 0) + (((MONDAY - now.getUTCDay() + 6) % 7) + 1) * DAY
+    for (const day of [0, 1, 2, 3, 4, 5]) {
+      const data = { now: new Date(monday + day * DAY).toISOString() }
+      const headers = { 'x-api-key': key }
+      await ada?.request.put(`${url}/admin/v1/test-clock`, { data, headers, failOnStatusCode })
+      for (const { lessons, context } of learners)
+        for (let count = 0; count < (lessons[day] ?? 0); count += 1) {
+          const { id, questions } = LESSONS[(2 * day + count) % LESSONS.length]
+          const answers = questions.map((/** @type {{ right: number }} */ { right }) => right)
+          await context.request.post(`/api/lessons/${id}/finish`, { data: { answers }, failOnStatusCode })
+        }
+    }
+    const page = await ada?.newPage()
+    if (page === undefined) return
     await page.goto(app)
-    await page.getByLabel('Your name').fill('Ada')
-    await page.getByRole('button', { name: 'Start learning' }).click()
-    // A card rises below the mouse.
-    await page.mouse.move(0, 0)
     for (const text of ['Live', 'day streak', 'Done today', 'First light'])
       await page.getByText(text).first().waitFor()
     await takePicture(page, inProject('docs', 'pictures', 'study.png'))
