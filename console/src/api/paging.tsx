@@ -1,6 +1,6 @@
 /** Lists that are read page by page, and how a page shows that it could not be read. */
 import type { List } from '@laurel/client'
-import { type QueryKey, useInfiniteQuery } from '@tanstack/react-query'
+import { type QueryKey, type UseInfiniteQueryResult, useInfiniteQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Button } from '../ui/button'
 import { Card, Empty, Notice, Page, Skeleton, Waiting } from '../ui/page'
@@ -55,14 +55,10 @@ export const useCursorPages = <T,>(
   })
 
 /** The state of a list, as the hooks above give it. */
-export type Pages<T> = {
-  data: T[] | undefined
-  error: Error | null
-  hasNextPage: boolean
-  isFetchingNextPage: boolean
-  fetchNextPage: () => unknown
-  refetch: () => unknown
-}
+export type Pages<T> = Pick<
+  UseInfiniteQueryResult<T[]>,
+  'data' | 'error' | 'hasNextPage' | 'isFetchingNextPage' | 'fetchNextPage' | 'refetch'
+>
 
 /** The button for the next page of a list, if there is one. */
 export const ShowMore = ({ pages }: { pages: Omit<Pages<unknown>, 'data' | 'error' | 'refetch'> }) =>

@@ -12,19 +12,13 @@ const DAY = 24 * HOUR
 /** From this difference on, the clock does not show real time, in milliseconds. */
 const APART = 60_000
 
-type Step = { label: string; to: (now: Date) => number }
-
-/** The steps of the clock. `to` answers the new moment, in milliseconds since 1970. */
-const STEPS: readonly Step[] = [
-  { label: '+1 hour', to: (now) => now.getTime() + HOUR },
-  { label: '+1 day', to: (now) => now.getTime() + DAY },
-  // In the viewer's zone, as the time is shown.
-  {
-    label: 'next midnight',
-    to: (now) => new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1).getTime(),
-  },
-  { label: 'next week', to: (now) => now.getTime() + 7 * DAY },
-]
+/** The steps of the clock: the new moment, in milliseconds since 1970. Midnight is in the viewer's zone, as the time. */
+const STEPS: Readonly<Record<string, (now: Date) => number>> = {
+  '+1 hour': (now) => now.getTime() + HOUR,
+  '+1 day': (now) => now.getTime() + DAY,
+  'next midnight': (now) => new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1).getTime(),
+  'next week': (now) => now.getTime() + 7 * DAY,
+}
 
 /** Development only: shows the server's clock, and moves it forward. */
 export function ClockBar() {
@@ -43,22 +37,20 @@ export function ClockBar() {
     wasMoving.current = moving !== undefined
   }, [moving, queries])
   const { begin, isBusy } = useWrite({ path: '', scope: 'test-clock' })
-  const move = (step: Step | 'real time') =>
+  const move = (step: string) =>
     begin({
       what: 'The test clock',
       did: 'was moved',
-      act: ({ testClock }) =>
-        step === 'real time'
-          ? testClock.reset()
-          : testClock.set(
-              { now: new Date(step.to(new Date(clock.data?.now ?? Date.now()))).toISOString() },
-              { headers: { prefer: 'respond-async' } },
-            ),
+      act: ({ testClock }) => {
+        const now = STEPS[step]?.(new Date(clock.data?.now ?? Date.now()))
+        if (now === undefined) return testClock.reset()
+        return testClock.set({ now: new Date(now).toISOString() }, { headers: { prefer: 'respond-async' } })
+      },
       show: (queries) => queries.invalidateQueries(),
       isQuiet: true,
     })
   const isApart = clock.data !== undefined && Math.abs(Date.parse(clock.data.now) - Date.now()) > APART
-  const steps: readonly (Step | 'real time')[] = isApart ? [...STEPS, 'real time'] : STEPS
+  const steps = [...Object.keys(STEPS), ...(isApart ? ['real time'] : [])]
   return (
     <section
       aria-label="Test clock"
@@ -78,14 +70,14 @@ export function ClockBar() {
       <div className="flex flex-wrap justify-center">
         {steps.map((step) => (
           <Button
-            key={step === 'real time' ? step : step.label}
+            key={step}
             isSmall
             look="quiet"
             className="min-h-7! px-2! text-text! max-sm:px-1! max-sm:text-xs"
             disabled={!clock.data || isBusy}
             onClick={() => move(step)}
           >
-            {step === 'real time' ? step : step.label}
+            {step}
           </Button>
         ))}
       </div>

@@ -3,7 +3,6 @@ import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useAdmin } from '../api/laurel'
-import { allOf } from '../resource/lookups'
 import { Overlay } from '../ui/dialog'
 import { Icon, type IconName } from '../ui/icon'
 import { nameOr, trimmed, userPath } from '../ui/text'
@@ -91,7 +90,7 @@ function useThingsFor(text: string): readonly Command[] {
   const kinds = useQueries({
     queries: KINDS.map(({ path, all }) => ({
       queryKey: [path, 'palette'],
-      queryFn: () => allOf((query) => all(admin, query)),
+      queryFn: () => all(admin),
       enabled: isWanted,
       staleTime: FRESH,
     })),

@@ -17,12 +17,10 @@ type State = 'fine' | 'lost' | 'blocked'
 export class Connection extends Store {
   #state: State = 'fine'
   #returned = Number.NEGATIVE_INFINITY
-  readonly #onReturn: () => void
 
   /** @param onReturn is called each time the server is back */
-  constructor(onReturn: () => void) {
+  constructor(readonly onReturn: () => void) {
     super()
-    this.#onReturn = onReturn
   }
 
   readonly state = () => this.#state
@@ -42,7 +40,7 @@ export class Connection extends Store {
       if (!(await isThere())) return this.#ask()
       this.#returned = Date.now()
       this.#set('fine')
-      this.#onReturn()
+      this.onReturn()
     }, PAUSE)
   }
 
@@ -60,8 +58,6 @@ const isThere = () =>
 
 export const ConnectionContext = createContext<Connection | null>(null)
 
-const none = () => () => {}
-
 const WORDS = {
   fine: null,
   lost: 'Lost connection to the server. Trying again…',
@@ -72,10 +68,8 @@ const WORDS = {
 /** Says that the server cannot be reached, until it can, or that something blocks the requests. */
 export function ConnectionBanner() {
   const connection = useContext(ConnectionContext)
-  const state = useSyncExternalStore(
-    connection?.subscribe ?? none,
-    connection?.state ?? (() => 'fine' as const),
-  )
+  if (connection === null) throw new Error('There is no connection above this component.')
+  const state = useSyncExternalStore(connection.subscribe, connection.state)
   return (
     <div role="status" className="print:hidden">
       {WORDS[state] !== null && (

@@ -10,7 +10,7 @@ import { TenantPage, TenantSwitch } from '../session/tenant-picker'
 import { Button, buttonClasses, IconButton } from '../ui/button'
 import { classes } from '../ui/classes'
 import { Overlay } from '../ui/dialog'
-import { ShownPage, useKeptFocus } from '../ui/heading'
+import { openDialog, ShownPage, useKeptFocus } from '../ui/heading'
 import { Icon } from '../ui/icon'
 import { Badge, Page } from '../ui/page'
 import { ClockBar } from './clock-bar'
@@ -24,9 +24,6 @@ import { ALL_PAGES, NAVIGATION } from './navigation'
 const NewTenant = lazy(() => import('./tenants'))
 
 const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent)
-
-/** A form or a question has to be closed first: its entries would be lost. */
-const isDialogOpen = () => document.querySelector('[role="dialog"], [role="alertdialog"]') !== null
 
 /** Everything around the pages. Without a key it shows the sign-in, at the same address. */
 export function Layout() {
@@ -57,7 +54,8 @@ function Shell() {
     const open = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey) || event.shiftKey) return
       event.preventDefault()
-      setPaletteOpen((isOpen) => !isOpen && !isDialogOpen())
+      // A form or a question has to be closed first: its entries would be lost.
+      setPaletteOpen((isOpen) => !isOpen && openDialog() === undefined)
     }
     addEventListener('keydown', open)
     return () => removeEventListener('keydown', open)

@@ -1,18 +1,16 @@
 import type { AuditLogEntry } from '@laurel/client'
 import type { RouteComponent } from '@tanstack/react-router'
+import type { Named } from '../resource/lookups'
 import type { Admin } from '../resource/resource'
 import type { IconName } from '../ui/icon'
 
 /** The module of a page, which is loaded when the page is opened. */
 export type PageModule = () => Promise<{ default: RouteComponent }>
 
-/** A configured thing by its names. */
-type Thing = { name: string; key: string; id: string }
-
 type Things = {
   /** The part of the address is the key, or the id. */
   by: 'key' | 'id'
-  all: (admin: Admin, query: { limit: number; skip: number }) => PromiseLike<Thing[]>
+  all: (admin: Admin) => Promise<readonly Named[]>
 }
 
 /** A page that the navigation leads to. */
@@ -68,7 +66,7 @@ const GROUPS = [
         words: 'events',
         one: 'metric',
         kind: 'metric',
-        things: { by: 'key', all: (admin, query) => admin.metrics.list(query) },
+        things: { by: 'key', all: (admin) => admin.metrics.list().toArray() },
         page: () => import('../features/metrics/metrics.resource'),
       },
       {
@@ -78,7 +76,7 @@ const GROUPS = [
         words: 'systems levels triggers boosts xp',
         one: 'points system',
         kind: 'points_system',
-        things: { by: 'key', all: (admin, query) => admin.points.list(query) },
+        things: { by: 'key', all: (admin) => admin.points.list().toArray() },
         page: () => import('../features/points/points.resource'),
       },
       {
@@ -95,7 +93,7 @@ const GROUPS = [
         words: 'badges',
         one: 'achievement',
         kind: 'achievement',
-        things: { by: 'key', all: (admin, query) => admin.achievements.list(query) },
+        things: { by: 'key', all: (admin) => admin.achievements.list().toArray() },
         page: () => import('../features/achievements/achievements.resource'),
       },
       {
@@ -105,7 +103,7 @@ const GROUPS = [
         words: 'rankings leagues',
         one: 'leaderboard',
         kind: 'leaderboard',
-        things: { by: 'key', all: (admin, query) => admin.leaderboards.list(query) },
+        things: { by: 'key', all: (admin) => admin.leaderboards.list().toArray() },
         page: () => import('../features/leaderboards/leaderboards.resource'),
       },
       {
@@ -115,7 +113,7 @@ const GROUPS = [
         words: 'fields filters',
         one: 'attribute',
         kind: 'attribute',
-        things: { by: 'id', all: (admin, query) => admin.attributes.list(query) },
+        things: { by: 'id', all: (admin) => admin.attributes.list().toArray() },
         page: () => import('../features/attributes/attributes.resource'),
       },
     ],
@@ -132,8 +130,12 @@ const GROUPS = [
         kind: 'webhook',
         things: {
           by: 'key',
-          all: async (admin, query) =>
-            (await admin.webhooks.list(query)).map(({ id, key, url }) => ({ id, key, name: url })),
+          all: async (admin) =>
+            (await admin.webhooks.list().toArray()).map(({ id, key, url }) => ({
+              id,
+              key,
+              name: url,
+            })),
         },
         page: () => import('../features/webhooks/webhooks.resource'),
       },

@@ -6,7 +6,6 @@ import { useLaurel } from '../api/laurel'
 import { Loaded } from '../api/paging'
 import { counted, formatNumber } from '../ui/format'
 import { nameOr } from '../ui/text'
-import { allOf } from './lookups'
 import type { Admin } from './resource'
 
 /** Something that is affected, with its page if it has one, and what happens to it. */
@@ -35,10 +34,10 @@ export async function usersOf(
   effects: Effects,
 ): Promise<Affected[]> {
   const [systems, achievements, boards, templates] = await Promise.all([
-    allOf((query) => admin.points.list(query)),
-    allOf((query) => admin.achievements.list(query)),
-    allOf((query) => admin.leaderboards.list(query)),
-    allOf((query) => admin.notifications.templates.list(query)),
+    admin.points.list().toArray(),
+    admin.achievements.list().toArray(),
+    admin.leaderboards.list().toArray(),
+    admin.notifications.templates.list().toArray(),
   ])
   const names = (one: { id: string }) => one.id !== id && JSON.stringify(one).includes(id)
   const entry = (page: string, one: { key: string; name?: string }, effect: string) => ({
@@ -49,8 +48,8 @@ export async function usersOf(
   const inSystems = await Promise.all(
     systems.map(async (system) => {
       const [triggers, boosts] = await Promise.all([
-        allOf((query) => admin.points.triggers.list(system.key, query)),
-        allOf((query) => admin.points.boosts.list(system.key, query)),
+        admin.points.triggers.list(system.key).toArray(),
+        admin.points.boosts.list(system.key).toArray(),
       ])
       const [ofTriggers, ofBoosts] = [triggers.filter(names).length, boosts.filter(names).length]
       const parts = [ofTriggers && counted(ofTriggers, 'trigger'), ofBoosts && counted(ofBoosts, 'boost')]

@@ -3,17 +3,14 @@ import { ChangedMeanwhile } from '../api/errors'
 import { Button } from '../ui/button'
 import { Confirm, type ConfirmProps } from '../ui/dialog'
 import { NotSaved } from './form-sheet'
-import { useWrite, type Write } from './writes'
+import { type Options, useWrite, type Write } from './writes'
 
-type ConfirmWriteProps<Answer extends object> = Omit<ConfirmProps, 'isBusy' | 'problem' | 'onConfirm'> & {
-  write: Write<Answer>
-  path: string
-  look?: string | undefined
-  scope?: string
-  isWarningRefused?: boolean
-  /** Is called after the write, if the question is still open. Then it closes. */
-  onDone?: ((answer: Answer) => void) | undefined
-}
+type ConfirmWriteProps<Answer extends object> = Omit<ConfirmProps, 'isBusy' | 'problem' | 'onConfirm'> &
+  Omit<Options, 'showsAnswer'> & {
+    write: Write<Answer>
+    /** Is called after the write, if the question is still open. Then it closes. */
+    onDone?: ((answer: Answer) => void) | undefined
+  }
 
 /** Asks before a write that can't easily be undone. It shows the answer while it is open. */
 export function ConfirmWrite<Answer extends object>({
@@ -21,16 +18,16 @@ export function ConfirmWrite<Answer extends object>({
   path,
   look,
   scope,
-  isWarningRefused = false,
+  isWarningRefused,
   onDone,
   ...props
 }: ConfirmWriteProps<Answer>) {
   const { begin, isBusy, problem } = useWrite<Answer>({
     path,
     look,
+    scope,
     isWarningRefused,
     showsAnswer: true,
-    ...(scope !== undefined && { scope }),
   })
   // People have seen what was there when they were asked, and then what they are told.
   const [{ etag, review }, setSeen] = useState(write)
@@ -51,7 +48,7 @@ export function ConfirmWrite<Answer extends object>({
   )
 }
 
-type AskButtonProps<Answer extends object> = Omit<ComponentProps<typeof ConfirmWrite<Answer>>, 'onClose'> & {
+type AskButtonProps<Answer extends object> = Omit<ConfirmWriteProps<Answer>, 'onClose'> & {
   label: string
   button?: Omit<ComponentProps<typeof Button>, 'onClick' | 'children'>
 }

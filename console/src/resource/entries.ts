@@ -1,3 +1,4 @@
+import { standardSchemaResolver } from '@hookform/resolvers/standard-schema'
 import { useEffect, useId, useState } from 'react'
 import { type FieldValues, get, set, useForm, useFormState } from 'react-hook-form'
 import type { z } from 'zod'
@@ -5,21 +6,14 @@ import { messagesByField } from '../api/errors'
 import type { Problem } from '../session/kept'
 import { useKept } from '../session/session-context'
 import { useSettled } from '../ui/typed'
-import { resolverOf, useFormValues } from './form-values'
+import { useFormValues } from './form-values'
 import { changedFields, readAgain, type Stored } from './meanwhile'
 import type { Field } from './resource'
+import { changed } from './values'
 import { PAUSE, problemOf, shownProblem, useWrite, type Write } from './writes'
 
 /** A reset of all values, also of those that were changed. */
 const ALL = { keepDirtyValues: false }
-
-/** The values that differ from the first ones, by the name of the field. */
-const changesOf = (values: object, first: object | undefined): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(values).filter(
-      ([name, value]) => JSON.stringify(value) !== JSON.stringify(first && Reflect.get(first, name)),
-    ),
-  )
 
 export type FormOptions<Values extends FieldValues, Draft, Answer extends object> = {
   /** The id of the entries (`useEntriesId`). A form with another one is another form. */
@@ -32,7 +26,7 @@ export type FormOptions<Values extends FieldValues, Draft, Answer extends object
   scope: string | null
   isWarningRefused?: boolean | undefined
   fields: readonly Field<Values>[]
-  schema: z.ZodType<Draft>
+  schema: z.ZodType<Draft, FieldValues>
   /** The values at first, and those of an item that changes meanwhile. */
   values: Values
   /** What others may change too. Nothing of it is overwritten unseen. */
@@ -64,7 +58,8 @@ export function useEntryForm({
   // What people have seen: it stays while there are entries.
   const [first, setFirst] = useState<FieldValues>({ ...latest, ...restored?.seen })
   const form = useForm({
-    resolver: resolverOf(schema),
+    // The values stay as they are: the draft is made when they are sent.
+    resolver: standardSchemaResolver(schema, undefined, { raw: true }),
     values: first,
     resetOptions: { keepDirtyValues: true },
     mode: 'onTouched',
@@ -77,13 +72,13 @@ export function useEntryForm({
     showsAnswer: true,
   })
   // A value that a field has got by itself is no entry, but it is kept with the entries.
-  const hasChanged = () => Object.keys(changesOf(form.getValues(), defaultValues)).length > 0
-  const changes = hasChanged() ? changesOf(values, first) : {}
+  const hasChanged = () => Object.keys(changed(form.getValues(), defaultValues)).length > 0
+  const changes = hasChanged() ? changed(values, first) : {}
   const all = fields.map(({ name }) => name)
   const etag = stored?.item.etag
   const isFree = isRestored && !hasChanged()
   if ((isFree || etag === undefined) && JSON.stringify(first) !== JSON.stringify(latest)) setFirst(latest)
-  const changed = etag === undefined ? [] : changedFields(fields, first, values, latest)
+  const news = etag === undefined ? [] : changedFields(fields, first, values, latest)
   // A press just after there is another state is none about that.
   const isNew = useSettled(etag ?? '', PAUSE) !== (etag ?? '')
   const take = (name: string) => {
@@ -134,7 +129,7 @@ export function useEntryForm({
     isSaving: isBusy,
     /** What was changed since people have seen it: both values, and how they take the new one. */
     meanwhile:
-      stored && changed.length > 0 ? { changed, mine: values, stored, isNew, onTake: take } : undefined,
+      stored && news.length > 0 ? { changed: news, mine: values, stored, isNew, onTake: take } : undefined,
     /** Why it was not saved, besides the messages at fields. */
     problem: problem && shownProblem(problem, all),
     isRestored: restored !== undefined && text !== '{}',

@@ -1,13 +1,4 @@
-import { toNestErrors } from '@hookform/resolvers'
-import {
-  type FieldError,
-  type FieldValues,
-  get,
-  type Resolver,
-  type UseFormReturn,
-  useWatch,
-} from 'react-hook-form'
-import type { z } from 'zod'
+import { type FieldValues, get, type UseFormReturn, useWatch } from 'react-hook-form'
 import type { Field } from './resource'
 
 /** The message at a path of the errors, which may be nested. */
@@ -37,17 +28,3 @@ const slugOf = (name: string): string =>
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-+|-+$/g, '')
     .slice(0, 255)
-
-/**
- * Checks the values of a form by a schema. The values stay as they are: the draft is made when they are sent.
- */
-export const resolverOf =
-  (schema: z.ZodType): Resolver =>
-  (values, _context, options) => {
-    const result = schema.safeParse(values)
-    if (result.success) return { values, errors: {} }
-    const messages: Record<string, FieldError> = {}
-    for (const { path, code, message } of result.error.issues)
-      messages[path.join('.')] ??= { type: code ?? 'invalid', message }
-    return { values: {}, errors: toNestErrors(messages, options) }
-  }

@@ -1,3 +1,4 @@
+import type { List } from '@laurel/client'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useAdmin } from '../api/laurel'
@@ -28,32 +29,17 @@ export type Lookups = {
   isLoading: boolean
 }
 
-/** How many are read in one request: the most that the interface gives. */
-const PAGE = 100
-
-/** Reads all of a list of configured things, page by page. A tenant has at most 1,000 of each. */
-export async function allOf<T>(
-  list: (query: { limit: number; skip: number }) => PromiseLike<T[]>,
-): Promise<T[]> {
-  const found: T[] = []
-  for (;;) {
-    const page = await list({ limit: PAGE, skip: found.length })
-    found.push(...page)
-    if (page.length < PAGE) return found
-  }
-}
-
-/** A list of names that changes rarely: it is read again after a write, and after a minute. */
+/** A list of names that changes rarely: it is read again after a write, and after a minute. It has at most 1,000. */
 function useLookup<T extends Named>(
   needs: readonly LookupName[],
   name: LookupName,
-  of: (admin: Admin) => { list(query: { limit: number; skip: number }): PromiseLike<T[]> },
+  of: (admin: Admin) => { list(): List<T> },
 ): Lookup<T> {
   const admin = useAdmin()
   const isWanted = needs.includes(name)
   const { data, isLoading } = useQuery({
     queryKey: [`/${name}`, 'all'],
-    queryFn: () => allOf((query) => of(admin).list(query)),
+    queryFn: () => of(admin).list().toArray(),
     enabled: isWanted,
     staleTime: 60_000,
   })

@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react'
 import { PagedTable } from '../api/paging'
 import { NewButton } from '../ui/button'
 import { Badge, Card, Page } from '../ui/page'
@@ -18,48 +19,44 @@ export function hrefOf(resource: Resource, item: Thing): string {
   return `${resource.path}/${encodeURIComponent(key === 'new' ? item.id : key)}`
 }
 
-/** The table of a resource, with the text if it is empty. */
-export function ResourceTable({
-  resource,
-  hrefOf: href,
-  createLink,
-}: {
-  resource: Resource
-  hrefOf: (item: Thing) => string
-  createLink: React.ReactNode
-}) {
+/**
+ * The table of a resource, and the button that creates an item.
+ *
+ * @param create the button. Without any items, it is where they would be
+ */
+export function useResourceTable(resource: Resource, hrefOf: (item: Thing) => string, create: ReactNode) {
   const lookups = useLookups(resource.needs)
-  const { nameTitle = 'Name', statusOf: status } = resource
+  const pages = useResourceList(resource)
+  const { nameTitle = 'Name', statusOf } = resource
   const columns: readonly Column<Thing>[] = [
     { name: nameTitle, cell: (item) => titleOf(resource, item, lookups) },
     ...resource.columns(lookups),
-    ...(status === undefined
-      ? []
-      : [{ name: 'Status', cell: (item: Thing) => <Status status={status(item) ?? ''} /> }]),
+    ...(statusOf
+      ? [{ name: 'Status', cell: (item: Thing) => <Status status={statusOf(item) ?? ''} /> }]
+      : []),
   ]
-  return (
-    <PagedTable
-      label={resource.name}
-      columns={columns}
-      pages={useResourceList(resource)}
-      isLoading={lookups.isLoading}
-      hrefOf={href}
-      empty={{ ...resource.empty, action: createLink }}
-    />
-  )
+  const empty = { ...resource.empty, action: create }
+  return {
+    actions: pages.data?.length !== 0 && create,
+    table: (
+      <PagedTable
+        label={resource.name}
+        {...{ columns, pages, hrefOf, empty }}
+        isLoading={lookups.isLoading}
+      />
+    ),
+  }
 }
 
 /** The page with the list of a resource. */
 export function ResourceListPage({ resource }: { resource: Resource }) {
-  const create = <NewButton one={resource.one} to={`${resource.path}/new`} />
-  const isEmpty = useResourceList(resource).data?.length === 0
+  const { name, one, path, intro, ListSections } = resource
+  const create = <NewButton one={one} to={`${path}/new`} />
+  const { actions, table } = useResourceTable(resource, (item) => hrefOf(resource, item), create)
   return (
-    // Without any items, the button is where they would be.
-    <Page name={resource.name} intro={resource.intro} actions={!isEmpty && create}>
-      <Card flush>
-        <ResourceTable resource={resource} hrefOf={(item) => hrefOf(resource, item)} createLink={create} />
-      </Card>
-      {resource.ListSections !== undefined && <resource.ListSections />}
+    <Page name={name} intro={intro} actions={actions}>
+      <Card flush>{table}</Card>
+      {ListSections !== undefined && <ListSections />}
     </Page>
   )
 }

@@ -1,24 +1,18 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useAddress } from '../ui/address'
 import { Button, NewButton } from '../ui/button'
 import { DetailSheet } from '../ui/dialog'
 import { Card, Code, Facts } from '../ui/page'
-import { targetOf } from '../ui/table'
 import { useLookups } from './lookups'
 import { keyOf, type Resource, titleOf } from './resource'
 import { factsOf, Moves } from './resource-detail'
 import { ResourceForm } from './resource-form'
-import { ResourceTable, Status } from './resource-list'
-import { useResourceItem, useResourceList } from './shown'
-
-/**
- * The part of an address that says which item of a section is open: `levels.gold`, `levels.gold.edit`. The
- * rest of the address, such as the period of the charts, stays.
- */
-type Opened = Record<string, unknown> & { open?: string }
+import { Status, useResourceTable } from './resource-list'
+import { useResourceItem } from './shown'
 
 /**
  * Things inside an item, such as the levels of a points system: a table on the item's page. The form of a new
- * one, and each of them, has an address of its own: `?open=levels.new`, `?open=levels.gold`.
+ * one, and each of them, has an address of its own: `?open=levels.new`, `?open=levels.gold`, `?open=levels.gold.edit`.
+ * The rest of the address, such as the period of the charts, stays.
  *
  * @param props.within the path of the item's page
  * @param props.name the name of the section in the address
@@ -32,38 +26,28 @@ export function ResourceSection({
   within: string
   name: string
 }) {
-  const search: Opened = useSearch({ strict: false })
-  const navigate = useNavigate()
-  const [section, key, action] = (search.open ?? '').split('.')
+  const { search, open } = useAddress()
+  const [section, key, action] = String(search.open ?? '').split('.')
   const opened = section === name && key !== undefined ? key : null
-  const { open: _open, ...others } = search
-  const close = () => navigate({ to: within, search: others, resetScroll: false })
-  const texts = Object.fromEntries(Object.entries(others).map(([key, value]) => [key, String(value)]))
-  const addressOf = (part: string) =>
-    `${within}?${new URLSearchParams({ ...texts, open: `${name}.${part}` })}`
+  const close = () => open({ open: '' })
+  const addressOf = (part: string) => {
+    const parts = Object.entries({ ...search, open: `${name}.${part}` })
+    return `${within}?${new URLSearchParams(parts.map(([key, value]) => [key, String(value)]))}`
+  }
   const create = <NewButton one={resource.one} to={addressOf('new')} look="plain" isSmall />
-  const isEmpty = useResourceList(resource).data?.length === 0
+  const { actions, table } = useResourceTable(resource, (item) => addressOf(keyOf(resource, item)), create)
+  const itemKey = opened === 'new' ? null : opened
   return (
-    <Card title={resource.name} about={resource.intro} actions={!isEmpty && create} flush>
-      <ResourceTable
-        resource={resource}
-        hrefOf={(item) => addressOf(keyOf(resource, item))}
-        createLink={create}
-      />
-      {opened !== null && (opened === 'new' || action === 'edit') && (
-        <ResourceForm
-          resource={resource}
-          itemKey={opened === 'new' ? null : opened}
-          onClose={close}
-          onWritten={close}
-        />
+    <Card title={resource.name} about={resource.intro} actions={actions} flush>
+      {table}
+      {opened !== null && (itemKey === null || action === 'edit') && (
+        <ResourceForm {...{ resource, itemKey }} onClose={close} onWritten={close} />
       )}
-      {opened !== null && opened !== 'new' && action !== 'edit' && (
+      {itemKey !== null && action !== 'edit' && (
         <Opened
-          resource={resource}
-          itemKey={opened}
+          {...{ resource, itemKey }}
           onClose={close}
-          onEdit={() => navigate(targetOf(addressOf(`${opened}.edit`)))}
+          onEdit={() => open({ open: `${name}.${itemKey}.edit` })}
         />
       )}
     </Card>

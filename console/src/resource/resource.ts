@@ -207,7 +207,7 @@ export type Resource<
     isRepeated?: boolean
     fields: readonly Field<Values>[]
     /** Turns values into a draft. Its messages are shown as one types. */
-    schema: z.ZodType<Draft>
+    schema: z.ZodType<Draft, FieldValues>
     /** The values of a new item, or of an existing one, if they are not those of its fields by their names. */
     values?(item: Item | null): Values
     /** The effect of the item, in words. Null while that can't be said. */

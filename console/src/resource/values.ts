@@ -45,10 +45,10 @@ export const valuesIn = ({ fields, values }: Resource['form'], item: Thing | nul
   values?.(item) ?? valuesOf(fields, item)
 
 /** The values that differ from those at first. */
-export function changed<Values extends object>(values: Values, first: Values): Partial<Values> {
+export function changed<Values extends object>(values: Values, first: Partial<Values> = {}): Partial<Values> {
   const changes: Partial<Values> = { ...values }
-  for (const [name, value] of Object.entries(first))
-    if (JSON.stringify(value) === JSON.stringify(Reflect.get(values, name)))
+  for (const [name, value] of Object.entries(values))
+    if (JSON.stringify(value) === JSON.stringify(Reflect.get(first, name)))
       Reflect.deleteProperty(changes, name)
   return changes
 }

@@ -126,13 +126,13 @@ export const shownProblem = ({ objections, unknown }: Problem, fields: readonly 
   unknown,
 })
 
-type Options = {
+export type Options = {
   /** The beginning of the keys of all reads that a write changes. Also the page where people can look. */
   path: string
   /** The page where people can look whether a write was done, if the path is none. */
   look?: string | undefined
   /** Names what is written. Only one write of it is on its way at a time. */
-  scope?: string
+  scope?: string | undefined
   /** Whether what begins the write shows the answer while it is open, as a form does. It then closes. */
   showsAnswer?: boolean
   /** Whether a warning says that nothing was done, as it does for writes about one user. */

@@ -70,17 +70,14 @@ export function SignInPage() {
       {message !== null && error === null && <Notice tone="warning">{message}</Notice>}
       <form onSubmit={submit} noValidate className="flex flex-col gap-4" aria-busy={isBusy}>
         <Labelled label="Admin API key" message={error ?? undefined}>
-          {(tied) => (
-            <PlainInput
-              type="password"
-              {...tied}
-              value={key}
-              onChange={({ target }) => setKey(target.value)}
-              autoCapitalize="off"
-              // The page has only this field.
-              autoFocus
-            />
-          )}
+          <PlainInput
+            type="password"
+            value={key}
+            onChange={({ target }) => setKey(target.value)}
+            autoCapitalize="off"
+            // The page has only this field.
+            autoFocus
+          />
         </Labelled>
         <Button type="submit" look="primary" isBusy={isBusy}>
           Sign in

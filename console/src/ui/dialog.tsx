@@ -258,9 +258,7 @@ export function Confirm({
           </div>
           {typed !== undefined && (
             <Labelled label={typed.label}>
-              {(tied) => (
-                <PlainInput {...tied} value={given} onChange={({ target }) => setGiven(target.value)} />
-              )}
+              <PlainInput value={given} onChange={({ target }) => setGiven(target.value)} />
             </Labelled>
           )}
           {problem && <div ref={intoView}>{problem}</div>}

@@ -11,7 +11,7 @@ export const ChoiceFilter = ({
 }: ComponentProps<typeof Select> & { label: string; onChoose: (value: string) => void }) => (
   <div className="min-w-0 flex-1 basis-48">
     <Labelled label={label}>
-      {(tied) => <Select {...tied} {...select} onChange={({ target }) => onChoose(target.value)} />}
+      <Select {...select} onChange={({ target }) => onChoose(target.value)} />
     </Labelled>
   </div>
 )
@@ -19,6 +19,8 @@ export const ChoiceFilter = ({
 /** A text with its label above. */
 export const TextFilter = ({ label, ...input }: ComponentProps<typeof TypedInput> & { label: string }) => (
   <div className="min-w-0 flex-1 basis-40">
-    <Labelled label={label}>{(tied) => <TypedInput {...tied} {...input} />}</Labelled>
+    <Labelled label={label}>
+      <TypedInput {...input} />
+    </Labelled>
   </div>
 )

@@ -41,7 +41,7 @@ export function useHeadingFocus(): RefObject<HTMLHeadingElement | null> {
 }
 
 /** The dialog that is open, above all others. One that is closing does not count. */
-const openDialog = (): HTMLElement | undefined =>
+export const openDialog = (): HTMLElement | undefined =>
   [...document.querySelectorAll<HTMLElement>('[role="dialog"], [role="alertdialog"]')].findLast(
     (dialog) => !dialog.hasAttribute('data-closed'),
   )

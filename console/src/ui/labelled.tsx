@@ -1,7 +1,11 @@
-import { type ComponentProps, type ReactNode, useId } from 'react'
+import { type ComponentProps, createContext, type ReactNode, useContext, useId } from 'react'
 import { classes } from './classes'
 import { Fault } from './page'
 import { useTyped } from './typed'
+
+/** What ties a control to the label, the hint and the message around it. */
+const Ties = createContext<Pick<ComponentProps<'input'>, 'id' | 'aria-describedby' | 'aria-invalid'>>({})
+export const useTies = () => useContext(Ties)
 
 /** A label, a control, a hint and a message, tied together for screen readers. */
 export function Labelled({
@@ -15,11 +19,7 @@ export function Labelled({
   hint?: ReactNode
   message?: string | undefined
   isOptional?: boolean
-  children: (props: {
-    id: string
-    'aria-describedby': string | undefined
-    'aria-invalid': boolean
-  }) => ReactNode
+  children: ReactNode
 }) {
   const id = useId()
   const described = [message !== undefined && `${id}-message`, hint !== undefined && `${id}-hint`]
@@ -33,7 +33,9 @@ export function Labelled({
         </label>
         {isOptional && <span className="text-sm text-quiet">optional</span>}
       </div>
-      {children({ id, 'aria-describedby': described || undefined, 'aria-invalid': message !== undefined })}
+      <Ties value={{ id, 'aria-describedby': described || undefined, 'aria-invalid': message !== undefined }}>
+        {children}
+      </Ties>
       <Fault id={`${id}-message`}>{message}</Fault>
       {hint !== undefined && (
         <p id={`${id}-hint`} className="text-sm text-quiet">
@@ -46,7 +48,18 @@ export function Labelled({
 
 /** A field for an id or a search. Browsers suggest and correct nothing in it. */
 export const PlainInput = ({ className, ...props }: ComponentProps<'input'>) => (
-  <input autoComplete="off" spellCheck={false} {...props} className={classes('control', className)} />
+  <input
+    autoComplete="off"
+    spellCheck={false}
+    {...useTies()}
+    {...props}
+    className={classes('control', className)}
+  />
+)
+
+/** A field for a text of several lines. */
+export const LongText = (props: ComponentProps<'textarea'>) => (
+  <textarea className="control" rows={3} {...useTies()} {...props} />
 )
 
 /** A field whose text is part of the address. It is passed on a moment after it was typed. */

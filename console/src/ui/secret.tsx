@@ -66,15 +66,12 @@ export function SecretDialog({
             </Dialog.Description>
           </div>
           <Labelled label={label}>
-            {(tied) => (
-              <PlainInput
-                className="font-mono text-xs"
-                {...tied}
-                readOnly
-                value={secret}
-                onFocus={({ target }) => target.select()}
-              />
-            )}
+            <PlainInput
+              className="font-mono text-xs"
+              readOnly
+              value={secret}
+              onFocus={({ target }) => target.select()}
+            />
           </Labelled>
           <Notice tone="warning">Copy it now. It is not shown again.</Notice>
           <div className="flex flex-wrap justify-end gap-2">

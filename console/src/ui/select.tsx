@@ -1,5 +1,6 @@
 import type { ComponentProps } from 'react'
 import { classes } from './classes'
+import { useTies } from './labelled'
 
 /** A choice of a list. */
 export type Option = { value: string; label: string }
@@ -17,7 +18,7 @@ export const Select = ({
   className,
   ...props
 }: ComponentProps<'select'> & { options: Options; none?: string | undefined }) => (
-  <select {...props} className={classes('control', className)}>
+  <select {...useTies()} {...props} className={classes('control', className)}>
     {none !== undefined && <option value="">{none}</option>}
     {optionsOf(options).map(({ value, label }) => (
       <option key={value} value={value}>

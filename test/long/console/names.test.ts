@@ -98,12 +98,12 @@ describe.skipIf(!hasBrowser)('names and ids', () => {
         await page.getByRole('dialog', { name: `Edit ${said}`, exact: true }).waitFor()
         await page.getByRole('button', { name: 'Save changes' }).click()
         await page.getByText(`The ${one} “${said}” was saved`, { exact: true }).waitFor()
-        // Else the page could still ask for parts of what is deleted next.
-        await answered()
         if (at !== list) await page.getByRole('link', { name: alone }).click()
         await place.getByRole('button', { name: 'Delete' }).click()
         const question = page.getByRole('alertdialog')
         await question.getByRole('heading', { name: `Delete ${said}?`, exact: true }).waitFor()
+        // Else the page and the question could still ask for parts of what is deleted next.
+        await answered()
         await question.getByRole('button', { name: 'Confirm: delete' }).click()
         await page.getByText(`The ${one} “${said}” was deleted`, { exact: true }).waitFor()
       }

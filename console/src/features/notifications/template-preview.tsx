@@ -60,14 +60,11 @@ export function TemplatePreview({ template, label = 'User', after }: PreviewProp
   return (
     <div className="flex flex-col gap-3">
       <Labelled label={label} hint="The id of a user. Type a part of the id or the name to find one.">
-        {(tied) => (
-          <PlainInput
-            list={list}
-            {...tied}
-            value={typed ?? first?.id ?? ''}
-            onChange={({ target }) => setTyped(target.value)}
-          />
-        )}
+        <PlainInput
+          list={list}
+          value={typed ?? first?.id ?? ''}
+          onChange={({ target }) => setTyped(target.value)}
+        />
       </Labelled>
       <datalist id={list}>
         {users.data?.map(({ id, name }) => (

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { DayChart, FiguresOf } from '../../analytics/figures'
 import { BarTable } from '../../analytics/streak-lengths'
 import { useAdmin } from '../../api/laurel'
-import { allOf, useLookups } from '../../resource/lookups'
+import { useLookups } from '../../resource/lookups'
 import { type Listed, type Thing, titleOf } from '../../resource/resource'
 import { formatDate } from '../../ui/format'
 import { Card, Skeleton } from '../../ui/page'
@@ -72,7 +72,7 @@ function useNames<Item extends Thing & { key: string }>(
   const lookups = useLookups(part.needs)
   const { data } = useQuery({
     queryKey: [part.path, 'all'],
-    queryFn: () => allOf((query) => part.operations(admin).list(query)),
+    queryFn: () => part.operations(admin).list().toArray(),
   })
   if (data === undefined || lookups.isLoading) return undefined
   return new Map(data.toSorted(order ?? (() => 0)).map((one) => [one.key, titleOf(part, one, lookups)]))

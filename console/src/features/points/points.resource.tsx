@@ -2,7 +2,6 @@ import type { CreatedAdminPointsSystem } from '@laurel/client'
 import { useMemo } from 'react'
 import type { z } from 'zod'
 import { type Affected, NAMED, some, usersOf } from '../../resource/affected'
-import { allOf } from '../../resource/lookups'
 import { DESCRIBED, Described } from '../../resource/parts'
 import type { Admin, Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
@@ -44,9 +43,9 @@ async function affectedOf(admin: Admin, system: System): Promise<Affected[]> {
   const { key } = system
   const [figures, triggers, levels, boosts, used] = await Promise.all([
     admin.points.analytics(key),
-    allOf((query) => admin.points.triggers.list(key, query)),
-    allOf((query) => admin.points.levels.list(key, query)),
-    allOf((query) => admin.points.boosts.list(key, query)),
+    admin.points.triggers.list(key).toArray(),
+    admin.points.levels.list(key).toArray(),
+    admin.points.boosts.list(key).toArray(),
     usersOf(admin, system, {
       ...NAMED,
       board: 'is deleted',
