@@ -6,14 +6,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
-import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { onEnding } from './lib/ending.mjs'
-import { listen } from './lib/port.mjs'
+import { isAnswered, listen } from './lib/port.mjs'
 import {
   BUILT,
   Complaint,
@@ -27,7 +27,7 @@ import {
 } from './lib/project.mjs'
 import { DELETING } from './lib/restored.mjs'
 import { until } from './lib/until.mjs'
-import { backup, removeSnapshot, restore, snapshot } from './serve/backup.mjs'
+import { backup, restore, snapshot } from './serve/backup.mjs'
 import { classesOf, configuration, lookConfiguration } from './serve/config.mjs'
 import {
   CONFIGURATION,
@@ -214,8 +214,8 @@ async function readVariables(/** @type {any} */ env, /** @type {string} */ sourc
  * if a signal comes to the whole group.
  */
 const WATCHED = `/usr/bin/env -i /bin/sh -c '
-  trap "" INT TERM HUP QUIT; read _ || kill -9 $0' $$ <&4 >/dev/null 2>&1 3>&- 4<&- &
-exec "$0" "$@" 4<&-`
+  trap "" INT TERM HUP QUIT; read _ || kill -9 $0' $$ <&3 >/dev/null 2>&1 3<&- &
+exec "$0" "$@" 3<&-`
 
 /**
  * Starts workerd, which ends with this process however that ends. It has a process group of its own: a
@@ -226,14 +226,14 @@ exec "$0" "$@" 4<&-`
  */
 function startWorkerd(config, more, variables) {
   writeFileSync(CONFIGURATION, config, { mode: 0o600 })
-  const args = ['serve', '--import-path', BUILT, CONFIGURATION, 'config', '--control-fd', '3', ...more]
+  const args = ['serve', '--import-path', BUILT, CONFIGURATION, 'config', ...more]
   args.push('--socket-addr', `control=unix:${CONTROL}`, '--directory-path', `data=${OBJECTS}`)
   const child = spawn('/bin/sh', ['-c', WATCHED, binary(), ...args], {
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...variables, ...(process.platform === 'linux' && ABOVE_STACK), TZ: 'UTC' },
   })
-  const watched = /** @type {import('node:stream').Writable} */ (child.stdio[4])
+  const watched = /** @type {import('node:stream').Writable} */ (child.stdio[3])
   watched.on('error', () => undefined)
   child.once('exit', () => watched.end('over\n'))
   child.once('error', fail)
@@ -247,20 +247,9 @@ async function endOf(/** @type {Child} */ child) {
   throw new Complaint(`workerd has ended (${signal ?? `code ${code}`}), and with it the server.`)
 }
 
-/** Waits until workerd listens on so many sockets. */
-async function listening(/** @type {Child} */ child, /** @type {number} */ count) {
-  const input = /** @type {import('node:stream').Readable} */ (child.stdio[3])
-  let sockets = 0
-  for await (const line of createInterface({ input })) {
-    if (JSON.parse(line).event === 'listen') sockets += 1
-    if (sockets === count) return
-  }
-  // It has ended, which `serve` sees.
-  await new Promise(() => {})
-}
-
-/** Calls the Worker while the server starts, and returns its answer. Throws a Complaint if it failed. */
+/** Calls the Worker as soon as it listens, and returns its answer. Throws a Complaint if it failed. */
 async function ask(/** @type {string} */ path) {
+  await until(() => isAnswered({ path: CONTROL }), { patience: MINUTE, pause: 10 })
   const { status, text } = await callWorker(path)
   if (status !== 200) throw new Complaint(`${status} ${text}\nLaurel does not start.`)
   return text
@@ -271,7 +260,7 @@ async function look(/** @type {Settings} */ settings, /** @type {number} */ data
   const child = startWorkerd(lookConfiguration(settings, databases), [], {})
   workerd = child
   const ended = endOf(child)
-  const answer = await Promise.race([ended, listening(child, 1).then(() => ask('/'))])
+  const answer = await Promise.race([ended, ask('/')])
   child.kill()
   await ended.catch(() => undefined)
   if (isEnding) await new Promise(() => {})
@@ -316,42 +305,26 @@ async function keepSchedule(/** @type {string} */ cron) {
   }
 }
 
-/** Resolves after the last copy that was begun. */
-let copied = /** @type {Promise<unknown>} */ (Promise.resolve())
-
-/** Copies the data, one copy after another. */
-function takeSnapshot() {
-  const next = copied.then(async () => {
-    const id = workerd?.pid
-    if (front === undefined || id === undefined || !runs() || isEnding)
-      throw new Error('The server is not ready.')
-    const folder = await front.hold(() => snapshot(id))
-    if (!isEnding) return { folder, at: new Date().toISOString() }
-    removeSnapshot(folder)
-    throw new Error('The server ends.')
-  })
-  copied = next.catch(() => undefined)
-  return next
-}
-
 /**
- * Answers `backup`. The copy is there until the caller closes the connection, even if the caller is killed.
+ * Answers `backup` with a copy of the data. It is there until the caller closes the connection, even if the caller is
+ * killed.
  *
  * @type {import('node:http').RequestListener}
  */
 async function answerBackup(_request, response) {
   const closed = new Promise((resolve) => response.once('close', resolve))
-  const copy = await takeSnapshot().catch((error) => {
-    response.writeHead(503).end(Object(error).message)
-  })
-  if (copy === undefined) return
-  response.write(`${JSON.stringify(copy)}\n`)
-  await closed
   try {
-    removeSnapshot(copy.folder)
+    if (front === undefined) throw new Error('The server is not ready.')
+    const folder = await front.hold(async () => {
+      if (!runs() || isEnding) throw new Error('The server is not ready.')
+      return snapshot(workerd?.pid)
+    })
+    response.write(`${JSON.stringify({ folder, at: new Date().toISOString() })}\n`)
+    await closed
+    // The caller may remove it at the same time. The next start removes the rest.
+    await rm(folder, { recursive: true, force: true }).catch(() => undefined)
   } catch (error) {
-    // An interrupted backup may remove the copy at the same time. The next start removes the rest.
-    say(`The copy ${copy.folder} could not be removed: ${Object(error).message}`)
+    response.writeHead(503).end(Object(error).message)
   }
 }
 
@@ -401,7 +374,6 @@ async function serve(/** @type {{ isBuilt: boolean; isDemo?: boolean }} */ { isB
   workerd = child
   const ended = endOf(child)
   const ready = async () => {
-    await listening(child, 2)
     // A server that ends before it opens does all of this again.
     const isRestored = existsSync(RESTORED)
     const error = await ask(`/migrate?then=${isRestored ? 'restored' : madeAgain.length > 0 ? 'boards' : ''}`)
@@ -425,39 +397,36 @@ async function serve(/** @type {{ isBuilt: boolean; isDemo?: boolean }} */ { isB
   await ended
 }
 
-async function main(/** @type {string[]} */ [command = 'serve', file, later, ...more]) {
-  if (process.argv.includes('--help')) {
-    process.stdout.write(`${USAGE}\n`)
-    return end(0)
+/** Makes a backup, or restores one. */
+async function copy(/** @type {'backup' | 'restore'} */ command, /** @type {string[]} */ [path = '', later]) {
+  job = command
+  const folder = enterData(process.env.LAUREL_DATA)
+  const { signal } = interruption
+  try {
+    await (command === 'backup' ? backup(folder, path, signal) : restore(folder, path, later, signal))
+  } catch (error) {
+    // The error may be a consequence.
+    signal.throwIfAborted()
+    if (!isSystemError(error)) throw error
+    const place = command === 'backup' ? `to ${path}` : `into ${folder}`
+    throw new Complaint(`The ${command} ${place} has failed: ${Object(error).message}.`)
   }
-  const pathOf = (/** @type {string} */ name) => resolve(process.env.INIT_CWD ?? '.', name)
-  const path = file === undefined ? '' : pathOf(file)
-  const isComplete = path !== '' && more.length === 0
-  if (command === 'serve' || command === '--built') {
-    if (file === undefined) return serve({ isBuilt: isPackage || command === '--built' })
-  } else if (command === 'start' && file === undefined) {
-    return serve({ isBuilt: isPackage, isDemo: true })
-  } else if (command === 'build') {
-    job = 'build'
-    if (file === undefined) return buildFirst(false).then(() => end(0))
-  } else if (isComplete && (command === 'restore' || (command === 'backup' && later === undefined))) {
+  process.stdout.write(command === 'backup' ? `The backup is in ${path}.\n` : `The data is in ${folder}.\n`)
+}
+
+async function main(/** @type {string[]} */ [command = 'serve', ...files]) {
+  const paths = files.map((name) => resolve(process.env.INIT_CWD ?? '.', name))
+  if (process.argv.includes('--help')) process.stdout.write(`${USAGE}\n`)
+  else if (command === 'serve' && paths.length === 0) await serve({ isBuilt: isPackage })
+  else if (command === '--built' && paths.length === 0) await serve({ isBuilt: true })
+  else if (command === 'start' && paths.length === 0) await serve({ isBuilt: isPackage, isDemo: true })
+  else if (command === 'build' && paths.length === 0) {
     job = command
-    const folder = enterData(process.env.LAUREL_DATA)
-    const { signal } = interruption
-    try {
-      if (command === 'backup') await backup(folder, path, signal)
-      else await restore(folder, path, later === undefined ? undefined : pathOf(later), signal)
-    } catch (error) {
-      // The error may be a consequence.
-      signal.throwIfAborted()
-      if (!isSystemError(error)) throw error
-      const place = command === 'backup' ? `to ${path}` : `into ${folder}`
-      throw new Complaint(`The ${command} ${place} has failed: ${Object(error).message}.`)
-    }
-    process.stdout.write(command === 'backup' ? `The backup is in ${path}.\n` : `The data is in ${folder}.\n`)
-    return end(0)
-  }
-  throw new Complaint(USAGE)
+    await buildFirst(false)
+  } else if (command === 'backup' && paths.length === 1) await copy(command, paths)
+  else if (command === 'restore' && (paths.length === 1 || paths.length === 2)) await copy(command, paths)
+  else throw new Complaint(USAGE)
+  await end(0)
 }
 
 onEnding(['start', 'serve'], stop)

@@ -23,32 +23,35 @@ export function missingOf(/** @type {readonly string[]} */ names, /** @type {num
   return names.filter((name) => !bound.has(name)).sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
 }
 
-/** How databases are emptied. */
-export function emptying(/** @type {readonly string[]} */ names) {
-  const weights = JSON.stringify({ weights: Object.fromEntries(names.map((name) => [name, 0])) })
-  return `  POST /admin/v1/databases/rebalance ${weights}\nName the weights of the other databases too, unless they are 1. Wait until GET /admin/v1/databases shows 0 buckets in ${listed(names)}.`
-}
-
-/** That databases still have rows. */
-export const leftIn = (/** @type {readonly string[]} */ names) =>
-  `Rows of users who have left ${listed(names)} are still being deleted there.`
-
-/** For `npm start` and `npm run serve`: throws a Complaint if a database that is in use would be left out. */
-export function demandBound(/** @type {InUse} */ { used, left }, /** @type {number} */ count) {
+/**
+ * Throws a Complaint if a database that is in use would be left out.
+ *
+ * @param {InUse} inUse
+ * @param {number} count of databases from now on
+ * @param {(missing: string[]) => { fact: string; again: string; afterwards: string }} words that they are missing, how to
+ *   have them again, and what to do once they are empty
+ */
+export function demandBound({ used, left }, count, words) {
   const [holders, rests] = [missingOf(used, count), missingOf(left, count)]
-  const missing = holders.length > 0 ? holders : rests
-  if (missing.length === 0) return
-  const needed = Math.max(...missing.map((name) => Number(/^DB_(\d+)$/.exec(name)?.[1] ?? 0)))
-  const again = needed > count ? `DATABASES=${needed}` : 'the databases that it had before'
-  const refusal = `Laurel does not start with ${count === 1 ? 'one database' : `${count} databases`} (DATABASES)`
-  if (holders.length === 0)
+  if (holders.length > 0) {
+    const { fact, again, afterwards } = words(holders)
+    const weights = JSON.stringify({ weights: Object.fromEntries(holders.map((name) => [name, 0])) })
+    const [hold, them] = holders.length === 1 ? ['holds', 'it'] : ['hold', 'them']
+    throw new Complaint(`${listed(holders)} ${hold} users, but ${fact}
+${again} To use fewer databases, empty ${them} first:
+  POST /admin/v1/databases/rebalance ${weights}
+Name the weights of the other databases too, unless they are 1. Wait until GET /admin/v1/databases shows 0 buckets in ${listed(holders)}. ${afterwards}`)
+  }
+  if (rests.length > 0)
     throw new Complaint(
-      `${refusal}. ${leftIn(rests)}\nStart with ${again} again. Wait some minutes, and try again.`,
+      `Rows of users who have left ${listed(rests)} are still being deleted there. ${words(rests).again} Wait some minutes, and try again.`,
     )
-  const isOne = holders.length === 1
-  throw new Complaint(
-    `${refusal}: ${listed(holders)} ${isOne ? 'holds' : 'hold'} users.
-Start with ${again} again. To use fewer databases, empty ${isOne ? 'it' : 'them'} first:
-${emptying(holders)} Then start with fewer.`,
-  )
 }
+
+/** For `npm start` and `npm run serve`. */
+export const demandServed = (/** @type {InUse} */ inUse, /** @type {number} */ count) =>
+  demandBound(inUse, count, (missing) => ({
+    fact: `there ${count === 1 ? 'is one database' : `are ${count} databases`} (DATABASES). Laurel does not start.`,
+    again: `Start with DATABASES=${Math.max(...missing.map((name) => Number(name.replace('DB_', ''))))} again.`,
+    afterwards: 'Then start with fewer.',
+  }))

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { Account, askDatabase } from './cloudflare.mjs'
-import { emptying, leftIn, listed, missingOf } from './databases.mjs'
+import { demandBound } from './databases.mjs'
 import { Complaint, commandOf, inHome, makeHome } from './project.mjs'
 import { readSettings } from './wrangler.mjs'
 import { databasesOf } from './wrangler-toml.mjs'
@@ -272,19 +272,15 @@ export function demandDatabases(/** @type {Deployment} */ { databases, config })
 }
 
 /** Throws a Complaint if a database that is in use is not among those bound. */
-export function demandDeployable(
-  /** @type {import('./databases.mjs').InUse} */ { used, left },
+export const demandDeployable = (
+  /** @type {import('./databases.mjs').InUse} */ inUse,
   /** @type {number} */ count,
-) {
-  const [holders, rests] = [missingOf(used, count), missingOf(left, count)]
-  if (holders.length > 0) {
-    const isOne = holders.length === 1
-    throw new Complaint(
-      `${listed(holders)} ${isOne ? 'holds' : 'hold'} users, but wrangler.toml does not bind ${isOne ? 'it' : 'them'}. Nothing was changed.
-Put ${isOne ? 'its block' : 'their blocks'} back in wrangler.toml, commit that, and deploy again. To use fewer databases, empty ${isOne ? 'it' : 'them'} first:
-${emptying(holders)} Then delete ${isOne ? 'its block' : 'their blocks'}, and deploy.`,
-    )
-  }
-  if (rests.length > 0)
-    throw new Complaint(`${leftIn(rests)} Nothing was changed. Wait some minutes, and try again.`)
-}
+) =>
+  demandBound(inUse, count, ({ length }) => {
+    const [it, block] = length === 1 ? ['it', 'its block'] : ['them', 'their blocks']
+    return {
+      fact: `wrangler.toml does not bind ${it}. Nothing was changed.`,
+      again: `Put ${block} back in wrangler.toml, commit that, and deploy again.`,
+      afterwards: `Then delete ${block}, and deploy.`,
+    }
+  })

@@ -1,8 +1,8 @@
 /** The port to listen on. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Complaint } from './project.mjs'
+import { until } from './until.mjs'
 
 /** How long a server that is ending may still hold the port, in milliseconds. */
 const PATIENCE = 2000
@@ -19,18 +19,19 @@ const NO_HOST = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EADDRNOTAVAIL', 'EINVAL', 'E
  *   whose port no process may listen either
  */
 export async function listen(server, { port, host, command, others = [] }) {
-  const deadline = performance.now() + PATIENCE
-  for (;;) {
+  let problem = /** @type {string | undefined} */ (undefined)
+  const isDecided = async () => {
     const isTaken = await Promise.all(others.map((other) => isAnswered({ host: other, port, timeout: 1000 })))
-    const problem = isTaken.includes(true) ? 'EADDRINUSE' : await listenProblem(server, host, port)
-    if (problem === undefined) return
-    const advice = `Choose another one: PORT=${port === 65535 ? port - 1 : port + 1} ${command}`
-    if (NO_HOST.has(problem))
-      throw new Complaint(`HOST must be an address of this machine: can't listen on "${host}" (${problem}).`)
-    if (problem !== 'EADDRINUSE') throw new Complaint(`Can't listen on port ${port} (${problem}). ${advice}`)
-    if (performance.now() > deadline) throw new Complaint(`Port ${port} is in use. ${advice}`)
-    await sleep(200)
+    problem = isTaken.includes(true) ? 'EADDRINUSE' : await listenProblem(server, host, port)
+    return problem !== 'EADDRINUSE'
   }
+  await until(isDecided, { patience: PATIENCE, pause: 200 })
+  if (problem === undefined) return
+  if (NO_HOST.has(problem))
+    throw new Complaint(`HOST must be an address of this machine: can't listen on "${host}" (${problem}).`)
+  const fact =
+    problem === 'EADDRINUSE' ? `Port ${port} is in use` : `Can't listen on port ${port} (${problem})`
+  throw new Complaint(`${fact}. Choose another one: PORT=${port === 65535 ? port - 1 : port + 1} ${command}`)
 }
 
 /** Is true if a process accepts connections there, for example on a Unix socket. */

@@ -21,18 +21,8 @@ import { join } from 'node:path'
 import { Complaint, inProject } from '../lib/project.mjs'
 import { until } from '../lib/until.mjs'
 import { pack, unpack } from './archive.mjs'
-import {
-  askServer,
-  isEmpty,
-  isServed,
-  isServedIn,
-  lockData,
-  OBJECTS,
-  RESTORED,
-  RESTORING,
-  SNAPSHOT,
-} from './data.mjs'
-import { give, giveAll, renameAndSync, sync } from './files.mjs'
+import { askServer, isEmpty, isServed, lockData, OBJECTS, RESTORED, RESTORING, SNAPSHOT } from './data.mjs'
+import { give, renameAndSync, sync } from './files.mjs'
 
 /** The form of backups. A later one that this version can't read has another number. */
 const FORMAT = 1
@@ -76,8 +66,7 @@ export async function snapshot(id, signal) {
 const isCopied = (/** @type {string} */ name) => !name.endsWith('.sqlite-shm')
 
 /** Removes a copy. */
-export const removeSnapshot = (/** @type {string} */ folder) =>
-  rmSync(folder, { recursive: true, force: true })
+const removeSnapshot = (/** @type {string} */ folder) => rmSync(folder, { recursive: true, force: true })
 
 /** Stops a process, and waits until each of its threads has stopped. */
 async function stopProcess(/** @type {number} */ id) {
@@ -157,11 +146,10 @@ export async function restore(folder, source, later, signal) {
     await unpack(source, demandKnown, RESTORING, signal)
     if (later !== undefined) await takeDeletions(later, signal)
     // Root may restore into the folder of the server's user.
-    const owner = statSync('.')
-    await giveAll(RESTORING, owner)
+    await give(RESTORING)
     signal.throwIfAborted()
     writeFileSync(RESTORED, '')
-    await give(RESTORED, owner)
+    await give(RESTORED)
     await sync('.')
     await renameAndSync(join(RESTORING, OBJECTS), OBJECTS)
   } catch (error) {
@@ -188,7 +176,7 @@ async function demandLater(/** @type {string} */ later) {
   if (!existsSync(later)) throw new Complaint(`There is no ${later}.`)
   if (!isFolder(later)) return
   if (!existsSync(join(later, OBJECTS))) throw new Complaint(`${later} is no folder with the data of Laurel.`)
-  if (await isServedIn(later)) throw new Complaint(`A server uses ${later}. End it first.`)
+  if (await isServed(later)) throw new Complaint(`A server uses ${later}. End it first.`)
 }
 
 /** Replaces the list of deletions of the backup by a later one. */

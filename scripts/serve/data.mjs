@@ -14,12 +14,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createServer, request } from 'node:http'
-import { resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { newTokenSecret } from '../lib/dev-vars.mjs'
 import { isAnswered } from '../lib/port.mjs'
 import { Complaint, inHome, makeHome } from '../lib/project.mjs'
+import { until } from '../lib/until.mjs'
 
 /** The data itself: the folder that workerd keeps its files in. */
 export const OBJECTS = 'objects'
@@ -112,31 +112,27 @@ const isHeld = (/** @type {string} */ path) => isAnswered({ path })
  * @type {(folder: string, answer: import('node:http').RequestListener) => Promise<void>}
  */
 export async function lockData(folder, answer) {
-  const deadline = performance.now() + PATIENCE
-  const used = new Complaint(
-    `Another server uses the data in ${folder}. End it first, or set LAUREL_DATA to another folder.`,
-  )
-  for (;;) {
+  const isFree = async () => {
     const server = createServer(answer)
     server.listen(SERVER)
     try {
       await once(server, 'listening')
-      break
+      return true
     } catch (error) {
       if (Object(error).code !== 'EADDRINUSE')
         throw new Complaint(`LAUREL_DATA can't be used: ${Object(error).message}`)
     }
     if (!(await isHeld(SERVER))) await removeStale()
-    else if (performance.now() > deadline) throw used
-    else await sleep(100)
+    return false
   }
-  isLocked = true
-  chmodSync(SERVER, 0o600)
+  const waiting = { patience: PATIENCE, pause: 50 }
+  isLocked = await until(isFree, waiting)
   // The Worker of a server that was killed ends a moment later.
-  while (await isHeld(CONTROL)) {
-    if (performance.now() > deadline) throw used
-    await sleep(50)
-  }
+  if (!isLocked || !(await until(async () => !(await isHeld(CONTROL)), waiting)))
+    throw new Complaint(
+      `Another server uses the data in ${folder}. End it first, or set LAUREL_DATA to another folder.`,
+    )
+  chmodSync(SERVER, 0o600)
   for (const name of [CONTROL, PUBLIC]) remove(name)
   for (const name of readdirSync('.'))
     if (name.startsWith(SNAPSHOT)) rmSync(name, { recursive: true, force: true })
@@ -178,19 +174,8 @@ async function removeStale() {
   else remove(aside)
 }
 
-/** Is true if a server uses another folder. */
-export async function isServedIn(/** @type {string} */ other) {
-  const own = process.cwd()
-  process.chdir(other)
-  try {
-    return (await isHeld(SERVER)) || (await isHeld(CONTROL))
-  } finally {
-    process.chdir(own)
-  }
-}
-
-/** Is true if a server uses the folder. */
-export const isServed = () => isHeld(SERVER)
+/** Is true if a server uses the folder, which is by default the current one. */
+export const isServed = (folder = '.') => isHeld(relative('.', join(folder, SERVER)))
 
 /**
  * Asks the server that uses the folder. Answers the status and the first part of the text. The connection is

@@ -1,5 +1,5 @@
 /** Files that are on the disk: for `backup` and `restore`. */
-import { chown, open, readdir, rename } from 'node:fs/promises'
+import { chown, open, readdir, rename, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 /** Waits until a file is on the disk. For a folder: until the names in it are. */
@@ -15,19 +15,17 @@ export async function sync(/** @type {string} */ path) {
   }
 }
 
-/** Gives a file or folder to the owner if this is root, and waits until it is on the disk. */
-export async function give(/** @type {string} */ path, /** @type {{ uid: number; gid: number }} */ owner) {
-  if (process.getuid?.() === 0) await chown(path, owner.uid, owner.gid)
-  await sync(path)
-}
-
-/** Gives a folder, and all in it, to the owner if this is root, and waits until all of it is on the disk. */
-export async function giveAll(
-  /** @type {string} */ folder,
-  /** @type {{ uid: number; gid: number }} */ owner,
-) {
-  const names = await readdir(folder, { recursive: true })
-  for (const name of ['', ...names]) await give(join(folder, name), owner)
+/**
+ * Gives a file, or a folder and all in it, to the owner of the current folder if this is root, and waits until all of
+ * it is on the disk.
+ */
+export async function give(/** @type {string} */ path) {
+  const { uid, gid } = await stat('.')
+  const names = (await stat(path)).isDirectory() ? await readdir(path, { recursive: true }) : []
+  for (const one of [path, ...names.map((name) => join(path, name))]) {
+    if (process.getuid?.() === 0) await chown(one, uid, gid)
+    await sync(one)
+  }
 }
 
 /** Renames, and waits until the name is on the disk. If that is not certain, throws, and undoes it. */

@@ -4,15 +4,15 @@
  */
 import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { Agent, request as ask, createServer, STATUS_CODES } from 'node:http'
+import { Agent, request as ask, createServer, IncomingMessage, ServerResponse } from 'node:http'
 import { isIP, Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Complaint } from '../lib/project.mjs'
 import { until } from '../lib/until.mjs'
 import { say } from './log.mjs'
 
-/** @typedef {import('node:http').IncomingMessage} Request */
-/** @typedef {import('node:http').ServerResponse<Request>} Answer */
+/** @typedef {IncomingMessage} Request */
+/** @typedef {ServerResponse<Request>} Answer */
 /** @typedef {import('node:net').Socket} Socket */
 
 /** How many connections it takes, if the process may have so many. A leaderboard may have 5,000 watchers. */
@@ -141,35 +141,28 @@ const FAULTS = /** @type {Record<string, [status: number, error: string]>} */ ({
 })
 const INVALID = /** @type {const} */ ([400, 'The request is not valid HTTP/1.1.'])
 
-/** Headers and body of an answer that does not come from the Worker. */
-function answerOf(/** @type {string} */ error, /** @type {Record<string, string>} */ more = {}) {
-  const body = JSON.stringify({ error })
-  const headers = { 'Content-Type': 'application/json', 'Content-Length': `${Buffer.byteLength(body)}` }
-  return { body, headers: { ...headers, 'X-Request-Id': randomUUID(), ...more } }
-}
-
 /**
  * Sends an answer that does not come from the Worker.
  *
  * @type {(answer: Answer, status: number, error: string, more?: Record<string, string>) => void}
  */
-function send(answer, status, error, more) {
-  const { headers, body } = answerOf(error, more)
-  answer.writeHead(status, headers).end(body)
+function send(answer, status, error, more = {}) {
+  const body = JSON.stringify({ error })
+  const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }
+  answer.writeHead(status, { ...headers, 'X-Request-Id': randomUUID(), ...more }).end(body)
 }
 
-/** Sends the same on a connection without a request that Node could answer, and ends the connection. */
+/** Answers what Node can't take as a request, and ends the connection. `answer` is one of it that is under way. */
 function refuse(
-  /** @type {import('node:stream').Duplex} */ socket,
-  /** @type {number} */ status,
-  /** @type {string} */ error,
+  /** @type {Socket} */ socket,
+  /** @type {readonly [status: number, error: string]} */ [status, error],
+  answer = /** @type {Answer | undefined} */ (undefined),
 ) {
-  const { headers, body } = answerOf(error, {
-    Connection: 'close',
-    ...(status === 405 && { Allow: METHODS }),
-  })
-  const lines = Object.entries(headers).map((header) => `${header.join(': ')}\r\n`)
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+  const own = answer ?? new ServerResponse(new IncomingMessage(socket))
+  if (answer === undefined) own.assignSocket(socket)
+  own.shouldKeepAlive = false
+  own.once('finish', () => socket.end())
+  send(own, status, error, status === 405 ? { Allow: METHODS } : {})
   setTimeout(() => socket.destroy(), GRACE).unref()
 }
 
@@ -211,7 +204,7 @@ export class Front {
     this.server.on('checkExpectation', take)
     this.server.on('connection', (socket) => this.#admit(socket))
     this.server.on('clientError', (error, socket) => this.#refuse(error, socket))
-    this.server.on('connect', (_, socket) => refuse(socket, 405, 'Laurel is no proxy: it has no CONNECT.'))
+    this.server.on('connect', (_, socket) => refuse(socket, [405, 'Laurel is no proxy: it has no CONNECT.']))
   }
 
   #newAgent() {
@@ -226,20 +219,21 @@ export class Front {
   }
 
   /**
-   * Does work for which workerd is stopped. Requests wait meanwhile, since workerd could close a connection
+   * Does work for which workerd is stopped, one after another. Requests wait meanwhile, since workerd could close a connection
    * that has been idle for too long then, together with a request that has come on it.
    *
    * @template T
    * @param {() => Promise<T>} work
    */
   async hold(work) {
-    const done = sleep(LATE).then(work)
-    this.#held = done.catch(() => undefined)
+    const done = Promise.all([this.#held, sleep(LATE)]).then(work)
+    const held = done.catch(() => undefined)
+    this.#held = held
     try {
       return await done
     } finally {
       this.#agent = this.#newAgent()
-      this.#held = undefined
+      if (this.#held === held) this.#held = undefined
     }
   }
 
@@ -366,6 +360,6 @@ export class Front {
     const isOthers = answer !== undefined && (others.length > 0 || answer.headersSent || answer.req.complete)
     if (isOthers || error.code === 'ECONNRESET' || socket.bytesRead === 0 || !socket.writable)
       return socket.destroy()
-    refuse(socket, ...(FAULTS[error.code ?? ''] ?? INVALID))
+    refuse(socket, FAULTS[error.code ?? ''] ?? INVALID, answer)
   }
 }

@@ -1,7 +1,7 @@
 /** Whether all of the data is there: a part of a copy must not start as an empty service. */
 import { accessSync, constants, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { demandBound, listed } from '../lib/databases.mjs'
+import { demandServed, listed } from '../lib/databases.mjs'
 import { Complaint, commandOf, wordsOf } from '../lib/project.mjs'
 import { FIRST_START, OBJECTS, RESTORED } from './data.mjs'
 import { sync } from './files.mjs'
@@ -67,7 +67,7 @@ export function demandAll(folder, looks, files, classes) {
     throw new Complaint(
       `A later version of Laurel has applied the migration ${later[0]}. Deploy that version again.\nLaurel does not start.`,
     )
-  demandBound(first.inUse, looks.length)
+  demandServed(first.inUse, looks.length)
   const { used, left } = first.inUse
   const emptied = looks.filter(
     (look) =>

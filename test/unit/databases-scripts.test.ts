@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { demandBound } from '../../scripts/lib/databases.mjs'
+import { demandServed } from '../../scripts/lib/databases.mjs'
 import { demandDeployable } from '../../scripts/lib/deployment.mjs'
 import { databasesInUse } from '../../scripts/lib/directory.mjs'
 import { differingMoments } from '../../scripts/lib/moments.mjs'
@@ -42,14 +42,14 @@ describe('[B3] a database that is in use is not left out', () => {
   const inUse = (used: string[], left: string[] = []) => ({ used, left })
 
   it('a start refuses, and says how to start again and how to empty it', () => {
-    expect(() => demandBound(inUse(['DB', 'DB_2'], ['DB_2']), 2)).not.toThrow()
-    expect(() => demandBound(inUse(['DB', 'DB_3']), 2)).toThrow(
+    expect(() => demandServed(inUse(['DB', 'DB_2'], ['DB_2']), 2)).not.toThrow()
+    expect(() => demandServed(inUse(['DB', 'DB_3']), 2)).toThrow(
       /DB_3 holds users.*DATABASES=3.*\{"DB_3":0\}.*0 buckets in DB_3/s,
     )
-    expect(() => demandBound(inUse(['DB_10', 'DB', 'DB_2']), 1)).toThrow(
+    expect(() => demandServed(inUse(['DB_10', 'DB', 'DB_2']), 1)).toThrow(
       /DB_2 and DB_10 hold users.*DATABASES=10.*\{"DB_2":0,"DB_10":0\}/s,
     )
-    expect(() => demandBound(inUse(['DB'], ['DB_3']), 2)).toThrow(
+    expect(() => demandServed(inUse(['DB'], ['DB_3']), 2)).toThrow(
       /Rows of users who have left DB_3 are still being deleted there.*DATABASES=3 again. Wait some minutes/s,
     )
   })
