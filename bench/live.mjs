@@ -8,7 +8,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inProject } from '../scripts/lib/project.mjs'
-import { atEnd, fixed, inTurns, median, quantile, runBench, save, sumOf, tell } from './lib/bench.mjs'
+import { fixed, inTurns, median, quantile, runBench, save, sumOf, tell } from './lib/bench.mjs'
 import { laurel } from './lib/laurel.mjs'
 import { anyUserOf, BOARD, sendEvent, startWithBoards } from './lib/scene.mjs'
 
@@ -18,6 +18,8 @@ const SECONDS = 6
 const USERS = 200
 /** The time that the last state may take to each watcher, in milliseconds. */
 const LATEST = 2000
+/** The time that a turn with watchers may take, in milliseconds. */
+const PATIENCE = 120_000
 
 /** @typedef {import('./lib/server.mjs').Server} Server */
 
@@ -71,26 +73,20 @@ runBench({
   options: { watchers: 1000, pairs: 12 },
   async run({ watchers: many, pairs }) {
     tell('Copying and starting…')
-    const child = fork(inProject('bench', 'live', 'watchers.mjs'))
-    atEnd(() => child.kill())
-    const ended = once(child, 'exit').then(() => Promise.reject(new Error('The watchers have ended.')))
-    ended.catch(() => undefined)
-    /** Sends a message to the process of the watchers. @returns {Promise<any>} */
-    const watchers = async (/** @type {import('node:child_process').Serializable} */ message) => {
-      child.send(message)
-      const [answer] = await Promise.race([once(child, 'message'), ended])
-      return answer
-    }
     const server = await laurel('live', { variables: { TEST_CLOCK: 'off' } })
     await startWithBoards(server)
     /** @returns {Promise<Watched>} */
     const withWatchers = async () => {
+      const watchers = fork(inProject('bench', 'live', 'watchers.mjs'))
+      const signal = AbortSignal.timeout(PATIENCE)
       const path = `/v1/leaderboards/${BOARD}/live`
-      await watchers({ open: many, port: server.port, path, key: server.key })
+      watchers.send({ port: server.port, path, key: server.key, count: many })
+      await once(watchers, 'message', { signal })
       const turn = await sendSteadily(server)
       await sleep(LATEST)
       const { body } = await server.ask('GET', `/v1/leaderboards/${BOARD}?limit=10`)
-      const { states, rankings } = await watchers({ states: JSON.stringify(body.rankings) })
+      watchers.send(JSON.stringify(body.rankings))
+      const [{ states, rankings }] = await once(watchers, 'message', { signal })
       await sleep(500)
       const delays = states.map((/** @type {number | null} */ at) => at && Math.max(0, at - turn.ended))
       return { ...turn, delays, rankings }

@@ -2,19 +2,21 @@
  * `npm run bench:peers`: compares Laurel with the service that a team would write instead, in the same run.
  * See bench/README.md. Exits with 0, whichever side is ahead: the table shows it.
  */
-import { fixed, median, quantile, runBench, save, tell } from './lib/bench.mjs'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { inProject } from '../scripts/lib/project.mjs'
+import { fetchedTool } from '../scripts/lib/tools.mjs'
+import { fixed, folder, median, quantile, runBench, save, tell } from './lib/bench.mjs'
 import { laurel } from './lib/laurel.mjs'
 import { roundsOf } from './lib/load.mjs'
 import { anyUserOf, eventPath, startWithBoards } from './lib/scene.mjs'
+import { freePort, Server } from './lib/server.mjs'
 import { checkDays, DAYS } from './peers/days.mjs'
 import { checkExact } from './peers/exact.mjs'
-import { redisPeer, redisVersion } from './peers/redis.mjs'
 
 const USERS = 2000
 /** Milliseconds of a turn. */
 const TURN = 2500
-
-/** @typedef {import('./lib/server.mjs').Server} Server */
 
 /** The table: of each row the columns of Laurel and of the peer, and who is ahead. */
 const rows = /** @type {string[][]} */ ([])
@@ -24,14 +26,34 @@ function note(/** @type {string} */ what, /** @type {string[]} */ texts, [ours =
   rows.push([what, ...texts, ours === theirs ? '–' : ours < theirs ? 'Laurel' : 'peer'])
 }
 
+/** One peer, not started yet. Redis syncs its writes each second (`everysec`, its default) or always. */
+async function redisPeer(/** @type {'everysec' | 'always'} */ sync) {
+  const name = `Redis, ${sync}`
+  const at = join(folder, name)
+  mkdirSync(at)
+  const [port, redisPort, key] = [await freePort(), await freePort(), 'a-key']
+  const variables = {
+    PORT: `${port}`,
+    REDIS_PORT: `${redisPort}`,
+    SYNC: sync,
+    API_KEY: key,
+    TEST_CLOCK: 'on',
+  }
+  const env = { ...process.env, ...variables, PACKAGES: fetchedTool('peers'), NODE_ENV: 'production' }
+  const script = [inProject('bench', 'peers', 'redis', 'server.mjs')]
+  const server = new Server({ name, folder: at, port, script, env })
+  server.key = key
+  return server
+}
+
 async function run(/** @type {{ turns: number }} */ { turns }) {
-  const redis = redisVersion()
-  rows.push(['', 'Laurel, `npm run serve`', `Node, Fastify, Redis ${redis}`, 'ahead'])
   tell('Copying and starting…')
   const ours = await laurel('laurel')
   await startWithBoards(ours)
   const peers = [await redisPeer('everysec'), await redisPeer('always')]
   for (const peer of peers) await peer.start()
+  const { version } = (await peers[0]?.ask('GET', '/health'))?.body ?? {}
+  rows.push(['', 'Laurel, `npm run serve`', `Node, Fastify, Redis ${version}`, 'ahead'])
   const sides = [ours, ...peers.slice(0, 1)]
   /** Does the same work with one side after another. @template T */
   const each = async (/** @type {(side: Server) => Promise<T>} */ work) => {

@@ -1,10 +1,11 @@
 /**
  * The watchers of the bench of live leaderboards, in a process of their own: bare sockets, each of which
- * reads one stream. The parent sends two messages in turns, and gets an answer to each.
+ * reads one stream. The parent sends two messages.
  *
- * - `{ open: number }` opens this number of streams. It answers when each stream has its first ranking.
- * - `{ states: string }` closes them. It answers how many rankings they have got, and when each has got the given
- *   state for the last time, as milliseconds since 1970, or null for a watcher that has another one.
+ * - What to open: the port, the path, the key, and the number of streams. The answer comes when each stream has its
+ *   first ranking.
+ * - The last state that each watcher must have got, as JSON. The answer is how many rankings all have got since then, and
+ *   when each has got that state, as milliseconds since 1970, or null for a watcher that has another one.
  */
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -16,6 +17,8 @@ const PATIENCE = 30_000
 
 const RANKINGS = '"rankings":'
 
+/** @typedef {{ port: number; path: string; key: string; count: number }} Asked */
+
 /** One stream. */
 class Watcher {
   /** The rankings of the last event, as JSON, and when it came, in milliseconds since 1970. */
@@ -24,7 +27,7 @@ class Watcher {
   events = 0
   #rest = ''
 
-  constructor(/** @type {{ port: number; path: string; key: string }} */ { port, path, key }) {
+  constructor(/** @type {Asked} */ { port, path, key }) {
     this.socket = connect({ port, host: '127.0.0.1', noDelay: true }).setEncoding('utf8')
     this.socket.on('data', (part) => this.#hear(String(part)))
     this.socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-API-KEY: ${key}\r\n\r\n`)
@@ -42,29 +45,19 @@ class Watcher {
   }
 }
 
-let watchers = /** @type {Watcher[]} */ ([])
-
-async function open(/** @type {{ port: number; path: string; key: string; open: number }} */ asked) {
-  while (watchers.length < asked.open) {
-    const count = Math.min(AT_ONCE, asked.open - watchers.length)
-    const some = Array.from({ length: count }, () => new Watcher(asked))
-    const signal = AbortSignal.timeout(PATIENCE)
-    await Promise.all(some.map(({ socket }) => once(socket, 'ranking', { signal })))
-    watchers.push(...some)
-  }
-  for (const watcher of watchers) watcher.events = 0
-  return {}
+const [asked] = /** @type {[Asked]} */ (await once(process, 'message'))
+const watchers = /** @type {Watcher[]} */ ([])
+while (watchers.length < asked.count) {
+  const count = Math.min(AT_ONCE, asked.count - watchers.length)
+  const some = Array.from({ length: count }, () => new Watcher(asked))
+  const signal = AbortSignal.timeout(PATIENCE)
+  await Promise.all(some.map(({ socket }) => once(socket, 'ranking', { signal })))
+  watchers.push(...some)
 }
+for (const watcher of watchers) watcher.events = 0
+process.send?.('open')
 
-function close(/** @type {string} */ wanted) {
-  const states = watchers.map(({ state, at }) => (state === wanted ? at : null))
-  const rankings = watchers.reduce((sum, { events }) => sum + events, 0)
-  for (const { socket } of watchers) socket.destroy()
-  watchers = []
-  return { states, rankings }
-}
-
-// An error ends this process, and the bench with it.
-process.on('message', async (/** @type {any} */ message) =>
-  process.send?.(message.open ? await open(message) : close(message.states)),
-)
+const [wanted] = await once(process, 'message')
+const states = watchers.map(({ state, at }) => (state === wanted ? at : null))
+const rankings = watchers.reduce((sum, { events }) => sum + events, 0)
+process.send?.({ states, rankings }, () => process.exit())

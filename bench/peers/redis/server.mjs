@@ -38,7 +38,14 @@ const boardKey = `board:${BOARD}`
 // No snapshots in addition to the log of commands. Their copies would slow Redis down now and then.
 const settings = { port: REDIS_PORT, bind: '127.0.0.1', appendonly: 'yes', appendfsync: SYNC, save: '' }
 const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
-const store = spawn('redis-server', options, { stdio: 'inherit' }).once('exit', () => process.exit(1))
+const store = spawn('redis-server', options, { stdio: 'inherit' })
+store.once('exit', () => process.exit(1))
+store.once('error', ({ message }) => {
+  console.error(
+    `${message}\nInstall redis-server with \`apt-get install redis-server\` (Debian, Ubuntu) or \`brew install redis\` (macOS). No service has to run.`,
+  )
+  process.exit(1)
+})
 // It ends with this process, and this one with the bench.
 process.once('exit', () => store.kill())
 process.once('SIGTERM', () => process.exit())
@@ -149,30 +156,27 @@ app.post('/v1/metrics/:metric/event', { schema }, async (request, reply) => {
   }
 })
 
-/** Fields of a user. They are null if Redis does not know the user. */
-const read = (/** @type {import('fastify').FastifyRequest} */ request, /** @type {string[]} */ ...fields) =>
-  redis.hmget(userKey(/** @type {{ id: string }} */ (request.params).id), ...fields)
+/** A field of a user; 0 if Redis does not know the user. */
+const read = async (/** @type {import('fastify').FastifyRequest} */ request, /** @type {string} */ field) =>
+  Number(await redis.hget(userKey(/** @type {{ id: string }} */ (request.params).id), field))
 
-app.get(`/v1/users/:id/metrics/${METRIC}`, async (request) => {
-  const [total] = await read(request, METRIC)
-  return { key: METRIC, current: Number(total ?? 0) / MILLION }
-})
+app.get(`/v1/users/:id/metrics/${METRIC}`, async (request) => ({
+  key: METRIC,
+  current: (await read(request, METRIC)) / MILLION,
+}))
 
-app.get(`/v1/users/:id/points/${SYSTEM}`, async (request) => {
-  const [points] = await read(request, 'points')
-  return { key: SYSTEM, total: Number(points ?? 0) }
-})
+app.get(`/v1/users/:id/points/${SYSTEM}`, async (request) => ({
+  key: SYSTEM,
+  total: await read(request, 'points'),
+}))
 
 app.get(`/v1/users/:id/leaderboards/${BOARD}`, async (request) => {
   const { id: member } = /** @type {{ id: string }} */ (request.params)
   const [found, score] = await Promise.all([redis.zrevrank(boardKey, member), redis.zscore(boardKey, member)])
-  return {
-    key: BOARD,
-    rank: place(found ?? -1),
-    value: score === null ? null : Math.floor(Number(score) / MILLION),
-  }
+  const value = score === null ? null : Math.floor(Number(score) / MILLION)
+  return { key: BOARD, rank: place(found ?? -1), value }
 })
 
-app.get('/health', async () => ({ status: await redis.ping() }))
+app.get('/health', async () => ({ version: /redis_version:(\S+)/.exec(await redis.info('server'))?.[1] }))
 
 await app.listen({ port: Number(PORT), host: '127.0.0.1' })
