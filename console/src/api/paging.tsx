@@ -14,14 +14,15 @@ export const PAGE = 25
 export const useSkipPages = <T,>(
   queryKey: QueryKey,
   list: (query: { limit: number; skip: number }) => PromiseLike<T[]>,
+  size = PAGE,
 ) =>
   useInfiniteQuery({
     queryKey,
     // One more than is shown tells whether there is more.
-    queryFn: async ({ pageParam }) => list({ limit: PAGE + 1, skip: pageParam }),
+    queryFn: async ({ pageParam }) => list({ limit: size + 1, skip: pageParam }),
     initialPageParam: 0,
-    getNextPageParam: (last: T[], all: T[][]) => (last.length > PAGE ? all.length * PAGE : undefined),
-    select: ({ pages }) => pages.flatMap((page) => page.slice(0, PAGE)),
+    getNextPageParam: (last: T[], all: T[][]) => (last.length > size ? all.length * size : undefined),
+    select: ({ pages }) => pages.flatMap((page) => page.slice(0, size)),
   })
 
 /** The cursor of the next page in the header `Link`; null on the last page. */
@@ -54,17 +55,17 @@ export const useCursorPages = <T,>(
     refetchInterval: ({ state }) => again?.(state.data?.pages.flatMap(({ items }) => items) ?? []) ?? false,
   })
 
-/** The state of a list, as the hooks above give it. */
-export type Pages<T> = Pick<
-  UseInfiniteQueryResult<T[]>,
-  'data' | 'error' | 'hasNextPage' | 'isFetchingNextPage' | 'fetchNextPage' | 'refetch'
->
+/** The state of a list, as the hooks above give it, or as one query does that reads all of it. */
+export type Pages<T> = Pick<UseInfiniteQueryResult<T[]>, 'data' | 'error'> &
+  Partial<Pick<UseInfiniteQueryResult, 'hasNextPage' | 'isFetchingNextPage' | 'fetchNextPage'>> & {
+    refetch: () => unknown
+  }
 
 /** The button for the next page of a list, if there is one. */
 export const ShowMore = ({ pages }: { pages: Omit<Pages<unknown>, 'data' | 'error' | 'refetch'> }) =>
   pages.hasNextPage && (
     <div className="border-t border-line p-3 text-center">
-      <Button look="quiet" isBusy={pages.isFetchingNextPage} onClick={() => pages.fetchNextPage()}>
+      <Button look="quiet" isBusy={pages.isFetchingNextPage === true} onClick={() => pages.fetchNextPage?.()}>
         Show more
       </Button>
     </div>

@@ -29,22 +29,19 @@ export type SessionState = {
   message: string | null
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null
-
 /** Reads the stored session. Anything else that is stored there counts as none. */
 function read(): SignedIn | null {
   try {
-    const stored: unknown = JSON.parse(sessionStorage.getItem(STORED) ?? 'null')
-    if (!isRecord(stored) || typeof stored.apiKey !== 'string') return null
-    const { tenant } = stored
-    const isTenant = isRecord(tenant) && typeof tenant.id === 'string' && typeof tenant.name === 'string'
+    const stored: Record<string, unknown> = Object(JSON.parse(sessionStorage.getItem(STORED) ?? 'null'))
+    const { apiKey, multiTenancy, testClock, version, tenant } = stored
+    if (typeof apiKey !== 'string') return null
+    const { id, name }: Record<string, unknown> = Object(tenant)
     return {
-      apiKey: stored.apiKey,
-      multiTenancy: stored.multiTenancy === true,
-      testClock: stored.testClock === true,
-      version: String(stored.version ?? ''),
-      tenant: isTenant ? { id: String(tenant.id), name: String(tenant.name) } : null,
+      apiKey,
+      multiTenancy: multiTenancy === true,
+      testClock: testClock === true,
+      version: String(version ?? ''),
+      tenant: typeof id === 'string' && typeof name === 'string' ? { id, name } : null,
     }
   } catch {
     return null

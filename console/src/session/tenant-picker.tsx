@@ -1,38 +1,28 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useState } from 'react'
 import { messageOf } from '../api/errors'
 import { useAdmin } from '../api/laurel'
+import { useSkipPages } from '../api/paging'
 import { Button } from '../ui/button'
 import { Empty, Notice, Skeleton } from '../ui/page'
 import { nameOr, trimmed } from '../ui/text'
 import { LeaveButton } from './leave-button'
 import { useSession, useSignedIn } from './session-context'
 
-/** How many tenants are read at once: the most that the interface gives. */
-const PAGE = 100
+/** How many tenants are shown at once. One more than these is the most that the interface gives. */
+const PAGE = 99
 /** While fewer tenants than this fit a search, more of them are read. */
 const ENOUGH = 10
-
-/** The active tenants, page by page. */
-function useTenants() {
-  const admin = useAdmin()
-  return useInfiniteQuery({
-    queryKey: ['/tenants', 'active'],
-    queryFn: async ({ pageParam }) => admin.tenants.list({ limit: PAGE, skip: pageParam }),
-    initialPageParam: 0,
-    getNextPageParam: (last, all) => (last.length === PAGE ? all.length * PAGE : undefined),
-    select: ({ pages }) => pages.flat().filter(({ status }) => status === 'active'),
-  })
-}
 
 /** The page on which a tenant is chosen, with multi-tenancy. `create` is the button of a new tenant. */
 export function TenantPage({ create }: { create: ReactNode }) {
   const session = useSession()
-  const tenants = useTenants()
+  const admin = useAdmin()
+  const tenants = useSkipPages(['/tenants', 'active'], (query) => admin.tenants.list(query), PAGE)
   const [text, setText] = useState('')
   const wanted = trimmed(text).toLowerCase()
-  const found = tenants.data?.filter(({ name, customerId }) =>
-    `${name} ${customerId}`.toLowerCase().includes(wanted),
+  const found = tenants.data?.filter(
+    ({ name, customerId, status }) =>
+      status === 'active' && `${name} ${customerId}`.toLowerCase().includes(wanted),
   )
   const { hasNextPage, isFetching, fetchNextPage } = tenants
   const isSearching = wanted !== '' && hasNextPage && (found?.length ?? 0) < ENOUGH

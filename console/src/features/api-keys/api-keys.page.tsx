@@ -168,7 +168,6 @@ const NewAdminKey = ({ onClose }: { onClose: () => void }) => (
       },
     ]}
     schema={AdminKeyDraft}
-    values={{ name: '' }}
     submit="Create key"
     write={(draft) => ({
       what: named('key', draft.name),
@@ -296,7 +295,6 @@ const NewApplicationKey = ({ onClose }: { onClose: () => void }) => (
       },
     ]}
     schema={ApplicationKeyDraft}
-    values={{ userId: '', scope: 'read', lastDay: '' }}
     submit="Create key"
     write={(draft) => ({
       what: say`The key of ${draft.userId}`,

@@ -2,15 +2,15 @@ import type { User, UserAchievementWithStatsResponse, UserOverviewResponse } fro
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLaurel } from '../../api/laurel'
-import { Unread } from '../../api/paging'
+import { PagedTable } from '../../api/paging'
 import { AskButton } from '../../resource/confirm-write'
+import type { Act } from '../../resource/resource'
 import { isListed, removing } from '../../resource/writes'
 import { Toggle } from '../../ui/button'
 import { counted, formatNumber, formatPercent, Moment } from '../../ui/format'
-import { Card, Empty } from '../../ui/page'
-import { type Column, Table } from '../../ui/table'
+import { Card } from '../../ui/page'
 import { nameOr, say } from '../../ui/text'
-import { keyOfUser, writesOf } from './user-paths'
+import { keyOfUser, useOverview, writesOf } from './user-paths'
 
 type Achievement = UserAchievementWithStatsResponse
 
@@ -69,56 +69,53 @@ export function AchievementsTab({ user }: { user: User }) {
     queryKey: keyOfUser(user.id, 'achievements'),
     queryFn: async () => laurel.users.achievements.list(user.id, { includeIncomplete: true }),
   })
-  const { data: overview } = useQuery({
-    queryKey: keyOfUser(user.id, 'overview'),
-    queryFn: () => laurel.users.overview(user.id),
-  })
-  const columns: readonly Column<Achievement>[] = [
-    {
-      name: 'Achievement',
-      cell: (one) => (
-        <>
-          <p className="font-medium">{nameOr(one.name, one.key ?? one.id)}</p>
-          <p className="text-sm text-quiet">{conditionOf(one)}</p>
-        </>
-      ),
-    },
-    {
-      name: 'Completed',
-      cell: (one) => {
-        if (one.achievedAt !== null) return <Moment iso={one.achievedAt} zone={user.tz} />
-        const progress = overview && progressOf(one, overview)
-        return <span className="text-quiet">{progress ? `not yet: ${progress}` : 'not yet'}</span>
-      },
-    },
-    {
-      name: 'Completed by',
-      cell: ({ rarity }) => `${formatPercent(rarity / 100)} of users`,
-      isNumber: true,
-      isMinor: true,
-    },
-    {
-      name: 'Action',
-      cell: (one) =>
-        one.achievedAt !== null || one.trigger === 'api' ? (
-          <ChangeButton user={user} achievement={one} />
-        ) : (
-          <span className="text-quiet">automatic</span>
-        ),
-      isNumber: true,
-    },
-  ]
+  const { data: overview } = useOverview(user.id)
   return (
     <Card title="Achievements" flush>
-      {achievements.isError ? (
-        <div className="p-5">
-          <Unread of={achievements} />
-        </div>
-      ) : achievements.data?.length === 0 ? (
-        <Empty title="There are no achievements yet">Create achievements on the page Achievements.</Empty>
-      ) : (
-        <Table label="Achievements" columns={columns} rows={achievements.data} hasTwoLines />
-      )}
+      <PagedTable
+        label="Achievements"
+        pages={achievements}
+        hasTwoLines
+        empty={{
+          title: 'There are no achievements yet',
+          text: 'Create achievements on the page Achievements.',
+        }}
+        columns={[
+          {
+            name: 'Achievement',
+            cell: (one) => (
+              <>
+                <p className="font-medium">{nameOr(one.name, one.key ?? one.id)}</p>
+                <p className="text-sm text-quiet">{conditionOf(one)}</p>
+              </>
+            ),
+          },
+          {
+            name: 'Completed',
+            cell: (one) => {
+              if (one.achievedAt !== null) return <Moment iso={one.achievedAt} zone={user.tz} />
+              const progress = overview && progressOf(one, overview)
+              return <span className="text-quiet">{progress ? `not yet: ${progress}` : 'not yet'}</span>
+            },
+          },
+          {
+            name: 'Completed by',
+            cell: ({ rarity }) => `${formatPercent(rarity / 100)} of users`,
+            isNumber: true,
+            isMinor: true,
+          },
+          {
+            name: 'Action',
+            cell: (one) =>
+              one.achievedAt !== null || one.trigger === 'api' ? (
+                <ChangeButton user={user} achievement={one} />
+              ) : (
+                <span className="text-quiet">automatic</span>
+              ),
+            isNumber: true,
+          },
+        ]}
+      />
     </Card>
   )
 }
@@ -127,52 +124,43 @@ export function AchievementsTab({ user }: { user: User }) {
 function ChangeButton({ user, achievement }: { user: User; achievement: Achievement }) {
   const [isWithPoints, setWithPoints] = useState(true)
   const { id, achievedAt, key = id } = achievement
+  const isCompleted = achievedAt !== null
   const name = nameOr(achievement.name, key)
-  const label = achievedAt === null ? 'Complete' : 'Revoke'
-  const asked = {
-    ...writesOf(user.id),
-    label,
-    button: { isSmall: true, 'aria-label': say`${label} ${name}` },
-    title: say`${label} ${name}?`,
-    confirm: `Confirm: ${label.toLowerCase()}`,
-  }
-  const what = say`The achievement “${name}” of ${user.id}`
-  if (achievedAt === null)
-    return (
-      <AskButton
-        key="complete"
-        {...asked}
-        write={{
-          what,
-          did: 'was completed',
-          act: (_, laurel) => laurel.achievements.complete(key, { user: { id: user.id } }),
-        }}
-      >
-        The user gets its points, and the messages that go with it.
-      </AskButton>
-    )
+  const label = isCompleted ? 'Revoke' : 'Complete'
+  const complete: Act<object> = (_, laurel) => laurel.achievements.complete(key, { user: { id: user.id } })
+  const revoke = removing(
+    (admin) => admin.users.revokeAchievement(user.id, key, isWithPoints ? { points: 'revoke' } : {}),
+    (_, laurel) => isListed(laurel.users.achievements.list(user.id), id),
+  )
   return (
-    <AskButton
-      key="revoke"
-      {...asked}
-      isDangerous
+    <AskButton<object>
+      key={label}
+      {...writesOf(user.id)}
+      label={label}
+      button={{ isSmall: true, 'aria-label': say`${label} ${name}` }}
+      title={say`${label} ${name}?`}
+      confirm={`Confirm: ${label.toLowerCase()}`}
+      isDangerous={isCompleted}
       write={{
-        what,
-        did: 'was revoked',
-        act: removing(
-          (admin) => admin.users.revokeAchievement(user.id, key, isWithPoints ? { points: 'revoke' } : {}),
-          (_, laurel) => isListed(laurel.users.achievements.list(user.id), id),
-        ),
+        what: say`The achievement “${name}” of ${user.id}`,
+        did: isCompleted ? 'was revoked' : 'was completed',
+        act: isCompleted ? revoke : complete,
       }}
     >
-      <p>The user no longer has this achievement, and can complete it again.</p>
-      <div className="mt-4 text-text">
-        <Toggle
-          label="Take back its points too"
-          checked={isWithPoints}
-          onChange={({ target }) => setWithPoints(target.checked)}
-        />
-      </div>
+      {isCompleted ? (
+        <>
+          <p>The user no longer has this achievement, and can complete it again.</p>
+          <div className="mt-4 text-text">
+            <Toggle
+              label="Take back its points too"
+              checked={isWithPoints}
+              onChange={({ target }) => setWithPoints(target.checked)}
+            />
+          </div>
+        </>
+      ) : (
+        'The user gets its points, and the messages that go with it.'
+      )}
     </AskButton>
   )
 }

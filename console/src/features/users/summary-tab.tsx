@@ -19,7 +19,7 @@ import { LaurelLook } from '../../ui/laurel'
 import { Badge, Card, Facts, Skeleton } from '../../ui/page'
 import { type Column, Table, type TableProps } from '../../ui/table'
 import { nameOr, say } from '../../ui/text'
-import { keyOfUser, USERS, writesOf } from './user-paths'
+import { keyOfUser, USERS, useOverview, writesOf } from './user-paths'
 
 const LINK = 'rounded-sm font-medium hover:underline'
 
@@ -71,14 +71,10 @@ const leaderboardsOf = (
 
 /** The present state of a user: points, levels, metrics, places on leaderboards, the streak, the profile. */
 export function SummaryTab({ user }: { user: User }) {
-  const laurel = useLaurel()
   const lookups = useLookups(['attributes'])
   const now = useNow()
   const date = now === null ? null : localDate(now, user.tz)
-  const overview = useQuery({
-    queryKey: keyOfUser(user.id, 'overview'),
-    queryFn: () => laurel.users.overview(user.id),
-  })
+  const overview = useOverview(user.id)
   const { data, error } = overview
   if (error !== null && data === undefined) return <Unread of={overview} />
   return (

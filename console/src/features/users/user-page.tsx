@@ -21,11 +21,11 @@ const TABS = [
   { value: 'achievements', name: 'Achievements', Content: AchievementsTab },
   { value: 'preferences', name: 'Preferences', Content: PreferencesTab },
 ] as const
-const PARTS: readonly string[] = [...TABS.map(({ value }) => value), 'edit']
 
 /** The page of one user. Each of its parts has an address. */
-export function UserPage({ id, part = 'summary' }: { id: string; part?: string | undefined }) {
+export function UserPage({ id, part = '' }: { id: string; part?: string | undefined }) {
   const laurel = useLaurel()
+  const navigate = useNavigate()
   const query = useQuery({ queryKey: keyOfUser(id, 'profile'), queryFn: () => laurel.users.get(id) })
   const { data: user } = query
   const above = (
@@ -45,12 +45,6 @@ export function UserPage({ id, part = 'summary' }: { id: string; part?: string |
         }}
       />
     )
-  return <LoadedUser user={user} part={PARTS.includes(part) ? part : 'summary'} above={above} />
-}
-
-function LoadedUser({ user, part, above }: { user: User; part: string; above: React.ReactNode }) {
-  const navigate = useNavigate()
-  const { id } = user
   return (
     <>
       <Page
@@ -69,7 +63,7 @@ function LoadedUser({ user, part, above }: { user: User; part: string; above: Re
       >
         <Tabs
           label="Parts of this page"
-          value={part === 'edit' ? 'summary' : part}
+          value={TABS.find(({ value }) => value === part)?.value ?? 'summary'}
           tabs={TABS.map(({ value, name, Content }) => ({
             value,
             name,

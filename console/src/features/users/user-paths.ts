@@ -1,4 +1,6 @@
-/** The addresses of users' pages. */
+/** The addresses of users' pages, and the reads of several of them. */
+import { useQuery } from '@tanstack/react-query'
+import { useLaurel } from '../../api/laurel'
 import { userPath } from '../../ui/text'
 
 /** The parts of a user's page that have an address of their own. */
@@ -13,6 +15,12 @@ export const pathOfUser = (id: string, part: UserPart = 'summary'): string =>
 
 /** The beginning of the keys of all reads about a user. A write reads all of them again. */
 export const keyOfUser = (id: string, ...parts: readonly string[]) => [USERS, 'item', id, ...parts]
+
+/** Points, metrics, achievements, the streak and places of a user. */
+export function useOverview(id: string) {
+  const { users } = useLaurel()
+  return useQuery({ queryKey: keyOfUser(id, 'overview'), queryFn: () => users.overview(id) })
+}
 
 /**
  * How writes about one user are made: afterwards everything that is shown of users is read again. Of one user, a

@@ -26,23 +26,20 @@ const TITLE = 'Rankings'
 /** The rankings of a leaderboard by run and by group. Those of the present run move while people look. */
 export function Rankings({ board }: { board: AdminLeaderboard }) {
   const today = useToday()
-  if (board.status === 'inactive' || board.status === 'scheduled')
-    return (
-      <Card title={TITLE}>
-        <Empty title="No rankings yet">
-          {board.status === 'inactive'
-            ? 'They appear here once the leaderboard is active. Activate it above.'
-            : 'They appear here once it has started.'}
-        </Empty>
-      </Card>
-    )
-  if (today === null)
-    return (
-      <Card title={TITLE}>
-        <Waiting className="h-100" />
-      </Card>
-    )
-  return <Ranking board={board} today={today} />
+  const { status } = board
+  const isLater = status === 'inactive' || status === 'scheduled'
+  if (!isLater && today !== null) return <Ranking board={board} today={today} />
+  return (
+    <Card title={TITLE}>
+      {isLater ? <Empty title="No rankings yet">{LATER[status]}</Empty> : <Waiting className="h-100" />}
+    </Card>
+  )
+}
+
+/** When the rankings appear. */
+const LATER = {
+  inactive: 'They appear here once the leaderboard is active. Activate it above.',
+  scheduled: 'They appear here once it has started.',
 }
 
 const isTexts = (value: unknown): value is Record<string, string> =>

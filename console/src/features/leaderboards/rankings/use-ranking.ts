@@ -1,6 +1,6 @@
-import type { AdminLeaderboard, LeaderboardResponseWithRankings, LiveRanking } from '@laurel/client'
+import type { AdminLeaderboard, LiveRanking } from '@laurel/client'
 import { type GroupData, type LeaderboardResource, runOf, withPreviousRanks } from '@laurel/react'
-import { useQuery } from '@tanstack/react-query'
+import { focusManager, useQuery } from '@tanstack/react-query'
 import { useEffect, useState, useSyncExternalStore } from 'react'
 import { useLaurel } from '../../../api/laurel'
 import { formatDate } from '../../../ui/format'
@@ -25,13 +25,8 @@ export type Shown = {
 export const valuesOf = ({ group }: GroupData): Record<string, string> =>
   Object.fromEntries(group.map(({ key, value }) => [key, value]))
 
-function watchVisibility(onChange: () => void): () => void {
-  document.addEventListener('visibilitychange', onChange)
-  return () => document.removeEventListener('visibilitychange', onChange)
-}
-
 /** Whether the tab can be seen. */
-const useIsVisible = () => useSyncExternalStore(watchVisibility, () => !document.hidden)
+const useIsVisible = () => useSyncExternalStore(focusManager.subscribe, () => focusManager.isFocused())
 
 /** The state of a stream. `id` names the part of the leaderboard that it shows. */
 type Live = { id: string; run: string | null; rankings: Rankings; isOpen: boolean }
@@ -41,65 +36,44 @@ type Live = { id: string; run: string | null; rankings: Rankings; isOpen: boolea
  * until the group is known.
  */
 export function useRanking(
-  { boardKey, run, isPresent, group, places }: Shown,
+  { boardKey, run: { start, end }, isPresent, group, places }: Shown,
   isReady: boolean,
 ): LeaderboardResource {
   const laurel = useLaurel()
-  const id = JSON.stringify([boardKey, isPresent ? null : run.start, group, places])
-  const read = useQuery({
+  const id = JSON.stringify([boardKey, isPresent ? null : start, group, places])
+  const part = { limit: places, userAttributes: group }
+  const { data, error, isLoading, refetch } = useQuery({
     queryKey: ['/leaderboards', 'ranking', boardKey, id],
     queryFn: ({ signal }) =>
-      laurel.leaderboards.get(
-        boardKey,
-        { limit: places, userAttributes: group, ...(!isPresent && { run: run.start }) },
-        { signal },
-      ),
+      laurel.leaderboards.get(boardKey, { ...part, ...(!isPresent && { run: start }) }, { signal }),
     enabled: isReady,
   })
-  const live = useLive(
-    { id, boardKey, group, places },
-    isReady && isPresent && read.data?.status === 'active',
-  )
-  return {
-    data: read.data && {
-      ...shownOf(read.data, run, isPresent),
-      rankings: live?.rankings ?? read.data.rankings,
-    },
-    error: read.error,
-    isLoading: read.isLoading,
-    isLive: live?.isOpen ?? false,
-    refetch: read.refetch,
-  }
-}
-
-/** The texts around a ranking. A run of the past needs no status: the leaderboard itself goes on. */
-const shownOf = (
-  { name, pointsSystemName, metricName, status }: LeaderboardResponseWithRankings,
-  { start, end }: Run,
-  isPresent: boolean,
-) => ({ name, unit: pointsSystemName ?? metricName, ...(isPresent && { status }), start, end })
-
-/** The newest state of a stream, while it is wanted and the tab can be seen. */
-function useLive(
-  { id, boardKey, group, places }: { id: string } & Pick<Shown, 'boardKey' | 'group' | 'places'>,
-  isWanted: boolean,
-): Live | undefined {
-  const laurel = useLaurel()
-  const [live, setLive] = useState<Live>()
+  const [newest, setNewest] = useState<Live>()
   const isVisible = useIsVisible()
+  const isWanted = isReady && isPresent && data?.status === 'active'
   const isOpen = isWanted && isVisible
   // biome-ignore lint/correctness/useExhaustiveDependencies: the id stands for all that is shown.
   useEffect(() => {
     if (!isOpen) return
     return laurel.leaderboards.live(boardKey, {
-      limit: places,
-      userAttributes: group,
-      onRanking: (ranking) => setLive((before) => stateOf(id, ranking, before)),
-      onError: () => setLive((before) => before && { ...before, isOpen: false }),
+      ...part,
+      onRanking: (ranking) => setNewest((before) => stateOf(id, ranking, before)),
+      onError: () => setNewest((before) => before && { ...before, isOpen: false }),
     })
   }, [laurel, id, isOpen])
-  if (live?.id !== id || !isWanted) return undefined
-  return { ...live, isOpen: live.isOpen && isVisible }
+  const live = isWanted && newest?.id === id ? newest : undefined
+  return {
+    data: data && {
+      ...{ name: data.name, unit: data.pointsSystemName ?? data.metricName, start, end },
+      // A run of the past needs no status: the leaderboard itself goes on.
+      ...(isPresent && { status: data.status }),
+      rankings: live?.rankings ?? data.rankings,
+    },
+    error,
+    isLoading,
+    isLive: live?.isOpen === true && isVisible,
+    refetch,
+  }
 }
 
 /** Ranks of another run or group say nothing about this one. */

@@ -1,15 +1,12 @@
 /** The forms of what support can do for a user. */
 import type { GetUserPointsResponse } from '@laurel/client'
-import { useQuery } from '@tanstack/react-query'
 import { z } from 'zod'
-import { useLaurel } from '../../../api/laurel'
 import { FormSheet } from '../../../resource/form-sheet'
 import { useLookups } from '../../../resource/lookups'
-import type { Field } from '../../../resource/resource'
 import { at, date, isInOrder, optionalText, reference, whole } from '../../../resource/schemas'
 import { formatNumber } from '../../../ui/format'
 import { nameOr, say } from '../../../ui/text'
-import { keyOfUser, USERS, writesOf } from '../user-paths'
+import { USERS, useOverview, writesOf } from '../user-paths'
 
 /** The most points of one adjustment. */
 const MOST = 1_000_000
@@ -20,7 +17,6 @@ const Adjustment = z.object({
   reason: optionalText(1000),
 })
 
-type Values = z.input<typeof Adjustment>
 type Total = Pick<GetUserPointsResponse, 'id' | 'key' | 'name' | 'total' | 'maxPoints'>
 
 /** The total after an adjustment: from 0 to the maximum of the system (V1). */
@@ -31,8 +27,11 @@ const totalAfter = ({ total, maxPoints }: Total, amount: number): number =>
 
 const AMOUNT_HINT = 'A negative number takes points, such as -20.'
 
-/** The present total, and the one afterwards, in words. */
-function totalInWords({ system, amount }: Values, totals: readonly Total[] | undefined): string {
+/** The present total, and the one afterwards, in words. Totals are undefined until they have been read. */
+function totalInWords(
+  { system, amount }: z.input<typeof Adjustment>,
+  totals: readonly Total[] | undefined,
+): string {
   const found = totals?.find(({ id }) => id === system)
   if (found === undefined) return AMOUNT_HINT
   const { name, key, total } = found
@@ -45,42 +44,36 @@ function totalInWords({ system, amount }: Values, totals: readonly Total[] | und
   return `${then} ${parsed.data < 0 ? 'A total cannot be below 0.' : 'A total cannot exceed the maximum.'}`
 }
 
-/** The fields of the form. Totals are undefined until they have been read. */
-const fieldsOf = (totals: readonly Total[] | undefined): readonly Field<Values>[] => [
-  { kind: 'reference', name: 'system', label: 'Points system', to: 'points', isFirstChosen: true },
-  {
-    kind: 'number',
-    name: 'amount',
-    label: 'Amount',
-    unit: 'points',
-    hint: (values) => totalInWords(values, totals),
-  },
-  {
-    kind: 'long-text',
-    name: 'reason',
-    label: 'Reason',
-    isOptional: true,
-    hint: 'Is shown in the timeline of the user.',
-  },
-]
+type FormProps = { userId: string; onClose: () => void }
 
 /** Gives points to a user by hand, or takes them. */
-export function AdjustPointsForm({ userId, onClose }: { userId: string; onClose: () => void }) {
-  const laurel = useLaurel()
+export function AdjustPointsForm({ userId, onClose }: FormProps) {
   const lookups = useLookups(['points'])
-  const overview = useQuery({
-    queryKey: keyOfUser(userId, 'overview'),
-    queryFn: () => laurel.users.overview(userId),
-  })
+  const { data: overview } = useOverview(userId)
   return (
     <FormSheet
       {...writesOf(userId)}
       name={`${USERS}/${userId}/adjust-points`}
       title="Adjust points"
       about="The maximum of the system applies, boosts do not. A total cannot be below 0."
-      fields={fieldsOf(overview.data?.points)}
+      fields={[
+        { kind: 'reference', name: 'system', label: 'Points system', to: 'points', isFirstChosen: true },
+        {
+          kind: 'number',
+          name: 'amount',
+          label: 'Amount',
+          unit: 'points',
+          hint: (values) => totalInWords(values, overview?.points),
+        },
+        {
+          kind: 'long-text',
+          name: 'reason',
+          label: 'Reason',
+          isOptional: true,
+          hint: 'Is shown in the timeline of the user.',
+        },
+      ]}
       schema={Adjustment}
-      values={{ system: '', amount: '', reason: '' }}
       lookups={lookups}
       submit="Adjust points"
       write={({ system, amount, reason }) => ({
@@ -102,74 +95,58 @@ const Pause = z
   .object({ start: date(), end: date() })
   .refine(isInOrder, at('end', 'Choose a day that is not before the first one.'))
 
-const PAUSE_FIELDS: readonly Field<z.input<typeof Pause>>[] = [
-  { kind: 'date', name: 'start', label: 'First day' },
-  { kind: 'date', name: 'end', label: 'Last day', hint: 'Both days are local dates of the user.' },
-]
-
 /** Pauses the streak of a user. */
-export function PauseForm({ userId, onClose }: { userId: string; onClose: () => void }) {
-  return (
-    <FormSheet
-      {...writesOf(userId)}
-      name={`${USERS}/${userId}/pause`}
-      title="Pause the streak"
-      about="On these days the streak does not end, and does not grow without an event."
-      fields={PAUSE_FIELDS}
-      schema={Pause}
-      values={{ start: '', end: '' }}
-      submit="Create pause"
-      write={({ start, end }) => ({
-        what: say`The pause of ${userId}`,
-        did: 'was created',
-        act: (admin) => admin.streaks.pauses.create({ pauses: [{ userId, start, end }] }),
-      })}
-      onClose={onClose}
-    />
-  )
-}
+export const PauseForm = ({ userId, onClose }: FormProps) => (
+  <FormSheet
+    {...writesOf(userId)}
+    name={`${USERS}/${userId}/pause`}
+    title="Pause the streak"
+    about="On these days the streak does not end, and does not grow without an event."
+    fields={[
+      { kind: 'date', name: 'start', label: 'First day' },
+      { kind: 'date', name: 'end', label: 'Last day', hint: 'Both days are local dates of the user.' },
+    ]}
+    schema={Pause}
+    submit="Create pause"
+    write={({ start, end }) => ({
+      what: say`The pause of ${userId}`,
+      did: 'was created',
+      act: (admin) => admin.streaks.pauses.create({ pauses: [{ userId, start, end }] }),
+    })}
+    onClose={onClose}
+  />
+)
 
 const Voiding = z.object({ reason: optionalText(1000) })
 
-const VOIDING_FIELDS: readonly Field<z.input<typeof Voiding>>[] = [
-  { kind: 'long-text', name: 'reason', label: 'Reason', isOptional: true, placeholder: 'Sent twice' },
-]
-
-/** Asks for the reason, then voids an event. */
-export function VoidEventForm({
+/** Asks for the reason, then voids an event. `event` says it in words, if it has been loaded. */
+export const VoidEventForm = ({
   userId,
   eventId,
   event,
   onClose,
-}: {
-  userId: string
-  eventId: string
-  /** The event in words. Undefined if it has not been loaded. */
-  event: string | undefined
-  onClose: () => void
-}) {
-  return (
-    <FormSheet
-      {...writesOf(userId)}
-      name={`${USERS}/${userId}/void/${eventId}`}
-      title="Void this event"
-      about={
-        <>
-          {event !== undefined && <strong className="block font-medium text-text">{event}</strong>}
-          Totals, points and rankings then count as if the event had never come. The streak and completed
-          achievements stay. This cannot be undone.
-        </>
-      }
-      fields={VOIDING_FIELDS}
-      schema={Voiding}
-      values={{ reason: '' }}
-      submit="Confirm void"
-      write={({ reason }) => ({
-        what: say`The event of ${userId}`,
-        did: 'was voided',
-        act: (admin) => admin.users.voidEvent(userId, eventId, reason === '' ? {} : { reason }),
-      })}
-      onClose={onClose}
-    />
-  )
-}
+}: FormProps & { eventId: string; event: string | undefined }) => (
+  <FormSheet
+    {...writesOf(userId)}
+    name={`${USERS}/${userId}/void/${eventId}`}
+    title="Void this event"
+    about={
+      <>
+        {event !== undefined && <strong className="block font-medium text-text">{event}</strong>}
+        Totals, points and rankings then count as if the event had never come. The streak and completed
+        achievements stay. This cannot be undone.
+      </>
+    }
+    fields={[
+      { kind: 'long-text', name: 'reason', label: 'Reason', isOptional: true, placeholder: 'Sent twice' },
+    ]}
+    schema={Voiding}
+    submit="Confirm void"
+    write={({ reason }) => ({
+      what: say`The event of ${userId}`,
+      did: 'was voided',
+      act: (admin) => admin.users.voidEvent(userId, eventId, reason === '' ? {} : { reason }),
+    })}
+    onClose={onClose}
+  />
+)

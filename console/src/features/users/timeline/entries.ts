@@ -22,7 +22,7 @@ export const TYPES: Readonly<Record<Type, { name: string; icon: IconName }>> = {
 }
 
 /** An entry in words: what happened, and what else is worth knowing. */
-export type EntryWords = { title: string; details: readonly string[] }
+type EntryWords = { title: string; details: readonly string[] }
 
 type Names = Pick<Lookups, 'metrics' | 'points'>
 
@@ -104,29 +104,21 @@ const shown = (value: unknown): string =>
 function streakInWords(entry: Extract<TimelineEntry, { type: 'streak' }>): EntryWords {
   const { change, length = 0, earned = 0, freezes, pause, started, lastPeriod } = entry
   const left = freezes === undefined ? [] : [`${counted(freezes, 'freeze')} now`]
-  const days = pause === undefined ? [] : [`${formatDate(pause.start)} to ${formatDate(pause.end)}`]
-  switch (change) {
-    case 'started':
-      return { title: 'The streak began', details: [] }
-    case 'extended':
-      return { title: `The streak reached ${formatNumber(length)}`, details: [] }
-    case 'freeze_earned':
-      return { title: `Got ${counted(earned, 'freeze')}`, details: left }
-    case 'freeze_consumed':
-      return { title: 'A freeze saved the streak', details: left }
-    case 'paused':
-      return { title: 'The streak was paused', details: days }
-    case 'pause_deleted':
-      return { title: 'A pause was removed', details: days }
-    case 'restored':
-      return { title: `The streak was restored to ${formatNumber(length)}`, details: [] }
-    case 'reset':
-      return { title: 'The streak was reset', details: [] }
-    case 'lost':
-      return {
-        title: `The streak of ${formatNumber(length)} was lost`,
-        details:
-          started === undefined ? [] : [`${formatDate(started)} to ${formatDate(lastPeriod ?? started)}`],
-      }
+  const daysOf = (start: string, end = start) => [`${formatDate(start)} to ${formatDate(end)}`]
+  const paused = pause && daysOf(pause.start, pause.end)
+  const words: Readonly<
+    Record<typeof change, readonly [title: string, details?: readonly string[] | undefined]>
+  > = {
+    started: ['The streak began'],
+    extended: [`The streak reached ${formatNumber(length)}`],
+    freeze_earned: [`Got ${counted(earned, 'freeze')}`, left],
+    freeze_consumed: ['A freeze saved the streak', left],
+    paused: ['The streak was paused', paused],
+    pause_deleted: ['A pause was removed', paused],
+    restored: [`The streak was restored to ${formatNumber(length)}`],
+    reset: ['The streak was reset'],
+    lost: [`The streak of ${formatNumber(length)} was lost`, started ? daysOf(started, lastPeriod) : []],
   }
+  const [title, details = []] = words[change]
+  return { title, details }
 }

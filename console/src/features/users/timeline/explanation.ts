@@ -48,14 +48,12 @@ function countedInWords({ counter, firings, trigger }: AwardExplanation): string
 }
 
 /** The attributes that the trigger asks for. */
-function filtersInWords(trigger: PointsTrigger): string[] {
-  const listed = (all: readonly { key: string; value: string }[] | undefined) =>
-    (all ?? []).map(({ key, value }) => say`${key} = ${value}`).join(' and ')
-  const users = listed(trigger.userAttributes)
-  const events = listed(trigger.eventAttributes)
+function filtersInWords({ userAttributes = [], eventAttributes = [] }: PointsTrigger): (string | false)[] {
+  const listed = (all: readonly { key: string; value: string }[]) =>
+    all.map(({ key, value }) => say`${key} = ${value}`).join(' and ')
   return [
-    ...(users === '' ? [] : [`It is for users with ${users}.`]),
-    ...(events === '' ? [] : [`It counts events with ${events}.`]),
+    userAttributes.length > 0 && `It is for users with ${listed(userAttributes)}.`,
+    eventAttributes.length > 0 && `It counts events with ${listed(eventAttributes)}.`,
   ]
 }
 
@@ -70,15 +68,13 @@ function correctionInWords({ type, reason, award: { awarded } }: AwardExplanatio
 }
 
 /** Cap or floor, if one of them changed the award. */
-function limitInWords(
-  { limit, award: { awarded }, afterBoosts }: AwardExplanation,
-  system: string,
-): string[] {
-  if (limit === null) return []
+function limitInWords({ limit, award, afterBoosts }: AwardExplanation, system: string): string | null {
+  if (limit === null) return null
   const wanted = afterBoosts === null ? '' : ` instead of ${formatNumber(Math.abs(afterBoosts))}`
+  const changed = `${formatNumber(Math.abs(award.awarded))} were ${limit === 'cap' ? 'added' : 'taken'}${wanted}.`
   return limit === 'cap'
-    ? [say`A user can have only so many ${system}, so ${formatNumber(awarded)} were added${wanted}.`]
-    : [`A total cannot be below 0, so ${formatNumber(Math.abs(awarded))} were taken${wanted}.`]
+    ? say`A user can have only so many ${system}, so ${changed}`
+    : `A total cannot be below 0, so ${changed}`
 }
 
 /**
@@ -88,35 +84,28 @@ function limitInWords(
  */
 export function explanationInWords(explained: AwardExplanation, system: string, lookups: Lookups): string[] {
   const { trigger, event, firings, base, boosts, afterBoosts, total } = explained
-  const sentences: string[] = []
-  if (event !== null) {
-    const metric = event.metricKey === null ? 'a deleted metric' : lookups.metrics.nameOf(event.metricKey)
-    sentences.push(
-      say`The event of ${formatDate(event.localDate)} counted ${formatNumber(event.value)} for ${metric}.`,
-    )
-  }
-  if (trigger === null) sentences.push(...correctionInWords(explained, system))
-  else {
-    sentences.push(triggerInWords(trigger, system, lookups), ...filtersInWords(trigger))
-    const moved = countedInWords(explained)
-    if (moved !== null) sentences.push(moved)
-    if (firings !== null && base !== null && firings !== 1)
-      sentences.push(
-        say`${formatNumber(firings)} × ${formatNumber(Math.abs(trigger.points))} = ${formatNumber(Math.abs(base))} ${system}.`,
-      )
-  }
-  if (boosts.length > 0 && base !== null && afterBoosts !== null) {
-    const names = boosts
-      .map(({ name, id, multiplier }) => say`${nameOr(name, id)} (×${formatNumber(multiplier)})`)
-      .join(' and ')
-    const verb = boosts.length === 1 ? 'The boost' : 'The boosts'
-    sentences.push(
-      `${verb} ${names} made ${formatNumber(Math.abs(afterBoosts))} of ${formatNumber(Math.abs(base))}.`,
-    )
-  }
-  sentences.push(...limitInWords(explained, system))
-  sentences.push(
-    say`The total went from ${formatNumber(total.before)} to ${formatNumber(total.after)} ${system}.`,
+  const number = (points: number) => formatNumber(Math.abs(points))
+  const metric = event?.metricKey == null ? 'a deleted metric' : lookups.metrics.nameOf(event.metricKey)
+  const names = boosts.map(
+    ({ name, id, multiplier }) => say`${nameOr(name, id)} (×${formatNumber(multiplier)})`,
   )
-  return sentences
+  const sentences = [
+    event &&
+      say`The event of ${formatDate(event.localDate)} counted ${formatNumber(event.value)} for ${metric}.`,
+    ...(trigger === null
+      ? correctionInWords(explained, system)
+      : [triggerInWords(trigger, system, lookups), ...filtersInWords(trigger), countedInWords(explained)]),
+    trigger !== null &&
+      firings !== null &&
+      base !== null &&
+      firings !== 1 &&
+      say`${formatNumber(firings)} × ${number(trigger.points)} = ${number(base)} ${system}.`,
+    boosts.length > 0 &&
+      base !== null &&
+      afterBoosts !== null &&
+      `The boost${boosts.length === 1 ? '' : 's'} ${names.join(' and ')} made ${number(afterBoosts)} of ${number(base)}.`,
+    limitInWords(explained, system),
+    say`The total went from ${formatNumber(total.before)} to ${formatNumber(total.after)} ${system}.`,
+  ]
+  return sentences.filter((sentence) => typeof sentence === 'string')
 }
