@@ -23,6 +23,13 @@ export const NAMED: Effects = {
   template: 'names it',
 }
 
+/** The effects on things that can't be without it. */
+export const NEEDED: Effects = {
+  ...NAMED,
+  board: 'is deleted',
+  template: 'names it, and has nothing there then',
+}
+
 /** A number of things as an entry; none if there are none. */
 export const some = (name: string, count = 0): Affected[] =>
   count === 0 ? [] : [{ name, effect: formatNumber(count) }]

@@ -1,4 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
+import { trimmed } from './text'
 
 /** Without the parts that have no value. */
 export function withoutEmpty<Parts extends object>(parts: Parts) {
@@ -9,6 +10,8 @@ export function withoutEmpty<Parts extends object>(parts: Parts) {
 }
 
 type Search = Readonly<Record<string, unknown>>
+
+export const textIn = (search: Search, name: string): string => trimmed(String(search[name] ?? ''))
 
 /** What follows `?` in the address of a page, and functions that change parts of it. Empty parts are left out. */
 export function useAddress() {
@@ -23,6 +26,8 @@ export function useAddress() {
     })
   return {
     search,
+    /** A part as text. The router reads what looks like a number as a number. */
+    text: (name: string) => textIn(search, name),
     /** Chooses what the page shows. Back leads to the page before. */
     show: (changes: Search) => change(changes, true),
     /** Opens or closes something beside the page. Back undoes it. */

@@ -59,9 +59,8 @@ function conditionOf(values: Values, lookups: Lookups): string | null {
   switch (trigger) {
     case 'metric': {
       if (metricId === '' || metricValue === '') return null
-      const events = filtersInWords(values.eventAttributes, lookups)
-      const amount = amountOf(metricValue, metricId, lookups)
-      return events === null ? amount : `${amount} in events whose ${events}`
+      const events = filtersInWords(values.eventAttributes, lookups, ' in events whose ')
+      return `${amountOf(metricValue, metricId, lookups)}${events}`
     }
     case 'streak':
       return streakLength === '' ? null : `a streak of ${streakLength}`
@@ -79,9 +78,9 @@ function conditionOf(values: Values, lookups: Lookups): string | null {
 /** The condition as a sentence. */
 function inWords(values: Values, lookups: Lookups): string | null {
   const condition = conditionOf(values, lookups)
-  const users = filtersInWords(values.userAttributes, lookups)
+  const users = filtersInWords(values.userAttributes, lookups, ' whose ')
   const link = values.trigger === 'anniversary' ? '' : 'with '
-  return condition && `${users === null ? 'Users' : `Users whose ${users}`} complete it ${link}${condition}.`
+  return condition && `Users${users} complete it ${link}${condition}.`
 }
 
 const STATUS_HINT =

@@ -7,14 +7,14 @@ import { clientOf, useAdmin } from '../../api/laurel'
 import { PagedTable, useCursorPages } from '../../api/paging'
 import { useLookups } from '../../resource/lookups'
 import { useSignedIn } from '../../session/session-context'
-import { useAddress, withoutEmpty } from '../../ui/address'
+import { textIn, useAddress, withoutEmpty } from '../../ui/address'
 import { Button } from '../../ui/button'
 import { DetailSheet } from '../../ui/dialog'
 import { ChoiceFilter, TextFilter } from '../../ui/filters'
 import { formatMoment, Moment } from '../../ui/format'
 import { Card, Code, Facts, Notice, Page } from '../../ui/page'
 import { Table } from '../../ui/table'
-import { nameOr, trimmed } from '../../ui/text'
+import { nameOr } from '../../ui/text'
 import {
   actionOf,
   actorOf,
@@ -36,8 +36,9 @@ const TEXTS = [
 ] as const
 
 export default function AuditLogPage() {
-  const { search, show, open } = useAddress()
-  const { kind, log, key, actor, userId } = useDeferredValue(search)
+  const { search, text, show, open } = useAddress()
+  const wanted = useDeferredValue(search)
+  const { kind, log } = wanted
   const { apiKey, tenant } = useSignedIn()
   const isOfAccount = tenant !== null && log === 'account'
   // A client without a tenant reads the log of the account.
@@ -46,22 +47,22 @@ export default function AuditLogPage() {
   const reader = isOfAccount ? account : ofTenant
   const filters = withoutEmpty({
     kind: isKind(kind) ? kind : undefined,
-    key: text(key),
-    actor: text(actor),
-    userId: text(userId),
+    key: textIn(wanted, 'key'),
+    actor: textIn(wanted, 'actor'),
+    userId: textIn(wanted, 'userId'),
   })
   const query = { ...filters, ...(isOfAccount && { log: 'account' }) }
   const pages = useCursorPages(['/audit-log', 'list', query], (page, signal) =>
     reader.auditLog.list({ ...page, ...filters }, { signal }),
   )
   const isFiltered = Object.keys(filters).length > 0
-  const opened = search.entry === undefined ? undefined : text(search.entry)
+  const opened = text('entry')
   const listed = pages.data?.find(({ id }) => id === opened)
   // A link may lead to an entry that is not on the pages so far.
   const single = useQuery({
     queryKey: ['/audit-log', 'entry', isOfAccount, opened],
-    queryFn: async () => reader.auditLog.list({ id: opened ?? '' }),
-    enabled: opened !== undefined && listed === undefined && pages.data !== undefined,
+    queryFn: async () => reader.auditLog.list({ id: opened }),
+    enabled: opened !== '' && listed === undefined && pages.data !== undefined,
   })
   const entry = listed ?? single.data?.[0]
   return (
@@ -69,7 +70,7 @@ export default function AuditLogPage() {
       name="Audit log"
       intro="Each change of the configuration and of users: the key that made it, its time, and the values before and after. Entries are kept for a year."
     >
-      {opened !== undefined && entry === undefined && (single.isError || single.data !== undefined) && (
+      {opened !== '' && entry === undefined && (single.isError || single.data !== undefined) && (
         <Notice tone="warning">
           {single.isError ? messageOf(single.error) : 'There is no such entry. Entries are kept for a year.'}
         </Notice>
@@ -100,7 +101,7 @@ export default function AuditLogPage() {
               <TextFilter
                 key={name}
                 {...field}
-                value={text(search[name])}
+                value={text(name)}
                 onType={(value) => show({ [name]: value })}
               />
             ))}
@@ -152,9 +153,6 @@ export default function AuditLogPage() {
     </Page>
   )
 }
-
-/** A part of the address as text. The router reads numbers as numbers. */
-const text = (part: unknown): string => (part === undefined || part === null ? '' : trimmed(String(part)))
 
 /** The things that fields name by their ids. */
 const NAMED = { pointsSystemId: 'points', metricId: 'metrics', achievementId: 'achievements' } as const

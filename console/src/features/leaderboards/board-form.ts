@@ -256,11 +256,7 @@ export function inWords(
   if (by === '') return null
   const begins = rankBy === 'streak' ? null : runInWords(run)
   const groups = breakdownAttributes.map((id) => say`${attributes.nameOf(id)}`).join(' and ')
-  const filters = filtersInWords(userAttributes, lookups)
-  const parts = [
-    `Ranks users ${filters === null ? '' : `whose ${filters} `}by ${by}`,
-    groups === '' ? '' : `, each ${groups} on its own`,
-    begins === null ? '. It never begins again.' : `. It begins again ${begins}.`,
-  ]
-  return parts.join('')
+  const users = filtersInWords(userAttributes, lookups, ' whose ')
+  const each = groups === '' ? '' : `, each ${groups} on its own`
+  return `Ranks users${users} by ${by}${each}. ${begins === null ? 'It never begins again' : `It begins again ${begins}`}.`
 }

@@ -1,18 +1,11 @@
 import type { AdminLeaderboard } from '@laurel/client'
 import { DayChart, FiguresOf } from '../../analytics/figures'
 import { some } from '../../resource/affected'
-import type { Lookups } from '../../resource/lookups'
-import { type Filter, filtersInWords, switching } from '../../resource/parts'
+import { filtersInWords, switching } from '../../resource/parts'
 import type { Move, Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { type Draft, form, inWords, runInWords, runOf, type Values, valuesOf } from './board-form'
 import { Rankings } from './rankings/rankings'
-
-/** The users of a leaderboard in words, such as `users whose team is red` (L13). */
-const usersOf = (filters: readonly Filter[], lookups: Lookups): string => {
-  const users = filtersInWords(filters, lookups)
-  return users === null ? 'all users' : `users whose ${users}`
-}
 
 const FINISH: Move<AdminLeaderboard, Draft> = {
   label: 'Finish',
@@ -44,7 +37,12 @@ export const leaderboards: Resource<AdminLeaderboard, Values, Draft> = {
             ? lookups.points.nameOf(pointsSystemId)
             : lookups.metrics.nameOf(metricId),
     },
-    { name: 'For', cell: ({ userAttributes }) => usersOf(userAttributes, lookups), isMinor: true },
+    {
+      name: 'For',
+      // The users of a leaderboard (L13).
+      cell: ({ userAttributes }) => filtersInWords(userAttributes, lookups, 'users whose ') || 'all users',
+      isMinor: true,
+    },
     { name: 'Begins again', cell: (item) => runInWords(runOf(item)) ?? 'never', isMinor: true },
   ],
   summary: (item, lookups) => inWords(valuesOf(item), lookups),

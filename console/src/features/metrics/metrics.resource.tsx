@@ -1,7 +1,7 @@
 import type { CreatedMetric } from '@laurel/client'
 import { z } from 'zod'
 import { DayChart, FiguresOf } from '../../analytics/figures'
-import { type Affected, usersOf } from '../../resource/affected'
+import { type Affected, NEEDED, usersOf } from '../../resource/affected'
 import type { Admin, Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { choice, key, optionalText, text } from '../../resource/schemas'
@@ -49,10 +49,9 @@ const Sections = ({ item: { key, units } }: { item: CreatedMetric }) => (
 async function affectedOf(admin: Admin, metric: CreatedMetric): Promise<Affected[]> {
   const [used, { metrics: counted }] = await Promise.all([
     usersOf(admin, metric, {
+      ...NEEDED,
       parts: (these) => `loses ${these}`,
       achievement: 'nobody can complete it any more',
-      board: 'is deleted',
-      template: 'names it, and has nothing there then',
     }),
     admin.streaks.settings.get(),
   ])

@@ -148,8 +148,7 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
       },
     ],
     preview: ({ type, channel, status, userAttributes }, lookups) => {
-      const users = filtersInWords(userAttributes, lookups)
-      const whom = users === null ? 'all users' : `users whose ${users}`
+      const whom = filtersInWords(userAttributes, lookups, 'users whose ') || 'all users'
       const sent = `${channel === 'email' ? 'An email' : 'A push message'} to ${whom}, ${TIMES[type]}.`
       return status === 'active' ? sent : `${sent} Nothing is sent until it is active.`
     },

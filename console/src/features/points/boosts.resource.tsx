@@ -72,12 +72,11 @@ const FIELDS: readonly Field<Values>[] = [
 function inWords(values: Values, system: string, lookups: Lookups): string | null {
   const { multiplier, start, end, userId, userAttributes } = values
   if (multiplier.trim() === '' || start === '') return null
-  const users = filtersInWords(userAttributes, lookups)
-  const whom = userId !== '' ? say`The user ${userId}` : users === null ? 'All users' : `Users whose ${users}`
-  const gets = userId !== '' ? 'gets' : 'get'
+  const users = filtersInWords(userAttributes, lookups, 'Users whose ') || 'All users'
+  const gets = userId === '' ? `${users} get` : say`The user ${userId} gets`
   const until =
     end === '' ? `from ${formatDate(start)} on` : `from ${formatDate(start)} to ${formatDate(end)}`
-  return `${whom} ${gets} ${multiplier} times ${say`the ${system}`}, ${until}.`
+  return `${gets} ${multiplier} times ${say`the ${system}`}, ${until}.`
 }
 
 /** The boosts of a points system. */

@@ -1,7 +1,7 @@
 import type { CreatedAdminPointsSystem } from '@laurel/client'
 import { useMemo } from 'react'
 import type { z } from 'zod'
-import { type Affected, NAMED, some, usersOf } from '../../resource/affected'
+import { type Affected, NEEDED, some, usersOf } from '../../resource/affected'
 import { DESCRIBED, Described } from '../../resource/parts'
 import type { Admin, Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
@@ -46,11 +46,7 @@ async function affectedOf(admin: Admin, system: System): Promise<Affected[]> {
     admin.points.triggers.list(key).toArray(),
     admin.points.levels.list(key).toArray(),
     admin.points.boosts.list(key).toArray(),
-    usersOf(admin, system, {
-      ...NAMED,
-      board: 'is deleted',
-      template: 'names it, and has nothing there then',
-    }),
+    usersOf(admin, system, NEEDED),
   ])
   return [
     ...some('Users with points of it', figures.series.at(-1)?.users),

@@ -54,9 +54,8 @@ function occasion(values: Values, lookups: Lookups): string | null {
   switch (type) {
     case 'metric': {
       if (metricId === '' || metricThreshold.trim() === '') return null
-      const events = filtersInWords(values.eventAttributes, lookups)
-      const counted = events === null ? '' : ` in events whose ${events}`
-      return `for ${everyAmount(metricThreshold.trim(), metricId, lookups)}${counted}`
+      const events = filtersInWords(values.eventAttributes, lookups, ' in events whose ')
+      return `for ${everyAmount(metricThreshold.trim(), metricId, lookups)}${events}`
     }
     case 'achievement':
       return achievementId === '' ? null : say`for completing “${lookups.achievements.nameOf(achievementId)}”`
@@ -74,10 +73,10 @@ function inWords(values: Values, system: string, lookups: Lookups): string | nul
   const when = occasion(values, lookups)
   const points = numberOf(values.points)
   if (when === null || values.points.trim() === '' || !Number.isFinite(points)) return null
-  const users = filtersInWords(values.userAttributes, lookups)
+  const users = filtersInWords(values.userAttributes, lookups, ', for users whose ')
   const amount =
     points < 0 ? say`Takes ${formatNumber(-points)} ${system}` : say`${formatNumber(points)} ${system}`
-  return `${amount} ${when}${users === null ? '' : `, for users whose ${users}`}.`
+  return `${amount} ${when}${users}.`
 }
 
 const TYPES: Readonly<Record<AdminPointsTrigger['type'], string>> = {

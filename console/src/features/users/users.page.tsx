@@ -53,11 +53,9 @@ const COLUMNS: readonly Column<User>[] = [
 /** All users, oldest first, or those that a search finds. */
 function UserListPage() {
   const admin = useAdmin()
-  const address = useAddress()
-  const wanted = wantedIn(address.search)
-  const { search, attribute, value } = wanted
+  const { search, attribute, value } = useWanted()
   const isFiltered = attribute !== '' && value !== ''
-  const users = useCursorPages([USERS, 'list', wanted], (query, signal) =>
+  const users = useCursorPages([USERS, 'list', search, attribute, value], (query, signal) =>
     admin.users.list(
       {
         ...query,
@@ -76,7 +74,7 @@ function UserListPage() {
       actions={!hasNoUsers && create}
     >
       <Card flush>
-        <UserFilters wanted={wanted} show={address.show} />
+        <UserFilters />
         <PagedTable
           label="Users"
           columns={COLUMNS}
@@ -108,19 +106,14 @@ function UserListPage() {
 }
 
 /** Which users the address asks for. Empty texts ask for all. */
-type Wanted = { search: string; attribute: string; value: string }
-
-/** The address may have a number where a text looks like one. */
-const wantedIn = ({ search, attribute, value }: Readonly<Record<string, unknown>>): Wanted => ({
-  search: String(search ?? ''),
-  attribute: String(attribute ?? ''),
-  value: String(value ?? ''),
-})
-
-type FiltersProps = { wanted: Wanted; show: (change: Partial<Wanted>) => void }
+function useWanted() {
+  const { text, show } = useAddress()
+  return { search: text('search'), attribute: text('attribute'), value: text('value'), show }
+}
 
 /** A search, and the users who have a value of an attribute if there are user attributes. */
-function UserFilters({ wanted, show }: FiltersProps) {
+function UserFilters() {
+  const { search, attribute, value, show } = useWanted()
   const lookups = useLookups(['attributes'])
   const attributes = lookups.attributes.all.filter(({ type }) => type === 'user')
   return (
@@ -136,8 +129,8 @@ function UserFilters({ wanted, show }: FiltersProps) {
           className="pl-9!"
           aria-label="Search users"
           placeholder="Id, name or email address"
-          value={wanted.search}
-          onType={(search) => show({ search })}
+          value={search}
+          onType={(typed) => show({ search: typed })}
           maxLength={255}
         />
       </div>
@@ -145,19 +138,19 @@ function UserFilters({ wanted, show }: FiltersProps) {
         <Select
           className="w-auto! max-w-56"
           aria-label="Filter by attribute"
-          value={wanted.attribute}
+          value={attribute}
           onChange={({ target }) => show({ attribute: target.value, value: '' })}
           none="All users"
           options={choicesOf(attributes, 'key')}
         />
       )}
-      {attributes.length > 0 && wanted.attribute !== '' && (
+      {attributes.length > 0 && attribute !== '' && (
         <TypedInput
           className="w-40!"
           aria-label="Value"
           placeholder="Value, such as pro"
-          value={wanted.value}
-          onType={(value) => show({ value })}
+          value={value}
+          onType={(typed) => show({ value: typed })}
           maxLength={1000}
         />
       )}

@@ -23,7 +23,7 @@ const isType = (text: unknown): text is keyof typeof TYPES =>
 export function Timeline({ user }: { user: User }) {
   const admin = useAdmin()
   const lookups = useLookups(['metrics', 'points'])
-  const { search: opened, show, open } = useAddress()
+  const { search: opened, text, show, open } = useAddress()
   const type = isType(opened.type) ? opened.type : null
   const entries = useCursorPages(keyOfUser(user.id, 'timeline', type ?? ''), (query, signal) =>
     admin.users.timeline.list(user.id, { ...query, ...(type !== null && { types: type }) }, { signal }),
@@ -80,8 +80,8 @@ export function Timeline({ user }: { user: User }) {
         <ExplanationSheet
           userId={user.id}
           zone={user.tz}
-          system={String(opened.system)}
-          awardId={String(opened.award)}
+          system={text('system')}
+          awardId={text('award')}
           lookups={lookups}
           onClose={close}
         />
@@ -89,8 +89,8 @@ export function Timeline({ user }: { user: User }) {
       {opened.void !== undefined && (
         <VoidEventForm
           userId={user.id}
-          eventId={String(opened.void)}
-          event={eventInWords(entries.data, String(opened.void), lookups)}
+          eventId={text('void')}
+          event={eventInWords(entries.data, text('void'), lookups)}
           onClose={close}
         />
       )}
