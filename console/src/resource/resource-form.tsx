@@ -48,7 +48,7 @@ export function ResourceForm({ resource, itemKey, onClose, onWritten }: FormProp
       }
       submit={item === null ? `Create ${one}` : 'Save changes'}
       submitAndStay={item === null && form.isRepeated ? 'Save and add another' : undefined}
-      lookups={lookups}
+      needs={resource.needs}
       write={(draft, values) => ({
         what: named(one, nameOr(titleOf(resource, draft, lookups), item ? keyOf(resource, item) : one)),
         did: item === null ? 'was created' : 'was saved',

@@ -1,6 +1,6 @@
 /** The variables of templates (N3, docs/notifications.md). */
 import type { AdminNotificationTemplate } from '@laurel/client'
-import type { Lookups } from '../../resource/lookups'
+import type { Lookups, Named } from '../../resource/lookups'
 import { nameOr, say } from '../../ui/text'
 
 type Type = AdminNotificationTemplate['type']
@@ -55,8 +55,12 @@ const OF_TYPE: Readonly<Record<Type, readonly Variable[]>> = {
   ],
 }
 
-/** A part of a variable. A key with a dash needs brackets. */
-const partOf = (key: string) => (/^[A-Za-z_]\w*$/.test(key) ? `.${key}` : `["${key}"]`)
+/** The variables of configured things, by their keys. A key with a dash needs brackets. */
+const variablesIn = (of: string, things: readonly Named[], what: string): Variable[] =>
+  things.map(({ key, name }) => ({
+    name: /^[A-Za-z_]\w*$/.test(key) ? `${of}.${key}` : `${of}["${key}"]`,
+    about: `${what} ${say`${nameOr(name, key)}`}`,
+  }))
 
 /** All variables of a type and channel of templates, with the keys of the tenant. */
 export function variablesOf(
@@ -66,22 +70,15 @@ export function variablesOf(
   return [
     ...OF_TYPE[type],
     ...USER,
-    ...attributes.all
-      .filter((one) => one.type === 'user')
-      .map(({ key, name }) => ({
-        name: `user.attributes${partOf(key)}`,
-        about: say`the attribute ${nameOr(name, key)}`,
-      })),
+    ...variablesIn(
+      'user.attributes',
+      attributes.all.filter(({ type }) => type === 'user'),
+      'the attribute',
+    ),
     ...STREAK,
     ...BRANDING,
-    ...points.all.map(({ key, name }) => ({
-      name: `points${partOf(key)}`,
-      about: say`the total of ${nameOr(name, key)}`,
-    })),
-    ...metrics.all.map(({ key, name }) => ({
-      name: `metrics${partOf(key)}`,
-      about: say`the total of ${nameOr(name, key)}`,
-    })),
+    ...variablesIn('points', points.all, 'the total of'),
+    ...variablesIn('metrics', metrics.all, 'the total of'),
     ...(channel === 'email' ? [{ name: 'unsubscribeUrl', about: 'the link that ends these emails' }] : []),
   ]
 }

@@ -89,20 +89,16 @@ function Newest({ overview }: { overview: AnalyticsOverview }) {
   )
 }
 
-const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
-
 function Figures({ overview }: { overview: AnalyticsOverview | undefined }) {
-  const series = overview?.series ?? []
+  const sumOf = (name: 'newUsers' | 'events' | 'achievements') =>
+    overview?.series.reduce((total, { [name]: value }) => total + value, 0)
   const figures = [
     { name: 'Daily active users', value: overview?.active.day },
     { name: 'Weekly active users', value: overview?.active.week },
     { name: 'Monthly active users', value: overview?.active.month },
-    { name: 'New users', value: overview && sum(series.map(({ newUsers }) => newUsers)) },
-    { name: 'Events', value: overview && sum(series.map(({ events }) => events)) },
-    {
-      name: 'Achievements completed',
-      value: overview && sum(series.map(({ achievements }) => achievements)),
-    },
+    { name: 'New users', value: sumOf('newUsers') },
+    { name: 'Events', value: sumOf('events') },
+    { name: 'Achievements completed', value: sumOf('achievements') },
   ]
   return (
     <>

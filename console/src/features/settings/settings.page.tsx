@@ -4,10 +4,9 @@ import { Link } from '@tanstack/react-router'
 import { useDeferredValue } from 'react'
 import { z } from 'zod'
 import { settingsRead, type Tagged, useAdmin } from '../../api/laurel'
-import { Unread } from '../../api/paging'
+import { Loaded } from '../../api/paging'
 import { useTenantsResource } from '../../app/tenants'
 import { InWords, PageForm } from '../../resource/form-sheet'
-import { useLookups } from '../../resource/lookups'
 import type { Field } from '../../resource/resource'
 import { ResourceSection } from '../../resource/resource-section'
 import { address, choice, picture, REFUSED, refusesEntry, text, whole } from '../../resource/schemas'
@@ -17,7 +16,7 @@ import { type Branding, brandedEmail, FONTS } from '../../ui/branded'
 import { buttonClasses } from '../../ui/button'
 import { numberOf } from '../../ui/locale'
 import { EmailMessage, PushMessage } from '../../ui/message'
-import { Card, Code, Facts, Page, Waiting } from '../../ui/page'
+import { Card, Code, Facts, Page } from '../../ui/page'
 import { nameOr, say } from '../../ui/text'
 
 /** All tenants of the account: who has an admin key may create, archive and erase them. */
@@ -36,14 +35,9 @@ export default function SettingsPage() {
       intro={tenant === null ? 'For all users.' : say`For all users of ${nameOr(tenant.name, tenant.id)}.`}
       isLoading={settings.isPending}
     >
-      {settings.data ? (
-        <SettingsForm settings={settings.data} />
-      ) : (
-        <Card title="Brand">
-          {settings.isError && <Unread of={settings} />}
-          {settings.isPending && <Waiting className="h-96" />}
-        </Card>
-      )}
+      <Loaded query={settings} className="h-96">
+        {(data) => <SettingsForm settings={data} />}
+      </Loaded>
       <Card
         title="Streaks"
         actions={
@@ -195,7 +189,6 @@ function BrandPreview({ values }: { values: Values['branding'] }) {
 
 /** The settings of a tenant, as one form. */
 function SettingsForm({ settings }: { settings: Tagged<Settings> }) {
-  const lookups = useLookups()
   return (
     <PageForm
       name="/settings"
@@ -210,7 +203,6 @@ function SettingsForm({ settings }: { settings: Tagged<Settings> }) {
         valuesOf: (item) => valuesOf(FIELDS, item),
         kind: 'settings',
       }}
-      lookups={lookups}
       submit="Save changes"
       write={(draft) => ({
         what: 'The settings',

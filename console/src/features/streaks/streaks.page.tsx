@@ -247,7 +247,7 @@ const StreakForm = ({ settings, lookups }: { settings: Tagged<StreakSettings>; l
       schema={Draft}
       values={valuesOf(settings)}
       stored={{ item: settings, queryKey: ['/streaks', 'settings'], valuesOf, kind: 'streak_settings' }}
-      lookups={lookups}
+      needs={['metrics']}
       submit="Save changes"
       write={(draft) => ({
         what: 'The settings of streaks',

@@ -9,7 +9,6 @@ import { z } from 'zod'
 import { messageOf } from '../../api/errors'
 import { streakSettingsRead, useAdmin, useLaurel } from '../../api/laurel'
 import { PageForm } from '../../resource/form-sheet'
-import { useLookups } from '../../resource/lookups'
 import type { Field } from '../../resource/resource'
 import { changed } from '../../resource/values'
 import { Toggle } from '../../ui/button'
@@ -75,12 +74,6 @@ const MODE: Field<Values> = {
   }),
 }
 
-type FormProps = {
-  user: User
-  preferences: UserPreferencesResponse
-  settings: StreakSettings
-}
-
 /** The form in its fields. The days off are those of all users if they are null. */
 const Values = z.object({
   notifications: z.custom<Record<Type, Channel[]>>(),
@@ -119,9 +112,10 @@ function changesOf(given: Values, first: Values): UpdateUserPreferencesRequest {
   }
 }
 
+type FormProps = { user: User; preferences: UserPreferencesResponse; settings: StreakSettings }
+
 function PreferencesForm({ user, preferences, settings }: FormProps) {
   const first = valuesOf(preferences)
-  const lookups = useLookups()
   const daysOff: Field<Values> = {
     kind: 'custom',
     name: 'streak.daysOff',
@@ -153,7 +147,6 @@ function PreferencesForm({ user, preferences, settings }: FormProps) {
       fields={[NOTIFICATIONS, ...streakFields]}
       schema={Values}
       values={first}
-      lookups={lookups}
       submit="Save preferences"
       isUnchanged={(values) => Object.keys(changesOf(values, first)).length === 0}
       write={(draft) => ({

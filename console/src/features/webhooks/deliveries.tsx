@@ -10,22 +10,17 @@ import { Badge, Code, Facts, Json } from '../../ui/page'
 
 const TONES = { pending: 'warning', delivered: 'good', dead: 'danger' } as const
 /** The statuses of deliveries with their names. */
-export const NAMES = { pending: 'pending', delivered: 'delivered', dead: 'given up' } as const
-
-export const STATUSES = ['pending', 'delivered', 'dead'] as const
+export const STATUSES = { pending: 'pending', delivered: 'delivered', dead: 'given up' } as const
+export const isStatus = (given: string): given is WebhookDelivery['status'] => Object.hasOwn(STATUSES, given)
 
 /** The state of a delivery. After a failed attempt, a pending one is tried again. */
 export const DeliveryStatus = ({ status, attempts }: Pick<WebhookDelivery, 'status' | 'attempts'>) => (
-  <Badge tone={TONES[status]}>{status === 'pending' && attempts > 0 ? 'retrying' : NAMES[status]}</Badge>
+  <Badge tone={TONES[status]}>{status === 'pending' && attempts > 0 ? 'retrying' : STATUSES[status]}</Badge>
 )
 
 /** The keys of the reads of a webhook's deliveries. */
-export const deliveriesKey = (webhookKey: string, ...more: string[]) => [
-  '/webhooks',
-  'deliveries',
-  webhookKey,
-  ...more,
-]
+export const deliveriesKey = (webhookKey: string, ...more: string[]) =>
+  ['/webhooks', 'deliveries', webhookKey].concat(more)
 
 export const SOON = 2_000
 const LATER = 15_000

@@ -10,7 +10,7 @@ import { ChoiceFilter } from '../../ui/filters'
 import { counted, formatNumber, Moment } from '../../ui/format'
 import { Card, Code, Facts } from '../../ui/page'
 import { say } from '../../ui/text'
-import { DeliveryStatus, deliveriesKey, NAMES, readAgain, SOON, STATUSES } from './deliveries'
+import { DeliveryStatus, deliveriesKey, isStatus, readAgain, SOON, STATUSES } from './deliveries'
 import { EVENT_TYPES, EVENTS, type EventType, isEventType } from './events'
 
 type SectionProps = { webhook: AdminWebhook }
@@ -44,9 +44,9 @@ export function DeliveriesSection({ webhook: { key } }: SectionProps) {
         <ChoiceFilter
           label="Status"
           value={status}
-          onChoose={(given) => setStatus(STATUSES.find((one) => one === given) ?? '')}
+          onChoose={(given) => setStatus(isStatus(given) ? given : '')}
           none="Any status"
-          options={STATUSES.map((value) => ({ value, label: NAMES[value] }))}
+          options={STATUSES}
         />
         <ChoiceFilter
           label="Event"

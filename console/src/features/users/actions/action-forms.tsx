@@ -2,7 +2,6 @@
 import type { GetUserPointsResponse } from '@laurel/client'
 import { z } from 'zod'
 import { FormSheet } from '../../../resource/form-sheet'
-import { useLookups } from '../../../resource/lookups'
 import { at, date, isInOrder, optionalText, reference, whole } from '../../../resource/schemas'
 import { formatNumber } from '../../../ui/format'
 import { nameOr, say } from '../../../ui/text'
@@ -48,7 +47,6 @@ type FormProps = { userId: string; onClose: () => void }
 
 /** Gives points to a user by hand, or takes them. */
 export function AdjustPointsForm({ userId, onClose }: FormProps) {
-  const lookups = useLookups(['points'])
   const { data: overview } = useOverview(userId)
   return (
     <FormSheet
@@ -74,7 +72,7 @@ export function AdjustPointsForm({ userId, onClose }: FormProps) {
         },
       ]}
       schema={Adjustment}
-      lookups={lookups}
+      needs={['points']}
       submit="Adjust points"
       write={({ system, amount, reason }) => ({
         what: say`The points of ${userId}`,
