@@ -93,6 +93,9 @@ export const DESCRIBED = [
   { ...BADGE, name: 'badge' },
 ] as const
 
+/** A points system, as its parts name it. */
+export type System = { key: string; name: string }
+
 /** The operations of things inside another one, such as the levels of a points system. */
 export const within = <Item, Draft>(
   inside: {

@@ -1,7 +1,7 @@
 import type { AdminPointsBoost } from '@laurel/client'
 import { z } from 'zod'
 import type { Lookups } from '../../resource/lookups'
-import { filtersInWords, USER_FILTERS, within } from '../../resource/parts'
+import { filtersInWords, type System, USER_FILTERS, within } from '../../resource/parts'
 import type { Field, Resource } from '../../resource/resource'
 import {
   at,
@@ -80,10 +80,7 @@ function inWords(values: Values, system: string, lookups: Lookups): string | nul
 }
 
 /** The boosts of a points system. */
-export const boostsOf = (system: {
-  key: string
-  name: string
-}): Resource<AdminPointsBoost, Values, z.output<typeof Draft>> => ({
+export const boostsOf = (system: System): Resource<AdminPointsBoost, Values, z.output<typeof Draft>> => ({
   name: 'Boosts',
   one: 'boost',
   path: `/points/${system.key}/boosts`,

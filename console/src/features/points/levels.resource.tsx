@@ -1,7 +1,7 @@
 import type { AdminPointsLevel } from '@laurel/client'
 import type { z } from 'zod'
 import { some } from '../../resource/affected'
-import { DESCRIBED, Described, within } from '../../resource/parts'
+import { DESCRIBED, Described, type System, within } from '../../resource/parts'
 import type { Resource } from '../../resource/resource'
 import { whole } from '../../resource/schemas'
 import { formatNumber } from '../../ui/format'
@@ -11,10 +11,7 @@ const Draft = Described.extend({ points: whole({ min: 0, max: 2_147_483_647 }) }
 type Values = z.input<typeof Draft>
 
 /** The levels of a points system. */
-export const levelsOf = (system: {
-  key: string
-  name: string
-}): Resource<AdminPointsLevel, Values, z.output<typeof Draft>> => ({
+export const levelsOf = (system: System): Resource<AdminPointsLevel, Values, z.output<typeof Draft>> => ({
   name: 'Levels',
   one: 'level',
   path: `/points/${system.key}/levels`,

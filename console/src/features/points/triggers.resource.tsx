@@ -5,6 +5,7 @@ import {
   EVENT_FILTERS,
   everyAmount,
   filtersInWords,
+  type System,
   switching,
   USER_FILTERS,
   within,
@@ -125,19 +126,8 @@ const fieldsOf = (unit: string): readonly Field<Values>[] => [
     options: { hours: 'hours', days: 'days' },
     when: isOf('time'),
   },
-  {
-    kind: 'number',
-    name: 'points',
-    label: 'Points',
-    hint: 'Negative to take points.',
-    unit,
-  },
-  {
-    kind: 'choice',
-    name: 'status',
-    label: 'Status',
-    options: { active: 'active', inactive: 'inactive' },
-  },
+  { kind: 'number', name: 'points', label: 'Points', hint: 'Negative to take points.', unit },
+  { kind: 'choice', name: 'status', label: 'Status', options: { active: 'active', inactive: 'inactive' } },
   {
     kind: 'switch',
     name: 'blockIfOutOfPoints',
@@ -154,10 +144,7 @@ const nameOf = (item: Partial<AdminPointsTrigger>, system: string, lookups: Look
   inWords(valuesOf(fieldsOf(system), item), system, lookups)?.replace(/\.$/, '') ?? ''
 
 /** The triggers of a points system. */
-export const triggersOf = (system: {
-  key: string
-  name: string
-}): Resource<AdminPointsTrigger, Values, z.output<typeof Draft>> => ({
+export const triggersOf = (system: System): Resource<AdminPointsTrigger, Values, z.output<typeof Draft>> => ({
   name: 'Triggers',
   one: 'trigger',
   path: `/points/${system.key}/triggers`,

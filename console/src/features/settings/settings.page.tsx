@@ -1,6 +1,5 @@
 import type { Settings } from '@laurel/client'
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import { useDeferredValue } from 'react'
 import { z } from 'zod'
 import { settingsRead, type Tagged, useAdmin } from '../../api/laurel'
@@ -13,7 +12,6 @@ import { address, choice, picture, REFUSED, refusesEntry, text, whole } from '..
 import { valuesOf } from '../../resource/values'
 import { useSignedIn } from '../../session/session-context'
 import { type Branding, brandedEmail, FONTS } from '../../ui/branded'
-import { buttonClasses } from '../../ui/button'
 import { numberOf } from '../../ui/locale'
 import { EmailMessage, PushMessage } from '../../ui/message'
 import { Card, Code, Facts, Page } from '../../ui/page'
@@ -38,18 +36,6 @@ export default function SettingsPage() {
       <Loaded query={settings} className="h-96">
         {(data) => <SettingsForm settings={data} />}
       </Loaded>
-      <Card
-        title="Streaks"
-        actions={
-          <Link to="/streaks" className={buttonClasses('plain', true)}>
-            Open Streaks
-          </Link>
-        }
-      >
-        <p className="text-quiet">
-          How often users must be active, which events count, and freezes: on a page of their own.
-        </p>
-      </Card>
       {tenant !== null && <Tenants />}
       <Card title="This deployment">
         <Facts

@@ -51,13 +51,7 @@ const FIELDS: readonly Field<Values>[] = [
     hint: 'Laurel sends a POST request with JSON to it.',
   },
   { kind: 'switch', name: 'isAll', first: true, label: 'All events', hint: 'Also those of later versions.' },
-  {
-    kind: 'references',
-    name: 'events',
-    label: 'Events',
-    options: () => EVENTS,
-    when: ({ isAll }) => !isAll,
-  },
+  { kind: 'references', name: 'events', label: 'Events', options: () => EVENTS, when: ({ isAll }) => !isAll },
   {
     kind: 'choice',
     name: 'status',
