@@ -197,11 +197,7 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
       )}
     </FiguresOf>
   ),
-  form: {
-    schema: Draft,
-    fields: FIELDS,
-    preview: inWords,
-  },
+  form: { schema: Draft, fields: FIELDS, preview: inWords },
   moves: ({ status }) => [MOVES[status]],
   deletion: {
     text: 'It disappears for all users at once. Points that it gave stay. This cannot be undone. It is refused while something active names the achievement.',

@@ -18,10 +18,7 @@ import { Card, Code, Facts, Page } from '../../ui/page'
 import { nameOr, say } from '../../ui/text'
 
 /** All tenants of the account: who has an admin key may create, archive and erase them. */
-function Tenants() {
-  const resource = useTenantsResource()
-  return <ResourceSection resource={resource} within="/settings" name="tenants" />
-}
+const Tenants = () => <ResourceSection resource={useTenantsResource()} within="/settings" name="tenants" />
 
 export default function SettingsPage() {
   const admin = useAdmin()

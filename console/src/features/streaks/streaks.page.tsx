@@ -60,11 +60,7 @@ function Lengths() {
   return (
     <Card
       title="Streak lengths"
-      about={
-        updated == null
-          ? 'Users by the length of their streak.'
-          : `Users by the length of their streak, at ${formatMoment(updated)}.`
-      }
+      about={`Users by the length of their streak${updated ? `, at ${formatMoment(updated)}` : ''}.`}
     >
       <Loaded query={overview} className="h-44">
         {({ streaks }) => <StreakLengths streaks={streaks} />}

@@ -56,24 +56,6 @@ const daysOfAll = ({ frequency, daysOff }: StreakSettings): string =>
     ? `Their days: ${weekdaysInWords(daysOff) || 'none'}.`
     : `Streaks are ${frequency}. Days off have an effect only on daily ones.`
 
-const ENABLED: Field<Values> = {
-  kind: 'switch',
-  name: 'streak.enabled',
-  label: 'The user has a streak',
-  hint: 'Without one, the length is 0, and there are no reminders.',
-}
-
-const MODE: Field<Values> = {
-  kind: 'choice',
-  name: 'streak.evaluationMode',
-  label: 'Metrics that are needed',
-  options: (initial) => ({
-    ...(!initial?.streak?.evaluationMode && { '': 'As in the settings' }),
-    OR: 'One of them is enough',
-    AND: 'All of them',
-  }),
-}
-
 /** The form in its fields. The days off are those of all users if they are null. */
 const Values = z.object({
   notifications: z.custom<Record<Type, Channel[]>>(),
@@ -116,35 +98,55 @@ type FormProps = { user: User; preferences: UserPreferencesResponse; settings: S
 
 function PreferencesForm({ user, preferences, settings }: FormProps) {
   const first = valuesOf(preferences)
-  const daysOff: Field<Values> = {
-    kind: 'custom',
-    name: 'streak.daysOff',
-    label: 'Days off',
-    render: ({ values: { streak }, change, message }) => {
-      const set = (days: number[] | null) => change('streak.daysOff', days)
-      return (
-        <DaysOff days={streak.daysOff} onChange={set} message={message}>
-          <Toggle
-            label="Use the days of all users"
-            hint={daysOfAll(settings)}
-            checked={streak.daysOff === null}
-            onChange={({ target }) =>
-              set(target.checked ? null : (preferences.streak?.daysOff ?? settings.daysOff))
-            }
-          />
-        </DaysOff>
-      )
-    },
-  }
   // Users may have metrics and days off of their own.
-  const streakFields = settings.customizationEnabled ? [ENABLED, MODE, daysOff] : [ENABLED]
+  const isCustom = () => settings.customizationEnabled
+  const ofStreak: readonly Field<Values>[] = [
+    {
+      kind: 'switch',
+      name: 'streak.enabled',
+      label: 'The user has a streak',
+      hint: 'Without one, the length is 0, and there are no reminders.',
+    },
+    {
+      kind: 'choice',
+      name: 'streak.evaluationMode',
+      label: 'Metrics that are needed',
+      options: (initial) => ({
+        ...(!initial?.streak?.evaluationMode && { '': 'As in the settings' }),
+        OR: 'One of them is enough',
+        AND: 'All of them',
+      }),
+      when: isCustom,
+    },
+    {
+      kind: 'custom',
+      name: 'streak.daysOff',
+      label: 'Days off',
+      when: isCustom,
+      render: ({ values: { streak }, change, message }) => {
+        const set = (days: number[] | null) => change('streak.daysOff', days)
+        return (
+          <DaysOff days={streak.daysOff} onChange={set} message={message}>
+            <Toggle
+              label="Use the days of all users"
+              hint={daysOfAll(settings)}
+              checked={streak.daysOff === null}
+              onChange={({ target }) =>
+                set(target.checked ? null : (preferences.streak?.daysOff ?? settings.daysOff))
+              }
+            />
+          </DaysOff>
+        )
+      },
+    },
+  ]
   const thresholds = preferences.streak?.metrics ?? []
   return (
     <PageForm
       {...writesOf(user.id)}
       name={`${USERS}/${user.id}/preferences`}
       title={say`Preferences of ${user.id}`}
-      fields={[NOTIFICATIONS, ...streakFields]}
+      fields={[NOTIFICATIONS, ...ofStreak]}
       schema={Values}
       values={first}
       submit="Save preferences"
@@ -167,7 +169,7 @@ function PreferencesForm({ user, preferences, settings }: FormProps) {
           </Card>
           <Card title="Streak">
             <div className="flex flex-col gap-4">
-              {show(streakFields)}
+              {show(ofStreak)}
               {thresholds.length > 0 && (
                 <p className="text-quiet">
                   The user's own thresholds:{' '}

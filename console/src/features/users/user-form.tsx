@@ -7,7 +7,6 @@ import { type Attribute, useLookups } from '../../resource/lookups'
 import type { Field } from '../../resource/resource'
 import { at, date, optionalText, text } from '../../resource/schemas'
 import { changed, valuesOf } from '../../resource/values'
-import type { Write } from '../../resource/writes'
 import { DetailSheet } from '../../ui/dialog'
 import { counted } from '../../ui/format'
 import { Waiting } from '../../ui/page'
@@ -125,21 +124,6 @@ export function UserForm({ user, onClose }: { user: User | null; onClose: () => 
     ({ email, subscribeToEmails: wants }) => email !== '' || !wants || user?.subscribeToEmails === true,
     at('email', 'Emails need an address.'),
   )
-  const write = (given: Values): Write<User> => {
-    const changes = changesOf(given, first, attributes)
-    const what = say`The user ${nameOr(given.name, user?.id ?? given.id)}`
-    if (user !== null)
-      return { what, did: 'was saved', act: (_, laurel) => laurel.users.update(user.id, changes) }
-    return {
-      what,
-      did: 'was created',
-      act: async (_, laurel) => {
-        if (await exists(laurel, given.id))
-          throw new WriteRefused([{ path: 'id', message: 'There is a user with this id already.' }])
-        return laurel.users.create({ id: given.id, ...changes })
-      },
-    }
-  }
   const tokens = user?.deviceTokens?.length ?? 0
   return (
     <FormSheet
@@ -152,7 +136,17 @@ export function UserForm({ user, onClose }: { user: User | null; onClose: () => 
       schema={schema}
       values={first}
       submit={user === null ? 'Create user' : 'Save changes'}
-      write={write}
+      write={(given) => ({
+        what: say`The user ${nameOr(given.name, user?.id ?? given.id)}`,
+        did: user === null ? 'was created' : 'was saved',
+        act: async (_, laurel) => {
+          const changes = changesOf(given, first, attributes)
+          if (user !== null) return laurel.users.update(user.id, changes)
+          if (await exists(laurel, given.id))
+            throw new WriteRefused([{ path: 'id', message: 'There is a user with this id already.' }])
+          return laurel.users.create({ id: given.id, ...changes })
+        },
+      })}
       onDone={({ id }) => (user === null ? navigate({ to: pathOfUser(id), replace: true }) : onClose())}
       onClose={onClose}
     />

@@ -1,4 +1,3 @@
-import type { User } from '@laurel/client'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useLaurel } from '../../api/laurel'
@@ -51,7 +50,13 @@ export function UserPage({ id, part = '' }: { id: string; part?: string | undefi
         name={nameOr(user.name, id)}
         above={above}
         beside={user.control && <Badge>control group</Badge>}
-        intro={<About user={user} />}
+        intro={
+          <span className="flex flex-wrap items-center gap-x-3 gap-y-1">
+            {nameOr(user.name, id) !== id && <Code>{id}</Code>}
+            {user.email !== null && <span className="break-all">{user.email}</span>}
+            <span>{user.tz ?? 'UTC'}</span>
+          </span>
+        }
         actions={
           <>
             <UserActions user={user} />
@@ -76,16 +81,5 @@ export function UserPage({ id, part = '' }: { id: string; part?: string | undefi
         <UserForm user={user} onClose={() => navigate({ to: pathOfUser(id), resetScroll: false })} />
       )}
     </>
-  )
-}
-
-/** The line below the name: the id, the address, and the zone. */
-function About({ user: { id, name, email, tz } }: { user: User }) {
-  return (
-    <span className="flex flex-wrap items-center gap-x-3 gap-y-1">
-      {nameOr(name, id) !== id && <Code>{id}</Code>}
-      {email !== null && <span className="break-all">{email}</span>}
-      <span>{tz ?? 'UTC'}</span>
-    </span>
   )
 }

@@ -12,7 +12,7 @@ import { TypedInput } from '../../ui/labelled'
 import { Badge, Card, Code, Page } from '../../ui/page'
 import { Select } from '../../ui/select'
 import type { Column } from '../../ui/table'
-import { nameOr } from '../../ui/text'
+import { nameOr, say } from '../../ui/text'
 import { UserForm } from './user-form'
 import { UserPage } from './user-page'
 import { NEW_USER, pathOfUser, USERS } from './user-paths'
@@ -90,12 +90,12 @@ function UserListPage() {
                 }
               : {
                   title: 'No user fits',
-                  text: (
-                    <>
-                      {search !== '' && <p>No id, name or email address contains “{search}”.</p>}
-                      {isFiltered && <p>Try another value of the attribute, or all users.</p>}
-                    </>
-                  ),
+                  text: [
+                    search && say`No id, name or email address contains “${search}”.`,
+                    isFiltered && 'Try another value of the attribute, or all users.',
+                  ]
+                    .filter(Boolean)
+                    .join(' '),
                 }
           }
         />

@@ -61,10 +61,10 @@ export function Timeline({ user }: { user: User }) {
               : 'There are no entries of this type.'}
           </Empty>
         ) : (
-          daysOf(entries.data).map(({ day, entries: ofDay }) => (
-            <section key={day} aria-label={day}>
+          grouped(entries.data, isSameDay).map((ofDay) => (
+            <section key={dayOf(ofDay[0])} aria-label={dayOf(ofDay[0])}>
               <h3 className="border-b border-line bg-sunken px-5 py-1.5 text-sm font-medium text-quiet">
-                {day}
+                {dayOf(ofDay[0])}
               </h3>
               <ol>
                 {rowsOf(ofDay).map((steps) => (
@@ -108,38 +108,38 @@ function eventInWords(entries: readonly TimelineEntry[] | undefined, id: string,
 
 const DAY = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'full' })
 
-/** The entries by day in the viewer's zone, in the same order. A few old entries have no known time. */
-function daysOf(entries: readonly TimelineEntry[]) {
-  const days: { day: string; entries: TimelineEntry[] }[] = []
+/** Entries that follow each other, together with the first one that they belong to. */
+function grouped(
+  entries: readonly TimelineEntry[],
+  isOf: (first: TimelineEntry, entry: TimelineEntry) => boolean,
+): [TimelineEntry, ...TimelineEntry[]][] {
+  const groups: [TimelineEntry, ...TimelineEntry[]][] = []
   for (const entry of entries) {
-    const last = days.at(-1)
-    const day = entry.at === null ? (last?.day ?? 'Time not known') : DAY.format(new Date(entry.at))
-    if (last?.day === day) last.entries.push(entry)
-    else days.push({ day, entries: [entry] })
+    const last = groups.at(-1)
+    if (last !== undefined && isOf(last[0], entry)) last.push(entry)
+    else groups.push([entry])
   }
-  return days
+  return groups
 }
+
+/** The day of an entry in the viewer's zone. A few old entries have no known time. */
+const dayOf = ({ at }: TimelineEntry) => (at === null ? 'Time not known' : DAY.format(new Date(at)))
+const isSameDay = (first: TimelineEntry, entry: TimelineEntry) =>
+  entry.at === null || dayOf(first) === dayOf(entry)
 
 /** From so many equal gains in a row on, they are one entry. */
 const FEWEST_STEPS = 3
 
-const isSameGain = (one: TimelineEntry | undefined, other: TimelineEntry): boolean =>
-  one?.type === 'award' &&
+const isSameGain = (one: TimelineEntry, other: TimelineEntry): boolean =>
+  one.type === 'award' &&
   other.type === 'award' &&
   one.systemKey === other.systemKey &&
   one.awarded === other.awarded &&
   one.awarded > 0
 
 /** The entries in their order. Equal gains that follow each other are together, such as a point each hour. */
-function rowsOf(entries: readonly TimelineEntry[]): TimelineEntry[][] {
-  const rows: TimelineEntry[][] = []
-  for (const entry of entries) {
-    const last = rows.at(-1)
-    if (isSameGain(last?.[0], entry)) last?.push(entry)
-    else rows.push([entry])
-  }
-  return rows.flatMap((row) => (row.length < FEWEST_STEPS ? row.map((one) => [one]) : [row]))
-}
+const rowsOf = (entries: readonly TimelineEntry[]): TimelineEntry[][] =>
+  grouped(entries, isSameGain).flatMap((row) => (row.length < FEWEST_STEPS ? row.map((one) => [one]) : [row]))
 
 const keyOf = (entry: TimelineEntry | undefined) => `${entry?.type}-${entry?.id}`
 
@@ -199,9 +199,10 @@ const ACTION = 'rounded-sm text-left font-medium text-accent hover:underline'
 function EntryAction({ entry, onOpen }: Pick<EntryProps, 'entry' | 'onOpen'>) {
   if ((entry.type === 'award' || entry.type === 'adjustment') && entry.systemKey !== null) {
     const { id, systemKey, awarded } = entry
+    const count = Math.abs(awarded)
     return (
       <button type="button" className={ACTION} onClick={() => onOpen({ award: id, system: systemKey })}>
-        {whyQuestion(awarded)}
+        Why {count === 1 ? 'this 1 point' : `these ${formatNumber(count)} points`}?
       </button>
     )
   }
@@ -216,10 +217,4 @@ function EntryAction({ entry, onOpen }: Pick<EntryProps, 'entry' | 'onOpen'>) {
       </button>
     )
   return null
-}
-
-/** The question that the explanation of an award answers. */
-const whyQuestion = (awarded: number) => {
-  const count = Math.abs(awarded)
-  return `Why ${count === 1 ? 'this 1 point' : `these ${formatNumber(count)} points`}?`
 }
