@@ -7,7 +7,7 @@ import { Sheet, Unsaved } from '../ui/dialog'
 import { Notice } from '../ui/page'
 import { type FormOptions, useEntryForm } from './entries'
 import { FormFields } from './fields'
-import { type Lookups, useLookups } from './lookups'
+import { type LookupName, type Lookups, useLookups } from './lookups'
 import { Meanwhile } from './meanwhile'
 import type { Field, Told } from './resource'
 
@@ -21,7 +21,7 @@ type FormProps<Values extends FieldValues, Draft, Answer extends object> = Omit<
   /** The text of the button that submits. */
   submit: string
   /** The other resources that the fields name. */
-  lookups?: Lookups
+  needs?: readonly LookupName[] | undefined
 }
 
 type FormSheetProps<Values extends FieldValues, Draft, Answer extends object> = FormProps<
@@ -153,11 +153,10 @@ function OpenPageForm({
 
 /** The parts of a form, which a sheet and a page put in their places. */
 function useFormParts(
-  { name, submit, lookups: given, ...options }: FormProps<FieldValues, unknown, object> & { id: string },
+  { name, submit, needs, ...options }: FormProps<FieldValues, unknown, object> & { id: string },
   isNew: boolean,
 ) {
-  const none = useLookups()
-  const lookups = given ?? none
+  const lookups = useLookups(needs)
   const entryForm = useEntryForm({ ...options, scope: isNew ? null : name })
   const { form, values, isSaving, meanwhile, problem, isRestored, drop } = entryForm
   return {

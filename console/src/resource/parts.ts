@@ -41,22 +41,19 @@ const filtersOf = (of: 'user' | 'event', label: string) => ({
   },
   add: 'Filter',
   none: `There are no ${of} attributes yet. Create one under Attributes.`,
-  inWords: (filters: readonly Filter[], lookups: Lookups) => filtersInWords(filters, lookups) ?? '',
+  inWords: (filters: readonly Filter[], lookups: Lookups) => filtersInWords(filters, lookups),
 })
 export const USER_FILTERS = filtersOf('user', 'Only for users whose')
 export const EVENT_FILTERS = filtersOf('event', 'Counts only events whose')
 
-/** Filters in words: "country is FR and plan is pro"; null without any. */
-export function filtersInWords(
-  filters: readonly Filter[] | undefined,
-  { attributes }: Lookups,
-): string | null {
-  const parts = (filters ?? [])
+/** Filters in words, after others: "users whose country is FR and plan is pro". Empty without any. */
+export function filtersInWords(filters: readonly Filter[], { attributes }: Lookups, before = ''): string {
+  const parts = filters
     .filter(({ attributeId }) => attributeId !== '')
     .map(
       ({ attributeId, attributeValue }) => say`${attributes.nameOf(attributeId)} is ${attributeValue || '…'}`,
     )
-  return parts.length === 0 ? null : parts.join(' and ')
+  return parts.length === 0 ? '' : `${before}${parts.join(' and ')}`
 }
 
 /** An amount of a metric: "5 lessons", "1 lesson". */

@@ -168,6 +168,7 @@ const NewAdminKey = ({ onClose }: { onClose: () => void }) => (
       },
     ]}
     schema={AdminKeyDraft}
+    values={{ name: '' }}
     submit="Create key"
     write={(draft) => ({
       what: named('key', draft.name),
@@ -295,6 +296,7 @@ const NewApplicationKey = ({ onClose }: { onClose: () => void }) => (
       },
     ]}
     schema={ApplicationKeyDraft}
+    values={{ userId: '', scope: 'read', lastDay: '' }}
     submit="Create key"
     write={(draft) => ({
       what: say`The key of ${draft.userId}`,

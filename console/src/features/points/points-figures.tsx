@@ -18,7 +18,7 @@ export function PointsFigures({
   triggers,
   levels,
 }: {
-  system: { key: string; name: string }
+  system: System
   triggers: Listed<AdminPointsTrigger>
   levels: Listed<AdminPointsLevel>
 }) {

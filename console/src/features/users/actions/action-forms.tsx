@@ -72,6 +72,7 @@ export function AdjustPointsForm({ userId, onClose }: FormProps) {
         },
       ]}
       schema={Adjustment}
+      values={{ system: '', amount: '', reason: '' }}
       needs={['points']}
       submit="Adjust points"
       write={({ system, amount, reason }) => ({
@@ -105,6 +106,7 @@ export const PauseForm = ({ userId, onClose }: FormProps) => (
       { kind: 'date', name: 'end', label: 'Last day', hint: 'Both days are local dates of the user.' },
     ]}
     schema={Pause}
+    values={{ start: '', end: '' }}
     submit="Create pause"
     write={({ start, end }) => ({
       what: say`The pause of ${userId}`,
@@ -139,6 +141,7 @@ export const VoidEventForm = ({
       { kind: 'long-text', name: 'reason', label: 'Reason', isOptional: true, placeholder: 'Sent twice' },
     ]}
     schema={Voiding}
+    values={{ reason: '' }}
     submit="Confirm void"
     write={({ reason }) => ({
       what: say`The event of ${userId}`,
