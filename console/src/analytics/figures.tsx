@@ -55,13 +55,14 @@ export function FiguresOf<Row extends Dated>({
       {error !== null && <Unread of={figures} />}
       {(data !== undefined || error === null) && children(data?.series)}
       <p className="-mt-3 text-sm text-quiet">
-        {data === undefined ? <Skeleton className="w-48" /> : age(data)}
+        {data === undefined ? <Skeleton className="w-48" /> : updatedInWords(data.updated)}
       </p>
     </section>
   )
 }
 
-const age = ({ updated }: Figures<unknown>) =>
+/** When figures were counted. */
+export const updatedInWords = (updated: string | null): string =>
   updated === null
     ? 'No figures yet. They appear here a minute after the first event.'
     : `Updated ${formatMoment(updated)}. Figures are counted a minute after the first change, and at least each hour.`

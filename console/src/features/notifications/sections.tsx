@@ -1,5 +1,4 @@
 import type { NotificationLogEntry } from '@laurel/client'
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useAdmin } from '../../api/laurel'
 import { PagedTable, Unread, useCursorPages } from '../../api/paging'
@@ -8,6 +7,7 @@ import { DetailSheet } from '../../ui/dialog'
 import { Moment } from '../../ui/format'
 import { Badge, Card, Code, Facts, Skeleton } from '../../ui/page'
 import { nameOr, userPath } from '../../ui/text'
+import { useChannels } from './template-help'
 import { Message } from './template-preview'
 import { CHANNELS, TONES, TYPES } from './words'
 
@@ -21,11 +21,7 @@ const PROVIDERS = {
 
 /** Whether emails and push messages can be sent. */
 export function ChannelsSection() {
-  const admin = useAdmin()
-  const channels = useQuery({
-    queryKey: ['/notifications', 'channels'],
-    queryFn: async () => admin.notifications.channels(),
-  })
+  const channels = useChannels()
   const shown = (providers: readonly (keyof typeof PROVIDERS)[] | undefined, variables: string) =>
     providers === undefined ? (
       <Skeleton className="w-40" />
@@ -59,6 +55,10 @@ export function ChannelsSection() {
   )
 }
 
+const SentStatus = ({ status }: Pick<NotificationLogEntry, 'status'>) => (
+  <Badge tone={TONES[status]}>{status}</Badge>
+)
+
 /** The messages that were sent, or would have been. `?message=` names the one that is open. */
 export function LogSection() {
   const { search, open } = useAddress()
@@ -81,7 +81,7 @@ export function LogSection() {
           { name: 'Message', cell: ({ title, type }) => nameOr(title, TYPES[type]) },
           { name: 'User', cell: ({ userId }) => userId },
           { name: 'Channel', cell: ({ channel }) => CHANNELS[channel], isMinor: true },
-          { name: 'Status', cell: ({ status }) => <Badge tone={TONES[status]}>{status}</Badge> },
+          { name: 'Status', cell: (message) => <SentStatus {...message} /> },
           { name: 'Due', cell: ({ created }) => <Moment iso={created} />, isMinor: true },
         ]}
       />
@@ -104,12 +104,7 @@ function MessageSheet({ message, onClose }: { message: NotificationLogEntry; onC
           ],
           ['Type', TYPES[type]],
           ['Channel', CHANNELS[channel]],
-          [
-            'Status',
-            <Badge key="status" tone={TONES[status]}>
-              {status}
-            </Badge>,
-          ],
+          ['Status', <SentStatus key="status" status={status} />],
           ['Due', <Moment key="due" iso={created} />],
           ['Id', <Code key="id">{id}</Code>],
         ]}

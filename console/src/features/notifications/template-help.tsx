@@ -52,14 +52,19 @@ export function UnknownVariables({ template, text }: { template: Template; text:
   )
 }
 
-/** Says that the channel of a template sends nothing. */
-export function ChannelWarning({ channel }: Pick<Template, 'channel'>) {
-  const admin = useAdmin()
-  const channels = useQuery({
+/** The providers of each channel. */
+export function useChannels() {
+  const { notifications } = useAdmin()
+  return useQuery({
     queryKey: ['/notifications', 'channels'],
-    queryFn: async () => admin.notifications.channels(),
+    queryFn: async () => notifications.channels(),
     staleTime: 60_000,
   })
+}
+
+/** Says that the channel of a template sends nothing. */
+export function ChannelWarning({ channel }: Pick<Template, 'channel'>) {
+  const channels = useChannels()
   if (channels.data === undefined || channels.data[channel].length > 0) return null
   return (
     <Notice tone="warning">

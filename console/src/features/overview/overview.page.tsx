@@ -1,6 +1,6 @@
 import type { AnalyticsOverview } from '@laurel/client'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { DayChart } from '../../analytics/figures'
+import { DayChart, updatedInWords } from '../../analytics/figures'
 import { FIGURES_AGAIN } from '../../analytics/period'
 import { usePeriod } from '../../analytics/period-picker'
 import { StreakLengths } from '../../analytics/streak-lengths'
@@ -8,14 +8,7 @@ import { useAdmin } from '../../api/laurel'
 import { Unread } from '../../api/paging'
 import { FirstEvent } from '../../resource/first-event'
 import { useLookups } from '../../resource/lookups'
-import {
-  counted,
-  formatCompact,
-  formatDate,
-  formatMoment,
-  formatNumber,
-  formatPercent,
-} from '../../ui/format'
+import { counted, formatCompact, formatDate, formatNumber, formatPercent } from '../../ui/format'
 import { Card, Page, Skeleton } from '../../ui/page'
 import { Table } from '../../ui/table'
 import { FailingWebhooks } from '../webhooks/health'
@@ -46,13 +39,7 @@ export default function OverviewPage() {
   return (
     <Page
       name="Overview"
-      intro={
-        data !== undefined ? (
-          <Newest overview={data} />
-        ) : (
-          error === null && <Skeleton className="w-80 max-w-full" />
-        )
-      }
+      intro={data ? newestInWords(data) : error === null && <Skeleton className="w-80 max-w-full" />}
       isLoading={overview.isPending || overview.isPlaceholderData || setup === null}
     >
       <FailingWebhooks />
@@ -73,20 +60,15 @@ export default function OverviewPage() {
 }
 
 /** The newest activity that the last pass found, and the time of that pass. */
-function Newest({ overview }: { overview: AnalyticsOverview }) {
-  const { updated } = overview
-  if (updated === null) return 'No figures yet. They appear here a minute after the first event.'
+function newestInWords(overview: AnalyticsOverview): string {
+  const updated = updatedInWords(overview.updated)
+  if (overview.updated === null) return updated
   const newest = newestOf(overview)
   const activity =
     newest === undefined
       ? 'No activity in this period.'
       : `Newest activity: ${formatDate(newest.date)}, ${counted(newest.events, 'event')} by ${counted(newest.activeUsers, 'user')}.`
-  return (
-    <>
-      {activity} Updated <time dateTime={updated}>{formatMoment(updated)}</time>. Figures are counted a minute
-      after the first change, and at least each hour.
-    </>
-  )
+  return `${activity} ${updated}`
 }
 
 function Figures({ overview }: { overview: AnalyticsOverview | undefined }) {

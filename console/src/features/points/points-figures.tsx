@@ -12,16 +12,14 @@ import { say } from '../../ui/text'
 
 type Rows = readonly PointsAnalytics['series'][number][]
 
-/** The points of a system by day and by trigger, and the users of each level (I2). */
-export function PointsFigures({
-  system: { key, name },
-  triggers,
-  levels,
-}: {
+type FiguresProps = {
   system: System
   triggers: Listed<AdminPointsTrigger>
   levels: Listed<AdminPointsLevel>
-}) {
+}
+
+/** The points of a system by day and by trigger, and the users of each level (I2). */
+export function PointsFigures({ system: { key, name }, triggers, levels }: FiguresProps) {
   const byTrigger = useNames(triggers)
   const byLevel = useNames(levels, (a, b) => a.points - b.points)
   return (

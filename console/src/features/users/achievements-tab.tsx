@@ -15,25 +15,18 @@ import { keyOfUser, useOverview, writesOf } from './user-paths'
 type Achievement = UserAchievementWithStatsResponse
 
 /** How an achievement is completed, in words. */
-function conditionOf({
-  trigger,
-  metricValue,
-  metricName,
-  streakLength,
-  achievementIds,
-  anniversaryYears = 0,
-}: Achievement): string {
-  switch (trigger) {
+function conditionOf(one: Achievement): string {
+  switch (one.trigger) {
     case 'metric':
-      return say`${formatNumber(metricValue ?? 0)} of ${nameOr(metricName, 'a metric')}`
+      return say`${formatNumber(one.metricValue ?? 0)} of ${nameOr(one.metricName, 'a metric')}`
     case 'streak':
-      return `a streak of ${formatNumber(streakLength ?? 0)}`
+      return `a streak of ${formatNumber(one.streakLength ?? 0)}`
     case 'achievement':
-      return `${formatNumber(achievementIds?.length ?? 0)} other achievements`
+      return `${formatNumber(one.achievementIds?.length ?? 0)} other achievements`
     case 'api':
       return 'by your product, or by hand'
     case 'anniversary':
-      return `${counted(anniversaryYears, 'year')} after signing up`
+      return `${counted(one.anniversaryYears ?? 0, 'year')} after signing up`
   }
 }
 

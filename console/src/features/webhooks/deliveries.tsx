@@ -38,16 +38,10 @@ export function readAgain(
   return isDue ? SOON : LATER
 }
 
+type SheetProps = { webhookKey: string; deliveryId: string; onClose: () => void }
+
 /** One delivery: what was sent, how it went, and a button to send it again. */
-export function DeliverySheet({
-  webhookKey,
-  deliveryId,
-  onClose,
-}: {
-  webhookKey: string
-  deliveryId: string
-  onClose: () => void
-}) {
+export function DeliverySheet({ webhookKey, deliveryId, onClose }: SheetProps) {
   const admin = useAdmin()
   const delivery = useQuery({
     queryKey: deliveriesKey(webhookKey, deliveryId),

@@ -11,13 +11,7 @@ import { Badge, Notice } from '../../ui/page'
 export const shortUrl = (url: string) => url.replace(/^https?:\/\//, '').replace(/\/$/, '')
 
 /** How the endpoint of a webhook does: what failed within a day, and until when nothing is sent. */
-export function Health({
-  goneAt,
-  health,
-}: {
-  goneAt: string | null
-  health?: AdminWebhook['health'] | undefined
-}) {
+export function Health({ goneAt, health }: Pick<AdminWebhook, 'goneAt' | 'health'>) {
   if (goneAt !== null)
     return (
       <>

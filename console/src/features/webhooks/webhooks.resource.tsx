@@ -85,7 +85,7 @@ export const webhooks: Resource<AdminWebhook | CreatedWebhook, Values, z.output<
     { name: 'Last 24 hours', cell: (webhook) => <Health {...webhook} /> },
   ],
   facts: ({ goneAt, health, previousSecretEnds }) => [
-    ['Last 24 hours', <Health key="health" goneAt={goneAt} health={health} />],
+    ['Last 24 hours', <Health key="health" goneAt={goneAt} health={health ?? null} />],
     previousSecretEnds === null
       ? null
       : ['End of the old secret', <Moment key="end" iso={previousSecretEnds} />],
