@@ -109,7 +109,7 @@ function MessageSheet({ message, onClose }: { message: NotificationLogEntry; onC
           ['Id', <Code key="id">{id}</Code>],
         ]}
       />
-      <Message message={{ channel, body, ...(channel === 'email' ? { subject: title } : { title }) }} />
+      <Message {...{ channel, body }} {...(channel === 'email' ? { subject: title } : { title })} />
     </DetailSheet>
   )
 }

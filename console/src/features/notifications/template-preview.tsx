@@ -3,14 +3,12 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { type ReactNode, useId, useState } from 'react'
 import { messageOf } from '../../api/errors'
 import { settingsRead, useAdmin } from '../../api/laurel'
-import type { CustomField } from '../../resource/resource'
 import { Labelled, PlainInput } from '../../ui/labelled'
 import { EmailMessage, PushMessage } from '../../ui/message'
 import { Notice, Skeleton } from '../../ui/page'
 import { nameOr } from '../../ui/text'
 import { useSettled } from '../../ui/typed'
-import { ChannelWarning, UnknownVariables } from './template-help'
-import type { Values } from './templates.resource'
+import { UnknownVariables } from './template-help'
 
 /** How many users the field suggests. */
 const SUGGESTED = 10
@@ -85,7 +83,7 @@ export function TemplatePreview({ template, label = 'User', after }: PreviewProp
         ) : preview.data === undefined ? (
           <Skeleton className="h-24 w-full" />
         ) : (
-          <Message message={preview.data} />
+          <Message {...preview.data} />
         )}
       </div>
       <UnknownVariables template={template} text={`${title}\n${body}`} />
@@ -94,22 +92,13 @@ export function TemplatePreview({ template, label = 'User', after }: PreviewProp
   )
 }
 
-/** The preview in the form of a template. */
-export function FormPreview({ values, label }: CustomField<Values>) {
-  return (
-    <div className="flex flex-col gap-4 rounded-md border border-line bg-sunken p-4">
-      <ChannelWarning channel={values.channel} />
-      <TemplatePreview label={label} template={values} />
-    </div>
-  )
-}
-
 /** A rendered message, with the brand of the tenant. */
 export function Message({
-  message: { channel, subject, title, body },
-}: {
-  message: Pick<PreviewTemplateResponse, 'channel' | 'subject' | 'title' | 'body'>
-}) {
+  channel,
+  subject,
+  title,
+  body,
+}: Pick<PreviewTemplateResponse, 'channel' | 'subject' | 'title' | 'body'>) {
   const admin = useAdmin()
   const settings = useQuery(settingsRead(admin))
   const brand = settings.data?.branding

@@ -3,14 +3,14 @@ import { z } from 'zod'
 import { WriteRefused } from '../../api/errors'
 import { AskButton } from '../../resource/confirm-write'
 import { filtersInWords, switching, USER_FILTERS } from '../../resource/parts'
-import type { Resource } from '../../resource/resource'
+import type { Field, Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
 import { type AllFields, choice, filters, optionalText, text } from '../../resource/schemas'
 import { Card } from '../../ui/page'
 import { say } from '../../ui/text'
 import { ChannelsSection, LogSection } from './sections'
 import { ChannelWarning, StarterButton, Variables } from './template-help'
-import { FormPreview, TemplatePreview } from './template-preview'
+import { TemplatePreview } from './template-preview'
 import { nameOf, TIMES, TYPES } from './words'
 
 const Common = z.object({
@@ -31,6 +31,65 @@ const Draft = z
 
 /** The form. Its last three parts are not sent: a button that fills an email, a list, and the user of the preview. */
 export type Values = AllFields<z.input<typeof Draft>> & { starter: string; variables: string; userId: string }
+
+/** The first text of a message. */
+const HEADLINE = { kind: 'text', placeholder: 'Keep your streak, {{ user.name }}' } as const
+
+const FIELDS: readonly Field<Values>[] = [
+  {
+    kind: 'choice',
+    name: 'type',
+    label: 'Type',
+    options: TYPES,
+    hint: ({ type }) => `Is sent ${TIMES[type]}, in the time zone of the user.`,
+  },
+  { kind: 'choice', name: 'channel', label: 'Channel', options: { push: 'Push message', email: 'Email' } },
+  { ...HEADLINE, name: 'subject', label: 'Subject', when: ({ channel }) => channel === 'email' },
+  { ...HEADLINE, name: 'title', label: 'Title', when: ({ channel }) => channel === 'push' },
+  {
+    kind: 'long-text',
+    name: 'body',
+    label: 'Body',
+    hint: 'HTML for an email, plain text for a push message. Variables such as {{ user.name }} stand for values.',
+  },
+  {
+    kind: 'custom',
+    name: 'starter',
+    label: 'Begin with an example',
+    render: (field) => <StarterButton {...field} />,
+  },
+  { kind: 'custom', name: 'variables', label: 'All variables', render: (field) => <Variables {...field} /> },
+  {
+    kind: 'custom',
+    name: 'userId',
+    label: 'Preview for the user',
+    render: ({ values, label }) => (
+      <div className="flex flex-col gap-4 rounded-md border border-line bg-sunken p-4">
+        <ChannelWarning channel={values.channel} />
+        <TemplatePreview label={label} template={values} />
+      </div>
+    ),
+  },
+  {
+    kind: 'choice',
+    name: 'status',
+    label: 'Status',
+    options: { inactive: 'Inactive: nothing is sent', active: 'Active' },
+  },
+  {
+    ...USER_FILTERS,
+    name: 'userAttributes',
+    label: 'Only for some users',
+    hint: 'All must match. Of several templates that match, the oldest one is used.',
+  },
+  {
+    kind: 'text',
+    name: 'key',
+    label: 'Key',
+    isOptional: true,
+    hint: 'Names the template in the interface. Empty: Laurel makes one.',
+  },
+]
 
 export const templates: Resource<AdminNotificationTemplate, Values, z.output<typeof Draft>> = {
   name: 'Notifications',
@@ -75,78 +134,7 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
   ),
   form: {
     schema: Draft,
-    fields: [
-      {
-        kind: 'choice',
-        name: 'type',
-        label: 'Type',
-        options: TYPES,
-        hint: ({ type }) => `Is sent ${TIMES[type]}, in the time zone of the user.`,
-      },
-      {
-        kind: 'choice',
-        name: 'channel',
-        label: 'Channel',
-        options: { push: 'Push message', email: 'Email' },
-      },
-      {
-        kind: 'text',
-        name: 'subject',
-        label: 'Subject',
-        placeholder: 'Keep your streak, {{ user.name }}',
-        when: ({ channel }) => channel === 'email',
-      },
-      {
-        kind: 'text',
-        name: 'title',
-        label: 'Title',
-        placeholder: 'Keep your streak, {{ user.name }}',
-        when: ({ channel }) => channel === 'push',
-      },
-      {
-        kind: 'long-text',
-        name: 'body',
-        label: 'Body',
-        hint: 'HTML for an email, plain text for a push message. Variables such as {{ user.name }} stand for values.',
-      },
-      {
-        kind: 'custom',
-        name: 'starter',
-        label: 'Begin with an example',
-        render: (field) => <StarterButton {...field} />,
-      },
-      {
-        kind: 'custom',
-        name: 'variables',
-        label: 'All variables',
-        render: (field) => <Variables {...field} />,
-      },
-      {
-        kind: 'custom',
-        name: 'userId',
-        label: 'Preview for the user',
-        render: (field) => <FormPreview {...field} />,
-      },
-      {
-        kind: 'choice',
-        name: 'status',
-        label: 'Status',
-        options: { inactive: 'Inactive: nothing is sent', active: 'Active' },
-      },
-      {
-        ...USER_FILTERS,
-        name: 'userAttributes',
-        label: 'Only for some users',
-        hint: 'All must match. Of several templates that match, the oldest one is used.',
-      },
-      {
-        kind: 'text',
-        name: 'key',
-        label: 'Key',
-        isOptional: true,
-        hint: 'Names the template in the interface. Empty: Laurel makes one.',
-      },
-    ],
+    fields: FIELDS,
     preview: ({ type, channel, status, userAttributes }, lookups) => {
       const whom = filtersInWords(userAttributes, lookups, 'users whose ') || 'all users'
       const sent = `${channel === 'email' ? 'An email' : 'A push message'} to ${whom}, ${TIMES[type]}.`

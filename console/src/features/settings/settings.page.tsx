@@ -82,12 +82,7 @@ const BRAND: readonly Field<Values>[] = [
     label: 'Colour',
     hint: 'For buttons, with white text: #2563EB, or rgb(37, 99, 235).',
   },
-  {
-    kind: 'choice',
-    name: 'branding.font',
-    label: 'Font',
-    options: FONTS,
-  },
+  { kind: 'choice', name: 'branding.font', label: 'Font', options: FONTS },
   {
     kind: 'text',
     name: 'branding.logo',

@@ -80,12 +80,7 @@ export function DeliveriesSection({ webhook: { key } }: SectionProps) {
             ),
             isMinor: true,
           },
-          {
-            name: 'Attempts',
-            cell: ({ attempts }) => formatNumber(attempts),
-            isNumber: true,
-            isMinor: true,
-          },
+          { name: 'Attempts', cell: ({ attempts }) => formatNumber(attempts), isNumber: true, isMinor: true },
           { name: 'Created', cell: ({ created }) => <Moment iso={created} />, isMinor: true },
         ]}
       />

@@ -1,3 +1,4 @@
+import type { User } from '@laurel/client'
 import { useQuery } from '@tanstack/react-query'
 import { useAdmin } from '../../../api/laurel'
 import { Loaded } from '../../../api/paging'
@@ -10,26 +11,18 @@ import { say } from '../../../ui/text'
 import { keyOfUser } from '../user-paths'
 import { explanationInWords, signed } from './explanation'
 
-type ExplanationProps = {
-  userId: string
-  /** The user's zone; null for UTC. */
-  zone: string | null
-  /** The key of the points system. */
-  system: string
-  awardId: string
-  lookups: Lookups
-  onClose: () => void
-}
+type ExplanationProps = { user: User; system: string; awardId: string; lookups: Lookups; onClose: () => void }
 
-/** Answers "why these 30 points?" in words. */
-export function ExplanationSheet({ userId, zone, system, awardId, lookups, onClose }: ExplanationProps) {
+/** Answers "why these 30 points?" in words. `system` is the key of the points system. */
+export function ExplanationSheet({ user, system, awardId, lookups, onClose }: ExplanationProps) {
   const admin = useAdmin()
   const explained = useQuery({
-    queryKey: keyOfUser(userId, 'award', system, awardId),
-    queryFn: () => admin.users.explainAward(userId, system, awardId),
+    queryKey: keyOfUser(user.id, 'award', system, awardId),
+    queryFn: () => admin.users.explainAward(user.id, system, awardId),
   })
   const name = lookups.points.nameOf(system)
   const { data: known } = explained
+  const zone = user.tz ?? 'UTC'
   return (
     <DetailSheet
       title={known === undefined ? 'Why these points?' : say`Why ${signed(known.award.awarded)} ${name}?`}
@@ -55,9 +48,9 @@ export function ExplanationSheet({ userId, zone, system, awardId, lookups, onClo
             <Facts
               facts={[
                 ['Time', formatMoment(data.award.at)],
-                (zone ?? 'UTC') === VIEWER_ZONE
+                zone === VIEWER_ZONE
                   ? null
-                  : ["User's time", `${formatMomentIn(data.award.at, zone ?? 'UTC')} in ${zone ?? 'UTC'}`],
+                  : ["User's time", `${formatMomentIn(data.award.at, zone)} in ${zone}`],
                 ['Award', <Code key="award">{data.award.id}</Code>],
                 data.event === null ? null : ['Event', <Code key="event">{data.event.id}</Code>],
                 data.event?.idempotencyKey == null

@@ -78,8 +78,7 @@ export function Timeline({ user }: { user: User }) {
       <ShowMore pages={entries} />
       {opened.award !== undefined && opened.system !== undefined && (
         <ExplanationSheet
-          userId={user.id}
-          zone={user.tz}
+          user={user}
           system={text('system')}
           awardId={text('award')}
           lookups={lookups}
