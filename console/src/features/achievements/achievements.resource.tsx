@@ -9,6 +9,7 @@ import {
   Described,
   EVENT_FILTERS,
   filtersInWords,
+  switching,
   USER_FILTERS,
 } from '../../resource/parts'
 import type { Field, Move, Resource } from '../../resource/resource'
@@ -86,18 +87,8 @@ function inWords(values: Values, lookups: Lookups): string | null {
 const STATUS_HINT =
   'Inactive: hidden. Active: can be completed. Locked: kept by its owners, and given to nobody else.'
 
-const STATUSES: Readonly<Record<Values['status'], string>> = {
-  inactive: 'Inactive',
-  active: 'Active',
-  locked: 'Locked',
-}
-
 /** Shows a field for one trigger only. */
 const isBy = (wanted: Values['trigger']) => (values: Values) => values.trigger === wanted
-
-/** The statuses to choose from (A1). */
-const statusesAfter = (status: Values['status']): readonly Values['status'][] =>
-  status === 'inactive' ? ['active', 'inactive'] : ['active', 'locked']
 
 const FIELDS: readonly Field<Values>[] = [
   { kind: 'text', name: 'name', label: 'Name', placeholder: 'First lesson' },
@@ -155,20 +146,18 @@ const FIELDS: readonly Field<Values>[] = [
     name: 'status',
     label: 'Status',
     hint: STATUS_HINT,
-    options: (initial) =>
-      statusesAfter(initial?.status ?? 'inactive').map((value) => ({ value, label: STATUSES[value] })),
+    // Once it was active, it is locked instead of inactive (A1).
+    options: (initial) => ({
+      active: 'Active',
+      ...((initial?.status ?? 'inactive') === 'inactive' ? { inactive: 'Inactive' } : { locked: 'Locked' }),
+    }),
   },
   ...DESCRIBED,
   { ...USER_FILTERS, name: 'userAttributes' },
   { ...EVENT_FILTERS, name: 'eventAttributes', when: isBy('metric') },
 ]
 
-/** The moves that a status allows (A1). */
-const MOVES: Readonly<Record<Values['status'], Move<AdminAchievement, Draft>>> = {
-  active: { label: 'Lock', did: 'was locked', change: { status: 'locked' } },
-  inactive: { label: 'Activate', did: 'was activated', change: { status: 'active' } },
-  locked: { label: 'Activate', did: 'was activated', change: { status: 'active' } },
-}
+const LOCK: Move<AdminAchievement, Draft> = { label: 'Lock', did: 'was locked', change: { status: 'locked' } }
 
 export const achievements: Resource<AdminAchievement, Values, Draft> = {
   name: 'Achievements',
@@ -198,7 +187,7 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
     </FiguresOf>
   ),
   form: { schema: Draft, fields: FIELDS, preview: inWords },
-  moves: ({ status }) => [MOVES[status]],
+  moves: ({ status }) => [status === 'active' ? LOCK : switching(status)],
   deletion: {
     text: 'It disappears for all users at once. Points that it gave stay. This cannot be undone. It is refused while something active names the achievement.',
     affected: (item) => async (admin, laurel) => {

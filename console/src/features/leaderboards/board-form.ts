@@ -241,21 +241,27 @@ export function runInWords({ runs, runInterval }: Run): string | null {
     : `every ${runInterval} ${runs}s`
 }
 
+/** The name of what a board ranks by. Empty while that is not chosen. */
+export const basisOf = (
+  { rankBy, metricId, pointsSystemId }: Pick<AdminLeaderboard, 'rankBy' | 'metricId' | 'pointsSystemId'>,
+  { metrics, points }: Lookups,
+  streak: string,
+): string =>
+  rankBy === 'streak'
+    ? streak
+    : rankBy === 'points'
+      ? points.nameOf(pointsSystemId)
+      : metrics.nameOf(metricId)
+
 /** A board in words. */
 export function inWords(
   { rankBy, metricId, pointsSystemId, breakdownAttributes, userAttributes, ...run }: Values,
   lookups: Lookups,
 ): string | null {
-  const { metrics, points, attributes } = lookups
-  const by =
-    rankBy === 'streak'
-      ? 'the length of their streak'
-      : rankBy === 'points'
-        ? pointsSystemId && say`${points.nameOf(pointsSystemId)}`
-        : metricId && say`${metrics.nameOf(metricId)}`
+  const by = say`${basisOf({ rankBy, metricId, pointsSystemId }, lookups, 'the length of their streak')}`
   if (by === '') return null
   const begins = rankBy === 'streak' ? null : runInWords(run)
-  const groups = breakdownAttributes.map((id) => say`${attributes.nameOf(id)}`).join(' and ')
+  const groups = breakdownAttributes.map((id) => say`${lookups.attributes.nameOf(id)}`).join(' and ')
   const users = filtersInWords(userAttributes, lookups, ' whose ')
   const each = groups === '' ? '' : `, each ${groups} on its own`
   return `Ranks users${users} by ${by}${each}. ${begins === null ? 'It never begins again' : `It begins again ${begins}`}.`

@@ -4,7 +4,7 @@ import { some } from '../../resource/affected'
 import { filtersInWords, switching } from '../../resource/parts'
 import type { Move, Resource } from '../../resource/resource'
 import { resourcePage } from '../../resource/resource-page'
-import { type Draft, form, inWords, runInWords, runOf, type Values, valuesOf } from './board-form'
+import { basisOf, type Draft, form, inWords, runInWords, runOf, type Values, valuesOf } from './board-form'
 import { Rankings } from './rankings/rankings'
 
 const FINISH: Move<AdminLeaderboard, Draft> = {
@@ -28,15 +28,7 @@ export const leaderboards: Resource<AdminLeaderboard, Values, Draft> = {
   needs: ['metrics', 'points', 'attributes'],
   operations: (admin) => admin.leaderboards,
   columns: (lookups) => [
-    {
-      name: 'Ranks by',
-      cell: ({ rankBy, metricId, pointsSystemId }) =>
-        rankBy === 'streak'
-          ? 'streak'
-          : rankBy === 'points'
-            ? lookups.points.nameOf(pointsSystemId)
-            : lookups.metrics.nameOf(metricId),
-    },
+    { name: 'Ranks by', cell: (item) => basisOf(item, lookups, 'streak') },
     {
       name: 'For',
       // The users of a leaderboard (L13).
