@@ -2,21 +2,17 @@
 import { isKeyRefused } from '../api/errors'
 import { clientOf } from '../api/laurel'
 
-/** Takes the code out of the address; null if there is none. It must not stay in the history. */
-function takeCode(): string | null {
-  const code = new URLSearchParams(location.hash.slice(1)).get('code')
-  if (code !== null) history.replaceState(history.state, '', location.pathname + location.search)
-  return code
-}
-
 /**
  * Calls back with the code in the address, now and later: a link that is opened in a tab with the console
  * changes only the fragment. Returns a function that ends it.
  */
 export function watchCodes(use: (code: string) => void): () => void {
   const look = () => {
-    const code = takeCode()
-    if (code !== null) use(code)
+    const code = new URLSearchParams(location.hash.slice(1)).get('code')
+    if (code === null) return
+    // It must not stay in the history.
+    history.replaceState(history.state, '', location.pathname + location.search)
+    use(code)
   }
   look()
   addEventListener('hashchange', look)

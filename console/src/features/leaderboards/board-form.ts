@@ -18,7 +18,6 @@ import { valuesOf as storedValues } from '../../resource/values'
 import { formatNumber } from '../../ui/format'
 import { say } from '../../ui/text'
 
-const STATUSES = ['inactive', 'active', 'scheduled', 'finished'] as const
 const MOST_INTERVAL = 2_147_483_647
 /** The most participants of a group, and their number if none is given. */
 const MOST_PARTICIPANTS = 1000
@@ -38,7 +37,7 @@ const Checked = z
     name: text(),
     key: key(),
     description: optionalText(),
-    status: choice(STATUSES),
+    status: choice(['inactive', 'active', 'scheduled', 'finished']),
     rankBy: choice(['points', 'streak', 'metric']),
     metricId: z.string(),
     pointsSystemId: z.string(),
@@ -107,10 +106,8 @@ const final = (_values: Values, { status }: Initial<Values>): string | null =>
 /** It can always change. */
 const free = () => null
 
-type Status = Values['status']
-
 /** The statuses that can be chosen in the form, by the present one; null for a new leaderboard (L7). */
-const STATUSES_AFTER: Readonly<Record<Status, readonly Status[]>> = {
+const STATUSES_AFTER: Readonly<Record<Values['status'], readonly Values['status'][]>> = {
   inactive: ['active', 'scheduled', 'inactive'],
   scheduled: ['scheduled', 'inactive'],
   active: ['active', 'inactive', 'finished'],

@@ -1,5 +1,4 @@
 import type { CreatedAdminPointsSystem } from '@laurel/client'
-import { useMemo } from 'react'
 import type { z } from 'zod'
 import { type Affected, NEEDED, some, usersOf } from '../../resource/affected'
 import { DESCRIBED, Described } from '../../resource/parts'
@@ -24,16 +23,14 @@ type System = Omit<CreatedAdminPointsSystem, 'levels' | 'boosts' | 'triggers'>
 function Sections({ item: { key, name: given } }: { item: System }) {
   const name = nameOr(given, key)
   const within = `/points/${encodeURIComponent(key)}`
-  const { triggers, levels, boosts } = useMemo(() => {
-    const system = { key, name }
-    return { triggers: triggersOf(system), levels: levelsOf(system), boosts: boostsOf(system) }
-  }, [key, name])
+  const system = { key, name }
+  const [triggers, levels] = [triggersOf(system), levelsOf(system)]
   return (
     <>
       <ResourceSection name="triggers" resource={triggers} within={within} />
       <ResourceSection name="levels" resource={levels} within={within} />
-      <ResourceSection name="boosts" resource={boosts} within={within} />
-      <PointsFigures system={{ key, name }} triggers={triggers} levels={levels} />
+      <ResourceSection name="boosts" resource={boostsOf(system)} within={within} />
+      <PointsFigures system={system} triggers={triggers} levels={levels} />
     </>
   )
 }

@@ -124,17 +124,13 @@ const MESSAGES: readonly Field<Values>[] = [
 ]
 const FIELDS = [...BRAND, ...MESSAGES]
 
-const RECAPS = {
-  weekly: 'Recaps come each Monday at 09:00.',
-  monthly: 'Recaps come on the 1st of each month at 09:00.',
-} as const
-
 const inWords = (values: Values) => {
   if (refusesEntry(Draft, values)) return REFUSED
   const { experimentation, aggregationPeriod } = values
   const share = numberOf(experimentation.controlRatio)
   const group = share > 0 ? `${share} of 100 new users get no messages.` : 'All new users may get messages.'
-  return `${group} ${RECAPS[aggregationPeriod]}`
+  const day = aggregationPeriod === 'weekly' ? 'each Monday' : 'on the 1st of each month'
+  return `${group} Recaps come ${day} at 09:00.`
 }
 
 /** An email and a push message with the brand as it is typed. Addresses that are not complete are left out. */

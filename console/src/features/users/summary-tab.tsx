@@ -21,8 +21,6 @@ import { type Column, Table, type TableProps } from '../../ui/table'
 import { nameOr, say } from '../../ui/text'
 import { keyOfUser, USERS, useOverview, writesOf } from './user-paths'
 
-const LINK = 'rounded-sm font-medium hover:underline'
-
 const METRICS: readonly Column<MetricResponse>[] = [
   { name: 'Metric', cell: ({ name, key }) => nameOr(name, key) },
   { name: 'Total', cell: ({ current }) => formatNumber(current), isNumber: true },
@@ -35,10 +33,6 @@ const endOf = ({ start, end, runUnit, runInterval }: Place, date: string): strin
   const run = runOf({ start, end, runUnit, runInterval }, date < start ? start : date)
   return run.end === null ? 'no end' : formatDate(run.end)
 }
-
-/** The present date of a user. */
-const localDate = (now: number, zone: string | null): string =>
-  new Intl.DateTimeFormat('en-CA', { timeZone: zone ?? 'UTC' }).format(now)
 
 /** The user's places. `date` is the present date of the user; null while it is loading. */
 const leaderboardsOf = (
@@ -73,7 +67,8 @@ const leaderboardsOf = (
 export function SummaryTab({ user }: { user: User }) {
   const lookups = useLookups(['attributes'])
   const now = useNow()
-  const date = now === null ? null : localDate(now, user.tz)
+  const here = new Intl.DateTimeFormat('en-CA', { timeZone: user.tz ?? 'UTC' })
+  const date = now === null ? null : here.format(now)
   const overview = useOverview(user.id)
   const { data, error } = overview
   if (error !== null && data === undefined) return <Unread of={overview} />
@@ -144,7 +139,7 @@ function Points({ points: { id, key, name, total, maxPoints } }: { points: GetUs
       <div className="flex items-baseline justify-between gap-4">
         <Link
           to={`/points/${encodeURIComponent(key)}`}
-          className={`${LINK} line-clamp-2 min-w-0 wrap-anywhere`}
+          className="line-clamp-2 min-w-0 rounded-sm font-medium wrap-anywhere hover:underline"
         >
           {nameOr(name, key)}
         </Link>

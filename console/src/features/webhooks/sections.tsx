@@ -141,13 +141,8 @@ export function TestSection({ webhook: { id, key, status } }: SectionProps) {
   )
 }
 
-/** How long ago a delivery may have failed, in hours. */
-const SPANS = [
-  { value: '1', label: 'the last hour' },
-  { value: '24', label: 'the last 24 hours' },
-  { value: '168', label: 'the last 7 days' },
-  { value: '720', label: 'the last 30 days' },
-]
+/** How long ago a delivery may have failed, by the number of hours. */
+const SPANS = { 1: 'the last hour', 24: 'the last 24 hours', 168: 'the last 7 days', 720: 'the last 30 days' }
 const HOUR = 3_600_000
 
 /** Sends everything again that failed, and shows how far that is. */
