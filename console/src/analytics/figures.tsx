@@ -6,8 +6,7 @@ import type { Admin } from '../resource/resource'
 import type { SeriesChart } from '../ui/chart'
 import { formatMoment } from '../ui/format'
 import { Card, Skeleton, Waiting } from '../ui/page'
-import { FIGURES_AGAIN, useToday } from './period'
-import { usePeriod } from './period-picker'
+import { FIGURES_AGAIN, usePeriod, useToday } from './period'
 
 /** Charts are loaded after the page, so that the page is small. */
 const Chart = lazy(async () => ({ default: (await import('../ui/chart')).SeriesChart }))
