@@ -42,7 +42,6 @@ export function useTenantsResource(): Resource<AdminTenant, Values, z.output<typ
           : 'It is archived: calls for it are refused. Its data is kept until you erase it.',
     form: {
       schema: Draft,
-      values: (item) => ({ name: item?.name ?? '', customerId: item?.customerId ?? '' }),
       fields: [
         { kind: 'text', name: 'name', label: 'Name', placeholder: 'Acme' },
         {

@@ -13,15 +13,6 @@ import { key, optionalText, picture, text } from './schemas'
 /** Filters by attributes, as the interface has them. */
 export type Filter = { attributeId: string; attributeValue: string }
 
-/** The field of a badge, without its name in the form. */
-export const BADGE = {
-  kind: 'text',
-  label: 'Badge',
-  isOptional: true,
-  placeholder: 'https://…',
-  hint: 'The address of a picture.',
-} as const
-
 /** The fields of filters, without their names in the form: attributes with the values that they must have. */
 const filtersOf = (of: 'user' | 'event', label: string) => ({
   kind: 'rows' as const,
@@ -87,7 +78,14 @@ export const switching = (status: string) =>
 export const Described = z.object({ name: text(), key: key(), description: optionalText(), badge: picture() })
 export const DESCRIBED = [
   { kind: 'long-text', name: 'description', label: 'Description', isOptional: true },
-  { ...BADGE, name: 'badge' },
+  {
+    kind: 'text',
+    name: 'badge',
+    label: 'Badge',
+    isOptional: true,
+    placeholder: 'https://…',
+    hint: 'The address of a picture.',
+  },
 ] as const
 
 /** A points system, as its parts name it. */

@@ -2,8 +2,9 @@
  * What people have entered in this tab and not saved, with the writes that are on their way. It survives a
  * reload and the end of a session, until it is saved or dropped. Secrets are only in memory.
  */
-import type { ReactNode } from 'react'
+import type { ComponentProps } from 'react'
 import type { Objection } from '../api/errors'
+import type { SecretDialog } from '../ui/secret'
 import { Store } from '../ui/store'
 
 /** Where `sessionStorage` keeps it. */
@@ -27,13 +28,7 @@ export type Entries = {
 }
 
 /** Something that is shown once, such as a new key. It may wait until people ask for it. */
-export type Secret = {
-  title: string
-  label: string
-  secret: string
-  children: ReactNode
-  isWaiting?: boolean
-}
+export type Secret = Omit<ComponentProps<typeof SecretDialog>, 'onClose'> & { isWaiting?: boolean }
 
 /** Reads what is stored. A browser may block its storage. */
 function read(): readonly (readonly [id: string, Entries])[] {

@@ -1,5 +1,5 @@
 import { useNavigate } from '@tanstack/react-router'
-import { type ComponentProps, type ReactNode, useId } from 'react'
+import { type ComponentProps, useId } from 'react'
 import { classes } from './classes'
 import { Icon } from './icon'
 import { targetOf } from './table'
@@ -49,23 +49,15 @@ export function Button({
 }
 
 /** A button with a symbol alone. Its label is for screen readers, and is shown as a hint. */
-export function IconButton({
-  label,
-  children,
-  ...props
-}: Omit<ButtonProps, 'children'> & { label: string; children: ReactNode }) {
-  return (
-    <Button
-      look="quiet"
-      aria-label={label}
-      title={label}
-      {...props}
-      className={classes('aspect-square px-0!', props.className)}
-    >
-      {children}
-    </Button>
-  )
-}
+export const IconButton = ({ label, className, ...props }: ButtonProps & { label: string }) => (
+  <Button
+    look="quiet"
+    aria-label={label}
+    title={label}
+    {...props}
+    className={classes('aspect-square px-0!', className)}
+  />
+)
 
 /** A switch with its label. */
 export function Toggle({
@@ -109,12 +101,7 @@ export function NewButton({
   to,
   look = 'primary',
   isSmall = false,
-}: {
-  one: string
-  to: string
-  look?: 'primary' | 'plain'
-  isSmall?: boolean
-}) {
+}: Pick<ButtonProps, 'look' | 'isSmall'> & { one: string; to: string }) {
   const navigate = useNavigate()
   return (
     <Button look={look} isSmall={isSmall} onClick={() => navigate({ ...targetOf(to), resetScroll: false })}>
