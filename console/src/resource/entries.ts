@@ -66,25 +66,22 @@ export function useEntryForm({
   })
   const values = useFormValues(form, fields, scope === null)
   const { defaultValues } = useFormState({ control: form.control })
-  const { begin, isBusy, isOnItsWay } = useWrite({
-    ...options,
-    scope: scope ?? own,
-    showsAnswer: true,
-  })
+  const { begin, isBusy, isOnItsWay } = useWrite({ ...options, scope: scope ?? own, showsAnswer: true })
   // A value that a field has got by itself is no entry, but it is kept with the entries.
   const hasChanged = () => Object.keys(changed(form.getValues(), defaultValues)).length > 0
   const changes = hasChanged() ? changed(values, first) : {}
   const all = fields.map(({ name }) => name)
   const etag = stored?.item.etag
+  const seen = etag === undefined ? undefined : first
   const isFree = isRestored && !hasChanged()
   if ((isFree || etag === undefined) && JSON.stringify(first) !== JSON.stringify(latest)) setFirst(latest)
   const news = etag === undefined ? [] : changedFields(fields, first, values, latest)
   // A press just after there is another state is none about that.
   const isNew = useSettled(etag ?? '', PAUSE) !== (etag ?? '')
   const take = (name: string) => {
-    const seen = structuredClone(first)
-    set(seen, name, get(latest, name))
-    setFirst(seen)
+    const next = structuredClone(first)
+    set(next, name, get(latest, name))
+    setFirst(next)
     form.setValue(name, get(latest, name), { shouldDirty: true, shouldValidate: true })
   }
 
@@ -112,15 +109,9 @@ export function useEntryForm({
   useEffect(() => {
     // Who has followed a link sees the form no more, also while the next page is loading.
     if (!isRestored || isBusy || location.pathname !== pathname) return
+    const place = location.pathname + location.search
     if (text === '{}') kept.drop(id)
-    else
-      kept.set(id, {
-        title,
-        place: location.pathname + location.search,
-        values: changes,
-        ...(etag !== undefined && { seen: first }),
-        ...(problem && { problem }),
-      })
+    else kept.set(id, { title, place, values: changes, seen, problem })
   }, [text, first, problem, isRestored, isBusy, kept, id, title])
 
   return {
@@ -149,7 +140,7 @@ export function useEntryForm({
           begin(
             {
               ...writeOf(schema.parse(given), given),
-              entries: { id, values: changes, ...(etag !== undefined && { seen: first }) },
+              entries: { id, values: changes, seen },
               etag,
               review: async (_admin, queries) => {
                 const now = stored && (await readAgain(queries, stored))

@@ -1,11 +1,9 @@
-import { type FieldValues, get, type UseFormReturn, useWatch } from 'react-hook-form'
+import { type FieldErrors, type FieldValues, get, type UseFormReturn, useWatch } from 'react-hook-form'
 import type { Field } from './resource'
 
 /** The message at a path of the errors, which may be nested. */
-export function messageAt(errors: unknown, path: string): string | undefined {
-  const { message }: { message?: unknown } = Object(get(errors, path))
-  return typeof message === 'string' && message !== '' ? message : undefined
-}
+export const messageAt = (errors: FieldErrors, path: string): string | undefined =>
+  Object(get(errors, path)).message || undefined
 
 /** The values of a form, kept up to date. A key follows the name until it is edited. */
 export function useFormValues(form: UseFormReturn, fields: readonly Field[], isNew: boolean): FieldValues {

@@ -24,7 +24,7 @@ export type Entries = {
   seen?: object | undefined
   /** The sentence that says that the answer was lost, while there is no answer to a write. */
   saving?: string
-  problem?: Problem
+  problem?: Problem | undefined
 }
 
 /** Something that is shown once, such as a new key. It may wait until people ask for it. */
