@@ -5,9 +5,7 @@
  * `-- --against main` only compares the events a second with those of another commit, in turns. `-- --turns 2`
  * takes fewer turns. Exits with 0 even if a figure misses its required value: the table shows the miss.
  */
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { gzipSync } from 'node:zlib'
 import { BUILD, buildWorker } from '../scripts/lib/wrangler.mjs'
 import { fixed, folder, median, numbersTo, runBench, save, spanOf, sumOf, tell } from './lib/bench.mjs'
 import { laurel } from './lib/laurel.mjs'
@@ -122,7 +120,7 @@ async function noteSpeed(/** @type {Server} */ ours, /** @type {number} */ turns
 async function noteBurst(/** @type {Server} */ server) {
   const batches = []
   for (const burst of numbersTo(BURSTS)) {
-    const { lines } = await server.logged(() => sendBurst(server, `burst-${burst}`, null))
+    const lines = await server.linesOf(await sendBurst(server, `burst-${burst}`, null))
     batches.push(Math.ceil(sumOf(lines, ({ d1 }) => d1.roundTrips) / 2))
   }
   note(
@@ -161,12 +159,10 @@ async function noteWebhooks(/** @type {Server} */ server) {
   note('D1 round trips of these events', spanOf(roundTrips), atMost(roundTrips, 2))
 }
 
-/** The size of the Worker as `npm run deploy` builds it. */
+/** The size of the Worker as `npm run deploy` builds it, by wrangler's own words. */
 async function noteSize() {
-  const built = join(folder, 'worker')
-  await buildWorker(built, BUILD)
-  const modules = readdirSync(built).filter((name) => !/\.map$|^README/.test(name))
-  const kilobytes = sumOf(modules, (name) => gzipSync(readFileSync(join(built, name))).length) / 1024
+  const said = await buildWorker(join(folder, 'worker'), BUILD)
+  const kilobytes = Number(/gzip: ([\d.]+) KiB/.exec(said)?.[1])
   note(
     'Worker, gzip',
     `${fixed(kilobytes)} KB`,

@@ -1,7 +1,7 @@
 /** The setup of the benches: metrics by their number of leaderboards, and one award for each event. */
 import { deepEqual } from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../../scripts/lib/until.mjs'
 import { adminKey, numbersTo, sumOf, timeOf } from './bench.mjs'
 
 /** The numbers of leaderboards that an event updates. Each has a metric. */
@@ -24,15 +24,13 @@ const LONG = 20 * 60_000
 /** Events of a batch, and those that are sent before those before them are processed. */
 const BATCH = 1000
 const AHEAD = 10 * BATCH
-/** The longest time without a processed event, in milliseconds. */
-const PATIENCE = 60_000
+/** How long the events ahead may take, in milliseconds. */
+const PATIENCE = 5 * 60_000
 /** Events that are sent first and not counted, so that caches are warm; then the counted events. */
 const WARMING = 2
 const COUNTED = 5
 
 /** @typedef {import('./server.mjs').Server} Server */
-/** @typedef {import('./server.mjs').StepLine} StepLine */
-/** @typedef {Pick<Awaited<ReturnType<Server['logged']>>, 'lines' | 'steps'> & { seconds: number }} Processed */
 
 /** The id of the user of that number. */
 export const userId = (/** @type {number} */ number) => `user-${number}`
@@ -87,19 +85,16 @@ export async function moveClock(/** @type {Server} */ server, /** @type {number}
   return (await timeOf(move)) / 1000
 }
 
-/**
- * Moves the test clock too. Returns the seconds, and the steps of one kind of work.
- *
- * @type {(server: Server, to: number, kind: string) => Promise<{ seconds: number; steps: StepLine[] }>}
- */
-export async function stepsUntil(server, to, kind) {
-  let seconds = 0
-  const { steps } = await server.logged(async () => {
-    seconds = await moveClock(server, to)
-    // If the log has the line of this request, all earlier lines have arrived.
-    return [await server.ask('GET', '/admin/v1/test-clock')]
-  })
-  return { seconds, steps: steps.filter(({ work }) => work === kind) }
+/** Moves the test clock too. Returns the seconds, and the steps of one kind of work. */
+export async function stepsUntil(
+  /** @type {Server} */ server,
+  /** @type {number} */ to,
+  /** @type {string} */ kind,
+) {
+  const from = server.steps.length
+  const seconds = await moveClock(server, to)
+  await server.linesOf([await server.ask('GET', '/admin/v1/test-clock')])
+  return { seconds, steps: server.steps.slice(from).filter(({ work }) => work === kind) }
 }
 
 /**
@@ -117,38 +112,35 @@ export const sendEvent = (server, id, { boards = 1, value = 1, key = randomUUID(
   })
 
 /**
- * Sends events with idempotency keys in batches of 1,000, and waits until all of them are processed.
+ * Sends events with idempotency keys in batches of 1,000, and waits until all of them are processed. Returns the lines
+ * of the log about the batches, and about their events.
  *
- * @type {(server: Server, count: number, eventOf: (number: number) => { user: object; value?: number }) =>
- *   Promise<Processed>}
+ * @param {Server} server
+ * @param {number} count
+ * @param {(number: number) => { user: object; value?: number }} eventOf
  */
 export async function sendBatches(server, count, eventOf) {
   const began = performance.now()
-  let seconds = 0
-  const { lines, steps } = await server.logged(async (found) => {
+  const from = server.steps.length
+  const inbox = () => server.steps.slice(from).filter(({ work }) => work === 'inbox')
+  const wait = async (/** @type {number} */ wanted) => {
     // A step's line counts changes. Each event is one.
-    const done = () => sumOf(found, ({ work, users }) => (work === 'inbox' ? users : 0))
-    const wait = async (/** @type {number} */ until) => {
-      for (let [last, at] = [done(), performance.now()]; last < until; await sleep(5)) {
-        if (done() > last) [last, at] = [done(), performance.now()]
-        if (performance.now() - at > PATIENCE)
-          throw new Error(`only ${last} of ${count} events were processed`)
-      }
-    }
-    const answers = []
-    for (let first = 0; first < count; first += BATCH) {
-      await wait(first - AHEAD)
-      const body = numbersTo(Math.min(BATCH, count - first)).map((index) => ({
-        ...{ key: METRIC, value: 1, idempotencyKey: randomUUID() },
-        ...eventOf(first + index),
-      }))
-      answers.push(await server.ask('POST', '/admin/v1/metrics/events', { body }))
-    }
-    await wait(count)
-    seconds = (performance.now() - began) / 1000
-    return answers
-  })
-  return { lines, steps: steps.filter(({ work }) => work === 'inbox'), seconds }
+    const done = () => sumOf(inbox(), ({ users }) => users)
+    if (await until(() => done() >= wanted, { patience: PATIENCE, pause: 5 })) return
+    throw new Error(`only ${done()} of ${count} events were processed`)
+  }
+  const answers = []
+  for (let first = 0; first < count; first += BATCH) {
+    await wait(first - AHEAD)
+    const body = numbersTo(Math.min(BATCH, count - first)).map((index) => ({
+      ...{ key: METRIC, value: 1, idempotencyKey: randomUUID() },
+      ...eventOf(first + index),
+    }))
+    answers.push(await server.ask('POST', '/admin/v1/metrics/events', { body }))
+  }
+  await wait(count)
+  const seconds = (performance.now() - began) / 1000
+  return { lines: await server.linesOf(answers), steps: inbox(), seconds }
 }
 
 /** Total, points and score of a user, as read by the API; the score is null without a place. */
@@ -183,12 +175,10 @@ export async function sendBurst(/** @type {Server} */ server, /** @type {string}
  */
 export async function costOfEvents(/** @type {Server} */ server, /** @type {string[]} */ users, boards = 1) {
   for (let i = 0; i < WARMING; i += 1) for (const user of users) await sendEvent(server, user, { boards })
-  const { answers, lines } = await server.logged(async () => {
-    const all = []
-    for (let i = 0; i < COUNTED; i += 1)
-      for (const user of users) all.push(await sendEvent(server, user, { boards }))
-    return all
-  })
+  const answers = []
+  for (let i = 0; i < COUNTED; i += 1)
+    for (const user of users) answers.push(await sendEvent(server, user, { boards }))
+  const lines = await server.linesOf(answers)
   for (const { status, body } of answers)
     if (status !== 201 || body.points[SYSTEM]?.awards.length !== 1)
       throw new Error(`this is not the reference event: ${status} ${JSON.stringify(body)}`)

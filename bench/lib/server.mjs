@@ -68,8 +68,9 @@ export class Server {
   #pool
   #child = /** @type {import('node:child_process').ChildProcess | undefined} */ (undefined)
   #said = ''
+  /** The log so far: the lines of requests by their ids, and those of all steps of due work. */
   #lines = /** @type {Map<string, LogLine>} */ (new Map())
-  #steps = /** @type {StepLine[] | undefined} */ (undefined)
+  steps = /** @type {StepLine[]} */ ([])
 
   /**
    * @param {{ name: string; folder: string; port: number; script: string[]; env: NodeJS.ProcessEnv }} how `script` is
@@ -172,37 +173,19 @@ export class Server {
     throw new Error(`${this.name}: ${method} ${path} was answered ${answer.status}: ${said}`)
   }
 
-  /**
-   * Collects the log during some work. Returns the lines of its requests, in their order, and the lines of
-   * all steps of due work.
-   *
-   * @param {(steps: readonly StepLine[]) => Promise<Answer[]>} work its parameter gets the lines of steps as
-   *   they arrive
-   * @returns {Promise<{ answers: Answer[]; lines: LogLine[]; steps: StepLine[] }>}
-   */
-  async logged(work) {
-    const lines = new Map()
-    const steps = /** @type {StepLine[]} */ ([])
-    this.#lines = lines
-    this.#steps = steps
-    try {
-      const answers = await work(steps)
-      const hasAll = () => answers.every(({ requestId }) => lines.has(requestId))
-      if (!(await until(hasAll, { patience: LOG, pause: 20 })))
-        throw new Error('The log has no line for some of the requests.')
-      return { answers, lines: answers.map(({ requestId }) => lines.get(requestId)), steps }
-    } finally {
-      this.#steps = undefined
-    }
+  /** The lines of the log about requests, in their order. Once they are there, so are those of all steps before. */
+  async linesOf(/** @type {readonly Answer[]} */ answers) {
+    const lines = () => answers.flatMap(({ requestId }) => this.#lines.get(requestId) ?? [])
+    if (await until(() => lines().length === answers.length, { patience: LOG, pause: 20 })) return lines()
+    throw new Error('The log has no line for some of the requests.')
   }
 
-  /** Notes a line of the log: that of a request or a step, while these are collected. */
   #hear(/** @type {string} */ text) {
     this.#said = `${this.#said}${text}\n`.slice(-KEPT)
-    if (this.#steps === undefined || !text.startsWith('{')) return
+    if (!text.startsWith('{"')) return
     const line = JSON.parse(text)
     if (line.d1 === undefined) return
-    if (typeof line.work === 'string') this.#steps.push(line)
+    if (typeof line.work === 'string') this.steps.push(line)
     else this.#lines.set(line.requestId, line)
   }
 }

@@ -56,17 +56,18 @@ async function costOf(
   /** @type {string} */ users,
   /** @type {number} */ messages,
 ) {
-  const { lines, steps } = await server.logged(async (found) => {
-    const answers = []
-    for (const user of numbersTo(USERS)) answers.push(await sendEvent(server, `${users}-${user}`, EVENT))
-    const arrived = () => sumOf(found, (step) => (step.work === 'delivery' ? (step.messages ?? 0) : 0))
-    if (!(await until(() => arrived() >= messages, { patience: PATIENCE, pause: 20 })))
-      throw new Error(`only ${arrived()} deliveries have arrived`)
-    // A drain logs its cost at its end, and the last one finds no rows.
-    await sleep(SETTLING)
-    return answers
-  })
-  const outward = steps.filter(({ work }) => work === 'outbox' || work === 'delivery')
+  const from = server.steps.length
+  const answers = []
+  for (const user of numbersTo(USERS)) answers.push(await sendEvent(server, `${users}-${user}`, EVENT))
+  const steps = (/** @type {string[]} */ ...kinds) =>
+    server.steps.slice(from).filter(({ work }) => kinds.includes(work))
+  const arrived = () => sumOf(steps('delivery'), (step) => step.messages ?? 0)
+  if (!(await until(() => arrived() >= messages, { patience: PATIENCE, pause: 20 })))
+    throw new Error(`only ${arrived()} deliveries have arrived`)
+  // A drain logs its cost at its end, and the last one finds no rows.
+  await sleep(SETTLING)
+  const lines = await server.linesOf(answers)
+  const outward = steps('outbox', 'delivery')
   return {
     withEvent: sumOf(lines, ({ d1 }) => d1.rowsWritten) / USERS,
     afterwards: sumOf(outward, ({ d1 }) => d1.rowsWritten) / USERS,
