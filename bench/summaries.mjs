@@ -2,6 +2,7 @@
  * `npm run bench:summaries`: measures the events of a tenant while another one with 200,000 users asks for 30
  * different summaries at once. See bench/README.md.
  */
+import { until } from '../scripts/lib/until.mjs'
 import {
   adminKey,
   fixed,
@@ -24,6 +25,9 @@ const SUMMARIES = 30
 const USERS = 200
 /** Events of a turn without summaries. */
 const EVENTS = 200
+/** When no work is due any more, and how long that may take, in milliseconds. */
+const QUIET = 5000
+const SETTLING = 10 * 60_000
 /** The points of users differ. */
 const TOTALS = 5000
 /** How many times as long an event may take. */
@@ -63,6 +67,14 @@ runBench({
       user: { id: userId(number), attributes: { plan: `p${number % filters}` } },
       value: 1 + (number % TOTALS),
     }))
+    // The analytics count these users, which would disturb the events.
+    let seen = 0
+    const isQuiet = () => {
+      const before = seen
+      seen = server.steps.length
+      return seen === before
+    }
+    await until(isQuiet, { patience: SETTLING, pause: QUIET })
     await openTenant(server, 'small')
 
     let asked = 0

@@ -2,7 +2,6 @@
  * `npm run screenshots:components -- [FOLDER]`: pictures of the gallery, one for each section and variant, in
  * node_modules/.cache/components/screenshots or FOLDER.
  */
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { NOW, serveGallery } from './serve.mjs'
 
@@ -19,7 +18,6 @@ const VARIANTS = {
   rtl: { query: 'theme=light&dir=rtl&locale=ar', viewport: DESKTOP },
 }
 
-mkdirSync(folder, { recursive: true })
 const { url, browser, close } = await serveGallery()
 try {
   for (const [name, { query, viewport }] of Object.entries(VARIANTS)) {
