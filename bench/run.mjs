@@ -6,7 +6,7 @@
  * takes fewer turns. Exits with 0 even if a figure misses its required value: the table shows the miss.
  */
 import { join } from 'node:path'
-import { BUILD, buildWorker } from '../scripts/lib/wrangler.mjs'
+import { buildWorker } from '../scripts/lib/wrangler.mjs'
 import { fixed, folder, median, numbersTo, runBench, save, spanOf, sumOf, tell } from './lib/bench.mjs'
 import { laurel } from './lib/laurel.mjs'
 import { roundsOf } from './lib/load.mjs'
@@ -161,7 +161,7 @@ async function noteWebhooks(/** @type {Server} */ server) {
 
 /** The size of the Worker as `npm run deploy` builds it, by wrangler's own words. */
 async function noteSize() {
-  const said = await buildWorker(join(folder, 'worker'), BUILD)
+  const said = await buildWorker(join(folder, 'worker'))
   const kilobytes = Number(/gzip: ([\d.]+) KiB/.exec(said)?.[1])
   note(
     'Worker, gzip',

@@ -38,7 +38,7 @@ import {
 } from './lib/project.mjs'
 import { importVariables } from './lib/sources.mjs'
 import { nodeExecutable } from './lib/tools.mjs'
-import { BUILD, buildWorker, QUIET, readSettings, wranglerScript } from './lib/wrangler.mjs'
+import { buildWorker, QUIET, readSettings, wranglerScript } from './lib/wrangler.mjs'
 
 const USAGE = `${commandOf('deploy', '[OPTIONS]')}
   --location weur        where a new database is: ${Object.keys(PLACES).join(', ')}
@@ -484,7 +484,7 @@ async function build(/** @type {Options} */ { built }) {
     cpSync(inProject('dist', 'serve', 'laurel.js'), `${BUILT}/index.js`)
   } else if (!built || !existsSync(`${BUILT}/index.js`)) {
     title('Building the Worker and the console…')
-    await buildWorker(BUILT, BUILD)
+    await buildWorker(BUILT)
   }
 }
 

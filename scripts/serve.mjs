@@ -25,7 +25,6 @@ import {
   toolScript,
   wordsOf,
 } from './lib/project.mjs'
-import { DELETING } from './lib/restored.mjs'
 import { until } from './lib/until.mjs'
 import { backup, restore, snapshot } from './serve/backup.mjs'
 import { classesOf, configuration, lookConfiguration } from './serve/config.mjs'
@@ -285,14 +284,14 @@ async function demandHealth() {
 }
 
 /**
- * Waits until work of these kinds is done that is due by now. After a restore, these are the deletions since
- * the backup (M3): so the server opens without the users who were erased, and sends no pending message to or
- * about them (M2).
+ * Waits until the work is done that is due by now because of what was found at the start. After a restore, these are
+ * the deletions since the backup (M3): so the server opens without the users who were erased, and sends no pending
+ * message to or about them (M2).
  */
-async function workDone(/** @type {string[]} */ kinds) {
-  const isDone = async () => (await callWorker(`/left?kinds=${kinds}`)).text === '0'
+async function workDone(/** @type {string} */ found) {
+  const isDone = async () => (await callWorker(`/left?found=${found}`)).text === '0'
   if (await until(isDone, { patience: MINUTE, pause: 100 })) return
-  say(`Not all is done yet: ${kinds.join(', ')}. The server goes on with it.`)
+  say(`Not all is done yet: ${found}. The server goes on with it.`)
 }
 
 /** Calls the cron trigger now, and at each multiple of its time. It keeps no process alive. */
@@ -375,15 +374,14 @@ async function serve(/** @type {{ isBuilt: boolean; isDemo?: boolean }} */ { isB
   const ended = endOf(child)
   const ready = async () => {
     // A server that ends before it opens does all of this again.
-    const isRestored = existsSync(RESTORED)
-    const error = await ask(`/migrate?then=${isRestored ? 'restored' : madeAgain.length > 0 ? 'boards' : ''}`)
+    const found = existsSync(RESTORED) ? 'restored' : madeAgain.length > 0 ? 'lost' : ''
+    const error = await ask(`/migrate?found=${found}`)
     if (error !== '') throw new Complaint(`${error}\nLaurel does not start.`)
     rmSync(FIRST_START, { force: true })
     for (const path of madeAgain) say(`${path} is missing. It is made again.`)
     for (const cron of settings.triggers?.crons ?? []) keepSchedule(cron).catch(fail)
     await demandHealth()
-    if (isRestored) await workDone(DELETING)
-    else if (madeAgain.length > 0) await workDone(['leaderboard'])
+    if (found !== '') await workDone(found)
     rmSync(RESTORED, { force: true })
     const hasDemo = (await callWorker('/open')).text === 'true'
     front?.open()

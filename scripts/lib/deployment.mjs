@@ -127,7 +127,9 @@ export class Deployment {
     this.worker = (await account.find(`/workers/scripts/${config.name}/settings`))?.bindings
     if (this.worker !== undefined) this.#demandOurs()
     this.domains = await account.list('/workers/domains', { service: config.name })
-    this.parts = [...(await this.#databases()), ...(await this.#namespaces()), ...(await this.#queues())]
+    const databases = []
+    for (const database of config.d1_databases) databases.push(await this.found(database))
+    this.parts = [...databases, ...(await this.#namespaces()), ...(await this.#queues())]
     return this
   }
 
@@ -152,12 +154,6 @@ export class Deployment {
   #boundTo(/** @type {string} */ binding) {
     const { id, namespace_id } = this.worker?.find(({ name }) => name === binding) ?? {}
     return id ?? namespace_id
-  }
-
-  async #databases() {
-    const parts = []
-    for (const database of this.config.d1_databases) parts.push(await this.found(database))
-    return parts
   }
 
   /**
@@ -238,18 +234,14 @@ export class Deployment {
 
   /** The configuration with the ids of all parts. */
   get bound() {
-    const idOf = (/** @type {string} */ binding) => this.parts.find((part) => part.binding === binding)?.id
+    const withIds = (/** @type {Row[]} */ list, /** @type {string} */ field) =>
+      list.map((one) => ({ ...one, [field]: this.parts.find(({ binding }) => binding === one.binding)?.id }))
+    const { d1_databases, kv_namespaces } = this.config
     return {
       ...this.config,
       account_id: this.account.id,
-      d1_databases: this.config.d1_databases.map((/** @type {Row} */ one) => ({
-        ...one,
-        database_id: idOf(one.binding),
-      })),
-      kv_namespaces: this.config.kv_namespaces.map((/** @type {Row} */ one) => ({
-        ...one,
-        id: idOf(one.binding),
-      })),
+      d1_databases: withIds(d1_databases, 'database_id'),
+      kv_namespaces: withIds(kv_namespaces, 'id'),
     }
   }
 }

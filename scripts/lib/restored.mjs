@@ -63,9 +63,6 @@ FROM restores r WHERE r.id = 1`
 export const nextEpoch = (/** @type {readonly State[]} */ states, /** @type {number} */ now) =>
   Math.max(now, ...states.map(({ epoch, version }) => Math.max(epoch, version) + 1))
 
-/** Work by which deletions since the backup are done again (M3). */
-export const DELETING = ['erasure', 'purge']
-
 /**
  * Asks for `left`: 1 while work of these kinds is due, or while deletions have to be done again after a restore,
  * else 0. The second round of an erasure is due later, and is not waited for: then the user's data is already gone.

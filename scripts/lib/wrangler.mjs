@@ -4,23 +4,12 @@ import { join } from 'node:path'
 import { inProject, installed, isPackage, project, toolScript } from './project.mjs'
 import { fetchedTool, runNode } from './tools.mjs'
 
-/** Options of the build for a deployment. It shortens names; other builds keep them for stack traces. */
-export const BUILD = ['--minify']
-
 /** Environment variables of each wrangler. */
 export const QUIET = {
   WRANGLER_SEND_METRICS: 'false',
   WRANGLER_SEND_ERROR_REPORTS: 'false',
   WRANGLER_WRITE_LOGS: 'false',
   WRANGLER_NO_SKILLS_UPDATE_PROMPTS: 'true',
-}
-
-/** More environment variables of a wrangler that works only on this machine. */
-export const LOCAL = {
-  ...QUIET,
-  // The banner asks the registry for a newer version.
-  WRANGLER_HIDE_BANNER: 'true',
-  CLOUDFLARE_LOAD_DEV_VARS_FROM_DOT_ENV: 'true',
 }
 
 /**
@@ -58,8 +47,10 @@ export async function readSettings() {
 }
 
 /** Builds `index.js` in the folder, without a network. Throws a Complaint with the output of wrangler. */
-export const buildWorker = (/** @type {string} */ folder, /** @type {string[]} */ options = []) =>
-  outputOfWrangler(['deploy', ...options, '--dry-run', '--outdir', folder], 'The build failed.', {
-    ...LOCAL,
+export const buildWorker = (/** @type {string} */ folder) =>
+  outputOfWrangler(['deploy', '--minify', '--dry-run', '--outdir', folder], 'The build failed.', {
+    ...QUIET,
+    // The banner asks the registry for a newer version.
+    WRANGLER_HIDE_BANNER: 'true',
     CI: '1',
   })

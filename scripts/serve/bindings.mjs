@@ -1,6 +1,6 @@
 /**
  * The bindings of Cloudflare for `npm run serve`: the parts of them that Laurel uses. A batch of statements and a
- * message are one call of an object in the same isolate (`platform.mjs`). workerd's own bindings of D1 and of queues
+ * message are one call of an object in the same isolate (`platform.mjs`, `queue.mjs`). workerd's own bindings of D1 and of queues
  * send HTTP requests.
  */
 

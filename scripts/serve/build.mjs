@@ -31,7 +31,14 @@ export async function build(folder, { forPackage = false, mayLackConsole = false
     }),
   ])
   cpSync(inProject('.wrangler', 'assets'), join(folder, 'assets'), { recursive: true })
-  for (const name of ['serve/entry', 'serve/platform', 'serve/bindings', 'lib/directory', 'lib/restored'])
+  for (const name of [
+    'serve/entry',
+    'serve/platform',
+    'serve/queue',
+    'serve/bindings',
+    'lib/directory',
+    'lib/restored',
+  ])
     cpSync(inProject('scripts', `${name}.mjs`), join(folder, `${basename(name)}.mjs`))
   const write = (/** @type {string} */ name, /** @type {string} */ content) =>
     writeFileSync(join(folder, name), content)

@@ -42,7 +42,6 @@ export function configuration(settings, { variables, isPrivateAllowed, databases
     ),
     ...databaseObjects(databases),
     { name: 'QUEUES', durableObjectNamespace: 'MessageQueue' },
-    { name: 'CONSUMER', service: { name: 'laurel', entrypoint: 'Consumer' } },
     { name: 'CONSUMERS', ...json(Object.fromEntries(consumers.map(({ queue, ...rest }) => [queue, rest]))) },
     ...settings.kv_namespaces.map(({ binding }) => wrapped(binding, 'keyValues', [])),
     { name: settings.assets?.binding, service: 'assets' },
@@ -56,7 +55,7 @@ export function configuration(settings, { variables, isPrivateAllowed, databases
       wrapped(name, 'rateLimit', [{ name: 'simple', ...json(simple) }]),
     ),
   ]
-  const modules = ['entry.mjs', 'restored.mjs', 'laurel.js', 'platform.mjs']
+  const modules = ['entry.mjs', 'restored.mjs', 'laurel.js', 'platform.mjs', 'queue.mjs']
   return whole({
     services: [
       { name: 'laurel', worker: workerOf(settings, modules, bindings, classesOf(settings)) },

@@ -5,6 +5,7 @@
 import { DurableObject, env, WorkerEntrypoint } from 'cloudflare:workers'
 import * as worker from './laurel.js'
 import * as platform from './platform.mjs'
+import { MessageQueue } from './queue.mjs'
 import {
   allBoardsDue,
   nextEpoch,
@@ -16,11 +17,12 @@ import {
 
 export * from './laurel.js'
 export * from './platform.mjs'
+export * from './queue.mjs'
 
 const laurel = worker.default
 
 /** The classes of objects, by name. */
-const CLASSES = Object.entries({ ...worker, ...platform }).filter(
+const CLASSES = Object.entries({ ...worker, ...platform, MessageQueue }).filter(
   ([, one]) => one.prototype instanceof DurableObject,
 )
 
@@ -101,15 +103,22 @@ const DEMO = "SELECT 1 FROM metrics WHERE key = 'demo-lessons' AND deleted IS NU
 const run = (/** @type {any} */ database, /** @type {string[]} */ statements) =>
   database.batch(statements.map((sql) => database.prepare(sql)))
 
+/** The work to be done before the server opens, by what it has found: a restore, or that boards are lost. */
+const WORK = /** @type {Record<string, string[]>} */ ({
+  // The deletions since the backup are done again (M3).
+  restored: ['erasure', 'purge'],
+  lost: ['leaderboard'],
+})
+
 /** The calls of the server itself. They come by a Unix socket that only its user can open. */
 export class Control extends WorkerEntrypoint {
   async fetch(/** @type {Request} */ request) {
     const { pathname, searchParams } = new URL(request.url)
     switch (pathname) {
       case '/migrate':
-        return new Response(await this.#migrate(searchParams.get('then')))
+        return new Response(await this.#migrate(searchParams.get('found')))
       case '/left': {
-        const question = workLeft((searchParams.get('kinds') ?? '').split(','))
+        const question = workLeft(WORK[searchParams.get('found') ?? ''] ?? [])
         const left = this.#databases.map(
           async (database) => (await run(database, [question]))[0].results[0].left,
         )
@@ -139,20 +148,20 @@ export class Control extends WorkerEntrypoint {
   }
 
   /**
-   * Applies the migrations. `then`: after a restore, or if the boards have to be made again.
+   * Applies the migrations, and tells the databases what the server has found.
    *
-   * @param {string | null} then
+   * @param {string | null} found
    * @returns {Promise<string>} the error of the first database that can't be migrated; empty if none
    */
-  async #migrate(then) {
+  async #migrate(found) {
     const objects = this.env.DATABASE_LIST.map(({ name }) => this.env.DATABASE_OBJECTS.getByName(name))
     for (const [nth, object] of objects.entries()) {
       const error = await object.migrate()
       if (error !== '')
         return objects.length === 1 ? error : `${this.env.DATABASE_LIST[nth].binding}: ${error}`
     }
-    if (then === 'restored') await this.#restored()
-    if (then === 'boards') await run(this.#databases[0], [allBoardsDue])
+    if (found === 'restored') await this.#restored()
+    if (found === 'lost') await run(this.#databases[0], [allBoardsDue])
     await objects[0].note(CLASSES.map(([name]) => name))
     isMigrated = true
     return ''
@@ -171,25 +180,5 @@ export class Control extends WorkerEntrypoint {
     const epoch = nextEpoch(states, Date.now())
     await Promise.all(others.map((database) => run(database, restoredStatementsOfOthers(epoch))))
     await run(first, restoredStatements({ undelete: false, epoch }))
-  }
-}
-
-/** Takes the messages of the queues, as Cloudflare hands them to the Worker. */
-export class Consumer extends WorkerEntrypoint {
-  /**
-   * @param {string} queue
-   * @param {{ id: string; body: unknown; sent: number; attempts: number }[]} sent
-   * @returns {Promise<string[]>} the ids of those that have to come again
-   */
-  async take(queue, sent) {
-    const again = new Set()
-    const messages = sent.map(({ sent: at, ...message }) => ({
-      ...message,
-      timestamp: new Date(at),
-      ack: () => again.delete(message.id),
-      retry: () => again.add(message.id),
-    }))
-    await laurel.queue({ queue, messages }, this.env, this.ctx)
-    return [...again]
   }
 }
