@@ -37,7 +37,7 @@ async function add(/** @type {Record<string, any>} */ { 'dry-run': isDry, locati
   if (Object.keys(place).length === 0) process.stdout.write(NO_PLACE)
   if (isDry) {
     process.stdout.write(
-      `Nothing was changed. This would be done now:\n  create the D1 ${name}\n  add to wrangler.toml, after ${bindingOf(number - 1)}:\n${indented(blockOf({ number, name }))}  apply the migrations to ${name}\nAfter that: ${whatIsNext(binding)}`,
+      `Nothing was changed. This would be done now:\n  create the D1 ${name}\n  add to wrangler.toml, after ${bindingOf(number - 1)}:\n${indented(blockOf(number, name))}  apply the migrations to ${name}\nAfter that: ${whatIsNext(binding)}`,
     )
     return
   }

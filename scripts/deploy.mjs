@@ -135,12 +135,8 @@ async function placeOf(/** @type {Options} */ { location, jurisdiction }) {
   return { primary_location_hint: place }
 }
 
-/** Throws if a host can't be a domain of the Worker. */
-async function demandDomain(
-  /** @type {Account} */ account,
-  /** @type {string} */ host,
-  /** @type {string} */ name,
-) {
+/** Throws if a host can't be a domain of the Worker. @type {(account: Account, host: string, name: string) => Promise<void>} */
+async function demandDomain(account, host, name) {
   if (!/^([a-z\d]([a-z\d-]*[a-z\d])?\.)+[a-z]{2,}$/.test(host))
     throw new Complaint(
       `--domain must be a host, such as laurel.example.com, not ${host}. Nothing was changed.`,
@@ -455,17 +451,13 @@ async function linkTo(asked, shown, adminKey) {
   }
 }
 
-/** What is printed at the end. `key` is the first admin key if it was set in this run. */
-function farewell(
-  /** @type {{ address: string; key: string | undefined; link: string | null; isPublic: boolean }} */ {
-    address,
-    key,
-    link,
-    isPublic,
-  },
-) {
-  const auth = `-H 'X-API-KEY: ${key ?? 'YOUR_ADMIN_KEY'}'`
-  const metric = `curl -sS ${address}/admin/v1/metrics ${auth} -H 'Content-Type: application/json' -d '[{"key": "lessons", "name": "Lessons completed"}]'`
+/**
+ * What is printed at the end. `key` is the first admin key if it was set in this run.
+ *
+ * @type {(address: string, key: string | undefined, link: string | null, isPublic: boolean) => string}
+ */
+function farewell(address, key, link, isPublic) {
+  const metric = `curl -sS ${address}/admin/v1/metrics -H 'X-API-KEY: ${key}' -H 'Content-Type: application/json' -d '[{"key": "lessons", "name": "Lessons completed"}]'`
   return `
 Laurel is deployed, and healthy.
 
@@ -543,7 +535,7 @@ async function finish({ config, isFirst }, { address, key, file, wayBack }, { ur
     const { ADMIN_HOST } = config.vars
     const link =
       key === undefined ? null : await linkTo(asked, ADMIN_HOST ? `https://${ADMIN_HOST}` : address, key)
-    process.stdout.write(farewell({ address, key, link, isPublic: config.workers_dev === true }))
+    process.stdout.write(farewell(address, key, link, config.workers_dev === true))
   }
   rmSync(file, { force: true })
 }

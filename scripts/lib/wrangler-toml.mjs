@@ -3,16 +3,9 @@ import { readFileSync } from 'node:fs'
 import { bindingOf, nameOf, numbersTo } from './databases.mjs'
 import { Complaint, inProject } from './project.mjs'
 
-/** A block: its header and the lines up to the next header. */
+/** A block: its header and the lines up to the next header, comments between them included. */
 const BLOCK = /^\[\[d1_databases\]\][^\n]*\n?(?:(?!\[)[^\n]*\n|(?!\[)[^\n]+$)*/gm
 const BINDING = /^\s*binding\s*=\s*["']([^"']*)["']/m
-
-/**
- * @typedef {object} Block
- * @property {string} binding
- * @property {string} text from the header up to the next one, comments between them included
- * @property {number} start of the text in the file
- */
 
 /** The text of `wrangler.toml`. */
 export const wranglerToml = () => readFileSync(inProject('wrangler.toml'), 'utf8')
@@ -31,11 +24,6 @@ function ownLines(/** @type {string} */ text) {
 
 /** Is true for a binding of Laurel's databases. An operator may have bound others. */
 const isOurs = (/** @type {string} */ binding) => /^DB(_\d+)?$/.test(binding)
-
-const ourBlocks = (/** @type {string} */ toml) =>
-  databaseBlocks(toml).filter(({ binding }) => isOurs(binding))
-const isFirst = (/** @type {Block} */ { binding }) => binding === bindingOf(1)
-const NO_FIRST = 'wrangler.toml has no [[d1_databases]] with the binding DB.'
 
 /**
  * Laurel's databases, the first one first, of all that wrangler.toml binds. Throws a Complaint if they are not `DB`,
@@ -61,39 +49,24 @@ export const boundDatabases = (/** @type {string} */ toml) => databasesOf(databa
 
 /** The name of a further database in Cloudflare, after the first one: each deployment has its own names. */
 export function nextName(/** @type {string} */ toml, /** @type {number} */ number) {
-  const first = databaseBlocks(toml).find(isFirst)
+  const first = databaseBlocks(toml).find(({ binding }) => binding === bindingOf(1))
   const [, name] = /^\s*database_name\s*=\s*["']([^"']+)["']/m.exec(first?.text ?? '') ?? []
   return name === undefined ? nameOf(number) : `${name}-${number}`
 }
 
-/**
- * The text of a block. It has no id: the database is found by its name.
- *
- * @param {{ number: number; name?: string; newline?: string }} database
- * @returns {string} with a line break at its end
- */
-export const blockOf = ({ number, name = nameOf(number), newline = '\n' }) =>
-  [
-    '[[d1_databases]]',
-    `binding = "${bindingOf(number)}"`,
-    `database_name = "${name}"`,
-    'migrations_dir = "migrations"',
-    '',
-  ].join(newline)
+/** The text of a block. It has no id: the database is found by its name. @type {(number: number, name: string) => string} */
+export const blockOf = (number, name) => `[[d1_databases]]
+binding = "${bindingOf(number)}"
+database_name = "${name}"
+migrations_dir = "migrations"
+`
 
-/**
- * Adds a block after the last database. The rest of the file stays as it is, comments included.
- *
- * @param {string} toml
- * @param {number} number of the database
- */
-export function withDatabase(toml, number) {
-  const last = ourBlocks(toml).at(-1)
-  if (last === undefined) throw new Complaint(NO_FIRST)
+/** Adds the block of a database after the last one. The rest of the file stays as it is, comments included. */
+export function withDatabase(/** @type {string} */ toml, /** @type {number} */ number) {
+  const { start = 0, text = '' } = databasesOf(databaseBlocks(toml)).at(-1) ?? {}
   const newline = toml.includes('\r\n') ? '\r\n' : '\n'
-  const end = last.start + ownLines(last.text).length
-  const before = toml.slice(0, end).trimEnd()
+  const end = start + ownLines(text).length
+  const block = blockOf(number, nextName(toml, number)).replaceAll('\n', newline)
   const after = toml.slice(end).replace(/^\r?\n/, '')
-  const name = nextName(toml, number)
-  return `${before}${newline}${newline}${blockOf({ number, name, newline })}${after}`
+  return `${toml.slice(0, end).trimEnd()}${newline}${newline}${block}${after}`
 }
