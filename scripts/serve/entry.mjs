@@ -170,10 +170,6 @@ export class Control extends WorkerEntrypoint {
   /** Tells each database of the restore, the first one last: a call that was interrupted is repeated. */
   async #restored() {
     const [first, ...others] = this.#databases
-    if (others.length === 0) {
-      await run(first, restoredStatements({ undelete: false }))
-      return
-    }
     const states = await Promise.all(
       this.#databases.map(async (database) => (await run(database, [stateQuestion]))[0].results[0]),
     )
