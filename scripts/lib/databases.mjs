@@ -28,8 +28,8 @@ export function missingOf(/** @type {readonly string[]} */ names, /** @type {num
  *
  * @param {InUse} inUse
  * @param {number} count of databases from now on
- * @param {(missing: string[]) => { fact: string; again: string; afterwards: string }} words that they are missing, how to
- *   have them again, and what to do once they are empty
+ * @param {(missing: string[]) => { fact: string; again: string; meanwhile: string; afterwards: string }} words that
+ *   they are missing, how to have them again, what holds until they are empty, and what to do then
  */
 export function demandBound({ used, left }, count, words) {
   const [holders, rests] = [missingOf(used, count), missingOf(left, count)]
@@ -44,14 +44,20 @@ Name the weights of the other databases too, unless they are 1. Wait until GET /
   }
   if (rests.length > 0)
     throw new Complaint(
-      `Rows of users who have left ${listed(rests)} are still being deleted there. ${words(rests).again} Wait some minutes, and try again.`,
+      `Rows of users who have left ${listed(rests)} are still being deleted there. ${words(rests).meanwhile} Wait some minutes, and try again.`,
     )
 }
 
 /** For `npm start` and `npm run serve`. */
 export const demandServed = (/** @type {InUse} */ inUse, /** @type {number} */ count) =>
-  demandBound(inUse, count, (missing) => ({
-    fact: `there ${count === 1 ? 'is one database' : `are ${count} databases`} (DATABASES). Laurel does not start.`,
-    again: `Start with DATABASES=${Math.max(...missing.map((name) => Number(name.replace('DB_', ''))))} again.`,
-    afterwards: 'Then start with fewer.',
-  }))
+  demandBound(inUse, count, (missing) => {
+    const needed = Math.max(...missing.map((name) => Number(name.replace('DB_', ''))))
+    const again = `Start with DATABASES=${needed} again.`
+    const now = count === 1 ? 'is one database' : `are ${count} databases`
+    return {
+      fact: `there ${now} (DATABASES). Laurel does not start.`,
+      again,
+      meanwhile: again,
+      afterwards: 'Then start with fewer.',
+    }
+  })
