@@ -65,10 +65,11 @@ export function useEntryForm({
     mode: 'onTouched',
   })
   const values = useFormValues(form, fields, scope === null)
-  const { defaultValues } = useFormState({ control: form.control })
+  useFormState({ control: form.control })
   const { begin, isBusy, isOnItsWay } = useWrite({ ...options, scope: scope ?? own, showsAnswer: true })
-  // A value that a field has got by itself is no entry, but it is kept with the entries.
-  const hasChanged = () => Object.keys(changed(form.getValues(), defaultValues)).length > 0
+  // A value that a field has got by itself is no entry, but it is kept with the entries. The form knows it at once:
+  // what was drawn lags behind, and a press may come before it is drawn again.
+  const hasChanged = () => Object.keys(changed(form.getValues(), form.control._defaultValues)).length > 0
   const changes = hasChanged() ? changed(values, first) : {}
   const all = fields.map(({ name }) => name)
   const etag = stored?.item.etag
