@@ -44,7 +44,7 @@ Name the weights of the other databases too, unless they are 1. Wait until GET /
   }
   if (rests.length > 0)
     throw new Complaint(
-      `Rows of users who have left ${listed(rests)} are still being deleted there. ${words(rests).meanwhile} Wait some minutes, and try again.`,
+      `Rows of users who have left ${listed(rests)} are still being deleted there.${words(rests).meanwhile} Wait some minutes, and try again.`,
     )
 }
 
@@ -57,7 +57,7 @@ export const demandServed = (/** @type {InUse} */ inUse, /** @type {number} */ c
     return {
       fact: `there ${now} (DATABASES). Laurel does not start.`,
       again,
-      meanwhile: again,
+      meanwhile: `\n${again}`,
       afterwards: 'Then start with fewer.',
     }
   })

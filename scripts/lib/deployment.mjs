@@ -273,7 +273,7 @@ export const demandDeployable = (
     return {
       fact: `wrangler.toml does not bind ${it}. Nothing was changed.`,
       again: `Put ${block} back in wrangler.toml, commit that, and deploy again.`,
-      meanwhile: 'Nothing was changed.',
+      meanwhile: ' Nothing was changed.',
       afterwards: `Then delete ${block}, and deploy.`,
     }
   })
