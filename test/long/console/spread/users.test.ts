@@ -310,7 +310,7 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     await open('/')
     const chart = page.getByRole('img', { name: /^Points by day/ })
     const top = async (path: string) => (await chart.locator(path).boundingBox())?.y ?? 0
-    expect(await top('path.opacity-8')).toBeCloseTo(await top('line.stroke-line-button'), 0)
+    expect(await top('path[opacity="0.08"]')).toBeCloseTo(await top('path.stroke-line-button'), 0)
   })
 
   it('[I1] figures that are counted while the page is open appear by themselves', async () => {
