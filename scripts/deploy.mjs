@@ -15,6 +15,7 @@ import {
   Account,
   applyMigrations,
   askDatabase,
+  askInUse,
   patience,
   Refusal,
   readBookmark,
@@ -24,7 +25,6 @@ import { answerTo, readOptions, runCommand } from './lib/command.mjs'
 import { listed } from './lib/databases.mjs'
 import { Deployment, demandDeployable, namedConfig, nearestPlace, PLACES } from './lib/deployment.mjs'
 import { newAdminKey, newTokenSecret } from './lib/dev-vars.mjs'
-import { askInUse } from './lib/directory.mjs'
 import {
   Complaint,
   commandOf,

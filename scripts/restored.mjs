@@ -2,11 +2,10 @@
  * `npm run restored`: run it after the databases were brought back to an earlier moment (M1). With `-- --undelete`
  * the deletions since then are not done again. docs/operations.md says more.
  */
-import { applyMigrations, askDatabase } from './lib/cloudflare.mjs'
+import { applyMigrations, askDatabase, askInUse } from './lib/cloudflare.mjs'
 import { readOptions, runCommand } from './lib/command.mjs'
 import { listed, missingOf } from './lib/databases.mjs'
 import { demandDatabases, findDeployment } from './lib/deployment.mjs'
-import { askInUse } from './lib/directory.mjs'
 import { differingMoments, labelOf } from './lib/moments.mjs'
 import { Complaint, commandOf, wordsOf } from './lib/project.mjs'
 import { nextEpoch, restoredStatements, restoredStatementsOfOthers, stateQuestion } from './lib/restored.mjs'

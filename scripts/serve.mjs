@@ -219,14 +219,12 @@ exec "$0" "$@" 3<&-`
 /**
  * Starts workerd, which ends with this process however that ends. It has a process group of its own: a
  * terminal sends its signals to a whole group, and workerd would end before requests under way are answered.
- * `more` are further arguments.
  *
- * @type {(config: string, more: string[], variables: Record<string, string>) => Child}
+ * @type {(config: string, variables: Record<string, string>) => Child}
  */
-function startWorkerd(config, more, variables) {
+function startWorkerd(config, variables) {
   writeFileSync(CONFIGURATION, config, { mode: 0o600 })
-  const args = ['serve', '--import-path', BUILT, CONFIGURATION, 'config', ...more]
-  args.push('--socket-addr', `control=unix:${CONTROL}`, '--directory-path', `data=${OBJECTS}`)
+  const args = ['serve', '--import-path', BUILT, CONFIGURATION, 'config']
   const child = spawn('/bin/sh', ['-c', WATCHED, binary(), ...args], {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
@@ -256,7 +254,7 @@ async function ask(/** @type {string} */ path) {
 
 /** What each database says before the server decides to start. Until then, no other object can be called. */
 async function look(/** @type {Settings} */ settings, /** @type {number} */ databases) {
-  const child = startWorkerd(lookConfiguration(settings, databases), [], {})
+  const child = startWorkerd(lookConfiguration(settings, databases), {})
   workerd = child
   const ended = endOf(child)
   const answer = await Promise.race([ended, ask('/')])
@@ -367,9 +365,7 @@ async function serve(/** @type {{ isBuilt: boolean; isDemo?: boolean }} */ { isB
   const secret = variables.TOKEN_SECRET || (await keptTokenSecret(problemsOf))
   const options = { variables: Object.keys(variables), isPrivateAllowed: isPrivateAllowed(), databases }
   const config = configuration(settings, options)
-  const args = ['--socket-addr', `public=unix:${PUBLIC}`]
-  args.push('--directory-path', `assets=${join(BUILT, 'assets')}`)
-  const child = startWorkerd(config, args, { ...variables, TOKEN_SECRET: secret })
+  const child = startWorkerd(config, { ...variables, TOKEN_SECRET: secret })
   workerd = child
   const ended = endOf(child)
   const ready = async () => {

@@ -1,5 +1,6 @@
 /** Asks Cloudflare's REST API about one account, with the credentials of wrangler. */
 import { createHash } from 'node:crypto'
+import { DIRECTORY_ROWS, databasesInUse } from './directory.mjs'
 import { APPLIED_QUESTION, missingMigrations } from './migrations.mjs'
 import { Complaint, commandOf } from './project.mjs'
 import { outputOfWrangler } from './wrangler.mjs'
@@ -167,6 +168,17 @@ export async function askDatabase(account, database, sql) {
   const answers = await account.ask(questionOf(database, 'query'), { method: 'POST', body: { sql } })
   return answers.at(-1).results
 }
+
+/** Asks the first database whether it has the directory. Before its first migrations, it has none. */
+const DIRECTORY_EXISTS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'directory'"
+
+/**
+ * The databases in use. `ask` asks the first one, and answers rows.
+ *
+ * @param {(sql: string) => Promise<Record<string, unknown>[]>} ask
+ */
+export const askInUse = async (ask) =>
+  databasesInUse((await ask(DIRECTORY_EXISTS)).length === 0 ? [] : await ask(DIRECTORY_ROWS))
 
 /** The Time Travel bookmark of a database as it is now. */
 export const readBookmark = async (/** @type {Account} */ account, /** @type {Database} */ database) =>

@@ -6,10 +6,7 @@
 /** How many buckets of users a tenant has. */
 const BUCKETS = 4096
 
-/** Asks the first database whether it has the directory. Before its first migrations, it has none. */
-export const DIRECTORY_EXISTS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'directory'"
-
-/** Asks it for the places of all tenants, and for the progress of their moves. */
+/** Asks the first database for the places of all tenants, and for the progress of their moves. */
 export const DIRECTORY_ROWS =
   "SELECT places, NULL AS progress FROM directory UNION SELECT NULL, progress FROM due_work WHERE kind = 'moves' AND progress IS NOT NULL"
 
@@ -35,14 +32,6 @@ export function databasesInUse(/** @type {readonly Record<string, unknown>[]} */
   }
   return { used: [...used].sort(), left: [...left].sort() }
 }
-
-/**
- * The databases in use. `ask` asks the first one, and answers rows.
- *
- * @param {(sql: string) => Promise<Record<string, unknown>[]>} ask
- */
-export const askInUse = async (ask) =>
-  databasesInUse((await ask(DIRECTORY_EXISTS)).length === 0 ? [] : await ask(DIRECTORY_ROWS))
 
 /** The databases with at least one bucket. */
 function holdersOf(/** @type {[number, string][]} */ runs) {

@@ -6,6 +6,7 @@
  * and SQLite completes or undoes the rest when it opens the files. Requests wait meanwhile.
  */
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import {
   constants,
   existsSync,
@@ -21,7 +22,7 @@ import { join } from 'node:path'
 import { Complaint, inProject } from '../lib/project.mjs'
 import { until } from '../lib/until.mjs'
 import { pack, unpack } from './archive.mjs'
-import { askServer, isEmpty, isServed, lockData, OBJECTS, RESTORED, RESTORING, SNAPSHOT } from './data.mjs'
+import { isEmpty, isServed, lockData, OBJECTS, RESTORED, RESTORING, SERVER, SNAPSHOT, send } from './data.mjs'
 import { give, renameAndSync, sync } from './files.mjs'
 
 /** The form of backups. A later one that this version can't read has another number. */
@@ -110,13 +111,16 @@ export async function backup(folder, target, signal) {
 /** @returns {Promise<{ folder: string; at: string; remove: () => void }>} */
 async function currentSnapshot(/** @type {string} */ folder, /** @type {AbortSignal} */ signal) {
   if (await isServed()) {
-    const { status, text, close } = await askServer('/snapshot', signal)
-    if (status !== 200) throw new Complaint(`The server could not copy its data: ${text}`)
-    const copy = /** @type {{ folder: string; at: string }} */ (JSON.parse(text))
+    const answer = await send(SERVER, '/snapshot', signal)
+    // If the server ends meanwhile, the connection does too.
+    answer.on('error', () => undefined)
+    const [part = ''] = await once(answer.setEncoding('utf8'), 'data')
+    if (answer.statusCode !== 200) throw new Complaint(`The server could not copy its data: ${part}`)
+    const copy = /** @type {{ folder: string; at: string }} */ (JSON.parse(part))
     const remove = () => {
       removeSnapshot(copy.folder)
       // If this process is killed before, the server removes the copy.
-      close()
+      answer.destroy()
     }
     return { ...copy, remove }
   }

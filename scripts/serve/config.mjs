@@ -1,9 +1,11 @@
 /**
  * The configuration of workerd for `npm run serve`, in workerd's own text format. It holds no secret:
- * variables come from the environment of the process, addresses and folders from its command line.
+ * variables come from the environment of the process.
  */
+import { join } from 'node:path'
 import { bindingOf, nameOf, numbersTo } from '../lib/databases.mjs'
-import { SERVER } from './data.mjs'
+import { BUILT } from '../lib/project.mjs'
+import { CONTROL, OBJECTS, PUBLIC, SERVER } from './data.mjs'
 
 /** A value in the text format. `embed` names a file of the build. */
 function textOf(/** @type {any} */ value) {
@@ -55,48 +57,29 @@ export function configuration(settings, { variables, isPrivateAllowed, databases
       wrapped(name, 'rateLimit', [{ name: 'simple', ...json(simple) }]),
     ),
   ]
-  const modules = ['entry.mjs', 'restored.mjs', 'laurel.js', 'platform.mjs', 'queue.mjs']
-  return whole({
+  const allow = isPrivateAllowed ? ['public', 'private'] : ['public']
+  return write(settings, {
+    modules: ['entry.mjs', 'restored.mjs', 'laurel.js', 'platform.mjs', 'queue.mjs'],
+    bindings,
+    classes: classesOf(settings),
+    control: { name: 'laurel', entrypoint: 'Control' },
     services: [
-      { name: 'laurel', worker: workerOf(settings, modules, bindings, classesOf(settings)) },
-      { name: 'assets', disk: { writable: false } },
-      { name: 'data', disk: { writable: true } },
+      { name: 'assets', disk: { path: join(BUILT, 'assets') } },
       { name: 'server', external: { address: `unix:${SERVER}`, http: {} } },
-      {
-        name: 'internet',
-        network: {
-          allow: isPrivateAllowed ? ['public', 'private'] : ['public'],
-          tlsOptions: { trustBrowserCas: true },
-        },
-      },
+      { name: 'internet', network: { allow, tlsOptions: { trustBrowserCas: true } } },
     ],
-    sockets: [
-      { name: 'public', http: {}, service: 'laurel' },
-      { name: 'control', http: {}, service: { name: 'laurel', entrypoint: 'Control' } },
-    ],
-    extensions: [
-      { modules: [{ name: 'laurel:bindings', internal: true, esModule: { embed: 'bindings.mjs' } }] },
-    ],
+    sockets: [{ name: 'public', address: `unix:${PUBLIC}`, http: {}, service: 'laurel' }],
   })
 }
 
 /** The configuration of the workerd that looks at the databases before the server starts. */
 export const lookConfiguration = (/** @type {Settings} */ settings, /** @type {number} */ databases) =>
-  whole({
-    services: [
-      {
-        name: 'laurel',
-        worker: workerOf(settings, ['platform.mjs'], databaseObjects(databases), ['Database']),
-      },
-      { name: 'data', disk: { writable: true } },
-    ],
-    sockets: [{ name: 'control', http: {}, service: 'laurel' }],
+  write(settings, {
+    modules: ['platform.mjs'],
+    bindings: databaseObjects(databases),
+    classes: ['Database'],
+    control: 'laurel',
   })
-
-const whole = (/** @type {object} */ config) => `# Made by scripts/serve.mjs at each start. Changes are lost.
-using Workerd = import "/workerd/workerd.capnp";
-const config :Workerd.Config = ${textOf(config)};
-`
 
 const databaseObjects = (/** @type {number} */ databases) => [
   { name: 'DATABASE_OBJECTS', durableObjectNamespace: 'Database' },
@@ -112,19 +95,41 @@ export const classesOf = (/** @type {Settings} */ settings) => [
   ...['Database', 'MessageQueue'],
 ]
 
-/** @type {(settings: Settings, modules: string[], bindings: object[], classes: string[]) => object} */
-const workerOf = ({ compatibility_date, compatibility_flags = [] }, modules, bindings, classes) => ({
-  modules: [
-    ...[...modules, 'directory.mjs'].map((name) => ({ name, esModule: { embed: name } })),
-    { name: 'migrations.json', json: { embed: 'migrations.json' } },
-  ],
-  compatibilityDate: compatibility_date,
-  compatibilityFlags: compatibility_flags,
-  bindings,
-  durableObjectNamespaces: classes.map((className) => ({
-    className,
-    uniqueKey: `laurel-${className}`,
-    enableSql: true,
-  })),
-  durableObjectStorage: { localDisk: 'data' },
-})
+/**
+ * Writes what both have, and more services and sockets. `control` takes the calls of the server.
+ *
+ * @type {(
+ *   settings: Settings,
+ *   parts: Record<'modules' | 'classes', string[]> & { control: string | object } &
+ *     Partial<Record<'bindings' | 'services' | 'sockets', object[]>>,
+ * ) => string}
+ */
+function write(settings, { modules, bindings, classes, control, services = [], sockets = [] }) {
+  const worker = {
+    modules: [
+      ...[...modules, 'directory.mjs'].map((name) => ({ name, esModule: { embed: name } })),
+      { name: 'migrations.json', json: { embed: 'migrations.json' } },
+    ],
+    compatibilityDate: settings.compatibility_date,
+    compatibilityFlags: settings.compatibility_flags ?? [],
+    bindings,
+    durableObjectNamespaces: classes.map((className) => ({
+      className,
+      uniqueKey: `laurel-${className}`,
+      enableSql: true,
+    })),
+    durableObjectStorage: { localDisk: 'data' },
+  }
+  const data = { name: 'data', disk: { path: OBJECTS, writable: true } }
+  const config = {
+    services: [{ name: 'laurel', worker }, data, ...services],
+    sockets: [{ name: 'control', address: `unix:${CONTROL}`, http: {}, service: control }, ...sockets],
+    extensions: [
+      { modules: [{ name: 'laurel:bindings', internal: true, esModule: { embed: 'bindings.mjs' } }] },
+    ],
+  }
+  return `# Made by scripts/serve.mjs at each start. Changes are lost.
+using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = ${textOf(config)};
+`
+}

@@ -177,18 +177,6 @@ async function removeStale() {
 /** Is true if a server uses the folder, which is by default the current one. */
 export const isServed = (folder = '.') => isHeld(relative('.', join(folder, SERVER)))
 
-/**
- * Asks the server that uses the folder. Answers the status and the first part of the text. The connection is
- * open until `close`.
- */
-export async function askServer(/** @type {string} */ path, /** @type {AbortSignal} */ signal) {
-  const answer = await send(SERVER, path, signal)
-  // If the server ends meanwhile, the connection does too.
-  answer.on('error', () => undefined)
-  const [first = ''] = await once(answer.setEncoding('utf8'), 'data')
-  return { status: answer.statusCode ?? 0, text: String(first), close: () => answer.destroy() }
-}
-
 /** Calls the Worker. `retryAfter` is the header of that name. */
 export async function callWorker(/** @type {string} */ path, /** @type {AbortSignal | undefined} */ signal) {
   const answer = await send(CONTROL, path, signal)
@@ -201,7 +189,7 @@ export async function callWorker(/** @type {string} */ path, /** @type {AbortSig
  *
  * @type {(socketPath: string, path: string, signal?: AbortSignal) => Promise<import('node:http').IncomingMessage>}
  */
-async function send(socketPath, path, signal) {
+export async function send(socketPath, path, signal) {
   const call = request({ socketPath, path, method: 'POST', headers: { Host: 'laurel' }, signal })
   call.end()
   const [answer] = await once(call, 'response')
