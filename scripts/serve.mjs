@@ -219,10 +219,11 @@ exec "$0" "$@" 3<&-`
 /**
  * Starts workerd, which ends with this process however that ends. It has a process group of its own: a
  * terminal sends its signals to a whole group, and workerd would end before requests under way are answered.
+ * Rejects when workerd ends.
  *
- * @type {(config: string, variables: Record<string, string>) => Child}
+ * @type {(config: string, variables: Record<string, string>) => Promise<never>}
  */
-function startWorkerd(config, variables) {
+async function startWorkerd(config, variables) {
   writeFileSync(CONFIGURATION, config, { mode: 0o600 })
   const args = ['serve', '--import-path', BUILT, CONFIGURATION, 'config']
   const child = spawn('/bin/sh', ['-c', WATCHED, binary(), ...args], {
@@ -235,11 +236,7 @@ function startWorkerd(config, variables) {
   child.once('exit', () => watched.end('over\n'))
   child.once('error', fail)
   said = follow(child)
-  return child
-}
-
-/** Throws when workerd ends. */
-async function endOf(/** @type {Child} */ child) {
+  workerd = child
   const [code, signal] = await once(child, 'exit')
   throw new Complaint(`workerd has ended (${signal ?? `code ${code}`}), and with it the server.`)
 }
@@ -254,11 +251,9 @@ async function ask(/** @type {string} */ path) {
 
 /** What each database says before the server decides to start. Until then, no other object can be called. */
 async function look(/** @type {Settings} */ settings, /** @type {number} */ databases) {
-  const child = startWorkerd(lookConfiguration(settings, databases), {})
-  workerd = child
-  const ended = endOf(child)
+  const ended = startWorkerd(lookConfiguration(settings, databases), {})
   const answer = await Promise.race([ended, ask('/')])
-  child.kill()
+  workerd?.kill()
   await ended.catch(() => undefined)
   if (isEnding) await new Promise(() => {})
   rmSync(CONTROL, { force: true })
@@ -312,14 +307,14 @@ async function answerBackup(_request, response) {
   const closed = new Promise((resolve) => response.once('close', resolve))
   try {
     if (front === undefined) throw new Error('The server is not ready.')
-    const folder = await front.hold(async () => {
+    const copy = await front.hold(async () => {
       if (!runs() || isEnding) throw new Error('The server is not ready.')
       return snapshot(workerd?.pid)
     })
-    response.write(`${JSON.stringify({ folder, at: new Date().toISOString() })}\n`)
+    response.write(JSON.stringify(copy))
     await closed
     // The caller may remove it at the same time. The next start removes the rest.
-    await rm(folder, { recursive: true, force: true }).catch(() => undefined)
+    await rm(copy.folder, { recursive: true, force: true }).catch(() => undefined)
   } catch (error) {
     response.writeHead(503).end(Object(error).message)
   }
@@ -365,9 +360,7 @@ async function serve(/** @type {{ isBuilt: boolean; isDemo?: boolean }} */ { isB
   const secret = variables.TOKEN_SECRET || (await keptTokenSecret(problemsOf))
   const options = { variables: Object.keys(variables), isPrivateAllowed: isPrivateAllowed(), databases }
   const config = configuration(settings, options)
-  const child = startWorkerd(config, { ...variables, TOKEN_SECRET: secret })
-  workerd = child
-  const ended = endOf(child)
+  const ended = startWorkerd(config, { ...variables, TOKEN_SECRET: secret })
   const ready = async () => {
     // A server that ends before it opens does all of this again.
     const found = existsSync(RESTORED) ? 'restored' : madeAgain.length > 0 ? 'lost' : ''

@@ -22,7 +22,9 @@ export async function listen(server, { port, host, command, others = [] }) {
   let problem = /** @type {string | undefined} */ (undefined)
   const isDecided = async () => {
     const isTaken = await Promise.all(others.map((other) => isAnswered({ host: other, port, timeout: 1000 })))
-    problem = isTaken.includes(true) ? 'EADDRINUSE' : await listenProblem(server, host, port)
+    const where = { host, port, exclusive: true }
+    const error = isTaken.includes(true) ? { code: 'EADDRINUSE' } : await listenError(server, where)
+    problem = error && (error.code ?? error.message)
     return problem !== 'EADDRINUSE'
   }
   await until(isDecided, { patience: PATIENCE, pause: 200 })
@@ -51,17 +53,6 @@ export async function connectFault(/** @type {import('node:net').Socket} */ sock
   }
 }
 
-/** The code of the error on listening there. */
-async function listenProblem(
-  /** @type {import('node:net').Server} */ server,
-  /** @type {string} */ host,
-  /** @type {number} */ port,
-) {
-  server.listen({ host, port, exclusive: true })
-  try {
-    await once(server, 'listening')
-  } catch (error) {
-    const { code, message } = Object(error)
-    return code ?? message
-  }
-}
+/** The error on listening there. @type {(server: import('node:net').Server, where: object) => Promise<any>} */
+export const listenError = (server, where) =>
+  once(server.listen(where), 'listening').then(() => undefined, Object)

@@ -37,7 +37,7 @@ const PATIENCE = 5000
  *
  * @param {number | undefined} id the process that writes the data; none: nothing writes
  * @param {AbortSignal} [signal] ends it early, after the file that is being copied; then no copy is left
- * @returns {Promise<string>} the folder of the copy, below the current one
+ * @returns {Promise<{ folder: string; at: string }>} the folder of the copy, below the current one, and its moment
  */
 export async function snapshot(id, signal) {
   const folder = `${SNAPSHOT}${process.pid}-${Date.now()}`
@@ -60,7 +60,7 @@ export async function snapshot(id, signal) {
   } finally {
     if (id !== undefined) process.kill(id, 'SIGCONT')
   }
-  return folder
+  return { folder, at: new Date().toISOString() }
 }
 
 /** Is true if a file is copied. The index of a database (`-shm`) is not, because SQLite makes it again. */
@@ -126,7 +126,7 @@ async function currentSnapshot(/** @type {string} */ folder, /** @type {AbortSig
   }
   await lockData(folder, (_request, response) => response.writeHead(503).end('A backup is being made.'))
   const copy = await snapshot(undefined, signal)
-  return { folder: copy, at: new Date().toISOString(), remove: () => removeSnapshot(copy) }
+  return { ...copy, remove: () => removeSnapshot(copy.folder) }
 }
 
 /**
@@ -185,15 +185,11 @@ async function demandLater(/** @type {string} */ later) {
 
 /** Replaces the list of deletions of the backup by a later one. */
 async function takeDeletions(/** @type {string} */ later, /** @type {AbortSignal} */ signal) {
-  const unpacked = join(RESTORING, 'later')
-  if (!isFolder(later)) {
-    mkdirSync(unpacked)
-    await unpack(later, demandKnown, unpacked, signal)
-  }
-  const list = join(isFolder(later) ? later : unpacked, OBJECTS, DELETIONS)
+  const folder = isFolder(later) ? later : join(RESTORING, 'later')
+  if (folder !== later) await unpack(later, demandKnown, folder, signal)
+  const [list, own] = [join(folder, OBJECTS, DELETIONS), join(RESTORING, OBJECTS, DELETIONS)]
   // Nothing was deleted in the last 31 days.
   if (!existsSync(list)) return
-  const own = join(RESTORING, OBJECTS, DELETIONS)
   rmSync(own, { recursive: true, force: true })
   await cp(list, own, { recursive: true, filter: isCopied })
 }

@@ -17,7 +17,7 @@ import { createServer, request } from 'node:http'
 import { join, relative, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { newTokenSecret } from '../lib/dev-vars.mjs'
-import { isAnswered } from '../lib/port.mjs'
+import { isAnswered, listenError } from '../lib/port.mjs'
 import { Complaint, inHome, makeHome } from '../lib/project.mjs'
 import { until } from '../lib/until.mjs'
 
@@ -113,15 +113,9 @@ const isHeld = (/** @type {string} */ path) => isAnswered({ path })
  */
 export async function lockData(folder, answer) {
   const isFree = async () => {
-    const server = createServer(answer)
-    server.listen(SERVER)
-    try {
-      await once(server, 'listening')
-      return true
-    } catch (error) {
-      if (Object(error).code !== 'EADDRINUSE')
-        throw new Complaint(`LAUREL_DATA can't be used: ${Object(error).message}`)
-    }
+    const error = await listenError(createServer(answer), { path: SERVER })
+    if (error === undefined) return true
+    if (error.code !== 'EADDRINUSE') throw new Complaint(`LAUREL_DATA can't be used: ${error.message}`)
     if (!(await isHeld(SERVER))) await removeStale()
     return false
   }

@@ -89,14 +89,8 @@ const BARE = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS'])
 const METHODS = [...BARE, 'POST', 'PUT', 'PATCH'].join(', ')
 
 /** The headers that are passed on, as Node has them: names and values by turns. */
-function passed(/** @type {string[]} */ raw) {
-  const kept = []
-  for (let at = 0; at < raw.length; at += 2) {
-    const [name = '', value = ''] = [raw[at], raw[at + 1]]
-    if (!NOT_PASSED.has(name.toLowerCase())) kept.push(name, value)
-  }
-  return kept
-}
+const passed = (/** @type {string[]} */ raw) =>
+  raw.filter((_, at) => !NOT_PASSED.has(String(raw[at - (at % 2)]).toLowerCase()))
 
 /**
  * The address of a client: the last one of the header that TRUST_PROXY names, which the proxy has added. Null if

@@ -26,11 +26,11 @@ export function storageFault() {
 async function write() {
   try {
     await writeFile(PROBE, SAMPLE, { mode: 0o600, flush: true })
-    await rm(PROBE)
     return ''
   } catch (error) {
-    await rm(PROBE, { force: true }).catch(() => undefined)
     return Object(error).code
+  } finally {
+    await rm(PROBE, { force: true }).catch(() => undefined)
   }
 }
 

@@ -4,8 +4,6 @@ import laurel from './laurel.js'
 
 /** The longest time that a message can wait, in milliseconds, as on Cloudflare. */
 const LONGEST_DELAY = 12 * 3_600_000
-/** After how long an alarm that has not rung is lost, in milliseconds. */
-const LOST = 60_000
 /** Cloudflare's own defaults. */
 const DEFAULTS = { max_batch_size: 10, max_batch_timeout: 5, max_retries: 3, retry_delay: 0 }
 
@@ -52,28 +50,25 @@ export class MessageQueue extends DurableObject {
   }
 
   /**
-   * Makes messages due now that wait for longer than they can, since the clock was ahead when they came (C3), and
-   * has the alarm ring if it is as late, or was lost.
+   * Makes messages due now that wait for longer than they can, since the clock was ahead when they came (C3). Has the
+   * alarm ring if any message is due: the alarm may be as late, or lost.
    */
   async setRight() {
     const now = Date.now()
-    const { due } = this.#sql.exec('SELECT min(due) AS due FROM messages').one()
-    if (due === null || this.#settings === null) return
     const late = this.#sql.exec('UPDATE messages SET due = ? WHERE due > ?', now, now + LONGEST_DELAY)
     if (late.rowsWritten > 0)
       console.warn(
         JSON.stringify({ level: 'warn', work: 'clock', error: `queue ${this.#name}: the clock was ahead` }),
       )
-    const alarm = await this.ctx.storage.getAlarm()
-    if (alarm === null || alarm > now + LONGEST_DELAY || alarm < now - LOST)
-      await this.ctx.storage.setAlarm(now)
+    const [due] = this.#sql.exec('SELECT 1 FROM messages WHERE due <= ? LIMIT 1', now)
+    if (due !== undefined) await this.ctx.storage.setAlarm(now)
   }
 
   async alarm() {
     const settings = this.#settings
     if (settings === null) return
     const { max_batch_size: size, max_batch_timeout: wait } = settings
-    const read = 'SELECT id, body, sent, attempts FROM messages WHERE due <= ? ORDER BY due, id LIMIT ?'
+    const read = 'SELECT id, body, attempts FROM messages WHERE due <= ? ORDER BY due, id LIMIT ?'
     for (;;) {
       const messages = [...this.#sql.exec(read, Date.now(), size)]
       if (messages.length === 0) break
@@ -93,11 +88,9 @@ export class MessageQueue extends DurableObject {
   async #deliver(messages, settings) {
     const { max_retries: retries, retry_delay: delay, dead_letter_queue: deadLetters } = settings
     const again = new Set()
-    const given = messages.map(({ id, body, sent, attempts }) => ({
+    const given = messages.map(({ id, body }) => ({
       id: String(id),
       body: JSON.parse(String(body)),
-      timestamp: new Date(Number(sent)),
-      attempts: Number(attempts) + 1,
       ack: () => again.delete(id),
       retry: () => again.add(id),
     }))
