@@ -306,11 +306,8 @@ async function keepSchedule(/** @type {string} */ cron) {
 async function answerBackup(_request, response) {
   const closed = new Promise((resolve) => response.once('close', resolve))
   try {
-    if (front === undefined) throw new Error('The server is not ready.')
-    const copy = await front.hold(async () => {
-      if (!runs() || isEnding) throw new Error('The server is not ready.')
-      return snapshot(workerd?.pid)
-    })
+    const copy = await front?.hold(async () => (runs() && !isEnding ? snapshot(workerd?.pid) : undefined))
+    if (copy === undefined) throw new Error('The server is not ready.')
     response.write(JSON.stringify(copy))
     await closed
     // The caller may remove it at the same time. The next start removes the rest.

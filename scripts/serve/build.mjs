@@ -3,7 +3,7 @@
  * is deployed, its assets, the migrations, and the settings for the configuration of workerd.
  */
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { buildAssets } from '../lib/assets.mjs'
 import { readMigrations } from '../lib/migrations.mjs'
 import { inProject, project } from '../lib/project.mjs'
@@ -12,8 +12,7 @@ import { readSettings } from '../lib/wrangler.mjs'
 
 /**
  * Writes over the last build. A server that runs it reads nothing of it again but the assets. For the package, it is
- * small. With `mayLackConsole`, it goes on without a console that
- * cannot be built.
+ * small. With `mayLackConsole`, it goes on without a console that cannot be built.
  *
  * @param {string} folder
  * @param {{ forPackage?: boolean; mayLackConsole?: boolean }} [options]
@@ -31,15 +30,9 @@ export async function build(folder, { forPackage = false, mayLackConsole = false
     }),
   ])
   cpSync(inProject('.wrangler', 'assets'), join(folder, 'assets'), { recursive: true })
-  for (const name of [
-    'serve/entry',
-    'serve/platform',
-    'serve/queue',
-    'serve/bindings',
-    'lib/directory',
-    'lib/restored',
-  ])
-    cpSync(inProject('scripts', `${name}.mjs`), join(folder, `${basename(name)}.mjs`))
+  cpSync(inProject('scripts', 'serve', 'worker'), folder, { recursive: true })
+  for (const name of ['directory.mjs', 'restored.mjs'])
+    cpSync(inProject('scripts', 'lib', name), join(folder, name))
   const write = (/** @type {string} */ name, /** @type {string} */ content) =>
     writeFileSync(join(folder, name), content)
   write('migrations.json', JSON.stringify(readMigrations()))
