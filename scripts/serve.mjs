@@ -262,29 +262,21 @@ async function look(/** @type {Settings} */ settings, /** @type {number} */ data
 
 const oneLine = (/** @type {string} */ text) => text.replace(/\s+/g, ' ').slice(0, 300)
 
-/** Waits until the Worker is healthy. Throws a Complaint if it can't be: then there is no `Retry-After`. */
-async function demandHealth() {
+/**
+ * Opens the Worker as soon as it is healthy, and answers what it says then. Throws a Complaint if it can't be healthy:
+ * then there is no `Retry-After`.
+ */
+async function openWorker() {
   let answer = { status: 0, text: '', retryAfter: /** @type {string | undefined} */ (undefined) }
-  const isHealthy = async () => {
-    answer = await callWorker('/health')
+  const isOpen = async () => {
+    answer = await callWorker('/open')
     if (answer.status === 503 && answer.retryAfter === undefined)
       throw new Complaint(`${JSON.parse(answer.text).error}\nLaurel does not start.`)
     return answer.status === 200
   }
-  if (await until(isHealthy, { patience: HEALTH_PATIENCE, pause: 100 })) return
+  if (await until(isOpen, { patience: HEALTH_PATIENCE, pause: 100 })) return answer.text
   const last = `The last response of /health: ${answer.status} ${oneLine(answer.text)}.`
   throw new Complaint(`The Worker is not ready after ${HEALTH_PATIENCE / 1000} seconds. ${last}`)
-}
-
-/**
- * Waits until the work is done that is due by now because of what was found at the start. After a restore, these are
- * the deletions since the backup (M3): so the server opens without the users who were erased, and sends no pending
- * message to or about them (M2).
- */
-async function workDone(/** @type {string} */ found) {
-  const isDone = async () => (await callWorker(`/left?found=${found}`)).text === '0'
-  if (await until(isDone, { patience: MINUTE, pause: 100 })) return
-  say(`Not all is done yet: ${found}. The server goes on with it.`)
 }
 
 /** Calls the cron trigger now, and at each multiple of its time. It keeps no process alive. */
@@ -366,10 +358,13 @@ async function serve(/** @type {{ isBuilt: boolean; isDemo?: boolean }} */ { isB
     rmSync(FIRST_START, { force: true })
     for (const path of madeAgain) say(`${path} is missing. It is made again.`)
     for (const cron of settings.triggers?.crons ?? []) keepSchedule(cron).catch(fail)
-    await demandHealth()
-    if (found !== '') await workDone(found)
+    // What is due because of that. After a restore, these are the deletions since the backup (M3): so the server opens
+    // without the users who were erased, and sends no pending message to or about them (M2).
+    const isDone = async () => found === '' || (await callWorker(`/left?found=${found}`)).text === '0'
+    if (!(await until(isDone, { patience: MINUTE, pause: 100 })))
+      say(`Not all is done yet: ${found}. The server goes on with it.`)
     rmSync(RESTORED, { force: true })
-    const hasDemo = (await callWorker('/open')).text === 'true'
+    const hasDemo = (await openWorker()) === 'true'
     front?.open()
     sayServing(
       `Laurel serves http://${bare.includes(':') ? `[${bare}]` : bare}:${port} with the data in ${folder}.`,

@@ -1,24 +1,28 @@
 /** One file of many: a tar archive, compressed with gzip. `tar -xzf` reads it too. */
-import { createReadStream, createWriteStream } from 'node:fs'
+import { createReadStream, createWriteStream, readFileSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
-import { Complaint, filesIn, isSystemError, toolScript } from '../lib/project.mjs'
+import { Complaint, filesIn, inProject, isSystemError, toolScript } from '../lib/project.mjs'
 import { renameAndSync, sync } from './files.mjs'
 
+/** The form of backups. A later one that this version can't read has another number. */
+const FORMAT = 1
+/** The first file of the archive. */
+const DESCRIPTION = 'laurel.json'
+
 /**
- * Writes the files of a folder, and one that describes them, to a new file. The file has its name only once
- * it is complete and on the disk.
+ * Writes the files of a folder, as they were `at` a moment, to a new file. The file has its name only once it is
+ * complete and on the disk.
  *
- * @param {string} folder it has regular files and folders only
- * @param {{ name: string; content: string }} description the first file of the archive
+ * @param {{ folder: string; at: string }} copy it has regular files and folders only
  * @param {string} target
  * @param {AbortSignal} signal ends it early; then no file is left
  */
-export async function pack(folder, { name, content }, target, signal) {
+export async function pack({ folder, at }, target, signal) {
   toolScript('modern-tar', 'package.json')
   const { packTar } = await import('modern-tar/fs')
   const draft = `${target}.${process.pid}.part`
@@ -27,7 +31,9 @@ export async function pack(folder, { name, content }, target, signal) {
     const files = filesIn(folder)
       .toSorted()
       .map((target) => ({ type: /** @type {const} */ ('file'), source: join(folder, target), target, mode }))
-    const archive = packTar([{ type: 'content', content, target: name, mode }, ...files])
+    const { version } = JSON.parse(readFileSync(inProject('package.json'), 'utf8'))
+    const content = `${JSON.stringify({ format: FORMAT, version, at })}\n`
+    const archive = packTar([{ type: 'content', content, target: DESCRIPTION, mode }, ...files])
     const output = createWriteStream(draft, { flags: 'wx', mode })
     await pipeline(archive, createGzip({ level: 1 }), output, { signal })
     await sync(draft)
@@ -42,12 +48,11 @@ export async function pack(folder, { name, content }, target, signal) {
  * Reads an archive that `pack` has made.
  *
  * @param {string} source
- * @param {(name: string, content: string) => void} describe is given the first file; may throw
- * @param {string} folder where the others are written
+ * @param {string} folder where the files are written
  * @param {AbortSignal} signal ends it early
- * @throws {Complaint} if it is no such archive, or not whole
+ * @throws {Complaint} if it is no such archive, or not whole, or of a later version
  */
-export async function unpack(source, describe, folder, signal) {
+export async function unpack(source, folder, signal) {
   toolScript('modern-tar', 'package.json')
   const { createTarDecoder } = await import('modern-tar')
   const decoder = createTarDecoder({ strict: true })
@@ -60,7 +65,7 @@ export async function unpack(source, describe, folder, signal) {
         for await (const { header, body } of Readable.toWeb(Readable.from(bytes)).pipeThrough(decoder)) {
           // With the signal of `pipeline`, a file could be written after its error.
           signal.throwIfAborted()
-          if (isFirst) describe(header.name, await text(body))
+          if (isFirst) demandKnown(header.name, await text(body))
           else {
             const path = join(folder, safePath(header))
             await mkdir(dirname(path), { recursive: true, mode: 0o700 })
@@ -75,6 +80,13 @@ export async function unpack(source, describe, folder, signal) {
     if (error instanceof Complaint || isSystemError(error)) throw error
     throw new Complaint(`${source} is no backup of Laurel, or not a whole one: ${Object(error).message}`)
   }
+}
+
+function demandKnown(/** @type {string} */ name, /** @type {string} */ content) {
+  const { format } = name === DESCRIPTION ? JSON.parse(content) : { format: undefined }
+  if (format === undefined) throw new Error('it does not begin with its description')
+  if (format !== FORMAT)
+    throw new Complaint(`A later version of Laurel has made this backup. Restore it with that version.`)
 }
 
 /** The path of an entry. Throws if it may lead out of the folder, or if the entry is, for example, a link. */

@@ -7,27 +7,14 @@
  */
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  constants,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { cp } from 'node:fs/promises'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { constants, cp } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Complaint, inProject } from '../lib/project.mjs'
+import { Complaint } from '../lib/project.mjs'
 import { until } from '../lib/until.mjs'
 import { pack, unpack } from './archive.mjs'
 import { isEmpty, isServed, lockData, OBJECTS, RESTORED, RESTORING, SERVER, SNAPSHOT, send } from './data.mjs'
 import { give, renameAndSync, sync } from './files.mjs'
-
-/** The form of backups. A later one that this version can't read has another number. */
-const FORMAT = 1
-const DESCRIPTION = 'laurel.json'
 
 /** How long a process may take to stop, in milliseconds. */
 const PATIENCE = 5000
@@ -100,9 +87,7 @@ export async function backup(folder, target, signal) {
   if (!existsSync(OBJECTS)) throw new Complaint(`There is no data in ${folder}.`)
   const copy = await currentSnapshot(folder, signal)
   try {
-    const { version } = JSON.parse(readFileSync(inProject('package.json'), 'utf8'))
-    const content = `${JSON.stringify({ format: FORMAT, version, at: copy.at })}\n`
-    await pack(copy.folder, { name: DESCRIPTION, content }, target, signal)
+    await pack(copy, target, signal)
   } finally {
     copy.remove()
   }
@@ -147,7 +132,7 @@ export async function restore(folder, source, later, signal) {
   demandEmpty(folder)
   try {
     mkdirSync(RESTORING, { mode: 0o700 })
-    await unpack(source, demandKnown, RESTORING, signal)
+    await unpack(source, RESTORING, signal)
     if (later !== undefined) await takeDeletions(later, signal)
     // Root may restore into the folder of the server's user.
     await give(RESTORING)
@@ -186,17 +171,10 @@ async function demandLater(/** @type {string} */ later) {
 /** Replaces the list of deletions of the backup by a later one. */
 async function takeDeletions(/** @type {string} */ later, /** @type {AbortSignal} */ signal) {
   const folder = isFolder(later) ? later : join(RESTORING, 'later')
-  if (folder !== later) await unpack(later, demandKnown, folder, signal)
+  if (folder !== later) await unpack(later, folder, signal)
   const [list, own] = [join(folder, OBJECTS, DELETIONS), join(RESTORING, OBJECTS, DELETIONS)]
   // Nothing was deleted in the last 31 days.
   if (!existsSync(list)) return
   rmSync(own, { recursive: true, force: true })
   await cp(list, own, { recursive: true, filter: isCopied })
-}
-
-function demandKnown(/** @type {string} */ name, /** @type {string} */ content) {
-  const { format } = name === DESCRIPTION ? JSON.parse(content) : { format: undefined }
-  if (format === undefined) throw new Error('it does not begin with its description')
-  if (format !== FORMAT)
-    throw new Complaint(`A later version of Laurel has made this backup. Restore it with that version.`)
 }

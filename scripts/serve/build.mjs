@@ -33,9 +33,7 @@ export async function build(folder, { forPackage = false, mayLackConsole = false
   cpSync(inProject('scripts', 'serve', 'worker'), folder, { recursive: true })
   for (const name of ['directory.mjs', 'restored.mjs'])
     cpSync(inProject('scripts', 'lib', name), join(folder, name))
-  const write = (/** @type {string} */ name, /** @type {string} */ content) =>
-    writeFileSync(join(folder, name), content)
-  write('migrations.json', JSON.stringify(readMigrations()))
-  write('settings.json', JSON.stringify(settings))
+  writeFileSync(join(folder, 'migrations.json'), JSON.stringify(readMigrations()))
+  writeFileSync(join(folder, 'settings.json'), JSON.stringify(settings))
   return hasConsole
 }

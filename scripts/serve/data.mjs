@@ -102,9 +102,6 @@ export function demandWhole(/** @type {string} */ folder) {
 /** Is true if the folder is empty, apart from the files of a server that was killed, and `lost+found`. */
 export const isEmpty = () => readdirSync('.').every((name) => [...OF_SERVER, 'lost+found'].includes(name))
 
-/** Is true if a process listens on a Unix socket of the folder. */
-const isHeld = (/** @type {string} */ path) => isAnswered({ path })
-
 /**
  * Locks the folder for this process, until it ends, however it ends. `answer` takes the calls of `backup`.
  * Throws a Complaint if another process uses the folder.
@@ -116,13 +113,13 @@ export async function lockData(folder, answer) {
     const error = await listenError(createServer(answer), { path: SERVER })
     if (error === undefined) return true
     if (error.code !== 'EADDRINUSE') throw new Complaint(`LAUREL_DATA can't be used: ${error.message}`)
-    if (!(await isHeld(SERVER))) await removeStale()
+    if (!(await isAnswered({ path: SERVER }))) await removeStale()
     return false
   }
   const waiting = { patience: PATIENCE, pause: 50 }
   isLocked = await until(isFree, waiting)
   // The Worker of a server that was killed ends a moment later.
-  if (!isLocked || !(await until(async () => !(await isHeld(CONTROL)), waiting)))
+  if (!isLocked || !(await until(async () => !(await isAnswered({ path: CONTROL })), waiting)))
     throw new Complaint(
       `Another server uses the data in ${folder}. End it first, or set LAUREL_DATA to another folder.`,
     )
@@ -164,12 +161,12 @@ async function removeStale() {
     if (Object(error).code === 'ENOENT') return
     throw error
   }
-  if (await isHeld(aside)) renameSync(aside, SERVER)
+  if (await isAnswered({ path: aside })) renameSync(aside, SERVER)
   else remove(aside)
 }
 
 /** Is true if a server uses the folder, which is by default the current one. */
-export const isServed = (folder = '.') => isHeld(relative('.', join(folder, SERVER)))
+export const isServed = (folder = '.') => isAnswered({ path: relative('.', join(folder, SERVER)) })
 
 /** Calls the Worker. `retryAfter` is the header of that name. */
 export async function callWorker(/** @type {string} */ path, /** @type {AbortSignal | undefined} */ signal) {

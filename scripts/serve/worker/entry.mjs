@@ -124,11 +124,12 @@ export class Control extends WorkerEntrypoint {
         )
         return Response.json(Math.max(...(await Promise.all(left))))
       }
-      case '/health':
-        return laurel.fetch(new Request('http://localhost/health'), this.env, this.ctx)
-      case '/open':
+      case '/open': {
+        const health = await laurel.fetch(new Request('http://localhost/health'), this.env, this.ctx)
+        if (health.status !== 200) return health
         isReady = true
         return Response.json((await run(this.#databases[0], [DEMO]))[0].results.length > 0)
+      }
       case '/scheduled': {
         const cron = searchParams.get('cron') ?? ''
         const queues = Object.keys(this.env.CONSUMERS).map((name) => this.env.QUEUES.getByName(name))
