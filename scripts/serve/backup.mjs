@@ -89,11 +89,13 @@ export async function backup(folder, target, signal) {
   try {
     await pack(copy, target, signal)
   } finally {
-    copy.remove()
+    removeSnapshot(copy.folder)
+    // If this process is killed before, the server removes the copy.
+    copy.close()
   }
 }
 
-/** @returns {Promise<{ folder: string; at: string; remove: () => void }>} */
+/** @returns {Promise<{ folder: string; at: string; close: () => void }>} */
 async function currentSnapshot(/** @type {string} */ folder, /** @type {AbortSignal} */ signal) {
   if (await isServed()) {
     const answer = await send(SERVER, '/snapshot', signal)
@@ -101,17 +103,10 @@ async function currentSnapshot(/** @type {string} */ folder, /** @type {AbortSig
     answer.on('error', () => undefined)
     const [part = ''] = await once(answer.setEncoding('utf8'), 'data')
     if (answer.statusCode !== 200) throw new Complaint(`The server could not copy its data: ${part}`)
-    const copy = /** @type {{ folder: string; at: string }} */ (JSON.parse(part))
-    const remove = () => {
-      removeSnapshot(copy.folder)
-      // If this process is killed before, the server removes the copy.
-      answer.destroy()
-    }
-    return { ...copy, remove }
+    return { ...JSON.parse(part), close: () => answer.destroy() }
   }
   await lockData(folder, (_request, response) => response.writeHead(503).end('A backup is being made.'))
-  const copy = await snapshot(undefined, signal)
-  return { ...copy, remove: () => removeSnapshot(copy.folder) }
+  return { ...(await snapshot(undefined, signal)), close: () => undefined }
 }
 
 /**

@@ -1,18 +1,8 @@
 /** The folder with the data of `npm run serve`: what is in it, and that one server at a time uses it. */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, unlinkSync } from 'node:fs'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import { createServer, request } from 'node:http'
 import { join, relative, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -77,7 +67,7 @@ export function enterData(/** @type {string | undefined} */ name) {
  */
 export async function keptTokenSecret(problemsOf) {
   try {
-    const kept = existsSync(TOKEN_SECRET) ? readFileSync(TOKEN_SECRET, 'utf8').trim() : ''
+    const kept = existsSync(TOKEN_SECRET) ? (await readFile(TOKEN_SECRET, 'utf8')).trim() : ''
     const [problem] = await problemsOf({ TOKEN_SECRET: kept })
     if (problem !== undefined) throw new Error(problem)
     // After a power failure, the file may be empty.
@@ -88,8 +78,8 @@ export async function keptTokenSecret(problemsOf) {
     )
   }
   const secret = newTokenSecret()
-  writeFileSync(`${TOKEN_SECRET}.part`, `${secret}\n`, { mode: 0o600 })
-  renameSync(`${TOKEN_SECRET}.part`, TOKEN_SECRET)
+  await writeFile(`${TOKEN_SECRET}.part`, `${secret}\n`, { mode: 0o600 })
+  await rename(`${TOKEN_SECRET}.part`, TOKEN_SECRET)
   return secret
 }
 
@@ -155,13 +145,13 @@ export const unlockData = () =>
 async function removeStale() {
   const aside = `${SERVER}.${randomUUID().slice(0, 8)}`
   try {
-    renameSync(SERVER, aside)
+    await rename(SERVER, aside)
   } catch (error) {
     // Another one has.
     if (Object(error).code === 'ENOENT') return
     throw error
   }
-  if (await isAnswered({ path: aside })) renameSync(aside, SERVER)
+  if (await isAnswered({ path: aside })) await rename(aside, SERVER)
   else remove(aside)
 }
 
