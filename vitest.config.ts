@@ -36,17 +36,18 @@ const servers = (
   include: string[],
   {
     groupOrder,
-    env = {},
+    ...more
   }: {
     /** Its files run one after another if it has one: a server takes a core, and some tests measure its speed. */
     groupOrder?: number
     env?: Record<string, string>
+    provide?: { isLong: boolean }
   } = {},
 ) => ({
   test: {
     name,
     include,
-    env,
+    ...more,
     globalSetup: ['test/helpers/server/build.ts'],
     setupFiles: ['test/helpers/server/setup.ts'],
     sequence: { groupOrder: groupOrder ?? 0 },
@@ -124,6 +125,7 @@ export default defineConfig({
       servers('long-console-spread', ['test/console/*.test.ts', 'test/long/console/spread/*.test.ts'], {
         groupOrder: 1,
         env: { TEST_DATABASES: '3' },
+        ...MANY,
       }),
       workers({
         name: 'long-worker',
