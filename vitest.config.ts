@@ -3,6 +3,7 @@ import { existsSync, statfsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { demandNewNode } from './scripts/lib/tools.mjs'
+import { PATIENCE } from './test/helpers/patience.ts'
 import { Sequencer } from './test/helpers/sequencer.ts'
 import { workers } from './test/helpers/worker/project.ts'
 
@@ -54,6 +55,8 @@ const servers = (
     fileParallelism: groupOrder === undefined,
     testTimeout: 240_000,
     hookTimeout: 300_000,
+    // A busy machine must not fail a test (test/helpers/patience.ts).
+    expect: { poll: { timeout: PATIENCE } },
   },
 })
 
@@ -103,7 +106,9 @@ export default defineConfig({
       {
         resolve: { conditions: ['@laurel/source'] },
         ssr: { resolve: { conditions: ['@laurel/source'] } },
-        ...node('react', ['clients/react/test/*.test.{ts,tsx}']),
+        ...node('react', ['clients/react/test/*.test.{ts,tsx}'], {
+          setupFiles: ['test/unit/setup.ts', 'clients/react/test/setup.ts'],
+        }),
       },
       workers({ name: 'worker', include: ['test/{worker,single}/*.test.ts'] }),
       workers({ name: 'spread', include: ['test/spread/*.test.ts'], databases: 3 }),

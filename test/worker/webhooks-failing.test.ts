@@ -11,7 +11,7 @@ import { present } from '../helpers/time'
 import { DAY, forgetTime, HOUR, MINUTE, moveTo, NOON } from '../helpers/worker/boards'
 import { hand, log, logged, message, type WithHook, withHook } from '../helpers/worker/delivery-queues'
 import { faultyLast, lost } from '../helpers/worker/faulty'
-import { at, newApp, nextPath, until } from '../helpers/worker/harness'
+import { at, newApp, nextPath, until, untilHeld } from '../helpers/worker/harness'
 import { stubbed } from '../helpers/worker/objects'
 import { Hook } from '../helpers/worker/receiver'
 
@@ -206,7 +206,7 @@ describe('[W1] a sample', () => {
     await setup.hook.plan({ hold: true })
     const sent = sample(setup)
     const [id] = await setup.hook.ids(1)
-    await vi.waitFor(() => expect(alarm).toHaveBeenCalled())
+    await untilHeld(() => expect(alarm).toHaveBeenCalled())
     alarm.mockRestore()
     // Another object on the same storage, as after a kill.
     await runInDurableObject(setup.deliveryQueue, (_, state) => new Courier(state, env).alarm())
