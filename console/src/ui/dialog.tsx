@@ -245,11 +245,17 @@ export function Confirm({
 }: ConfirmProps) {
   const finalFocus = useFocusReturn()
   const [given, setGiven] = useState('')
+  const close = useRef<HTMLButtonElement>(null)
+  /** In low windows the question could scroll past its title with the focus. */
+  const focusClose = () => {
+    if (typed === undefined) close.current?.focus({ preventScroll: true })
+    return typed !== undefined
+  }
   return (
     <AlertDialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className={BACKDROP} />
-        <AlertDialog.Popup finalFocus={finalFocus} className="question max-w-md">
+        <AlertDialog.Popup initialFocus={focusClose} finalFocus={finalFocus} className="question max-w-md">
           <div>
             <AlertDialog.Title className="text-xl font-semibold tracking-tight">{title}</AlertDialog.Title>
             <AlertDialog.Description className="mt-2 text-quiet" render={<div />}>
@@ -263,7 +269,9 @@ export function Confirm({
           )}
           {problem && <div ref={intoView}>{problem}</div>}
           <div className="flex flex-wrap justify-end gap-2">
-            <AlertDialog.Close className={buttonClasses('plain')}>{cancel}</AlertDialog.Close>
+            <AlertDialog.Close ref={close} className={buttonClasses('plain')}>
+              {cancel}
+            </AlertDialog.Close>
             <Button
               look={isDangerous ? 'danger' : 'primary'}
               isBusy={isBusy}

@@ -98,6 +98,20 @@ describe.skipIf(!hasBrowser)('the windows of the console', () => {
     await page.context().close()
   })
 
+  it('open a question at its title, also if it is low', async () => {
+    const { page } = await world.signedIn()
+    await page.setViewportSize({ width: 568, height: 320 })
+    await world.open(page, '/metrics/demo-lessons')
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    const question = page.getByRole('alertdialog')
+    await question.getByText('This is affected').waitFor()
+    expect(
+      await question.getByRole('button', { name: 'Cancel' }).evaluate((one) => one.matches(':focus')),
+    ).toBe(true)
+    expect((await question.getByRole('heading').boundingBox())?.y).toBeGreaterThanOrEqual(0)
+    await page.context().close()
+  })
+
   it('go on paper with all that the page shows', async () => {
     const { page } = await world.signedIn()
     for (const path of ['/users/demo-ada', '/audit-log']) {
