@@ -51,7 +51,10 @@ async function sendSteadily(/** @type {Server} */ server) {
 }
 
 /** @typedef {Awaited<ReturnType<typeof sendSteadily>>} Turn */
-/** What watchers have got: the rankings, and of each the milliseconds from the last answer to the last state. */
+/**
+ * How many rankings all watchers have got. `delays` has the milliseconds from the last answer to the last ranking, for
+ * each watcher: null if it has not got that ranking.
+ */
 /** @typedef {Turn & { rankings: number; delays: (number | null)[] }} Watched */
 
 /** The figures of several turns. */

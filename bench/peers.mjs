@@ -21,7 +21,7 @@ const TURN = 2500
 /** The table: of each row the columns of Laurel and of the peer, and who is ahead. */
 const rows = /** @type {string[][]} */ ([])
 
-/** Adds a row. Of two figures, the smaller one is better. Without them, nobody is ahead. */
+/** Adds a row to the table. The side with the smaller figure is ahead. If there are no figures, the row has no winner. */
 function note(/** @type {string} */ what, /** @type {string[]} */ texts, [ours = 0, theirs = 0] = [0, 0]) {
   rows.push([what, ...texts, ours === theirs ? '–' : ours < theirs ? 'Laurel' : 'peer'])
 }

@@ -69,7 +69,7 @@ async function noteCosts(/** @type {Server} */ server) {
   note('rows read, after few and 10,000 events', `${short} and ${long}`, limit('the same', short === long))
 }
 
-/** Where many clients send events to. */
+/** The events of many clients: their server, their path, and any of the users. */
 const to = (/** @type {Server} */ server, /** @type {string} */ path) => ({
   ...{ server, path },
   user: () => anyUserOf(USERS),

@@ -39,7 +39,7 @@ const STRIDE = 7919
 const LOAD = 5000
 
 /** @typedef {Awaited<ReturnType<typeof open>>} Opened */
-/** What a row of the table is about, and its figure. @typedef {[what: string, figure: string]} Row */
+/** A row of the table: what was measured, and the figure. @typedef {[what: string, figure: string]} Row */
 
 /** The columns so far, by size. They are printed even if the run ends early. */
 const columns = /** @type {{ size: string; rows: Row[] }[]} */ ([])

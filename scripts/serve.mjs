@@ -312,7 +312,11 @@ async function answerBackup(_request, response) {
 /** Takes the code of a link to the console, with a demo. */
 let signIn = /** @type {ReturnType<typeof makeDemo> | undefined} */ (undefined)
 
-/** Answers the Worker and `backup`. @type {import('node:http').RequestListener} */
+/**
+ * Answers the Worker and `backup`.
+ *
+ * @type {(...call: Parameters<import('node:http').RequestListener>) => Promise<void>}
+ */
 async function answer(request, response) {
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://server')
   if (pathname === '/storage') response.end(await storageFault())
@@ -337,7 +341,8 @@ async function serve(/** @type {{ isBuilt: boolean; isDemo?: boolean }} */ { isB
   const bare = host.replace(/^\[|\]$/g, '')
   const folder = enterData(server.LAUREL_DATA)
   demandWhole(folder)
-  await lockData(folder, answer)
+  // An error is that of one call. Then its caller gets no answer.
+  await lockData(folder, (request, response) => answer(request, response).catch(() => response.destroy()))
   const trusted = server.TRUST_PROXY ?? ''
   front = new Front({ most: mostConnections(databases), trusted, to: PUBLIC })
   const command = commandOf(isDemo ? 'start' : 'serve')
@@ -362,9 +367,11 @@ async function serve(/** @type {{ isBuilt: boolean; isDemo?: boolean }} */ { isB
     // without the users who were erased, and sends no pending message to or about them (M2).
     const isDone = async () => found === '' || (await callWorker(`/left?found=${found}`)).text === '0'
     if (!(await until(isDone, { patience: MINUTE, pause: 100 })))
-      say(`Not all is done yet: ${found}. The server goes on with it.`)
-    rmSync(RESTORED, { force: true })
+      say(
+        `The server still ${found === 'restored' ? 'repeats deletions' : 'makes leaderboards again'}, and opens meanwhile.`,
+      )
     const hasDemo = (await openWorker()) === 'true'
+    rmSync(RESTORED, { force: true })
     front?.open()
     sayServing(
       `Laurel serves http://${bare.includes(':') ? `[${bare}]` : bare}:${port} with the data in ${folder}.`,

@@ -6,7 +6,7 @@ const CLIENTS = 32
 
 /** Events a second, and the time of each response in milliseconds. */
 /** @typedef {{ perSecond: number; waits: number[] }} Round */
-/** Where events go. `user` returns the id of the user of the next event. */
+/** The server and the path that get the events. `user` returns the id of the next event's user. */
 /** @typedef {{ server: import('./server.mjs').Server; path: string; user: () => string }} To */
 
 /** Sends events with idempotency keys from many clients at once. Rejects if one is refused. @returns {Promise<Round>} */

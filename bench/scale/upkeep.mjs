@@ -90,9 +90,13 @@ async function measureSteps(server, to, kind, wanted) {
   return { users, read, written, longest, secondsOfThousand: seconds / (users / 1000) }
 }
 
-/** @type {(work: string, whom: string, found: Awaited<ReturnType<typeof measureSteps>>) => string[][]} */
-const rowsOf = (work, whom, { users, secondsOfThousand, read, written, longest }) => [
-  [`${work}: ${whom}`, fixed(users)],
+/**
+ * The rows of one kind of work. `changed` names what it changes, such as "streaks lost".
+ *
+ * @type {(work: string, changed: string, found: Awaited<ReturnType<typeof measureSteps>>) => string[][]}
+ */
+const rowsOf = (work, changed, { users, secondsOfThousand, read, written, longest }) => [
+  [`${work}: ${changed}`, fixed(users)],
   [`${work}: s for 1,000 of them`, fixed(secondsOfThousand, 3)],
   [`${work}: rows read, written for each`, `${fixed(read, 2)}, ${fixed(written, 2)}`],
   [`${work}: the longest step, ms`, fixed(longest)],

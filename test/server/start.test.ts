@@ -201,6 +201,18 @@ describe('two projects, started at the same time', { shuffle: false }, () => {
     expect(await health(plain.url)).toBe(200)
   })
 
+  test('a call of the Worker that fails does not end the server', async () => {
+    const call = request({
+      socketPath: join(plain.folder, STATE, 'serve.sock'),
+      path: '/network?origin=nowhere',
+      method: 'POST',
+    })
+    const failed = once(call, 'response').catch((error) => error.code)
+    call.end()
+    expect(await failed).toBe('ECONNRESET')
+    expect(await health(plain.url)).toBe(200)
+  })
+
   test('no file is made that .gitignore does not name', async () => {
     const ignored = (await readFile(join(import.meta.dirname, '..', '..', '.gitignore'), 'utf8')).split('\n')
     const copied = await readdir(await project())

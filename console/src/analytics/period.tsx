@@ -19,7 +19,7 @@ const MOST_DAYS = 400
 export const FIGURES_AGAIN = 60_000
 
 const dateOf = (time: number) => new Date(time).toISOString().slice(0, 10)
-/** Whether a part of an address is a date. */
+/** Returns true if a part of an address is a date, such as 2026-01-31. */
 export const isDate = (text: unknown): text is string =>
   typeof text === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))
 
