@@ -17,6 +17,7 @@ import worker from '../../src/worker'
 import { Timekeeper } from '../../src/worker/index'
 import { START } from '../helpers/time'
 import { deleteData } from '../helpers/worker/delete-data'
+import { addDueWork, dueWork } from '../helpers/worker/due-work'
 import { awayAfter, faulty, intercepted, lost } from '../helpers/worker/faulty'
 import { databases, newTenant, rowsEverywhere, userIn } from '../helpers/worker/harness'
 
@@ -245,15 +246,8 @@ describe('[C2, B1] a hundred databases', () => {
     const second = databases()[1]?.d1 ?? env.DB
     // Walks for achievements that do not exist end at once.
     for (let n = 0; n < 20; n += 1)
-      await second
-        .prepare("INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'backdate', ?2, 0)")
-        .bind(tenant.id, `walk-${n}`)
-        .run()
-    const left = () =>
-      second
-        .prepare("SELECT count(*) AS n FROM due_work WHERE tenant_id = ?1 AND kind = 'backdate'")
-        .bind(tenant.id)
-        .first('n')
+      await addDueWork(tenant, 'backdate', { dueAt: 0, subject: `walk-${n}`, d1: second })
+    const left = async () => (await dueWork({ tenant, kind: 'backdate' })).length
     const alarms: number[] = []
     while ((await left()) !== 0 && alarms.length < 20) {
       const { sent, bindings } = hundred()

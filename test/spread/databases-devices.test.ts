@@ -4,16 +4,9 @@ import { newInstance } from '../../src/configuration/configuration'
 import { newContext } from '../../src/platform/context'
 import { takeDevices } from '../../src/store/users/devices.sql'
 import { countEach, LAST, moveAll, NAMES, settle, wake, weigh } from '../helpers/worker/databases-moves'
+import { dueWork } from '../helpers/worker/due-work'
 import { behind, lost } from '../helpers/worker/faulty'
-import {
-  at,
-  newApp,
-  newTenant,
-  rowsEverywhere,
-  type TestTenant,
-  until,
-  userIn,
-} from '../helpers/worker/harness'
+import { at, newApp, newTenant, type TestTenant, until, userIn } from '../helpers/worker/harness'
 import { ASLEEP } from '../helpers/worker/objects'
 
 /* [U2, B3, B5] A device token belongs to the user who has sent it last, also with several databases. */
@@ -36,11 +29,7 @@ const send = async (tenant: TestTenant, id: string, deviceTokens: string[]) =>
 const taken = (tenant: TestTenant) =>
   until(async () => {
     await wake(tenant)
-    const left = await rowsEverywhere(
-      "SELECT 1 AS n FROM due_work WHERE tenant_id = ?1 AND kind = 'devices'",
-      tenant.id,
-    )
-    return left.length === 0
+    return (await dueWork({ tenant, kind: 'devices' })).length === 0
   })
 
 describe('[U2] a device token of users in several databases', () => {

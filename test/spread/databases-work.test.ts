@@ -13,9 +13,10 @@ import { workOffKind } from '../../src/time/run'
 import { JOBS } from '../../src/worker/jobs'
 import { readable } from '../helpers/readable'
 import { present, TODAY } from '../helpers/time'
-import { DAY, forgetTime, moveTo } from '../helpers/worker/boards'
+import { DAY, forgetTime, moveTo, moveUnseen } from '../helpers/worker/boards'
 import { whenBy, workWith } from '../helpers/worker/contexts'
 import { moveAll, NAMES, usersByDatabase, wake, weigh } from '../helpers/worker/databases-moves'
+import { forgetDueWork } from '../helpers/worker/due-work'
 import { behind, type Call, lost } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
@@ -339,7 +340,7 @@ describe('[P4] ticks that were due before a change of their trigger', () => {
   })
 
   test('grants the ticks of many hours in a few steps, as with one database', async () => {
-    await rowsEverywhere('DELETE FROM due_work')
+    await forgetDueWork()
     const start = (TODAY + 1) * DAY
     await moveTo(start)
     const tenant = await newTenant()
@@ -348,7 +349,7 @@ describe('[P4] ticks that were due before a change of their trigger', () => {
     await tenant.create('/points', { key: 'xp', name: 'XP', triggers: [hourly] })
     const users = NAMES.map((name) => userIn(tenant, name))
     for (const user of users) await tenant.event('words', user, 1)
-    await rowsEverywhere('UPDATE test_clock SET now = ?1', start + 100 * 60 * MINUTE)
+    await moveUnseen(start + 100 * 60 * MINUTE)
     await wake(tenant, 30)
     for (const user of users) {
       const { body } = await tenant.app('GET', `/users/${user}/points/xp`)

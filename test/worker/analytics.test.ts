@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
@@ -16,6 +15,7 @@ import {
   type Step,
 } from '../helpers/worker/analytics.world'
 import { contextOf, whenBy } from '../helpers/worker/contexts'
+import { makeDueAt } from '../helpers/worker/due-work'
 import { faulty, lost } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
@@ -440,9 +440,7 @@ describe.skipIf(databases().length > 1)('faults', () => {
     const { headers } = await tenant.admin('POST', '/metrics/events', items)
     const batch = `/metrics/events/batches/${headers.get('x-batch-id')}`
     await until(async () => at((await tenant.admin('GET', batch)).body, 'status') === 'done')
-    await env.DB.prepare("UPDATE due_work SET due_at = ?1 WHERE kind = 'analytics' AND tenant_id = ?2")
-      .bind(now, tenant.id)
-      .run()
+    await makeDueAt({ tenant, kind: 'analytics' }, now)
     expect(await passWith(fault)).toBeGreaterThan(2)
     expect(lastRow(await overview())).toMatchObject({ newUsers: users, activeUsers: users, events: users })
     await wait(1)

@@ -22,6 +22,7 @@ import {
   rowsEverywhere,
   type TestTenant,
 } from '../helpers/worker/harness'
+import { iidOf } from '../helpers/worker/stored-users'
 
 const ACCOUNT_KEY = { 'x-api-key': ADMIN_KEY }
 
@@ -338,10 +339,7 @@ describe('[Z1, U8] an entry about a user', () => {
       await tenant.admin('POST', '/streaks/pauses', { pauses: [{ userId: 'ada', start, end: start }] }),
       await tenant.admin('POST', '/application-api-keys', [{ userId: 'ada' }]),
     ]
-    const [{ iid = '' } = {}] = await rowsEverywhere<{ iid: string }>(
-      'SELECT iid FROM users WHERE tenant_id = ?1',
-      tenant.id,
-    )
+    const iid = await iidOf(tenant)
     const entries = (await Promise.all(requests.map((answer) => left(tenant, answer)))).flat()
     expect(entries.map(({ kind, action }) => `${action} ${kind}`)).toEqual([
       'grant streak_freezes',

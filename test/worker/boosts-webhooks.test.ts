@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { boostsJob } from '../../src/features/points/boost-events'
 import { instant } from '../../src/lib/clock'
 import { TODAY } from '../helpers/time'
-import { DAY, dateAt, forgetTime, HOUR, moveTo } from '../helpers/worker/boards'
+import { DAY, dateAt, forgetTime, HOUR, moveTo, moveUnseen } from '../helpers/worker/boards'
 import { contextOf, whenBy, worksOf } from '../helpers/worker/contexts'
 import { faulty, lost } from '../helpers/worker/faulty'
 import { at, databases, newTenant, type TestTenant, untilHeld } from '../helpers/worker/harness'
@@ -178,7 +178,7 @@ it.skipIf(databases().length > 1)(
       return found
     }
     const to = instant(MIDNIGHT + 2 * DAY)
-    await env.DB.prepare('UPDATE test_clock SET now = ?1').bind(to).run()
+    await moveUnseen(to)
     await expect(
       boostsJob.run(context(faulty(() => Promise.reject(lost())).DB), await work(), whenBy(to)),
     ).rejects.toThrow('lost')

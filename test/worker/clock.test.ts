@@ -9,6 +9,7 @@ import { present } from '../helpers/time'
 import { gate } from '../helpers/worker/boards'
 import { deleteData } from '../helpers/worker/delete-data'
 import { log, withHook } from '../helpers/worker/delivery-queues'
+import { addDueWork, dueWork, forgetDueWork } from '../helpers/worker/due-work'
 import { intercepted } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
@@ -675,12 +676,8 @@ describe('users and the clock', () => {
     await clock(tenant, 'DELETE')
     const returned = present()
     await wake()
-    const due = await env.DB.prepare(
-      "SELECT due_at FROM due_work WHERE tenant_id = ?1 AND kind = 'leaderboard'",
-    )
-      .bind(tenant.id)
-      .first('due_at')
-    expect(due).toBeGreaterThan(returned)
+    const [upkeep] = await dueWork({ tenant, kind: 'leaderboard' })
+    expect(upkeep?.dueAt).toBeGreaterThan(returned)
   })
 })
 
@@ -720,11 +717,8 @@ describe('[C3] a clock that was ahead', () => {
       )
     await until(async () => JSON.stringify(await rankings()) === '[5]')
     expect(at((await tenant.app('GET', '/leaderboards/board')).body, 'start')).toBe(weekly.start)
-    const ticks = await rowsEverywhere<{ due_at: number }>(
-      "SELECT due_at FROM due_work WHERE tenant_id = ?1 AND kind = 'ticks'",
-      tenant.id,
-    )
-    for (const { due_at } of ticks) expect(due_at).toBeLessThan(present() + DAY)
+    const ticks = await dueWork({ tenant, kind: 'ticks' })
+    for (const { dueAt } of ticks) expect(dueAt).toBeLessThan(present() + DAY)
     await cron()
     expect(warnings()).toHaveLength(1)
     expect(await ahead()).toBe(0)
@@ -739,18 +733,13 @@ describe('[C3] a clock that was ahead', () => {
     ['boosts', null],
     ['streaks', null],
   ])('[C3, G12] work of the kind %s is ahead if it is due after more than %s ms', async (kind, furthest) => {
-    await rowsEverywhere('DELETE FROM due_work')
+    await forgetDueWork()
     const tenant = await newTenant()
-    const put = (dueAt: number) =>
-      env.DB.prepare(
-        "INSERT OR REPLACE INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, ?2, 'x', ?3)",
-      )
-        .bind(tenant.id, kind, dueAt)
-        .run()
+    const put = (dueAt: number) => addDueWork(tenant, kind, { dueAt, subject: 'x', d1: env.DB })
     await put(present() + (furthest ?? 400 * DAY) - 1)
     expect(await ahead()).toBe(0)
     await put(present() + (furthest ?? 4_000 * DAY) + 60_000)
     expect(await ahead()).toBe(furthest === null ? 0 : 1)
-    await rowsEverywhere('DELETE FROM due_work')
+    await forgetDueWork()
   })
 })

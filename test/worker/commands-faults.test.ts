@@ -13,6 +13,7 @@ import { contextOfUsers } from '../helpers/worker/contexts'
 import { faultyLast, lost } from '../helpers/worker/faulty'
 import { at, newApp, newTenantInLast, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
 import { stubbed } from '../helpers/worker/objects'
+import { disturbUsers } from '../helpers/worker/stored-users'
 
 /* Completions and preferences on the path of events: lost responses, conflicts, the lane. */
 
@@ -30,7 +31,6 @@ beforeEach(async () => {
   await tenant.create(`/points/${system}/triggers`, trigger)
 })
 
-const bump = () => rowsEverywhere('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1', tenant.id)
 const complete = (through: TestTenant, user = 'ada') =>
   through.app('POST', '/achievements/tour/complete', { user: { id: user, name: 'Ada' } })
 const completions = async () => at((await tenant.app('GET', '/achievements')).body, 0, 'completions')
@@ -75,7 +75,7 @@ describe('[E3] the lane', () => {
    */
   const contending = (before: (lane: string) => unknown, received = (reply: string) => reply) => {
     const { bindings } = faultyLast(async (run) => {
-      await bump()
+      await disturbUsers(tenant)
       return run()
     })
     const USER_LANE = stubbed(env.USER_LANE, (lane) => ({
@@ -145,7 +145,7 @@ describe('[E3] endless contention', () => {
     await tenant.metric('steps')
     await tenant.app('PUT', '/users/ada', {})
     const disturbed = faultyLast(async (run) => {
-      await bump()
+      await disturbUsers(tenant)
       return run()
     })
     const { bindings } = disturbed

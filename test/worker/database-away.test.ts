@@ -24,12 +24,12 @@ import {
   newTenant,
   newTenantInLast,
   newTenantWith,
-  rowsEverywhere,
   type Send,
   untilHeld,
 } from '../helpers/worker/harness'
 import { messagesOf, subscribe } from '../helpers/worker/messages'
 import { stubbed } from '../helpers/worker/objects'
+import { disturbUsers } from '../helpers/worker/stored-users'
 
 const DAY = 86_400_000
 const dateIn = (days: number) => new Date(START + days * DAY).toISOString().slice(0, 10)
@@ -115,7 +115,7 @@ describe('[G2] while the database cannot be reached', () => {
     await tenant.app('PUT', '/users/ada', {})
     // Each isolate loses its conflicts, so the event goes to the lane.
     const { bindings } = faultyLast(async (run) => {
-      await rowsEverywhere('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1', tenant.id)
+      await disturbUsers(tenant)
       return run()
     })
     let calls = 0
@@ -142,7 +142,7 @@ describe('[G2] while the database cannot be reached', () => {
     const tenant = await newTenantWith('steps', newTenantInLast)
     await tenant.app('PUT', '/users/ada', {})
     const { bindings } = faultyLast(async (run) => {
-      await rowsEverywhere('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1', tenant.id)
+      await disturbUsers(tenant)
       return run()
     })
     const USER_LANE = stubbed(env.USER_LANE, (lane) => ({

@@ -7,16 +7,13 @@ import { readDaySums, type Subject } from '../../src/store/day-sums/day-sums.sql
 import { bytes, number, numbered, readable } from '../helpers/readable'
 import { runs } from '../helpers/runs'
 import { present, TODAY } from '../helpers/time'
+import { moveUnseen } from '../helpers/worker/boards'
 import { contextOfUsers } from '../helpers/worker/contexts'
+import { addDueWork, forgetDueWork, makeDueAt } from '../helpers/worker/due-work'
 import { intercepted } from '../helpers/worker/faulty'
-import {
-  lastDatabase,
-  newApp,
-  newTenantInLast,
-  rowsEverywhere,
-  type TestTenant,
-} from '../helpers/worker/harness'
+import { lastDatabase, newApp, newTenantInLast } from '../helpers/worker/harness'
 import { manyUsers } from '../helpers/worker/many-users'
+import { iidOf } from '../helpers/worker/stored-users'
 import { type Entry, plainSums, withoutZeros } from '../oracle/day-sums.oracle'
 
 /** The database of all users. */
@@ -45,13 +42,6 @@ async function keptOf(iid: string) {
     .all()
   return KeptRows.parse(results)
 }
-
-const iidOf = async (tenant: TestTenant, id = 'ada') =>
-  String(
-    await D1.prepare('SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2')
-      .bind(tenant.id, id)
-      .first('iid'),
-  )
 
 /** A tenant with a metric and a points system, and no triggers. */
 async function scene() {
@@ -180,11 +170,7 @@ describe('[P12] sums of closed days equal a plain sum over the log', () => {
         users += 1
         const user = { id: `user-${users}`, iid: crypto.randomUUID() }
         const subject = { log: of, id: of === 'events' ? metric : system }
-        const run = (sql: string, ...more: unknown[]) =>
-          D1.prepare(sql)
-            .bind(tenant.id, ...more)
-            .run()
-        await run('DELETE FROM due_work WHERE tenant_id = ?1')
+        await forgetDueWork({ tenant })
         await manyUsers(tenant, 1, { id: `'${user.id}'`, iid: `'${user.iid}'`, seq: '0' })
         let now = (TODAY - 200) * DAY
         const entries: (Entry & { seq: number })[] = []
@@ -202,15 +188,14 @@ describe('[P12] sums of closed days equal a plain sum over the log', () => {
             await add({ at: now - one.before, utcOffset: one.offset, change: one.change })
           if (one.do === 'fall behind' && late === null) {
             late = now
-            const due = "INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, ?2, '', ?3)"
-            await run(due, one.kind, now)
+            await addDueWork(tenant, one.kind, { dueAt: now, d1: D1 })
           }
           if (one.do === 'catch up' && late !== null) {
             late = Math.floor(late + one.share * (now - late))
             await add({ at: late, utcOffset: one.offset, change: one.change })
             const isAllDone = one.share > 0.9
-            if (isAllDone) await run('DELETE FROM due_work WHERE tenant_id = ?1')
-            else await run('UPDATE due_work SET due_at = ?2 WHERE tenant_id = ?1', late)
+            if (isAllDone) await forgetDueWork({ tenant })
+            else await makeDueAt({ tenant }, late)
             if (isAllDone) late = null
           }
           if (one.do !== 'read') continue
@@ -444,7 +429,7 @@ describe('[P12] an event summary under a test clock', () => {
     // Time passes without a run of due work. Then the ticks are granted, with their earlier dates.
     await tenant.app('PUT', '/users/ada', { tz: 'Etc/GMT+12' })
     const late = start + 51 * DAY
-    await rowsEverywhere('UPDATE test_clock SET now = ?1', late)
+    await moveUnseen(late)
     expect(await holds(late)).toBe(45 * 24)
     await move(late + HOUR)
     expect(await holds(late + HOUR)).toBe(51 * 24 + 1)

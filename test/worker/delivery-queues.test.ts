@@ -12,10 +12,13 @@ import { present } from '../helpers/time'
 import { DAY, forgetTime, HOUR, MINUTE, moveTo, NOON } from '../helpers/worker/boards'
 import { everyPlace } from '../helpers/worker/contexts'
 import { due, hand, log, logged, message, type WithHook, withHook } from '../helpers/worker/delivery-queues'
+import { makeDueAt } from '../helpers/worker/due-work'
 import { behind, lost } from '../helpers/worker/faulty'
 import { lastDatabase, newApp, newTenantInLast, rowsEverywhere, until } from '../helpers/worker/harness'
 import { stubbed } from '../helpers/worker/objects'
 import { Hook } from '../helpers/worker/receiver'
+import { raiseVersion } from '../helpers/worker/stored-tenants'
+import { iidOf } from '../helpers/worker/stored-users'
 
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)
@@ -25,7 +28,7 @@ const FAIL = { status: 500, always: true } as const
 /** Sets the status of a webhook without telling its delivery queue. */
 async function setStatus({ tenant, webhookId }: WithHook, status: string): Promise<void> {
   await rowsEverywhere('UPDATE webhooks SET status = ?2 WHERE id = ?1', webhookId, status)
-  await rowsEverywhere('UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1', tenant.id)
+  await raiseVersion(tenant)
 }
 
 describe('[W4] retries', () => {
@@ -417,10 +420,8 @@ describe('the object', () => {
     await setup.hook.plan({ status: 500 })
     await hand(setup.destination, NOON, message(NOON))
     await moveTo(NOON)
-    const sql = 'UPDATE webhooks SET deleted = 1 WHERE id = ?1'
-    await rowsEverywhere(sql, setup.webhookId)
-    const raise = 'UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1'
-    await rowsEverywhere(raise, setup.tenant.id)
+    await rowsEverywhere('UPDATE webhooks SET deleted = 1 WHERE id = ?1', setup.webhookId)
+    await raiseVersion(setup.tenant)
     await moveTo(NOON + 2 * MINUTE)
     expect(await setup.hook.seen()).toHaveLength(1)
     expect(await log(setup)).toEqual([])
@@ -433,9 +434,7 @@ describe('[U8] an erased user', () => {
     const { d1 } = lastDatabase()
     const { tenant, deliveryQueue } = setup
     await tenant.app('PUT', '/users/ada', { name: 'A', email: 'a@b.example' })
-    const users = 'SELECT iid FROM users WHERE tenant_id = ?1'
-    const [user] = await rowsEverywhere<{ iid: string }>(users, tenant.id)
-    const iid = user?.iid ?? ''
+    const iid = await iidOf(tenant)
     const sent = message(NOON, iid, { body: '{"type":"streak.lost","length":3}' })
     await hand(setup.destination, NOON, sent)
     await moveTo(NOON)
@@ -497,15 +496,12 @@ describe('[U8] an erased user', () => {
     const setup = await withHook({ status: 'inactive' })
     const { tenant } = setup
     await tenant.app('PUT', '/users/ada', { name: 'A' })
-    const users = 'SELECT iid FROM users WHERE tenant_id = ?1'
-    const [user] = await rowsEverywhere<{ iid: string }>(users, tenant.id)
-    const iid = String(user?.iid)
+    const iid = await iidOf(tenant)
     expect((await tenant.admin('DELETE', '/users/ada')).status).toBe(200)
     const late = message(present(), iid)
     await hand(setup.destination, present(), late)
     expect(await logged(setup, late)).toBeDefined()
-    const due = "UPDATE due_work SET due_at = 0 WHERE tenant_id = ?1 AND kind = 'erasure'"
-    await rowsEverywhere(due, tenant.id)
+    await makeDueAt({ tenant, kind: 'erasure' }, 0)
     await env.TIMEKEEPER.getByName(tenant.id).wake(tenant.id, 10)
     expect(await log(setup)).toEqual([])
   })

@@ -25,6 +25,7 @@ import {
   forgetTime,
   HOUR,
   moveTo,
+  moveUnseen,
   NOON,
   ranking,
   type Setup,
@@ -32,6 +33,7 @@ import {
   withBoard,
 } from '../helpers/worker/boards'
 import { everyPlace } from '../helpers/worker/contexts'
+import { makeDueAt } from '../helpers/worker/due-work'
 import { faultyAll, lost } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
@@ -43,6 +45,7 @@ import {
   type TestTenant,
 } from '../helpers/worker/harness'
 import { stubbed, UNREACHED } from '../helpers/worker/objects'
+import { iidOf } from '../helpers/worker/stored-users'
 
 afterEach(forgetTime)
 
@@ -57,12 +60,6 @@ function newUser(): { id: string; mark: string; path: string } {
   const mark = crypto.randomUUID()
   const id = `ada "ü\\/%_${mark}`
   return { id, mark, path: `/users/${encodeURIComponent(id)}` }
-}
-
-async function iidOf(tenant: TestTenant, id: string): Promise<string | null> {
-  const sql = 'SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2'
-  const [row] = await rowsEverywhere<{ iid: string }>(sql, tenant.id, id)
-  return row?.iid ?? null
 }
 
 const BOARD_TABLES = ['scores', 'finals', 'standings', 'history', 'sent_lists', 'outbox', 'notes']
@@ -416,7 +413,7 @@ describe('a decision from before an erasure is not stored after it', () => {
     await rowsEverywhere('DELETE FROM due_work WHERE tenant_id = ?1 AND kind <> ?2', tenant.id, kind)
     if (kind === 'streaks') await lame.admin('PATCH', '/streaks/settings', { frequency: 'daily' })
     const to = instant(NOON + 9 * DAY + HOUR / 2)
-    await rowsEverywhere('UPDATE test_clock SET now = ?1', to)
+    await moveUnseen(to)
 
     // Before the first write, the user that the work has read is erased and created again. The work must not
     // change the new user.
@@ -455,8 +452,7 @@ describe('messages of an erased user to leaderboards', () => {
     expect(await traces([setup.board], iid)).toEqual(['due_work'])
     await arrive(message)
     expect(await boardRows(setup.board)).toContain(iid)
-    const due = "UPDATE due_work SET due_at = 0 WHERE tenant_id = ?1 AND kind = 'erasure'"
-    await rowsEverywhere(due, setup.tenant.id)
+    await makeDueAt({ tenant: setup.tenant, kind: 'erasure' }, 0)
     await env.TIMEKEEPER.getByName(setup.tenant.id).wake(setup.tenant.id, 20)
     expect(await traces([setup.board], iid, ada.mark)).toEqual([])
     await arrive({ ...message, at: instant(message.at - 31_000) })

@@ -8,8 +8,9 @@ import { workOff } from '../../src/time/run'
 import worker from '../../src/worker'
 import { JOBS } from '../../src/worker/jobs'
 import { present } from '../helpers/time'
-import { DAY, forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
+import { DAY, forgetTime, HOUR, moveTo, moveUnseen, NOON } from '../helpers/worker/boards'
 import { contextOf, placesOf, worksOf } from '../helpers/worker/contexts'
+import { dueWork, forgetDueWork } from '../helpers/worker/due-work'
 import {
   ADMIN_KEY,
   at,
@@ -22,7 +23,6 @@ import {
   type TestTenant,
   toApp,
 } from '../helpers/worker/harness'
-
 import {
   done,
   event,
@@ -33,7 +33,6 @@ import {
   post,
   processed,
   read,
-  rowsOf,
   send,
   step,
 } from '../helpers/worker/inbox'
@@ -326,8 +325,7 @@ describe('the order', () => {
       expect(values).toEqual(values.toSorted((a, b) => a - b))
     }
     expect(await inboxOf(tenant)).toEqual([])
-    const due = await rowsOf(tenant, "SELECT kind FROM due_work WHERE tenant_id = ?1 AND kind = 'inbox'")
-    expect(due).toEqual([])
+    expect(await dueWork({ tenant, kind: 'inbox' })).toEqual([])
   })
 
   it('[E9] holds if a step ends inside a batch; the remaining events stay as they were', async () => {
@@ -374,8 +372,6 @@ describe('the order', () => {
 describe('the test clock', () => {
   beforeEach(() => moveTo(NOON))
   afterEach(forgetTime)
-  const stealthily = (ms: number) =>
-    Promise.all(databases().map(({ d1 }) => d1.prepare('UPDATE test_clock SET now = ?1').bind(ms).run()))
   const moments = async (tenant: TestTenant) =>
     (await logOf(tenant)).map(({ value, at: moment }) => [value, moment])
 
@@ -396,9 +392,9 @@ describe('the test clock', () => {
     const tenant = await newTenantWith('words')
     const quiet = muted(tenant)
     const ids = [await send(quiet, [event('ada', 1), event('bob', 2)])]
-    await stealthily(NOON + HOUR)
+    await moveUnseen(NOON + HOUR)
     ids.push(await send(quiet, [event('ada', 3)]))
-    await stealthily(NOON + DAY)
+    await moveUnseen(NOON + DAY)
     ids.push(await send(quiet, [event('ada', 4), event('bob', 5)]))
     await moveTo(NOON + 2 * DAY)
     for (const id of ids) expect((await read(tenant, id)).body).toMatchObject({ status: 'done', dropped: 0 })
@@ -416,16 +412,16 @@ describe('the test clock', () => {
     const tenant = await newTenantWith('words')
     await send(muted(tenant), [event('ada', 1), event('bob', 1, { user: { id: 'bob', tz: 'Asia/Tokyo' } })])
     expect(await step(tenant)).toBe(2)
-    const due = await rowsOf(tenant, "SELECT due_at FROM due_work WHERE tenant_id = ?1 AND kind = 'streaks'")
+    const due = await dueWork({ tenant, kind: 'streaks' })
     // The day after tomorrow begins first in Tokyo.
-    const first = Math.min(...due.map(({ due_at }) => Number(due_at)))
+    const first = Math.min(...due.map(({ dueAt }) => dueAt))
     expect(first).toBe(Math.floor(NOON / DAY) * DAY + 2 * DAY - 9 * HOUR)
   })
 
   it('[C1, E3] a user’s changes do not go back in time if a live event overtakes while the clock moves', async () => {
     const tenant = await newTenantWith('words')
     await send(muted(tenant), [event('ada', 1), event('bob', 2)])
-    await stealthily(NOON + HOUR)
+    await moveUnseen(NOON + HOUR)
     expect((await muted(tenant).event('words', 'ada', 3)).status).toBe(201)
     await moveTo(NOON + 2 * HOUR)
     expect(await moments(tenant)).toEqual([
@@ -464,8 +460,7 @@ describe.skipIf(databases().length > 1)('the price', () => {
     const board = { key: 'board', name: 'Board', status: 'active', rankBy: 'metric', metricId }
     await tenant.create('/leaderboards', board)
     // At a full hour, the leaderboard's upkeep would be counted too.
-    const upkeep = "DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'leaderboard'"
-    await env.DB.prepare(upkeep).bind(tenant.id).run()
+    await forgetDueWork({ tenant, kind: 'leaderboard' })
     const events = (many: number, key: string) =>
       Array.from({ length: many }, (_, n) => event(`user ${n % 100}`, 1, { idempotencyKey: `${key} ${n}` }))
     const cost = async (id: string) => {

@@ -31,7 +31,9 @@ import {
   through,
   withBoard,
 } from '../helpers/worker/boards'
-import { ADMIN_KEY, at, newTenant, rowsEverywhere, untilHeld } from '../helpers/worker/harness'
+import { dueWork, makeDueAt } from '../helpers/worker/due-work'
+import { ADMIN_KEY, at, newTenant, untilHeld } from '../helpers/worker/harness'
+import { iidOf, removeUsers } from '../helpers/worker/stored-users'
 
 beforeEach(async () => {
   recordDeliveryQueues()
@@ -606,9 +608,9 @@ describe('if something fails', () => {
     const { setup, hook } = await heard({}, CHANGED)
     await events(setup.tenant, ['ada', 5])
     const hour = NOON - (NOON % HOUR) + HOUR
-    const due = 'UPDATE due_work SET due_at = ?2 WHERE tenant_id = ?1 AND due_at = ?3'
-    const { meta } = await env.DB.prepare(due).bind(setup.tenant.id, hour, NOON).run()
-    expect(meta.changes).toBe(1)
+    const due = { tenant: setup.tenant, kind: 'leaderboard' }
+    expect(await dueWork(due)).toMatchObject([{ dueAt: NOON }])
+    await makeDueAt(due, hour)
     await moveTo(hour - 1)
     expect(news(hook, NOON)).toEqual([])
     await moveTo(hour)
@@ -662,7 +664,7 @@ describe('[U8] an erased user', () => {
     const runRequest = { definition, now: instant(NOON), until: instant(NOON), grace: 0 }
     expect((await object.runDue(runRequest)).events).toHaveLength(1)
     expect(JSON.stringify((await kept(setup.board)).outbox)).toMatch(/\bada\b/)
-    await object.erase({ userId: 'ada', iid: await iidOf(setup, 'ada'), now: instant(NOON) })
+    await object.erase({ userId: 'ada', iid: await iidOf(setup.tenant), now: instant(NOON) })
     expect(JSON.stringify(await kept(setup.board))).not.toMatch(/\bada\b/)
     expect(await newsBy(hook, 1)).toEqual([
       `0 changed ${TODAY}: bob 2 4`,
@@ -673,19 +675,13 @@ describe('[U8] an erased user', () => {
   it('is left out of events between the erasure and the update of the leaderboard', async () => {
     const { setup, hook } = await heard()
     await events(setup.tenant, ['ada', 5], ['bob', 4])
-    await rowsEverywhere("DELETE FROM users WHERE tenant_id = ?1 AND id = 'ada'", setup.tenant.id)
+    await removeUsers(setup.tenant, 'ada')
     expect(await newsBy(hook, 1)).toEqual([
       `0 changed ${TODAY}: bob 2 4`,
       `0 rank_changed ${TODAY}: bob null→2 null→4`,
     ])
   })
 })
-
-async function iidOf({ tenant }: Setup, id: string): Promise<string> {
-  const sql = 'SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2'
-  const [found] = await rowsEverywhere<{ iid: string }>(sql, tenant.id, id)
-  return found?.iid ?? ''
-}
 
 /** The ranking of a group, in the format of the lines. */
 async function groupOf(setup: Setup, team: string): Promise<string> {

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { EVENT_TYPES } from '../../src/configuration/enumerations'
 import { WEBHOOKS } from '../../src/webhooks/events'
 import { present } from '../helpers/time'
+import { forgetDueWork } from '../helpers/worker/due-work'
 import { at, newTenant, rowsEverywhere, type TestTenant, until } from '../helpers/worker/harness'
 import { drainEverywhere, type HeldMessage, messagesOf, subscribe } from '../helpers/worker/messages'
 
@@ -67,7 +68,7 @@ async function pointsFor(key: string, points = 10, more: object = {}): Promise<s
 let steps: string
 
 beforeEach(async () => {
-  await rowsEverywhere('DELETE FROM due_work')
+  await forgetDueWork()
   start += 35 * DAY
   tenant = await newTenant()
   steps = await tenant.metric('steps')

@@ -11,7 +11,7 @@ import { drain } from '../../src/webhooks/delivery/drain'
 import { SOURCES } from '../../src/worker/jobs'
 import { casesOf } from '../helpers/runs'
 import { present, START } from '../helpers/time'
-import { DAY, forgetTime, HOUR, moveTo } from '../helpers/worker/boards'
+import { DAY, forgetTime, HOUR, moveTo, moveUnseen } from '../helpers/worker/boards'
 import { contextOfUsers, whenBy, worksOf } from '../helpers/worker/contexts'
 import { faultyLast, lost } from '../helpers/worker/faulty'
 import {
@@ -26,6 +26,7 @@ import { manyUsers } from '../helpers/worker/many-users'
 import { messagesOf, subscribe } from '../helpers/worker/messages'
 import { keepTold, toldOf } from '../helpers/worker/received'
 import { Hook } from '../helpers/worker/receiver'
+import { removeUsers } from '../helpers/worker/stored-users'
 
 /** A Wednesday at noon, in UTC, some weeks ahead. */
 const NOON = Date.UTC(2026, 5, 17, 12)
@@ -40,7 +41,7 @@ async function stealthily(tenant: TestTenant, ms: number): Promise<void> {
   const timekeeper = env.TIMEKEEPER.getByName(tenant.id)
   await timekeeper.wake(tenant.id, 0)
   await runInDurableObject(timekeeper, (_, { storage }) => storage.deleteAlarm())
-  await rowsEverywhere('UPDATE test_clock SET now = ?1', ms)
+  await moveUnseen(ms)
 }
 
 const DUE = ['emails.recap_due', 'emails.reactivation_due', 'emails.streak_reminder_due']
@@ -148,8 +149,7 @@ describe('[N2, C2] a step of the schedule, under faults', () => {
     const tenant = await reminded([{ id: 'ada' }, { id: 'bob' }])
     await stealthily(tenant, TODAY)
     const { DB } = faultyLast(async (run, write) => {
-      if (write === 0)
-        await rowsEverywhere("DELETE FROM users WHERE tenant_id = ?1 AND id = 'ada'", tenant.id)
+      if (write === 0) await removeUsers(tenant, 'ada')
       return run()
     })
     await step(tenant, DB)

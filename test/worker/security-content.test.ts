@@ -15,6 +15,7 @@ import {
   toApp,
 } from '../helpers/worker/harness'
 import { KINDS } from '../helpers/worker/kinds'
+import { linkSecretOf } from '../helpers/worker/stored-tenants'
 import { world } from '../helpers/worker/world'
 
 /**
@@ -221,9 +222,7 @@ describe('secrets in logs and errors', () => {
     const failing = awayAfter(0, () => new Error('D1_ERROR: broken'))
     const KEYS = new Proxy(env.KEYS, { get: () => () => Promise.reject(new Error('KV broken')) })
     const limiter = { limit: () => Promise.reject(new Error('no limiter')) }
-    const secret = await env.DB.prepare('SELECT link_secret FROM tenants WHERE id = ?')
-      .bind(tenant.id)
-      .first<string>('link_secret')
+    const secret = await linkSecretOf(tenant)
     const [prefix = '', body = ''] = key.split('.')
     const token = await unsubscribeToken(secret ?? '', { tenantId: tenant.id, iid: 'x', userId: 'hush-user' })
     const apps = [

@@ -6,6 +6,7 @@ import { version } from '../../package.json'
 import { present } from '../helpers/time'
 import { DAY, dateAt, events, patch, through, withBoard } from '../helpers/worker/boards'
 import { hand, log, message, withHook } from '../helpers/worker/delivery-queues'
+import { addDueWork } from '../helpers/worker/due-work'
 import { awayAfter, intercepted } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
@@ -30,10 +31,8 @@ const status = async (send: Send = toApp) => (await call(send, 'GET', '/admin/v1
 const BOARD = { name: 'B', rankBy: 'metric', status: 'active', maxParticipants: 10, start: '2026-01-01' }
 
 /** Stores due work of a tenant. */
-const work = ({ id }: TestTenant, kind: string, dueAt: number, subject = '') =>
-  env.DB.prepare('INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, ?2, ?3, ?4)')
-    .bind(id, kind, subject, dueAt)
-    .run()
+const work = (tenant: TestTenant, kind: string, dueAt: number, subject = '') =>
+  addDueWork(tenant, kind, { dueAt, subject, d1: env.DB })
 
 beforeEach(async () => {
   const tables = ['due_work', 'inbox', 'outbox', 'webhooks', 'notification_templates', 'leaderboards']

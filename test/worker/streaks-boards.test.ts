@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { TODAY } from '../helpers/time'
+import { forgetDueWork } from '../helpers/worker/due-work'
 import { at, newApp, newTenant, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
 
 const DAY = 86_400_000
@@ -15,7 +16,7 @@ async function move(days: number, hours = 0): Promise<void> {
 }
 
 beforeEach(async () => {
-  await rowsEverywhere('DELETE FROM due_work')
+  await forgetDueWork()
   start += 20 * DAY
   tenant = await newTenant()
   await tenant.metric('steps')
@@ -171,7 +172,7 @@ describe('[L3] boards by streak', () => {
     const board = await create({ end: date(9) })
     await act('ada')
     // The event comes before the Timekeeper, which would have removed the length at midnight.
-    await rowsEverywhere('DELETE FROM due_work')
+    await forgetDueWork()
     await move(2, 8)
     await act('bob')
     await move(2, 9)
@@ -262,7 +263,7 @@ describe('[L3] boards by streak', () => {
     await move(sunday + 7, 23)
     // In Tokyo it is Monday, the last day of the board. The streaks are lost at midnight, which is after it.
     for (const id of ['ada', 'bob']) await tenant.app('PATCH', `/users/${id}`, { tz: 'Asia/Tokyo' })
-    await rowsEverywhere("DELETE FROM due_work WHERE kind = 'streaks'")
+    await forgetDueWork({ kind: 'streaks' })
     await move(sunday + 8, 16)
     await tenant.through(cut()).app('PATCH', '/users/ada', { name: 'Ada' })
     await tenant.through(cut()).event('steps', 'bob', 1)

@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { TODAY } from '../helpers/time'
+import { addDueWork, dueWork, forgetDueWork } from '../helpers/worker/due-work'
 import { lost } from '../helpers/worker/faulty'
-import { at, newApp, newTenant, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
+import { at, databases, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
 
 /* A goal that is met counts, whatever made it so (S2): not only an event. */
 
@@ -28,9 +29,9 @@ const TIMEKEEPER = new Proxy(env.TIMEKEEPER, { get: () => () => ({ wake: () => P
 async function settingsWithoutWalk(change: unknown): Promise<number> {
   const lame = tenant.through(newApp({ TIMEKEEPER }))
   expect((await lame.admin('PATCH', '/streaks/settings', change)).status).toBe(200)
-  const walk = "FROM due_work WHERE tenant_id = ?1 AND kind = 'recount'"
-  const found = await rowsEverywhere<{ dueAt: number }>(`SELECT due_at AS dueAt ${walk}`, tenant.id)
-  await rowsEverywhere(`DELETE ${walk}`, tenant.id)
+  const walk = { tenant, kind: 'recount' }
+  const found = await dueWork(walk)
+  await forgetDueWork(walk)
   return Math.max(...found.map(({ dueAt }) => dueAt))
 }
 
@@ -45,7 +46,7 @@ async function sixOfTen(user = 'ada'): Promise<void> {
 }
 
 beforeEach(async () => {
-  await rowsEverywhere('DELETE FROM due_work')
+  await forgetDueWork()
   start += 35 * DAY
   tenant = await newTenant()
   for (const key of ['m', 'n']) await tenant.metric(key)
@@ -93,10 +94,7 @@ describe('[S2] a goal that is met without an event', () => {
     await tenant.event('m', 'ada', 6)
     const due = await settingsWithoutWalk(goal(5))
     await move(1, 1)
-    await rowsEverywhere(
-      "INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'recount', '', ?2)",
-      ...[tenant.id, due],
-    )
+    for (const { d1 } of databases()) await addDueWork(tenant, 'recount', { dueAt: due, d1 })
     await move(1, 2)
     expect(await streak()).toMatchObject({ length: 1 })
   })

@@ -4,9 +4,10 @@ import { judgeStreaks, recountStep } from '../../src/features/streaks/deadlines'
 import { instant } from '../../src/lib/clock'
 import { WalkProgress } from '../../src/store/commit/recount'
 import type { DueWork } from '../../src/time/due-work.sql.ts'
-import { anotherUuid, bytes, number, numbered, readable } from '../helpers/readable'
+import { readable } from '../helpers/readable'
 import { present, START, TODAY } from '../helpers/time'
 import { contextOfUsers, worksOf, workWith } from '../helpers/worker/contexts'
+import { addDueWork, dueWork, forgetDueWork } from '../helpers/worker/due-work'
 import { faultyLast, lost } from '../helpers/worker/faulty'
 import {
   at,
@@ -16,6 +17,10 @@ import {
   rowsEverywhere,
   type TestTenant,
 } from '../helpers/worker/harness'
+import { manyUsers } from '../helpers/worker/many-users'
+import { manyEvents } from '../helpers/worker/stored-events'
+import { raiseVersion } from '../helpers/worker/stored-tenants'
+import { removeUsers } from '../helpers/worker/stored-users'
 
 /*
  * Single steps on the real database, with faults between their reads and their writes. With several
@@ -38,33 +43,14 @@ async function streakers(tenant: TestTenant, count: number, active = 0): Promise
       frequency: 'daily',
       run: { started: day - 4, first: day - 4, last: day, history: '5e', length: 5, extended: day * DAY },
     })
-  const { d1 } = lastDatabase()
-  await d1
-    .prepare(
-      `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
-      updated,
-       metrics, points, counters, last_seq_by_input, streak, streak_due)
-     SELECT ?1, printf('user%05d', value), ${anotherUuid('?1', 'value')}, 1, ?3, 1, '{}', 0, ?3, ?3, '[]',
-       '{}', '[]', '{"streak":1}',
-       CASE WHEN value > ?2 - ?4 THEN ?6 ELSE ?5 END, CASE WHEN value > ?2 - ?4 THEN ?8 ELSE ?7 END
-     FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?2)
-       SELECT value FROM n)`,
-    )
-    .bind(
-      tenant.id,
-      count,
-      midnight - 5 * DAY,
-      active,
-      streakOf(last),
-      streakOf(last + 1),
-      midnight,
-      midnight + DAY,
-    )
-    .run()
-  await d1
-    .prepare("INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'streaks', '', ?2)")
-    .bind(tenant.id, midnight)
-    .run()
+  const since = String(midnight - 5 * DAY)
+  const isActive = `n > ${count - active}`
+  await manyUsers(tenant, count, {
+    ...{ changed: since, created: since, updated: since, last_seq_by_input: `'{"streak":1}'` },
+    streak: `iif(${isActive}, '${streakOf(last + 1)}', '${streakOf(last)}')`,
+    streak_due: `iif(${isActive}, ${midnight + DAY}, ${midnight})`,
+  })
+  await addDueWork(tenant, 'streaks', { dueAt: midnight })
 }
 
 /** Runs all steps that are due at midnight. Returns the number of changed users for each. */
@@ -90,8 +76,8 @@ const alive = async (tenant: TestTenant) =>
       "SELECT id FROM users WHERE tenant_id = ?1 AND streak ->> '$.run' IS NOT NULL ORDER BY id",
     )
   ).map(({ id }) => id)
-const due = (tenant: TestTenant) =>
-  rows(tenant, "SELECT due_at AS due FROM due_work WHERE tenant_id = ?1 AND kind = 'streaks'")
+const due = async (tenant: TestTenant) =>
+  (await dueWork({ tenant, kind: 'streaks' })).map(({ dueAt }) => ({ due: dueAt }))
 
 describe('[S3] a midnight of many users', () => {
   it('[S3] in chunks of a thousand, two rows written and nine read for each lost streak, and none for a streak that continues', async () => {
@@ -166,7 +152,7 @@ describe('[S3] a midnight of many users', () => {
     const { DB } = faultyLast(async (run, write) => {
       if (write === 0) {
         // Without the Timekeeper, which an erasure through the API would start here.
-        await rows(tenant, "DELETE FROM users WHERE tenant_id = ?1 AND id = 'user00002'")
+        await removeUsers(tenant, 'user00002')
         // The new user has the `seq` that was read from the old one.
         await tenant.event('steps', 'user00002', 1)
       }
@@ -194,7 +180,7 @@ describe('[S3] a midnight of many users', () => {
                'since', 0))
            WHERE id = ?1`,
         )
-        await rows(tenant, "DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'recount'")
+        await forgetDueWork({ tenant, kind: 'recount' })
       }
       return run()
     })
@@ -263,18 +249,15 @@ describe('[A4, S9, C2] walks over all users, under faults', () => {
     })
     const trigger = { type: 'achievement', achievementId, points: 7, status: 'active' }
     await tenant.create(`/points/${system}/triggers`, trigger)
-    await rows(tenant, 'DELETE FROM due_work WHERE tenant_id = ?1')
+    await forgetDueWork({ tenant })
     await rowsEverywhere(
       "UPDATE achievements SET status = 'active', counted = ?2 WHERE id = ?1",
       achievementId,
       filters.length > 0 ? 0 : 1,
     )
-    await rows(tenant, 'UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1')
-    await lastDatabase()
-      .d1.prepare("INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'backdate', ?2, ?3)")
-      // It is not due yet, so that only the test does it: events wake the Timekeeper.
-      .bind(tenant.id, achievementId, START + DAY)
-      .run()
+    await raiseVersion(tenant)
+    // It is not due yet, so that only the test does it: events wake the Timekeeper.
+    await addDueWork(tenant, 'backdate', { dueAt: START + DAY, subject: achievementId })
     return tenant
   }
 
@@ -399,16 +382,10 @@ describe('[A4, S9, C2] walks over all users, under faults', () => {
     const tenant = await qualified(1, [{}])
     const attributeId = at((await tenant.admin('GET', '/attributes')).body, 0, 'id')
     const metricId = at((await tenant.admin('GET', '/metrics')).body, 0, 'id')
-    await rowsEverywhere(
-      `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset, attributes)
-       SELECT (SELECT ${bytes('iid')} FROM users WHERE tenant_id = ?1), ${number('metrics', '?2')}, 1000 +
-         value, 0, ${numbered('value')}, 1000000000000000, 0, ?3
-       FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 9500)
-         SELECT value FROM n) WHERE EXISTS (SELECT 1 FROM users WHERE tenant_id = ?1)`,
-      tenant.id,
-      metricId,
-      JSON.stringify({ [String(attributeId)]: 'long' }),
-    )
+    await manyEvents(tenant, {
+      ...{ user: 'u0', metric: String(metricId), count: 9_500, after: 1_000, value: 1e9 },
+      attributes: { [String(attributeId)]: 'long' },
+    })
     await walk(tenant, 'backdate')
     expect(await held(tenant)).toEqual(full(1))
     expect((await tenant.app('GET', '/users/u0/wrapped')).status).toBe(200)
@@ -440,10 +417,7 @@ describe('[A4, S9, C2] walks over all users, under faults', () => {
       tenant,
       'UPDATE users SET streak = \'{"frequency":"unknown"}\', streak_due = NULL WHERE tenant_id = ?1',
     )
-    await lastDatabase()
-      .d1.prepare("INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'recount', '', ?2)")
-      .bind(tenant.id, START + DAY)
-      .run()
+    await addDueWork(tenant, 'recount', { dueAt: START + DAY })
     const { DB } = faultyLast(async (run, write) => {
       if (write === 0) {
         await run()

@@ -1,12 +1,13 @@
-import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { bestLive, overdueOf } from '../../src/features/streaks/rankings'
 import { instant } from '../../src/lib/clock'
-import { anotherUuid } from '../helpers/readable'
 import { TODAY } from '../helpers/time'
+import { moveUnseen } from '../helpers/worker/boards'
 import { contextOf } from '../helpers/worker/contexts'
+import { forgetDueWork } from '../helpers/worker/due-work'
 import { at, databases, newApp, newTenant, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
+import { manyUsers } from '../helpers/worker/many-users'
 
 const DAY = 86_400_000
 const iso = (ms: number) => new Date(ms).toISOString()
@@ -26,10 +27,7 @@ async function move(days: number, hours = 9): Promise<void> {
 }
 
 /** Moves the clock without running due work, so that deadlines pass and are not judged. */
-async function moveUnseen(days: number, hours = 9): Promise<void> {
-  const now = start + days * DAY + hours * 3_600_000
-  await rowsEverywhere('UPDATE test_clock SET now = ?1', now)
-}
+const passUnseen = (days: number, hours = 9) => moveUnseen(start + days * DAY + hours * 3_600_000)
 
 const ranked = async (query = '', of = tenant) => {
   const { status, body } = await of.app('GET', `/streaks/rankings${query}`)
@@ -49,7 +47,7 @@ async function play(from: number, ...days: readonly string[][]): Promise<void> {
 }
 
 beforeEach(async () => {
-  await rowsEverywhere('DELETE FROM due_work')
+  await forgetDueWork()
   start += 70 * DAY
   tenant = await newTenant()
   await tenant.metric('steps')
@@ -92,7 +90,7 @@ describe('active streaks', () => {
       end: iso(start + 9 * DAY).slice(0, 10),
     }
     await tenant.admin('POST', '/streaks/pauses', { pauses: [pause] })
-    await moveUnseen(3, 1)
+    await passUnseen(3, 1)
     const overdue = await rowsEverywhere(
       'SELECT id FROM users WHERE tenant_id = ?1 AND streak_due <= ?2',
       tenant.id,
@@ -110,26 +108,21 @@ describe('active streaks', () => {
       ['paused', 2],
       ['west', 1],
     ])
-    await moveUnseen(3, 9)
+    await passUnseen(3, 9)
     expect((await ranked()).slice(2)).toEqual([])
   })
 
   // The users are stored in the database of one of them.
   it.skipIf(databases().length > 1)('more than a page of passed deadlines are all judged', async () => {
     await tenant.event('steps', 'seed', 1)
-    await rowsEverywhere(
-      `INSERT INTO users (tenant_id, id, iid, seq, changed, tz, subscribe_to_emails, attributes, control,
-        created, updated,
-         metrics, points, counters, streak, streak_due)
-       SELECT u.tenant_id, 'user-' || n.value, ${anotherUuid('u.iid', 'n.value')}, 1, u.changed,
-         'America/New_York', 0, '{}', 0, u.created,
-         u.updated, '[]', '{}', '[]', json_set(u.streak, '$.run.length', n.value), u.streak_due + n.value % 3
-       FROM users u, json_each(?2) n WHERE u.tenant_id = ?1`,
-      tenant.id,
-      JSON.stringify(Array.from({ length: 2_500 }, (_, n) => n + 1)),
-    )
+    const ofSeed = (value: string) => `(SELECT ${value} FROM users WHERE tenant_id = ?1 AND id = 'seed')`
+    await manyUsers(tenant, 2_500, {
+      ...{ id: "'user-' || n", tz: "'America/New_York'" },
+      streak: ofSeed("json_set(streak, '$.run.length', n)"),
+      streak_due: ofSeed('streak_due + n % 3'),
+    })
     // After the stored deadline, before midnight in New York.
-    await moveUnseen(2, 2)
+    await passUnseen(2, 2)
     expect(await ranked('?limit=3')).toEqual([
       ['user-2500', 2500],
       ['user-2499', 2499],
@@ -226,9 +219,7 @@ describe('a ranking', () => {
       await tenant.metric(`another-${type}`)
       expect(await ranked(query, own)).toHaveLength(before.length + 2)
       await tenant.event('steps', `${type}-3`, 1)
-      const { now } = (await env.DB.prepare('SELECT now FROM test_clock').first<{ now: number }>()) ?? {
-        now: 0,
-      }
+      const now = await tenant.clock('GET')
       await tenant.admin('PUT', '/test-clock', { now: iso(now + 59_999) })
       expect(await ranked(query, own)).toHaveLength(before.length + 2)
       await tenant.admin('PUT', '/test-clock', { now: iso(now + 60_000) })

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { forgetDueWork } from '../helpers/worker/due-work'
 import { faultyAll, lost } from '../helpers/worker/faulty'
 import {
   at,
@@ -42,7 +43,7 @@ const stored = async (user: string) => {
 }
 
 beforeEach(async () => {
-  await rowsEverywhere('DELETE FROM due_work')
+  await forgetDueWork()
   start += 35 * DAY
   while (new Date(start).getUTCDay() !== 1) start += DAY
   tenant = await newTenant()
@@ -193,7 +194,7 @@ describe('[S3] the end of a day', () => {
 
   it('[S3] a read between the deadline and the tick shows the streak by the rules', async () => {
     await tenant.event('steps', 'ada', 1)
-    await rowsEverywhere('DELETE FROM due_work')
+    await forgetDueWork()
     await move(2, 1)
     expect(await stored('ada')).toMatchObject({ due: start + 2 * DAY })
     expect(await streak('ada')).toMatchObject({ length: 0, extended: null })

@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { loadConfiguration } from '../../src/configuration/configuration'
 import { templateFor, templatesFor } from '../../src/features/notifications/notification'
@@ -6,6 +5,7 @@ import { systemNow } from '../../src/lib/system-clock'
 import { parseUser, userStatement } from '../../src/store/users/users.sql.ts'
 import { contextOf } from '../helpers/worker/contexts'
 import { at, NOBODY, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
+import { linkSecretOf } from '../helpers/worker/stored-tenants'
 import { filter } from '../helpers/worker/world'
 
 const PATH = '/notifications/templates'
@@ -22,8 +22,6 @@ beforeEach(async () => {
   tenant = await newTenant()
 })
 
-const secretOf = (id: string) =>
-  env.DB.prepare('SELECT link_secret FROM tenants WHERE id = ?').bind(id).first<string>('link_secret')
 const attribute = (key: string) => tenant.create('/attributes', { key, name: key, type: 'user' })
 const preview = (id: string, userId: string, through = tenant) =>
   through.admin('POST', `${PATH}/${id}/preview`, { userId })
@@ -98,15 +96,15 @@ describe('[N3, G7] templates', () => {
 
   it('[N3] the first template creates the tenant’s secret for links, which stays; each keeps the origin of its request', async () => {
     await tenant.admin('POST', PATH, [{ ...EMAIL, userAttributes: filter(NOBODY) }])
-    expect(await secretOf(tenant.id)).toBeNull()
+    expect(await linkSecretOf(tenant)).toBeNull()
     await Promise.all([tenant.create(PATH, EMAIL), tenant.create(PATH, PUSH)])
-    const secret = await secretOf(tenant.id)
+    const secret = await linkSecretOf(tenant)
     expect(secret).toMatch(/^[A-Za-z0-9+/]{43}=$/)
     await tenant.create(PATH, PUSH)
-    expect(await secretOf(tenant.id)).toBe(secret)
+    expect(await linkSecretOf(tenant)).toBe(secret)
     const other = await newTenant()
     await other.create(PATH, PUSH)
-    expect(await secretOf(other.id)).not.toBe(secret)
+    expect(await linkSecretOf(other)).not.toBe(secret)
     expect((await configOf()).templates.map(({ origin }) => origin)).toEqual(
       Array(3).fill('http://laurel.test'),
     )

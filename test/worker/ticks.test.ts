@@ -8,6 +8,7 @@ import { readable } from '../helpers/readable'
 import { present, START } from '../helpers/time'
 import { forgetTime, moveTo } from '../helpers/worker/boards'
 import { contextOfUsers, workWith } from '../helpers/worker/contexts'
+import { forgetDueWork } from '../helpers/worker/due-work'
 import { faultyLast, lost } from '../helpers/worker/faulty'
 import {
   at,
@@ -20,6 +21,7 @@ import {
 } from '../helpers/worker/harness'
 import { muted } from '../helpers/worker/inbox'
 import { manyUsers } from '../helpers/worker/many-users'
+import { removeUsers } from '../helpers/worker/stored-users'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -374,8 +376,7 @@ describe('[P4, C2] a step of ticks, under faults', () => {
     await age(setup, 2 * HOUR + MINUTE)
     const { DB } = faulty(async (run, writes) => {
       if (writes === 0) {
-        const erase = "DELETE FROM users WHERE tenant_id = ?1 AND id IN ('ada', 'bob')"
-        await rowsEverywhere(erase, setup.tenant.id)
+        await removeUsers(setup.tenant, 'ada', 'bob')
         await setup.tenant.app('POST', '/users', { id: 'bob' })
       }
       return run()
@@ -529,7 +530,7 @@ describe('[P4, G9] changes of time triggers', () => {
 describe('[C1, P4] ticks by the test clock', () => {
   // The clock is one for all tenants. Due work of earlier tests does not matter here.
   beforeAll(async () => {
-    await rowsEverywhere('DELETE FROM due_work')
+    await forgetDueWork()
   })
 
   afterEach(forgetTime)

@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { bytes, number, numbered } from '../helpers/readable'
@@ -14,6 +13,8 @@ import {
   type TestTenant,
   until,
 } from '../helpers/worker/harness'
+import { manyEvents } from '../helpers/worker/stored-events'
+import { iidOf } from '../helpers/worker/stored-users'
 
 afterEach(forgetTime)
 
@@ -343,11 +344,7 @@ describe('GET /admin/v1/users/{id}/timeline', () => {
     await tenant.app('PUT', '/users/ada', { deviceTokens: ['one', 'two'] })
     const { removeDeviceTokens } = await import('../../src/store/users/devices.sql')
     const { contextOf } = await import('../helpers/worker/contexts')
-    const [found] = await rowsEverywhere<{ iid: string }>(
-      'SELECT iid FROM users WHERE tenant_id = ?1',
-      tenant.id,
-    )
-    const iid = String(found?.iid)
+    const iid = await iidOf(tenant)
     const db = contextOf(tenant.id).databases.usersOf(tenant.id).of('ada')
     await removeDeviceTokens(db, { userId: 'ada', iid }, ['two', 'three'])
     await removeDeviceTokens(db, { userId: 'ada', iid }, ['three'])
@@ -360,13 +357,7 @@ describe('GET /admin/v1/users/{id}/timeline', () => {
   it('[X2] lists each entry once and in order, also if rows without the wanted types are in between', async () => {
     const metric = await tenant.metric('words')
     await words(1, { id: 'ada', name: 'Ada' })
-    await rowsEverywhere(
-      `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset)
-       WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1200)
-       SELECT ${bytes('iid')}, ${number('metrics', '?2')}, ?3 + n, 0, ${numbered('n')}, 1000000, 0
-       FROM users, numbers WHERE tenant_id = ?1`,
-      ...[tenant.id, metric, NOON],
-    )
+    await manyEvents(tenant, { metric, count: 1_200, after: NOON })
     await moveTo(NOON + DAY)
     await words(1, { id: 'ada', name: 'Ada L.' })
     const types = 'change,streak'
@@ -382,24 +373,14 @@ describe('GET /admin/v1/users/{id}/timeline', () => {
       const trigger = { type: 'metric', metricId: metric, metricThreshold: 1, points: 1, status: 'active' }
       const system = await tenant.create('/points', { key: 'xp', name: 'XP', triggers: [trigger] })
       await words(1)
-      const numbers = (count: number) =>
-        `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`
-      const fill = (sql: string, ...values: unknown[]) =>
-        env.DB.prepare(sql)
-          .bind(tenant.id, ...values)
-          .run()
-      await fill(
-        `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset) ${numbers(100_000)}
-       SELECT ${bytes('iid')}, ${number('metrics', '?2')}, n, 0, ${numbered('n')}, 1000000, 0
-       FROM users, numbers WHERE tenant_id = ?1`,
-        metric,
-      )
-      await fill(
+      await manyEvents(tenant, { metric, count: 100_000, after: 0 })
+      await rowsEverywhere(
         `INSERT INTO awards (user_iid, system_no, at, seq, position, id, awarded, total, utc_offset,
-         trigger_no, trigger_version) ${numbers(100_000)}
+         trigger_no, trigger_version)
+       WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 100000)
        SELECT ${bytes('iid')}, ${number('points_systems', '?2')}, n, 0, 0, ${numbered('n')}, 1, n, 0, 1, 1
-       FROM users, numbers WHERE tenant_id = ?1`,
-        system,
+       FROM users, n WHERE tenant_id = ?1`,
+        ...[tenant.id, system],
       )
       const read = async (path: string) => {
         const { DB, seen } = faulty((run) => run())

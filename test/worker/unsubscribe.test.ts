@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { newLinkSecret, unsubscribeToken } from '../../src/features/notifications/unsubscribe.routes'
 import type { Bindings } from '../../src/platform/env'
 import { account, at, newApp, newTenant, type TestTenant, toApp } from '../helpers/worker/harness'
+import { linkSecretOf } from '../helpers/worker/stored-tenants'
 
 const EMAIL = { type: 'recap', channel: 'email', subject: 'S', body: '{{ unsubscribeUrl }}' }
 
@@ -175,8 +176,7 @@ describe('[N3] the link in an email', () => {
     await tenant.app('PUT', '/users/bob', { email: 'bob@b.example' })
     const [payload = ''] = (await linkOf('ada')).slice('/unsubscribe/'.length).split('.')
     const [tenantId, iid] = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')))
-    const secret = await env.DB.prepare('SELECT link_secret FROM tenants WHERE id = ?').bind(tenant.id)
-    const token = await unsubscribeToken(String(await secret.first('link_secret')), {
+    const token = await unsubscribeToken(String(await linkSecretOf(tenant)), {
       tenantId,
       iid,
       userId: 'bob',

@@ -17,6 +17,7 @@ import {
   type TestTenant,
 } from '../helpers/worker/harness'
 import { forgetLines, linesSoFar } from '../helpers/worker/lines'
+import { iidOf } from '../helpers/worker/stored-users'
 
 const SECRET = env.TOKEN_SECRET ?? ''
 const event = (value = 1) => ({ user: { id: 'ada' }, value })
@@ -64,10 +65,10 @@ describe('[K6] POST /admin/v1/user-tokens', () => {
     ])
     expect(headers.get('cache-control')).toBe('no-store')
     const token = String(at(body, 'token'))
-    const [row] = await rowsEverywhere("SELECT iid FROM users WHERE tenant_id = ?1 AND id = 'ada'", tenant.id)
+    const iid = await iidOf(tenant)
     expect(decoded(token, 0)).toEqual({ alg: 'HS256', typ: 'JWT', kid: expect.any(String) })
     expect(decoded(token, 1)).toEqual({
-      ...{ aud: 'laurel:user', tenant: tenant.id, sub: 'ada', iid: row?.iid, scope: 'write' },
+      ...{ aud: 'laurel:user', tenant: tenant.id, sub: 'ada', iid, scope: 'write' },
       iat: NOON / 1000,
       exp: (NOON + HOUR) / 1000,
     })

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { newInstance } from '../../src/configuration/configuration'
 import { createApp } from '../../src/worker/app'
-import { anotherUuid, bytes, number, numbered } from '../helpers/readable'
+import { bytes, number, numbered } from '../helpers/readable'
 import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON, withBoard } from '../helpers/worker/boards'
 import { intercepted } from '../helpers/worker/faulty'
 import {
@@ -17,6 +17,7 @@ import {
   nextPath,
   type TestTenant,
 } from '../helpers/worker/harness'
+import { manyUsers } from '../helpers/worker/many-users'
 
 afterEach(forgetTime)
 
@@ -227,18 +228,7 @@ describe('GET /admin/v1/users', () => {
   it('reads a page by the index: no more rows than it passes, and without a sort', async () => {
     const tenant = await newTenantInLast()
     const { name: last, d1 } = lastDatabase()
-    await d1
-      .prepare(
-        `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control,
-         created,
-        updated,
-         metrics, points, counters)
-       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
-       SELECT ?1, 'u' || i, ${anotherUuid('?1', 'i')}, 1, 1, 1, '{}', 0, 10000 - i, 1, '[]', '{}', '[]'
-         FROM n`,
-      )
-      .bind(tenant.id)
-      .run()
+    await manyUsers(tenant, 3_000, { id: "'u' || n", created: '10000 - n' })
     const rows: number[] = []
     const counted = intercepted(d1, async ({ run }) => {
       const results = await run()

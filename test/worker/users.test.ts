@@ -13,6 +13,7 @@ import {
   toApp,
   untilTheClockMoves,
 } from '../helpers/worker/harness'
+import { removeUsers } from '../helpers/worker/stored-users'
 
 const ODD = [
   'a/b',
@@ -679,7 +680,7 @@ describe('changes of a user', () => {
     expect(share).toBeGreaterThan(12)
     expect(share).toBeLessThan(50)
     // The same users, deleted and created again one by one, get the same value.
-    await rowsEverywhere('DELETE FROM users WHERE tenant_id = ?', tenant.id)
+    await removeUsers(tenant)
     const again = await Promise.all(ids.slice(0, 20).map((id) => tenant.app('POST', '/users', { id })))
     expect(again.map(({ body }) => at(body, 'control'))).toEqual(made.slice(0, 20))
   })

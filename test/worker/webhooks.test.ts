@@ -6,6 +6,7 @@ import { targetOf } from '../../src/lib/net'
 import { systemNow } from '../../src/lib/system-clock'
 import { signatureHeaders } from '../../src/webhooks/channel'
 import { ALLOWED, HOSTS_REFUSED, LOOPBACK, REFUSED } from '../helpers/targets'
+import { dueWork, forgetDueWork } from '../helpers/worker/due-work'
 import { ADMIN_KEY, at, NOBODY, newApp, newTenant, pick, type TestTenant } from '../helpers/worker/harness'
 import { ASLEEP } from '../helpers/worker/objects'
 
@@ -211,11 +212,9 @@ describe('[W1] secrets', () => {
     const tenant = (await newTenant()).through(newApp({ TIMEKEEPER: ASLEEP }))
     const { id } = await make(tenant)
     const calls = async () => {
-      const due = await env.DB.prepare("SELECT 1 FROM due_work WHERE tenant_id = ? AND kind = 'delivery'")
-        .bind(tenant.id)
-        .all()
-      await env.DB.prepare('DELETE FROM due_work WHERE tenant_id = ?').bind(tenant.id).run()
-      return due.results.length
+      const due = await dueWork({ tenant, kind: 'delivery' })
+      await forgetDueWork({ tenant })
+      return due.length
     }
     const patch = (change: object) => tenant.admin('PATCH', '/webhooks', [{ id, ...change }])
     await tenant.admin('POST', `/webhooks/${id}/rotate-secret`)

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { START as PRESENT } from '../helpers/time'
 import { forgetTime, moveTo } from '../helpers/worker/boards'
+import { dueWork, forgetDueWork, makeDueAt } from '../helpers/worker/due-work'
 import { at, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
 
 /** A year that is far enough in the future, since the clock only moves forward. 2036-01-01 is a Tuesday. */
@@ -318,7 +319,7 @@ describe('a year', { shuffle: false }, () => {
   })
 
   it('[C1] percentiles from the future of a removed test clock are built again', async () => {
-    const due = "FROM due_work WHERE tenant_id = ?1 AND kind = 'distributions' AND subject = '2036'"
+    const due = { tenant, kind: 'distributions', subject: '2036' }
     const built = "FROM change_distributions WHERE tenant_id = ?1 AND period = '2036 built'"
     await to(reached + DAY / 24)
     const ahead = reached + 2 * DAY
@@ -326,29 +327,20 @@ describe('a year', { shuffle: false }, () => {
     const madeAt = () => run(`SELECT document ->> '$.at' AS at ${built}`).first('at')
     await wrapped(tenant, 'ada')
     expect(await madeAt()).toBe(reached - DAY / 24)
-    await run(`UPDATE due_work SET due_at = ${ahead} ${due.slice(14)}`).run()
+    await makeDueAt(due, ahead)
     await wrapped(tenant, 'ada')
     expect(await madeAt()).toBe(reached)
-    await env.DB.batch([
-      run(`DELETE ${due}`),
-      run(
-        `UPDATE change_distributions SET document = json_object('at', ${ahead}) ${built.slice('FROM change_distributions '.length)}`,
-      ),
-    ])
+    await forgetDueWork(due)
+    await run(
+      `UPDATE change_distributions SET document = json_object('at', ${ahead}) ${built.slice('FROM change_distributions '.length)}`,
+    ).run()
     await wrapped(tenant, 'ada')
     expect(await madeAt()).toBe(reached)
-    expect(await run(`SELECT due_at ${due}`).first('due_at')).toBe(reached + DAY)
+    expect(await dueWork(due)).toMatchObject([{ dueAt: reached + DAY }])
   })
 
   it('[R2] a year that is over everywhere is built for the last time a day later', async () => {
-    const due = async () => {
-      const { results } = await env.DB.prepare(
-        "SELECT subject FROM due_work WHERE tenant_id = ?1 AND kind = 'distributions' ORDER BY subject",
-      )
-        .bind(tenant.id)
-        .all<{ subject: string }>()
-      return results.map(({ subject }) => subject)
-    }
+    const due = async () => (await dueWork({ tenant, kind: 'distributions' })).map(({ subject }) => subject)
     expect(await due()).toEqual(['2036', '2037'])
     await to('2037-01-02T11:59:00Z')
     expect(await due()).toEqual(['2036', '2037'])

@@ -13,6 +13,7 @@ import { readable } from '../readable'
 import { START } from '../time'
 import { moveAll, NAMES, weigh } from './databases-moves'
 import { at, newTenant, rowsEverywhere, type TestTenant, until } from './harness'
+import { iidOf } from './stored-users'
 
 /*
  * Random worlds for the analytics: users in several zones who travel, around a change of clocks, with events,
@@ -302,7 +303,7 @@ export class AnalyticsWorld {
         if ((await this.now) < this.#latest) return
         const iid = await this.#iid(step.user)
         await tenant.admin('DELETE', `/users/u${step.user}`)
-        const known = iid === null ? undefined : this.#known.get(iid)
+        const known = this.#known.get(iid)
         if (known !== undefined) this.#erased.push({ ...known, erased: Math.floor((await this.now) / DAY) })
         this.#zones.delete(step.user)
         return
@@ -326,11 +327,7 @@ export class AnalyticsWorld {
     await this.#note((id) => this.#zones.get(Number(id.slice(1))) ?? 'UTC')
   }
 
-  async #iid(user: number): Promise<string | null> {
-    const sql = 'SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2'
-    const [found] = await rowsEverywhere(sql, this.tenant.id, `u${user}`)
-    return found === undefined ? null : String(found.iid)
-  }
+  #iid = (user: number) => iidOf(this.tenant, `u${user}`)
 
   async #users() {
     const results = await rowsEverywhere(

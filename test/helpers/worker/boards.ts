@@ -4,6 +4,7 @@ import * as z from 'zod'
 import type { Delivery, DeliveryReply } from '../../../src/leaderboards/board'
 import type { Repair } from '../../../src/leaderboards/updates'
 import { readable } from '../readable'
+import { forgetDueWork } from './due-work'
 import { type Answer, account, at, newApp, newTenant, rowsEverywhere, type TestTenant } from './harness'
 import { stubbed } from './objects'
 
@@ -23,9 +24,14 @@ export async function moveTo(ms: number): Promise<void> {
   expect([status, body]).toMatchObject([200, {}])
 }
 
+/** Moves the test clock without the work that is due by then: deadlines pass, and nothing is done. */
+export async function moveUnseen(ms: number): Promise<void> {
+  await rowsEverywhere('UPDATE test_clock SET now = ?1', ms)
+}
+
 /** Returns to real time, and deletes due work, so that the next test does not run it. */
 export async function forgetTime(): Promise<void> {
-  await rowsEverywhere('DELETE FROM due_work')
+  await forgetDueWork()
   expect((await clock('DELETE')).status).toBe(200)
 }
 

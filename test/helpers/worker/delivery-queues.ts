@@ -4,7 +4,8 @@ import { instant } from '../../../src/lib/clock'
 import { newId } from '../../../src/lib/new-id'
 import type { Delivery, Destination, QueuedMessage } from '../../../src/webhooks/delivery/messages'
 import { deliveryQueueOf, enqueueMessages } from '../../../src/webhooks/delivery/queue'
-import { at, newTenant, rowsEverywhere, type TestTenant } from './harness'
+import { dueWork } from './due-work'
+import { at, newTenant, type TestTenant } from './harness'
 import { Hook } from './receiver'
 
 /** A tenant with a webhook whose requests are recorded. */
@@ -68,9 +69,6 @@ export async function logged(
 
 /** The due times of a tenant's delivery queues, with their names. */
 export async function due({ tenant }: { tenant: TestTenant }): Promise<[string, number][]> {
-  const rows = await rowsEverywhere<{ subject: string; due_at: number }>(
-    "SELECT subject, due_at FROM due_work WHERE tenant_id = ?1 AND kind = 'delivery' ORDER BY subject",
-    tenant.id,
-  )
-  return rows.map(({ subject, due_at }) => [subject, due_at])
+  const rows = await dueWork({ tenant, kind: 'delivery' })
+  return rows.map(({ subject, dueAt }) => [subject, dueAt])
 }

@@ -14,6 +14,7 @@ import {
   type TestTenant,
 } from './harness'
 import { stubbed } from './objects'
+import { iidOf } from './stored-users'
 
 /* The largest user that the interfaces accept */
 
@@ -169,16 +170,6 @@ export function measured(): {
  * begins below that limit.
  */
 export const MOST = 10_000_000
-
-/** Laurel's internal id of a user. */
-export const iidOf = async (tenant: TestTenant, id: string) =>
-  String(
-    at(
-      await rowsEverywhere('SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2', tenant.id, id),
-      0,
-      'iid',
-    ),
-  )
 
 /** The number of a tenant's rows in a table, in all databases. */
 export const count = async (

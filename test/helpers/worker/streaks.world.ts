@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
 import { beginningOf, dateIn, plusDays } from '../../oracle/calendar.oracle'
 import {
@@ -8,6 +7,7 @@ import {
   StreakReplay,
 } from '../../oracle/streaks.oracle'
 import type { PROFILE, StreakStep, StreakWorld } from '../../oracle/streaks.worlds'
+import { forgetDueWork } from './due-work'
 import { at, newTenant, type TestTenant } from './harness'
 
 /**
@@ -95,7 +95,7 @@ class Life {
     const tenant = this.#tenant
     await tenant.clock('DELETE')
     // The clock would run the due work of earlier worlds.
-    await env.DB.prepare('DELETE FROM due_work').run()
+    await forgetDueWork()
     await tenant.moveClock(this.#now)
     for (const key of this.#metrics) await tenant.metric(key)
     await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })

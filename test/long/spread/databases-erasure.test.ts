@@ -11,6 +11,7 @@ import { JOBS } from '../../../src/worker/jobs'
 import { PATIENCE } from '../../helpers/patience'
 import { readable } from '../../helpers/readable'
 import { contextOf, placesOf } from '../../helpers/worker/contexts'
+import { dueWork, makeDueAt } from '../../helpers/worker/due-work'
 import { behind, type Fault, lost } from '../../helpers/worker/faulty'
 import {
   ADMIN_KEY,
@@ -26,6 +27,7 @@ import {
   toApp,
 } from '../../helpers/worker/harness'
 import { event, muted, send } from '../../helpers/worker/inbox'
+import { iidOf } from '../../helpers/worker/stored-users'
 
 /* Erasures, exports and changes of tenants whose users are in three databases (U8, T3, B3, B4). */
 
@@ -73,11 +75,6 @@ async function oneOfEach(tenant: TestTenant): Promise<Map<string, string>> {
   return users
 }
 
-const iidOf = async (tenant: TestTenant, user: string): Promise<string> => {
-  const rows = await rowsEverywhere('SELECT id, iid FROM users WHERE tenant_id = ?1', tenant.id)
-  return String(rows.find(({ id }) => id === user)?.iid)
-}
-
 /** The tables with one of these texts, in any database. Entries of the audit log may keep the internal id. */
 async function traces(...texts: string[]): Promise<string[]> {
   const tables = Object.entries(await everything()).filter(([name]) => name !== 'audit_log')
@@ -90,16 +87,13 @@ const wake = (tenant: TestTenant) => env.TIMEKEEPER.getByName(tenant.id).wake(te
 
 /** Waits until the rest of an erasure is done: its second round begins a minute later. */
 async function finished(tenant: TestTenant): Promise<void> {
+  const erasure = { tenant, kind: 'erasure' }
   await expect
     .poll(
       async () => {
-        await env.DB.prepare(
-          "UPDATE due_work SET due_at = min(due_at, ?2) WHERE tenant_id = ?1 AND kind = 'erasure'",
-        )
-          .bind(tenant.id, systemNow())
-          .run()
+        await makeDueAt(erasure, systemNow())
         await wake(tenant)
-        return rowsEverywhere("SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = 'erasure'", tenant.id)
+        return dueWork(erasure)
       },
       { timeout: PATIENCE, interval: 20 },
     )

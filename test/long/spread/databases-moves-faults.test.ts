@@ -21,8 +21,9 @@ import {
   wake,
   weigh,
 } from '../../helpers/worker/databases-moves'
+import { dueWork, makeDueAt } from '../../helpers/worker/due-work'
 import { behind, lost } from '../../helpers/worker/faulty'
-import { at, newApp, newTenant, rowsEverywhere, until, userIn } from '../../helpers/worker/harness'
+import { at, newApp, newTenant, until, userIn } from '../../helpers/worker/harness'
 import { event, muted, send } from '../../helpers/worker/inbox'
 import { ASLEEP } from '../../helpers/worker/objects'
 
@@ -129,15 +130,9 @@ describe('Buckets move between databases, under faults [B3]', () => {
       await hurry()
       await stepWith(faulty, tenant)
     }
-    await rowsEverywhere(
-      "UPDATE due_work SET due_at = 0 WHERE tenant_id = ?1 AND kind = 'streaks'",
-      tenant.id,
-    )
-    const waiting = () =>
-      rowsEverywhere(
-        "SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = 'streaks' AND due_at = 0",
-        tenant.id,
-      )
+    const streaks = { tenant, kind: 'streaks' }
+    await makeDueAt(streaks, 0)
+    const waiting = async () => (await dueWork(streaks)).filter(({ dueAt }) => dueAt === 0)
     expect((await waiting()).length).toBeGreaterThan(0)
     const user = userIn(tenant, first)
     await send(muted(tenant), [event(user, 7)])

@@ -3,6 +3,7 @@ import { START } from '../../helpers/time'
 import { boardsWith } from '../../helpers/worker/boards'
 import { beforeFirst, losing, lost, only, onWrites } from '../../helpers/worker/faulty'
 import { at, newApp, newTenant, rowsEverywhere, type TestTenant, until } from '../../helpers/worker/harness'
+import { disturbUsers } from '../../helpers/worker/stored-users'
 
 /* Corrections with lost responses, failing reads and writes, and other changes of the user in between. */
 
@@ -131,7 +132,7 @@ describe.each(corrections)('$name', ({ act, after, status }) => {
   it('[E3] ends with 429 if other changes always come first', async () => {
     const id = await twelve()
     const { bindings } = onWrites(async ({ run }) => {
-      await rowsEverywhere('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1', tenant.id)
+      await disturbUsers(tenant)
       return run()
     })
     const answer = await act(tenant.through(newApp(bindings)), id)

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { readable } from '../../helpers/readable'
 import { START } from '../../helpers/time'
 import { at, newApp, newTenant, rowsEverywhere, type TestTenant, until } from '../../helpers/worker/harness'
+import { iidOf } from '../../helpers/worker/stored-users'
 import {
   type Entry,
   type OracleAchievement,
@@ -237,12 +238,7 @@ class World {
     await tenant.create('/leaderboards', { ...byPoints, key: 'points', name: 'Points' })
     await tenant.create('/leaderboards', { ...byPoints, ...day, key: 'points-daily', name: 'Points' })
     await tenant.app('PUT', `/users/${USER}`, { attributes: { team: 'red' } })
-    const [found] = await rowsEverywhere(
-      'SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2',
-      tenant.id,
-      USER,
-    )
-    this.#iid = String(found?.iid)
+    this.#iid = await iidOf(tenant, USER)
   }
 
   async configureAchievements(system: string): Promise<void> {

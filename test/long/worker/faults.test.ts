@@ -23,6 +23,8 @@ import {
   type TestTenant,
 } from '../../helpers/worker/harness'
 import { stubbed } from '../../helpers/worker/objects'
+import { raiseVersion } from '../../helpers/worker/stored-tenants'
+import { disturbUsers, removeUsers } from '../../helpers/worker/stored-users'
 
 /* The binding, with faults */
 
@@ -372,10 +374,7 @@ describe('[E3] one bad event in a group', () => {
       'UPDATE points_triggers SET metric_threshold = 1e-300, points = 1e300 WHERE id = ?1',
       trigger,
     )
-    await rowsEverywhere(
-      'UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1',
-      setup.tenant.id,
-    )
+    await raiseVersion(setup.tenant)
     const { bindings, seen } = onWrites((batch) => batch.run())
     const tenant = setup.tenant.through(newApp(bindings))
     const responses = await sendSeveral(tenant, 10, (n) => (n === 5 ? { kind: 'poison' } : {}))
@@ -440,14 +439,11 @@ describe('[E2] a change between the read and the write', () => {
     expect((await stored(setup)).events).toHaveLength(1)
   })
 
-  const erase = (tenant: TestTenant) =>
-    rowsEverywhere("DELETE FROM users WHERE tenant_id = ?1 AND id = 'ada'", tenant.id)
-
   it('[U8] that erases the user: the event creates a new one', async () => {
     const setup = await withPoints()
     await send(setup.tenant, { value: 50 })
     const old = (await stored(setup)).users[0]?.iid
-    const { bindings } = beforeFirstWrite(() => erase(setup.tenant))
+    const { bindings } = beforeFirstWrite(() => removeUsers(setup.tenant, 'ada'))
     const answer = await send(setup.tenant.through(newApp(bindings)), { value: 3 })
     expect(answer).toMatchObject({ status: 201, body: { total: 3, points: { xp: { total: 106 } } } })
     expect((await stored(setup)).users.map(({ iid }) => iid)).not.toContain(old)
@@ -459,7 +455,7 @@ describe('[E2] a change between the read and the write', () => {
     await send(setup.tenant, { value: 50 })
     const before = await stored(setup)
     const { bindings, seen } = beforeFirstWrite(async () => {
-      await erase(setup.tenant)
+      await removeUsers(setup.tenant, 'ada')
       await send(setup.tenant, { value: 4 })
       expect((await stored(setup)).users[0]?.seq).toBe(before.users[0]?.seq)
     })
@@ -473,7 +469,7 @@ describe('[E2] a change between the read and the write', () => {
 
 /** Runs a batch after a change by another isolate. */
 async function disturbed({ tenant }: Setup, batch: Call): Promise<D1Result[]> {
-  await rowsEverywhere('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1', tenant.id)
+  await disturbUsers(tenant)
   return batch.run()
 }
 

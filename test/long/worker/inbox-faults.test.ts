@@ -12,8 +12,9 @@ import { failing } from '../../helpers/failing'
 import { PATIENCE } from '../../helpers/patience'
 import { number, readable } from '../../helpers/readable'
 import { present } from '../../helpers/time'
-import { boardsWith, DAY, forgetTime, moveTo, NOON, queueWith } from '../../helpers/worker/boards'
+import { boardsWith, DAY, forgetTime, moveTo, moveUnseen, NOON, queueWith } from '../../helpers/worker/boards'
 import { contextOf, contextWith, everyPlace, worksOf } from '../../helpers/worker/contexts'
+import { forgetDueWork } from '../../helpers/worker/due-work'
 import { beforeFirst, behind, type Call, delayed, losing, lost, only } from '../../helpers/worker/faulty'
 import {
   ADMIN_KEY,
@@ -26,6 +27,8 @@ import {
 } from '../../helpers/worker/harness'
 import { rowsOf } from '../../helpers/worker/inbox'
 import { ASLEEP } from '../../helpers/worker/objects'
+import { raiseVersion } from '../../helpers/worker/stored-tenants'
+import { removeUsers } from '../../helpers/worker/stored-users'
 
 /* Single steps of the inbox on the real database, with faults before, between and after its batches. */
 
@@ -502,8 +505,7 @@ describe('changes before an event is processed', () => {
     const { tenant } = await prepared()
     await live(tenant, 'u0', 10)
     const id = await send(tenant, [event('u0', 1), event('u1', 2)])
-    const gone = () => rowsEverywhere("DELETE FROM users WHERE tenant_id = ?1 AND id = 'u0'", tenant.id)
-    expect(await interrupted(tenant, gone)).toBe(2)
+    expect(await interrupted(tenant, () => removeUsers(tenant, 'u0'))).toBe(2)
     await ends(tenant, id, done(2), { u0: [1], u1: [2] })
   })
 
@@ -535,7 +537,6 @@ describe('changes before an event is processed', () => {
 
   describe('the test clock', () => {
     afterEach(forgetTime)
-    const stealthily = (ms: number) => rowsEverywhere('UPDATE test_clock SET now = ?1', ms)
     const moment = async (tenant: TestTenant) =>
       rowsOf(
         tenant,
@@ -546,7 +547,7 @@ describe('changes before an event is processed', () => {
       await moveTo(NOON)
       const { tenant } = await prepared()
       await send(tenant, [event('u0', 1)])
-      expect(await interrupted(tenant, () => stealthily(NOON + DAY))).toBe(1)
+      expect(await interrupted(tenant, () => moveUnseen(NOON + DAY))).toBe(1)
       expect(await moment(tenant)).toEqual([{ at: NOON }])
     })
 
@@ -555,7 +556,7 @@ describe('changes before an event is processed', () => {
       const { tenant } = await prepared()
       const { bindings } = only(
         isAccept,
-        beforeFirst(() => stealthily(NOON + DAY)),
+        beforeFirst(() => moveUnseen(NOON + DAY)),
       )
       const answer = await muted(tenant, bindings).admin('POST', '/metrics/events', [event('u0', 1)])
       expect(answer.status).toBe(202)
@@ -665,7 +666,7 @@ describe('an event that cannot be processed', () => {
       'UPDATE points_triggers SET metric_threshold = 1e-300, points = 1e300 WHERE id = ?1',
       trigger,
     )
-    await rowsEverywhere('UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1', tenant.id)
+    await raiseVersion(tenant)
     const events = turns(6, 2).map((one, n) => (n === 3 ? { ...one, attributes: { kind: 'poison' } } : one))
     const id = await send(tenant, events)
     const lines = linesOf('error')
@@ -767,8 +768,7 @@ describe('a leaderboard that cannot be reached during a step', () => {
     const { tenant, metric } = await prepared()
     const board = { key: 'board', name: 'Board', status: 'active', rankBy: 'metric', metricId: metric }
     await tenant.create('/leaderboards', board)
-    const upkeep = "DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'leaderboard'"
-    await env.DB.prepare(upkeep).bind(tenant.id).run()
+    await forgetDueWork({ tenant, kind: 'leaderboard' })
     return tenant
   }
 

@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { forgetTime, moveTo, NOON } from '../../helpers/worker/boards'
+import { makeDueAt } from '../../helpers/worker/due-work'
 import { losing, lost, onWrites } from '../../helpers/worker/faulty'
-import { newApp, rowsEverywhere, type TestTenant } from '../../helpers/worker/harness'
+import { newApp, type TestTenant } from '../../helpers/worker/harness'
 import { stubbed, UNREACHED } from '../../helpers/worker/objects'
 import {
   accepted,
@@ -40,7 +41,7 @@ describe('[U8] the erasure of a tenant, interrupted', () => {
     for (let time = 0; time < 40; time += 1) {
       await work(one.tenant.id, 40, bindings).catch(() => undefined)
       // Failed work is postponed by a minute.
-      await rowsEverywhere('UPDATE due_work SET due_at = ?1', NOON)
+      await makeDueAt({}, NOON)
     }
     // The writes of objects (two), of a user's erasure, of keys and users, of ten configuration tables and
     // others, and of the end.
@@ -63,7 +64,7 @@ describe('[U8] the erasure of a tenant, interrupted', () => {
           },
         }))
         await work(one.tenant.id, 20, { [name]: objects })
-        await rowsEverywhere('UPDATE due_work SET due_at = ?1', NOON)
+        await makeDueAt({}, NOON)
         await isGone(one, names)
       }
     },
@@ -86,7 +87,7 @@ describe('[U8] the erasure of a tenant, interrupted', () => {
     })
     for (let time = 0; time < 3; time += 1) {
       await work(one.tenant.id, 20, { KEYS })
-      await rowsEverywhere('UPDATE due_work SET due_at = ?1', NOON)
+      await makeDueAt({}, NOON)
     }
     expect(left).toBeLessThan(0)
     await isGone(one, names)

@@ -16,6 +16,7 @@ import {
   withBoard,
 } from '../../helpers/worker/boards'
 import { hand, log, message, withHook } from '../../helpers/worker/delivery-queues'
+import { dueWork } from '../../helpers/worker/due-work'
 import { at, newTenant, rowsEverywhere, toApp, untilHeld } from '../../helpers/worker/harness'
 import { Hook } from '../../helpers/worker/receiver'
 import { backup, bringBack, cron, restored } from '../../helpers/worker/restore'
@@ -107,13 +108,10 @@ describe('[M2] after a restore, webhooks', () => {
     // The retry is due in some seconds, or minutes; the queue asks to be called for it.
     await cron()
     await untilHeld(async () => {
-      const { results } = await env.DB.prepare(
-        "SELECT due_at FROM due_work WHERE tenant_id = ?1 AND kind = 'delivery' AND subject = ?2",
-      )
-        .bind(setup.tenant.id, `webhook:${setup.webhookId}`)
-        .all<{ due_at: number }>()
-      expect(results).toHaveLength(1)
-      expect(results[0]?.due_at).toBeGreaterThan(now)
+      const subject = `webhook:${setup.webhookId}`
+      const found = await dueWork({ tenant: setup.tenant, kind: 'delivery', subject })
+      expect(found).toHaveLength(1)
+      expect(found[0]?.dueAt).toBeGreaterThan(now)
     })
     await setup.tenant.admin('DELETE', `/webhooks?ids=${setup.webhookId}`)
     await untilHeld(async () => expect(await log(setup)).toEqual([]))

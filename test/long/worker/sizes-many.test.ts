@@ -13,8 +13,9 @@ import { newId } from '../../../src/lib/new-id'
 import { workOff } from '../../../src/time/run'
 import { drain } from '../../../src/webhooks/delivery/drain'
 import { JOBS, SOURCES } from '../../../src/worker/jobs'
-import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON } from '../../helpers/worker/boards'
+import { DAY, dateAt, forgetTime, HOUR, moveTo, moveUnseen, NOON } from '../../helpers/worker/boards'
 import { contextWith, everyPlace, ofUsers, whenBy, worksOf } from '../../helpers/worker/contexts'
+import { forgetDueWork } from '../../helpers/worker/due-work'
 import { faultyLast } from '../../helpers/worker/faulty'
 import { at, lastDatabase, newApp, newTenantInLast, rowsEverywhere } from '../../helpers/worker/harness'
 import {
@@ -23,7 +24,6 @@ import {
   count,
   fill,
   GROWING,
-  iidOf,
   largeTenant,
   largeValues,
   MOST,
@@ -35,6 +35,7 @@ import {
 } from '../../helpers/worker/large'
 import { messagesOf, subscribe } from '../../helpers/worker/messages'
 import { stubbed, UNREACHED } from '../../helpers/worker/objects'
+import { iidOf } from '../../helpers/worker/stored-users'
 
 /*
  * The platform's limits are in bytes; the interfaces' limits are in characters and numbers. The largest input
@@ -55,7 +56,7 @@ describe('messages about users of the largest size', () => {
     const { bindings, most } = measured()
     const context = ofUsers(contextWith(tenant.id, bindings))
     const told: number[] = []
-    await rowsEverywhere('UPDATE test_clock SET now = ?1', NOON + DAY + 8 * HOUR)
+    await moveUnseen(NOON + DAY + 8 * HOUR)
     for (let steps = 0; steps < 30; steps += 1) {
       const [work] = (await worksOf(context)).filter(({ kind }) => kind === 'schedule')
       if (work === undefined || work.dueAt > NOON + DAY + 8 * HOUR) break
@@ -82,7 +83,7 @@ describe('messages about users of the largest size', () => {
     })
     const webhook = await subscribe(tenant, 'points.changed', 'points.level_changed')
     const { bindings, most } = measured()
-    await rowsEverywhere('UPDATE test_clock SET now = ?1', NOON + HOUR)
+    await moveUnseen(NOON + HOUR)
     const moved = { to: instant(NOON + HOUR), from: instant(NOON), mustAll: true, isClockSet: true }
     await workOff(JOBS, await everyPlace(tenant.id, bindings), {
       ...moved,
@@ -113,7 +114,7 @@ describe('messages about users of the largest size', () => {
     const { bindings, most } = measured()
     const context = contextWith(tenant.id, bindings)
     const told: number[] = []
-    await rowsEverywhere('UPDATE test_clock SET now = ?1', NOON + 3 * DAY)
+    await moveUnseen(NOON + 3 * DAY)
     for (let steps = 0; steps < 30; steps += 1) {
       const [work] = (await worksOf(context)).filter(({ kind }) => kind === 'boosts')
       if (work === undefined || work.dueAt > NOON + 3 * DAY) break
@@ -144,7 +145,7 @@ describe('messages about users of the largest size', () => {
     expect((await messagesOf(webhook)).map(({ body }) => at(body, 'newLevel', 'points'))).toEqual(
       levels.map(({ points }) => points),
     )
-    await rowsEverywhere('DELETE FROM due_work')
+    await forgetDueWork()
   })
 })
 
@@ -175,7 +176,7 @@ describe('work on many users of the largest size', () => {
     const { bindings, most } = measured()
     // Over two midnights, after which all streaks are lost.
     const to = instant(NOON + 2 * DAY)
-    await rowsEverywhere('UPDATE test_clock SET now = ?1', to)
+    await moveUnseen(to)
     const moved = { to, from: instant(NOON), mustAll: true, isClockSet: true }
     await workOff(JOBS, await everyPlace(tenant.id, bindings), {
       ...moved,

@@ -27,7 +27,6 @@ import {
   achievements,
   count,
   GROWING,
-  iidOf,
   keepMessages,
   largeTenant,
   largeValues,
@@ -40,6 +39,7 @@ import {
 } from '../../helpers/worker/large'
 import { messagesOf, subscribe } from '../../helpers/worker/messages'
 import { UNREACHED } from '../../helpers/worker/objects'
+import { iidOf } from '../../helpers/worker/stored-users'
 
 /*
  * The platform's limits are in bytes; the interfaces' limits are in characters and numbers. The largest input

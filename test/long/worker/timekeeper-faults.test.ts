@@ -8,7 +8,6 @@ import {
 } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import * as z from 'zod'
 import worker from '../../../src/worker'
 import { present } from '../../helpers/time'
 import {
@@ -20,12 +19,14 @@ import {
   gate,
   HOUR,
   moveTo,
+  moveUnseen,
   NOON,
   ranking,
   type Setup,
   through,
   withBoard,
 } from '../../helpers/worker/boards'
+import { dueWork, makeDueAt } from '../../helpers/worker/due-work'
 import { behind } from '../../helpers/worker/faulty'
 import { ADMIN_KEY, call, newApp, newTenant, rowsEverywhere } from '../../helpers/worker/harness'
 
@@ -35,7 +36,6 @@ afterEach(forgetTime)
 /* Alarms that are lost, come twice, or come at the wrong time */
 
 /** Moves the test clock directly in each database: all alarms are lost. */
-const stealthily = (ms: number) => rowsEverywhere('UPDATE test_clock SET now = ?1', ms)
 
 /** Runs the cron trigger. */
 async function scheduled(): Promise<void> {
@@ -71,18 +71,14 @@ async function withTicks(): Promise<Setup> {
   return setup
 }
 
-const Due = z.array(z.object({ kind: z.string(), due_at: z.number() }))
-
 /** A tenant's due work with its times, as hours from the first noon. */
 async function due({ tenant }: Setup): Promise<unknown[]> {
-  const rows = await rowsEverywhere(
-    "SELECT kind, subject, due_at FROM due_work WHERE tenant_id = ?1 AND kind NOT IN ('streaks', 'analytics') ORDER BY kind, due_at",
-    tenant.id,
-  )
+  const all = await dueWork({ tenant })
+  const rows = all.filter(({ kind }) => kind !== 'streaks' && kind !== 'analytics')
   // Each database has its own ticks.
   const unlike = [...new Map(rows.map((row) => [JSON.stringify(row), row])).values()]
-  return Due.parse(unlike)
-    .map(({ kind, due_at }) => [kind, (due_at - NOON) / HOUR] as const)
+  return unlike
+    .map(({ kind, dueAt }) => [kind, (dueAt - NOON) / HOUR] as const)
     .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
 }
 
@@ -103,7 +99,7 @@ async function wasDoneOnce(setup: Setup): Promise<void> {
 describe('alarms', () => {
   it('[C2] the alarm was lost: the cron trigger runs the due work', async () => {
     const setup = await withTicks()
-    await stealthily(NOON + HOURS * HOUR)
+    await moveUnseen(NOON + HOURS * HOUR)
     expect(await ranking(setup)).toEqual([{ userId: 'ada', rank: 1, value: 10 }])
     await runInDurableObject(timekeeperOf(setup), (_, { storage }) => storage.deleteAlarm())
     await cron(setup)
@@ -116,7 +112,7 @@ describe('alarms', () => {
     const setup = await withBoard()
     expect((await newClock('DELETE')).status).toBe(200)
     const soon = present() + 4 * 60_000
-    await rowsEverywhere('UPDATE due_work SET due_at = ?2 WHERE tenant_id = ?1', setup.tenant.id, soon)
+    await makeDueAt({ tenant: setup.tenant }, soon)
     const stub = timekeeperOf(setup)
     await runInDurableObject(stub, (_, { storage }) => storage.deleteAlarm())
     await scheduled()
@@ -125,7 +121,7 @@ describe('alarms', () => {
 
   it('[C2] the alarm comes twice, one after the other and together', async () => {
     const setup = await withTicks()
-    await stealthily(NOON + HOURS * HOUR)
+    await moveUnseen(NOON + HOURS * HOUR)
     await alarm(setup)
     await wasDoneOnce(setup)
     await alarm(setup)
@@ -137,7 +133,7 @@ describe('alarms', () => {
     const setup = await withTicks()
     for (let hour = 1; hour <= HOURS; hour += 1) {
       await evictDurableObject(timekeeperOf(setup))
-      await stealthily(NOON + hour * HOUR)
+      await moveUnseen(NOON + hour * HOUR)
       await alarm(setup)
     }
     await wasDoneOnce(setup)
@@ -166,12 +162,12 @@ describe('a leaderboard whose upkeep fails', () => {
     const bad = await setup.tenant.create('/leaderboards', item)
     await rowsEverywhere('UPDATE due_work SET due_at = due_at - 1 WHERE subject = ?1', bad)
     await spoil(bad, "INSERT OR REPLACE INTO notes (name, value) VALUES ('board', 'no JSON')")
-    await stealthily(NOON + HOURS * HOUR)
+    await moveUnseen(NOON + HOURS * HOUR)
     await cron(setup)
     expect(await agrees(setup, { system: setup.system, ...today })).toEqual(RIGHT)
     expect(await events(setup.tenant, ['ada', 1])).toMatchObject([{ rank: 2 }])
     await spoil(bad, "DELETE FROM notes WHERE name <> 'version'")
-    await stealthily(NOON + HOURS * HOUR + 60_000)
+    await moveUnseen(NOON + HOURS * HOUR + 60_000)
     await cron(setup)
     const { status, body } = await setup.tenant.app('GET', '/leaderboards/bad')
     expect([status, body]).toMatchObject([
