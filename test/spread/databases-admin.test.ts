@@ -7,7 +7,7 @@ import { settleCopy } from '../../src/configuration/copies'
 import { newContext } from '../../src/platform/context'
 import { present, START } from '../helpers/time'
 import { DAY, dateAt } from '../helpers/worker/boards'
-import { behind, faultyAll, lost } from '../helpers/worker/faulty'
+import { away, behind, faultyAll, lost } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   account,
@@ -16,7 +16,8 @@ import {
   list,
   newApp,
   newTenant,
-  nextPath,
+  newTenantInFirst,
+  pagesFrom,
   pick,
   rowsEverywhere,
   spread,
@@ -35,12 +36,6 @@ const watched = (name: Name, before: (texts: string[]) => void) =>
   behind(async ({ database, texts, run }) => {
     if (database === name) before(texts)
     return run()
-  })
-
-/** The bindings with which a database can't be reached. */
-const away = (name: Name) =>
-  watched(name, () => {
-    throw lost()
   })
 
 /** The bindings with which a database is lost as soon as it gets a statement with this text. */
@@ -240,8 +235,7 @@ describe('[K2, B4] deleted keys', () => {
 
   test('from the time of one database are refused in one that is added', async () => {
     const alone: Record<string, undefined> = { DB_2: undefined, DB_3: undefined }
-    const added = await newTenant()
-    await env.DB.prepare('DELETE FROM directory WHERE tenant_id = ?1').bind(added.id).run()
+    const added = await newTenantInFirst()
     const through = added.through(newApp({ ...alone, KEYS: keeping(async () => undefined) }))
     const user = userIn(added, 'DB_2')
     const key = await through.key(user)
@@ -397,13 +391,7 @@ describe('[Z1, B1] the audit log', () => {
     expect(entries).toHaveLength(18)
     expect(entries).toEqual(entries.toSorted().toReversed())
     for (const query of ['limit=1', 'limit=4', 'limit=17', 'limit=3&kind=streak_freezes']) {
-      const found: string[] = []
-      let path: string | null = `/audit-log?${query}`
-      while (path !== null) {
-        const page = await tenant.admin('GET', path)
-        found.push(...pick(page.body, 'id').map(String))
-        path = nextPath(page.headers)
-      }
+      const found = pick((await pagesFrom(tenant, `/audit-log?${query}`)).flat(), 'id').map(String)
       const wanted = query.includes('kind') ? 12 : 18
       expect([query, found.length]).toEqual([query, wanted])
       expect(found).toEqual(entries.filter((id) => found.includes(id)))
@@ -458,8 +446,7 @@ describe('[T2, T3, B4] a tenant', () => {
   })
 
   test('is changed or archived together with the others of the request, or none of them is', async () => {
-    const near = await newTenant()
-    await env.DB.prepare('DELETE FROM directory WHERE tenant_id = ?1').bind(near.id).run()
+    const near = await newTenantInFirst()
     const both = [near.id, tenant.id]
     const stored = async () => {
       const rows = await env.DB.prepare(

@@ -1,13 +1,13 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Interrupted, inboxStep } from '../../src/features/events/batches/process'
 import { systemNow } from '../../src/lib/system-clock'
 import type { TenantContext } from '../../src/platform/context'
 import { inTurn } from '../helpers/runs'
-import { forgetTime, moveTo, NOON } from '../helpers/worker/boards'
-import { contextOf, contextWith, worksOf } from '../helpers/worker/contexts'
+import { contextOf, contextWith } from '../helpers/worker/contexts'
+import { usersByDatabase } from '../helpers/worker/databases-moves'
 import { behind, type Fault, lost } from '../helpers/worker/faulty'
 import { at, databases, newTenant, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
-import { event, logOf, muted, processed, read, send } from '../helpers/worker/inbox'
+import { done, event, inboxWork, logOf, muted, processed, read, send } from '../helpers/worker/inbox'
 
 /* Batches over users of several databases (B6). Each database has a fault of its own, at the real binding. */
 
@@ -53,11 +53,14 @@ function expected(sent: readonly Sent[]) {
   return { values, dropped }
 }
 
+/** The work of a tenant's inbox, which must be due. */
+const dueNow = async (tenant: TestTenant) => (await inboxWork(tenant)) ?? expect.fail('nothing is due')
+
 /** Does steps until the inbox is empty. Returns the number of steps that failed. */
 async function drained(tenant: TestTenant, context: TenantContext = contextOf(tenant.id)): Promise<number> {
   let failed = 0
   for (;;) {
-    const work = (await worksOf(contextOf(tenant.id))).find(({ kind }) => kind === 'inbox')
+    const work = await inboxWork(tenant)
     if (work === undefined) return failed
     try {
       await inboxStep(context, work, systemNow())
@@ -87,23 +90,11 @@ async function holds(tenant: TestTenant, sent: readonly Sent[], batches: readonl
 }
 
 describe.skipIf(names.length === 1)('[B6] a batch of users in three databases', () => {
-  afterEach(forgetTime)
-
   it('is stored by one write in the first database, and each user’s events in the user’s own', async () => {
     const tenant = await prepared()
     const id = await send(tenant, events(1, 90))
-    await expect
-      .poll(async () => at((await read(tenant, id)).body, 'status'), { timeout: 60_000 })
-      .toBe('done')
-    const spread = await Promise.all(
-      databases().map(({ d1 }) =>
-        d1
-          .prepare('SELECT count(*) AS n FROM users WHERE tenant_id = ?1')
-          .bind(tenant.id)
-          .first<{ n: number }>(),
-      ),
-    )
-    expect(spread.every((row) => row !== null && row.n > 0)).toBe(true)
+    await done(tenant, id)
+    expect(Math.min(...Object.values(await usersByDatabase(tenant)))).toBeGreaterThan(0)
     await holds(tenant, events(1, 90), [id])
   })
 
@@ -136,8 +127,7 @@ describe.skipIf(names.length === 1)('[B6] a batch of users in three databases', 
       const id = await send(muted(tenant), events(1, 120))
       const fault: Fault = (call) =>
         call.isWrite && call.database === away ? Promise.reject(lost()) : call.run()
-      const work = (await worksOf(contextOf(tenant.id))).find(({ kind }) => kind === 'inbox')
-      if (work === undefined) throw new Error('nothing is due')
+      const work = await dueNow(tenant)
       for (let n = 0; n < 3; n += 1)
         await inboxStep(through(tenant, fault), work, systemNow()).catch((error) => {
           expect(String(error instanceof Interrupted ? error.cause : error)).toContain('connection lost')
@@ -153,8 +143,7 @@ describe.skipIf(names.length === 1)('[B6] a batch of users in three databases', 
   it('is done by six steps at once', async () => {
     const tenant = await prepared()
     const id = await send(muted(tenant), events(1, 200))
-    const work = (await worksOf(contextOf(tenant.id))).find(({ kind }) => kind === 'inbox')
-    if (work === undefined) throw new Error('nothing is due')
+    const work = await dueNow(tenant)
     await Promise.allSettled(
       Array.from({ length: 6 }, () => inboxStep(contextOf(tenant.id), work, systemNow())),
     )
@@ -170,8 +159,7 @@ describe.skipIf(names.length === 1)('[B6] a batch of users in three databases', 
     )
     const fault: Fault = (call) =>
       call.isWrite && call.database === 'DB' ? Promise.reject(lost()) : call.run()
-    const work = (await worksOf(contextOf(tenant.id))).find(({ kind }) => kind === 'inbox')
-    if (work === undefined) throw new Error('nothing is due')
+    const work = await dueNow(tenant)
     await expect(inboxStep(through(tenant, fault), work, systemNow())).rejects.toThrow('lost')
     const stored = (await logOf(tenant)).length
     expect(stored).toBeGreaterThan(0)
@@ -188,8 +176,7 @@ describe.skipIf(names.length === 1)('[B6] a batch of users in three databases', 
     for (const user of USERS.slice(0, 9)) {
       const tenant = await prepared()
       const id = await send(muted(tenant), [event(user, 5)])
-      const work = (await worksOf(contextOf(tenant.id))).find(({ kind }) => kind === 'inbox')
-      if (work === undefined) throw new Error('nothing is due')
+      const work = await dueNow(tenant)
       // The user is erased at the last moment before the user's write.
       let isErased = false
       const fault: Fault = async (call) => {
@@ -206,24 +193,11 @@ describe.skipIf(names.length === 1)('[B6] a batch of users in three databases', 
     }
   })
 
-  it('keeps the time at which it was sent, while the test clock moves', async () => {
-    await moveTo(NOON)
-    const tenant = await prepared()
-    const id = await send(muted(tenant), events(1, 60))
-    await moveTo(NOON + 3_600_000)
-    expect((await read(tenant, id)).body).toMatchObject({ status: 'done' })
-    for (const { at: moment } of await logOf(tenant)) expect(moment).toBe(NOON)
-    await holds(tenant, events(1, 60), [id])
-  })
-
   it('knows the email addresses of users in all databases', async () => {
     const tenant = await prepared()
     for (const id of USERS) await tenant.app('PUT', `/users/${id}`, { email: `${id}@example.com` })
     const subscribed = USERS.map((id) => ({ key: 'words', user: { id, subscribeToEmails: true }, value: 1 }))
     const id = await send(tenant, subscribed)
-    await expect
-      .poll(async () => at((await read(tenant, id)).body, 'status'), { timeout: 60_000 })
-      .toBe('done')
-    expect((await read(tenant, id)).body).toMatchObject(processed(USERS.length))
+    expect(await done(tenant, id)).toEqual(processed(USERS.length))
   })
 })

@@ -5,10 +5,11 @@ import { newInstance } from '../../src/configuration/configuration'
 import { settleCopy } from '../../src/configuration/copies'
 import { newContext } from '../../src/platform/context'
 import { START } from '../helpers/time'
-import { behind, lost } from '../helpers/worker/faulty'
+import { away, behind, lost } from '../helpers/worker/faulty'
 import {
   account,
   at,
+  d1Of,
   databases,
   newApp,
   newTenantWith,
@@ -29,8 +30,6 @@ const iso = (ms: number) => new Date(ms).toISOString()
 
 /** The clock of each database that has one. */
 const all = () => rowsEverywhere('SELECT now, changing FROM test_clock')
-
-const inDatabase = (name: string) => databases().find((one) => one.name === name)?.d1 ?? expect.fail(name)
 
 const isOfClock = (text: string) => /^\s*(INSERT INTO|UPDATE|DELETE FROM) test_clock/.test(text)
 
@@ -53,13 +52,7 @@ describe('[C1, B4] a change of the test clock', () => {
   test('takes effect nowhere while a database is away, and stops nobody', async () => {
     const start = START + HOUR
     await clock(toApp, 'PUT', { now: iso(start) })
-    const lame = newApp(
-      behind(async ({ database, run }) => {
-        if (database === 'DB_3') throw lost()
-        return run()
-      }),
-    )
-    expect((await clock(lame, 'PUT', { advance: 'PT1H' })).status).toBe(503)
+    expect((await clock(newApp(away('DB_3')), 'PUT', { advance: 'PT1H' })).status).toBe(503)
     expect(await all()).toEqual(databases().map(() => ({ now: start, changing: null })))
   })
 
@@ -80,7 +73,7 @@ describe('[C1, B4] a change of the test clock', () => {
     const first = clock(slow, 'PUT', { now: iso(earlier) })
     await until(() => writes === 2)
     // As if the time of this change was over.
-    await inDatabase('DB_2').prepare('UPDATE test_clock SET changing = 0').run()
+    await d1Of('DB_2').prepare('UPDATE test_clock SET changing = 0').run()
     expect((await clock(toApp, 'PUT', { now: iso(later) })).status).toBe(200)
     late.resolve()
     await first
@@ -91,7 +84,7 @@ describe('[C1, B4] a change of the test clock', () => {
     const tenant = await newTenantWith('words')
     const user = userIn(tenant, 'DB_2')
     expect((await tenant.event('words', user, 1)).status).toBe(201)
-    await inDatabase('DB_2').prepare('INSERT INTO test_clock (id, now, changing) VALUES (1, 5, 0)').run()
+    await d1Of('DB_2').prepare('INSERT INTO test_clock (id, now, changing) VALUES (1, 5, 0)').run()
     const context = newContext(newInstance(), { ...env, TEST_CLOCK: 'off' }, () => undefined)
     expect(await settleCopy(context.databases, tenant.id, 'DB_2')).toBe('settled')
     expect(await all()).toEqual([])
@@ -157,7 +150,7 @@ describe('[C1, B4] a change of the test clock', () => {
 describe('[C1, B3] a database that is added', () => {
   const compare = () => clocks.compareClock(newContext(newInstance(), env, () => undefined).databases, 'DB_2')
   const store = (now: number, changing: number | null = null) =>
-    inDatabase('DB_2')
+    d1Of('DB_2')
       .prepare('INSERT OR REPLACE INTO test_clock (id, now, changing) VALUES (1, ?1, ?2)')
       .bind(now, changing)
       .run()
@@ -166,7 +159,7 @@ describe('[C1, B3] a database that is added', () => {
     const now = START + HOUR
     await clock(toApp, 'PUT', { now: iso(now) })
     const wanted = databases().map(() => ({ now, changing: null }))
-    await inDatabase('DB_2').prepare('DELETE FROM test_clock').run()
+    await d1Of('DB_2').prepare('DELETE FROM test_clock').run()
     expect(await compare()).toBe('settled')
     expect(await all()).toEqual(wanted)
     await store(now - HOUR)

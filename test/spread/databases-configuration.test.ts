@@ -3,8 +3,18 @@ import { describe, expect, test } from 'vitest'
 import { newInstance } from '../../src/configuration/configuration'
 import { finishChanges } from '../../src/configuration/copies'
 import { newContext } from '../../src/platform/context'
-import { behind, lost } from '../helpers/worker/faulty'
-import { at, databases, newApp, newTenant, spread, type TestTenant, userIn } from '../helpers/worker/harness'
+import { away, behind, lost } from '../helpers/worker/faulty'
+import {
+  at,
+  d1Of,
+  databases,
+  newApp,
+  newTenant,
+  newTenantInFirst,
+  spread,
+  type TestTenant,
+  userIn,
+} from '../helpers/worker/harness'
 import { UNREACHED } from '../helpers/worker/objects'
 
 /* [B4] Changes of the configuration with three databases, and with faults in each of them. */
@@ -29,17 +39,9 @@ function lostOncePrepared(name: string) {
   })
 }
 
-/** The rows that a statement finds in one database. */
-async function inDatabase(name: string, sql: string, ...params: unknown[]): Promise<unknown[]> {
-  const d1 = databases().find((one) => one.name === name)?.d1 ?? env.DB
-  const { results } = await d1
-    .prepare(sql)
-    .bind(...params)
-    .all()
-  return results
-}
-
-const away = (name: string) => withFault(name, () => Promise.reject(lost()))
+/** Whether a batch commits a change of the configuration. */
+const isCommit = (texts: string[]) =>
+  texts.some((text) => text.includes('config_version = config_version + 1'))
 
 const NAMES = ['DB', 'DB_2', 'DB_3']
 
@@ -74,8 +76,6 @@ async function copies(tenant: TestTenant) {
   return Promise.all(rows)
 }
 
-/** A Timekeeper that cannot be reached. */
-
 describe('[U8] the work that a change begins', () => {
   test('is forgotten when all copies have begun it, since it may name users', async () => {
     const { tenant, system } = await furnished()
@@ -98,13 +98,10 @@ describe('[U8] the work that a change begins', () => {
     expect((await tenant.through(app).admin('POST', `/points/${system}/boosts`, [boost])).status).toBe(201)
     const noted = () =>
       env.DB.prepare('SELECT config_work FROM tenants WHERE id = ?1').bind(tenant.id).first('config_work')
-    const boosts = () =>
-      inDatabase(
-        'DB_2',
-        'SELECT name FROM points_boosts WHERE tenant_id = ?1 AND user_id = ?2',
-        tenant.id,
-        userId,
-      )
+    const boosts = async () => {
+      const sql = 'SELECT name FROM points_boosts WHERE tenant_id = ?1 AND user_id = ?2'
+      return (await d1Of('DB_2').prepare(sql).bind(tenant.id, userId).all()).results
+    }
     // While the database is away, the work waits.
     await finishChanges(newContext(newInstance(), { ...env, ...away('DB_2') }, () => undefined).databases)
     expect([await noted(), await boosts()]).toEqual([expect.stringContaining(userId), []])
@@ -161,10 +158,9 @@ describe('[B4] a change of the configuration', () => {
       let failed = false
       const app = newApp(
         withFault('DB', async (texts, send) => {
-          const isCommit = texts.some((text) => text.includes('config_version = config_version + 1'))
-          if (!isCommit && !failed) return send()
+          if (!isCommit(texts) && !failed) return send()
           // From here on the first database does not answer any more.
-          if (isCommit && !failed && isStored) await send()
+          if (isCommit(texts) && !failed && isStored) await send()
           failed = true
           throw lost()
         }),
@@ -184,8 +180,7 @@ describe('[B4] a change of the configuration', () => {
     const app = newApp(
       withFault('DB', async (texts, send) => {
         const results = await send()
-        if (isLost || !texts.some((text) => text.includes('config_version = config_version + 1')))
-          return results
+        if (isLost || !isCommit(texts)) return results
         isLost = true
         throw lost()
       }),
@@ -204,8 +199,7 @@ describe('[B4] a change of the configuration', () => {
       let commit: (() => Promise<D1Result[]>) | null = null
       const app = newApp(
         withFault('DB', async (texts, send) => {
-          const isCommit = texts.some((text) => text.includes('config_version = config_version + 1'))
-          if (!isCommit || commit !== null) return send()
+          if (!isCommit(texts) || commit !== null) return send()
           commit = send
           throw new Error(text)
         }),
@@ -241,8 +235,7 @@ describe('[B4] a change of the configuration', () => {
   })
 
   test('by an isolate that does not know yet that the tenant was spread is in all databases', async () => {
-    const tenant = await newTenant()
-    await env.DB.prepare('DELETE FROM directory WHERE tenant_id = ?1').bind(tenant.id).run()
+    const tenant = await newTenantInFirst()
     const old = tenant.through(newApp())
     await old.metric('words')
     const system = await old.create('/points', { key: 'xp', name: 'XP' })

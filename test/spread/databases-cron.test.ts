@@ -19,7 +19,7 @@ import { START } from '../helpers/time'
 import { deleteData } from '../helpers/worker/delete-data'
 import { addDueWork, dueWork } from '../helpers/worker/due-work'
 import { awayAfter, faulty, intercepted, lost } from '../helpers/worker/faulty'
-import { databases, newTenant, rowsEverywhere, userIn } from '../helpers/worker/harness'
+import { d1Of, databases, newTenant, rowsEverywhere, userIn } from '../helpers/worker/harness'
 
 /* The notes of the cron trigger in several databases. */
 
@@ -243,7 +243,7 @@ describe('[C2, B1] a hundred databases', () => {
     const stub = env.TIMEKEEPER.getByName(tenant.id)
     await stub.wake(tenant.id, 0)
     await runInDurableObject(stub, (_instance, state) => state.storage.deleteAlarm())
-    const second = databases()[1]?.d1 ?? env.DB
+    const second = d1Of('DB_2')
     // Walks for achievements that do not exist end at once.
     for (let n = 0; n < 20; n += 1)
       await addDueWork(tenant, 'backdate', { dueAt: 0, subject: `walk-${n}`, d1: second })

@@ -3,9 +3,18 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { newInstance } from '../../src/configuration/configuration'
 import { newContext } from '../../src/platform/context'
 import { takeDevices } from '../../src/store/users/devices.sql'
-import { countEach, LAST, moveAll, NAMES, settle, wake, weigh } from '../helpers/worker/databases-moves'
+import {
+  allIn,
+  countEach,
+  LAST,
+  moveAll,
+  NAMES,
+  settle,
+  wake,
+  weigh,
+} from '../helpers/worker/databases-moves'
 import { dueWork } from '../helpers/worker/due-work'
-import { behind, lost } from '../helpers/worker/faulty'
+import { away } from '../helpers/worker/faulty'
 import { at, newApp, newTenant, type TestTenant, until, userIn } from '../helpers/worker/harness'
 import { ASLEEP } from '../helpers/worker/objects'
 
@@ -60,11 +69,10 @@ describe('[U2] a device token of users in several databases', () => {
 
   test('is taken later if a database could not be reached', async () => {
     const tenant = (await newTenant()).through(newApp({ TIMEKEEPER: ASLEEP }))
-    const ids = [userIn(tenant, LAST), userIn(tenant, NAMES[0] ?? '')]
+    const ids = [userIn(tenant, LAST), userIn(tenant, 'DB')]
     for (const id of ids) await send(tenant, id, ['phone'])
     expect(await owners(tenant, ids)).toEqual(ids)
-    const away = behind(({ database, run }) => (database === LAST ? Promise.reject(lost()) : run()))
-    const { databases: reached } = newContext(newInstance(), { ...env, ...away }, () => undefined)
+    const { databases: reached } = newContext(newInstance(), { ...env, ...away(LAST) }, () => undefined)
     await expect(takeDevices(reached, tenant.id, ids[1] ?? '')).rejects.toThrow()
     expect(await owners(tenant, ids)).toEqual(ids)
     await taken(tenant)
@@ -76,7 +84,7 @@ describe('[U2] a device token of users in several databases', () => {
     const ids = NAMES.map((name) => userIn(tenant, name))
     const [first = '', second = '', third = ''] = ids
     await send(tenant, first, ['phone'])
-    await weigh(Object.fromEntries(NAMES.map((name) => [name, name === LAST ? 1 : 0])))
+    await weigh(allIn(LAST))
     await moveAll(tenant)
     await send(tenant, second, ['phone'])
     expect(await owners(tenant, ids)).toEqual([second])
@@ -85,11 +93,11 @@ describe('[U2] a device token of users in several databases', () => {
     await send(tenant, third, ['phone'])
     await taken(tenant)
     expect(await owners(tenant, ids)).toEqual([third])
-    await weigh(Object.fromEntries(NAMES.map((name) => [name, name === NAMES[0] ? 1 : 0])))
+    await weigh(allIn('DB'))
     await settle(tenant)
     await send(tenant, first, ['phone'])
     expect(await owners(tenant, ids)).toEqual([first])
     const counts = await countEach('SELECT count(*) AS n FROM devices WHERE tenant_id = ?1', tenant.id)
-    expect(counts).toEqual(Object.fromEntries(NAMES.map((name) => [name, name === NAMES[0] ? 1 : 0])))
+    expect(counts).toEqual(allIn('DB'))
   })
 })

@@ -4,15 +4,18 @@ import { bucketOf } from '../../src/lib/ids'
 import { utf8Bytes } from '../../src/lib/packed'
 import { anotherUuid } from '../helpers/readable'
 import { forgetTime } from '../helpers/worker/boards'
-import { behind, lost } from '../helpers/worker/faulty'
+import { usersByDatabase } from '../helpers/worker/databases-moves'
+import { away, behind } from '../helpers/worker/faulty'
 import {
   account,
   at,
+  d1Of,
   databases,
   firstBucket,
   newApp,
   newTenant,
-  nextPath,
+  newTenantInFirst,
+  pagesFrom,
   pick,
   type Send,
   type TestTenant,
@@ -30,13 +33,6 @@ const BASE = Date.UTC(2027, 2, 3, 10)
 const END = BASE + 5 * DAY + 9 * HOUR
 
 const setClock = (now: number) => account('PUT', '/test-clock', { now: new Date(now).toISOString() })
-
-/** A tenant whose users are all in the first database. */
-async function wholeTenant(): Promise<TestTenant> {
-  const tenant = await newTenant()
-  await env.DB.prepare('DELETE FROM directory WHERE tenant_id = ?1').bind(tenant.id).run()
-  return tenant
-}
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
 
@@ -135,16 +131,9 @@ const QUESTIONS: readonly (readonly ['admin' | 'app', string])[] = [
     ),
 ]
 
-/** The ids of the users on each page of a list. */
-async function pagesOf(tenant: TestTenant, query: string): Promise<unknown[]> {
-  const pages: unknown[] = []
-  for (let path: string | null = `/users?${query}`; path !== null; ) {
-    const { body, headers } = await tenant.admin('GET', path)
-    pages.push(withoutIds(body))
-    path = nextPath(headers)
-  }
-  return pages
-}
+/** The users on each page of a list. */
+const pagesOf = async (tenant: TestTenant, query: string) =>
+  (await pagesFrom(tenant, `/users?${query}`)).map(withoutIds)
 
 // In order, because the last tests move the clock.
 describe.runIf(databases().length > 1)(
@@ -158,7 +147,7 @@ describe.runIf(databases().length > 1)(
       await forgetTime()
       await setClock(BASE)
       spreadOver = await newTenant()
-      whole = await wholeTenant()
+      whole = await newTenantInFirst()
       const both = [spreadOver, whole]
       for (const tenant of both) await configure(tenant)
       for (let day = 0; day < 6; day += 1) {
@@ -174,15 +163,7 @@ describe.runIf(databases().length > 1)(
     }, 240_000)
 
     test('the users of one are in three databases', async () => {
-      const held = await Promise.all(
-        databases().map(({ d1 }) =>
-          d1
-            .prepare('SELECT count(*) AS n FROM users WHERE tenant_id = ?1')
-            .bind(spreadOver.id)
-            .first<number>('n'),
-        ),
-      )
-      expect(Math.min(...held.map(Number))).toBeGreaterThan(3)
+      expect(Math.min(...Object.values(await usersByDatabase(spreadOver)))).toBeGreaterThan(3)
     })
 
     test('there is something to count', async () => {
@@ -277,11 +258,6 @@ async function fill(tenant: TestTenant, systemId: string, count: number): Promis
 
 /** Moves all users of a tenant from one database to another, as far as the tables of users go. */
 async function moveAll(tenant: TestTenant, from: string, to: string): Promise<void> {
-  const d1Of = (name: string) => {
-    const found = databases().find((one) => one.name === name)
-    if (found === undefined) throw new Error(`no database ${name}`)
-    return found.d1
-  }
   const [source, target] = [d1Of(from), d1Of(to)]
   const { results } = await source.prepare("SELECT name FROM pragma_table_info('users')").all()
   const columns = results.map(({ name }) => String(name))
@@ -345,8 +321,7 @@ describe.runIf(databases().length > 1)('[B5] a database that is away', () => {
     const tenant = await newTenant()
     await tenant.create('/points', { key: 'xp', name: 'XP' })
     expect((await tenant.app('GET', '/points/xp/summary')).status).toBe(200)
-    const away = behind(({ database, run }) => (database === 'DB_2' ? Promise.reject(lost()) : run()))
-    const through = tenant.through(newApp(away))
+    const through = tenant.through(newApp(away('DB_2')))
     for (const [side, path] of [
       ['app', '/points/xp/summary'],
       ['app', '/streaks/rankings'],
@@ -483,9 +458,6 @@ describe.runIf(databases().length > 1)('[P11, B5] many users in three databases'
     })
     expect(await levels(app)).toEqual([0, COUNT])
     expect(seen.turn).toBeGreaterThan(11)
-    const held = await env.DB.prepare('SELECT count(*) AS n FROM users WHERE tenant_id = ?1')
-      .bind(tenant.id)
-      .first<number>('n')
-    expect(held).toBe(COUNT)
+    expect(await usersByDatabase(tenant)).toMatchObject({ DB: COUNT })
   })
 })

@@ -4,6 +4,7 @@ import { casesOf } from '../helpers/runs'
 import { present, TODAY } from '../helpers/time'
 import { DAY, dateAt, forgetTime, moveTo } from '../helpers/worker/boards'
 import {
+  allIn,
   bindingsWith,
   countEach,
   expectTotals,
@@ -44,14 +45,11 @@ import { Hook } from '../helpers/worker/receiver'
 beforeAll(keepTold)
 afterEach(() => weigh({}))
 
-/** Weights by which one database holds everything. */
-const only = (name: string) => Object.fromEntries(NAMES.map((one) => [one, one === name ? 1 : 0]))
-
 describe('Moves of buckets [B3]', () => {
   test('find users who came while there was one database, also if users had moved before', async () => {
     const tenant = await newWorld()
     const totals = await newUsers(tenant, 12)
-    await weigh(only('DB'))
+    await weigh(allIn('DB'))
     await moveAll(tenant)
     expect((await usersByDatabase(tenant)).DB).toBe(12)
     const alone = Object.fromEntries(NAMES.filter((name) => name !== 'DB').map((name) => [name, undefined]))
@@ -74,10 +72,10 @@ describe('Moves of buckets [B3]', () => {
   test('wait half a minute before the first users come to a database', async () => {
     const tenant = await newWorld()
     await newUsers(tenant, 6)
-    await weigh(only('DB'))
+    await weigh(allIn('DB'))
     await moveAll(tenant)
     await env.DB.prepare('DELETE FROM known_databases').run()
-    await weigh(only(LAST))
+    await weigh(allIn(LAST))
     const began = present()
     const next = await stepWith(env, tenant)
     expect(next ?? 0).toBeGreaterThanOrEqual(began + 29_000)
@@ -126,7 +124,7 @@ describe('Moves of buckets [B3]', () => {
     const iso = (ms: number) => new Date(ms).toISOString()
     expect(await overview()).toEqual({ updated: null, events: 0 })
     await newUsers(tenant, 12)
-    await moveFrom(only('DB'))
+    await moveFrom(allIn('DB'))
     await moveTo(start + 2 * hour)
     const counted = { updated: iso(start + 2 * hour), events: 24 }
     expect(await overview()).toEqual(counted)
@@ -136,7 +134,7 @@ describe('Moves of buckets [B3]', () => {
     await rowsEverywhere('UPDATE test_clock SET now = now + ?1', minute / 2)
     const uncounted = { updated: iso(start + 2 * hour + 10 * minute), events: 24 }
     expect(await overview()).toEqual(uncounted)
-    for (const weights of casesOf(2, [only(LAST), { DB: 0 }, {}, only('DB')])) {
+    for (const weights of casesOf(2, [allIn(LAST), { DB: 0 }, {}, allIn('DB')])) {
       await moveFrom(weights)
       expect([weights, await overview()]).toEqual([weights, uncounted])
     }
@@ -224,9 +222,9 @@ describe('Moves of buckets [B3]', () => {
     const totals = await newUsers(tenant, 9)
     let isDone = false
     for (let nth = 0; !isDone; nth += 1) {
-      await weigh(only(LAST))
+      await weigh(allIn(LAST))
       await moveAll(tenant)
-      await weigh(only(nth % 2 === 0 ? 'DB' : (NAMES[1] ?? '')))
+      await weigh(allIn(nth % 2 === 0 ? 'DB' : (NAMES[1] ?? '')))
       const key = `at-${nth}`
       const changes: Promise<void>[] = []
       const bindings = bindingsWith(async (write, run) => {

@@ -17,11 +17,12 @@ import { DAY, forgetTime, moveTo, moveUnseen } from '../helpers/worker/boards'
 import { whenBy, workWith } from '../helpers/worker/contexts'
 import { moveAll, NAMES, usersByDatabase, wake, weigh } from '../helpers/worker/databases-moves'
 import { forgetDueWork } from '../helpers/worker/due-work'
-import { behind, type Call, lost } from '../helpers/worker/faulty'
+import { away, behind, type Call, lost } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,
   call,
+  d1Of,
   databases,
   firstBucket,
   newApp,
@@ -49,15 +50,14 @@ async function contextIn({ id }: TestTenant, name: string, bindings: Bindings = 
 
 /** Does the next step of completing an achievement in one database. Returns false if nothing is due there. */
 async function backdate(tenant: TestTenant, name: string, id: string, bindings?: Bindings): Promise<boolean> {
-  const d1 = databases().find((one) => one.name === name)?.d1
-  const row = await d1
-    ?.prepare(
+  const row = await d1Of(name)
+    .prepare(
       `SELECT kind, subject, due_at AS dueAt, asked, progress FROM due_work
       WHERE tenant_id = ?1 AND kind = 'backdate' AND subject = ?2`,
     )
     .bind(tenant.id, id)
     .first()
-  if (row === null || row === undefined) return false
+  if (row === null) return false
   const context = await contextIn(tenant, name, bindings)
   await backdateJob.run(context, DueRow.parse(row), whenBy(now()))
   return true
@@ -149,9 +149,7 @@ describe('[A2, A4] an achievement that counts the log', () => {
     const id = await achieve('four')
     for (const name of ['DB', 'DB_2']) while (await backdate(tenant, name, id)) {}
     const before = await copies(tenant)
-    const isAway = (name: string) =>
-      behind(({ database, run }) => (database === name ? Promise.reject(lost()) : run()))
-    await expect(backdate(tenant, 'DB_3', id, { ...env, ...isAway('DB_2') })).rejects.toThrow()
+    await expect(backdate(tenant, 'DB_3', id, { ...env, ...away('DB_2') })).rejects.toThrow()
     expect(await copies(tenant)).toEqual(before)
     // The answer of the commit is lost, but it was stored.
     const isCommit = ({ texts }: Call) => texts.some((text) => text.includes('SET counted = 1'))
@@ -305,8 +303,8 @@ describe('[P4] ticks that were due before a change of their trigger', () => {
   test('a new trigger is not stored while any database has passed its first tick', async () => {
     const { tenant, path } = await ticking()
     const set = (progress: string | null) =>
-      databases()[1]
-        ?.d1.prepare("UPDATE due_work SET progress = ?2 WHERE tenant_id = ?1 AND kind = 'ticks'")
+      d1Of('DB_2')
+        .prepare("UPDATE due_work SET progress = ?2 WHERE tenant_id = ?1 AND kind = 'ticks'")
         .bind(tenant.id, progress)
         .run()
     const attempts: number[] = []
@@ -325,8 +323,8 @@ describe('[P4] ticks that were due before a change of their trigger', () => {
     for (const name of NAMES) await tick(tenant, name)
     await moveTo(present() + 10 * MINUTE)
     const through = JSON.stringify({ through: present() + 5 * MINUTE, sweep: null })
-    await databases()[2]
-      ?.d1.prepare("UPDATE due_work SET progress = ?2 WHERE tenant_id = ?1 AND kind = 'ticks'")
+    await d1Of('DB_3')
+      .prepare("UPDATE due_work SET progress = ?2 WHERE tenant_id = ?1 AND kind = 'ticks'")
       .bind(tenant.id, through)
       .run()
     const headers = { 'x-api-key': ADMIN_KEY }

@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import { describe, expect, test } from 'vitest'
 import { bucketOf } from '../../src/lib/ids'
 import { behind } from '../helpers/worker/faulty'
@@ -8,7 +7,7 @@ import {
   call,
   databases,
   newApp,
-  newTenant,
+  newTenantInFirst,
   newTenantWith,
   type TestTenant,
   toApp,
@@ -83,9 +82,7 @@ describe('[B1, B2] users over three databases', () => {
     expect([...used]).toEqual(['DB_3'])
     expect(at(cost, 'roundTrips')).toBe(2)
     // The same event of a user in a tenant that is in the first database alone.
-    const alone = await newTenant()
-    await env.DB.prepare('DELETE FROM directory WHERE tenant_id = ?1').bind(alone.id).run()
-    await alone.metric('words')
+    const alone = await newTenantWith('words', newTenantInFirst)
     for (let n = 0; n < 2; n += 1) await alone.event('words', user, 1)
     expect(await costOf(() => alone.event('words', user, 1))).toEqual(cost)
   })

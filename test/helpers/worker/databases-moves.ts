@@ -35,6 +35,9 @@ export async function weigh(weights: Record<string, number>): Promise<void> {
   ])
 }
 
+/** Weights by which one database holds everything. */
+export const allIn = (name: string) => Object.fromEntries(NAMES.map((one) => [one, one === name ? 1 : 0]))
+
 export const wake = ({ id }: TestTenant, steps = 20) => env.TIMEKEEPER.getByName(id).wake(id, steps)
 
 /** Counts rows in each database. */

@@ -94,6 +94,10 @@ export const behind = (fault: Fault): Record<string, D1Database> =>
     }),
   )
 
+/** All databases, of which one cannot be reached. */
+export const away = (name: string): Record<string, D1Database> =>
+  behind(({ database, run }) => (database === name ? Promise.reject(lost()) : run()))
+
 /** A fault of one kind of calls: it gets each one with its number, from 0. */
 export type NumberedFault = (call: Call, nth: number) => Promise<D1Result[]>
 

@@ -223,6 +223,9 @@ export async function newTenantInLast(send: Send = toApp): Promise<TestTenant> {
   return tenant
 }
 
+/** The same, but all users are in the first database, as those of a tenant that was never spread. */
+export const newTenantInFirst = (): Promise<TestTenant> => storedTenant(toApp)
+
 /** Creates a tenant with a metric of this key. */
 export async function newTenantWith(metric: string, make: () => Promise<TestTenant> = newTenant) {
   const tenant = await make()
@@ -242,6 +245,13 @@ async function storedTenant(send: Send): Promise<TestTenant> {
 
 /** All databases of the tests by name, the first one first. */
 export const databases = (): { name: string; d1: D1Database }[] => boundDatabases(env)
+
+/** One of them. */
+export function d1Of(name: string): D1Database {
+  const found = databases().find((one) => one.name === name)
+  if (found === undefined) throw new Error(`there is no database ${name}`)
+  return found.d1
+}
 
 /** The last one of them. With one database, it is `DB`. */
 export function lastDatabase(): { name: string; d1: D1Database } {
@@ -439,4 +449,21 @@ export function nextPath(headers: Headers): string | null {
   const [, path] = /^<http:\/\/laurel\.test\/admin\/v1(\/[^>]*)>; rel="next"$/.exec(link) ?? []
   if (path === undefined) throw new Error(`not a link to a next page: ${link}`)
   return path
+}
+
+/** The pages of an admin list from this path on, to the last one. `between` is done after each of them. */
+export async function pagesFrom(
+  tenant: TestTenant,
+  path: string,
+  between: () => Promise<unknown> = async () => undefined,
+): Promise<unknown[][]> {
+  const pages: unknown[][] = []
+  for (let next: string | null = path; next !== null; ) {
+    const { status, body, headers } = await tenant.admin('GET', next)
+    expect([next, status]).toEqual([next, 200])
+    pages.push(list(body))
+    await between()
+    next = nextPath(headers)
+  }
+  return pages
 }

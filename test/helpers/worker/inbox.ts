@@ -56,12 +56,16 @@ export const logOf = async (tenant: TestTenant) =>
 export const inboxOf = (tenant: TestTenant) =>
   rowsOf(tenant, 'SELECT count, "offset", done FROM inbox WHERE tenant_id = ?1 ORDER BY no')
 
+/** The due work of a tenant's inbox. */
+export const inboxWork = async ({ id }: TestTenant) =>
+  (await worksOf(contextOf(id))).find(({ kind }) => kind === 'inbox')
+
 /** Does one step of a tenant's inbox. Returns the number of users' changes, or -1 if nothing is due. */
 export async function step(
   tenant: TestTenant,
   context: TenantContext = contextOf(tenant.id),
 ): Promise<number> {
-  const work = (await worksOf(contextOf(tenant.id))).find(({ kind }) => kind === 'inbox')
+  const work = await inboxWork(tenant)
   if (work === undefined) return -1
   return (await inboxStep(context, work, systemNow()))?.changes.length ?? 0
 }
