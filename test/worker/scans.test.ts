@@ -175,15 +175,6 @@ describe('[P11] reads of all users of a tenant', () => {
     expect(Math.max(...seen.rows)).toBeLessThan(3 * PART + 100)
   })
 
-  it('ranges are right for any largest total', async () => {
-    const users = POINTS.map((points, n) => ({ ...bare(n), points }))
-    for (const [index, user] of users.entries()) {
-      await fill([user], tenant, index)
-      const { body } = await tenant.app('GET', '/points/xp/summary')
-      expect(usersIn(body)).toEqual(rangesOf(users.slice(0, index + 1)))
-    }
-  })
-
   it('ranks streaks and searches users in such parts', async () => {
     const users = Array.from({ length: MOST + 101 }, (_, n) => bare(n))
     await fill(users)
