@@ -3,26 +3,16 @@ import * as z from 'zod'
 import { EVENT_TYPES } from '../../src/configuration/enumerations'
 import { WEBHOOKS } from '../../src/webhooks/events'
 import { present } from '../helpers/time'
-import { forgetDueWork } from '../helpers/worker/due-work'
-import { at, newTenant, rowsEverywhere, type TestTenant, until } from '../helpers/worker/harness'
+import { DAY, HOUR, MINUTE, moveTo } from '../helpers/worker/boards'
+import { at, newTenantWith, rowsEverywhere, type TestTenant, until } from '../helpers/worker/harness'
 import { drainEverywhere, type HeldMessage, messagesOf, subscribe } from '../helpers/worker/messages'
+import { ownDays } from '../helpers/worker/own-days'
 
-const MINUTE = 60_000
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
-/**
- * A Monday at midnight in UTC, in the future. Each test begins some weeks later, since all tests of the file
- * share the clock.
- */
-let start = Date.UTC(2026, 5, 8)
-const iso = (ms: number) => new Date(ms).toISOString()
-
+const days = ownDays()
 let tenant: TestTenant
 
-/** Moves the clock to that many milliseconds after the test's start. */
-async function move(ms: number): Promise<void> {
-  expect((await tenant.admin('PUT', '/test-clock', { now: iso(start + ms) })).status).toBe(200)
-}
+/** Moves the clock to that many milliseconds after the test's first midnight. */
+const move = (ms: number) => moveTo(days.at(0) + ms)
 
 /** Rows of a table of this tenant. */
 const rowsOf = (table: 'outbox' | 'points_notifications') =>
@@ -51,27 +41,17 @@ function parsed(event: string, body: unknown): unknown {
 
 const types = (messages: readonly HeldMessage[]) => messages.map(({ event }) => event)
 
-/** A points system with a trigger that gives points for each unit of the metric `steps`. */
-async function pointsFor(key: string, points = 10, more: object = {}): Promise<string> {
-  const system = await tenant.create('/points', { name: key, key, ...more })
-
-  await tenant.create(`/points/${system}/triggers`, {
-    type: 'metric',
-    metricId: steps,
-    metricThreshold: 1,
-    points,
-    status: 'active',
-  })
-  return system
-}
-
-let steps: string
+/** A trigger that gives points for each unit of the metric `steps`. */
+const forSteps = (points: number) => ({
+  ...{ type: 'metric', metricKey: 'steps', metricThreshold: 1, points, status: 'active' },
+})
+/** A points system with such a trigger. */
+const pointsFor = (key: string, points = 10) =>
+  tenant.create('/points', { name: key, key, triggers: [forSteps(points)] })
 
 beforeEach(async () => {
-  await forgetDueWork()
-  start += 35 * DAY
-  tenant = await newTenant()
-  steps = await tenant.metric('steps')
+  await days.begin()
+  tenant = await newTenantWith('steps')
   await move(9 * HOUR)
 })
 
@@ -157,11 +137,7 @@ describe('[W6] streaks', () => {
       ['streak.freeze_consumed', 1, 2],
       ['streak.freeze_consumed', 1, 1],
     ])
-    const pause = {
-      userId: 'ada',
-      start: iso(start + 5 * DAY).slice(0, 10),
-      end: iso(start + 5 * DAY).slice(0, 10),
-    }
+    const pause = { userId: 'ada', start: days.date(5), end: days.date(5) }
     await tenant.admin('POST', '/streaks/pauses', { pauses: [pause] })
     await move(4 * DAY + 2 * HOUR)
     await tenant.admin('POST', '/streaks/restore', { users: [{ id: 'ada' }] })
@@ -202,27 +178,12 @@ describe('[W6] streaks', () => {
 describe('[W6] achievements', () => {
   it('[W6, A4] completed by an event, by its key, composites too; never when backdated', async () => {
     const all = await subscribe(tenant, '*')
-    const first = await tenant.create('/achievements', {
-      key: 'first',
-      name: 'First',
-      trigger: 'metric',
-      metricId: steps,
-      metricValue: 1,
-      status: 'active',
-    })
-    const asked = await tenant.create('/achievements', {
-      key: 'asked',
-      name: 'Asked',
-      trigger: 'api',
-      status: 'active',
-    })
-    await tenant.create('/achievements', {
-      key: 'both',
-      name: 'Both',
-      trigger: 'achievement',
-      achievementIds: [first, asked],
-      status: 'active',
-    })
+    const achieve = (key: string, more: object) =>
+      tenant.create('/achievements', { key, name: key, status: 'active', ...more })
+    const one = { trigger: 'metric', metricKey: 'steps', metricValue: 1 }
+    const first = await achieve('first', one)
+    const asked = await achieve('asked', { trigger: 'api' })
+    await achieve('both', { trigger: 'achievement', achievementIds: [first, asked] })
     await tenant.event('steps', 'ada', 1)
     await tenant.app('POST', '/achievements/asked/complete', { user: { id: 'ada' } })
     await tenant.app('POST', '/achievements/asked/complete', { user: { id: 'ada' } })
@@ -233,14 +194,7 @@ describe('[W6] achievements', () => {
       ['achievement.completed', 'asked'],
       ['achievement.completed', 'both'],
     ])
-    await tenant.create('/achievements', {
-      key: 'late',
-      name: 'Late',
-      trigger: 'metric',
-      metricId: steps,
-      metricValue: 1,
-      status: 'active',
-    })
+    await achieve('late', one)
     await move(10 * HOUR)
     expect((await tenant.app('GET', '/users/ada/achievements')).body).toHaveLength(4)
     expect(await told(all)).toEqual(messages)
@@ -252,7 +206,7 @@ describe('[W5, W6] points', () => {
     messages
       .filter(({ event }) => event === 'points.changed')
       .map(({ at: when, body }) => [
-        (when - start) / MINUTE,
+        (when - days.at(0)) / MINUTE,
         at(body, 'points', 'added'),
         at(body, 'points', 'total'),
         z.array(z.unknown()).parse(at(body, 'points', 'awards')).length,
@@ -319,13 +273,7 @@ describe('[W5, W6] points', () => {
     await tenant.event('steps', 'ada', 1)
     await told(all)
     await tenant.create(`/points/${system}/levels`, { key: 'zero', name: 'Zero', points: 5 })
-    await tenant.create(`/points/${system}/triggers`, {
-      type: 'metric',
-      metricId: steps,
-      metricThreshold: 1,
-      points: -16,
-      status: 'active',
-    })
+    await tenant.create(`/points/${system}/triggers`, forSteps(-16))
     await tenant.event('steps', 'ada', 1)
     const messages = await told(all)
     expect(
@@ -347,16 +295,10 @@ describe('[W5, W6] points', () => {
 
   it('[W5, W6] ticks send changes of points and levels', async () => {
     const all = await subscribe(tenant, 'points.level_changed', 'points.changed')
-    const system = await tenant.create('/points', { name: 'Energy', key: 'energy' })
-    await tenant.create(`/points/${system}/levels`, { key: 'one', name: 'One', points: 10 })
+    const tick = { type: 'time', timeUnit: 'hours', timeInterval: 1, points: 5, status: 'active' }
+    const level = { key: 'one', name: 'One', points: 10 }
     await tenant.app('PUT', '/users/ada', { email: 'ada@example.com' })
-    await tenant.create(`/points/${system}/triggers`, {
-      type: 'time',
-      timeUnit: 'hours',
-      timeInterval: 1,
-      points: 5,
-      status: 'active',
-    })
+    await tenant.create('/points', { name: 'Energy', key: 'energy', levels: [level], triggers: [tick] })
     await move(11 * HOUR + 30 * MINUTE)
     const messages = await told(all)
     expect(

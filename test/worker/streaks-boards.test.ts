@@ -1,23 +1,16 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { TODAY } from '../helpers/time'
+import { lost, queueWith } from '../helpers/worker/boards'
 import { forgetDueWork } from '../helpers/worker/due-work'
 import { at, newApp, newTenant, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
+import { stubbed } from '../helpers/worker/objects'
+import { ownDays } from '../helpers/worker/own-days'
 
-const DAY = 86_400_000
-let start = (TODAY + 1) * DAY
-const iso = (ms: number) => new Date(ms).toISOString()
-const date = (days: number) => iso(start + days * DAY).slice(0, 10)
-
+const { begin, date, move } = ownDays()
 let tenant: TestTenant
-async function move(days: number, hours = 0): Promise<void> {
-  const now = iso(start + days * DAY + hours * 3_600_000)
-  expect((await tenant.admin('PUT', '/test-clock', { now })).status).toBe(200)
-}
 
 beforeEach(async () => {
-  await forgetDueWork()
-  start += 20 * DAY
+  await begin()
   tenant = await newTenant()
   await tenant.metric('steps')
   await move(0, 9)
@@ -42,13 +35,10 @@ async function page(query = ''): Promise<string[]> {
 /** An app that can reach no leaderboard, and not the queue of repairs either. */
 const cut = () =>
   newApp({
-    LEADERBOARD: new Proxy(env.LEADERBOARD, {
-      get: (target, name) => {
-        if (name === 'getByName') throw new Error('unreachable')
-        return Reflect.get(target, name, target)
-      },
+    LEADERBOARD: stubbed(env.LEADERBOARD, () => {
+      throw lost()
     }),
-    REPAIRS: new Proxy(env.REPAIRS, { get: () => () => Promise.reject(new Error('unreachable')) }),
+    REPAIRS: queueWith(() => Promise.reject(lost())),
   })
 
 describe('[L3] boards by streak', () => {
@@ -112,29 +102,27 @@ describe('[L3] boards by streak', () => {
   })
 
   it('[L3, L8] an extension of a week’s streak after the end does not count, although the week began before it', async () => {
-    const weekday = (days: number) => new Date(start + days * DAY).getUTCDay()
-    const end = [1, 2].find((days) => weekday(days) !== 0) ?? 1
     await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
-    await create({ end: date(end) })
+    await create({ end: date(1) })
     await act('bob')
-    await move(end + 1, 1)
+    await move(2, 1)
     await act('ada')
     expect(await page()).toEqual(['bob 1'])
-    await move(end + 1, 13)
+    await move(2, 13)
     expect(await page()).toEqual(['bob 1'])
   })
 
   it('[L12, S9] a recount that an event has made reaches the board within the hour', async () => {
-    // The three days are in one month.
-    while (new Date(start).getUTCDate() > 26) start += DAY
     await create()
+    // Three days of one month.
+    const first = [0, 3].find((day) => date(day).slice(0, 7) === date(day + 2).slice(0, 7)) ?? 0
     for (const day of [0, 1, 2]) {
-      await move(day, 9)
+      await move(first + day, 9)
       await act('ada')
       await act('bob')
     }
     expect(await page()).toEqual(['ada 3', 'bob 3'])
-    await move(2, 12.5)
+    await move(first + 2, 12.5)
     // The configuration before the walk over the users has run.
     await rowsEverywhere(
       `UPDATE tenants SET config_version = config_version + 1, streaks = json_object('enabled', json('true'),
@@ -146,7 +134,7 @@ describe('[L3] boards by streak', () => {
     )
     await tenant.app('PUT', '/users/ada', {})
     expect(await page()).toEqual(['ada 3', 'bob 3'])
-    await move(2, 13.5)
+    await move(first + 2, 13.5)
     expect(await page()).toEqual(['bob 3', 'ada 1'])
   })
 
@@ -234,7 +222,7 @@ describe('[L3] boards by streak', () => {
   it('[L4, L12, S11] a journey to the next week and back does not change when a length was reached, also after a later recount', async () => {
     await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
     const board = await create({ end: date(30) })
-    const sunday = (7 - new Date(start).getUTCDay()) % 7
+    const sunday = 6
     await move(sunday, 12)
     await tenant.event('steps', { id: 'ada', tz: 'America/New_York' }, 1)
     await act('bob')
@@ -256,7 +244,7 @@ describe('[L3] boards by streak', () => {
 
   it('[L3, L12, S11] a week whose end is skipped counts until the next midnight, also after a later recount', async () => {
     await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
-    const sunday = (7 - new Date(start).getUTCDay()) % 7
+    const sunday = 6
     await create({ end: date(sunday + 8) })
     await move(sunday, 12)
     for (const id of ['ada', 'bob']) await tenant.event('steps', { id, tz: 'America/New_York' }, 1)
@@ -279,8 +267,6 @@ describe('[L3] boards by streak', () => {
   })
 
   it('[L4, L12, S9] a recounted length was reached at the moment in the log, also after a later recount', async () => {
-    const isSunday = new Date(start).getUTCDay() === 0
-    const monday = isSunday ? 1 : 0
     const board = await create({ end: date(9) })
     for (const [day, hours, user] of [
       [0, 9, 'zoe'],
@@ -288,12 +274,12 @@ describe('[L3] boards by streak', () => {
       [1, 8, 'abe'],
       [1, 9, 'zoe'],
     ] as const) {
-      await move(monday + day, hours)
+      await move(day, hours)
       await act(user)
     }
     expect(await page()).toEqual(['abe 2', 'zoe 2'])
     await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
-    await move(monday + 1, 9.1)
+    await move(1, 9.1)
     const inTheirWeek = ['zoe 1', 'abe 1']
     expect(await page()).toEqual(inTheirWeek)
     await tenant.admin('PATCH', '/leaderboards', [{ id: board, end: date(10) }])

@@ -1,33 +1,22 @@
-import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { TODAY } from '../helpers/time'
 import { addDueWork, dueWork, forgetDueWork } from '../helpers/worker/due-work'
-import { lost } from '../helpers/worker/faulty'
 import { at, databases, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
+import { loggedEvents, subscribe } from '../helpers/worker/messages'
+import { UNREACHED } from '../helpers/worker/objects'
+import { ownDays } from '../helpers/worker/own-days'
 
 /* A goal that is met counts, whatever made it so (S2): not only an event. */
 
-const DAY = 86_400_000
-/** Each test begins some days later, since all tests of the file share the clock. */
-let start = (TODAY + 1) * DAY
+const { begin, move } = ownDays()
 let tenant: TestTenant
-
-/** Moves the clock to that many days and hours after the test's start. */
-async function move(days: number, hours = 0): Promise<void> {
-  const now = new Date(start + days * DAY + hours * 3_600_000).toISOString()
-  expect((await tenant.admin('PUT', '/test-clock', { now })).status).toBe(200)
-}
 
 const streak = async (user = 'ada') => (await tenant.app('GET', `/users/${user}/streak`)).body
 const settings = (change: unknown) => tenant.admin('PATCH', '/streaks/settings', change)
 const prefer = (threshold: number) =>
   tenant.app('PATCH', '/users/ada/preferences', { streak: { metrics: [{ key: 'm', threshold }] } })
-/** A Timekeeper that can't be reached. */
-const TIMEKEEPER = new Proxy(env.TIMEKEEPER, { get: () => () => ({ wake: () => Promise.reject(lost()) }) })
-
 /** Changes the settings, but the walk over the users is not begun. Returns when it was due. */
 async function settingsWithoutWalk(change: unknown): Promise<number> {
-  const lame = tenant.through(newApp({ TIMEKEEPER }))
+  const lame = tenant.through(newApp({ TIMEKEEPER: UNREACHED }))
   expect((await lame.admin('PATCH', '/streaks/settings', change)).status).toBe(200)
   const walk = { tenant, kind: 'recount' }
   const found = await dueWork(walk)
@@ -46,8 +35,7 @@ async function sixOfTen(user = 'ada'): Promise<void> {
 }
 
 beforeEach(async () => {
-  await forgetDueWork()
-  start += 35 * DAY
+  await begin()
   tenant = await newTenant()
   for (const key of ['m', 'n']) await tenant.metric(key)
   await move(0, 9)
@@ -75,8 +63,7 @@ describe('[S2] a goal that is met without an event', () => {
   })
 
   it('[S2, N2, N5] needs no reminder, also before the background work', async () => {
-    const events = ['emails.streak_reminder_due']
-    const webhook = await tenant.create('/webhooks', { url: 'http://127.0.0.1:9/', events })
+    const webhook = await subscribe(tenant, 'emails.streak_reminder_due')
     await tenant.event('m', 'bob', 10)
     await sixOfTen()
     await settingsWithoutWalk(goal(5))
@@ -117,10 +104,7 @@ describe('[S2, P2, A2, W6] a streak that is extended without an event', () => {
   it.each(changes)(
     '[S2, P2, A2, W6, X2] %s, has its webhook, points, achievement and entry',
     async (_, change) => {
-      const webhook = await tenant.create('/webhooks', {
-        url: 'http://127.0.0.1:9/',
-        events: ['streak.extended', 'achievement.completed', 'points.changed'],
-      })
+      const webhook = await subscribe(tenant, 'streak.extended', 'achievement.completed', 'points.changed')
       const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
       const trigger = { type: 'streak', streakLength: 2, points: 7, status: 'active' }
       await tenant.create(`/points/${system}/triggers`, trigger)
@@ -133,19 +117,18 @@ describe('[S2, P2, A2, W6] a streak that is extended without an event', () => {
       const points = (await tenant.app('GET', '/users/ada/points/xp')).body
       const achievements = (await tenant.app('GET', '/users/ada/achievements')).body
       expect([at(points, 'total'), at(achievements, 0, 'key')]).toEqual([7, 'flame'])
-      const { body } = await tenant.admin('GET', `/webhooks/${webhook}/deliveries?limit=100`)
-      const sent = Array.isArray(body) ? body.map((one) => at(one, 'event')).sort() : []
-      expect(sent).toEqual(['achievement.completed', 'points.changed', 'streak.extended'])
+      expect((await loggedEvents(tenant, webhook)).sort()).toEqual([
+        'achievement.completed',
+        'points.changed',
+        'streak.extended',
+      ])
       const timeline = (await tenant.admin('GET', '/users/ada/timeline?types=streak&limit=1')).body
       expect(at(timeline, 0)).toMatchObject({ change: 'extended', length: 2 })
     },
   )
 
   it('[S2, W6] the end of the period does all that, if it comes before the background work', async () => {
-    const webhook = await tenant.create('/webhooks', {
-      url: 'http://127.0.0.1:9/',
-      events: ['streak.extended'],
-    })
+    const webhook = await subscribe(tenant, 'streak.extended')
     const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
     const trigger = { type: 'streak', streakLength: 2, points: 7, status: 'active' }
     await tenant.create(`/points/${system}/triggers`, trigger)
@@ -156,7 +139,6 @@ describe('[S2, P2, A2, W6] a streak that is extended without an event', () => {
     await move(2)
     expect(await streak()).toMatchObject({ length: 2, freezes: 1 })
     expect(at((await tenant.app('GET', '/users/ada/points/xp')).body, 'total')).toBe(14)
-    const { body } = await tenant.admin('GET', `/webhooks/${webhook}/deliveries?limit=100`)
-    expect(Array.isArray(body) ? body.map((one) => at(one, 'event')) : []).toEqual(['streak.extended'])
+    expect(await loggedEvents(tenant, webhook)).toEqual(['streak.extended'])
   })
 })

@@ -38,16 +38,15 @@ const now = () => instant(present())
  */
 async function streakers(tenant: TestTenant, count: number, active = 0): Promise<void> {
   const last = midnight / DAY - 2
-  const streakOf = (day: number) =>
-    JSON.stringify({
-      frequency: 'daily',
-      run: { started: day - 4, first: day - 4, last: day, history: '5e', length: 5, extended: day * DAY },
-    })
-  const since = String(midnight - 5 * DAY)
+  const streakOf = (day: number) => {
+    const run = { started: day - 4, first: day - 4, last: day, history: '5e', length: 5, extended: day * DAY }
+    return `'${JSON.stringify({ frequency: 'daily', run })}'`
+  }
   const isActive = `n > ${count - active}`
+  const since = String(midnight - 5 * DAY)
   await manyUsers(tenant, count, {
     ...{ changed: since, created: since, updated: since, last_seq_by_input: `'{"streak":1}'` },
-    streak: `iif(${isActive}, '${streakOf(last + 1)}', '${streakOf(last)}')`,
+    streak: `iif(${isActive}, ${streakOf(last + 1)}, ${streakOf(last)})`,
     streak_due: `iif(${isActive}, ${midnight + DAY}, ${midnight})`,
   })
   await addDueWork(tenant, 'streaks', { dueAt: midnight })

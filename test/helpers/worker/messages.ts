@@ -4,7 +4,7 @@ import { hasTables } from '../../../src/platform/objects'
 import { drain } from '../../../src/webhooks/delivery/drain'
 import { SOURCES } from '../../../src/worker/jobs'
 import { contextOf } from './contexts'
-import type { TestTenant } from './harness'
+import { pick, type TestTenant } from './harness'
 import { Hook } from './receiver'
 
 /** A message in a delivery queue, with the fields that tests look at. */
@@ -28,6 +28,10 @@ export async function messagesOf(webhookId: string): Promise<HeldMessage[]> {
 export function subscribe(tenant: TestTenant, ...events: string[]): Promise<string> {
   return tenant.create('/webhooks', { url: new Hook().url, events })
 }
+
+/** The types of the events that a webhook's log of deliveries has, the newest first. */
+export const loggedEvents = async (tenant: TestTenant, webhookId: string): Promise<unknown[]> =>
+  pick((await tenant.admin('GET', `/webhooks/${webhookId}/deliveries?limit=100`)).body, 'event')
 
 /** Drains the outbox of a tenant in each database. */
 export async function drainEverywhere({ id }: TestTenant): Promise<void> {
