@@ -1,40 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { namedTarget, type Target, targetOf, whyNoAnswer } from '../../src/lib/net'
-import { ALLOWED, HOSTS_REFUSED, LOOPBACK, REFUSED } from '../helpers/targets'
 
 const inProduction = (url: string) => targetOf(url, { loopbackAllowed: false })
-const inDevelopment = (url: string) => targetOf(url, { loopbackAllowed: true })
-const both = [inProduction, inDevelopment]
 const isRefused = (target: Target) => 'refused' in target
 
+// test/worker/webhooks.test.ts has every spelling of allowed and refused targets, as the Workers run time reads it.
 describe('[W1] allowed targets', () => {
-  it.each(ALLOWED)('%s is allowed', (given, url) => {
-    for (const judge of both) expect(judge(given)).toEqual({ url })
-    // A stored URL may be checked again.
-    expect(inProduction(url)).toEqual({ url })
-  })
-
-  it.each(REFUSED)('%s is refused', (given) => {
-    for (const judge of both) expect(isRefused(judge(given))).toBe(true)
-  })
-
-  it.each(HOSTS_REFUSED)('the host %s is refused', (host) => {
-    for (const judge of both) {
-      for (const scheme of ['https', 'http']) {
-        expect(judge(`${scheme}://${host}/`)).toEqual({ refused: expect.stringMatching(/public/) })
-        expect(isRefused(judge(`${scheme}://${host}:8443/a?b#c`))).toBe(true)
-      }
-    }
-  })
-
-  it.each(LOOPBACK)('the host %s is this machine, and is allowed for development', (host) => {
-    for (const scheme of ['https', 'http']) {
-      const url = `${scheme}://${host}:8443/a`
-      expect(inProduction(url)).toEqual({ refused: expect.stringMatching(/public/) })
-      expect(inDevelopment(url)).toEqual({ url: new URL(url).href })
-    }
-  })
-
   it('says why a target is refused', () => {
     const why = (url: string) => {
       const target = inProduction(url)

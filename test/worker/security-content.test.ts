@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { parseLiquid, renderLiquid } from '../../src/features/notifications/templates/liquid'
 import { unsubscribeToken } from '../../src/features/notifications/unsubscribe.routes'
 import { awayAfter } from '../helpers/worker/faulty'
@@ -15,6 +15,7 @@ import {
   toApp,
 } from '../helpers/worker/harness'
 import { KINDS } from '../helpers/worker/kinds'
+import { linesSoFar } from '../helpers/worker/lines'
 import { linkSecretOf } from '../helpers/worker/stored-tenants'
 import { world } from '../helpers/worker/world'
 
@@ -195,14 +196,6 @@ describe('JSON depth and size', () => {
 })
 
 describe('secrets in logs and errors', () => {
-  const logged: string[] = []
-  beforeEach(() => {
-    logged.length = 0
-    for (const method of ['log', 'error', 'warn', 'info', 'debug'] as const)
-      vi.spyOn(console, method).mockImplementation((...args) => logged.push(args.map(String).join(' ')))
-  })
-  afterEach(() => vi.restoreAllMocks())
-
   const SECRETS = {
     ADMIN_API_KEY: 'adm_hush1.hush-of-admin-that-is-long-enough',
     RESEND_API_KEY: 're_hush2',
@@ -283,6 +276,7 @@ describe('secrets in logs and errors', () => {
       }
     }
     expect([...statuses].sort()).toEqual([200, 400, 401, 403, 404, 422, 500, 503])
+    const logged = linesSoFar()
     expect(logged.some((line) => line.includes('"level":"error"'))).toBe(true)
     for (const text of [logged.join('\n'), responses.join('\n')]) {
       for (const one of [

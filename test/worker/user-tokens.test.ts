@@ -1,9 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { base64url, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { signToken } from '../../src/access/credentials'
-import { instant } from '../../src/lib/clock'
-import { present } from '../helpers/time'
 import { forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
 import { faulty } from '../helpers/worker/faulty'
 import {
@@ -382,61 +379,34 @@ describe('[K6, T2] tokens and tenants', () => {
 })
 
 describe('[K6] anything else', () => {
-  /** Tokens that Laurel did not make, or that are for another purpose. Each has the name of its fault. */
-  async function forged(): Promise<Record<string, string>> {
+  /** Tokens with a fault, by its name. The unit tests have those that do not open. */
+  async function wrong(): Promise<Record<string, string>> {
     const other = await tenantWithAda()
     const token = await tokenOf(tenant)
     const [header, payload] = [decoded(token, 0), decoded(token, 1)]
-    const [head = '', body = '', signature = ''] = token.split('.')
-    const encode = (part: unknown) => base64url.encode(JSON.stringify(part))
-    const sign = (protectedHeader: object, claims: object, secret = SECRET) =>
-      new SignJWT({ ...claims })
-        .setProtectedHeader({ alg: 'HS256', ...header, ...protectedHeader })
+    const sign = (claims: object, secret = SECRET) =>
+      new SignJWT({ ...payload, ...claims })
+        .setProtectedHeader({ alg: 'HS256', ...header })
         .sign(new TextEncoder().encode(secret))
-    const end = Math.floor(present() / 1000) + 60
-    const live = await signToken(
-      { TOKEN_SECRET: SECRET },
-      'live',
-      { tenant: tenant.id, sub: 'ada', iid: String(payload.iid), scope: 'write' },
-      { now: instant(present()), ttl: 60 },
-    )
     return {
-      'another user': `${head}.${encode({ ...payload, sub: 'bob' })}.${signature}`,
-      'another tenant': `${head}.${encode({ ...payload, tenant: other.id })}.${signature}`,
-      'a longer life': `${head}.${encode({ ...payload, exp: 9_999_999_999 })}.${signature}`,
-      'alg none': `${encode({ ...header, alg: 'none' })}.${body}.`,
-      'alg none with the signature': `${encode({ ...header, alg: 'none' })}.${body}.${signature}`,
-      'alg RS256': `${encode({ ...header, alg: 'RS256' })}.${body}.${signature}`,
-      'another kid': await sign({ kid: 'ffffffffffffffff' }, payload),
-      'a kid like a path': await sign({ kid: '../../etc/passwd' }, payload),
-      'no kid': await sign({ kid: undefined }, payload),
-      'a key in the header': await sign({ jwk: { kty: 'oct', k: 'AAAA' } }, payload, 'x'.repeat(40)),
-      'another secret': await sign({}, payload, 'x'.repeat(40)),
-      'an unknown critical header': `${encode({ ...header, crit: ['x'], x: 1 })}.${body}.${signature}`,
-      'a live ticket': live.token,
-      expired: await sign({}, { ...payload, exp: 1 }),
-      'no end': await sign({}, { ...payload, exp: undefined }),
-      'an end that is infinite': await sign({}, { ...payload, exp: 1e300 }),
-      'an end before all time': await sign({}, { ...payload, exp: -1e300 }),
-      'the scope admin': await sign({}, { ...payload, exp: end, scope: 'admin' }),
-      'the internal id of another user': await sign({}, { ...payload, sub: 'bob' }),
-      'no such user': await sign({}, { ...payload, sub: 'nobody', iid: 'nobody' }),
-      'a user of another tenant': await sign({}, { ...payload, tenant: other.id }),
-      'claims of other types': await sign({}, { ...payload, sub: 7, iid: [], tenant: {} }),
-      'bytes that are no UTF-8': `${head}.${base64url.encode(new Uint8Array([255, 254]))}.${signature}`,
-      'a deep payload': `${head}.${base64url.encode('['.repeat(1_000))}.${signature}`,
+      'another secret': await sign({}, 'x'.repeat(40)),
+      expired: await sign({ exp: 1 }),
+      'an end that is infinite': await sign({ exp: 1e300 }),
+      'an end before all time': await sign({ exp: -1e300 }),
+      'the scope admin': await sign({ scope: 'admin' }),
+      'the internal id of another user': await sign({ sub: 'bob' }),
+      'no such user': await sign({ sub: 'nobody', iid: 'nobody' }),
+      'a user of another tenant': await sign({ tenant: other.id }),
+      'claims of other types': await sign({ sub: 7, iid: [], tenant: {} }),
       'three dots': '...',
-      'only dots': '..',
-      'very long': `${head}.${body}.${'A'.repeat(8_000)}`,
+      'very long': `${token}${'A'.repeat(8_000)}`,
       'long everywhere': Array(3).fill('A'.repeat(2_600)).join('.'),
       bearer: `Bearer ${token}`,
-      'a letter more': `${token}A`,
-      'a letter less': token.slice(0, -1),
     }
   }
 
   it('[K6] is 401 like an unknown key, on every kind of path, and says nothing about the reason', async () => {
-    for (const [name, key] of Object.entries(await forged())) {
+    for (const [name, key] of Object.entries(await wrong())) {
       for (const [method, path, body] of [
         ['GET', '/users/ada', undefined],
         ['GET', '/achievements', undefined],

@@ -4,20 +4,18 @@ import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { EVENT_TYPES } from '../../src/configuration/enumerations'
 import { instant } from '../../src/lib/clock'
-import { type Bindings, variables } from '../../src/platform/env'
+import { type Bindings, VARIABLES, variables } from '../../src/platform/env'
 import { webhookAdapter } from '../../src/webhooks/channel'
 import type { QueuedMessage } from '../../src/webhooks/delivery/messages'
 import { sampleOf, WEBHOOKS } from '../../src/webhooks/events'
 import { present } from '../helpers/time'
 import { forgetTime, MINUTE, moveTo, NOON } from '../helpers/worker/boards'
 import { hand, log, logged, message, withHook } from '../helpers/worker/delivery-queues'
-import { at, newApp, newTenant, nextPath } from '../helpers/worker/harness'
+import { at, NOBODY, newApp, newTenant, nextPath } from '../helpers/worker/harness'
 import { Hook } from '../helpers/worker/receiver'
 
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)
-
-const NOBODY = '018f0000-0000-7000-8000-000000000000'
 
 /** A channel adapter with a time limit in seconds, for a hook. */
 const adapterTo = (hook: { url: string }, limit = 30, more: object = {}) => {
@@ -124,7 +122,7 @@ describe('[W3, W4] one attempt', () => {
     expect(await hook.seen()).toEqual([])
   })
 
-  it('[W1] a host in WEBHOOK_ALLOW is called, also by http; an entry without a port is an error', async () => {
+  it('[W1] a host in WEBHOOK_ALLOW is called, also by http', async () => {
     const hook = new Hook()
     const { host } = new URL(hook.url)
     const attempt = (WEBHOOK_ALLOW: string) =>
@@ -133,33 +131,18 @@ describe('[W3, W4] one attempt', () => {
     expect(await attempt(` nas.lan:80 , ${host}`)).toEqual({ kind: 'delivered', status: 200 })
     expect(await attempt('nas.lan:80')).toMatchObject({ kind: 'refused' })
     expect(await hook.seen()).toHaveLength(2)
-    for (const WEBHOOK_ALLOW of [host.replace(/:\d+$/, ''), `${host},`, '*', `https://${host}`])
-      expect(() => variables({ ...env, WEBHOOK_ALLOW })).toThrow('WEBHOOK_ALLOW')
     expect(variables({ ...env, WEBHOOK_ALLOW: '' }).WEBHOOK_ALLOW).toEqual(new Set())
   })
 
-  it('WEBHOOK_TIMEOUT is 60 by default, a whole number from 1 to 300', () => {
+  it('WEBHOOK_TIMEOUT is 60 by default', () => {
     expect(variables({ ...env }).WEBHOOK_TIMEOUT).toBe(60)
     expect(variables({ ...env, WEBHOOK_TIMEOUT: '300' }).WEBHOOK_TIMEOUT).toBe(300)
-    for (const WEBHOOK_TIMEOUT of ['0', '301', '1.5', 'long'])
-      expect(() => variables({ ...env, WEBHOOK_TIMEOUT })).toThrow('WEBHOOK_TIMEOUT')
   })
 
   it('an empty variable counts as absent, and no request fails because of it', async () => {
-    const names = ['ADMIN_API_KEY', 'ADMIN_HOST', 'PUBLIC_URL', 'EMAIL_FROM', 'RESEND_API_KEY', 'RESEND_URL']
-    const push = ['EXPO_ACCESS_TOKEN', 'EXPO_URL', 'APNS_KEY', 'APNS_URL', 'FCM_SERVICE_ACCOUNT', 'FCM_URL']
-    const all = [
-      ...names,
-      ...push,
-      'APNS_KEY_ID',
-      'APNS_TEAM_ID',
-      'APNS_TOPIC',
-      'WEBHOOK_TIMEOUT',
-      'TEST_CLOCK',
-    ]
     const without: Bindings = { ...env }
-    for (const name of all) Reflect.deleteProperty(without, name)
-    const empty = Object.fromEntries(all.map((name) => [name, '']))
+    for (const name of VARIABLES) Reflect.deleteProperty(without, name)
+    const empty = Object.fromEntries(VARIABLES.map((name) => [name, '']))
     expect(variables({ ...without, ...empty })).toEqual(variables(without))
     const tenant = await newTenant()
     const answer = await tenant
@@ -339,28 +322,6 @@ describe('[W4] the log', () => {
     const inactive = await tenant.admin('POST', `/webhooks/${webhookId}/test`, { type: 'streak.lost' })
     expect([inactive.status, at(inactive.body, 'error')]).toEqual([422, expect.stringContaining('inactive')])
     expect((await newTenant()).id).toBeTruthy()
-  })
-
-  it('a secret that ends at once is void for waiting messages too; so is an old URL', async () => {
-    const { tenant, hook, webhookId, destination, secret } = await withHook()
-    await hook.plan({ status: 500 })
-    await hand(destination, NOON, message(NOON))
-    await moveTo(NOON)
-    const [before] = await hook.seen(1)
-    expect(new Webhook(secret).verify(before?.body ?? '', before?.headers ?? {})).toBeTruthy()
-    const rotated = await tenant.admin('POST', `/webhooks/${webhookId}/rotate-secret?endPrevious=true`)
-    const fresh = String(at(rotated.body, 'secret'))
-    await tenant.admin('POST', `/webhooks/${webhookId}/test`, { type: 'streak.lost' })
-    await moveTo(NOON + MINUTE)
-    for (const { body, headers } of (await hook.seen(3)).slice(1)) {
-      expect(new Webhook(fresh).verify(body, headers)).toBeTruthy()
-      expect(() => new Webhook(secret).verify(body, headers)).toThrow()
-    }
-    const moved = new Hook()
-    await tenant.admin('PATCH', '/webhooks', [{ id: webhookId, url: moved.url }])
-    await tenant.admin('POST', `/webhooks/${webhookId}/test`, { type: 'streak.lost' })
-    await moved.seen(1)
-    expect(await hook.seen()).toHaveLength(3)
   })
 
   it('a secret that is rotated in the middle of a run signs the rest of it', async () => {
