@@ -69,7 +69,7 @@ const WRITES = ALL.filter(({ body }) => body !== undefined)
 const TIMED = { type: 'time', points: 1, timeUnit: 'days', timeInterval: 1 }
 const CHUNKED = { 'transfer-encoding': 'chunked', 'content-length': '2' }
 /** Parts of paths and queries that are not UTF-8 after decoding. */
-const NOT_UTF_8 = ['%FF', '%', 'a%E2%82', '%ED%A0%80']
+const NOT_UTF_8 = ['%FF', '%', 'a%E2%82', '%ED%A0%80', '%zz']
 const FIELDS = { email: 'a@b.c', name: 'x', tz: 'UTC', deviceTokens: ['t'], subscribeToEmails: true }
 
 /** Sends a raw body. Expects one of the statuses, and a body with only `error`. */
@@ -426,6 +426,8 @@ describe('headers, queries and paths', () => {
       )
       expect([spec.id, wrong]).toEqual([spec.id, []])
     }
+    // Only the path of an operation can be 422.
+    expect((await tenant.app('GET', '/nothing/%FF')).status).toBe(404)
   })
 
   it('[G6] a query that is not UTF-8 after decoding is 422 for every operation, and finds and stores nothing', async () => {

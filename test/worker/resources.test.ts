@@ -1,19 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { adminOperations } from '../../src/worker/operations'
 import { forgetTime, moveTo, NOON } from '../helpers/worker/boards'
-import {
-  ADMIN_KEY,
-  type Answer,
-  at,
-  call,
-  list,
-  NOBODY,
-  newApp,
-  pick,
-  type TestTenant,
-  toApp,
-  UUID,
-} from '../helpers/worker/harness'
+import { type Answer, at, list, NOBODY, newApp, pick, type TestTenant, UUID } from '../helpers/worker/harness'
 import { type Item, KINDS } from '../helpers/worker/kinds'
 import { type World, world } from '../helpers/worker/world'
 
@@ -522,24 +510,5 @@ describe.each(Object.entries(KINDS))('a %s', (name, kind) => {
     const { body } = await other.admin('DELETE', `${path}?ids=${id}&keys=a`)
     expect(body).toMatchObject({ deleted: [], issues: [{ id }, { key: 'a' }] })
     expect((await get(id)).body).toEqual(mine)
-  })
-
-  it('[G2, T2] needs an admin key and a tenant', async () => {
-    const id = await create('a')
-    const key = await tenant.key('ada')
-    for (const [method, at, body] of [
-      ['GET', path, undefined],
-      ['POST', path, [least('b')]],
-      ['PATCH', path, [{ id }]],
-      ['DELETE', `${path}?ids=${id}`, undefined],
-      ['GET', `${path}/${id}`, undefined],
-    ] as const) {
-      const ask = async (headers: Record<string, string>) =>
-        (await call(toApp, method, `/admin/v1${at}`, { headers, ...(body && { body }) })).status
-      const named = { 'tenant-id': tenant.id }
-      const told = [await ask({ 'x-api-key': key }), await ask(named), await ask({ 'x-api-key': ADMIN_KEY })]
-      expect([method, ...told]).toEqual([method, 403, 401, 422])
-    }
-    expect(await keys()).toEqual(['a'])
   })
 })

@@ -9,6 +9,8 @@ import {
   databases,
   newApp,
   newTenant,
+  nextPath,
+  pagesFrom,
   rowsEverywhere,
   type TestTenant,
   until,
@@ -31,22 +33,14 @@ beforeEach(async () => {
 async function page(path: string, of = tenant): Promise<{ entries: Entry[]; next: string | null }> {
   const { status, body, headers } = await of.admin('GET', path)
   expect(status).toBe(200)
-  const [, next] =
-    /^<(?:http:\/\/[^/]+)?\/admin\/v1([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '') ?? []
-  return { entries: z.array(Entry).parse(body), next: next ?? null }
+  return { entries: z.array(Entry).parse(body), next: nextPath(headers) }
 }
 
 /** The whole timeline, page by page. */
 async function whole(query: Record<string, string> = { limit: '100' }, user = 'ada'): Promise<Entry[]> {
-  const all: Entry[] = []
-  let path: string | null = `/users/${user}/timeline?${new URLSearchParams(query)}`
-  while (path !== null) {
-    const { entries, next } = await page(path)
-    expect(entries.length).toBeLessThanOrEqual(Number(query.limit ?? 10))
-    all.push(...entries)
-    path = next
-  }
-  return all
+  const pages = await pagesFrom(tenant, `/users/${user}/timeline?${new URLSearchParams(query)}`)
+  for (const page of pages) expect(page.length).toBeLessThanOrEqual(Number(query.limit ?? 10))
+  return z.array(Entry).parse(pages.flat())
 }
 
 const said = (entries: readonly Entry[]) =>

@@ -8,6 +8,7 @@ import {
   call,
   newApp,
   newTenant,
+  newTenantWith,
   rowsEverywhere,
   type TestTenant,
   toApp,
@@ -43,16 +44,14 @@ const get = async (tenant: TestTenant, id: string) =>
   Object((await tenant.app('GET', `/users/${encodeURIComponent(id)}`)).body)
 
 async function withPlan(): Promise<TestTenant> {
-  const tenant = await newTenant()
-  await tenant.metric('words')
+  const tenant = await newTenantWith('words')
   for (const key of ['plan', 'team']) await tenant.create('/attributes', { key, name: key, type: 'user' })
   return tenant
 }
 
 describe('[U1] the id of a user', () => {
   it('[U1] is any text, percent-decoded once in a path', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     for (const [n, id] of ODD.entries()) {
       expect((await put(tenant, id, { name: `user ${n}` })).body).toMatchObject({ id, name: `user ${n}` })
     }
@@ -85,8 +84,7 @@ describe('[U1] the id of a user', () => {
   })
 
   it('[U1] has no control characters, is not . or .., and has 1–255 characters', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     const before = await tenant.stored()
     for (const id of [
       '',
@@ -114,22 +112,6 @@ describe('[U1] the id of a user', () => {
     for (const id of ['%00', '%0A', '%7F', '%C2%85', 'x'.repeat(256)]) {
       expect([id, (await tenant.app('PUT', `/users/${id}`, {})).status]).toEqual([id, 422])
     }
-    expect(await tenant.stored()).toEqual(before)
-  })
-
-  it('[U1] a path that is not UTF-8 after decoding names no user: nothing is stored, and nothing is found', async () => {
-    const tenant = await newTenant()
-    // With several databases, the first read of a tenant makes its copies.
-    await tenant.admin('GET', '/users')
-    const before = await tenant.stored()
-    for (const id of ['%FF', '%ED%A0%80', '%', '%2', '%zz', 'a%FFb']) {
-      for (const method of ['PUT', 'GET', 'PATCH'] as const) {
-        const { status } = await tenant.app(method, `/users/${id}`, method === 'GET' ? undefined : {})
-        expect([id, method, status]).toEqual([id, method, 422])
-      }
-    }
-    // Only the path of an operation can be 422.
-    expect(await tenant.app('GET', '/nothing/%FF')).toMatchObject({ status: 404 })
     expect(await tenant.stored()).toEqual(before)
   })
 })
@@ -395,7 +377,7 @@ describe('the fields of a user', () => {
   })
 
   it('[U1] answers a zone in the upper and lower case of IANA, and an alias as an alias', async () => {
-    const tenant = await newTenant()
+    const tenant = await newTenantWith('words')
     for (const tz of [
       'SystemV/EST5',
       'America/Port-au-Prince',
@@ -406,6 +388,8 @@ describe('the fields of a user', () => {
     ]) {
       for (const passed of [tz, tz.toLowerCase(), tz.toUpperCase()]) {
         expect([passed, at((await put(tenant, 'ada', { tz: passed })).body, 'tz')]).toEqual([passed, tz])
+        await tenant.event('words', { id: 'bob', tz: passed }, 1)
+        expect(await get(tenant, 'bob')).toMatchObject({ tz })
       }
     }
   })
@@ -470,8 +454,7 @@ describe('the fields of a user', () => {
   })
 
   it('[U1] every zone that the platform lists works, and so do older names', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     const older = [
       'US/Pacific',
       'Asia/Calcutta',
@@ -493,17 +476,6 @@ describe('the fields of a user', () => {
     for (const tz of [...older, 'Asia/Kathmandu', 'Pacific/Kiritimati']) {
       expect([tz, (await tenant.event('words', { id: 'ada', tz }, 1)).status]).toEqual([tz, 201])
       expect(await get(tenant, 'ada')).toMatchObject({ tz })
-    }
-  })
-
-  it('[U1] tz is returned as it was given, with the letter case of the zone’s name', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
-    const written = { 'europe/paris': 'Europe/Paris', 'ASIA/CALCUTTA': 'Asia/Calcutta', utc: 'UTC' }
-    for (const [given, tz] of Object.entries(written)) {
-      expect(await put(tenant, 'ada', { tz: given })).toMatchObject({ status: 200, body: { tz } })
-      expect((await tenant.event('words', { id: 'bob', tz: given }, 1)).status).toBe(201)
-      expect(await get(tenant, 'bob')).toMatchObject({ tz })
     }
   })
 
@@ -535,18 +507,6 @@ describe('the fields of a user', () => {
     expect(await tenant.stored()).toEqual(before)
     expect((await put(tenant, 'ada', { subscribeToEmails: true, email: 'a@b.c' })).status).toBe(200)
     expect((await put(tenant, 'ada', { subscribeToEmails: true })).status).toBe(200)
-  })
-
-  it('[G3] a 422 names unknown attributes of user and event and the missing address together', async () => {
-    const tenant = await withPlan()
-    const { status, body } = await tenant.event(
-      'words',
-      { id: 'ada', subscribeToEmails: true, attributes: { pln: 'x' } },
-      1,
-      { attributes: { pge: 'y' } },
-    )
-    expect(status).toBe(422)
-    for (const what of ['pln', 'pge', 'subscribeToEmails']) expect(String(at(body, 'error'))).toContain(what)
   })
 })
 
@@ -629,21 +589,8 @@ describe('changes of a user', () => {
     }
   })
 
-  it('[U2] an unusual address is stored as in the response', async () => {
-    const tenant = await withPlan()
-    for (const email of ['a\u0000@b.c', '😀@b.c', "'; --@b.c".replace(' ', '')]) {
-      const answer = await put(tenant, 'ada', { email })
-      if (answer.status === 422) continue
-      expect(JSON.stringify(await get(tenant, 'ada'))).toBe(JSON.stringify(answer.body))
-      const before = await tenant.stored()
-      await put(tenant, 'ada', { email })
-      expect(JSON.stringify(await tenant.stored())).toBe(JSON.stringify(before))
-    }
-  })
-
   it('[U5] the control group has no users at 0, all users at 100, is stable, and applies only to users created later', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     const ids = Array.from({ length: 12 }, (_, n) => `user-${n}`)
     const controls = async () => {
       const responses = await Promise.all(ids.map((id) => tenant.app('GET', `/users/${id}`)))
@@ -757,8 +704,7 @@ describe('[U6] the creation of a user', () => {
   })
 
   it('[P7] blocking is for metric triggers; a user_creation trigger that takes points prevents no creation', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     await tenant.create('/points', {
       key: 'xp',
       name: 'XP',
@@ -793,8 +739,7 @@ describe('[U9] `signUpDate`', () => {
     ['', {}, null],
     [20_200_101, {}, null],
   ])('%j with %j is stored as %j in each way to pass a user', async (signUpDate, more, stored) => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     await tenant.create('/achievements', { key: 'done', name: 'Done', trigger: 'api', status: 'active' })
     const user = { ...more, signUpDate }
     const ways = [
@@ -818,8 +763,7 @@ describe('[U9] `signUpDate`', () => {
   })
 
   it("today is that of the zone in the call, else of the stored zone, or an earlier event's in a batch", async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     await put(tenant, 'ada', { tz: east, email: 'ada@example.com' })
     const later = { signUpDate: '2026-06-04' }
     const statusOf = async (fields: object) => (await put(tenant, 'ada', fields)).status
@@ -846,8 +790,7 @@ describe('[U9] `signUpDate`', () => {
   })
 
   it('is never refused again after a journey to the west', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
+    const tenant = await newTenantWith('words')
     await put(tenant, 'ada', { tz: east, signUpDate: '2026-06-04' })
     const user = { id: 'ada', tz: west, signUpDate: '2026-06-04' }
     const answers = [
