@@ -11,6 +11,7 @@ import { faulty, lost } from '../helpers/worker/faulty'
 import { at, newApp, newTenant, untilHeld } from '../helpers/worker/harness'
 import { forgetLines, linesSoFar } from '../helpers/worker/lines'
 import { subscribe } from '../helpers/worker/messages'
+import { stubbed } from '../helpers/worker/objects'
 import { cron, restored } from '../helpers/worker/restore'
 
 const Line = z.looseObject({ level: z.enum(['info', 'warn', 'error']) })
@@ -59,11 +60,7 @@ beforeAll(async () => {
   const down = () => {
     throw new Error('it was reset')
   }
-  const failing = new Proxy(env.LEADERBOARD, {
-    get: (target, name) =>
-      name === 'getByName' ? () => ({ deliver: down }) : Reflect.get(target, name, target),
-  })
-  const cut = newApp({ LEADERBOARD: failing })
+  const cut = newApp({ LEADERBOARD: stubbed(env.LEADERBOARD, () => ({ deliver: down })) })
   expect((await tenant.through(cut).event('steps', ada, 1)).status).toBe(201)
   // A batch whose outcome is unknown: the event is committed again, alone.
   const { DB } = faulty((run, write) => (write === 0 ? Promise.reject(lost()) : run()))

@@ -1,7 +1,8 @@
 /** A 422 names all validation errors (G3): of the shape, of the configuration, and of stored data. */
 import { beforeAll, describe, expect, it } from 'vitest'
-import { callsOf, operations, pathOf, settle, type World } from '../helpers/walk'
-import { ADMIN_KEY, at, call, newTenant, type TestTenant } from '../helpers/worker/harness'
+import { callsOf, operations, pathOf } from '../helpers/walk'
+import { ADMIN_KEY, at, call, newTenant, type TestTenant, toApp } from '../helpers/worker/harness'
+import { walkIn } from '../helpers/worker/walked'
 
 const ofUsers = (keys: string) =>
   `Invalid attribute keys: ${keys}. Attribute keys must match those configured for users.`
@@ -306,12 +307,8 @@ describe('[G3] every operation with a body', () => {
   }
 
   it('names each wrong field, also if all others are wrong too', async () => {
-    const own = await newTenant()
-    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': own.id }
-    const ask: World['ask'] = (method, path, more, body) =>
-      call(own.send, method, path, { body, headers: { ...headers, ...more } })
-    const today = '2026-06-03'
-    const world = await settle({ ask, mark: 'faults', factor: 2, day: (days) => plus(today, days) })
+    const world = await walkIn(await newTenant(), 'faults')
+    const { ask } = world
     /** Names of what does not exist: a 404 comes before a 422 (G2). */
     const unknown = new Set<string>()
     let fields = 0
@@ -351,7 +348,7 @@ describe('[G3] every operation with a body', () => {
         ['\ud800', 'body'],
       ]) {
         const method = spec.method.toUpperCase()
-        const answer = await call(own.send, method, `/admin/v1${spec.path}`, { body, headers })
+        const answer = await call(toApp, method, `/admin/v1${spec.path}`, { body, headers })
         const problem = expect.stringContaining(`${place}: must have no unpaired surrogates`)
         expect([spec.id, answer.status, at(answer.body, 'error')]).toEqual([spec.id, 422, problem])
       }
@@ -360,6 +357,3 @@ describe('[G3] every operation with a body', () => {
     expect([...unknown]).toEqual(['admin_metrics_batch_events key', 'admin_user_tokens_create userId'])
   })
 })
-
-const plus = (date: string, days: number) =>
-  new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10)

@@ -5,7 +5,7 @@ import { instant } from '../../src/lib/clock'
 import { runs } from '../helpers/runs'
 import { START } from '../helpers/time'
 import { DAY, forgetTime, HOUR, moveTo } from '../helpers/worker/boards'
-import { contextOfUsers, worksOf } from '../helpers/worker/contexts'
+import { contextOfUsers, whenBy, worksOf } from '../helpers/worker/contexts'
 import { faultyAll, faultyLast, lost } from '../helpers/worker/faulty'
 import { at, lastDatabase, newApp, newTenantInLast, pick, type TestTenant } from '../helpers/worker/harness'
 import { keepTold, toldOf } from '../helpers/worker/received'
@@ -234,11 +234,10 @@ describe('[A7] anniversaries at midnight', () => {
     expect([before, gone]).toEqual([[], []])
     await tenant.admin('DELETE', '/users/dan')
     const failing = faultyLast(() => Promise.reject(lost()))
-    const times = { until: instant(midnight(day)), by: instant(midnight(day)), next: null, grace: 0 }
-    const when = { ...times, mustAll: true, isClockSet: true }
     const once = async (d1?: D1Database) => {
       const of = contextOfUsers(tenant.id, d1)
-      for (const one of await due()) if (one.dueAt <= midnight(day)) await anniversariesJob.run(of, one, when)
+      for (const one of await due())
+        if (one.dueAt <= midnight(day)) await anniversariesJob.run(of, one, whenBy(instant(midnight(day))))
     }
     await once()
     await expect(once(failing.DB)).rejects.toThrow('lost')
@@ -300,20 +299,12 @@ describe('[A7] anniversaries at midnight', () => {
         await put(tenant, `a-${n}`, { signUpDate: plusDays(signUpDate, 90) })
       const to = midnight(plusDays(today, 1))
       const before = seen.rowsRead
-      const when = {
-        until: instant(to),
-        by: instant(to),
-        next: null,
-        grace: 0,
-        mustAll: true,
-        isClockSet: true,
-      }
       const due = async () => (await worksOf(contextOfUsers(tenant.id))).filter(({ dueAt }) => dueAt <= to)
       const d1 = bindings[lastDatabase().name]
       for (let all = await due(); all.some(({ kind }) => kind === 'anniversaries'); all = await due())
         for (const one of all)
           if (one.kind === 'anniversaries')
-            await anniversariesJob.run(contextOfUsers(tenant.id, d1), one, when)
+            await anniversariesJob.run(contextOfUsers(tenant.id, d1), one, whenBy(instant(to)))
       costs.push(seen.rowsRead - before)
       expect(await completions(tenant, `due-${others}`)).toEqual([{ key: 'y1', at: to, isSilent: false }])
       await moveTo(to)

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { loadConfiguration } from '../../src/configuration/configuration'
 import { instant } from '../../src/lib/clock'
@@ -20,6 +20,7 @@ import {
   rowsEverywhere,
   type TestTenant,
 } from '../helpers/worker/harness'
+import { forgetLines, linesSoFar } from '../helpers/worker/lines'
 
 /*
  * Events of different users that arrive at the same time in one isolate share batches of D1, and nothing
@@ -179,13 +180,12 @@ describe('events of different users at once', () => {
       if (batches === 1) await send(other, 'user 4', 'other')
       return run()
     })
-    const lines = vi.spyOn(console, 'log')
+    forgetLines()
     const app = tenant.through(newApp(bindings))
     const responses = await Promise.all(
       names.map((name) => send(app, name, name === 'user 4' ? 'two' : 'one')),
     )
-    const alone = lines.mock.calls.filter(([line]) => String(line).includes('"alone":true'))
-    lines.mockRestore()
+    const alone = linesSoFar().filter((line) => line.includes('"alone":true'))
     expect(statuses(responses)).toEqual(names.map((name) => (name === 'user 4' ? 201 : 202)))
     expect(alone).toHaveLength(1)
     expect(await stored(tenant)).toEqual(sorted.map((name) => storedOf(name, name === 'user 4' ? 3 : 1)))

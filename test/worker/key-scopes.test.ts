@@ -3,10 +3,10 @@ import { scopeNeededFor } from '../../src/api/endpoint'
 import { Commands, messageOf } from '../../src/features/events/sent'
 import { instant } from '../../src/lib/clock'
 import { applicationOperations } from '../../src/worker/operations'
-import { START } from '../helpers/time'
-import { type Ask, basesOf, callsOf, pathOf, settle, type World } from '../helpers/walk'
+import { basesOf, callsOf, pathOf, type World } from '../helpers/walk'
 import { forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
-import { ADMIN_KEY, at, call, newApp, newTenant, type TestTenant, toApp } from '../helpers/worker/harness'
+import { at, call, newApp, newTenant, type TestTenant, toApp } from '../helpers/worker/harness'
+import { walkIn } from '../helpers/worker/walked'
 
 /** Creates an application key, and returns it as it was answered. */
 async function made(tenant: TestTenant, item: Record<string, unknown>) {
@@ -40,17 +40,7 @@ describe('[K5] the walk over every operation of the application interface', { sh
 
   beforeAll(async () => {
     tenant = await newTenant()
-    const ask: Ask = (method, path, headers, body) =>
-      call(toApp, method, path, {
-        headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id, ...headers },
-        ...(body !== undefined && { body }),
-      })
-    world = await settle({
-      ask,
-      mark: 'scopes',
-      factor: 3,
-      day: (days) => isoOf(START + days * 24 * HOUR).slice(0, 10),
-    })
+    world = await walkIn(tenant, 'scopes')
     reading = [(await made(tenant, { userId: 'ada', scope: 'read' })).key, await tokenOf(tenant, 'read')]
     writing = (await made(tenant, { userId: 'ada' })).key
   })

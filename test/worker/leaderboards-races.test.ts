@@ -21,7 +21,8 @@ import {
   through,
   withBoard,
 } from '../helpers/worker/boards'
-import { newTenantInLast, replaced } from '../helpers/worker/harness'
+import { behind } from '../helpers/worker/faulty'
+import { newTenantInLast } from '../helpers/worker/harness'
 
 /**
  * Races in a leaderboard's object while it waits for D1: one answer comes late, others fail, and calls
@@ -61,25 +62,10 @@ async function inObject(
   const stub = env.LEADERBOARD.getByName(board)
   await runInDurableObject(stub, async (_, state) => {
     const d1: Faulty = { fault: fine }
-    const faulty = replaced((one) => {
-      // With several databases, the object also reads the directory, once. That is no subject of these tests.
-      let isDirectory = false
-      return new Proxy(one, {
-        get(target, name) {
-          if (name === 'batch') {
-            return (statements: D1PreparedStatement[]) =>
-              isDirectory ? target.batch(statements) : d1.fault(() => target.batch(statements))
-          }
-          if (name === 'prepare') {
-            return (sql: string) => {
-              isDirectory = sql.includes('FROM directory')
-              return target.prepare(sql)
-            }
-          }
-          throw new Error(`D1 was asked for ${String(name)}`)
-        },
-      })
-    })
+    // With several databases, the object also reads the directory, once. That is no subject of these tests.
+    const faulty = behind(({ texts, run }) =>
+      texts.some((sql) => sql.includes('FROM directory')) ? run() : d1.fault(run),
+    )
     await act(new LeaderboardObject(state, { ...env, ...faulty }), d1)
   })
   await evictDurableObject(stub)

@@ -7,7 +7,9 @@ import { newContext } from '../../src/platform/context'
 import { present } from '../helpers/time'
 import { FakeTimers } from '../helpers/timers'
 import { events, patch, type Setup, withBoard } from '../helpers/worker/boards'
-import { ADMIN_KEY, at, call, toApp, until, untilHeld } from '../helpers/worker/harness'
+import { intercepted, lost } from '../helpers/worker/faulty'
+import { ADMIN_KEY, at, call, countedD1, toApp, until, untilHeld } from '../helpers/worker/harness'
+import { forgetLines, linesSoFar } from '../helpers/worker/lines'
 import { type Isolate, isolate, Watch, watch } from '../helpers/worker/live'
 
 const OTHER_BOARD = { key: 'other', name: 'Other', rankBy: 'metric', status: 'active' }
@@ -122,13 +124,7 @@ describe('a stream ends', () => {
   test('[Y2] within a minute if D1 can’t confirm its key, and goes on if D1 comes back', async () => {
     const setup = await withBoard()
     let isAway = false
-    const DB = new Proxy(env.DB, {
-      get(target, name) {
-        if (isAway) throw new Error('D1 is away')
-        const value = Reflect.get(target, name)
-        return typeof value === 'function' ? value.bind(target) : value
-      },
-    })
+    const DB = intercepted(env.DB, ({ run }) => (isAway ? Promise.reject(lost()) : run()))
     const { from, timers } = timed({ DB })
     const stream = await open(setup.tenant.id, '', { from })
     isAway = true
@@ -156,25 +152,18 @@ describe('the confirmation of streams', () => {
   test('[Y2] is one read of D1 for all streams of an isolate, and tells the object of changes', async () => {
     const setup = await withBoard()
     await events(setup.tenant, ['ada', 3], ['bob', 2])
-    let reads = 0
-    const DB = new Proxy(env.DB, {
-      get(target, name) {
-        if (name === 'prepare') reads += 1
-        const value = Reflect.get(target, name)
-        return typeof value === 'function' ? value.bind(target) : value
-      },
-    })
+    const { DB, count } = countedD1()
     const { from, timers } = timed({ DB })
     const streams: Watch[] = []
     for (const user of ['ada', 'bob', 'cai', 'dee']) {
       const key = await setup.tenant.key(user)
       streams.push(await open(setup.tenant.id, '', { from, key }))
     }
-    reads = 0
+    count.prepared = 0
     await beat(timers, streams)
-    await until(() => reads > 0)
+    await until(() => count.prepared > 0)
     await beat(timers, streams)
-    expect(reads).toBeLessThanOrEqual(2)
+    expect(count.prepared).toBeLessThanOrEqual(2)
     await patch(setup, { maxParticipants: 1 })
     await beat(timers, streams)
     for (const stream of streams) await untilHeld(() => expect(stream.last).toEqual([['ada', 3]]))
@@ -271,23 +260,17 @@ describe('a ticket', () => {
       { 'x-api-key': await userToken(setup, 'ada') },
       { 'x-api-key': ADMIN_KEY, 'tenant-id': setup.tenant.id },
     ]
-    const said: string[] = []
-    for (const method of ['log', 'warn', 'error', 'info'] as const)
-      vi.spyOn(console, method).mockImplementation((...line: unknown[]) => void said.push(line.join(' ')))
+    forgetLines()
     for (const headers of keys) {
       const given = await ticket(headers)
       for (const _time of [1, 2]) {
-        const response = await isolate().fetch(`/leaderboards/board/live?ticket=${given}`)
-        expect(response.status).toBe(200)
-        if (response.body === null) throw new Error('no body')
-        const stream = new Watch(response.body)
-        opened.push(stream)
+        const stream = await open(setup.tenant.id, `?ticket=${given}`, { key: null })
         await untilHeld(() => expect(stream.last).toEqual([['ada', 3]]))
       }
       const wrong = await isolate().fetch(`/leaderboards/none/live?ticket=${given}`)
       expect(wrong.status).toBe(404)
-      expect(said.length).toBeGreaterThan(0)
-      expect(said.filter((line) => line.includes(given) || line.includes('ticket='))).toEqual([])
+      expect(linesSoFar().length).toBeGreaterThan(0)
+      expect(linesSoFar().filter((line) => line.includes(given) || line.includes('ticket='))).toEqual([])
     }
   })
 
@@ -323,14 +306,11 @@ describe('a ticket', () => {
     const setup = await withBoard()
     const { from, timers } = timed()
     const given = await ticket({ 'x-api-key': await setup.tenant.key('ada') })
-    const path = `/leaderboards/board/live?ticket=${given}`
-    const response = await from.fetch(path)
-    if (response.body === null) throw new Error('no body')
-    const stream = new Watch(response.body)
-    opened.push(stream)
+    const reopen = () => open(setup.tenant.id, `?ticket=${given}`, { from, key: null })
+    const stream = await reopen()
     const { body } = await setup.tenant.admin('GET', '/application-api-keys?userId=ada')
     await setup.tenant.admin('DELETE', `/application-api-keys?ids=${at(body, 0, 'id')}`)
-    expect((await from.fetch(path)).status).toBe(401)
+    await expect(reopen()).rejects.toThrow('no stream: 401')
     timers.pass(BEAT)
     await untilHeld(() => expect(stream.ended).toBe('closed'))
   })

@@ -106,7 +106,7 @@ export function isolate(overrides: Partial<Bindings> = {}, instance = newInstanc
 
 export type Isolate = ReturnType<typeof isolate>
 
-/** Opens a stream. Throws if it does not begin. */
+/** Opens a stream, with a key or a ticket in the query. Throws if it does not begin. */
 export async function watch(
   tenantId: string,
   query = '',
@@ -114,9 +114,9 @@ export async function watch(
     from = isolate(),
     key = ADMIN_KEY,
     board = 'board',
-  }: { from?: Isolate; key?: string; board?: string } = {},
+  }: { from?: Isolate; key?: string | null; board?: string } = {},
 ): Promise<Watch> {
-  const headers = key === ADMIN_KEY ? { 'x-api-key': key, 'tenant-id': tenantId } : { 'x-api-key': key }
+  const headers = { ...(key && { 'x-api-key': key }), ...(key === ADMIN_KEY && { 'tenant-id': tenantId }) }
   const response = await from.fetch(`/leaderboards/${board}/live${query}`, headers)
   if (response.status !== 200 || response.body === null)
     throw new Error(`no stream: ${response.status} ${await response.text()}`)

@@ -7,6 +7,7 @@ import {
   restoredStatementsOfOthers,
   stateQuestion,
 } from '../../../scripts/lib/restored.mjs'
+import type { Bindings } from '../../../src/platform/env'
 import worker from '../../../src/worker'
 import { present } from '../time'
 import { databases, rowsEverywhere } from './harness'
@@ -80,9 +81,9 @@ export async function restored({ undelete } = { undelete: false }): Promise<void
   }
 }
 
-/** Runs the cron trigger, and waits for what it starts. */
-export async function cron(): Promise<void> {
+/** Runs the cron trigger, and waits for what it starts. `overrides` replace bindings and variables. */
+export async function cron(overrides: Partial<Bindings> = {}): Promise<void> {
   const ctx = createExecutionContext()
-  await worker.scheduled(createScheduledController(), env, ctx)
+  await worker.scheduled(createScheduledController(), { ...env, ...overrides }, ctx)
   await waitOnExecutionContext(ctx)
 }
