@@ -197,20 +197,6 @@ describe('ranges', () => {
 })
 
 describe('passes', () => {
-  it('[I1] counts an event on the local date of its user', async () => {
-    await tenant.event('words', { id: 'ada', tz: 'Pacific/Kiritimati' }, 2.5)
-    await tenant.event('words', { id: 'bob', tz: 'Etc/GMT+12' }, 1)
-    await wait(6)
-    const today = Math.floor(now / DAY)
-    const query = `?from=${date(today - 1)}&to=${date(today)}`
-    const { body } = await tenant.admin('GET', `/metrics/words/analytics${query}`)
-    expect(at(body, 'updated')).toBe(new Date(now).toISOString())
-    expect(at(body, 'series')).toEqual([
-      { date: date(today - 1), events: 1, total: 1, activeUsers: 1 },
-      { date: date(today), events: 1, total: 2.5, activeUsers: 1 },
-    ])
-  })
-
   it('[I1] an event writes nothing for the analytics', async () => {
     await tenant.event('words', 'ada', 1)
     await wait(1)
@@ -271,53 +257,6 @@ describe('passes', () => {
     await wait(72)
     expect(at(await overview(), 'streaks', 1, 'users')).toBe(0)
     expect(at(await overview(), 'streaks', 0, 'users')).toBe(1)
-  })
-
-  it('[I1, V2] a void takes its event from its own day', async () => {
-    const sent = await tenant.event('words', 'ada', 2)
-    const today = Math.floor(now / DAY)
-    await wait(48)
-    const row = async () => {
-      const { body } = await tenant.admin(
-        'GET',
-        `/metrics/words/analytics?from=${date(today)}&to=${date(today)}`,
-      )
-      return lastRow(body)
-    }
-    expect(await row()).toEqual({ date: date(today), events: 1, total: 2, activeUsers: 1 })
-    await tenant.admin('POST', `/users/ada/events/${at(sent.body, 'eventId')}/void`, {})
-    await wait(1)
-    expect(await row()).toEqual({ date: date(today), events: 0, total: 0, activeUsers: 0 })
-  })
-
-  it('[I1] erasure leaves the figures as they are, and the next day has no streak of the user', async () => {
-    await tenant.event('words', 'ada', 1)
-    await wait(1)
-    const before = await overview()
-    await tenant.admin('DELETE', '/users/ada')
-    await wait(1)
-    expect(await overview()).toEqual({ ...Object(before), updated: new Date(now).toISOString() })
-    await wait(24)
-    expect(at(await overview(), 'streaks', 1, 'users')).toBe(0)
-    expect(at(await overview(), 'active', 'week')).toBe(1)
-  })
-
-  it('[I1] counts events that come after the clock went back', async () => {
-    await tenant.event('words', 'ada', 1)
-    await wait(48)
-    await tenant.clock('DELETE')
-    await tenant.event('words', 'ada', 1)
-    await tenant.event('words', 'bob', 1)
-    await wait(1)
-    const query = `?from=${date(Math.floor(now / DAY) - 20)}`
-    const { body } = await tenant.admin('GET', `/analytics/overview${query}`)
-    const series = z.array(z.object({ events: z.number() })).parse(
-      z
-        .array(z.looseObject({}))
-        .parse(at(body, 'series'))
-        .map(({ events }) => ({ events })),
-    )
-    expect(series.reduce((sum, { events }) => sum + events, 0)).toBe(3)
   })
 
   it('[I1, S10] all users have length 0 while streaks are off', async () => {

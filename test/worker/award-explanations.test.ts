@@ -290,15 +290,6 @@ describe('GET /admin/v1/users/{id}/points/{key}/awards/{awardId}', () => {
     expect(await explain(tenant, system.toUpperCase(), await first())).toMatchObject(answer)
   })
 
-  it('[X1] shows the highest total, which a fall leaves as it is', async () => {
-    await trigger({})
-    for (const value of [9, -5, 7]) await tenant.event('words', 'ada', value)
-    expect(await explain(tenant, 'xp', await first())).toMatchObject({
-      counter: { before: 9, after: 11 },
-      firings: 1,
-    })
-  })
-
   it('[X1] finds the event in the metric of the user that it belongs to, on the date of the user', async () => {
     for (const key of ['a', 'b', 'c']) {
       await tenant.metric(key)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { at, list, newApp, newTenant, pick, type TestTenant } from '../helpers/worker/harness'
+import { at, list, newApp, newTenant, pick } from '../helpers/worker/harness'
 import { filter } from '../helpers/worker/world'
 
 describe('attributes', () => {
@@ -306,18 +306,5 @@ describe('[G5] keys', () => {
       expect((await tenant.event(key, 'ada', 1)).status).toBe(404)
       expect((await tenant.app('GET', `/points/${key}`)).status).toBe(404)
     }
-  })
-})
-
-describe('[G7] lists and admin writes', () => {
-  it('[G9] a change of the configuration applies to the next request of another isolate', async () => {
-    const tenant = await newTenant()
-    const other: TestTenant = tenant.through(newApp())
-    expect((await other.event('words', 'ada', 1)).status).toBe(404)
-    await tenant.metric('words')
-    expect((await other.event('words', 'ada', 1)).status).toBe(201)
-    expect((await other.app('PUT', '/users/ada', { attributes: { plan: 'x' } })).status).toBe(422)
-    await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
-    expect((await other.app('PUT', '/users/ada', { attributes: { plan: 'x' } })).status).toBe(200)
   })
 })

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { intercepted, lost } from '../helpers/worker/faulty'
 import { at, newApp, newTenant, newTenantInLast, rowsEverywhere } from '../helpers/worker/harness'
 import { manyUsers } from '../helpers/worker/many-users'
+import { cron } from '../helpers/worker/restore'
 
 /** A D1 that holds its first batch with a statement for which `isHeld` is true, until `release` is called. */
 function holding(isHeld: (sql: string) => boolean) {
@@ -19,18 +20,6 @@ function holding(isHeld: (sql: string) => boolean) {
   })
   return { DB, reached: reached.promise, release: held.resolve }
 }
-
-describe('time zones', () => {
-  it('[U1] answers 422 to a name that the runtime knows but that is no IANA zone, in users and events', async () => {
-    const tenant = await newTenant()
-    await tenant.metric('words')
-    for (const tz of ['PST', 'IST', 'ACT']) {
-      expect((await tenant.app('PUT', '/users/zoned', { tz })).status).toBe(422)
-      expect((await tenant.event('words', { id: 'zoned', tz }, 1)).status).toBe(422)
-    }
-    expect((await tenant.app('GET', '/users/zoned')).status).toBe(404)
-  })
-})
 
 describe('a trigger with filters', () => {
   it('[P1] counts from 0 after a change of the events that it counts', async () => {
@@ -138,24 +127,10 @@ describe('a change of the configuration', () => {
   })
 })
 
-describe('wrong variables', () => {
-  it('[G2] give an opaque 500 with X-Request-Id, not an exception', async () => {
-    const response = await newApp({ MULTI_TENANCY: 'yes' })(new Request('http://laurel.test/health'))
-    expect(response.status).toBe(500)
-    expect(await response.text()).toContain(response.headers.get('x-request-id'))
-  })
-})
-
 describe('the demo', () => {
-  const demo = async (overrides: Record<string, string>) => {
-    const { default: worker } = await import('../../src/worker')
+  const demo = async (overrides: Parameters<typeof cron>[0]) => {
     const before = await env.DB.prepare('SELECT count(*) AS n FROM metrics').first('n')
-    const ctx = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} }
-    await worker.scheduled?.(
-      Object.create(null),
-      { ...env, ...overrides },
-      Object.assign(Object.create(null), ctx),
-    )
+    await cron(overrides)
     const after = await env.DB.prepare('SELECT count(*) AS n FROM metrics').first('n')
     return Number(after) - Number(before)
   }

@@ -1,22 +1,24 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { IMPLICIT_TENANT_ID } from '../../src/access/tenants.sql'
 import { NEEDED_MIGRATION } from '../../src/platform/schema-version.sql'
 import { awayAfter, intercepted, lastAway } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,
+  call,
   databases,
   lastDatabase,
   newApp,
   newTenantInLast,
   rowsEverywhere,
-  TestTenant,
 } from '../helpers/worker/harness'
+import { forgetLines, linesSoFar } from '../helpers/worker/lines'
 
+const asked = (overrides: Parameters<typeof newApp>[0] = {}) => call(newApp(overrides), 'GET', '/health')
 const health = async (overrides: Parameters<typeof newApp>[0] = {}) => {
-  const response = await newApp(overrides)(new Request('http://laurel.test/health'))
-  return [response.status, await response.json()]
+  const { status, body } = await asked(overrides)
+  return [status, body]
 }
 
 const { number, name: needed } = NEEDED_MIGRATION
@@ -57,20 +59,16 @@ describe('[G1] health', () => {
   )
 
   it('[N4] is 200 with variables that only a start refuses, and the log names them without their values', async () => {
-    const logged = vi.spyOn(console, 'error').mockReturnValue()
-    try {
-      const wrong = {
-        ADMIN_HOST: 'https://admin.example',
-        EMAIL_FROM: 'Ada',
-        TOKEN_SECRET: `"${'x'.repeat(32)}"`,
-      }
-      expect(await health(wrong)).toEqual([200, { status: 'ok' }])
-      const log = logged.mock.calls.flat().join('\n')
-      expect([...new Set(log.match(/[A-Z_]+(?= must)/g))].sort()).toEqual(Object.keys(wrong))
-      for (const value of ['admin.example', 'Ada', 'xxx']) expect(log).not.toContain(`${value}"`)
-    } finally {
-      logged.mockRestore()
+    const wrong = {
+      ADMIN_HOST: 'https://admin.example',
+      EMAIL_FROM: 'Ada',
+      TOKEN_SECRET: `"${'x'.repeat(32)}"`,
     }
+    forgetLines()
+    expect(await health(wrong)).toEqual([200, { status: 'ok' }])
+    const log = linesSoFar().join('\n')
+    expect([...new Set(log.match(/[A-Z_]+(?= must)/g))].sort()).toEqual(Object.keys(wrong))
+    for (const value of ['admin.example', 'Ada', 'xxx']) expect(log).not.toContain(`${value}"`)
   })
 
   it('is 503 with Retry-After while it is starting', async () => {
@@ -78,8 +76,8 @@ describe('[G1] health', () => {
       env.DB.prepare('UPDATE tenants SET status = ?1 WHERE id = ?2').bind(status, IMPLICIT_TENANT_ID).run()
     await setStatus('archived')
     try {
-      const response = await newApp()(new Request('http://laurel.test/health'))
-      expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '5'])
+      const { status, headers } = await asked()
+      expect([status, headers.get('Retry-After')]).toEqual([503, '5'])
     } finally {
       await setStatus('active')
     }
@@ -129,9 +127,9 @@ describe('[G1] health', () => {
 
   it('is 503 if a later version has migrated beyond what this one can serve, and names the migration', async () => {
     await inLast("UPDATE schema_version SET migration = 99, name = '0099_later', oldest = 98")
-    const response = await newApp()(new Request('http://laurel.test/health'))
-    expect([response.status, response.headers.get('Retry-After')]).toEqual([503, null])
-    expect(JSON.stringify(await response.json())).toContain('0099_later')
+    const { status, headers, body } = await asked()
+    expect([status, headers.get('Retry-After')]).toEqual([503, null])
+    expect(JSON.stringify(body)).toContain('0099_later')
   })
 
   // Under `npm run serve`, the server tries it. test/long/server/storage.test.ts has the file systems.
@@ -227,21 +225,10 @@ describe('[G2] a request that fails on tables that fit', () => {
   })
 })
 
-// test/unit/database-error.test.ts has the errors of D1 that mean so.
-describe('[G2] while the database cannot be reached', () => {
-  const failing = (message: string) => newApp({ DB: awayAfter(0, () => new Error(message)) })
-
-  it('an event is answered with 503 and Retry-After', async () => {
-    const tenant = new TestTenant(failing('D1_ERROR: Network connection lost.'))
-    const { status, headers, body } = await tenant.event('steps', 'ada', 1)
-    expect(status).toBe(503)
-    expect(Number(headers.get('Retry-After'))).toBeGreaterThan(0)
-    expect(JSON.stringify(body)).toContain('idempotency key')
-  })
-
-  it('an error that waiting does not cure is a 500', async () => {
-    const request = new Request('http://laurel.test/v1/users/ada', { headers: { 'x-api-key': ADMIN_KEY } })
-    const { status, headers } = await failing('D1_ERROR: no such table: users: SQLITE_ERROR')(request)
-    expect([status, headers.get('Retry-After')]).toEqual([500, null])
-  })
+// test/unit/database-error.test.ts has the errors of D1 that mean that it cannot be reached.
+it('[G2] an error of D1 that waiting does not cure is a 500', async () => {
+  const DB = awayAfter(0, () => new Error('D1_ERROR: no such table: users: SQLITE_ERROR'))
+  const request = new Request('http://laurel.test/v1/users/ada', { headers: { 'x-api-key': ADMIN_KEY } })
+  const { status, headers } = await newApp({ DB })(request)
+  expect([status, headers.get('Retry-After')]).toEqual([500, null])
 })

@@ -44,16 +44,6 @@ describe('a call with an older configuration', () => {
     expect(await agrees(setup)).toEqual(['ada 8', 'cai 7', 'bob 5'])
   })
 
-  it('[L7] events while it is inactive are counted on return', async () => {
-    const setup = await withBoard()
-    await events(setup.tenant, ['ada', 4], ['bob', 5])
-    await patch(setup, OFF)
-    expect(await events(setup.tenant, ['ada', 2], ['cai', 9])).toEqual([undefined, undefined])
-    await patch(setup, ON)
-    expect(await agrees(setup)).toEqual(['cai 9', 'ada 6', 'bob 5'])
-    expect(await events(setup.tenant, ['bob', 2])).toMatchObject([{ rank: 2, previousRank: 3 }])
-  })
-
   it('[L7] users with very many events are counted a few at a time, so that no statement takes too long', async () => {
     const setup = await withBoard(OFF)
     await events(setup.tenant, ['ada', 4], ['bob', 5], ['cai', 7], ['dee', 1])

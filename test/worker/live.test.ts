@@ -2,7 +2,7 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterAll, afterEach, beforeEach, describe, expect, it, test } from 'vitest'
 import { runs } from '../helpers/runs'
-import { present, START } from '../helpers/time'
+import { START } from '../helpers/time'
 import {
   DAY,
   dateAt,
@@ -15,7 +15,7 @@ import {
   type Setup,
   withBoard,
 } from '../helpers/worker/boards'
-import { ADMIN_KEY, at, newTenant, until, untilHeld } from '../helpers/worker/harness'
+import { ADMIN_KEY, at, until, untilHeld } from '../helpers/worker/harness'
 import { isolate, type Watch, watch } from '../helpers/worker/live'
 
 const object = ({ board }: Pick<Setup, 'board'>) => env.LEADERBOARD.getByName(board)
@@ -61,23 +61,6 @@ describe.concurrent('a stream', () => {
       'access-control-allow-origin': '*',
     })
     await response.body?.cancel()
-  })
-
-  test('[Y1] sends the whole visible part after changes, at most once a second', async () => {
-    const setup = await withBoard()
-    const began = present()
-    const [two, ten] = [await open(setup.tenant.id, '?limit=2'), await open(setup.tenant.id)]
-    for (let nth = 1; nth <= 30; nth += 1) await events(setup.tenant, [`user-${nth % 5}`, nth])
-    await equals(two, setup, '?limit=2')
-    await equals(ten, setup)
-    expect(two.rankings.at(-1)?.rankings).toHaveLength(2)
-    for (const { events: sent, versions } of [two, ten]) {
-      // On a busy machine an event can arrive late, and then the next one follows sooner. A timer may be a
-      // millisecond early.
-      for (const [index, { at: when }] of sent.entries())
-        expect(when - began).toBeGreaterThanOrEqual(999 * index)
-      expect(versions).toEqual([...new Set(versions)].sort((a, b) => a - b))
-    }
   })
 
   test('[Y1, L13] shows who matches the filters of the board, as attributes change', async () => {
@@ -141,19 +124,6 @@ describe.concurrent('a stream', () => {
     await patch(setup, { status: 'finished' })
     await untilHeld(() => expect(stream.rankings.at(-1)?.status).toBe('finished'))
     await untilHeld(() => expect(stream.finals).toMatchObject([{ run: null, rankings: [{}, {}] }]))
-  })
-
-  test('[Y3] of many watchers at once shows all of them the same', async () => {
-    const setup = await withBoard()
-    const streams = await Promise.all(Array.from({ length: 40 }, () => open(setup.tenant.id)))
-    await events(setup.tenant, ['ada', 3], ['bob', 5])
-    for (const stream of streams)
-      await untilHeld(() =>
-        expect(stream.last).toEqual([
-          ['bob', 5],
-          ['ada', 3],
-        ]),
-      )
   })
 
   test('[Y1] of any watcher ends with the ranking of GET after any sequence of events', async () => {
@@ -358,18 +328,9 @@ describe('bad input', () => {
     expect(stream.last).toEqual([])
   })
 
-  test('[Y1, L9] a board that nobody sees is 404, and a wrong method 405', async () => {
+  test('[Y1, L9] a board that nobody sees is 404', async () => {
     expect((await setup.tenant.app('GET', '/leaderboards/none/live')).status).toBe(404)
-    expect((await setup.tenant.app('POST', '/leaderboards/board/live')).status).toBe(405)
     await patch(setup, { status: 'inactive' })
     expect((await setup.tenant.app('GET', '/leaderboards/board/live')).status).toBe(404)
-  })
-
-  test('[Y2] without a key, or with a wrong one, it is 401', async () => {
-    for (const headers of [{}, { 'x-api-key': 'app_none' }])
-      expect((await isolate().fetch('/leaderboards/board/live', headers)).status).toBe(401)
-    const other = await newTenant()
-    const key = await other.key('ada')
-    expect((await isolate().fetch('/leaderboards/board/live', { 'x-api-key': key })).status).toBe(404)
   })
 })

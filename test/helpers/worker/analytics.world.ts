@@ -68,44 +68,25 @@ const weights = fc.constantFrom(
     Object.fromEntries(NAMES.map((one) => [one, one === name ? 1 : 0])),
   ]),
 )
+const events = fc.array(sent, { minLength: 1, maxLength: 4 })
+const hours = fc.oneof(fc.integer({ min: 1, max: 30 }), fc.constantFrom(24, 24 * 7, 24 * 29))
+const is = fc.constant
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: NAMES.length === 1 ? 0 : 3, arbitrary: fc.record({ do: fc.constant('move' as const), weights }) },
+  { weight: NAMES.length === 1 ? 0 : 3, arbitrary: fc.record({ do: is('move'), weights }) },
   { weight: 10, arbitrary: sent.map((event) => ({ do: 'event' as const, ...event })) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      do: fc.constant('batch' as const),
-      events: fc.array(sent, { minLength: 1, maxLength: 4 }),
-    }),
-  },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('travel' as const), user, zone }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('void' as const), nth: fc.nat({ max: 40 }) }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      do: fc.constant('adjust' as const),
-      user,
-      amount: fc.constantFrom(-15, -2, 4, 30),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('complete' as const), user }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('revoke' as const), user, points: fc.boolean() }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('switch' as const), user, enabled: fc.boolean() }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('restore' as const), user }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('erase' as const), user }) },
-  { weight: 1, arbitrary: fc.constant({ do: 'rename' as const }) },
-  { weight: 1, arbitrary: fc.constant({ do: 'remove' as const }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ do: fc.constant('back' as const), hours: fc.integer({ min: 1, max: 60 }) }),
-  },
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      do: fc.constant('wait' as const),
-      hours: fc.oneof(fc.integer({ min: 1, max: 30 }), fc.constantFrom(24, 24 * 7, 24 * 29)),
-    }),
-  },
+  { weight: 2, arbitrary: fc.record({ do: is('batch'), events }) },
+  { weight: 3, arbitrary: fc.record({ do: is('travel'), user, zone }) },
+  { weight: 3, arbitrary: fc.record({ do: is('void'), nth: fc.nat({ max: 40 }) }) },
+  { weight: 2, arbitrary: fc.record({ do: is('adjust'), user, amount: fc.constantFrom(-15, -2, 4, 30) }) },
+  { weight: 2, arbitrary: fc.record({ do: is('complete'), user }) },
+  { weight: 1, arbitrary: fc.record({ do: is('revoke'), user, points: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ do: is('switch'), user, enabled: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ do: is('restore'), user }) },
+  { weight: 1, arbitrary: fc.record({ do: is('erase'), user }) },
+  { weight: 1, arbitrary: fc.record({ do: is('rename') }) },
+  { weight: 1, arbitrary: fc.record({ do: is('remove') }) },
+  { weight: 1, arbitrary: fc.record({ do: is('back'), hours: fc.integer({ min: 1, max: 60 }) }) },
+  { weight: 8, arbitrary: fc.record({ do: is('wait'), hours }) },
 )
 export const plans: fc.Arbitrary<Step[]> = fc.array(step, { minLength: 10, maxLength: 40, size: 'max' })
 
@@ -186,27 +167,17 @@ export class AnalyticsWorld {
     for (const key of SYSTEMS) this.#keys.set(await tenant.create('/points', { key, name: key }), key)
     for (const level of LEVELS)
       this.#keys.set(await tenant.create('/points/xp/levels', { ...level, name: level.key }), level.key)
-    const triggers = [
-      { key: 'five', type: 'metric', metricKey: 'm0', metricThreshold: 5, points: 3, status: 'active' },
-      { key: 'streak', type: 'streak', streakLength: 2, points: 4, status: 'active' },
-      { key: 'done', type: 'achievement', achievementKey: 'done', points: 9, status: 'active' },
-      { key: 'time', type: 'time', timeUnit: 'hours', timeInterval: 11, points: -1, status: 'active' },
-    ]
-    const achievements = [
-      { key: 'done', name: 'Done', trigger: 'api', status: 'active' },
-      { key: 'ten', name: 'Ten', trigger: 'metric', metricKey: 'm1', metricValue: 10, status: 'active' },
-    ]
-    for (const one of achievements) this.#keys.set(await tenant.create('/achievements', one), one.key)
-    for (const one of triggers) this.#keys.set(await tenant.create('/points/xp/triggers', one), one.key)
-    const coins = {
-      key: 'coin',
-      type: 'metric',
-      metricKey: 'm1',
-      metricThreshold: 1,
-      points: 1,
-      status: 'active',
-    }
-    this.#keys.set(await tenant.create('/points/coins/triggers', coins), 'coin')
+    const [XP, COINS] = ['/points/xp/triggers', '/points/coins/triggers']
+    for (const [path, item] of [
+      ['/achievements', { key: 'done', name: 'Done', trigger: 'api' }],
+      ['/achievements', { key: 'ten', name: 'Ten', trigger: 'metric', metricKey: 'm1', metricValue: 10 }],
+      [XP, { key: 'five', type: 'metric', metricKey: 'm0', metricThreshold: 5, points: 3 }],
+      [XP, { key: 'streak', type: 'streak', streakLength: 2, points: 4 }],
+      [XP, { key: 'done', type: 'achievement', achievementKey: 'done', points: 9 }],
+      [XP, { key: 'time', type: 'time', timeUnit: 'hours', timeInterval: 11, points: -1 }],
+      [COINS, { key: 'coin', type: 'metric', metricKey: 'm1', metricThreshold: 1, points: 1 }],
+    ] as const)
+      this.#keys.set(await tenant.create(path, { ...item, status: 'active' }), item.key)
   }
 
   /** The present key of a resource, by its first one. */
