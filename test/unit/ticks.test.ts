@@ -193,23 +193,6 @@ describe('[P4] the awards of ticks', () => {
     )
   })
 
-  test('are the same in one sweep as in several', () => {
-    const world = fc.tuple(systems, people, fc.integer({ min: 1, max: 3_000 }))
-    fc.assert(
-      fc.property(world, ([list, person, cut]) => {
-        const [from, to] = [BERLIN_SPRING, BERLIN_SPRING + 3_000]
-        const first = grant(list, person, from, from + cut)
-        const between = {
-          ...person,
-          points: Object.fromEntries(first?.after.points ?? userOf(person).points),
-        }
-        const second = grant(list, between, from + cut, to)
-        expect([...told(first), ...told(second)]).toEqual(told(grant(list, person, from, to)))
-      }),
-      { numRuns: 100 },
-    )
-  })
-
   test('are one change of the user, in order, and null if nothing changes', () => {
     const list = [xp({ triggers: [hourly(), hourly({ id: 'second', points: 2 })] })]
     const change = grant(list, ADA, 0, 180)

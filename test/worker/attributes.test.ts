@@ -149,7 +149,8 @@ describe("[K7] a user's own key", () => {
     expect(await complete({ plan: 'premium', team: 'red' })).toEqual(warned)
     expect(await attributesOf('ada')).toEqual({ team: 'red' })
     expect(await complete({ plan: 'premium' })).toEqual(warned)
-    expect(await complete({ team: 'red' })).toEqual([201, null])
+    expect(await complete({ team: 'blue' })).toEqual([201, null])
+    expect(await attributesOf('ada')).toEqual({ team: 'red' })
   })
 
   it('the warning names 20 attributes and the number of the others', async () => {
