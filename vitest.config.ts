@@ -134,7 +134,7 @@ export default defineConfig({
       }),
       workers({
         name: 'long-worker',
-        include: ['test/long/{worker,single}/*.test.ts'],
+        include: ['test/long/worker/*.test.ts'],
         groupOrder: 2,
         ...MANY,
       }),
