@@ -1,3 +1,4 @@
+import process from 'node:process'
 import { inject } from 'vitest'
 
 declare module 'vitest' {
@@ -8,6 +9,21 @@ declare module 'vitest' {
 
 /** How many random worlds a property plays: a few in `npm test`, and many in `npm run test:long`. */
 export const runs = (few: number, many: number): number => (inject('isLong') ? many : few)
+
+const { VITE_WORLDS: WORLDS, VITE_WORLDS_SEED: SEED, VITE_WORLDS_PATH: PATH } = process.env
+
+/** True if the variables of `worldRuns` ask for worlds. */
+export const isAsked = WORLDS !== undefined || PATH !== undefined
+
+/**
+ * The worlds of a property that plays `count` of them: `VITE_WORLDS=200 VITE_WORLDS_SEED=7` plays others, and
+ * `VITE_WORLDS_PATH` the one at a path that fast-check has told.
+ */
+export const worldRuns = (count: number) => ({
+  numRuns: Number(WORLDS ?? (PATH === undefined ? count : 1)),
+  ...(SEED !== undefined && { seed: Number(SEED) }),
+  ...(PATH !== undefined && { path: PATH }),
+})
 
 /** The first few of some cases that are alike in `npm test`, and all of them in `npm run test:long`. */
 export const casesOf = <T>(few: number, all: readonly T[]): T[] => all.slice(0, runs(few, all.length))

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { readable } from '../helpers/readable'
-import { databases } from '../helpers/worker/harness'
+import { rowsEverywhere } from '../helpers/worker/harness'
 
 /** Reads the rows of a tenant directly, without any query of the service. */
 
@@ -74,17 +74,8 @@ export type Stored = {
 }
 
 /** The rows of all databases. All rows of a user are in one of them. */
-const all = async <S extends z.ZodType>(schema: S, sql: string, ...params: unknown[]) => {
-  const results = await Promise.all(
-    databases().map(({ d1 }) =>
-      d1
-        .prepare(sql)
-        .bind(...params)
-        .all(),
-    ),
-  )
-  return z.array(schema).parse(results.flatMap(({ results: rows }) => rows))
-}
+const all = async <S extends z.ZodType>(schema: S, sql: string, ...params: unknown[]) =>
+  z.array(schema).parse(await rowsEverywhere(sql, ...params))
 
 const Count = z.object({ name: z.string(), count: z.number() })
 

@@ -1,7 +1,5 @@
 /** Moves of users between databases, in worlds with several of them. */
-
 import { env } from 'cloudflare:workers'
-import { present } from '../helpers/time'
 import { databases } from '../helpers/worker/harness'
 import { chaos } from './faults'
 import type { World } from './world'
@@ -28,26 +26,4 @@ export async function rebalance({ client }: World, isolate: number): Promise<voi
     .run()
   const path = '/admin/v1/databases/rebalance'
   await client.once(isolate, { method: 'POST', path, body: { weights }, headers: { 'tenant-id': '' } })
-}
-
-// Rows of users who have left wait for half a minute, because a request may still read them.
-const HURRY = `
-  UPDATE due_work SET progress = json_set(progress, '$.left', (
-    SELECT json_group_array(json_set(value, '$.at', 0)) FROM json_each(progress, '$.left')))
-  WHERE kind = 'moves' AND progress IS NOT NULL`
-const ASKED = "SELECT count(*) AS n FROM due_work WHERE kind = 'moves'"
-
-/** The longest time to wait for, in milliseconds. */
-const PATIENCE = 60_000
-
-/** Waits until all users are where they should be, and nothing of them is left elsewhere. */
-export async function settleMoves({ tenantId }: World): Promise<void> {
-  if (databases().length === 1) return
-  const end = present() + PATIENCE
-  while (present() < end) {
-    await env.DB.prepare(HURRY).run()
-    await env.TIMEKEEPER.getByName(tenantId).wake(tenantId, 40)
-    if ((await env.DB.prepare(ASKED).first<number>('n')) === 0) return
-  }
-  throw new Error('the moves of users did not end')
 }

@@ -1,9 +1,9 @@
+import { settle } from '../helpers/worker/databases-moves'
 import { at } from '../helpers/worker/harness'
 import { plusMonths, utcDate } from '../oracle/calendar.oracle'
 import type { Reply } from './client'
 import { disturb } from './disturb'
 import { chaos } from './faults'
-import { settleMoves } from './moves'
 import {
   type ConfigurationChange,
   type FIELDS,
@@ -329,7 +329,7 @@ export class Play {
     await chaos.settled()
     this.story.moments.push(this.#now)
     await this.moveTo(this.#now + 61 * MINUTE)
-    await settleMoves(this.#world)
+    await settle({ id: this.#world.tenantId })
   }
 
   /**

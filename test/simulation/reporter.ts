@@ -45,7 +45,7 @@ export default class SimulationReporter implements Reporter {
     }
     if (this.#outcomes.length === 0) process.stdout.write(`${HEAD}\n`)
     this.#outcomes.push(outcome)
-    process.stdout.write(`${row(String(outcome.seed), outcome)}\n`)
+    process.stdout.write(`${row(String(outcome.seed), [outcome])}\n`)
     for (const one of outcome.broken) process.stdout.write(`      ${one}\n`)
   }
 
@@ -53,21 +53,10 @@ export default class SimulationReporter implements Reporter {
     if (this.#unplayed > 0)
       process.stdout.write(`\n${this.#unplayed} seeds could not be played to their end\n`)
     if (this.#outcomes.length === 0) return
+    process.stdout.write(`${row('all', this.#outcomes)}\n\nfaults:\n`)
     const kinds = new Set(this.#outcomes.flatMap(({ faults }) => Object.keys(faults)))
-    const sum = (of: (outcome: Outcome) => number) => this.#outcomes.reduce((all, one) => all + of(one), 0)
-    const faults = Object.fromEntries(
-      [...kinds].sort().map((kind) => [kind, sum((one) => one.faults[kind] ?? 0)]),
-    )
-    const total: Outcome = {
-      ...{ seed: 0, faults, broken: this.#outcomes.flatMap(({ broken }) => broken) },
-      ...{ users: sum(({ users }) => users), events: sum(({ events }) => events) },
-      ...{ awards: sum(({ awards }) => awards), retries: sum(({ retries }) => retries) },
-      ...{ conflicts: sum(({ conflicts }) => conflicts), lanes: sum(({ lanes }) => lanes) },
-      ...{ delivered: sum(({ delivered }) => delivered), dead: sum(({ dead }) => dead) },
-      seconds: sum(({ seconds }) => seconds),
-    }
-    process.stdout.write(`${row('all', total)}\n\nfaults:\n`)
-    for (const [kind, count] of Object.entries(faults)) {
+    for (const kind of [...kinds].sort()) {
+      const count = sum(this.#outcomes.map(({ faults }) => faults[kind] ?? 0))
       process.stdout.write(`  ${kind.padEnd(20)}${String(count).padStart(8)}\n`)
     }
     const bad = this.#outcomes.filter(({ broken }) => broken.length > 0).map(({ seed }) => seed)
@@ -80,28 +69,26 @@ export default class SimulationReporter implements Reporter {
   }
 }
 
-const HEAD = '  seed  users   events   awards   faults  retries conflicts  lanes delivered   dead  seconds'
+const COLUMNS = [
+  ...(['users', 'events', 'awards', 'faults', 'retries'] as const),
+  ...(['conflicts', 'lanes', 'delivered', 'dead', 'seconds'] as const),
+]
 
-function row(name: string, outcome: Outcome): string {
-  const faults = Object.values(outcome.faults).reduce((sum, count) => sum + count, 0)
-  const { users, events, awards, retries, conflicts, lanes, delivered, dead, seconds, broken } = outcome
-  const cells: [number | string, number][] = [
-    ...([
-      [name, 6],
-      [users, 7],
-      [events, 9],
-      [awards, 9],
-      [faults, 9],
-    ] as const),
-    ...([
-      [retries, 9],
-      [conflicts, 10],
-      [lanes, 7],
-      [delivered, 10],
-      [dead, 7],
-    ] as const),
-    [seconds.toFixed(1), 9],
-  ].map(([value, width]) => [value ?? '', Number(width)])
-  const line = cells.map(([value, width]) => String(value).padStart(width)).join('')
-  return `${line}  ${broken.length === 0 ? 'OK' : `${broken.length} BROKEN`}`
+/** The width of a column. */
+const WIDTH = 10
+
+const HEAD = ['seed', ...COLUMNS].map((name) => name.padStart(WIDTH)).join('')
+
+const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0)
+
+/** A line of the table: the sums of some outcomes. */
+function row(name: string, outcomes: readonly Outcome[]): string {
+  const totals = COLUMNS.map((column) => {
+    const of = (one: Outcome) => (column === 'faults' ? sum(Object.values(one.faults)) : one[column])
+    const total = sum(outcomes.map(of))
+    return column === 'seconds' ? total.toFixed(1) : String(total)
+  })
+  const broken = sum(outcomes.map((one) => one.broken.length))
+  const cells = [name, ...totals].map((cell) => cell.padStart(WIDTH))
+  return `${cells.join('')}  ${broken === 0 ? 'OK' : `${broken} BROKEN`}`
 }

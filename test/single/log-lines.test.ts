@@ -8,11 +8,12 @@ import { START } from '../helpers/time'
 import { forgetTime, moveTo } from '../helpers/worker/boards'
 import { contextOf } from '../helpers/worker/contexts'
 import { faulty, lost } from '../helpers/worker/faulty'
+import { cron } from '../helpers/worker/handlers'
 import { at, newApp, newTenant, untilHeld } from '../helpers/worker/harness'
 import { forgetLines, linesSoFar } from '../helpers/worker/lines'
 import { subscribe } from '../helpers/worker/messages'
 import { stubbed } from '../helpers/worker/objects'
-import { cron, restored } from '../helpers/worker/restore'
+import { restored } from '../helpers/worker/restore'
 
 const Line = z.looseObject({ level: z.enum(['info', 'warn', 'error']) })
 type Line = z.infer<typeof Line>

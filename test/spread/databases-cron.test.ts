@@ -1,9 +1,4 @@
-import {
-  createExecutionContext,
-  createMessageBatch,
-  getQueueResult,
-  runInDurableObject,
-} from 'cloudflare:test'
+import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { noteMoment } from '../../src/access/restores.sql'
@@ -13,12 +8,11 @@ import { type Instant, instant } from '../../src/lib/clock'
 import { BUCKETS } from '../../src/lib/ids'
 import { newContext } from '../../src/platform/context'
 import type { Bindings } from '../../src/platform/env'
-import worker from '../../src/worker'
 import { Timekeeper } from '../../src/worker/index'
-import { START } from '../helpers/time'
 import { deleteData } from '../helpers/worker/delete-data'
 import { addDueWork, dueWork } from '../helpers/worker/due-work'
 import { awayAfter, faulty, intercepted, lost } from '../helpers/worker/faulty'
+import { handOver } from '../helpers/worker/handlers'
 import { d1Of, databases, newTenant, rowsEverywhere, userIn } from '../helpers/worker/harness'
 
 /* The notes of the cron trigger in several databases. */
@@ -271,17 +265,9 @@ describe('[C2, B1] a hundred databases', () => {
       get: (target, key) =>
         key === 'send' ? async (body: unknown) => asked.push(body) : Reflect.get(target, key),
     })
-    const messages = tenants.map(({ id }) => ({
-      id,
-      timestamp: new Date(START),
-      attempts: 1,
-      body: { tenantId: id },
-    }))
-    const batch = createMessageBatch('laurel-outbox', messages)
-    const ctx = createExecutionContext()
-    await worker.queue(batch, { ...env, ...bindings, OUTBOX }, ctx)
-    const { explicitAcks } = await getQueueResult(batch, ctx)
-    expect([explicitAcks.length, asked.length]).toEqual([4, 3])
+    const bodies = tenants.map(({ id }) => ({ tenantId: id }))
+    const { acks } = await handOver('laurel-outbox', bodies, { ...bindings, OUTBOX })
+    expect([acks.length, asked.length]).toEqual([4, 3])
     expect(sent.batches).toBeLessThanOrEqual(1_000)
   })
 })

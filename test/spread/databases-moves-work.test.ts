@@ -5,7 +5,6 @@ import { present, TODAY } from '../helpers/time'
 import { DAY, dateAt, forgetTime, moveTo } from '../helpers/worker/boards'
 import {
   allIn,
-  bindingsWith,
   countEach,
   expectTotals,
   hurry,
@@ -23,7 +22,7 @@ import {
   wake,
   weigh,
 } from '../helpers/worker/databases-moves'
-import { behind, lost } from '../helpers/worker/faulty'
+import { behind, lost, onWrites } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,
@@ -77,7 +76,7 @@ describe('Moves of buckets [B3]', () => {
     await env.DB.prepare('DELETE FROM known_databases').run()
     await weigh(allIn(LAST))
     const began = present()
-    const next = await stepWith(env, tenant)
+    const next = await stepWith({}, tenant)
     expect(next ?? 0).toBeGreaterThanOrEqual(began + 29_000)
     expect((await usersByDatabase(tenant)).DB).toBe(6)
     await hurry()
@@ -103,7 +102,7 @@ describe('Moves of buckets [B3]', () => {
     const tenant = Object.assign((await newTenant()).through(toApp), { id })
     await tenant.metric('words')
     await newUsers(tenant, 6)
-    expect(await stepWith(env, tenant)).toBeNull()
+    expect(await stepWith({}, tenant)).toBeNull()
     expect(await places(id)).toBe(before)
   })
 
@@ -185,7 +184,7 @@ describe('Moves of buckets [B3]', () => {
       return results
     })
     do await hurry()
-    while ((await stepWith({ ...env, ...faulty }, tenant)) !== null)
+    while ((await stepWith(faulty, tenant)) !== null)
     expect(Math.max(...deleted)).toBeLessThanOrEqual(500)
     expect(deleted.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(1_400)
     const { rows, places } = await rowsOf(await iidsOf(tenant))
@@ -227,7 +226,7 @@ describe('Moves of buckets [B3]', () => {
       await weigh(allIn(nth % 2 === 0 ? 'DB' : (NAMES[1] ?? '')))
       const key = `at-${nth}`
       const changes: Promise<void>[] = []
-      const bindings = bindingsWith(async (write, run) => {
+      const { bindings } = onWrites(async ({ run }, write) => {
         if (write === nth) {
           changes.push(begin(key))
           await Promise.race([changes[0], new Promise((resolve) => setTimeout(resolve, 30))])

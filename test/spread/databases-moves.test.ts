@@ -253,6 +253,8 @@ describe('Buckets move between databases [B3]', () => {
         if (round % 5 === 0) {
           const again = await through.event('words', id, 1, { idempotencyKey: key })
           expect([again.status, at(again.body, 'total')], id).toEqual([202, total])
+          const { body } = await through.app('GET', `/users/${id}/metrics/words`)
+          expect(at(body, 'current'), id).toBe(total)
         }
       }
     }

@@ -1,13 +1,9 @@
-import process from 'node:process'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { runs } from '../helpers/runs'
+import { runs, worldRuns } from '../helpers/runs'
 import { STREAK_CASES, TWIN_CASES } from '../oracle/streaks.cases'
 import { type StreakWorld, streakWorlds, type TwinWorld, twinWorlds } from '../oracle/streaks.worlds'
 import { noHops, nothingSeen, Play } from './streaks.play'
-
-/** The number of worlds, and their seed. `VITE_WORLDS=5000 VITE_WORLDS_SEED=7` plays others. */
-const { VITE_WORLDS: WORLDS, VITE_WORLDS_SEED: SEED, VITE_WORLDS_PATH: PATH } = process.env
 
 function holds(world: StreakWorld, seen = nothingSeen()): void {
   const play = new Play(world, seen)
@@ -30,11 +26,7 @@ function areTwins({ world, hops }: TwinWorld, made = noHops()): void {
   for (const one of [stayer, hopper]) one.finish()
 }
 
-const RUNS = {
-  numRuns: Number(WORLDS ?? runs(10, 400)),
-  ...(SEED !== undefined && { seed: Number(SEED) }),
-  ...(PATH !== undefined && { path: String(PATH) }),
-}
+const RUNS = worldRuns(runs(10, 400))
 
 describe('[S1, S2, S3, S4, S5, S6, S7, S8, S9, S10, S11, S12, S13, U6, U7, P2] the core against a recount of the whole history', () => {
   const seen = nothingSeen()

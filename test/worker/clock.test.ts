@@ -11,6 +11,7 @@ import { deleteData } from '../helpers/worker/delete-data'
 import { log, withHook } from '../helpers/worker/delivery-queues'
 import { addDueWork, dueWork, forgetDueWork } from '../helpers/worker/due-work'
 import { intercepted } from '../helpers/worker/faulty'
+import { cron } from '../helpers/worker/handlers'
 import {
   ADMIN_KEY,
   account,
@@ -33,7 +34,6 @@ import {
 } from '../helpers/worker/harness'
 import { forgetLines, linesSoFar } from '../helpers/worker/lines'
 import { stubbed } from '../helpers/worker/objects'
-import { cron } from '../helpers/worker/restore'
 import { filter, world } from '../helpers/worker/world'
 
 /** The whole database has one test clock, so each test returns to real time at its end. */

@@ -1,20 +1,14 @@
 /** While D1 is away, every request gets 503 with Retry-After, and background work is done later (G2). */
-import {
-  createExecutionContext,
-  createMessageBatch,
-  getQueueResult,
-  runInDurableObject,
-} from 'cloudflare:test'
+import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { UserLane } from '../../src/features/events/lane.object'
 import { LeaderboardObject } from '../../src/leaderboards/object/board.object'
-import worker from '../../src/worker'
 import { Courier, Timekeeper } from '../../src/worker/index'
 import { casesOf } from '../helpers/runs'
-import { START } from '../helpers/time'
 import { callsOf, operations, pathOf, type World } from '../helpers/walk'
 import { awayAfter, faultyLast, lastAway } from '../helpers/worker/faulty'
+import { cron, handOver } from '../helpers/worker/handlers'
 import {
   ADMIN_KEY,
   at,
@@ -27,7 +21,6 @@ import {
 } from '../helpers/worker/harness'
 import { messagesOf, subscribe } from '../helpers/worker/messages'
 import { stubbed } from '../helpers/worker/objects'
-import { cron } from '../helpers/worker/restore'
 import { disturbUsers } from '../helpers/worker/stored-users'
 import { walkIn } from '../helpers/worker/walked'
 
@@ -190,14 +183,8 @@ describe('[G2] while the database cannot be reached', () => {
       { tenantId: tenant.id },
       { tenantId: tenant.id, leaderboardId: crypto.randomUUID(), userIds: ['ada'] },
     ]
-    for (const body of bodies) {
-      const messages = [{ id: 'm', timestamp: new Date(START), attempts: 1, body }]
-      const batch = createMessageBatch('laurel', messages)
-      const ctx = createExecutionContext()
-      await worker.queue(batch, { ...env, DB: awayAfter(0) }, ctx)
-      const { explicitAcks, retryMessages } = await getQueueResult(batch, ctx)
-      expect([explicitAcks, retryMessages.map(({ msgId }) => msgId)]).toEqual([[], ['m']])
-    }
+    for (const body of bodies)
+      expect(await handOver('laurel', [body], { DB: awayAfter(0) })).toEqual({ acks: [], again: ['m0'] })
   })
 
   it('a delivery queue that cannot reach it takes no message over, and gets it from the outbox later', async () => {
@@ -212,16 +199,11 @@ describe('[G2] while the database cannot be reached', () => {
       env.DELIVERY_QUEUE,
       (state) => new Courier(state, { ...env, DB: awayAfter(0) }),
     )
-    const drained = async (bindings: Partial<typeof env>) => {
-      const messages = [{ id: 'm', timestamp: new Date(START), attempts: 1, body: { tenantId: tenant.id } }]
-      const batch = createMessageBatch('laurel-outbox', messages)
-      const ctx = createExecutionContext()
-      await worker.queue(batch, { ...env, ...bindings }, ctx)
-      return (await getQueueResult(batch, ctx)).explicitAcks
-    }
+    const drained = async (bindings: Partial<typeof env>) =>
+      (await handOver('laurel-outbox', [{ tenantId: tenant.id }], bindings)).acks
     expect(await drained({ DELIVERY_QUEUE })).toEqual([])
     expect(await messagesOf(webhook)).toEqual([])
-    expect(await drained({})).toEqual(['m'])
+    expect(await drained({})).toEqual(['m0'])
     expect((await messagesOf(webhook)).map(({ event }) => event)).toEqual(['streak.started'])
   })
 

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { intercepted, lost } from '../helpers/worker/faulty'
+import { cron } from '../helpers/worker/handlers'
 import { at, newApp, newTenant, newTenantInLast, rowsEverywhere } from '../helpers/worker/harness'
 import { manyUsers } from '../helpers/worker/many-users'
-import { cron } from '../helpers/worker/restore'
 
 /** A D1 that holds its first batch with a statement for which `isHeld` is true, until `release` is called. */
 function holding(isHeld: (sql: string) => boolean) {

@@ -6,8 +6,6 @@ import type { LeaderboardObject } from '../../src/leaderboards/object/board.obje
 import { instant } from '../../src/lib/clock'
 import type { Bindings } from '../../src/platform/env'
 import { hasTables } from '../../src/platform/objects'
-import { workOff } from '../../src/time/run'
-import { JOBS } from '../../src/worker/jobs'
 import { bytes, number, numbered, readable } from '../helpers/readable'
 import { inTurn } from '../helpers/runs'
 import {
@@ -25,12 +23,12 @@ import {
   through,
   withBoard,
 } from '../helpers/worker/boards'
-import { everyPlace } from '../helpers/worker/contexts'
+import { workUntil } from '../helpers/worker/contexts'
 import { makeDueAt } from '../helpers/worker/due-work'
 import { faultyAll, lost } from '../helpers/worker/faulty'
+import { cron } from '../helpers/worker/handlers'
 import { at, everything, newApp, newTenant, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
 import { stubbed, UNREACHED } from '../helpers/worker/objects'
-import { cron } from '../helpers/worker/restore'
 import { iidOf } from '../helpers/worker/stored-users'
 
 afterEach(forgetTime)
@@ -410,12 +408,7 @@ describe('a decision from before an erasure is not stored after it', () => {
       }
       return run()
     })
-    await workOff(JOBS, await everyPlace(tenant.id, bindings), {
-      to,
-      steps: 100,
-      mustAll: true,
-      grace: { first: 0, finals: 0 },
-    })
+    await workUntil(tenant, to, { bindings })
     expect(seen.writes).toBeGreaterThan(0)
     expect(await rowsEverywhere('SELECT seq, points FROM users WHERE tenant_id = ?1', tenant.id)).toEqual([
       { seq: 1, points: JSON.stringify({ [system]: 5 }) },
@@ -523,7 +516,6 @@ describe('an interrupted erasure', () => {
 
   it('[U8] at each write of its steps, before and after the write', async () => {
     const { tenant, lame, ada, left, ...setup } = await someone()
-    const done = { to: instant(NOON), steps: 50, mustAll: true, grace: { first: 0, finals: 0 } }
     let writes = 0
     for (let broken = 0; broken <= writes; broken += 1) {
       for (const isStored of inTurn(1, [false, true], broken)) {
@@ -533,9 +525,9 @@ describe('an interrupted erasure', () => {
           if (isStored) await run()
           throw lost()
         })
-        await workOff(JOBS, await everyPlace(tenant.id, bindings), done).catch(() => undefined)
+        await workUntil(tenant, NOON, { bindings }).catch(() => undefined)
         writes = Math.max(writes, seen.writes)
-        await workOff(JOBS, await everyPlace(tenant.id), done)
+        await workUntil(tenant, NOON)
         expect([broken, isStored, await left()]).toEqual([broken, isStored, []])
         await furnish({ tenant, ...setup }, ada.id)
       }
@@ -546,16 +538,14 @@ describe('an interrupted erasure', () => {
   it('[U8] an unavailable leaderboard does not delay the rest, and is called until it responds', async () => {
     const { ada, left, lame, tenant, board } = await someone()
     await erase(lame({ TIMEKEEPER: UNREACHED }), ada)
-    const work = { to: instant(NOON), steps: 50, grace: { first: 0, finals: 0 } }
-    const places = (times: number) => everyPlace(tenant.id, { LEADERBOARD: failing(times) })
-    await expect(workOff(JOBS, await places(9), { ...work, mustAll: true })).rejects.toThrow(
-      'Network connection lost',
-    )
+    const work = (times: number, mustAll: boolean) =>
+      workUntil(tenant, NOON, { bindings: { LEADERBOARD: failing(times) }, mustAll })
+    await expect(work(9, true)).rejects.toThrow('Network connection lost')
     // The records of keys go first, so none is left when the leaderboard fails.
     const hidden = (await left()).filter((place) => !place.startsWith('board'))
     expect(hidden).toEqual(['due_work'])
     expect(await left()).toContain(`board ${board}`)
-    await workOff(JOBS, await places(3), { ...work, mustAll: false })
+    await work(3, false)
     expect(await left()).toContain('due_work')
     expect(await left()).not.toContain('kv')
     await moveTo(NOON + 2 * 60_000)

@@ -9,6 +9,7 @@ import { present } from '../helpers/time'
 import { DAY, forgetTime, HOUR, moveTo, moveUnseen, NOON } from '../helpers/worker/boards'
 import { contextOf, placesOf, worksOf } from '../helpers/worker/contexts'
 import { dueWork, forgetDueWork } from '../helpers/worker/due-work'
+import { cron } from '../helpers/worker/handlers'
 import {
   ADMIN_KEY,
   at,
@@ -34,7 +35,6 @@ import {
   send,
   step,
 } from '../helpers/worker/inbox'
-import { cron } from '../helpers/worker/restore'
 
 /* Invalid batches */
 

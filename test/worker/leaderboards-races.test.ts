@@ -12,7 +12,6 @@ import {
   forgetTime,
   gate,
   HOUR,
-  lost,
   type Message,
   moveTo,
   NOON,
@@ -21,7 +20,7 @@ import {
   through,
   withBoard,
 } from '../helpers/worker/boards'
-import { behind } from '../helpers/worker/faulty'
+import { behind, lost } from '../helpers/worker/faulty'
 import { newTenantInLast } from '../helpers/worker/harness'
 
 /**

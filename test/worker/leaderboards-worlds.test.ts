@@ -1,7 +1,6 @@
-import process from 'node:process'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
-import { runs } from '../helpers/runs'
+import { runs, worldRuns } from '../helpers/runs'
 import { at, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
 import { clear, configure, perform, read } from '../helpers/worker/leaderboards.world'
 import { holds, localAt, offsetAt, plusDays, runNear, runsUpTo, utcDate } from '../oracle/calendar.oracle'
@@ -17,9 +16,6 @@ import {
 import { type Action, Play, type World, type WorldBoard } from '../oracle/leaderboards.play'
 import { worldsOf } from '../oracle/leaderboards.worlds'
 import { added, groupsOf, history, placeOf, readingsOf } from '../oracle/places.oracle'
-
-/** The number of worlds, and their seed: `VITE_WORLDS=200 VITE_WORLDS_SEED=7` plays others. */
-const { VITE_WORLDS: WORLDS, VITE_WORLDS_SEED: SEED, VITE_WORLDS_PATH: PATH } = process.env
 
 /** A look is about ten requests, so that `npm test` takes one after every second step, the last one too. */
 const EACH = runs(2, 1)
@@ -215,14 +211,10 @@ describe('examples', { shuffle: false }, () => {
   })
 })
 
-/** How many random worlds are played beside the examples. */
-const worlds = Number(WORLDS ?? runs(0, 2))
+/** The random worlds that are played beside the examples. */
+const WORLDS = worldRuns(runs(0, 2))
 
-if (worlds > 0)
+if (WORLDS.numRuns > 0)
   it('[L1, L2, L3, L4, L5, L6, L7, L8, L9, L10, L11, L13, P4] leaderboards always equal a recount of the log', async () => {
-    await fc.assert(fc.asyncProperty(worldsOf(year), holdsThrough), {
-      numRuns: worlds,
-      ...(SEED !== undefined && { seed: Number(SEED) }),
-      ...(PATH !== undefined && { path: String(PATH) }),
-    })
+    await fc.assert(fc.asyncProperty(worldsOf(year), holdsThrough), WORLDS)
   }, 3_600_000)

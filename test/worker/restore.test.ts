@@ -17,10 +17,11 @@ import {
   through,
   withBoard,
 } from '../helpers/worker/boards'
+import { cron } from '../helpers/worker/handlers'
 import { at, newApp, newTenantWith, rowsEverywhere, untilHeld } from '../helpers/worker/harness'
 import { stubbed } from '../helpers/worker/objects'
 import { archive, purge, tenants } from '../helpers/worker/purge'
-import { backup, bringBack, cron, restored } from '../helpers/worker/restore'
+import { backup, bringBack, restored } from '../helpers/worker/restore'
 import { iidOf } from '../helpers/worker/stored-users'
 
 afterEach(forgetTime)

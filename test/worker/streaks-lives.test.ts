@@ -1,13 +1,9 @@
-import process from 'node:process'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
-import { casesOf, runs } from '../helpers/runs'
+import { casesOf, isAsked, runs, worldRuns } from '../helpers/runs'
 import { holdsThrough, nothingSeen, toRealTime } from '../helpers/worker/streaks.world'
 import { STREAK_CASES } from '../oracle/streaks.cases'
 import { streakWorlds } from '../oracle/streaks.worlds'
-
-/** The number of worlds, and their seed: `VITE_WORLDS=200 VITE_WORLDS_SEED=7` plays others. */
-const { VITE_WORLDS: WORLDS, VITE_WORLDS_SEED: SEED, VITE_WORLDS_PATH: PATH } = process.env
 
 afterEach(toRealTime)
 
@@ -43,8 +39,8 @@ const PLAYED = [
   '[S11, S13] a reset on a journey',
 ]
 const FEW = 4
-/** How many random lives are played beside the fixed ones. */
-const LIVES = Number(WORLDS ?? (PATH === undefined ? runs(0, 2) : 1))
+/** The random lives that are played beside the fixed ones. */
+const LIVES = worldRuns(runs(0, 2))
 /** The most steps of random lives. Each step is a dozen requests. */
 const STEPS = 12
 
@@ -66,18 +62,13 @@ describe('[S1, S2, S3, S4, S5, S6, S7, S8, S9, S10, S11, S12, S13, P2, L3] a str
       expect(Math.min(...Object.values(seen)), JSON.stringify(seen)).toBeGreaterThan(0)
     })
 
-  if (LIVES > 0)
+  if (LIVES.numRuns > 0)
     it('in any life', async () => {
-      const isAsked = WORLDS !== undefined || PATH !== undefined
       await fc.assert(
         fc.asyncProperty(streakWorlds, (world) =>
           holdsThrough(isAsked ? world : { ...world, steps: world.steps.slice(0, STEPS) }),
         ),
-        {
-          numRuns: LIVES,
-          ...(SEED !== undefined && { seed: Number(SEED) }),
-          ...(PATH !== undefined && { path: String(PATH) }),
-        },
+        LIVES,
       )
     }, 3_600_000)
 })

@@ -5,6 +5,7 @@ import type { Delivery, DeliveryReply } from '../../../src/leaderboards/board'
 import type { Repair } from '../../../src/leaderboards/updates'
 import { readable } from '../readable'
 import { forgetDueWork } from './due-work'
+import { lost } from './faulty'
 import { type Answer, account, at, newApp, newTenant, rowsEverywhere, type TestTenant } from './harness'
 import { stubbed } from './objects'
 
@@ -64,8 +65,6 @@ export function queueWith(send: (message: Repair) => Promise<void>): typeof env.
     },
   })
 }
-
-export const lost = () => new Error('Network connection lost.')
 
 /**
  * A tenant through a Worker whose calls of leaderboards meet a fault; by default, they are lost. `calls` are

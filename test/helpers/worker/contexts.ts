@@ -1,15 +1,15 @@
 import { env } from 'cloudflare:workers'
 import type * as z from 'zod'
 import { newInstance } from '../../../src/configuration/configuration'
-import type { Instant } from '../../../src/lib/clock'
+import { type Instant, instant } from '../../../src/lib/clock'
 import { systemNow } from '../../../src/lib/system-clock'
 import { newContext, type TenantContext } from '../../../src/platform/context'
 import type { Bindings } from '../../../src/platform/env'
 import { type DueWork, readProgress, Work } from '../../../src/time/due-work.sql.ts'
 import type { When, Workplace } from '../../../src/time/job'
-import { nextWork, workplacesOf } from '../../../src/time/run'
+import { nextWork, workOff, workplacesOf } from '../../../src/time/run'
 import { JOBS } from '../../../src/worker/jobs'
-import { lastDatabase } from './harness'
+import { lastDatabase, type TestTenant } from './harness'
 
 /** The context of a tenant's background work, in an isolate without cached data. */
 export const contextOf = (tenantId: string, DB: D1Database = env.DB): TenantContext =>
@@ -39,6 +39,16 @@ export const ofUsers = (context: TenantContext): TenantContext => ({
 export function everyPlace(tenantId: string, bindings: Partial<Bindings> = {}): Promise<Workplace[]> {
   const context = newContext(newInstance(), { ...env, ...bindings }, () => undefined)
   return workplacesOf(context, tenantId, JOBS)
+}
+
+/** Does a tenant's work that is due by a moment, in all its databases. `bindings` replace others. */
+export async function workUntil(
+  { id }: Pick<TestTenant, 'id'>,
+  to: number,
+  { bindings = {}, ...more }: Partial<Parameters<typeof workOff>[2]> & { bindings?: Partial<Bindings> } = {},
+): Promise<void> {
+  const run = { to: instant(to), steps: 100, mustAll: true, grace: { first: 0, finals: 0 }, ...more }
+  await workOff(JOBS, await everyPlace(id, bindings), run)
 }
 
 /** The only database with due work, in tests with one database. */

@@ -10,7 +10,6 @@ import { newContext } from '../../../src/platform/context'
 import type { Bindings } from '../../../src/platform/env'
 import { JOBS } from '../../../src/worker/jobs'
 import { readableTable } from '../readable'
-import { behind } from './faulty'
 import {
   account,
   databases,
@@ -38,7 +37,8 @@ export async function weigh(weights: Record<string, number>): Promise<void> {
 /** Weights by which one database holds everything. */
 export const allIn = (name: string) => Object.fromEntries(NAMES.map((one) => [one, one === name ? 1 : 0]))
 
-export const wake = ({ id }: TestTenant, steps = 20) => env.TIMEKEEPER.getByName(id).wake(id, steps)
+export const wake = ({ id }: Pick<TestTenant, 'id'>, steps = 20) =>
+  env.TIMEKEEPER.getByName(id).wake(id, steps)
 
 /** Counts rows in each database. */
 export async function countEach(sql: string, ...params: unknown[]): Promise<Record<string, number>> {
@@ -53,7 +53,7 @@ export async function countEach(sql: string, ...params: unknown[]): Promise<Reco
 }
 
 /** The users that each database has. */
-export const usersByDatabase = ({ id }: TestTenant) =>
+export const usersByDatabase = ({ id }: Pick<TestTenant, 'id'>) =>
   countEach('SELECT count(*) AS n FROM users WHERE tenant_id = ?1', id)
 
 /** The internal ids of all users of a tenant. */
@@ -103,7 +103,7 @@ export const hurry = () =>
   ])
 
 /** Wakes the Timekeeper until all buckets are where they should be, and nothing is left behind. */
-export async function settle(tenant: TestTenant): Promise<void> {
+export async function settle(tenant: Pick<TestTenant, 'id'>): Promise<void> {
   await wake(tenant)
   await until(async () => {
     await hurry()
@@ -133,27 +133,12 @@ export async function newWorld(): Promise<TestTenant> {
   return tenant
 }
 
-/**
- * Bindings whose databases call `fault` for each write batch, with its number; the batch itself is `run`.
- */
-export function bindingsWith(
-  fault: (write: number, run: () => Promise<D1Result[]>) => Promise<D1Result[]>,
-): Bindings {
-  let writes = 0
-  const bindings = behind(({ isWrite, run }) => {
-    if (!isWrite) return run()
-    writes += 1
-    return fault(writes - 1, run)
-  })
-  return { ...env, ...bindings }
-}
-
 export const KINDS = JOBS.list.flatMap(({ kind, of }) => (of === 'users' ? [kind] : []))
 
-/** Does moves as the Timekeeper does, with these bindings, in an isolate without memory. */
-export const stepWith = (bindings: Bindings, { id }: TestTenant) =>
+/** Does moves as the Timekeeper does, with these bindings instead of others, in an isolate without memory. */
+export const stepWith = (bindings: Partial<Bindings>, { id }: TestTenant) =>
   stepMoves(
-    newContext(newInstance(), bindings, () => undefined),
+    newContext(newInstance(), { ...env, ...bindings }, () => undefined),
     id,
     KINDS,
     true,
@@ -162,7 +147,7 @@ export const stepWith = (bindings: Bindings, { id }: TestTenant) =>
 /** Does all moves in the test itself: in this runner, no object runs while the test sends requests. */
 export async function moveAll(tenant: TestTenant): Promise<void> {
   do await hurry()
-  while ((await stepWith(env, tenant)) !== null)
+  while ((await stepWith({}, tenant)) !== null)
 }
 
 /** Gives each user rows in the tables that few users have, so that no message is sent and nothing is due. */
@@ -227,12 +212,6 @@ export async function expectTotals(tenant: TestTenant, totals: ReadonlyMap<strin
     }
   }
   expect(found).toEqual(new Map(totals))
-}
-
-/** The internal ids of some users. */
-export async function iidsOfUsers({ id }: TestTenant, ids: readonly string[]): Promise<string[]> {
-  const sql = 'SELECT iid FROM users WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))'
-  return (await rowsEverywhere<{ iid: string }>(sql, id, JSON.stringify(ids))).map(({ iid }) => iid)
 }
 
 export const Listed = z.object({

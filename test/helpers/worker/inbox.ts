@@ -2,10 +2,11 @@ import { expect } from 'vitest'
 import * as z from 'zod'
 import { inboxStep } from '../../../src/features/events/batches/process'
 import { systemNow } from '../../../src/lib/system-clock'
-import type { TenantContext } from '../../../src/platform/context'
+import type { Bindings } from '../../../src/platform/env'
+import type { DueWork } from '../../../src/time/due-work.sql.ts'
 import { PATIENCE } from '../patience'
 import { readable } from '../readable'
-import { contextOf, worksOf } from './contexts'
+import { contextOf, contextWith, worksOf } from './contexts'
 import { type Answer, at, newApp, rowsEverywhere, type TestTenant } from './harness'
 import { ASLEEP } from './objects'
 
@@ -33,7 +34,8 @@ export async function done(tenant: TestTenant, id: string): Promise<unknown> {
 export const processed = (count: number) => ({ accepted: count, processed: count, dropped: 0, parked: 0 })
 
 /** The tenant through a Worker whose Timekeepers can't be woken, so that its events stay in the inbox. */
-export const muted = (tenant: TestTenant) => tenant.through(newApp({ TIMEKEEPER: ASLEEP }))
+export const muted = (tenant: TestTenant, more: Partial<Bindings> = {}) =>
+  tenant.through(newApp({ TIMEKEEPER: ASLEEP, ...more }))
 
 export const Rows = z.array(z.record(z.string(), z.union([z.string(), z.number(), z.null()])))
 export const rowsOf = async ({ id }: TestTenant, sql: string) => Rows.parse(await rowsEverywhere(sql, id))
@@ -57,17 +59,14 @@ export const inboxOf = (tenant: TestTenant) =>
   rowsOf(tenant, 'SELECT count, "offset", done FROM inbox WHERE tenant_id = ?1 ORDER BY no')
 
 /** The due work of a tenant's inbox. */
-export const inboxWork = async ({ id }: TestTenant) =>
+export const inboxWork = async ({ id }: TestTenant): Promise<DueWork | undefined> =>
   (await worksOf(contextOf(id))).find(({ kind }) => kind === 'inbox')
 
 /** Does one step of a tenant's inbox. Returns the number of users' changes, or -1 if nothing is due. */
-export async function step(
-  tenant: TestTenant,
-  context: TenantContext = contextOf(tenant.id),
-): Promise<number> {
+export async function step(tenant: TestTenant, bindings: Partial<Bindings> = {}): Promise<number> {
   const work = await inboxWork(tenant)
   if (work === undefined) return -1
-  return (await inboxStep(context, work, systemNow()))?.changes.length ?? 0
+  return (await inboxStep(contextWith(tenant.id, bindings), work, systemNow()))?.changes.length ?? 0
 }
 
 export const event = (user: string, value: number, more: object = {}) => ({

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { instant } from '../../../src/lib/clock'
 import { newId } from '../../../src/lib/new-id'
 import { DeliveryQueueStore } from '../../../src/webhooks/delivery/queue.sql'
+import { type Batch, intercepted } from './faulty'
 import {
   at,
   lastDatabase,
@@ -71,39 +72,26 @@ export async function achievements(tenant: TestTenant, metricId: string, count: 
   return ids
 }
 
-/** All databases with the documented limits for statements. The local D1 allows more. */
-export const strict = (bytes = 2_000_000): Record<string, D1Database> => replaced((d1) => strictD1(d1, bytes))
+const encoder = new TextEncoder()
 
-function strictD1(d1: D1Database, bytes = 2_000_000): D1Database {
-  const encoder = new TextEncoder()
+/** Throws what D1 answers to a batch beyond its documented limits for statements. The local D1 allows more. */
+function limit({ texts, params }: Batch, bytes = 2_000_000): void {
   const tooBig = (what: string) => new Error(`D1_ERROR: ${what}: SQLITE_TOOBIG`)
-  return new Proxy(d1, {
-    get: (target, name) => {
-      if (name !== 'prepare') {
-        const value = Reflect.get(target, name, target)
-        return typeof value === 'function' ? value.bind(target) : value
-      }
-      return (sql: string) => {
-        if (encoder.encode(sql).length > 100_000) throw tooBig('statement too long')
-        const statement = target.prepare(sql)
-        return new Proxy(statement, {
-          get: (inner, key) => {
-            const value = Reflect.get(inner, key, inner)
-            if (key !== 'bind') return typeof value === 'function' ? value.bind(inner) : value
-            return (...values: unknown[]) => {
-              if (values.length > 100) throw tooBig('too many parameters')
-              for (const one of values) {
-                if (typeof one === 'string' && encoder.encode(one).length > bytes)
-                  throw tooBig('string or blob too big')
-              }
-              return inner.bind(...values)
-            }
-          },
-        })
-      }
-    },
-  })
+  const isLonger = (one: unknown, most: number) =>
+    typeof one === 'string' && encoder.encode(one).length > most
+  if (texts.some((text) => isLonger(text, 100_000))) throw tooBig('statement too long')
+  if (params.some((values) => values.length > 100)) throw tooBig('too many parameters')
+  if (params.flat().some((one) => isLonger(one, bytes))) throw tooBig('string or blob too big')
 }
+
+/** All databases with these limits. */
+export const strict = (bytes?: number): Record<string, D1Database> =>
+  replaced((d1) =>
+    intercepted(d1, async (batch) => {
+      limit(batch, bytes)
+      return batch.run()
+    }),
+  )
 
 /** Makes copies of a user, numbered from 1 on, except the counts of users. Returns their ids. */
 export async function copies(tenant: TestTenant, id: string, count: number): Promise<string[]> {
@@ -128,41 +116,19 @@ export function measured(): {
   most: { read: number; written: number }
 } {
   const most = { read: 0, written: 0 }
-  const given = new WeakMap<object, number>()
-  const lengthOf = (values: unknown[]) =>
-    values.reduce<number>((sum, one) => sum + (typeof one === 'string' ? one.length : 0), 0)
-  const measuredD1 = (d1: D1Database) =>
-    new Proxy(strictD1(d1), {
-      get: (target, name) => {
-        if (name === 'prepare') {
-          return (sql: string) => {
-            const statement = target.prepare(sql)
-            return new Proxy(statement, {
-              get: (inner, key) => {
-                if (key !== 'bind') return Reflect.get(inner, key)
-                return (...values: unknown[]) => {
-                  const bound = inner.bind(...values)
-                  given.set(bound, lengthOf(values))
-                  return bound
-                }
-              },
-            })
-          }
-        }
-        if (name === 'batch') {
-          return async (statements: D1PreparedStatement[]) => {
-            const written = statements.reduce((sum, one) => sum + (given.get(one) ?? 0), 0)
-            const results = await target.batch(statements)
-            const read = results.reduce((sum, { results: rows }) => sum + JSON.stringify(rows).length, 0)
-            most.read = Math.max(most.read, read)
-            most.written = Math.max(most.written, written)
-            return results
-          }
-        }
-        return Reflect.get(target, name)
-      },
-    })
-  return { bindings: replaced(measuredD1), most }
+  const sum = (lengths: readonly number[]) => lengths.reduce((total, one) => total + one, 0)
+  const bindings = replaced((d1) =>
+    intercepted(d1, async (batch) => {
+      limit(batch)
+      const results = await batch.run()
+      const read = sum(results.map(({ results: rows }) => JSON.stringify(rows).length))
+      const written = sum(batch.params.flat().map((one) => (typeof one === 'string' ? one.length : 0)))
+      most.read = Math.max(most.read, read)
+      most.written = Math.max(most.written, written)
+      return results
+    }),
+  )
+  return { bindings, most }
 }
 
 /**

@@ -1,5 +1,3 @@
-import { createExecutionContext, createScheduledController, waitOnExecutionContext } from 'cloudflare:test'
-import { env } from 'cloudflare:workers'
 import * as z from 'zod'
 import {
   nextEpoch,
@@ -7,8 +5,6 @@ import {
   restoredStatementsOfOthers,
   stateQuestion,
 } from '../../../scripts/lib/restored.mjs'
-import type { Bindings } from '../../../src/platform/env'
-import worker from '../../../src/worker'
 import { present } from '../time'
 import { databases, rowsEverywhere } from './harness'
 
@@ -79,11 +75,4 @@ export async function restored({ undelete } = { undelete: false }): Promise<void
         : restoredStatements({ undelete, ...(isSeveral && { epoch }) })
     await d1.batch(statements.map((sql) => d1.prepare(sql)))
   }
-}
-
-/** Runs the cron trigger, and waits for what it starts. `overrides` replace bindings and variables. */
-export async function cron(overrides: Partial<Bindings> = {}): Promise<void> {
-  const ctx = createExecutionContext()
-  await worker.scheduled(createScheduledController(), { ...env, ...overrides }, ctx)
-  await waitOnExecutionContext(ctx)
 }

@@ -11,6 +11,7 @@ import { JOBS } from '../../../src/worker/jobs'
 import { PATIENCE } from '../../helpers/patience'
 import { readable } from '../../helpers/readable'
 import { contextOf, placesOf } from '../../helpers/worker/contexts'
+import { iidsOf, usersByDatabase, wake, weigh } from '../../helpers/worker/databases-moves'
 import { dueWork, makeDueAt } from '../../helpers/worker/due-work'
 import { behind, type Fault, lost } from '../../helpers/worker/faulty'
 import {
@@ -27,6 +28,7 @@ import {
   toApp,
 } from '../../helpers/worker/harness'
 import { event, muted, send } from '../../helpers/worker/inbox'
+import { archive, created, purge, tenants } from '../../helpers/worker/purge'
 import { iidOf } from '../../helpers/worker/stored-users'
 
 /* Erasures, exports and changes of tenants whose users are in three databases (U8, T3, B3, B4). */
@@ -55,25 +57,9 @@ async function prepared(): Promise<TestTenant> {
   return tenant
 }
 
-/** The name of the database that holds a user. */
-async function holderOf(tenant: TestTenant, user: string): Promise<string> {
-  for (const { name, d1 } of databases()) {
-    const found = await d1
-      .prepare('SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2')
-      .bind(tenant.id, user)
-      .first()
-    if (found !== null) return name
-  }
-  throw new Error(`nobody has ${user}`)
-}
-
-/** One user in each database. */
-async function oneOfEach(tenant: TestTenant): Promise<Map<string, string>> {
-  const users = new Map<string, string>()
-  for (const user of usersOf(tenant)) users.set(await holderOf(tenant, user), user)
-  expect([...users.keys()].toSorted()).toEqual(names.toSorted())
-  return users
-}
+/** One user in each database, with its name. */
+const oneOfEach = (tenant: TestTenant) =>
+  names.map((name, nth): [holder: string, user: string] => [name, usersOf(tenant)[3 * nth] ?? ''])
 
 /** The tables with one of these texts, in any database. Entries of the audit log may keep the internal id. */
 async function traces(...texts: string[]): Promise<string[]> {
@@ -83,8 +69,6 @@ async function traces(...texts: string[]): Promise<string[]> {
     .map(([name]) => name)
 }
 
-const wake = (tenant: TestTenant) => env.TIMEKEEPER.getByName(tenant.id).wake(tenant.id, 100)
-
 /** Waits until the rest of an erasure is done: its second round begins a minute later. */
 async function finished(tenant: TestTenant): Promise<void> {
   const erasure = { tenant, kind: 'erasure' }
@@ -92,7 +76,7 @@ async function finished(tenant: TestTenant): Promise<void> {
     .poll(
       async () => {
         await makeDueAt(erasure, systemNow())
-        await wake(tenant)
+        await wake(tenant, 100)
         return dueWork(erasure)
       },
       { timeout: PATIENCE, interval: 20 },
@@ -108,25 +92,12 @@ const deletions = async (tenant: TestTenant, iid: string) =>
     )
   ).filter((row) => row.user_iid === iid).length
 
-const raw = (
-  send: (request: Request) => Promise<Response>,
-  tenant: TestTenant,
-  method: string,
-  path: string,
-) =>
-  send(
-    new Request(`http://laurel.test/admin/v1${path}`, {
-      method,
-      headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id },
-    }),
-  )
-
-describe.skipIf(names.length === 1)('[U8] the erasure of a user', () => {
+describe('[U8] the erasure of a user', () => {
   it('leaves nothing in any database if any write is lost, before or after it', async () => {
     for (const isDone of [false, true]) {
       for (const failing of names) {
         const tenant = await prepared()
-        for (const [holder, user] of await oneOfEach(tenant)) {
+        for (const [holder, user] of oneOfEach(tenant)) {
           const iid = await iidOf(tenant, user)
           const key = await tenant.key(user)
           expect((await tenant.as(key, 'GET', `/users/${user}`)).status).toBe(200)
@@ -140,7 +111,7 @@ describe.skipIf(names.length === 1)('[U8] the erasure of a user', () => {
             throw lost()
           }
           const path = `/users/${user}`
-          const response = await raw(newApp(behind(fault)), tenant, 'DELETE', path)
+          const response = await tenant.through(newApp(behind(fault))).admin('DELETE', path)
           expect([response.status, holder, failing, isDone]).toEqual([200, holder, failing, isDone])
           expect((await tenant.as(key, 'GET', path)).status).toBe(401)
           expect((await tenant.through(newApp()).as(key, 'PUT', path, {})).status).toBe(401)
@@ -159,14 +130,14 @@ describe.skipIf(names.length === 1)('[U8] the erasure of a user', () => {
 
   it('is finished by due work if it stops after its first part, and no key works in between', async () => {
     const tenant = await prepared()
-    for (const [holder, user] of await oneOfEach(tenant)) {
+    for (const [holder, user] of oneOfEach(tenant)) {
       if (holder === 'DB') continue
       const iid = await iidOf(tenant, user)
       const key = await tenant.key(user)
       const fault: Fault = (one) =>
         one.isWrite && one.database === holder ? Promise.reject(lost()) : one.run()
-      const response = await raw(newApp(behind(fault)), tenant, 'DELETE', `/users/${user}`)
-      expect(response.status).toBe(503)
+      const lame = tenant.through(newApp(behind(fault)))
+      expect((await lame.admin('DELETE', `/users/${user}`)).status).toBe(503)
       // The key is gone, and so is the user once the Timekeeper has run.
       const list = await tenant.admin('GET', `/application-api-keys?userId=${user}`)
       expect(JSON.stringify(list.body)).not.toContain(user)
@@ -200,7 +171,7 @@ describe.skipIf(names.length === 1)('[U8] the erasure of a user', () => {
 
   it('[M3] is done again in every database after a restore', async () => {
     const tenant = await prepared()
-    const users = await oneOfEach(tenant)
+    const users = oneOfEach(tenant)
     for (const [holder, user] of users) {
       const { d1 } = databases().find(({ name }) => name === holder) ?? { d1: env.DB }
       const iid = await iidOf(tenant, user)
@@ -225,10 +196,10 @@ describe.skipIf(names.length === 1)('[U8] the erasure of a user', () => {
   })
 })
 
-describe.skipIf(names.length === 1)('[U8] the export of a user', () => {
+describe('[U8] the export of a user', () => {
   it('has the keys, waiting and parked events of the first database, and each event once', async () => {
     const tenant = await prepared()
-    for (const [, user] of await oneOfEach(tenant)) {
+    for (const [, user] of oneOfEach(tenant)) {
       const prefix = (await tenant.key(user)).split('.')[0] ?? ''
       const batchId = await send(muted(tenant), [event(user, 7), event('nobody', 3)])
       await env.DB.prepare("INSERT INTO parked_events VALUES (?1, ?2, 1, ?3, 'why')")
@@ -246,7 +217,7 @@ describe.skipIf(names.length === 1)('[U8] the export of a user', () => {
       expect(JSON.stringify(at(body, 'applicationKeys'))).toContain(prefix)
       // A step that broke off has stored the event, but it is still in the inbox.
       const rows = await rowsEverywhere('SELECT events FROM inbox WHERE tenant_id = ?1', tenant.id)
-      await wake(tenant)
+      await wake(tenant, 100)
       await env.DB.prepare(
         'INSERT INTO inbox (tenant_id, batch_id, count, "offset", events) VALUES (?1, ?2, 2, 0, ?3)',
       )
@@ -259,56 +230,11 @@ describe.skipIf(names.length === 1)('[U8] the export of a user', () => {
   })
 })
 
-const account = (method: string, path: string, body?: unknown, send = toApp) =>
-  call(send, method, `/admin/v1/tenants${path}`, { body, headers: { 'x-api-key': ADMIN_KEY } })
-
-describe.skipIf(names.length === 1)('[T3, B4] a tenant in three databases', () => {
-  it('is archived in all of them at once: nothing counts after the answer', async () => {
-    const tenant = await prepared()
-    // An isolate that knows the tenant and its directory.
-    const elsewhere = tenant.through(newApp())
-    for (const id of usersOf(tenant)) expect((await elsewhere.event('words', id, 1)).status).toBe(201)
-    expect(await account('DELETE', `?ids=${tenant.id}`)).toMatchObject({ status: 200 })
-    for (const id of usersOf(tenant)) expect((await elsewhere.event('words', id, 1)).status).toBe(404)
-    const rows = await rowsEverywhere('SELECT seq FROM users WHERE tenant_id = ?1', tenant.id)
-    expect(rows.every(({ seq }) => seq === 2)).toBe(true)
-    const statuses = await rowsEverywhere('SELECT status FROM tenants WHERE id = ?1', tenant.id)
-    expect(statuses).toEqual(names.map(() => ({ status: 'archived' })))
-  })
-
-  it('is not archived or renamed if one of them can not be reached', async () => {
-    const tenant = await prepared()
-    for (const away of names) {
-      const fault: Fault = (one) => (one.database === away ? Promise.reject(lost()) : one.run())
-      const send = newApp(behind(fault))
-      for (const [method, body] of [
-        ['DELETE', undefined],
-        ['PATCH', [{ id: tenant.id, customerId: `renamed-${tenant.id}` }]],
-      ] as const) {
-        const response = await send(
-          new Request(
-            `http://laurel.test/admin/v1/tenants${method === 'DELETE' ? `?ids=${tenant.id}` : ''}`,
-            {
-              method,
-              headers: { 'x-api-key': ADMIN_KEY, 'content-type': 'application/json' },
-              ...(body !== undefined && { body: JSON.stringify(body) }),
-            },
-          ),
-        )
-        expect([away, method, response.status]).toEqual([away, method, 503])
-      }
-      for (const id of usersOf(tenant)) expect((await tenant.event('words', id, 1)).status).toBe(201)
-    }
-    expect((await account('GET', `/${tenant.id}`)).body).toMatchObject({
-      status: 'active',
-      customerId: `customer-${tenant.id}`,
-    })
-  })
-
+describe('[T3, B4] a tenant in three databases', () => {
   it('is renamed in all of them, and another one may get its name', async () => {
     const [tenant, other] = [await prepared(), await prepared()]
     const [name, next] = [`customer-${tenant.id}`, `next-${tenant.id}`]
-    expect((await account('PATCH', '', [{ id: tenant.id, customerId: next }])).status).toBe(200)
+    expect((await tenants('PATCH', '', { body: [{ id: tenant.id, customerId: next }] })).status).toBe(200)
     // The copies of the first one still have the name, as if they could not be reached.
     for (const { name: database, d1 } of databases()) {
       if (database === 'DB') continue
@@ -317,7 +243,7 @@ describe.skipIf(names.length === 1)('[T3, B4] a tenant in three databases', () =
         .bind(tenant.id, name)
         .run()
     }
-    expect((await account('PATCH', '', [{ id: other.id, customerId: name }])).status).toBe(200)
+    expect((await tenants('PATCH', '', { body: [{ id: other.id, customerId: name }] })).status).toBe(200)
     for (const user of usersOf(other)) {
       const event = (named: string) =>
         call(toApp, 'POST', '/v1/metrics/words/event', {
@@ -337,9 +263,9 @@ describe.skipIf(names.length === 1)('[T3, B4] a tenant in three databases', () =
     for (const isDone of [false, true]) {
       const tenant = await prepared()
       const other = await prepared()
-      const iids = await rowsEverywhere('SELECT iid FROM users WHERE tenant_id = ?1', tenant.id)
+      const iids = await iidsOf(tenant)
       await send(muted(tenant), [event('waiting', 1)])
-      expect((await account('DELETE', `?ids=${tenant.id}`)).status).toBe(200)
+      expect((await archive(tenant.id)).status).toBe(200)
       let writes = 0
       const fault: Fault = async (one) => {
         if (!one.isWrite) return one.run()
@@ -349,15 +275,9 @@ describe.skipIf(names.length === 1)('[T3, B4] a tenant in three databases', () =
         if (isDone) await one.run()
         throw lost()
       }
-      const send503 = newApp(behind(fault))
+      const lame = newApp(behind(fault))
       for (let status = 0; status !== 202; ) {
-        const response = await send503(
-          new Request(`http://laurel.test/admin/v1/tenants/${tenant.id}?purge=true`, {
-            method: 'DELETE',
-            headers: { 'x-api-key': ADMIN_KEY },
-          }),
-        )
-        status = response.status
+        status = (await purge(tenant.id, lame)).status
         expect([202, 503]).toContain(status)
       }
       // Its steps have the same faults.
@@ -367,27 +287,22 @@ describe.skipIf(names.length === 1)('[T3, B4] a tenant in three databases', () =
         const when = { to: systemNow(), steps: 20, mustAll: true, grace: { first: 0, finals: 0 } }
         await workOff(JOBS, places, when).catch((error) => expect(String(error)).toContain('connection lost'))
       }
-      await wake(tenant)
-      const left = Object.entries(await everything()).flatMap(([table, rows]) =>
-        rows.some((row) => row.includes(tenant.id) || iids.some(({ iid }) => row.includes(String(iid))))
-          ? [table]
-          : [],
-      )
-      expect(left.filter((table) => table !== 'audit_log')).toEqual([])
-      expect((await account('GET', `/${tenant.id}`)).status).toBe(404)
+      await wake(tenant, 100)
+      expect(await traces(tenant.id, ...iids)).toEqual([])
+      expect((await tenants('GET', `/${tenant.id}`)).status).toBe(404)
       expect((await tenant.event('words', 'somebody', 1)).status).toBe(404)
       for (const id of usersOf(other)) expect((await other.event('words', id, 1)).status).toBe(201)
     }
   })
 })
 
-describe.skipIf(names.length === 1)('[B2] a new tenant', () => {
+describe('[B2] a new tenant', () => {
   it('lives whole in one database, by the weights', async () => {
     const items = Array.from({ length: 30 }, () => {
       const id = crypto.randomUUID()
       return { customerId: id, name: id }
     })
-    const { body } = await account('POST', '', items)
+    const { body } = await tenants('POST', '', { body: items })
     const ids = items.map((_, n) => String(at(body, 'created', n, 'id')))
     const places = await env.DB.prepare(
       'SELECT places FROM directory WHERE tenant_id IN (SELECT value FROM json_each(?1))',
@@ -404,31 +319,20 @@ describe.skipIf(names.length === 1)('[B2] a new tenant', () => {
       const user = (id: string) => call(toApp, 'PUT', `/v1/users/${id}`, { body: { name: id }, headers })
       for (const id of ['ada', 'bob', 'cai']) expect((await user(id)).status).toBe(200)
       // It is not spread by itself.
-      await env.TIMEKEEPER.getByName(tenantId).wake(tenantId, 20)
-      const holders = await Promise.all(
-        databases().map(({ d1 }) =>
-          d1
-            .prepare('SELECT count(*) AS n FROM users WHERE tenant_id = ?1')
-            .bind(tenantId)
-            .first<number>('n'),
-        ),
-      )
-      expect(holders.toSorted()).toEqual([0, 0, 3])
+      await wake({ id: tenantId })
+      const holders = await usersByDatabase({ id: tenantId })
+      expect(Object.values(holders).toSorted()).toEqual([0, 0, 3])
     }
     try {
-      await env.DB.batch(
-        names.map((name) =>
-          env.DB.prepare('INSERT INTO database_weights VALUES (?1, ?2)').bind(name, name === 'DB_3' ? 1 : 0),
-        ),
-      )
+      await weigh({ DB: 0, DB_2: 0 })
       const id = crypto.randomUUID()
-      const created = await account('POST', '', [{ customerId: id, name: id }])
+      const made = await tenants('POST', '', { body: [{ customerId: id, name: id }] })
       const row = await env.DB.prepare('SELECT places FROM directory WHERE tenant_id = ?1')
-        .bind(String(at(created.body, 'created', 0, 'id')))
+        .bind(created(made.body))
         .first('places')
       expect(row).toBe('[[0,"DB_3"]]')
     } finally {
-      await env.DB.prepare('DELETE FROM database_weights').run()
+      await weigh({})
     }
   })
 })

@@ -5,11 +5,9 @@ import type { Bindings } from '../../../src/platform/env'
 import { Timekeeper } from '../../../src/worker/index'
 import { DAY, forgetTime, moveTo } from '../../helpers/worker/boards'
 import {
-  bindingsWith,
   countEach,
   expectTotals,
   hurry,
-  iidsOfUsers,
   LAST,
   moveAll,
   NAMES,
@@ -22,10 +20,11 @@ import {
   weigh,
 } from '../../helpers/worker/databases-moves'
 import { dueWork, makeDueAt } from '../../helpers/worker/due-work'
-import { behind, lost } from '../../helpers/worker/faulty'
+import { behind, lost, onWrites } from '../../helpers/worker/faulty'
 import { at, newApp, newTenant, until, userIn } from '../../helpers/worker/harness'
 import { event, muted, send } from '../../helpers/worker/inbox'
 import { ASLEEP } from '../../helpers/worker/objects'
+import { iidOf } from '../../helpers/worker/stored-users'
 
 afterEach(() => weigh({}))
 
@@ -39,7 +38,7 @@ describe('Buckets move between databases, under faults [B3]', () => {
       for (let fail = 0; !isDone; fail += 1) {
         await weigh(fail % 2 === 0 ? { [LAST]: 0 } : {})
         let failed = false
-        const bindings = bindingsWith(async (write, run) => {
+        const { bindings } = onWrites(async ({ run }, write) => {
           if (write < fail) return run()
           failed = true
           if (when === 'after' && write === fail) await run()
@@ -73,9 +72,9 @@ describe('Buckets move between databases, under faults [B3]', () => {
       // On the way each time: the bucket is in the last database now, or will be.
       const ids = Array.from({ length: 3 }, (_, n) => `${victim}-${n}`)
       for (const id of ids) await tenant.event('words', id, 30, { idempotencyKey: 'k' })
-      erased.push(...(await iidsOfUsers(tenant, ids)))
+      for (const id of ids) erased.push(await iidOf(tenant, id))
       const meanwhile: Promise<unknown>[] = []
-      const bindings = bindingsWith(async (write, run) => {
+      const { bindings } = onWrites(async ({ run }, write) => {
         if (write === nth) {
           for (const id of ids) meanwhile.push(tenant.through(newApp(asleep)).admin('DELETE', `/users/${id}`))
           for (const id of totals.keys()) {
@@ -173,7 +172,7 @@ describe('Buckets move between databases, under faults [B3]', () => {
     const weights = [{ [LAST]: 0 }, { DB: 0 }, {}, { DB: 3 }, { DB_2: 0 }, {}]
     for (const [day, some] of weights.entries()) {
       await weigh(some)
-      const moving = day % 2 === 0 ? settle(tenant) : stepWith(env, tenant).then(() => settle(tenant))
+      const moving = day % 2 === 0 ? settle(tenant) : stepWith({}, tenant).then(() => settle(tenant))
       await Promise.all([moving, moveTo(start + (day + 1) * DAY)])
     }
     await expectTotals(tenant, totals)

@@ -3,7 +3,6 @@ import { afterEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { forgetTime, HOUR, moveTo } from '../../helpers/worker/boards'
 import {
-  bindingsWith,
   expectTotals,
   iidsOf,
   LAST,
@@ -18,7 +17,7 @@ import {
   wake,
   weigh,
 } from '../../helpers/worker/databases-moves'
-import { lost } from '../../helpers/worker/faulty'
+import { losing, onWrites } from '../../helpers/worker/faulty'
 import {
   at,
   databases,
@@ -65,7 +64,7 @@ const asleep = { DB: env.DB, TIMEKEEPER: ASLEEP }
  */
 async function moveWith(tenant: TestTenant, nth: number, act: () => Promise<void>): Promise<boolean> {
   const acting: Promise<void>[] = []
-  const bindings = bindingsWith(async (write, run) => {
+  const { bindings } = onWrites(async ({ run }, write) => {
     if (write === nth) {
       acting.push(act())
       await Promise.race([acting[0], new Promise((resolve) => setTimeout(resolve, 30))])
@@ -272,17 +271,11 @@ describe('While buckets move [B3]', () => {
     const target = NAMES.find((name) => !holders.includes(name)) ?? LAST
     let isDone = false
     for (let fail = 0; !isDone; fail += 1) {
-      isDone = true
       const others = NAMES.filter((name) => name !== (fail % 2 === 0 ? target : holders[0]))
       await weigh(Object.fromEntries(others.map((name) => [name, 0])))
-      await stepWith(
-        bindingsWith(async (write, run) => {
-          if (write !== fail) return run()
-          isDone = false
-          throw lost()
-        }),
-        tenant,
-      )
+      const { bindings, seen } = onWrites(losing(fail, false))
+      await stepWith(bindings, tenant)
+      isDone = seen.count <= fail
       await settle(tenant)
       expect((await rowsOf(iids)).rows).toEqual(before.rows)
     }

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import * as z from 'zod'
 import { readable } from '../../helpers/readable'
+import { worldRuns } from '../../helpers/runs'
 import { START } from '../../helpers/time'
 import { at, newApp, newTenant, rowsEverywhere, type TestTenant, until } from '../../helpers/worker/harness'
 import { iidOf } from '../../helpers/worker/stored-users'
@@ -22,8 +23,6 @@ import {
  * that moves.
  */
 
-/** The number of worlds, and their seed: `VITE_CORRECTIONS=50 VITE_CORRECTIONS_SEED=7` plays others. */
-const { VITE_CORRECTIONS: WORLDS, VITE_CORRECTIONS_SEED: SEED } = process.env
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 const USER = 'ada'
@@ -521,6 +520,7 @@ class World {
 }
 
 it('[V1, V2, V3, V4, P8, L12, P12] random worlds equal a count of the log without the voided events', async () => {
+  const { numRuns, ...others } = worldRuns(8)
   await fc.assert(
     fc.asyncProperty(plans, async (plan) => {
       const tenant = await newTenant(newApp())
@@ -539,8 +539,8 @@ it('[V1, V2, V3, V4, P8, L12, P12] random worlds equal a count of the log withou
     {
       examples: EXAMPLES.map((steps): [Plan] => [{ max: null, percent: null, steps }]),
       endOnFailure: true,
-      numRuns: EXAMPLES.length + Number(WORLDS ?? 8),
-      ...(SEED !== undefined && { seed: Number(SEED) }),
+      numRuns: EXAMPLES.length + numRuns,
+      ...others,
     },
   )
 }, 3_600_000)

@@ -1,7 +1,6 @@
 import { evictDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import * as z from 'zod'
 import { readable } from '../../helpers/readable'
 import { gate } from '../../helpers/worker/boards'
 import {
@@ -19,6 +18,7 @@ import {
   at,
   newApp,
   newTenantInLast,
+  pick,
   rowsEverywhere,
   type TestTenant,
 } from '../../helpers/worker/harness'
@@ -90,35 +90,18 @@ const totals = (responses: readonly Sent[]) =>
     .sort((a, b) => a - b)
 const oneTo = (count: number) => Array.from({ length: count }, (_, n) => n + 1)
 
-const Stored = z.object({
-  users: z.array(
-    z.object({ id: z.string(), iid: z.string(), seq: z.number(), metrics: z.string(), points: z.string() }),
-  ),
-  events: z.array(z.object({ user_iid: z.string(), id: z.string(), seq: z.number(), value: z.number() })),
-  awards: z.array(
-    z.object({
-      user_iid: z.string(),
-      id: z.string(),
-      seq: z.number(),
-      awarded: z.number(),
-      total: z.number(),
-    }),
-  ),
-  keys: z.array(z.object({ key: z.string(), event_id: z.string() })),
-})
-
 /** All rows of a tenant's users in all databases. */
-async function stored({ tenant, metric, system }: Setup): Promise<z.infer<typeof Stored>> {
+async function stored({ tenant, metric, system }: Setup) {
   const awards = `SELECT * FROM ${readable.awards} WHERE system_id = ?1 ORDER BY seq, position`
-  return Stored.parse({
-    users: await rowsEverywhere('SELECT * FROM users WHERE tenant_id = ?1', tenant.id),
-    events: await rowsEverywhere(
-      `SELECT * FROM ${readable.events} WHERE metric_id = ?1 ORDER BY seq`,
-      metric,
-    ),
-    awards: await rowsEverywhere(awards, system),
-    keys: await rowsEverywhere(`SELECT * FROM ${readable.idempotency_keys} WHERE metric_id = ?1`, metric),
-  })
+  const events = `SELECT * FROM ${readable.events} WHERE metric_id = ?1 ORDER BY seq`
+  const keys = `SELECT * FROM ${readable.idempotency_keys} WHERE metric_id = ?1`
+  type User = { id: string; iid: string; seq: number; metrics: string; points: string }
+  return {
+    users: await rowsEverywhere<User>('SELECT * FROM users WHERE tenant_id = ?1', tenant.id),
+    events: await rowsEverywhere<{ user_iid: string; id: string; value: number }>(events, metric),
+    awards: await rowsEverywhere<{ user_iid: string; id: string; awarded: number }>(awards, system),
+    keys: await rowsEverywhere(keys, metric),
+  }
 }
 
 /**
@@ -137,31 +120,21 @@ async function holdsExactly(setup: Setup, responses: readonly Sent[], user = 'ad
   const points = ownAwards.reduce((total, { awarded }) => total + awarded, 0)
   expect(points).toBe(100 + (2 * sum) / 1e6)
   expect(at(JSON.parse(row?.points ?? '{}'), setup.system)).toBe(points)
-  const told = accepted.flatMap(({ body }) => z.array(Award).parse(at(body, 'points', 'xp', 'awards')))
-  expect(told.map(({ id }) => id).sort()).toEqual(ownAwards.map(({ id }) => id).sort())
+  const told = accepted.flatMap(({ body }) => pick(at(body, 'points', 'xp', 'awards'), 'id'))
+  expect(told.sort()).toEqual(ownAwards.map(({ id }) => id).sort())
 }
 
-const Award = z.object({ id: z.string() })
-
-/** Expects an opaque 500 that names the request (G2). */
-function isOpaque({ status, body, requestId }: Sent): void {
-  expect(status).toBe(500)
+/** Expects an error that shows nothing internal (G2): a 500 that names the request, or a 503. */
+function isFailure(status: 500 | 503, answer: Sent): void {
+  expect(answer).toEqual({ status, body: { error: expect.any(String) }, requestId: expect.any(String) })
+  const requestId = String(answer.requestId)
   expect(requestId).toMatch(/^[0-9a-f-]{36}$/)
-  const error = String(at(body, 'error'))
-  expect(error).toContain(requestId)
-  expect(error.replace(String(requestId), '')).not.toMatch(/D1|SQL|lost|secret|Error|evicted|JSON|zod/i)
-  expect(Object.keys(Object(body))).toEqual(['error'])
+  const error = String(at(answer.body, 'error'))
+  expect(error).toContain(status === 500 ? requestId : 'idempotency key')
+  expect(error.replace(requestId, '')).not.toMatch(/D1|SQL|lost|secret|Error|evicted|JSON|zod/i)
 }
-
-/** Expects a 503 that shows nothing internal (G2). */
-function isUnavailable({ status, body, requestId }: Sent): void {
-  expect(status).toBe(503)
-  expect(requestId).toMatch(/^[0-9a-f-]{36}$/)
-  const error = String(at(body, 'error'))
-  expect(error).toContain('idempotency key')
-  expect(error).not.toMatch(/D1|SQL|lost|secret|Error|evicted|JSON|zod/i)
-  expect(Object.keys(Object(body))).toEqual(['error'])
-}
+const isOpaque = (answer: Sent) => isFailure(500, answer)
+const isUnavailable = (answer: Sent) => isFailure(503, answer)
 
 describe('[E2] a failed write', () => {
   it('every time: a 503 after one attempt in a group and three alone, and nothing is stored', async () => {
@@ -430,7 +403,8 @@ describe('[E2] a change between the read and the write', () => {
 
   it('that deletes the API key: this request succeeds, and the next one is a 401', async () => {
     const setup = await withPoints()
-    const { apiKey, id } = await applicationKey(setup.tenant, 'ada')
+    const { body } = await setup.tenant.admin('POST', '/application-api-keys', [{ userId: 'ada' }])
+    const [id, apiKey = ''] = ['id', 'key'].map((name) => String(at(body, 'created', 0, name)))
     const { bindings } = beforeFirstWrite(() =>
       setup.tenant.admin('DELETE', `/application-api-keys?ids=${id}`),
     )
@@ -570,11 +544,3 @@ describe('[E3, E4] the lane', () => {
     for (const answer of responses) isOpaque(answer)
   })
 })
-
-async function applicationKey(tenant: TestTenant, userId: string) {
-  const { body } = await tenant.admin('POST', '/application-api-keys', [{ userId }])
-  const created = z
-    .object({ created: z.array(z.object({ id: z.string(), key: z.string() })) })
-    .parse(body).created
-  return { id: created[0]?.id ?? '', apiKey: created[0]?.key ?? '' }
-}

@@ -2,22 +2,17 @@ import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
 import { inboxStep } from '../../../src/features/events/batches/process'
-import { instant } from '../../../src/lib/clock'
 import { systemNow } from '../../../src/lib/system-clock'
 import type { Bindings } from '../../../src/platform/env'
-import type { DueWork } from '../../../src/time/due-work.sql.ts'
-import { workOff } from '../../../src/time/run'
-import { JOBS } from '../../../src/worker/jobs'
 import { failing } from '../../helpers/failing'
 import { PATIENCE } from '../../helpers/patience'
 import { number, readable } from '../../helpers/readable'
 import { present } from '../../helpers/time'
 import { boardsWith, DAY, forgetTime, moveTo, moveUnseen, NOON, queueWith } from '../../helpers/worker/boards'
-import { contextOf, contextWith, everyPlace, worksOf } from '../../helpers/worker/contexts'
+import { contextOf, workUntil } from '../../helpers/worker/contexts'
 import { forgetDueWork } from '../../helpers/worker/due-work'
 import { beforeFirst, behind, type Call, delayed, losing, lost, only } from '../../helpers/worker/faulty'
 import {
-  ADMIN_KEY,
   at,
   databases,
   newApp,
@@ -25,7 +20,19 @@ import {
   rowsEverywhere,
   type TestTenant,
 } from '../../helpers/worker/harness'
-import { rowsOf } from '../../helpers/worker/inbox'
+import {
+  event,
+  idOf,
+  inboxWork,
+  logOf,
+  muted,
+  post,
+  processed,
+  read,
+  rowsOf,
+  send,
+  step,
+} from '../../helpers/worker/inbox'
 import { ASLEEP } from '../../helpers/worker/objects'
 import { raiseVersion } from '../../helpers/worker/stored-tenants'
 import { removeUsers } from '../../helpers/worker/stored-users'
@@ -51,9 +58,6 @@ const WRITES: [what: string, kind: (batch: Call) => boolean][] = isSeveral
 
 /* The input, and the outcome */
 
-/** Timekeepers that can't be woken, so that events stay in the inbox. */
-const muted = (tenant: TestTenant, more = {}) => tenant.through(newApp({ TIMEKEEPER: ASLEEP, ...more }))
-
 /**
  * A tenant with 1 point for each 1 of a metric, and the id of a batch of these events, which stays in the inbox.
  * Its Timekeeper does not run.
@@ -71,38 +75,14 @@ async function prepared(events: readonly unknown[] = []) {
   return { tenant, metric, kind, system, id }
 }
 
-const event = (user: string, value = 1, more: object = {}) => ({
-  key: 'words',
-  user: { id: user },
-  value,
-  ...more,
-})
 /** `many` events of `users` users in turn, with values from 1 up. */
 const turns = (many: number, users: number) =>
   Array.from({ length: many }, (_, n) => event(`u${n % users}`, n + 1))
 
-/** Sends a batch, which stays in the inbox. Returns its id. */
-async function send(tenant: TestTenant, events: readonly unknown[]): Promise<string> {
-  const answer = await muted(tenant).admin('POST', '/metrics/events', events)
-  expect(answer.status).toBe(202)
-  return String(answer.headers.get('x-batch-id'))
-}
-
-const counts = async (tenant: TestTenant, id: string) =>
-  (await tenant.admin('GET', `/metrics/events/batches/${id}`)).body
-
-const inboxWork = async ({ id }: TestTenant): Promise<DueWork | undefined> =>
-  (await worksOf(contextOf(id))).find(({ kind }) => kind === 'inbox')
-
-/** Does one step of the inbox. Returns the number of changes, or null if the inbox is empty. */
-async function step(tenant: TestTenant, bindings: Partial<Bindings> = {}): Promise<number | null> {
-  const work = await inboxWork(tenant)
-  if (work === undefined) return null
-  return (await inboxStep(contextWith(tenant.id, bindings), work, systemNow()))?.changes.length ?? 0
-}
+const counts = async (tenant: TestTenant, id: string) => (await read(tenant, id)).body
 
 async function allSteps(tenant: TestTenant, bindings: Partial<Bindings> = {}): Promise<void> {
-  while ((await step(tenant, bindings)) !== null);
+  while ((await step(tenant, bindings)) >= 0);
 }
 
 /** Values by user, each user's in order. */
@@ -113,14 +93,8 @@ function byUser(values: readonly { id: string; value: number }[]): Record<string
 }
 
 /** Values in the log by user, each user's in order. */
-async function valuesOf(tenant: TestTenant): Promise<Record<string, number[]>> {
-  const rows = await rowsOf(
-    tenant,
-    `SELECT u.id, e.value / 1e6 AS value FROM users u JOIN ${readable.events} e ON e.user_iid = u.iid
-     WHERE u.tenant_id = ?1 ORDER BY u.id, e.seq`,
-  )
-  return byUser(rows.map(({ id, value }) => ({ id: String(id), value: Number(value) })))
-}
+const valuesOf = async (tenant: TestTenant) =>
+  byUser((await logOf(tenant)).map(({ id, value }) => ({ id: String(id), value: Number(value) })))
 
 /**
  * Checks that the log has exactly these values, each user's in this order, and that totals and awards are
@@ -149,26 +123,13 @@ async function holds(tenant: TestTenant, expected: Record<string, number[]>): Pr
 const afterTurns = (many: number, users: number) =>
   byUser(turns(many, users).map(({ user, value }) => ({ id: user.id, value })))
 
-const done = (count: number, more: object = {}) => ({
-  status: 'done',
-  accepted: count,
-  processed: count,
-  dropped: 0,
-  parked: 0,
-  ...more,
-})
+const done = (count: number, more: object = {}) => ({ status: 'done', ...processed(count), ...more })
 
 /** Checks the counts of a batch, and what is stored. See `holds`. */
 async function ends(tenant: TestTenant, id: string, expected: object, values: Record<string, number[]>) {
   expect(await counts(tenant, id)).toMatchObject(expected)
   await holds(tenant, values)
 }
-
-/** Does the tenant's due work until this time. */
-const workUntil = async (to: number, tenant: TestTenant, bindings: Partial<Bindings> = {}, mustAll = true) =>
-  workOff(JOBS, await everyPlace(tenant.id, bindings), {
-    ...{ to: instant(to), steps: 5, mustAll, grace: { first: 0, finals: 0 } },
-  })
 
 /** The logged lines, parsed. */
 function linesOf(level: 'error' | 'warn') {
@@ -178,7 +139,7 @@ function linesOf(level: 'error' | 'warn') {
 }
 afterEach(() => vi.restoreAllMocks())
 
-const live = (tenant: TestTenant, user: string, value: number) => muted(tenant).event('words', user, value)
+const live = (tenant: TestTenant, user: string, value: number) => tenant.event('words', user, value)
 
 describe('accepting a batch, when D1’s answer is lost', () => {
   it.each([
@@ -187,11 +148,11 @@ describe('accepting a batch, when D1’s answer is lost', () => {
   ])('%s: answers 202, and each event counts once', async (_when, stores) => {
     const { tenant } = await prepared()
     const { bindings, seen } = only(isAccept, losing(0, stores))
-    const answer = await muted(tenant, bindings).admin('POST', '/metrics/events', turns(300, 3))
+    const answer = await post(muted(tenant, bindings), turns(300, 3))
     expect([answer.status, answer.body]).toEqual([202, { accepted: 300 }])
     expect(seen.count).toBe(stores ? 1 : 2)
     await allSteps(tenant)
-    expect(await counts(tenant, String(answer.headers.get('x-batch-id')))).toMatchObject(done(300))
+    expect(await counts(tenant, idOf(answer))).toMatchObject(done(300))
     await holds(tenant, afterTurns(300, 3))
   })
 
@@ -202,7 +163,7 @@ describe('accepting a batch, when D1’s answer is lost', () => {
       if (n > 0) await late()
       return fault(batch, n)
     })
-    const answer = await muted(tenant, bindings).admin('POST', '/metrics/events', turns(4, 2))
+    const answer = await post(muted(tenant, bindings), turns(4, 2))
     expect([answer.status, seen.count]).toEqual([202, 2])
     await allSteps(tenant)
     await holds(tenant, afterTurns(4, 2))
@@ -212,14 +173,9 @@ describe('accepting a batch, when D1’s answer is lost', () => {
     const { tenant } = await prepared()
     const before = await tenant.stored()
     const { bindings, seen } = only(isAccept, () => Promise.reject(lost()))
-    const request = new Request('http://laurel.test/admin/v1/metrics/events', {
-      method: 'POST',
-      headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id },
-      body: JSON.stringify(turns(4, 2)),
-    })
-    const response = await newApp(bindings)(request)
-    expect([response.status, response.headers.get('x-batch-id')]).toEqual([503, null])
-    expect(await response.text()).not.toMatch(/D1|lost/)
+    const answer = await post(muted(tenant, bindings), turns(4, 2))
+    expect([answer.status, answer.headers.get('x-batch-id')]).toEqual([503, null])
+    expect(at(answer.body, 'error')).not.toMatch(/D1|lost/)
     expect(seen.count).toBe(3)
     expect(await tenant.stored()).toEqual(before)
   })
@@ -293,10 +249,10 @@ describe('a step, when D1’s answer is lost', () => {
     const lines = linesOf('error')
     const { bindings } = only(isStep, () => Promise.reject(lost()))
     const to = present() + 1_000
-    await workUntil(to, tenant, bindings, false)
+    await workUntil(tenant, to, { bindings, steps: 5, mustAll: false })
     expect(lines).toMatchObject([{ level: 'error', tenant: tenant.id, work: 'inbox' }])
     expect((await inboxWork(tenant))?.dueAt).toBe(to + 60_000)
-    await workUntil(to + 60_000, tenant, {}, false)
+    await workUntil(tenant, to + 60_000, { steps: 5, mustAll: false })
     expect(await counts(tenant, id)).toMatchObject(done(4))
   })
 })
@@ -326,7 +282,7 @@ describe('concurrent steps', () => {
     })
     expect(await step(tenant, bindings)).toBe(1)
     expect(await step(tenant)).toBe(1)
-    expect(await step(tenant)).toBeNull()
+    expect(await step(tenant)).toBe(-1)
     expect(await counts(tenant, ids[0] ?? '')).toMatchObject(done(1))
     await holds(tenant, { u0: [1, 2] })
   })
@@ -397,7 +353,7 @@ describe('live events between a step’s read and its write', () => {
 
   it('[E9, E4] a live event uses the idempotency key of an event in the step', async () => {
     const { tenant, id } = await prepared([event('u0', 2, { idempotencyKey: 'k' }), event('u0', 3)])
-    const live = () => muted(tenant).event('words', 'u0', 1, { idempotencyKey: 'k' })
+    const live = () => tenant.event('words', 'u0', 1, { idempotencyKey: 'k' })
     expect(await interrupted(tenant, live)).toBe(1)
     await ends(tenant, id, done(2, { processed: 1, dropped: 1 }), { u0: [1, 3] })
   })
@@ -495,7 +451,7 @@ describe('changes before an event is processed', () => {
   it('[U8] the user is erased: their events are dropped, also between read and write', async () => {
     const { tenant, id } = await prepared([event('u0', 1), event('u1', 2), event('u0', 3), event('u1', 4)])
     const lines = [linesOf('warn'), linesOf('error')]
-    const erase = () => muted(tenant).admin('DELETE', '/users/u0')
+    const erase = () => tenant.admin('DELETE', '/users/u0')
     expect(await interrupted(tenant, erase)).toBe(2)
     await ends(tenant, id, done(4, { processed: 2, dropped: 2 }), { u1: [2, 4] })
     expect(lines.flat()).toEqual([])
@@ -558,7 +514,7 @@ describe('changes before an event is processed', () => {
         isAccept,
         beforeFirst(() => moveUnseen(NOON + DAY)),
       )
-      const answer = await muted(tenant, bindings).admin('POST', '/metrics/events', [event('u0', 1)])
+      const answer = await post(muted(tenant, bindings), [event('u0', 1)])
       expect(answer.status).toBe(202)
       await allSteps(tenant)
       expect(await moment(tenant)).toEqual([{ at: NOON + DAY }])
@@ -779,7 +735,7 @@ describe('a leaderboard that cannot be reached during a step', () => {
     const repairs: { leaderboardId: string; userIds: string[] }[] = []
     const LEADERBOARD = boardsWith(() => Promise.reject(lost()))
     const REPAIRS = queueWith(async (message) => void repairs.push(message))
-    await workUntil(present() + 1_000, tenant, { LEADERBOARD, REPAIRS })
+    await workUntil(tenant, present() + 1_000, { bindings: { LEADERBOARD, REPAIRS }, steps: 5 })
     expect(await counts(tenant, id)).toMatchObject(done(300))
     expect(repairs.map(({ userIds }) => userIds.toSorted().join(' '))).toEqual(['u0 u1 u2', 'u0 u1 u2'])
     for (const message of repairs) await env.REPAIRS.send({ ...message, tenantId: tenant.id })
@@ -796,7 +752,8 @@ describe('a leaderboard that cannot be reached during a step', () => {
   it('[L12] a step whose answer was lost does not update the board: the user’s next change corrects it', async () => {
     const tenant = await withBoard()
     await send(tenant, turns(4, 2))
-    await workUntil(present() + 1_000, tenant, only(isStep, losing(0, true)).bindings)
+    const { bindings } = only(isStep, losing(0, true))
+    await workUntil(tenant, present() + 1_000, { bindings, steps: 5 })
     const first = await live(tenant, 'u0', 10)
     expect(first.body).toMatchObject({ total: 14, leaderboards: { board: { rank: 1 } } })
     expect((await live(tenant, 'u1', 1)).body).toMatchObject({ leaderboards: { board: { rank: 2 } } })

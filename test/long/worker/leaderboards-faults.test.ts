@@ -1,15 +1,8 @@
-import {
-  createExecutionContext,
-  createMessageBatch,
-  evictDurableObject,
-  getQueueResult,
-} from 'cloudflare:test'
+import { evictDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Repair } from '../../../src/leaderboards/updates'
-import worker from '../../../src/worker'
 import { SEED } from '../../helpers/seed'
-import { START } from '../../helpers/time'
 import {
   agrees,
   arrive,
@@ -19,7 +12,6 @@ import {
   forgetTime,
   gate,
   HOUR,
-  lost,
   type Message,
   moveTo,
   NOON,
@@ -29,20 +21,16 @@ import {
   through,
   withBoard,
 } from '../../helpers/worker/boards'
-import { at, newApp, untilHeld } from '../../helpers/worker/harness'
+import { lost } from '../../helpers/worker/faulty'
+import { handOver } from '../../helpers/worker/handlers'
+import { at, newApp } from '../../helpers/worker/harness'
 import { stubbed } from '../../helpers/worker/objects'
 import { chance } from '../../simulation/random'
 
 afterEach(forgetTime)
 
-/** Sends messages to the Worker's queue handler. Returns the ids of acknowledged messages. */
-async function consume(...bodies: Repair[]): Promise<string[]> {
-  const messages = bodies.map((body, n) => ({ id: `m${n}`, timestamp: new Date(START), attempts: 1, body }))
-  const batch = createMessageBatch<Repair>('laurel-repairs', messages)
-  const ctx = createExecutionContext()
-  await worker.queue(batch, env, ctx)
-  return (await getQueueResult(batch, ctx)).explicitAcks
-}
+/** The ids of messages that the Worker acknowledges. */
+const consume = async (...bodies: Repair[]) => (await handOver('laurel-repairs', bodies)).acks
 
 describe('a leaderboard that can’t be reached', () => {
   const throws = () => {
@@ -86,15 +74,6 @@ describe('a leaderboard that can’t be reached', () => {
     expect(await consume(...repairs)).toHaveLength(3)
     expect(await events(setup.tenant, ['bob', 2])).toMatchObject([{ rank: 1, previousRank: 2 }])
     expect(await agrees(setup)).toEqual(['bob 7', 'ada 6'])
-  })
-
-  it('[L11] the queue itself works here too', async () => {
-    const setup = await withBoard()
-    const LEADERBOARD = boardsWith(() => Promise.reject(lost()))
-    const tenant = setup.tenant.through(newApp({ LEADERBOARD }))
-    await events(tenant, ['ada', 4], ['bob', 5])
-    await untilHeld(async () => expect(await ranking(setup)).toHaveLength(2))
-    await agrees(setup)
   })
 
   it('[L11] an invalid message of the queue, or one of deleted objects, harms no other', async () => {

@@ -1,15 +1,14 @@
-import { createExecutionContext, createMessageBatch, getQueueResult } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { wakeAll } from '../../../src/time/timekeeper'
 import { drain } from '../../../src/webhooks/delivery/drain'
 import type { DrainRequest } from '../../../src/webhooks/outbox/outbox'
-import worker from '../../../src/worker'
 import { JOBS, SOURCES } from '../../../src/worker/jobs'
 import { START } from '../../helpers/time'
 import { contextOfUsers } from '../../helpers/worker/contexts'
 import { faultyLast, losing, lost, onWrites } from '../../helpers/worker/faulty'
+import { handOver } from '../../helpers/worker/handlers'
 import {
   at,
   lastDatabase,
@@ -39,14 +38,8 @@ async function waiting(): Promise<number> {
 const told = async () =>
   (await messagesOf(webhook)).map(({ event, body }) => [event, at(body, 'points', 'added')])
 
-/** Sends messages to the Worker's queue handler. Returns the ids of acknowledged messages. */
-async function consume(...bodies: DrainRequest[]): Promise<string[]> {
-  const messages = bodies.map((body, n) => ({ id: `m${n}`, timestamp: new Date(START), attempts: 1, body }))
-  const batch = createMessageBatch<DrainRequest>('laurel-outbox', messages)
-  const ctx = createExecutionContext()
-  await worker.queue(batch, env, ctx)
-  return (await getQueueResult(batch, ctx)).explicitAcks
-}
+/** The ids of messages that the Worker acknowledges. */
+const consume = async (...bodies: DrainRequest[]) => (await handOver('laurel-outbox', bodies)).acks
 
 /** An app that loses its messages to the queue. */
 const silent = newApp({

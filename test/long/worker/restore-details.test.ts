@@ -17,9 +17,10 @@ import {
 } from '../../helpers/worker/boards'
 import { hand, log, message, withHook } from '../../helpers/worker/delivery-queues'
 import { dueWork } from '../../helpers/worker/due-work'
+import { cron } from '../../helpers/worker/handlers'
 import { at, newTenant, rowsEverywhere, toApp, untilHeld } from '../../helpers/worker/harness'
 import { Hook } from '../../helpers/worker/receiver'
-import { backup, bringBack, cron, restored } from '../../helpers/worker/restore'
+import { backup, bringBack, restored } from '../../helpers/worker/restore'
 
 afterEach(forgetTime)
 

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
-import process from 'node:process'
 import fc from 'fast-check'
 import { afterEach, beforeAll, expect, it } from 'vitest'
+import { worldRuns } from '../../helpers/runs'
 import { START } from '../../helpers/time'
 import { DAY, forgetTime, HOUR, moveTo } from '../../helpers/worker/boards'
 import { at, newTenant } from '../../helpers/worker/harness'
@@ -10,9 +10,6 @@ import { Hook } from '../../helpers/worker/receiver'
 import { localAt, offsetIn, plusDays } from '../../oracle/calendar.oracle'
 import { type OracleReason, reasonsOf, type UserAction } from '../../oracle/schedule.oracle'
 import { DAILY, StreakReplay } from '../../oracle/streaks.oracle'
-
-/** The number of worlds, and their seed: `VITE_WORLDS=200 VITE_WORLDS_SEED=7` plays others. */
-const { VITE_WORLDS: WORLDS, VITE_WORLDS_SEED: SEED, VITE_WORLDS_PATH: PATH } = process.env
 
 const DUE = ['emails.recap_due', 'emails.reactivation_due', 'emails.streak_reminder_due']
 const ZONES = [
@@ -250,10 +247,6 @@ it('[N2] users are notified at the times of their days, each once', async () => 
   // These worlds are the same in each run. They have every case that this test is about.
   for (const world of [CHOSEN, ...fc.sample(worlds, { numRuns: 3, seed: 9 })]) await holds(world)
   expect(Math.min(...Object.values(seen)), JSON.stringify(seen)).toBeGreaterThan(0)
-  await fc.assert(fc.asyncProperty(worlds, holds), {
-    numRuns: Number(WORLDS ?? 1),
-    ...(SEED !== undefined && { seed: Number(SEED) }),
-    ...(PATH !== undefined && { path: String(PATH) }),
-  })
+  await fc.assert(fc.asyncProperty(worlds, holds), worldRuns(1))
   console.log(seen)
 }, 3_600_000)

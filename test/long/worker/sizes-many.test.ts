@@ -10,11 +10,10 @@ import type { Fact } from '../../../src/leaderboards/notify/board-events.sql.ts'
 import { sendBoardEvents } from '../../../src/leaderboards/notify/send'
 import { instant } from '../../../src/lib/clock'
 import { newId } from '../../../src/lib/new-id'
-import { workOff } from '../../../src/time/run'
 import { drain } from '../../../src/webhooks/delivery/drain'
-import { JOBS, SOURCES } from '../../../src/worker/jobs'
+import { SOURCES } from '../../../src/worker/jobs'
 import { DAY, dateAt, forgetTime, HOUR, moveTo, moveUnseen, NOON } from '../../helpers/worker/boards'
-import { contextWith, everyPlace, ofUsers, whenBy, worksOf } from '../../helpers/worker/contexts'
+import { contextWith, ofUsers, whenBy, worksOf, workUntil } from '../../helpers/worker/contexts'
 import { forgetDueWork } from '../../helpers/worker/due-work'
 import { faultyLast } from '../../helpers/worker/faulty'
 import { at, lastDatabase, newApp, newTenantInLast, rowsEverywhere } from '../../helpers/worker/harness'
@@ -84,12 +83,7 @@ describe('messages about users of the largest size', () => {
     const webhook = await subscribe(tenant, 'points.changed', 'points.level_changed')
     const { bindings, most } = measured()
     await moveUnseen(NOON + HOUR)
-    const moved = { to: instant(NOON + HOUR), from: instant(NOON), mustAll: true, isClockSet: true }
-    await workOff(JOBS, await everyPlace(tenant.id, bindings), {
-      ...moved,
-      steps: 100,
-      grace: { first: 0, finals: 0 },
-    })
+    await workUntil(tenant, NOON + HOUR, { bindings, from: instant(NOON) })
     const told = await messagesOf(webhook)
     const typesOf = (event: string) => told.filter((one) => one.event === event).length
     expect([typesOf('points.changed'), typesOf('points.level_changed')]).toEqual([10, 10])
@@ -175,14 +169,9 @@ describe('work on many users of the largest size', () => {
       .admin('PATCH', '/achievements', [{ id, status: 'active' }])
     const { bindings, most } = measured()
     // Over two midnights, after which all streaks are lost.
-    const to = instant(NOON + 2 * DAY)
+    const to = NOON + 2 * DAY
     await moveUnseen(to)
-    const moved = { to, from: instant(NOON), mustAll: true, isClockSet: true }
-    await workOff(JOBS, await everyPlace(tenant.id, bindings), {
-      ...moved,
-      steps: 1_000,
-      grace: { first: 0, finals: 0 },
-    })
+    await workUntil(tenant, to, { bindings, from: instant(NOON), steps: 1_000 })
     const results = await rowsEverywhere(
       `SELECT points ->> ?2 AS points, json_array_length(achievements) AS done, streak ->> '$.run' IS NULL AS
         lost,
@@ -349,10 +338,14 @@ describe('calls and parameters', () => {
     const tenant = await largeTenant()
     await fill(tenant, 'ada', GROWING.control)
     const calls: number[] = []
-    const { DB } = faultyLast(async (run, write) => {
-      if (write % 2 === 0) await tenant.app('PUT', '/users/ada', { name: `n${write}` })
-      return run()
-    })
+    // Another change comes before each batch, so that no command is stored without the lane.
+    const { bindings } = faultyLast(
+      async (run) => {
+        await tenant.app('PUT', '/users/ada', { name: crypto.randomUUID() })
+        return run()
+      },
+      () => true,
+    )
     const USER_LANE = stubbed(env.USER_LANE, (lane) => ({
       commit: async (line: { tenantId: string; userId: string }, messages: string) => {
         const reply = await env.USER_LANE.getByName(lane).commit(line, messages)
@@ -360,16 +353,7 @@ describe('calls and parameters', () => {
         return reply
       },
     }))
-    const conflicting = new Proxy(DB, {
-      get: (target, name) =>
-        name === 'batch'
-          ? async (statements: D1PreparedStatement[]) => {
-              await tenant.app('PUT', '/users/ada', { name: crypto.randomUUID() })
-              return target.batch(statements)
-            }
-          : Reflect.get(target, name),
-    })
-    const through = tenant.through(newApp({ [lastDatabase().name]: conflicting, USER_LANE }))
+    const through = tenant.through(newApp({ ...bindings, USER_LANE }))
     const names = Array.from({ length: 20 }, (_, n) => `Ada ${n}`)
     const responses = await Promise.all(names.map((name) => through.app('PUT', '/users/ada', { name })))
     expect(responses.map(({ status }) => status)).toEqual(names.map(() => 200))

@@ -8,11 +8,10 @@ import { deliver } from '../../../src/leaderboards/updates'
 import { instant } from '../../../src/lib/clock'
 import { micros } from '../../../src/lib/decimal'
 import { newId } from '../../../src/lib/new-id'
-import { workOff } from '../../../src/time/run'
 import { drain } from '../../../src/webhooks/delivery/drain'
-import { JOBS, SOURCES } from '../../../src/worker/jobs'
+import { SOURCES } from '../../../src/worker/jobs'
 import { boardsWith, DAY, forgetTime, moveTo, NOON, queueWith } from '../../helpers/worker/boards'
-import { contextOf, contextWith, everyPlace, ofUsers, worksOf } from '../../helpers/worker/contexts'
+import { contextOf, contextWith, ofUsers, worksOf, workUntil } from '../../helpers/worker/contexts'
 import {
   at,
   newApp,
@@ -137,13 +136,7 @@ describe('work on many users of the largest size', () => {
     const waiting = Waiting.parse(at(exported.body, 'waitingEvents'))
     expect(waiting.map(({ value }) => value)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
     expect(waiting[7]?.user).toEqual(user)
-    await workOff(JOBS, await everyPlace(tenant.id, bindings), {
-      to: instant(NOON),
-      steps: 50,
-      mustAll: false,
-      grace: { first: 0, finals: 0 },
-      isClockSet: true,
-    })
+    await workUntil(tenant, NOON, { bindings, mustAll: false, isClockSet: true })
     expect([await count(tenant, 'inbox'), await count(tenant, 'parked_events')]).toEqual([0, 1])
     const after = (await asked.admin('GET', '/users/ada/export')).body
     expect(at(after, 'parkedEvents', 0, 'event', 'body', 'user')).toEqual(user)

@@ -1,14 +1,6 @@
-import {
-  createExecutionContext,
-  createScheduledController,
-  evictDurableObject,
-  runDurableObjectAlarm,
-  runInDurableObject,
-  waitOnExecutionContext,
-} from 'cloudflare:test'
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import worker from '../../../src/worker'
 import { present } from '../../helpers/time'
 import {
   agrees,
@@ -28,25 +20,17 @@ import {
 } from '../../helpers/worker/boards'
 import { dueWork, makeDueAt } from '../../helpers/worker/due-work'
 import { behind } from '../../helpers/worker/faulty'
-import { ADMIN_KEY, call, newApp, newTenant, rowsEverywhere } from '../../helpers/worker/harness'
+import { cron } from '../../helpers/worker/handlers'
+import { ADMIN_KEY, account, newApp, newTenant, rowsEverywhere } from '../../helpers/worker/harness'
 
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)
 
 /* Alarms that are lost, come twice, or come at the wrong time */
 
-/** Moves the test clock directly in each database: all alarms are lost. */
-
-/** Runs the cron trigger. */
-async function scheduled(): Promise<void> {
-  const ctx = createExecutionContext()
-  await worker.scheduled(createScheduledController(), env, ctx)
-  await waitOnExecutionContext(ctx)
-}
-
 /** Runs the cron trigger and the alarm that it sets. Returns when both are done. */
-async function cron(setup: Setup): Promise<void> {
-  await scheduled()
+async function cronAndAlarm(setup: Setup): Promise<void> {
+  await cron()
   await runDurableObjectAlarm(timekeeperOf(setup))
   // If the alarm has already started, this waits until it is done.
   await timekeeperOf(setup).wake(setup.tenant.id, 0)
@@ -102,20 +86,20 @@ describe('alarms', () => {
     await moveUnseen(NOON + HOURS * HOUR)
     expect(await ranking(setup)).toEqual([{ userId: 'ada', rank: 1, value: 10 }])
     await runInDurableObject(timekeeperOf(setup), (_, { storage }) => storage.deleteAlarm())
-    await cron(setup)
+    await cronAndAlarm(setup)
     await wasDoneOnce(setup)
-    await cron(setup)
+    await cronAndAlarm(setup)
     await wasDoneOnce(setup)
   })
 
   it('[C2] the cron trigger sets the alarm for work that is due within minutes', async () => {
     const setup = await withBoard()
-    expect((await newClock('DELETE')).status).toBe(200)
+    expect((await account('DELETE', '/test-clock')).status).toBe(200)
     const soon = present() + 4 * 60_000
     await makeDueAt({ tenant: setup.tenant }, soon)
     const stub = timekeeperOf(setup)
     await runInDurableObject(stub, (_, { storage }) => storage.deleteAlarm())
-    await scheduled()
+    await cron()
     expect(await runInDurableObject(stub, (_, { storage }) => storage.getAlarm())).toBe(soon)
   })
 
@@ -125,7 +109,7 @@ describe('alarms', () => {
     await alarm(setup)
     await wasDoneOnce(setup)
     await alarm(setup)
-    await Promise.all([alarm(setup), scheduled(), scheduled()])
+    await Promise.all([alarm(setup), cron(), cron()])
     await wasDoneOnce(setup)
   })
 
@@ -143,7 +127,7 @@ describe('alarms', () => {
     const { id } = await newTenant()
     expect(await runDurableObjectAlarm(env.TIMEKEEPER.getByName(id))).toBe(false)
     await env.TIMEKEEPER.getByName(id).wake(id, 20)
-    await scheduled()
+    await cron()
   })
 })
 
@@ -163,12 +147,12 @@ describe('a leaderboard whose upkeep fails', () => {
     await rowsEverywhere('UPDATE due_work SET due_at = due_at - 1 WHERE subject = ?1', bad)
     await spoil(bad, "INSERT OR REPLACE INTO notes (name, value) VALUES ('board', 'no JSON')")
     await moveUnseen(NOON + HOURS * HOUR)
-    await cron(setup)
+    await cronAndAlarm(setup)
     expect(await agrees(setup, { system: setup.system, ...today })).toEqual(RIGHT)
     expect(await events(setup.tenant, ['ada', 1])).toMatchObject([{ rank: 2 }])
     await spoil(bad, "DELETE FROM notes WHERE name <> 'version'")
     await moveUnseen(NOON + HOURS * HOUR + 60_000)
-    await cron(setup)
+    await cronAndAlarm(setup)
     const { status, body } = await setup.tenant.app('GET', '/leaderboards/bad')
     expect([status, body]).toMatchObject([
       200,
@@ -199,12 +183,6 @@ describe('a leaderboard whose upkeep fails', () => {
     await wasDoneOnce(setup)
   })
 })
-
-async function newClock(method: string, body?: unknown) {
-  const { id } = await newTenant()
-  const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': id }
-  return call(newApp(), method, '/admin/v1/test-clock', { body, headers })
-}
 
 /* The clock moves while events arrive */
 
