@@ -13,6 +13,7 @@ import {
   account,
   at,
   call,
+  databases,
   list,
   newApp,
   newTenant,
@@ -447,6 +448,8 @@ describe('[T2, T3, B4] a tenant', () => {
     expect((await account('DELETE', path, undefined, newApp(away('DB_2')))).status).toBe(503)
     for (const user of users) expect((await elsewhere.event('words', user, 1)).status).toBe(201)
     expect((await account('DELETE', path)).status).toBe(200)
+    const statuses = await rowsEverywhere('SELECT status FROM tenants WHERE id = ?1', tenant.id)
+    expect(statuses).toEqual(databases().map(() => ({ status: 'archived' })))
     for (const user of users) expect((await elsewhere.event('words', user, 1)).status).toBe(404)
   })
 
