@@ -146,6 +146,10 @@ describe('order', () => {
     await hand(setup.destination, NOON, ...[...ada, ...rest].toReversed())
     const first = await setup.hook.ids(5)
     expect(first.toSorted()).toEqual([ada[0], ...rest.slice(0, 4)].map((one) => one?.id).toSorted())
+    // Another webhook does not wait for these.
+    const other = await withHook({}, setup.tenant)
+    await hand(other.destination, NOON, message(NOON))
+    await other.hook.seen(1)
     await setup.hook.plan()
     await setup.hook.release()
     const ids = await setup.hook.ids(8)
