@@ -6,7 +6,6 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { TrophyApiClient, TrophyApiError } from '@trophyso/node'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { firstEventOf } from '../helpers/conformance'
-import { testCrossOrigin } from '../helpers/server/cross-origin'
 import { type Answer, newProject, type Server, startServer } from '../helpers/server/harness'
 import { SERVER_START } from '../helpers/time'
 import {
@@ -418,18 +417,6 @@ describe('one service, in order', { shuffle: false }, () => {
       })
     })
   })
-
-  describe('the test clock', () => {
-    it('[C1] stays still once set, and is the same for the next event', async () => {
-      const now = new Date(nextNoon()).toISOString()
-      expect(await send('PUT', '/admin/v1/test-clock', { now })).toEqual({ status: 200, body: { now } })
-      expect(await send('GET', '/admin/v1/test-clock')).toEqual({ status: 200, body: { now } })
-      await event('clocked', 'demo-lessons')
-      expect((await send('GET', '/v1/users/clocked')).body.created).toBe(now)
-    })
-  })
-
-  testCrossOrigin(() => server)
 
   describe('every operation, over HTTP', () => {
     let start: number
