@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hasBrowser, settled, signIn } from '../../helpers/console/browser'
 import { MAIN_PAGES } from '../../helpers/console/pages'
 import { ATTACK, sharedWorld } from '../../helpers/console/world'
+import { listening, stop } from '../../helpers/listening'
 
 const world = sharedWorld()
 /** Another server, whose answers and pages attack. */
@@ -19,13 +20,10 @@ beforeAll(async () => {
       'content-type': 'text/html',
     })
     response.end(isPage ? `<iframe src="${world.server.url}/console"></iframe>` : ATTACK)
-  }).listen(0, '127.0.0.1')
-  await once(attacker, 'listening')
-  attackerPort = Object(attacker.address()).port
+  })
+  attackerPort = Number(new URL(await listening(attacker)).port)
 })
-afterAll(() => {
-  attacker?.close()
-})
+afterAll(() => stop(attacker))
 
 /** The status and the body of a request with any headers, which `fetch` would not send. */
 async function send(path: string, headers: Record<string, string>, body: string, method = 'POST') {

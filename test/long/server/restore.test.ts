@@ -2,50 +2,14 @@
  * A backup of `npm run serve` is restored. In between are changes of leaderboards, a webhook that waits, an erasure and
  * a deleted key.
  */
-import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
-import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import {
-  type Answer,
-  freePort,
-  newProject,
-  runServe,
-  type Server,
-  startServer,
-} from '../../helpers/server/harness'
+import { Receiver } from '../../helpers/receiver'
+import { type Answer, newProject, runServe, type Server, startServer } from '../../helpers/server/harness'
 import { until } from '../../helpers/until'
 
 type Place = { userId: string; value: number }
-
-/** A receiver of webhooks that answers 500 until `works`. */
-async function newReceiver() {
-  const seen: string[] = []
-  const receiver = {
-    works: false,
-    /** The users of the deliveries that were accepted. */
-    accepted: [] as string[],
-    seen,
-    url: '',
-    host: '',
-    close: () => server.close(),
-  }
-  const server = createServer(async (request, response) => {
-    let body = ''
-    for await (const part of request.setEncoding('utf8')) body += part
-    const user = String(Object(JSON.parse(body)).user?.id)
-    seen.push(user)
-    if (receiver.works) receiver.accepted.push(user)
-    response.writeHead(receiver.works ? 204 : 500).end()
-  })
-  const port = await freePort()
-  server.listen(port, '127.0.0.1')
-  await once(server, 'listening')
-  receiver.host = `127.0.0.1:${port}`
-  receiver.url = `http://${receiver.host}/hook`
-  return receiver
-}
 
 type Call = (method: string, path: string, body?: unknown, key?: string) => Promise<Answer>
 const callOf =
@@ -87,10 +51,21 @@ async function proceed(call: Call, keyId: string) {
 
 test('[M1, M2, M3] a backup of npm run serve is restored, with the deletions since then', async () => {
   const folder = await newProject()
-  const receiver = await newReceiver()
+  const receiver = new Receiver()
+  const origin = await receiver.start()
+  /** Whether it accepts a delivery, and the users of those that came and those that it accepted. */
+  let works = false
+  const seen: string[] = []
+  const accepted: string[] = []
+  receiver.decide('all', ({ body }) => {
+    const user = String(Object(JSON.parse(body)).user?.id)
+    seen.push(user)
+    if (works) accepted.push(user)
+    return { status: works ? 204 : 500 }
+  })
   const envOf = (data: string) => ({
     LAUREL_DATA: join(folder, data),
-    WEBHOOK_ALLOW: receiver.host,
+    WEBHOOK_ALLOW: new URL(origin).host,
     DEMO: 'on',
     RATE_LIMITS: 'off',
   })
@@ -99,8 +74,8 @@ test('[M1, M2, M3] a backup of npm run serve is restored, with the deletions sin
   try {
     let server = await start('data')
     const call = callOf(() => server)
-    const { keyId, key } = await begin(call, receiver.url)
-    await until(() => receiver.seen.includes('ada') && receiver.seen.includes('bob'))
+    const { keyId, key } = await begin(call, `${origin}/hooks/all`)
+    await until(() => seen.includes('ada') && seen.includes('bob'))
     expect(await run('data', 'backup', 'first.backup')).toContain('The backup is in')
     await proceed(call, keyId)
     expect(await run('data', 'backup', 'second.backup')).toContain('The backup is in')
@@ -109,12 +84,12 @@ test('[M1, M2, M3] a backup of npm run serve is restored, with the deletions sin
     expect(await run('restored', 'restore', 'first.backup', 'none')).toContain('There is no')
     expect(await run('restored', 'restore', 'first.backup', 'src')).toContain('is no folder with the data')
 
-    receiver.works = true
+    works = true
     for (const [data, later] of [
       ['restored', 'data'],
       ['again', 'second.backup'],
     ] as const) {
-      receiver.accepted.length = 0
+      accepted.length = 0
       expect(await run(data, 'restore', 'first.backup', later)).toContain('The data is in')
       server = await start(data)
       expect((await call('GET', '/v1/users/ada')).status).toBe(404)
@@ -125,9 +100,9 @@ test('[M1, M2, M3] a backup of npm run serve is restored, with the deletions sin
         ['cai', 7],
         ['bob', 5],
       ])
-      await until(() => receiver.accepted.includes('bob') && receiver.accepted.includes('cai'))
+      await until(() => accepted.includes('bob') && accepted.includes('cai'))
       // In the second round, the message about the erased user is due when the server starts.
-      expect(receiver.accepted).not.toContain('ada')
+      expect(accepted).not.toContain('ada')
       expect(server.output()).not.toContain('"level":"error"')
       await server.stop()
       // A second start is no second restore.
@@ -142,7 +117,7 @@ test('[M1, M2, M3] a backup of npm run serve is restored, with the deletions sin
     expect((await call('GET', '/v1/users/ada')).status).toBe(200)
     await server.stop()
   } finally {
-    receiver.close()
+    receiver.stop()
     await rm(folder, { recursive: true, force: true })
   }
 })

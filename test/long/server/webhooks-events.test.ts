@@ -3,7 +3,6 @@ import { rm } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Receiver } from '../../helpers/receiver'
 import { freePort, newProject, type Server, startServer } from '../../helpers/server/harness'
-import { Mailer } from '../../helpers/server/mailer'
 import { SERVER_START } from '../../helpers/time'
 import { untilHeld } from '../../helpers/until'
 
@@ -14,21 +13,21 @@ let server: Server
 let folder: string
 let port: number
 let env: Record<string, string>
+let hooks: string
 const receiver = new Receiver()
-const mailer = new Mailer()
 
 beforeAll(async () => {
   folder = await newProject()
   port = await freePort()
+  hooks = `${await receiver.start()}/hooks`
   env = {
     ...{ DEMO: 'off', WEBHOOK_TIMEOUT: '30', EMAIL_FROM: 'Laurel <laurel@example.com>' },
-    ...{ RESEND_API_KEY: 're_test', RESEND_URL: await mailer.start() },
+    ...{ RESEND_API_KEY: 're_test', RESEND_URL: `${hooks}/mail` },
   }
   server = await startServer({ folder, port, env, clock: SERVER_START })
 })
 afterAll(async () => {
   receiver.stop()
-  mailer.stop()
   await server.stop()
   await rm(folder, { recursive: true, force: true })
 })
@@ -64,8 +63,7 @@ async function subscribe(): Promise<string> {
     requests.push({ id: headers['webhook-id'] ?? '', body, isAccepted })
     return mood === 'holding' ? { hold: true } : { status: isAccepted ? 200 : 500 }
   })
-  const url = `${await receiver.start()}/hooks/all`
-  return (await create('/webhooks', { url, events: ['*'] })).id
+  return (await create('/webhooks', { url: `${hooks}/all`, events: ['*'] })).id
 }
 
 async function configure(): Promise<void> {
@@ -149,15 +147,22 @@ it('[W2, W4, N4, C2] every change is sent with one id, over failures and crashes
 
   // The provider of emails fails. Then it accepts an email, but the server crashes before the response.
   for (const id of ['mia', 'max']) await event({ id, email: `${id}@example.com` }, 1)
-  mailer.plan = [{ status: 500 }, { silent: true }]
+  receiver.plan('mail', [{ status: 500 }, { hold: true }, { body: '{"id":"sent"}', always: true }])
   const moving = moveTo(SERVER_START + 2 * DAY + 6 * HOUR).catch(() => 'the server has crashed')
-  await mailer.came(2)
+  await receiver.seen('mail', 2)
   await crash()
   await moving
   // Both emails are sent without a move of the clock, each under one id.
-  await untilHeld(() => expect(mailer.asked.length).toBeGreaterThanOrEqual(4))
-  expect([mailer.to('mia@example.com'), mailer.to('max@example.com')]).toEqual([['Done'], ['Done']])
-  expect(new Set(mailer.asked).size).toBe(2)
+  const asked = (await receiver.seen('mail', 4)).map(({ headers, body }) => ({
+    key: headers['idempotency-key'],
+    body,
+  }))
+  const emails = new Map(asked.map(({ key, body }) => [key, body]))
+  expect(asked.filter(({ key, body }) => emails.get(key) !== body)).toEqual([])
+  expect([...emails.values()].map(json).map(({ to, subject }) => `${to}: ${subject}`).toSorted()).toEqual([
+    'max@example.com: Done',
+    'mia@example.com: Done',
+  ])
 
   // Until the last retry.
   for (const day of [3, 4, 5, 6]) await moveTo(SERVER_START + day * DAY)

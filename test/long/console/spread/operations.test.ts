@@ -1,36 +1,27 @@
 /** The pages of webhooks, notifications, keys, settings, the audit log and the status, in a real browser. */
-import { once } from 'node:events'
-import { createServer, type Server as HttpServer } from 'node:http'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { expectAccessible, hasBrowser, type Watched } from '../../../helpers/console/browser'
 import { ATTACK, sharedWorld } from '../../../helpers/console/world'
+import { Receiver } from '../../../helpers/receiver'
 
 const world = sharedWorld()
 const { ask } = world
 let watched: Watched
 let page: Page
-let receiver: HttpServer
+const receiver = new Receiver()
 let address: string
 /** The status that the receiver answers. */
 let answer = 204
 
 beforeAll(async () => {
-  receiver = createServer((request, response) => {
-    request.resume()
-    response.writeHead(answer).end(answer === 204 ? undefined : 'Out of order')
-  }).listen(0, '127.0.0.1')
-  await once(receiver, 'listening')
-  const bound = receiver.address()
-  if (bound === null || typeof bound === 'string') throw new Error('no port')
-  address = `127.0.0.1:${bound.port}/laurel`
+  receiver.decide('laurel', () => (answer === 204 ? { status: answer } : { status: answer, body: 'Out of order' }))
+  address = `${new URL(await receiver.start()).host}/hooks/laurel`
   if (!hasBrowser) return
   watched = await world.signedIn()
   page = watched.page
 })
-afterAll(() => {
-  receiver?.close()
-})
+afterAll(() => receiver.stop())
 beforeEach(() => watched?.complaints.splice(0))
 
 const open = (path: string) => world.open(page, path)
