@@ -20,17 +20,23 @@ export function databaseFile(data: string, number: number): string {
   return join(data, 'objects', 'laurel-Database', `${id}.sqlite`)
 }
 
-/** Runs a text of statements in a database, or answers the rows of a SELECT. */
-export function inDatabase(data: string, number: number, sql: string): Row[] {
-  const database = new DatabaseSync(databaseFile(data, number))
+/** Does work in the database of a file. */
+export function inFile<Result>(file: string, work: (database: DatabaseSync) => Result): Result {
+  const database = new DatabaseSync(file)
   try {
-    if (sql.startsWith('SELECT')) return database.prepare(sql).all()
-    database.exec(sql)
-    return []
+    return work(database)
   } finally {
     database.close()
   }
 }
+
+/** Runs a text of statements in a database, or answers the rows of a SELECT. */
+export const inDatabase = (data: string, number: number, sql: string): Row[] =>
+  inFile(databaseFile(data, number), (database) => {
+    if (sql.startsWith('SELECT')) return database.prepare(sql).all()
+    database.exec(sql)
+    return []
+  })
 
 /**
  * Lets the test clock show a moment from the first start on (C1): a last migration of this build alone sets it, before

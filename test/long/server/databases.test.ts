@@ -1,12 +1,9 @@
-/** `npm start` and `npm run serve` with one database, then with three, and with fewer again. */
-import { execFile } from 'node:child_process'
+/** `npm start` with one database, then with three, and with fewer again. `npm run serve` is the same in this. */
 import { readdirSync } from 'node:fs'
 import { appendFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { launch, newProject, type Server, startServer } from '../../helpers/server/harness'
+import { launch, newProject, runServe, type Server, startServer } from '../../helpers/server/harness'
 import { directoryOf, inDatabase, leftOf, STATE, THREE } from '../../helpers/server/local-state'
 
 /** The total of a user after one more event. */
@@ -77,69 +74,26 @@ test('[B3] a fresh state is evenly spread when npm start is ready', async () => 
   }
 })
 
-test('[B3, M1] npm run serve does the same, and a restore tells all databases', async () => {
+test('[B3, M1] a restore of npm run serve tells all databases', async () => {
   const folder = await newProject()
-  const objects = (data: string) => [folder, data, 'objects', 'laurel-Database'] as const
-  const serve = (data: string, DATABASES: string) => ({
-    folder,
-    by: 'serve' as const,
-    env: { DEMO: 'on', LAUREL_DATA: join(folder, data), DATABASES },
-  })
-  /** Asks one database, or changes it. */
-  const inFile = (data: string, name: string, sql: string) => {
-    const database = new DatabaseSync(join(...objects(data), name))
-    try {
-      if (sql.startsWith('SELECT')) return database.prepare(sql).get()
-      return database.exec(sql)
-    } finally {
-      database.close()
-    }
-  }
+  const data = join(folder, 'data')
+  const env = { DEMO: 'on', LAUREL_DATA: data, DATABASES: '3' }
   try {
-    const wrong = await launch(serve('data', '0'))
-    expect((await wrong.ended()).code).toBe(1)
-    expect(wrong.output()).toContain('DATABASES must be a whole number from 1 to 100.\n')
-
-    let server = await startServer(serve('data', '1'))
+    let server = await startServer({ folder, by: 'serve', env })
     expect(await totalAfterEvent(server)).toBe(1)
     expect(await server.stop()).toEqual({ code: 0, leftovers: [] })
-    const [first = ''] = filesIn(...objects('data'))
+    expect(filesIn(data, 'objects', 'laurel-Database')).toHaveLength(3)
+    expect(readdirSync(data).sort()).toEqual(['objects', 'token-secret'])
 
-    server = await startServer(serve('data', '3'))
+    inDatabase(data, 1, 'UPDATE restores SET epoch = 9000000000000, redone = 9000000000000')
+    expect(await runServe(folder, 'data', 'backup', 'one.backup')).toMatchObject({ code: 0 })
+    await rename(data, join(folder, 'old'))
+    expect(await runServe(folder, 'data', 'restore', 'one.backup', 'old')).toMatchObject({ code: 0 })
+    server = await startServer({ folder, by: 'serve', env })
     expect(await totalAfterEvent(server)).toBe(2)
     expect(await server.stop()).toEqual({ code: 0, leftovers: [] })
-    const all = filesIn(...objects('data'))
-    expect(all).toHaveLength(3)
-    expect(all).toContain(first)
-    expect(readdirSync(join(folder, 'data')).sort()).toEqual(['objects', 'token-secret'])
-
-    inFile('data', first, directoryOf(THREE))
-    const refused = await launch(serve('data', '2'))
-    expect((await refused.ended()).code).toBe(1)
-    expect(refused.output()).toMatch(/DB_3 holds users.*DATABASES=3 again/s)
-    inFile('data', first, leftOf('DB_3'))
-    const early = await launch(serve('data', '2'))
-    expect((await early.ended()).code).toBe(1)
-    expect(early.output()).toContain('Rows of users who have left DB_3 are still being deleted there.')
-    inFile('data', first, `DELETE FROM due_work WHERE kind = 'moves'; ${directoryOf(THREE)}`)
-
-    inFile('data', first, 'UPDATE restores SET epoch = 9000000000000, redone = 9000000000000')
-    const run = promisify(execFile)
-    const copy = join(folder, 'one.backup')
-    const env = { PATH: process.env.PATH, HOME: folder, LAUREL_DATA: join(folder, 'data') }
-    await run(process.execPath, ['scripts/serve.mjs', 'backup', copy], { cwd: folder, env })
-    await rename(join(folder, 'data'), join(folder, 'old'))
-    await run(process.execPath, ['scripts/serve.mjs', 'restore', copy, join(folder, 'old')], {
-      cwd: folder,
-      env,
-    })
-    server = await startServer(serve('data', '3'))
-    expect(await totalAfterEvent(server)).toBe(3)
-    expect(await server.stop()).toEqual({ code: 0, leftovers: [] })
-    const epochs = filesIn(...objects('data')).map(
-      (name) => inFile('data', name, 'SELECT epoch FROM restores')?.epoch,
-    )
-    expect(epochs).toEqual(Array(3).fill(9000000000001))
+    const epochs = [1, 2, 3].flatMap((number) => inDatabase(data, number, 'SELECT epoch FROM restores'))
+    expect(epochs).toEqual(Array(3).fill({ epoch: 9000000000001 }))
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

@@ -2,7 +2,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -288,19 +287,5 @@ describe('laurel deploy', () => {
     const gone = await scene.run('undeploy', ['--confirm', 'laurel'])
     expect(gone.code, gone.output).toBe(0)
     expect(await scene.control()).toMatchObject({ databases: [], namespaces: [], queues: [], workers: {} })
-  })
-})
-
-describe('a port', () => {
-  it('of another program is in use', async () => {
-    const port = await freePort()
-    const server = createServer().listen(port, '127.0.0.1')
-    await once(server, 'listening')
-    onTestFinished(() => void server.close())
-    const { ended, output } = await start(emptyFolder(), port)
-    expect([await ended, output()]).toEqual([
-      1,
-      expect.stringContaining(`Port ${port} is in use. Choose another one: PORT=`),
-    ])
   })
 })

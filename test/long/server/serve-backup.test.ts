@@ -243,14 +243,6 @@ test('a restore that had to wait for its folder looks again if it is empty', asy
   expect((await readdir(data)).sort()).toEqual(['objects', 'restored'])
 })
 
-test('a server that does not run is backed up too', async () => {
-  await server.stop()
-  expect(await run('restored', 'backup', 'second.backup')).toMatchObject({ code: 0 })
-  expect(await run('again', 'restore', 'second.backup')).toMatchObject({ code: 0 })
-  server = await start('again')
-  expect((await logOf('user-0')).length).toBeGreaterThan(0)
-})
-
 test('a build needs only the packages of a server: it serves, is backed up and restored without the others', async (context) => {
   const lean = await newProject()
   onTestFinished(() => rm(lean, { recursive: true }))

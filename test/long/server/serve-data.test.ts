@@ -12,7 +12,6 @@ import {
 } from 'node:fs'
 import { cp, rm } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { Receiver } from '../../helpers/receiver'
 import {
@@ -23,6 +22,7 @@ import {
   type StartOptions,
   startServer,
 } from '../../helpers/server/harness'
+import { inFile } from '../../helpers/server/local-state'
 import { until } from '../../helpers/until'
 
 let folder: string
@@ -75,19 +75,10 @@ const filesOf = (data: string, className: string) =>
 const objectsOf = (data: string, className: string) =>
   filesOf(data, className).filter((file) => basename(file) !== 'metadata.sqlite')
 
-function open<T>(file: string, work: (database: DatabaseSync) => T): T {
-  const database = new DatabaseSync(file)
-  try {
-    return work(database)
-  } finally {
-    database.close()
-  }
-}
-
 /** All tables and rows of all files. */
 const dump = (data: string) =>
   filesOf(data, '*').map((file) =>
-    open(file, (database) => {
+    inFile(file, (database) => {
       const tables = database.prepare(
         "SELECT name, sql FROM sqlite_schema WHERE type = 'table' ORDER BY name",
       )
@@ -101,7 +92,7 @@ const dump = (data: string) =>
   )
 
 const has = (file: string, query: string) =>
-  open(file, (database) => database.prepare(query).get() !== undefined)
+  inFile(file, (database) => database.prepare(query).get() !== undefined)
 const hasTable = (file: string, name: string) =>
   has(file, `SELECT 1 FROM sqlite_schema WHERE name = '${name}'`)
 
@@ -112,11 +103,11 @@ const usedQueues = (data: string) =>
 /** Sets the alarm of an object, in nanoseconds, as workerd stores it. */
 function setAlarm(file: string, at: bigint): void {
   const id = basename(file, '.sqlite')
-  open(file, (database) => {
+  inFile(file, (database) => {
     database.exec('CREATE TABLE IF NOT EXISTS _cf_METADATA (key INTEGER PRIMARY KEY, value BLOB)')
     database.prepare('INSERT OR REPLACE INTO _cf_METADATA VALUES (1, ?)').run(at)
   })
-  open(join(dirname(file), 'metadata.sqlite'), (database) =>
+  inFile(join(dirname(file), 'metadata.sqlite'), (database) =>
     database.prepare('INSERT OR REPLACE INTO _cf_ALARM VALUES (?, ?, NULL)').run(id, at),
   )
 }
@@ -130,13 +121,13 @@ async function overdue(data: string): Promise<string> {
   for (const className of ['Timekeeper', 'Courier', 'MessageQueue'])
     for (const file of objectsOf(data, className)) setAlarm(file, 1_600_000_000_000_000_000n)
   for (const file of objectsOf(data, 'Database'))
-    open(file, (database) => database.exec('UPDATE due_work SET due_at = 0'))
+    inFile(file, (database) => database.exec('UPDATE due_work SET due_at = 0'))
   for (const file of usedQueues(data))
-    open(file, (database) =>
+    inFile(file, (database) =>
       database.exec("INSERT INTO messages (body, sent, due, attempts) VALUES ('{}', 0, 0, 0)"),
     )
   for (const file of objectsOf(data, 'Courier').filter((one) => hasTable(one, 'messages')))
-    open(file, (database) => database.exec("UPDATE messages SET status = 'pending', next_at = 0"))
+    inFile(file, (database) => database.exec("UPDATE messages SET status = 'pending', next_at = 0"))
   return data
 }
 
@@ -149,7 +140,7 @@ async function refused(data: string, more?: Record<string, string>): Promise<str
 
 test('[G1] with data of a later version it changes nothing, whatever is due', async () => {
   const data = await overdue('later')
-  open(join(folder, data, databases.first), (database) =>
+  inFile(join(folder, data, databases.first), (database) =>
     database.exec("UPDATE schema_version SET migration = 99, name = '0099_later', oldest = 98"),
   )
   const before = dump(data)
@@ -176,11 +167,11 @@ test('[C3] work, messages of queues and alarms of a clock that was years ahead a
   const YEAR = 366 * 86_400_000
   const AHEAD = Date.UTC(2100, 0, 1)
   for (const file of objectsOf('ahead', 'Database'))
-    open(file, (database) => database.exec(`UPDATE due_work SET due_at = due_at + ${YEAR}`))
+    inFile(file, (database) => database.exec(`UPDATE due_work SET due_at = due_at + ${YEAR}`))
   const queues = usedQueues('ahead')
   expect(queues).not.toEqual([])
   for (const file of queues) {
-    open(file, (database) =>
+    inFile(file, (database) =>
       database.exec(`INSERT INTO messages (body, sent, due, attempts) VALUES ('{}', ${AHEAD}, ${AHEAD}, 0)`),
     )
     setAlarm(file, BigInt(AHEAD) * 1_000_000n)

@@ -2,9 +2,9 @@
 import { globSync } from 'node:fs'
 import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { newProject, startServer } from '../../helpers/server/harness'
+import { inFile } from '../../helpers/server/local-state'
 
 const TICKETS = 10_000
 /** Requests at once. */
@@ -14,16 +14,15 @@ const CLIENTS = 16
 async function rowsIn(folder: string): Promise<[table: string, rows: unknown][]> {
   const copy = join(folder, 'copy')
   await cp(join(folder, 'data', 'objects'), copy, { recursive: true })
-  const rows = globSync(join(copy, '*', '*.sqlite')).flatMap((file) => {
-    const database = new DatabaseSync(file)
-    const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
-    const counts = tables.map(({ name }): [string, unknown] => [
-      `${file} ${name}`,
-      database.prepare(`SELECT count(*) AS rows FROM "${name}"`).get()?.rows,
-    ])
-    database.close()
-    return counts
-  })
+  const rows = globSync(join(copy, '*', '*.sqlite')).flatMap((file) =>
+    inFile(file, (database) => {
+      const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
+      return tables.map(({ name }): [string, unknown] => [
+        `${file} ${name}`,
+        database.prepare(`SELECT count(*) AS rows FROM "${name}"`).get()?.rows,
+      ])
+    }),
+  )
   await rm(copy, { recursive: true })
   return rows
 }
