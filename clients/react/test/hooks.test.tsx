@@ -3,7 +3,6 @@ import { act, cleanup, render, renderHook, screen, waitFor } from '@testing-libr
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   AchievementGrid,
-  AwardToast,
   Energy,
   LaurelProvider,
   Leaderboard,
@@ -315,26 +314,4 @@ test('answers of Laurel are drawn without a warning of React', async () => {
   await screen.findByText('First')
   await screen.findByText('bob')
   expect(complain.mock.calls).toEqual([])
-})
-
-test('a toast shows the changes by an event, and the counter has the new total', async () => {
-  const Page = () => {
-    const event = useSendEvent()
-    return (
-      <>
-        <PointsCounter {...usePoints('xp')} />
-        <button type="button" onClick={() => void event.send('lessons', { value: 1 })}>
-          Done
-        </button>
-        <AwardToast {...event} />
-      </>
-    )
-  }
-  render(<Page />, { wrapper: Wrapper })
-  const counter = await screen.findByRole('group', { name: 'XP' })
-  act(() => screen.getByRole('button', { name: 'Done' }).click())
-  const toast = screen.getByRole('status', { name: 'Awards' })
-  await waitFor(() => expect(toast.textContent).toContain('New level: Gold'))
-  expect(toast.textContent).toContain('+50 XP')
-  expect(counter.textContent).toContain('150')
 })

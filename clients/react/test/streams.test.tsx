@@ -34,6 +34,7 @@ describe.each<[string, () => Partial<LaurelOptions>]>([
   ['with a function, before the client tries again', waiting],
 ])('[Y1] a stream that ended with 401, after a new sign-in, %s', (_, options) => {
   beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['Date'], now: NOW })
     server = serverOfAda(options())
   })
 
@@ -47,9 +48,7 @@ describe.each<[string, () => Partial<LaurelOptions>]>([
   })
 
   /** A board whose stream has ended, and a server that takes the user again. */
-  async function ended() {
-    vi.useFakeTimers({ toFake: ['Date'], now: NOW })
-    const { result } = renderHook(use, { wrapper: Wrapper })
+  async function ended(result = renderHook(use, { wrapper: Wrapper }).result) {
     await waitFor(() => expect(server.openStreams).toBe(1))
     act(() => server.send('ranking', ranking(1, 95)))
     await waitFor(() => expect(result.current.isLive).toBe(true))
@@ -106,21 +105,14 @@ describe.each<[string, () => Partial<LaurelOptions>]>([
       </Wrapper>
     )
     const { rerender } = render(content())
-    await waitFor(() => expect(server.openStreams).toBe(1))
-    act(() => server.send('ranking', ranking(1, 95)))
-    await waitFor(() => expect(latest?.isLive).toBe(true))
-    server.streamFailure = 401
-    act(() => server.endStreams())
-    await waitFor(() => expect(latest?.isLive).toBe(false))
-    tries = server.count('/live')
-    server.streamFailure = undefined
-    isSecond = true
-    rerender(content())
-    await isBack({
+    const result = await ended({
       get current() {
         if (latest === undefined) throw new Error('The hook was not called.')
         return latest
       },
     })
+    isSecond = true
+    rerender(content())
+    await isBack(result)
   })
 })

@@ -1,10 +1,8 @@
 /** All components in a browser, in their looks: themes, directions, sizes of windows. */
-import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { expectAccessible } from '../../../../test/helpers/console/browser'
 import { hasBrowser, NOW, serveGallery } from '../../scripts/serve.mjs'
-
-const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
 let gallery: Awaited<ReturnType<typeof serveGallery>>
 let page: Page
@@ -41,14 +39,7 @@ describe.skipIf(!hasBrowser)('the gallery in a browser', () => {
   describe('axe finds nothing', () => {
     test.each(['theme=light', 'theme=dark', 'theme=light&dir=rtl&locale=ar'])('with %s', async (query) => {
       await open(query, { reducedMotion: 'reduce' })
-      await page.addScriptTag({ path: axe })
-      const found = await page.evaluate(async () => {
-        const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
-        const { axe } = window as unknown as { axe: typeof import('axe-core') }
-        const { violations } = await axe.run(document, { runOnly: tags })
-        return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join('\n')}`)
-      })
-      expect(found).toEqual([])
+      await expectAccessible(page, query)
     })
   })
 

@@ -1,9 +1,9 @@
 /** The client against a running server, in Node and in a real browser. */
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { PATIENCE } from '../../../../test/helpers/patience'
 import { Receiver } from '../../../../test/helpers/receiver'
 import { type Server, startServer } from '../../../../test/helpers/server/harness'
-import { Laurel, LaurelError, type LiveRanking, verifyWebhook } from '../../src/index.js'
+import { Laurel, type LiveRanking, verifyWebhook } from '../../src/index.js'
 import { errorOf } from '../fake-fetch.js'
 import { testBrowser } from './browser.js'
 
@@ -53,29 +53,6 @@ describe('the client in Node', () => {
     expect(await laurel.users.get('a/b ?#é')).toMatchObject({ id: 'a/b ?#é' })
   })
 
-  it('counts an event once whose answers are lost', async () => {
-    let requests = 0
-    // The service gets each request. The first answer is lost, and the second one breaks off.
-    const faulty = async (url: string, init: RequestInit) => {
-      const response = await fetch(url, init)
-      requests += 1
-      if (requests === 1) throw new TypeError('fetch failed')
-      if (requests > 2) return response
-      const broken = new ReadableStream<Uint8Array>({
-        start: (controller) => controller.enqueue(new TextEncoder().encode('{"eventId":')),
-        pull: (controller) => controller.error(new TypeError('terminated')),
-      })
-      return new Response(broken, response)
-    }
-    const sleep = vi.fn(async () => undefined)
-    const far = new Laurel({ url: server.url, apiKey: server.adminKey, fetch: faulty, runtime: { sleep } })
-    const answer = await far.event('demo-lessons', { user: { id: 'lost' }, value: 1 })
-    expect(answer).toMatchObject({ total: 1, idempotentReplayed: true })
-    expect(requests).toBe(3)
-    expect(sleep).toHaveBeenCalledTimes(2)
-    expect(await laurel.users.metrics.get('lost', 'demo-lessons')).toMatchObject({ current: 1 })
-  })
-
   it('configures, and goes through lists', async () => {
     const keys = ['one', 'two', 'three', 'four', 'five']
     const { created, issues } = await laurel.admin.metrics.create(keys.map((key) => ({ key, name: key })))
@@ -99,59 +76,6 @@ describe('the client in Node', () => {
     for await (const page of laurel.admin.users.list({ search: 'list-', limit: 2 }).pages())
       pages.push(page.length)
     expect(pages).toEqual([2, 2, 1])
-  })
-
-  it('[E9] sends batches', async () => {
-    const events = [1, 2].map((value) => ({ key: 'demo-lessons', user: { id: 'batched' }, value }))
-    const { data, response } = await laurel.admin.eventBatches.create(events).withResponse()
-    expect(data.accepted).toBe(2)
-    const id = response.headers.get('x-batch-id') ?? ''
-    await vi.waitFor(
-      async () =>
-        expect(await laurel.admin.eventBatches.get(id)).toMatchObject({ status: 'done', processed: 2 }),
-      { timeout: PATIENCE },
-    )
-    expect(await laurel.users.metrics.get('batched', 'demo-lessons')).toMatchObject({ current: 3 })
-  })
-
-  it('[G2] has one error for everything that fails', async () => {
-    await laurel.users.create({ id: 'erring-ada' })
-    const invalid = await errorOf(laurel.users.update('erring-ada', { tz: 'nowhere', email: 'none' }))
-    expect(invalid).toBeInstanceOf(LaurelError)
-    expect(invalid).toMatchObject({
-      status: 422,
-      requestId: expect.stringMatching(/./),
-      issues: [
-        { path: 'email', message: expect.stringContaining('must be an email address') },
-        { path: 'tz', message: expect.stringContaining('must be an IANA time zone') },
-      ],
-    })
-    expect(await errorOf(laurel.users.get('nobody'))).toMatchObject({ status: 404, issues: [] })
-    const stranger = new Laurel({ url: server.url, apiKey: 'app_wrong.key' })
-    expect(await errorOf(stranger.users.get('node-ada'))).toMatchObject({ status: 401 })
-    const nowhere = new Laurel({ url: 'http://127.0.0.1:1', apiKey: server.adminKey, tries: 1 })
-    expect(await errorOf(nowhere.users.get('node-ada'))).toMatchObject({
-      status: 0,
-      issues: [],
-      requestId: null,
-    })
-  })
-
-  it('[C1] knows the time of the service, whatever its own clock says', async () => {
-    const stopped = new Laurel({ url: server.url, apiKey: server.adminKey, runtime: { now: () => 0 } })
-    expect(stopped.now()).toBe(0)
-    const { response } = await stopped.points.get('demo-xp').withResponse()
-    expect(stopped.now()).toBe(Date.parse(response.headers.get('date') ?? ''))
-  })
-
-  it('[G3] warns of fields that the service ignores', async () => {
-    const warn = vi.spyOn(console, 'warn').mockReturnValue()
-    onTestFinished(() => warn.mockRestore())
-    const body = { user: { id: 'ignored' }, value: 1, idempotencyKey: 'in-the-body' }
-    await laurel.request('POST /v1/metrics/{key}/event', { path: { key: 'demo-lessons' }, body })
-    expect(warn.mock.calls.flat()).toEqual([
-      expect.stringContaining('POST /v1/metrics/{key}/event does not have: idempotencyKey.'),
-    ])
   })
 
   it('[Y1, K6] watches a leaderboard with the token of a user', async () => {

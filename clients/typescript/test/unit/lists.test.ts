@@ -62,13 +62,8 @@ describe('a list', () => {
 
   it('has pages', async () => {
     const { options } = fake(json(items(0, 2), 200, link('c1')), json(items(2, 3)))
-    const pages: unknown[][] = []
-    for await (const page of new Laurel(options).admin.users.timeline.list('ada', { limit: 2 }))
-      pages.push([page])
-    expect(pages).toHaveLength(3)
-    const again = fake(json(items(0, 2), 200, link('c1')), json(items(2, 3)))
     const sizes: number[] = []
-    const list = new Laurel(again.options).admin.users.timeline.list('ada', { limit: 2 })
+    const list = new Laurel(options).admin.users.timeline.list('ada', { limit: 2 })
     for await (const page of list.pages()) sizes.push(page.length)
     expect(sizes).toEqual([2, 1])
   })
