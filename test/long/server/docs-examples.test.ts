@@ -6,9 +6,6 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import client from '../../../clients/typescript/package.json'
-import consoleOf from '../../../console/package.json'
-import { scripts } from '../../../package.json'
 import { PATIENCE } from '../../helpers/patience'
 import {
   blocksOf,
@@ -90,19 +87,6 @@ describe.each(PAGES)('%s', (name) => {
     }
     // The page has no other fences.
     expect(page.match(/^ *```/gm) ?? []).toHaveLength(2 * blocks.length)
-  })
-
-  test('names only scripts that exist', () => {
-    const named = [...page.matchAll(/npm run ([\w:]+)(?: -w (@laurel\/client|console))?|npm (start|test)\b/g)]
-    const ofWorkspaces = new Map<string | undefined, object>([
-      ['@laurel/client', client.scripts],
-      ['console', consoleOf.scripts],
-    ])
-    const unknown = named.filter(
-      ([, script, workspace, short]) =>
-        !Object.hasOwn(ofWorkspaces.get(workspace) ?? scripts, script ?? short ?? ''),
-    )
-    expect(unknown.map(([whole]) => whole)).toEqual([])
   })
 })
 
@@ -210,10 +194,6 @@ describe.skipIf(!hasShell)('the examples of docs/, on an empty service', () => {
 
   // If a page fails, this restores the clock that all pages share.
   afterEach(() => server.ask('DELETE', '/admin/v1/test-clock'))
-
-  test('the index names all pages by task', () => {
-    expect(BY_TASK.toSorted()).toEqual(PAGES.filter((name) => name.startsWith('docs/api/')))
-  })
 
   test.each(FROM_NOTHING)('%s', { timeout: MINUTES }, async (name, pages) => {
     const response = await server.ask('POST', '/admin/v1/tenants', [{ customerId: name, name }])
