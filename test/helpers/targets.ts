@@ -1,6 +1,6 @@
 /**
- * URLs of webhooks in all spellings, and the expected result (W1). The tests try them in Node and in the
- * Workers runtime.
+ * URLs of webhooks in all spellings, and the expected result (W1). The tests try them in the Workers runtime,
+ * which reads URLs itself.
  */
 import { words } from './words'
 

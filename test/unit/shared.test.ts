@@ -42,18 +42,6 @@ describe('[G4] ids', () => {
 })
 
 describe('a bounded map', () => {
-  test('drops the entry that was used longest ago', () => {
-    const map = new BoundedMap<string, number>(2)
-    map.set('a', 1)
-    map.set('b', 2)
-    expect(map.get('a')).toBe(1)
-    map.set('c', 3)
-    expect([map.get('a'), map.get('b'), map.get('c')]).toEqual([1, undefined, 3])
-    map.delete('a')
-    map.set('d', 4)
-    expect([map.get('a'), map.get('c'), map.get('d')]).toEqual([undefined, 3, 4])
-  })
-
   test('keeps exactly the last used keys, as a plain list would', () => {
     const act = fc.tuple(fc.constantFrom('get', 'set', 'delete'), fc.nat({ max: 6 }), fc.nat({ max: 9 }))
     fc.assert(
