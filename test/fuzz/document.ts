@@ -2,62 +2,50 @@
 import * as z from 'zod'
 
 /** The parts of a JSON schema that the documents use. */
-export type Schema = {
-  $ref?: string | undefined
-  type?: string | string[] | undefined
-  const?: unknown
-  enum?: unknown[] | undefined
-  anyOf?: Schema[] | undefined
-  oneOf?: Schema[] | undefined
-  allOf?: Schema[] | undefined
-  properties?: Record<string, Schema> | undefined
-  required?: string[] | undefined
-  additionalProperties?: Schema | boolean | undefined
-  items?: Schema | undefined
-  minItems?: number | undefined
-  maxItems?: number | undefined
-  minimum?: number | undefined
-  maximum?: number | undefined
-  exclusiveMinimum?: number | undefined
-  exclusiveMaximum?: number | undefined
-  minLength?: number | undefined
-  maxLength?: number | undefined
-  format?: string | undefined
-  pattern?: string | undefined
-}
-
-const SchemaJson: z.ZodType<Schema> = z.lazy(() =>
-  z.looseObject({
-    $ref: z.string().optional(),
-    type: z.union([z.string(), z.array(z.string())]).optional(),
-    enum: z.array(z.unknown()).optional(),
-    anyOf: z.array(SchemaJson).optional(),
-    oneOf: z.array(SchemaJson).optional(),
-    allOf: z.array(SchemaJson).optional(),
-    properties: z.record(z.string(), SchemaJson).optional(),
-    required: z.array(z.string()).optional(),
-    additionalProperties: z.union([z.boolean(), SchemaJson]).optional(),
-    items: SchemaJson.optional(),
-    minItems: z.number().optional(),
-    maxItems: z.number().optional(),
-    minimum: z.number().optional(),
-    maximum: z.number().optional(),
-    exclusiveMinimum: z.number().optional(),
-    exclusiveMaximum: z.number().optional(),
-    minLength: z.number().optional(),
-    maxLength: z.number().optional(),
-    format: z.string().optional(),
-    pattern: z.string().optional(),
-  }),
-)
+const Schema = z.looseObject({
+  $ref: z.string().optional(),
+  type: z.union([z.string(), z.array(z.string())]).optional(),
+  const: z.unknown().optional(),
+  enum: z.array(z.unknown()).optional(),
+  get anyOf() {
+    return z.array(Schema).optional()
+  },
+  get oneOf() {
+    return z.array(Schema).optional()
+  },
+  get allOf() {
+    return z.array(Schema).optional()
+  },
+  get properties() {
+    return z.record(z.string(), Schema).optional()
+  },
+  required: z.array(z.string()).optional(),
+  get additionalProperties() {
+    return z.union([z.boolean(), Schema]).optional()
+  },
+  get items() {
+    return Schema.optional()
+  },
+  minItems: z.number().optional(),
+  maxItems: z.number().optional(),
+  minimum: z.number().optional(),
+  maximum: z.number().optional(),
+  exclusiveMinimum: z.number().optional(),
+  exclusiveMaximum: z.number().optional(),
+  minLength: z.number().optional(),
+  maxLength: z.number().optional(),
+  format: z.string().optional(),
+  pattern: z.string().optional(),
+})
+export type Schema = z.infer<typeof Schema>
 
 const Parameter = z.object({
   name: z.string(),
   in: z.enum(['path', 'query', 'header']),
   required: z.boolean(),
-  schema: SchemaJson,
+  schema: Schema,
 })
-const Content = z.object({ 'application/json': z.object({ schema: SchemaJson }) })
+const Content = z.object({ 'application/json': z.object({ schema: Schema }) })
 const Operation = z.object({
   operationId: z.string(),
   parameters: z.array(z.union([z.object({ $ref: z.string() }), Parameter])),
@@ -67,7 +55,7 @@ const Operation = z.object({
 const Document = z.object({
   servers: z.array(z.object({ url: z.string() })),
   paths: z.record(z.string(), z.record(z.string(), Operation)),
-  components: z.object({ schemas: z.record(z.string(), SchemaJson) }),
+  components: z.object({ schemas: z.record(z.string(), Schema) }),
 })
 
 /** One operation. `path` includes its base. `statuses` are the documented ones. */
