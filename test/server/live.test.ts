@@ -4,7 +4,7 @@
 import { request } from 'node:http'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { TrophyApiClient, TrophyApiError } from '@trophyso/node'
-import { afterAll, beforeAll, describe, expect, it, type Mock, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { firstEventOf } from '../helpers/conformance'
 import { type Answer, newProject, type Server, startServer } from '../helpers/server/harness'
 import { SERVER_START } from '../helpers/time'
@@ -197,14 +197,16 @@ it('[G2] nothing on the way to the Worker decodes a compressed body', async () =
   expect(await statusOf('gzip', gzipSync(new Uint8Array(2 ** 24)))).toBe(413)
 })
 
+type Watched = [name: string, method: { mock: { calls: unknown[] } }]
+
 /**
  * Watches the public methods of a client and of its resources, by reflection. Resources are the values of its
  * getters. Answers the methods by their names, such as `users.get`.
  */
-function watchedMethods(target: object, path: readonly string[] = []): [name: string, method: Mock][] {
+function watchedMethods(target: object, path: readonly string[] = []): Watched[] {
   const prototype = Object(Object.getPrototypeOf(target))
   const properties = Object.entries(Object.getOwnPropertyDescriptors(prototype))
-  return properties.flatMap(([name, { get, value }]): [string, Mock][] => {
+  return properties.flatMap(([name, { get, value }]): Watched[] => {
     const at = [...path, name]
     if (name === 'constructor' || name.startsWith('_')) return []
     if (typeof value === 'function') return [[at.join('.'), vi.spyOn(prototype, name)]]
@@ -223,7 +225,7 @@ const client = () =>
 describe('one service, in order', { shuffle: false }, () => {
   // The last test says which methods were called.
   describe('the npm client', () => {
-    let methods: ReturnType<typeof watchedMethods>
+    let methods: Watched[]
     beforeAll(() => {
       methods = watchedMethods(client())
     })
