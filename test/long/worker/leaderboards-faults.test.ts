@@ -23,7 +23,7 @@ import {
 } from '../../helpers/worker/boards'
 import { lost } from '../../helpers/worker/faulty'
 import { handOver } from '../../helpers/worker/handlers'
-import { at, newApp } from '../../helpers/worker/harness'
+import { at, newApp, untilHeld } from '../../helpers/worker/harness'
 import { stubbed } from '../../helpers/worker/objects'
 import { chance } from '../../simulation/random'
 
@@ -74,6 +74,15 @@ describe('a leaderboard that can’t be reached', () => {
     expect(await consume(...repairs)).toHaveLength(3)
     expect(await events(setup.tenant, ['bob', 2])).toMatchObject([{ rank: 1, previousRank: 2 }])
     expect(await agrees(setup)).toEqual(['bob 7', 'ada 6'])
+  })
+
+  it('[L11] the queue itself works here too', async () => {
+    const setup = await withBoard()
+    const LEADERBOARD = boardsWith(() => Promise.reject(lost()))
+    const tenant = setup.tenant.through(newApp({ LEADERBOARD }))
+    await events(tenant, ['ada', 4], ['bob', 5])
+    await untilHeld(async () => expect(await ranking(setup)).toHaveLength(2))
+    await agrees(setup)
   })
 
   it('[L11] an invalid message of the queue, or one of deleted objects, harms no other', async () => {
