@@ -1,23 +1,15 @@
-import {
-  createExecutionContext,
-  createMessageBatch,
-  createScheduledController,
-  getQueueResult,
-  waitOnExecutionContext,
-} from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { loadConfiguration } from '../../src/configuration/configuration'
 import { definitionOf } from '../../src/leaderboards/board'
 import { instant } from '../../src/lib/clock'
-import worker from '../../src/worker'
 import { bytes, number, numbered } from '../helpers/readable'
-import { START } from '../helpers/time'
 import { untilHeld } from '../helpers/until'
 import { DAY, forgetTime, moveTo, NOON } from '../helpers/worker/boards'
 import { contextOf, worksOf } from '../helpers/worker/contexts'
 import { hand, message } from '../helpers/worker/delivery-queues'
 import { faultyAll } from '../helpers/worker/faulty'
+import { cron, handOver } from '../helpers/worker/handlers'
 import {
   ADMIN_KEY,
   at,
@@ -175,9 +167,7 @@ describe('[U8, T3] the erasure of a tenant', () => {
     await rowsEverywhere('DELETE FROM test_clock')
     await accepted(one)
     vi.restoreAllMocks()
-    const ctx = createExecutionContext()
-    await worker.scheduled?.(createScheduledController(), env, ctx)
-    await waitOnExecutionContext(ctx)
+    await cron()
     await untilHeld(async () => expect((await tenants('GET', `/${one.tenant.id}`)).status).toBe(404))
     expect([await tablesWith(names), await objectsWith(one)]).toEqual([[], []])
   })
@@ -269,6 +259,9 @@ describe('a tenant that is erased in the middle of its work', () => {
     const [board] = config.leaderboards
     if (board === undefined) throw new Error('no board')
     const definition = definitionOf(config, board)
+    // From now on the isolate remembers in which databases the users are.
+    const drainRequest = { tenantId: one.tenant.id }
+    expect((await handOver('laurel-repairs', [drainRequest])).acks).toEqual(['m0'])
     await archive(one.tenant.id)
     expect((await purge(one.tenant.id)).status).toBe(202)
     const object = env.LEADERBOARD.getByName(board.id)
@@ -298,14 +291,8 @@ describe('a tenant that is erased in the middle of its work', () => {
       () => env.TIMEKEEPER.getByName(one.tenant.id).wake(one.tenant.id, 10),
     ]
     for (const call of late) await Promise.resolve(call()).catch(() => undefined)
-    const messages = [
-      { tenantId: one.tenant.id },
-      { tenantId: one.tenant.id, leaderboardId: board.id, userIds: one.users },
-    ].map((body, n) => ({ id: `m${n}`, timestamp: new Date(START), attempts: 1, body }))
-    const batch = createMessageBatch<(typeof messages)[number]['body']>('laurel-repairs', messages)
-    const ctx = createExecutionContext()
-    await worker.queue(batch, env, ctx)
-    expect((await getQueueResult(batch, ctx)).explicitAcks.toSorted()).toEqual(['m0', 'm1'])
+    const repair = { tenantId: one.tenant.id, leaderboardId: board.id, userIds: one.users }
+    expect((await handOver('laurel-repairs', [drainRequest, repair])).acks.toSorted()).toEqual(['m0', 'm1'])
     expect([await tablesWith(names), await objectsWith(one)]).toEqual([[], []])
   })
 

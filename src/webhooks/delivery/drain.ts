@@ -3,6 +3,7 @@ import { configurationAt } from '../../configuration/configuration'
 import type { Configuration } from '../../configuration/model'
 import { BoundedMap } from '../../lib/bounded'
 import type { Instant } from '../../lib/clock'
+import { ApiError } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
 import { type Context, perInstance, type TenantContext } from '../../platform/context'
 import { logProblem, logWork } from '../../platform/log'
@@ -154,8 +155,10 @@ export async function drainAll(
       } else requestDrain(context, tenantId)
       for (const message of theirs) message.ack()
     } catch (error) {
-      logProblem('warn', { tenant: tenantId, error: `not drained: ${String(error)}` })
-      for (const message of theirs) message.retry()
+      // An erased tenant has nothing to send. Only an isolate that remembers its databases looks into them.
+      const isErased = error instanceof ApiError && error.status === 404
+      if (!isErased) logProblem('warn', { tenant: tenantId, error: `not drained: ${String(error)}` })
+      for (const message of theirs) isErased ? message.ack() : message.retry()
     }
   }
   const atOnce = Math.ceil(TENANTS_AT_ONCE / databases.names.length)
