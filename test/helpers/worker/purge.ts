@@ -257,7 +257,7 @@ export const created = (body: unknown) => String(at(body, 'created', 0, 'id'))
  * Lets alarms of a tenant's Timekeeper do nothing, so that it works only if it is woken. Its other objects
  * make it set an alarm at moments of their own.
  */
-async function stopAlarms({ id }: TestTenant): Promise<void> {
+export async function stopAlarms({ id }: TestTenant): Promise<void> {
   const timekeeper = env.TIMEKEEPER.getByName(id)
   await runInDurableObject(timekeeper, (object: TimekeeperObject) => {
     vi.spyOn(object, 'alarm').mockResolvedValue()

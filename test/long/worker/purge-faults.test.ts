@@ -15,6 +15,7 @@ import {
   isGone,
   namesOf,
   purge,
+  stopAlarms,
   work,
 } from '../../helpers/worker/purge'
 
@@ -35,6 +36,8 @@ describe('[U8] the erasure of a tenant, interrupted', () => {
   it.each([false, true])('at each of its writes, with the write done: %s', async (isDone) => {
     const one = await furnished()
     const names = await namesOf(one)
+    // An alarm from before would do the erasure of the user.
+    await stopAlarms(one.tenant)
     await one.tenant.through(newApp({ TIMEKEEPER: UNREACHED })).admin('DELETE', `/users/${one.users[0]}`)
     await accepted(one)
     const { bindings, failed } = failingOnce(isDone)
