@@ -152,7 +152,10 @@ describe('Moves of buckets [B3]', () => {
 
   test('delete the rows that users leave behind in small parts', async () => {
     const tenant = await newWorld()
-    const totals = await newUsers(tenant, 12)
+    const users = evenUsers(tenant, 12)
+    const totals = await newUsers(tenant, users)
+    // The last of them is in the last database.
+    const user = users.at(-1)
     const { d1 } = lastDatabase()
     const many =
       '(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 700) SELECT i FROM n)'
@@ -162,14 +165,14 @@ describe('Moves of buckets [B3]', () => {
           `INSERT INTO outbox (tenant_id, at, seq, id, user_iid, messages)
             SELECT ?1, 1, i, iid || i, iid, '[]' FROM ${many}, users WHERE tenant_id = ?1 AND id = ?2`,
         )
-        .bind(tenant.id, userIn(tenant, LAST)),
+        .bind(tenant.id, user),
       d1
         .prepare(
           `INSERT INTO pending_notifications (tenant_id, due_at, id, user_id, user_iid, achievement_id)
             SELECT ?1, 4000000000000, iid || i, id, iid, '' FROM ${many}, users
             WHERE tenant_id = ?1 AND id = ?2`,
         )
-        .bind(tenant.id, userIn(tenant, LAST)),
+        .bind(tenant.id, user),
     ])
     const before = await rowsOf(await iidsOf(tenant))
     expect(before.rows.outbox).toHaveLength(700)
