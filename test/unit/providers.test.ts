@@ -4,9 +4,10 @@
  */
 
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { exportPKCS8, generateKeyPair, jwtVerify } from 'jose'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { cloudflareEmail, resendEmail } from '../../src/features/notifications/providers/email'
 import {
   AccessTokenCache,
@@ -45,32 +46,36 @@ type Say = {
 /** The response of a server. Null for none. */
 type Answer = (asked: Asked, count: number) => Say | null | Promise<Say | null>
 
-const asked: Asked[] = []
+/** The requests of the test. */
+let asked: Asked[] = []
 let answer: Answer = () => ({})
 let url = ''
 
-const server = createServer(async (request: IncomingMessage, response: ServerResponse) => {
-  const parts: Buffer[] = []
-  for await (const part of request) parts.push(part)
+async function receive(request: IncomingMessage, response: ServerResponse, all: Asked[]): Promise<void> {
+  const body = await text(request).catch(() => null)
+  // The client has gone.
+  if (body === null) return
   const { method = '', url: path = '', headers } = request
-  const one = { method, path, headers, body: Buffer.concat(parts).toString() }
-  asked.push(one)
-  const said = await answer(one, asked.length)
+  const one = { method, path, headers, body }
+  all.push(one)
+  const said = await answer(one, all.length)
   if (said === null) return
-  const body = said.text ?? (said.json === undefined ? '' : JSON.stringify(said.json))
+  const told = said.text ?? (said.json === undefined ? '' : JSON.stringify(said.json))
   response.writeHead(said.status ?? 200, { 'content-type': 'application/json', ...said.headers })
-  if (said.isEndless) response.write(body || '{')
-  else response.end(body)
-})
+  if (said.isEndless) response.write(told || '{')
+  else response.end(told)
+}
 
-beforeAll(async () => {
+// Each test has its own server: a request that an earlier test gave up may still arrive.
+let server: Server
+beforeEach(async () => {
+  const all: Asked[] = []
+  asked = all
+  answer = () => ({})
+  server = createServer((request, response) => receive(request, response, all))
   url = await listening(server)
 })
-afterAll(() => stop(server))
-beforeEach(() => {
-  asked.length = 0
-  answer = () => ({})
-})
+afterEach(() => stop(server))
 
 const UNREACHED = 'the provider could not be reached: the connection was refused (ECONNREFUSED)'
 
