@@ -1,5 +1,5 @@
 import type { Instant } from '../lib/clock'
-import { ApiError, errors } from '../lib/errors'
+import { type ApiError, errors, isNotFound } from '../lib/errors'
 import { networkOf, unrepeated } from '../lib/net'
 import { systemNow } from '../lib/system-clock'
 import type { Access, AccountScope, Context, KeyScope, Scope, Tenant } from '../platform/context'
@@ -281,7 +281,7 @@ export async function byPresentName<T>(
     const { tenantName } = claim
     // If no tenant had the name a moment ago, it was not cached.
     const mayBeStale = tenantName !== null && typeof claim.tenantId === 'string'
-    if (!mayBeStale || !(error instanceof ApiError) || error.status !== 404) throw error
+    if (!mayBeStale || !isNotFound(error)) throw error
     tenantNamesOf(ctx.instance).delete(tenantName)
     const tenantId = await tenantOf(ctx, claim)
     if (tenantId === claim.tenantId) throw error

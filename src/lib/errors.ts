@@ -39,6 +39,15 @@ export class ApiError extends Error {
   }
 }
 
+/** Returns true if an error says that something does not exist, such as a user or tenant who was erased meanwhile. */
+export const isNotFound = (error: unknown): boolean => error instanceof ApiError && error.status === 404
+
+/** Returns null for such an error. Throws all other errors. */
+export function nullIfNotFound(error: unknown): null {
+  if (isNotFound(error)) return null
+  throw error
+}
+
 /**
  * One error in a request's content: the path of the field, and the problem. The message ends without a full
  * stop. If the path is empty, the message is a complete sentence.

@@ -22,7 +22,7 @@ import { newestEvent } from '../features/support/voids.sql.ts'
 import { identifyUser } from '../features/users/users.routes'
 import { leaderboard } from '../leaderboards/leaderboard.resource'
 import type { Instant } from '../lib/clock'
-import { ApiError } from '../lib/errors'
+import { nullIfNotFound } from '../lib/errors'
 import { systemNow } from '../lib/system-clock'
 import { addDays, type CivilDate, civilDateAt } from '../lib/zone'
 import type { Context, Scope } from '../platform/context'
@@ -163,7 +163,7 @@ async function foundIn(scope: Scope): Promise<Found> {
   const [batch, event, paused, awards, applicationKeys, adminKeys, deliveries] = await Promise.all([
     firstBatch(scope.db),
     newestEvent(scope.databases.usersOf(scope.tenant.id).of('demo-ada'), 'demo-ada'),
-    findUser(scope, 'demo-grace').catch(nobody),
+    findUser(scope, 'demo-grace').catch(nullIfNotFound),
     xp === undefined ? [] : awardsOf(scope, 'demo-ada', xp),
     listApplicationKeys(scope, page),
     listAdminKeys(scope, page),
@@ -183,15 +183,9 @@ async function foundIn(scope: Scope): Promise<Found> {
 }
 
 async function awardsOf(scope: Scope, userId: string, system: System): Promise<StoredAward[]> {
-  const user = await findUser(scope, userId).catch(nobody)
+  const user = await findUser(scope, userId).catch(nullIfNotFound)
   const db = scope.databases.usersOf(scope.tenant.id).of(userId)
   return user === null ? [] : newestAwards(db, user, system.id, 1)
-}
-
-/** Returns null for the 404 of an erased user. Throws all other errors. */
-function nobody(error: unknown): null {
-  if (error instanceof ApiError && error.status === 404) return null
-  throw error
 }
 
 const byKey = (list: readonly { id: string; key: string }[]) => (name: string) =>

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { limit } from '../../access/access'
 import { sameInConstantTime } from '../../access/credentials'
 import { type App, type AppEnv, newApp } from '../../api/hono'
-import { ApiError } from '../../lib/errors'
+import { nullIfNotFound } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
 import type { Context } from '../../platform/context'
 import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'
@@ -77,13 +77,10 @@ export async function unsubscribe(ctx: Context, { tenantId, iid, userId }: Linke
   const result = await db.run(userStatement(db, userId, systemNow()))
   const user = parseUser(result)
   if (user?.iid !== iid || !user.profile.subscribeToEmails) return
-  try {
-    const sender = { tenantId, userId, credential: null, tenantName: null, by: 'user' } as const
-    await changeUser(ctx, sender, { kind: 'update', change: { subscribeToEmails: false } })
-  } catch (error) {
-    const isErased = error instanceof ApiError && error.status === 404
-    if (!isErased) throw error
-  }
+  const sender = { tenantId, userId, credential: null, tenantName: null, by: 'user' } as const
+  const command = { kind: 'update', change: { subscribeToEmails: false } } as const
+  // The user may be erased meanwhile.
+  await changeUser(ctx, sender, command).catch(nullIfNotFound)
 }
 
 /** The page loads nothing, runs no script and can't be framed. Its form posts to the page itself. */

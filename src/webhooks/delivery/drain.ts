@@ -3,7 +3,7 @@ import { configurationAt } from '../../configuration/configuration'
 import type { Configuration } from '../../configuration/model'
 import { BoundedMap } from '../../lib/bounded'
 import type { Instant } from '../../lib/clock'
-import { ApiError } from '../../lib/errors'
+import { isNotFound } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
 import { type Context, perInstance, type TenantContext } from '../../platform/context'
 import { logProblem, logWork } from '../../platform/log'
@@ -156,7 +156,7 @@ export async function drainAll(
       for (const message of theirs) message.ack()
     } catch (error) {
       // An erased tenant has nothing to send. Only an isolate that remembers its databases looks into them.
-      const isErased = error instanceof ApiError && error.status === 404
+      const isErased = isNotFound(error)
       if (!isErased) logProblem('warn', { tenant: tenantId, error: `not drained: ${String(error)}` })
       for (const message of theirs) isErased ? message.ack() : message.retry()
     }
