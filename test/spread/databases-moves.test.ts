@@ -54,7 +54,7 @@ describe('The databases [B3]', () => {
     await deleteData()
     const before = z.array(Listed).parse((await listed()).body)
     const tenant = await newWorld()
-    await newUsers(tenant, 20)
+    const [someone] = (await newUsers(tenant, 20)).keys()
     const after = z.array(Listed).parse((await listed()).body)
     expect(after.map(({ name }) => name)).toEqual(NAMES)
     const sum = (list: typeof after, field: 'buckets' | 'users' | 'events') =>
@@ -64,7 +64,7 @@ describe('The databases [B3]', () => {
     expect(sum(after, 'events') - sum(before, 'events')).toBe(40)
     const [first] = await iidsOf(tenant)
     expect(first).toBeDefined()
-    await tenant.admin('DELETE', '/users/user-3')
+    await tenant.admin('DELETE', `/users/${someone}`)
     const erased = z.array(Listed).parse((await listed()).body)
     expect(sum(erased, 'users') - sum(before, 'users')).toBe(19)
   })
@@ -113,11 +113,11 @@ describe('The databases [B3]', () => {
     const start = Date.parse('2027-01-04T00:00:00Z')
     await moveTo(start)
     const tenant = await newWorld()
-    await newUsers(tenant, 20)
+    const ids = [...(await newUsers(tenant, 20)).keys()]
     await moveTo(start + DAY)
     const counted = await events(toApp)
     expect(await events(large)).toEqual(counted)
-    for (const nth of [3, 4, 5, 6]) await tenant.admin('DELETE', `/users/user-${nth}`)
+    for (const id of ids.slice(3, 7)) await tenant.admin('DELETE', `/users/${id}`)
     await tenant.event('words', 'not-counted', 1)
     await tenant.admin('DELETE', '/users/not-counted')
     await until(async () => {
@@ -249,12 +249,13 @@ describe('Buckets move between databases [B3]', () => {
   test('events of several isolates go on, each with the right answer, and count once', async () => {
     const tenant = await newWorld()
     const totals = await newUsers(tenant, 60)
+    const ids = [...totals.keys()]
     let isOver = false
     let sent = 0
     const client = async (nth: number) => {
       const through = tenant.through(newApp())
       for (let round = 0; !isOver; round += 1) {
-        const id = `user-${((round * 7) % 20) * 3 + nth}`
+        const id = ids[((round * 7) % 20) * 3 + nth] ?? ''
         const key = `${nth}-${round}`
         const { status, body } = await through.event('words', id, 1, { idempotencyKey: key })
         const total = (totals.get(id) ?? 0) + 1

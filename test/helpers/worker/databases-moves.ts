@@ -13,6 +13,7 @@ import { readableTable } from '../readable'
 import {
   account,
   databases,
+  evenUsers,
   newTenant,
   rowsEverywhere,
   type Send,
@@ -177,14 +178,10 @@ export async function addRareRows({ id }: TestTenant): Promise<void> {
   for (const { d1 } of databases()) await d1.batch(sql.map((text) => d1.prepare(text).bind(id)))
 }
 
-/** A number of users, or these ones, with events, and the total of each one. */
-export async function newUsers(
-  tenant: TestTenant,
-  users: number | readonly string[],
-): Promise<Map<string, number>> {
-  const ids = typeof users === 'number' ? Array.from({ length: users }, (_, nth) => `user-${nth}`) : users
+/** Makes users with events, evenly spread over the databases. Returns the total of each one, in the order of buckets. */
+export async function newUsers(tenant: TestTenant, count: number): Promise<Map<string, number>> {
   const totals = new Map<string, number>()
-  for (const [nth, id] of ids.entries()) {
+  for (const [nth, id] of evenUsers(tenant, count).entries()) {
     await tenant.event('words', id, 5, { idempotencyKey: 'first' })
     await tenant.event('words', id, nth)
     totals.set(id, 5 + nth)
