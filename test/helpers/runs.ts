@@ -16,8 +16,8 @@ const { VITE_WORLDS: WORLDS, VITE_WORLDS_SEED: SEED, VITE_WORLDS_PATH: PATH } = 
 export const isAsked = WORLDS !== undefined || PATH !== undefined
 
 /**
- * The worlds of a property that plays `count` of them: `VITE_WORLDS=200 VITE_WORLDS_SEED=7` plays others, and
- * `VITE_WORLDS_PATH` the one at a path that fast-check has told.
+ * The worlds of a property that plays `count` of them. `VITE_WORLDS=200 VITE_WORLDS_SEED=7` plays others. If a world
+ * fails, fast-check prints its path: `VITE_WORLDS_PATH` plays this world alone.
  */
 export const worldRuns = (count: number) => ({
   numRuns: Number(WORLDS ?? (PATH === undefined ? count : 1)),

@@ -39,7 +39,7 @@ function lostOncePrepared(name: string) {
   })
 }
 
-/** Whether a batch commits a change of the configuration. */
+/** Returns true if the statements of a batch commit a change of the configuration. */
 const isCommit = (texts: string[]) =>
   texts.some((text) => text.includes('config_version = config_version + 1'))
 

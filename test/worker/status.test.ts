@@ -35,7 +35,7 @@ const BOARD = { name: 'B', rankBy: 'metric', status: 'active', maxParticipants: 
 const work = (tenant: TestTenant, kind: string, dueAt: number, subject = '') =>
   addDueWork(tenant, kind, { dueAt, subject, d1: env.DB })
 
-/** What a call of an object that has no answer does. */
+/** A call of an object that fails. */
 const wasReset = () => Promise.reject(new Error('it was reset'))
 
 beforeEach(async () => {

@@ -53,9 +53,11 @@ test('[M1, M2, M3] a backup of npm run serve is restored, with the deletions sin
   const folder = await newProject()
   const receiver = new Receiver()
   const origin = await receiver.start()
-  /** Whether it accepts a delivery, and the users of those that came and those that it accepted. */
+  /** The receiver accepts deliveries if this is true. Otherwise it answers 500. */
   let works = false
+  /** The user of each delivery that came. */
   const seen: string[] = []
+  /** The user of each delivery that was accepted. */
   const accepted: string[] = []
   receiver.decide('all', ({ body }) => {
     const user = String(Object(JSON.parse(body)).user?.id)
