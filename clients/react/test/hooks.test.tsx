@@ -39,7 +39,8 @@ afterEach(() => {
 const Wrapper = wrapperOf(() => server)
 const hook = <Result,>(use: () => Result) => renderHook(use, { wrapper: Wrapper }).result
 
-test('a hook is loading until its data is there', async () => {
+test.each(['2026-11-23', '1970-01-01'])('a hook is loading until its data is there, on %s', async (today) => {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(today) })
   const user = hook(() => useUser())
   expect(user.current).toMatchObject({ data: undefined, isLoading: true, error: null })
   await waitFor(() => expect(user.current.data?.name).toBe('Ada'))

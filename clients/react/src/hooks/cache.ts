@@ -69,9 +69,10 @@ export class Entry<Data> {
     }
   }
 
-  /** Reads the data again if it is old, and a component shows it. */
+  /** Reads the data if it is missing or old, and a component shows it. */
   refresh(): void {
-    const isOld = this.#isInvalid || Date.now() - this.state.readAt >= FRESH
+    const { data, readAt } = this.state
+    const isOld = this.#isInvalid || data === undefined || Date.now() - readAt >= FRESH
     if (isOld && !this.isReading && this.#watchers.size > 0) void this.read()
   }
 

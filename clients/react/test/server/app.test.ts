@@ -46,6 +46,8 @@ describe.skipIf(!hasBrowser)('an app with React', () => {
     page.setDefaultTimeout(PATIENCE)
     const complaints: string[] = []
     page.on('pageerror', (error) => complaints.push(error.message))
+    // Before the page begins: timers from before would not end, and the time would be 1970 for a moment.
+    await page.clock.install()
     await page.goto(origin)
     await page.evaluate(`app.start(...${JSON.stringify([server.url, created[0]?.key, userId])})`)
     return { page, complaints }
@@ -93,7 +95,6 @@ describe.skipIf(!hasBrowser)('an app with React', () => {
       laurel.event('demo-minutes', { user: { id, attributes: { 'demo-plan': plan } }, value: 5 })
     await laurel.users.create({ id: 'react-lise', attributes: { 'demo-plan': 'react' } })
     const { page, complaints } = await appOf('react-lise')
-    await page.clock.install()
     const plans = page.locator('#plans')
     const options = plans.getByRole('radio')
     /** Waits until the picker has these counts, and the chosen group as many rows as it counts. */
