@@ -11,8 +11,8 @@ export function patience() {
   if (/^[1-9]\d{0,3}$/.test(given)) return Number(given)
   throw new Complaint(`LAUREL_PATIENCE must be a whole number of seconds from 1 to 9999, not ${given}.`)
 }
-/** How many items a page of a list has. */
-const PAGE = 100
+/** How many items a page of a list has: the most that Cloudflare allows for accounts and zones. */
+const PAGE = 50
 
 /** The rights of a token, as Cloudflare's dashboard names them, by the paths that need them. */
 const RIGHTS = /** @type {const} */ ([
@@ -34,15 +34,24 @@ export class Refusal extends Complaint {
   /**
    * @param {string} call
    * @param {number} status of HTTP
-   * @param {{ code?: number; message?: string }[]} errors
+   * @param {{ code?: number; message?: string; error_chain?: { code?: number; message?: string }[] }[]} errors
    */
   constructor(call, status, errors) {
-    const said = errors.map(({ code, message }) => `${message} (${code})`).join(' ')
+    const causes = errors.flatMap(({ error_chain: chain = [], ...error }) => [error, ...chain])
+    const said = causes.map(({ code, message }) => `${message} (${code})`).join(' ')
     const right = status === 401 || status === 403 ? `\n${withRight(call)}` : ''
     super(`Cloudflare answered ${status} to ${call}: ${said || 'no reason'}${right}`)
     this.status = status
     this.codes = errors.map(({ code }) => code)
   }
+}
+
+/** What to do if requests have to go through a proxy. Node asks it only if it is told to when it starts. */
+function proxyHint() {
+  const { HTTPS_PROXY, https_proxy: lower, NODE_USE_ENV_PROXY: isUsed } = process.env
+  return (HTTPS_PROXY || lower) && !isUsed
+    ? '\nHTTPS_PROXY is set, but is used only with NODE_USE_ENV_PROXY=1, and by Node 22.21 or later.'
+    : ''
 }
 
 /**
@@ -59,11 +68,11 @@ async function answerOf(call, address, init) {
     return { answer, text: await answer.text() }
   } catch (error) {
     const { name, message, cause } = Object(error)
-    throw new Complaint(
+    const fact =
       name === 'TimeoutError'
         ? `Cloudflare did not answer ${call} within ${seconds} seconds. Try again. LAUREL_PATIENCE=${2 * seconds} waits longer.`
-        : `Cloudflare did not answer ${call}: ${Object(cause).message ?? message}.`,
-    )
+        : `Cloudflare did not answer ${call}: ${Object(cause).message ?? message}.`
+    throw new Complaint(`${fact}${proxyHint()}`)
   }
 }
 
@@ -79,6 +88,11 @@ function parsed(text) {
 /** The headers that name who asks. Throws a Complaint if nobody is logged in. */
 async function credentials() {
   const { CLOUDFLARE_API_TOKEN: token } = process.env
+  // Otherwise the error of `fetch` would show it.
+  if (token && !/^[\x21-\x7e]+$/.test(token.trim()))
+    throw new Complaint(
+      'CLOUDFLARE_API_TOKEN has a space, a line end or another character that no token has.',
+    )
   if (token) return { Authorization: `Bearer ${token}` }
   const failure = `You are not logged in. Run \`${commandOf('wrangler', 'login')}\`, or set CLOUDFLARE_API_TOKEN.`
   const found = JSON.parse(await outputOfWrangler(['auth', 'token', '--json'], failure))
@@ -86,6 +100,9 @@ async function credentials() {
     ? { 'X-Auth-Key': found.key, 'X-Auth-Email': found.email }
     : { Authorization: `Bearer ${found.token}` }
 }
+
+/** The error if a token that belongs to an account asks for the list of accounts. */
+const OWNED_BY_ACCOUNT = 1001
 
 /** @typedef {{ method?: string; body?: unknown; query?: Record<string, string | string[]> }} Call */
 /** @typedef {Record<string, any>} Row a row of a database, or a thing that the API tells of */
@@ -108,7 +125,12 @@ export class Account {
     const headers = await credentials()
     const named = process.env.CLOUDFLARE_ACCOUNT_ID || configured
     if (named) return new Account(headers, named)
-    const accounts = await new Account(headers, '').list('/accounts')
+    const accounts = await new Account(headers, '').list('/accounts').catch((error) => {
+      if (!(error instanceof Refusal && error.codes.includes(OWNED_BY_ACCOUNT))) throw error
+      throw new Complaint(
+        `${error.message}\nThe token belongs to an account. Name that in CLOUDFLARE_ACCOUNT_ID.`,
+      )
+    })
     const [account] = accounts
     if (account !== undefined && accounts.length === 1) return new Account(headers, account.id)
     throw new Complaint(

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { Refusal } from '../../scripts/lib/cloudflare.mjs'
 import { namedConfig, nearestPlace } from '../../scripts/lib/deployment.mjs'
 import { consumers, producers } from '../helpers/queues'
 
@@ -119,4 +120,12 @@ test('a message whose last retry failed goes to the queue of dead letters, which
   const [deadLetters, ...more] = consumers.filter((consumer) => !others.includes(consumer))
   expect(more).toEqual([])
   expect(new Set(others.map((consumer) => consumer.dead_letter_queue))).toEqual(new Set([deadLetters?.queue]))
+})
+
+test('a refusal tells the causes of its errors', () => {
+  const cause = { code: 6111, message: 'Invalid format for Authorization header' }
+  const error = { code: 6003, message: 'Invalid request headers', error_chain: [cause] }
+  expect(new Refusal('GET /accounts', 400, [error]).message).toBe(
+    'Cloudflare answered 400 to GET /accounts: Invalid request headers (6003) Invalid format for Authorization header (6111)',
+  )
 })

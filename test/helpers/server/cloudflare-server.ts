@@ -56,6 +56,8 @@ export type Control = {
 
 export const ACCOUNT = '0123456789abcdef0123456789abcdef'
 export const TOKEN = 'a-token-of-the-stand-in-for-cloudflare'
+/** A token that belongs to the account, and not to a user. */
+export const OWNED_TOKEN = 'a-token-that-the-account-owns'
 
 class Refusal extends Error {
   readonly status: number
@@ -516,6 +518,8 @@ function bindDomain(service: string, hostname: string) {
 
 async function answer(question: Question): Promise<unknown> {
   const { method, path, search } = question
+  if (LISTS.test(path) && Number(search.get('per_page')) > 50)
+    throw new Refusal(400, 6008, 'Invalid request parameters')
   if (lacks.includes(rightOf(path)) && LISTS.test(path)) return []
   if (path === '/accounts') return [{ id: ACCOUNT, name: 'The account of the test' }]
   if (path === '/memberships') return [{ id: newId(), account: { id: ACCOUNT, name: 'The account' } }]
@@ -639,8 +643,10 @@ async function handle(request: IncomingMessage, response: ServerResponse) {
     send(response, status, { success: false, errors: [{ code, message }], messages: [], result: null })
   try {
     const isAssets = path.endsWith('/workers/assets/upload')
-    if (!isAssets && request.headers.authorization !== `Bearer ${TOKEN}`)
-      return refuse(400, 9109, 'Invalid access token')
+    const token = request.headers.authorization?.replace('Bearer ', '') ?? ''
+    if (!isAssets && ![TOKEN, OWNED_TOKEN].includes(token)) return refuse(400, 9109, 'Invalid access token')
+    if (path === '/accounts' && token === OWNED_TOKEN)
+      return refuse(400, 1001, 'List accounts endpoint does not support account owned tokens.')
     if ((lacks.includes(rightOf(path)) && !LISTS.test(path)) || fault?.how === 403)
       return refuse(403, rightOf(path) === 'D1' ? 7403 : 10_000, 'Authentication error')
     if (fault?.how === 500) return refuse(500, 10_013, 'An unknown error has occurred.')

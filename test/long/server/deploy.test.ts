@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { cloudflare, databaseBlock, type Outcome } from '../../helpers/server/cloudflare'
-import type { State } from '../../helpers/server/cloudflare-server'
+import { ACCOUNT, OWNED_TOKEN, type State } from '../../helpers/server/cloudflare-server'
 import { freePort } from '../../helpers/server/harness'
 import { directoryOf, leftOf } from '../../helpers/server/local-state'
 
@@ -300,6 +300,31 @@ describe('a token', () => {
       await scene.run('deploy', args, { CLOUDFLARE_API_TOKEN: 'x' }),
       'Invalid access token',
     )
+    for (const token of ['secret\npart', '“secret”']) {
+      const odd = await scene.run('deploy', args, { CLOUDFLARE_API_TOKEN: token })
+      await expectUnchanged(odd, 'CLOUDFLARE_API_TOKEN has a space, a line end')
+      expect(odd.output).not.toContain('secret')
+    }
+  })
+
+  it('that the account owns is told to name the account, and deploys then', async () => {
+    const owned = { CLOUDFLARE_API_TOKEN: OWNED_TOKEN }
+    await expectUnchanged(
+      await scene.run('deploy', ['--built', ...PLACE], owned),
+      'The token belongs to an account. Name that in CLOUDFLARE_ACCOUNT_ID.',
+    )
+    const named = { ...owned, CLOUDFLARE_ACCOUNT_ID: ACCOUNT }
+    const { code, output } = await scene.run('deploy', ['--built', '--url', scene.origin, ...PLACE], named)
+    expect(code, output).toBe(0)
+  })
+
+  it('behind a proxy is told how to use it', async () => {
+    const closed = {
+      CLOUDFLARE_API_BASE_URL: `http://127.0.0.1:${await freePort()}`,
+      https_proxy: 'http://proxy',
+    }
+    const { output } = await scene.run('deploy', ['--built', ...PLACE], closed)
+    expect(output).toMatch(/did not answer GET \/accounts: .*\nHTTPS_PROXY is set, .* NODE_USE_ENV_PROXY=1/)
   })
 })
 
