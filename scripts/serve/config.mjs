@@ -68,7 +68,14 @@ export function configuration(settings, { variables, isPrivateAllowed, databases
       { name: 'server', external: { address: `unix:${SERVER}`, http: {} } },
       { name: 'internet', network: { allow, tlsOptions: { trustBrowserCas: true } } },
     ],
-    sockets: [{ name: 'public', address: `unix:${PUBLIC}`, http: {}, service: 'laurel' }],
+    sockets: [
+      {
+        name: 'public',
+        address: `unix:${PUBLIC}`,
+        http: { forwardedProtoHeader: 'X-Forwarded-Proto' },
+        service: 'laurel',
+      },
+    ],
   })
 }
 

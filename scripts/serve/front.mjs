@@ -77,10 +77,13 @@ const LONGEST_ADDRESS = 60_000
 /** The header in which the Worker reads the client's address. Cloudflare sets it; here this module does. */
 const ADDRESS = 'cf-connecting-ip'
 
+/** The header by which workerd knows that the client speaks TLS, with a proxy. Links need it. */
+const PROTOCOL = 'x-forwarded-proto'
+
 /** Headers that are about one connection only, or that this module sets itself. */
 const NOT_PASSED = new Set([
   ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
-  ...['expect', 'host', ADDRESS],
+  ...['expect', 'host', ADDRESS, PROTOCOL],
 ])
 
 /** Methods without a body, unless it is there. */
@@ -110,7 +113,11 @@ function namedAddress(/** @type {Request} */ { headers }, /** @type {string} */ 
  * The path and the headers of a request for workerd. Throws a Complaint for one that two programs could
  * understand in two ways.
  */
-function headOf(/** @type {Request} */ request, /** @type {string} */ address) {
+function headOf(
+  /** @type {Request} */ request,
+  /** @type {string} */ address,
+  /** @type {boolean} */ hasProxy,
+) {
   const { url = '/', method = 'GET', httpVersion, headers, headersDistinct } = request
   const hosts = headersDistinct.host ?? []
   if (hosts.length > 1 || hosts[0] === '' || (hosts.length === 0 && httpVersion !== '1.0'))
@@ -124,6 +131,7 @@ function headOf(/** @type {Request} */ request, /** @type {string} */ address) {
   if (coding !== undefined) head.push('Transfer-Encoding', 'chunked')
   // Otherwise Node would send the body, which there is not, in chunks.
   else if (headers['content-length'] === undefined && !BARE.has(method)) head.push('Content-Length', '0')
+  if (hasProxy && /^https\b/i.test(String(headers[PROTOCOL]))) head.push(PROTOCOL, 'https')
   if (address !== '') head.push(ADDRESS, address.replace(/^::ffff:(?=\d+\.)/, ''))
   return { path: path === '*' ? '/' : path.replace(/^(?!\/)/, '/'), headers: head }
 }
@@ -302,7 +310,7 @@ export class Front {
   }
 
   #pass(/** @type {Request} */ request, /** @type {Answer} */ answer) {
-    const head = headOf(request, this.#addressOf(request))
+    const head = headOf(request, this.#addressOf(request), this.#trusted !== '')
     const call = ask({ socketPath: this.#to, agent: this.#agent, method: request.method, ...head })
     answer.once('close', () => call.destroy())
     call.on('error', () => {

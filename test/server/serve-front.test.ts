@@ -158,6 +158,17 @@ test('[G2] the address of a client comes from its connection, or from the header
   }
 })
 
+test('[G1] the Worker learns from a proxy that the client speaks TLS, and from nobody else', async () => {
+  const protocolOf = async (given: string) =>
+    (await passedOn(`GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: ${given}`)).headers['x-forwarded-proto']
+  expect(await protocolOf('https')).toBeUndefined()
+  await front.end()
+  await startFront({ trusted: 'X-Real-IP' })
+  for (const given of ['https', 'HTTPS, http'])
+    expect([given, await protocolOf(given)]).toEqual([given, 'https'])
+  for (const given of ['http', '', 'httpsx', 'ftp, https']) expect(await protocolOf(given)).toBeUndefined()
+})
+
 test('an answer begins before its body, and each part arrives at once', async () => {
   const parts = Promise.withResolvers<ServerResponse>()
   work = (_, response) => {

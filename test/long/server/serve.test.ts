@@ -223,6 +223,12 @@ test('[G2] the header of a proxy is read if TRUST_PROXY names it: the last addre
     })),
   ).toBeLessThanOrEqual(120)
   expect(await strangers((n) => ({ 'x-forwarded-for': `192.0.2.2:${5000 + n}` }))).toBeLessThanOrEqual(120)
+
+  const linkFor = async (protocol: string) => {
+    const headers = { 'x-forwarded-proto': protocol }
+    return (await send('GET', '/admin/v1/users?limit=1', undefined, headers)).headers.get('link')
+  }
+  for (const protocol of ['https', 'http']) expect(await linkFor(protocol)).toMatch(`<${protocol}://`)
 })
 
 test('[W2] a webhook arrives: by the queue, the alarm of an object, and a private address that is allowed', async () => {
