@@ -202,9 +202,13 @@ export const Email = z
   // The documents have a looser pattern: validators do not set the flag that the one above needs.
   .meta({ pattern: String.raw`^(?:[^\s@]+@[^\s@]+)?$` })
 
-/** A user's time zone (U1): an IANA zone, in any letter case. `""` is allowed, and means none. */
+/** The name that browsers give if they do not know the zone of their machine. */
+const NO_ZONE = 'Etc/Unknown'
+
+/** A user's time zone (U1): an IANA zone, in any letter case. `""` and `NO_ZONE` are allowed, and mean none. */
 export const TimeZone = z
   .string()
+  .transform((name) => (name === NO_ZONE ? '' : name))
   .refine((name) => name === '' || isZone(name), {
     error: ({ input }) =>
       `must be an IANA time zone, such as Europe/Paris, not ${JSON.stringify(String(input).slice(0, 64))}`,

@@ -30,7 +30,7 @@ import {
 /**
  * The fields of a user that identify and update pass. src/api/fields.ts has the shapes of single fields
  * (U1). Absent fields stay, and null clears `tz`, `deviceTokens` and `signUpDate` (U2, U9). Empty form fields
- * send `""` for `email` and `tz`, which counts as absent (U1).
+ * send `""` for `email` and `tz`, which counts as absent, and browsers `Etc/Unknown` (U1).
  */
 export const UpdatedUser = z
   .object({
