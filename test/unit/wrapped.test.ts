@@ -113,6 +113,9 @@ describe('[R1] changes', () => {
     [100_050, 50, 0.1],
     [99_950, -50, -0.1],
     [100_049, 49, 0],
+    [403, 323, 403.8],
+    [-403, -323, 403.8],
+    [-243, -323, -403.8],
   ])('[R1] a total of %d after a change by %d has changed by %d per cent', (total, change, percent) => {
     expect(percentChange({ total, change })).toBe(percent)
   })

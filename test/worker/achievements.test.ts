@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { forgetTime, MINUTE, moveTo, NOON } from '../helpers/worker/boards'
 import { at, list, newTenant, pick, type TestTenant, UUID } from '../helpers/worker/harness'
@@ -146,6 +147,14 @@ describe('GET /achievements', () => {
     expect(await ofUser('u1')).toEqual([
       shown('first', { id, achievedAt: moment(0), completions: 2, rarity: 66.67 }),
     ])
+    const grow = 'UPDATE tenant_counters SET count = count + ?3 WHERE tenant_id = ?1 AND name = ?2'
+    await env.DB.batch(
+      [
+        ['users', 797],
+        [id, 55],
+      ].map((counter) => env.DB.prepare(grow).bind(s.tenant.id, ...counter)),
+    )
+    expect(await stats()).toEqual([57, 7.13])
   })
 })
 

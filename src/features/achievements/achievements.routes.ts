@@ -82,7 +82,7 @@ function statsFrom(tenantCounters: TenantCounters) {
   const users = tenantCounters.get(USERS) ?? 0
   return ({ id }: Achievement) => {
     const completions = tenantCounters.get(id) ?? 0
-    return { completions, rarity: users === 0 ? 0 : Math.round((completions / users) * 10_000) / 100 }
+    return { completions, rarity: users === 0 ? 0 : Math.round((completions * 10_000) / users) / 100 }
   }
 }
 

@@ -150,8 +150,10 @@ export function percentChange({ total, change }: Sums): number {
   if (change === 0) return 0
   const before = total - change
   if (before === 0) return 100
-  const tenths = (change / before) * 1_000
-  return (Math.sign(tenths) * Math.round(Math.abs(tenths))) / 10 || 0
+  // Whole numbers, since a fraction would be rounded twice: 323 of 80 are 403.75 %, and 403.8.
+  const [size, base] = [BigInt(Math.abs(change)) * 1_000n, BigInt(Math.abs(before))]
+  const tenths = Number((2n * size + base) / (2n * base))
+  return (Math.sign(change) * Math.sign(before) * tenths) / 10 || 0
 }
 
 /** The percentage of the active `users` of a period with a smaller change, rounded down (R2). */
