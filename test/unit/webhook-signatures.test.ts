@@ -21,7 +21,14 @@ it.each(BODIES)('[W3] both signatures equal the result of any HMAC-SHA256', asyn
     'webhook-signature': `v1,${hmac(decoded, `msg_1.${seconds}.${body}`)}`,
     'x-trophy-signature': hmac(secret, body),
   })
-  if (body.startsWith('{')) expect(new Webhook(secret).verify(body, headers)).toEqual(JSON.parse(body))
+  // While two secrets sign, the signature of the newer one comes first.
+  const [previous, before] = [newSecret(), headers['webhook-signature']]
+  const both = await signatureHeaders(secret, { id: 'msg_1', at, body }, previous)
+  const after = (await signatureHeaders(previous, { id: 'msg_1', at, body }))['webhook-signature']
+  expect(both).toEqual({ ...headers, 'webhook-signature': `${before} ${after}` })
+  if (body.startsWith('{'))
+    for (const one of [secret, previous])
+      expect(new Webhook(one).verify(body, both)).toEqual(JSON.parse(body))
 })
 
 it('[W1] secrets are whsec_ and the base64 of 32 bytes, and no two are the same', () => {
