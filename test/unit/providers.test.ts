@@ -270,6 +270,19 @@ describe('Expo', () => {
   it('[N4] silence is a failure for each token', async () => {
     answer = () => null
     const failed = { kind: 'failed', status: null, error: 'no answer within 0.05 s' }
+  it('[N4] tokens of several projects, which Expo refuses together, are sent one by one', async () => {
+    const mixed = { errors: [{ code: 'PUSH_TOO_MANY_EXPERIENCE_IDS', message: 'All must be for one.' }] }
+    const gone = { status: 'error', message: 'no', details: { error: 'DeviceNotRegistered' } }
+    answer = ({ body }) => {
+      const [{ to }, ...others] = JSON.parse(body)
+      if (others.length > 0) return { status: 400, json: mixed }
+      return { json: { data: [to === TOKENS[1] ? gone : { status: 'ok', id: '1' }] } }
+    }
+    const kinds = (await port().send(PUSH, TOKENS)).map(({ kind }) => kind)
+    expect(kinds).toEqual(['taken', 'gone', 'taken'])
+    expect(asked).toHaveLength(4)
+  })
+
     expect(await port({ patience: 50 }).send(PUSH, TOKENS)).toEqual([failed, failed, failed])
   })
 })
@@ -336,7 +349,7 @@ describe('APNs', async () => {
   it.each([
     [410, 'Unregistered', 'gone'],
     [410, 'ExpiredToken', 'gone'],
-    [400, 'BadDeviceToken', 'gone'],
+    [400, 'BadDeviceToken', 'refused', ': the token is not valid, or not for this APNS_URL'],
     [400, 'DeviceTokenNotForTopic', 'refused'],
     [413, 'PayloadTooLarge', 'refused'],
     [403, 'InvalidProviderToken', 'failed'],
@@ -344,9 +357,9 @@ describe('APNs', async () => {
     [500, 'InternalServerError', 'failed'],
     [503, 'ServiceUnavailable', 'failed'],
     [418, undefined, 'refused'],
-  ])('[N4, N6] %i %s is %s', async (status, reason, kind) => {
+  ])('[N4, N6] %i %s is %s', async (status, reason, kind, hint = '') => {
     answer = () => ({ status, ...(reason && { json: { reason } }), headers: { 'retry-after': '9' } })
-    const error = reason ?? `answered ${status}`
+    const error = reason ? reason + hint : `answered ${status}`
     const retryAfter = kind === 'failed' && { retryAfter: 9_000 }
     expect(await port().send(PUSH, [DEVICE])).toEqual([{ kind, status, error, ...retryAfter }])
   })

@@ -111,7 +111,9 @@ const Ticket = z.union([
   }),
 ])
 const Tickets = z.object({ data: z.array(Ticket) })
-const Errors = z.object({ errors: z.array(z.unknown()) })
+const Errors = z.object({ errors: z.array(z.looseObject({ code: z.string().optional() })) })
+/** The code of the error if tokens in a request belong to several projects. Then Expo sends to none of them. */
+const MIXED = 'PUSH_TOO_MANY_EXPERIENCE_IDS'
 
 /** Sends by Expo. Reads no receipts: the ticket of the next message says if a device is gone. */
 export function expoPush({ url, accessToken, patience }: ExpoSettings): PushPort {
@@ -140,6 +142,8 @@ export function expoPush({ url, accessToken, patience }: ExpoSettings): PushPort
         const tickets = Tickets.safeParse(json).data?.data
         if (status === 200 && tickets?.length === some.length) return tickets.map(expoResult)
         const said = Errors.safeParse(json).data?.errors[0]
+        if (said?.code === MIXED && some.length > 1)
+          return (await Promise.all(some.map((token) => sendSome([token])))).flat()
         return some.map(() => failure(reply, described(status, said), { mayPass: 401 }))
       }
     },
@@ -238,7 +242,7 @@ type ApnsSettings = {
 
 /** Apple accepts a token for one hour, and allows a new one at most every 20 minutes. */
 const TOKEN_SECONDS = (50 * MINUTE) / SECOND
-const GONE = ['BadDeviceToken', 'Unregistered', 'ExpiredToken']
+const GONE = ['Unregistered', 'ExpiredToken']
 const EXPIRED = 'ExpiredProviderToken'
 
 const Refused = z.object({ reason: z.string().max(100) })
@@ -289,7 +293,9 @@ function apnsResult(reply: Reply): PushResult {
   const { status } = reply
   if (status === 200) return { kind: 'taken', status }
   const reason = reasonOf(reply)
-  const error = reason === '' ? `answered ${status}` : reason
+  // All tokens look like that to the wrong one of Apple's two addresses. So the token stays.
+  const hint = reason === 'BadDeviceToken' ? ': the token is not valid, or not for this APNS_URL' : ''
+  const error = reason === '' ? `answered ${status}` : reason + hint
   if (status === 410 || (status === 400 && GONE.includes(reason))) return { kind: 'gone', status, error }
   // 403 is about the key, which the operator may correct.
   return failure(reply, error, { mayPass: 403 })
