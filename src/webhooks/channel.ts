@@ -110,7 +110,9 @@ function judged({ status, headers, text }: Answer): Attempt {
   if (isSuccess(status)) return { kind: 'delivered', status }
   const error = text === '' ? `answered ${status}` : `answered ${status}: ${text}`
   if (status === 410) return { kind: 'postponed', status, error }
-  const asked = status === 429 || status === 503 ? retryAfterIn(headers) : undefined
+  const named = status === 429 || status === 503 ? retryAfterIn(headers) : undefined
+  // A receiver that takes only some a second would soon have failed 20 times in a row, and get one in five minutes.
+  const asked = status === 429 ? Math.max(named ?? 0, SECOND) : named
   const rest = asked === undefined ? {} : { retryAfter: Math.min(asked, MOST_REST), isForAll: true }
   return { kind: 'failed', status, error, ...rest }
 }

@@ -115,8 +115,15 @@ describe('Resend', () => {
       429,
       { name: 'rate_limit_exceeded', message: 'Too many requests.' },
       '7',
-      { kind: 'failed', retryAfter: 7_000 },
+      { kind: 'postponed', retryAfter: 7_000 },
     ],
+    [
+      429,
+      { name: 'rate_limit_exceeded', message: 'Too many.' },
+      '0',
+      { kind: 'postponed', retryAfter: 1_000 },
+    ],
+    [500, { name: 'application_error', message: 'Later.' }, '7', { kind: 'failed', retryAfter: 7_000 }],
     [429, { name: 'daily_quota_exceeded', message: 'You have reached it.' }, undefined, { kind: 'failed' }],
     [409, { name: 'concurrent_idempotent_requests', message: 'Wait.' }, undefined, { kind: 'failed' }],
     [409, { name: 'invalid_idempotent_request', message: 'Another.' }, undefined, { kind: 'refused' }],
@@ -142,7 +149,7 @@ describe('Resend', () => {
 
   it('[N4] Retry-After may be a date', async () => {
     const httpDate = (ms: number) => new Date(START + ms).toUTCString()
-    answer = () => ({ status: 429, headers: { date: httpDate(0), 'retry-after': httpDate(90_000) } })
+    answer = () => ({ status: 503, headers: { date: httpDate(0), 'retry-after': httpDate(90_000) } })
     const attempt = await port().send(EMAIL)
     expect(attempt.kind === 'failed' && attempt.retryAfter).toBeGreaterThan(80_000)
     answer = () => ({ status: 429, headers: { 'retry-after': '99999999999' } })
@@ -193,15 +200,21 @@ describe('the send_email binding', () => {
   })
 
   it.each([
-    ['E_RATE_LIMIT_EXCEEDED', 'failed'],
-    ['E_DAILY_LIMIT_EXCEEDED', 'failed'],
+    ['E_RATE_LIMIT_EXCEEDED', 'postponed'],
+    ['E_DAILY_LIMIT_EXCEEDED', 'postponed'],
     ['E_VALIDATION_ERROR', 'refused'],
     ['E_RECIPIENT_SUPPRESSED', 'refused'],
     [undefined, 'refused'],
   ])('[N4] %s is %s', async (code, kind) => {
     const error = Object.assign(new Error('no'), code && { code })
     const port = cloudflareEmail(bound(async () => Promise.reject(error)))
-    expect(await port.send(EMAIL)).toEqual({ kind, status: null, error: code ? `${code}: no` : 'no' })
+    const wait = kind === 'postponed' && { retryAfter: 1_000 }
+    expect(await port.send(EMAIL)).toEqual({
+      kind,
+      status: null,
+      error: code ? `${code}: no` : 'no',
+      ...wait,
+    })
   })
 })
 
@@ -267,9 +280,6 @@ describe('Expo', () => {
     if (status === 429) expect(result).toMatchObject({ retryAfter: 3_000, error: 'answered 429: slow' })
   })
 
-  it('[N4] silence is a failure for each token', async () => {
-    answer = () => null
-    const failed = { kind: 'failed', status: null, error: 'no answer within 0.05 s' }
   it('[N4] tokens of several projects, which Expo refuses together, are sent one by one', async () => {
     const mixed = { errors: [{ code: 'PUSH_TOO_MANY_EXPERIENCE_IDS', message: 'All must be for one.' }] }
     const gone = { status: 'error', message: 'no', details: { error: 'DeviceNotRegistered' } }
@@ -283,6 +293,9 @@ describe('Expo', () => {
     expect(asked).toHaveLength(4)
   })
 
+  it('[N4] silence is a failure for each token', async () => {
+    answer = () => null
+    const failed = { kind: 'failed', status: null, error: 'no answer within 0.05 s' }
     expect(await port({ patience: 50 }).send(PUSH, TOKENS)).toEqual([failed, failed, failed])
   })
 })

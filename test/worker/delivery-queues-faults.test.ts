@@ -170,6 +170,34 @@ describe('[N2] a message that must not be sent twice', () => {
     expect(delivered.sent).toHaveLength(1)
   })
 
+  it('[N4] is not used up by a provider that takes no more for now, and all others wait too', async () => {
+    const setup = await withHook({ status: 'inactive' })
+    const five = Promise.withResolvers<void>()
+    const busy = counted(false, async () => {
+      if (busy.sent.length === 5) five.resolve()
+      await five.promise
+      return { kind: 'postponed', status: 429, error: 'slow', retryAfter: 2_000 }
+    })
+    const messages = Array.from({ length: 8 }, (_, n) => message(NOON - 8 + n))
+    await rounds(setup, busy.adapter, messages)
+    // Five were under way at once. Until the time is over, no other one is tried, and then one.
+    expect(busy.sent).toHaveLength(5)
+    for (const [ms, tried] of [
+      [1_999, 5],
+      [2_000, 6],
+    ] as const) {
+      await rounds(setup, busy.adapter, [], { until: () => instant(NOON + ms) })
+      expect([ms, busy.sent.length]).toEqual([ms, tried])
+    }
+    // More often than a message is tried that fails.
+    for (let n = 1; n <= 80; n += 1)
+      await rounds(setup, busy.adapter, [], { until: () => instant(NOON + n * 5 * MINUTE) })
+    const taken = counted(false, async () => ({ kind: 'delivered', status: 200 }))
+    const rows = await rounds(setup, taken.adapter, [], { until: () => instant(NOON + 405 * MINUTE) })
+    expect(rows.map(({ status }) => status)).toEqual(messages.map(() => 'delivered'))
+    expect(Math.max(...rows.map(({ attempts }) => attempts))).toBeGreaterThan(8)
+  })
+
   it('is dead at once if the provider refuses it; without a provider, the log says so', async () => {
     const setup = await withHook({ status: 'inactive' })
     const came: Attempt[] = [

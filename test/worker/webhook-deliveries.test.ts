@@ -57,6 +57,8 @@ describe('[W3, W4] one attempt', () => {
       { status: 304 },
       { status: 410, body: 'gone' },
       { status: 429, headers: { 'retry-after': '7200' } },
+      { status: 429 },
+      { status: 503 },
     )
     const adapter = adapterTo(hook)
     const came: unknown[] = []
@@ -71,6 +73,8 @@ describe('[W3, W4] one attempt', () => {
       })),
     )
     expect(await elsewhere.seen()).toEqual([])
+    expect(await adapter.attempt(message(NOON))).toMatchObject({ retryAfter: 1_000, isForAll: true })
+    expect(await adapter.attempt(message(NOON))).not.toHaveProperty('retryAfter')
   })
 
   it('at most one kilobyte of a response is kept, and a body that never ends holds nothing up', async () => {

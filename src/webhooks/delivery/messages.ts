@@ -64,8 +64,11 @@ export type Attempt =
       isForAll?: boolean
       body?: string
     }
-  /** The destination takes nothing for now. That is no failure, and uses up none of the message's tries. */
-  | { kind: 'postponed'; status: number; error: string }
+  /**
+   * The destination takes nothing for now. That uses up none of the message's tries. With `retryAfter`, all
+   * messages wait for so many milliseconds, as after a failure.
+   */
+  | { kind: 'postponed'; status: number | null; error: string; retryAfter?: number }
   /** It will never arrive. */
   | { kind: 'refused'; status: number | null; error: string }
   /** There is no way to send it. It is kept for the log. */

@@ -167,6 +167,8 @@ export class DeliveryRunner {
     const { health } = this.#store
     if (attempt.kind === 'failed')
       this.#store.health = afterFailure(health, now, attempt.isForAll ? attempt.retryAfter : 0)
+    else if (attempt.kind === 'postponed' && attempt.retryAfter !== undefined)
+      this.#store.health = afterFailure(health, now, attempt.retryAfter)
     else if (attempt.kind === 'delivered' && (health.failures > 0 || health.probeAt !== null))
       this.#store.health = afterSuccess(health, now)
     this.#end(message, attempt, { now, attempts: 1 })

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { SECOND } from '../../../lib/clock'
 import type { Attempt } from '../../../webhooks/delivery/messages'
 import { ask, described } from './push'
 
@@ -21,8 +22,10 @@ export type EmailPort = {
   mayRepeat: boolean
 }
 
-/** After these errors nothing was sent, and a later attempt may succeed. */
+/** After these errors nothing was sent, and the provider takes no other email for now either. */
 const LATER = ['E_RATE_LIMIT_EXCEEDED', 'E_DAILY_LIMIT_EXCEEDED']
+/** How long all emails wait at least if there were too many, in milliseconds. Limits count seconds. */
+const LEAST_REST = SECOND
 const MOST_ERROR_CHARACTERS = 300
 
 const Coded = z.object({ code: z.string() })
@@ -39,8 +42,10 @@ export function cloudflareEmail(binding: SendEmail): EmailPort {
         const { data } = Coded.safeParse(error)
         const said = error instanceof Error ? error.message : String(error)
         const about = `${data === undefined ? '' : `${data.code}: `}${said}`.slice(0, MOST_ERROR_CHARACTERS)
-        const kind = LATER.includes(data?.code ?? '') ? 'failed' : 'refused'
-        return { kind, status: null, error: about }
+        const refused = { kind: 'refused', status: null, error: about } as const
+        return LATER.includes(data?.code ?? '')
+          ? { ...refused, kind: 'postponed', retryAfter: LEAST_REST }
+          : refused
       }
     },
   }
@@ -86,7 +91,11 @@ export function resendEmail({ key, url, patience }: ResendSettings): EmailPort {
       const isOther =
         status === 409 && ProviderError.safeParse(json).data?.name === 'invalid_idempotent_request'
       if (FINAL.includes(status) || isOther) return { kind: 'refused', status, error }
-      return { kind: 'failed', status, error, ...(retryAfter !== undefined && { retryAfter }) }
+      if (retryAfter === undefined) return { kind: 'failed', status, error }
+      // It takes only some emails a second. Each one that was too many would use up a try.
+      return status === 429
+        ? { kind: 'postponed', status, error, retryAfter: Math.max(retryAfter, LEAST_REST) }
+        : { kind: 'failed', status, error, retryAfter }
     },
   }
 }
