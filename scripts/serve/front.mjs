@@ -151,7 +151,8 @@ const INVALID = /** @type {const} */ ([400, 'The request is not valid HTTP/1.1.'
 function send(answer, status, error, more = {}) {
   const body = JSON.stringify({ error })
   const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }
-  answer.writeHead(status, { ...headers, 'X-Request-Id': randomUUID(), ...more }).end(body)
+  const ours = { 'X-Request-Id': randomUUID(), 'Cache-Control': 'no-store' }
+  answer.writeHead(status, { ...headers, ...ours, ...more }).end(body)
 }
 
 /** Answers what Node can't take as a request, and ends the connection. `answer` is one of it that is under way. */

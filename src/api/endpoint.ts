@@ -46,7 +46,7 @@ export type OperationSpec = Entrance & {
   body?: z.ZodType
   /** Makes the warning about an unknown field, if the issues of this operation have further fields (O4). */
   warning?: (field: UnknownField, json: unknown) => FieldWarning
-  /** Whether its responses contain a secret, such as a key or a signed link. No cache may store them then. */
+  /** Whether its responses contain a secret, such as a key or a signed link. The documents say so. */
   secret?: boolean
   /** The largest body in bytes; 1 MiB by default (G2). */
   bodyLimit?: number
@@ -312,7 +312,7 @@ function serve<O extends OperationSpec, F, S extends AccountScope>(
     const input = await validated(spec, c, (given) => stage.check?.(scope, given, found) ?? [])
     const { status, body, headers } = await handle(scope, input, found, c.get('claim'))
     const content = withWarnings(body, fieldWarnings(spec, c.get('json')))
-    return answer(c, status, content, { ...headers, ...(spec.secret && { 'cache-control': 'no-store' }) })
+    return answer(c, status, content, { ...headers })
   }
   const handlers = [entered(spec), ...stages(spec, stage, scopeOf), last] as const
   app.on([spec.method.toUpperCase()], [routeOf(spec)], ...handlers)

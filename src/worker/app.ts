@@ -62,6 +62,8 @@ export function createApp(instanceOf: (bindings: Bindings) => Instance): App {
     const now = ctx.variables.TEST_CLOCK === 'off' ? systemNow() : (c.get('now') ?? c.get('scope')?.now)
     if (now !== undefined) c.res.headers.set('Date', dateOf(now).toUTCString())
     c.res.headers.set('X-Request-Id', ctx.requestId)
+    // Shared caches know nothing of X-API-KEY. Some store what does not forbid it, and give it to others.
+    if (!c.res.headers.has('Cache-Control')) c.res.headers.set('Cache-Control', 'no-store')
     console.log(logLine(c, milliseconds))
   })
 
@@ -79,6 +81,7 @@ export function createApp(instanceOf: (bindings: Bindings) => Instance): App {
     const apiError = error instanceof ApiError ? error : await failure(error, requestId, ctx)
     if (apiError !== error) logProblem('error', { requestId, error: describe(error) })
     c.header('X-Request-Id', requestId)
+    c.header('Cache-Control', 'no-store')
     if (apiError.retryAfter !== null) c.header('Retry-After', String(apiError.retryAfter))
     return c.json(apiError.body, apiError.status)
   })

@@ -44,7 +44,11 @@ const operations: OperationSpec[] = [
 ]
 
 const REQUEST_ID = '0b8f8d6e-3a52-4f4e-9d0c-0d6f3c0a4b1e'
-const HEADERS = { 'content-type': 'application/json', 'x-request-id': REQUEST_ID }
+const HEADERS = {
+  'content-type': 'application/json',
+  'x-request-id': REQUEST_ID,
+  'cache-control': 'no-store',
+}
 const THING = { id: 'a', size: null, parts: [{ name: 'wheel' }], byKey: { xp: { total: 1 } } }
 const OPAQUE = `Something went wrong on our side. Try again. If it happens again, report request ${REQUEST_ID}.`
 const NO_SUCH_PATH = 'This path does not exist. All paths are listed at /docs.'
@@ -201,21 +205,26 @@ describe('an undocumented response', () => {
     expect(found({}, circumstances)).toEqual(['things_get 200: Next-Page is missing'])
   })
 
-  test('a secret that caches may store, and an operation that shows secrets and lets caches store its response', () => {
+  test('a response that caches may store, and a secret that an operation shows without a mark', () => {
+    for (const [cache, fault] of [
+      ['', 'missing'],
+      ['private', 'private'],
+    ] as const)
+      expect(found({ headers: { 'cache-control': cache } })).toEqual([
+        `things_get 200: Cache-Control is ${fault}`,
+      ])
     const secrets = [
       `app_${'a'.repeat(12)}.${'b'.repeat(43)}`,
       `adm_a-b_c.${'b'.repeat(43)}`,
       `whsec_${'c'.repeat(43)}=`,
       `<https://laurel.example/unsubscribe/e30.${'d'.repeat(43)}>`,
     ]
-    const fault = 'things_get 200: the response shows a secret, but Cache-Control is missing'
-    for (const note of secrets) {
-      expect(found({ body: { ...THING, note } })).toEqual([fault])
-      expect(found({ body: { ...THING, note }, headers: { 'cache-control': 'no-store' } })).toEqual([])
-    }
+    const unmarked = 'things_get 200: the response shows a secret, but the operation is not marked as secret'
     const circumstances = { operations: [{ ...thingsGet, secret: true }] }
-    expect(found({}, circumstances)).toEqual([fault])
-    expect(found({ status: 404, body: { error: 'No.' } }, circumstances)).toEqual([])
+    for (const note of secrets) {
+      expect(found({ body: { ...THING, note } })).toEqual([unmarked])
+      expect(found({ body: { ...THING, note } }, circumstances)).toEqual([])
+    }
   })
 
   test('a schema that changes the value that it receives', () => {
