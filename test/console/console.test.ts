@@ -174,19 +174,12 @@ describe.skipIf(!hasBrowser)('the pages', () => {
       const form = page.getByRole('dialog', { name: title, exact: true })
       await form.waitFor()
       expect(page.url()).not.toBe(`${world.server.url}/console${path}`)
-      for (const field of fields)
-        expect([title, field, await page.getByLabel(field, { exact: true }).count()]).toEqual([
-          title,
-          field,
-          1,
-        ])
-      expect([title, await form.getByRole('button', { name: submit, exact: true }).count()]).toEqual([
-        title,
-        1,
-      ])
+      // Each exists once: Playwright refuses to wait for two.
+      for (const field of fields) await page.getByLabel(field, { exact: true }).waitFor()
+      await form.getByRole('button', { name: submit, exact: true }).waitFor()
       expect(submit).toMatch(/^(?:Save|Create|Add|Adjust|Confirm)/)
       // The first field has the focus.
-      expect(await form.locator(':is(input, select, textarea):focus').count()).toBe(1)
+      await form.locator(':is(input, select, textarea):focus').waitFor()
       await page.keyboard.press('Escape')
       await form.waitFor({ state: 'detached' })
       expect(page.url()).toBe(`${world.server.url}/console${path}`)
@@ -198,7 +191,7 @@ describe.skipIf(!hasBrowser)('the pages', () => {
     const palette = page.getByRole('dialog')
     await page.keyboard.press('Control+k')
     await palette.waitFor()
-    expect(await palette.locator('input:focus').count()).toBe(1)
+    await palette.locator('input:focus').waitFor()
     await expectAccessible(page, 'the command palette')
     await page.keyboard.type('leader')
     await page.keyboard.press('Enter')
