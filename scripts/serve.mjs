@@ -238,14 +238,29 @@ async function startWorkerd(config, variables) {
   said = follow(child)
   workerd = child
   const [code, signal] = await once(child, 'exit')
-  throw new Complaint(`workerd has ended (${signal ?? `code ${code}`}), and with it the server.`)
+  const fact = `workerd has ended (${signal ?? `code ${code}`}), and with it the server.`
+  // The shell could not run it.
+  if (code === 127)
+    throw new Complaint(`${fact} On Linux, it needs glibc 2.35 or later, which Alpine does not have.`)
+  throw new Complaint(isOpen ? fact : `${fact} ${WHY}`)
 }
+
+/** Set once the server has opened. */
+let isOpen = false
+
+/** What workerd may have said before. */
+const WHY = `The lines of workerd say why:
+  SQLITE_CORRUPT, SQLITE_NOTADB: a file is damaged. docs/self-hosting.md says what to do.
+  SQLITE_FULL, SQLITE_IOERR_SHMSIZE: the disk is full.
+  SQLITE_BUSY: another program has locked a file.
+Laurel does not start.`
 
 /** Calls the Worker as soon as it listens, and returns its answer. Throws a Complaint if it failed. */
 async function ask(/** @type {string} */ path) {
   await until(() => isAnswered({ path: CONTROL }), { patience: MINUTE, pause: 10 })
-  const { status, text } = await callWorker(path)
-  if (status !== 200) throw new Complaint(`${status} ${text}\nLaurel does not start.`)
+  // workerd ends if it can't open some of the files.
+  const { status, text } = await callWorker(path).catch(() => ({ status: 0, text: '' }))
+  if (status !== 200) throw new Complaint(`The data in ${process.cwd()} can't be opened. ${WHY}`)
   return text
 }
 
@@ -373,6 +388,7 @@ async function serve(/** @type {{ isBuilt: boolean; isDemo?: boolean }} */ { isB
     const hasDemo = (await openWorker()) === 'true'
     rmSync(RESTORED, { force: true })
     front?.open()
+    isOpen = true
     sayServing(
       `Laurel serves http://${bare.includes(':') ? `[${bare}]` : bare}:${port} with the data in ${folder}.`,
     )

@@ -124,6 +124,8 @@ function write(settings, { modules, bindings, classes, control, services = [], s
       className,
       uniqueKey: `laurel-${className}`,
       enableSql: true,
+      // Otherwise workerd closes a database ten seconds after its last call. On a full disk, it can't open it again.
+      preventEviction: className === 'Database',
     })),
     durableObjectStorage: { localDisk: 'data' },
   }

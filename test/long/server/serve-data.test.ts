@@ -223,6 +223,20 @@ test.each<[what: string, damage: (data: string) => void, missing: string]>([
   }
 })
 
+test.each([
+  ['a database', () => databases.first, "can't be opened. The lines of workerd say why:"],
+  // workerd ends.
+  ['an index of objects', () => 'objects/laurel-Courier/metadata.sqlite', 'docs/self-hosting.md'],
+])('with %s that is damaged it does not start, and says why', async (what, path, reason) => {
+  const data = `damaged-${what.replaceAll(' ', '-')}`
+  await copied(data)
+  writeFileSync(join(folder, data, path()), 'x'.repeat(8192))
+  removed(data, `${path()}-wal`)
+  const said = await refused(data)
+  expect(said).toContain('SQLITE_NOTADB')
+  expect(said).toContain(reason)
+})
+
 test('[L12] leaderboards and other data that are lost are made again before it opens', async () => {
   await copied('again')
   const lost = ['LeaderboardObject', 'MessageQueue', 'Timekeeper', 'UserLane']
