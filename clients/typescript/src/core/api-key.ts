@@ -1,6 +1,5 @@
 import { LaurelError } from './laurel-error.js'
 import type { ApiKey, Token } from './options.js'
-import { startTimer } from './timers.js'
 
 /** A token is replaced this long before it ends, or when a tenth of its time is left, if that is sooner. */
 const MARGIN = 60_000
@@ -18,6 +17,7 @@ export class KeySource {
   readonly #patience: number
   #held: Held | null = null
   #asked: Promise<Held> | null = null
+  #askedAt = 0
 
   /** @param patience milliseconds after which a function that has not answered is asked again */
   constructor(source: ApiKey, now: () => number, patience: number) {
@@ -35,6 +35,8 @@ export class KeySource {
   async get(): Promise<string> {
     if (typeof this.#source !== 'function') return this.#source
     if (this.#held !== null && this.#now() < this.#held.replaceAt) return this.#held.key
+    // By the clock: a request of a Worker that has ended takes its promise and its timers with it.
+    if (this.#now() - this.#askedAt > this.#patience) this.#asked = null
     this.#asked ??= this.#ask(this.#source)
     return (await this.#asked).key
   }
@@ -52,6 +54,7 @@ export class KeySource {
   }
 
   #ask(source: Exclude<ApiKey, string>): Promise<Held> {
+    this.#askedAt = this.#now()
     // The function may throw at once, and may never answer.
     const asked = new Promise<string | Token>((resolve) => resolve(source()))
       .then((given) => heldOf(given, this.#now()))
@@ -59,13 +62,11 @@ export class KeySource {
         throw new LaurelError('The function "apiKey" could not get a key.', { status: 0, cause })
       })
     const end = (held: Held | null) => {
-      stopTimer()
       // It may have been forgotten, or asked again.
       if (this.#asked !== asked) return
       this.#asked = null
       this.#held = held
     }
-    const stopTimer = startTimer(() => end(null), this.#patience)
     asked.then(end, () => end(null))
     return asked
   }
@@ -78,7 +79,7 @@ export class KeySource {
  */
 export function keyText(key: unknown): string {
   // Programs without types may pass anything, such as a variable that is not set.
-  if (typeof key !== 'string') throw new TypeError('"apiKey" must be a text or a function.')
+  if (typeof key !== 'string') throw new TypeError('"apiKey" must be a text, or a function that answers one.')
   const text = key.trim()
   if (text === '') throw new TypeError('The API key is empty.')
   if (!/^[!-~]+$/.test(text)) throw new TypeError('The API key has characters that no key has.')
@@ -87,7 +88,6 @@ export function keyText(key: unknown): string {
 
 function heldOf(given: string | Token, now: number): Held {
   const token = typeof given === 'string' ? { token: given } : given
-  if (typeof token.token !== 'string') throw new TypeError('It answered no key.')
   // The page of another server is no key. It would be kept for ever, since nothing could refuse it.
   const key = keyText(token.token)
   const lifetime = lifetimeOf(token, now)
