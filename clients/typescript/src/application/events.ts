@@ -1,5 +1,6 @@
 import { Call } from '../core/call.js'
 import type { Core } from '../core/core.js'
+import { headerText } from '../core/header-text.js'
 import { newId } from '../core/new-id.js'
 import type { CallOptions } from '../core/options.js'
 import { pathOf } from '../core/urls.js'
@@ -62,20 +63,3 @@ export function userIdOf(event: unknown): string {
 /** True for an idempotency key (E4) that is valid as the value of a header. */
 const isKey = (value: unknown): value is string =>
   typeof value === 'string' && /^(?!\s*$)[\t -~\u00a0-\ud7ff\ue000-\u{10ffff}]{1,255}$/u.test(value)
-
-/** A text as the value of a header, so that its bytes are sent in UTF-8. */
-function headerText(text: string): string {
-  if (/^[\t -~]*$/.test(text) || encodesHeaders()) return text
-  // Elsewhere, each character of a header is one byte.
-  return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join('')
-}
-
-/** True if this runtime sends headers in UTF-8 by itself, as Workers do. Others refuse such characters. */
-function encodesHeaders(): boolean {
-  try {
-    new Headers({ test: '✓' })
-    return true
-  } catch {
-    return false
-  }
-}

@@ -2,6 +2,7 @@ import type { Operations } from '../generated/operations.js'
 import { dataOf, errorOf, isObject } from './answer.js'
 import { areAlike, KeySource, keyText } from './api-key.js'
 import { type Answered, Call } from './call.js'
+import { headerText } from './header-text.js'
 import { IgnoredFields } from './ignored-fields.js'
 import { jsonOf } from './json.js'
 import { LaurelError } from './laurel-error.js'
@@ -299,10 +300,12 @@ export class Core {
     read: (response: Response) => Promise<T>,
   ): Promise<T> {
     const { url, method, headers, body, timeout } = made
-    const { origin = url } = /^(?<origin>https?:\/\/[^/]+)/i.exec(url)?.groups ?? {}
-    const late = () => new LaurelError(`${origin} did not answer within ${timeout} ms.`, { status: 0 })
-    const lateOf = () => (used.key === null ? lateKey(timeout)() : late())
-    return this.#within(timeout, signal, lateOf, async (ended, stopTimer) => {
+    const [origin = url] = /^https?:\/\/[^/]+/i.exec(url) ?? []
+    const late = () =>
+      used.key === null
+        ? lateKey(timeout)()
+        : new LaurelError(`${origin} did not answer within ${timeout} ms.`, { status: 0 })
+    return this.#within(timeout, signal, late, async (ended, stopTimer) => {
       used.key = await this.#shared.key.get()
       const all = withKey(headers, used.key)
       // The call may have ended while it waited for the key.
@@ -323,8 +326,9 @@ export class Core {
         if (isStream) stopTimer()
         return await read(response)
       } catch (cause) {
-        // An illegal invocation is a function without its object, such as `env.LAUREL.fetch`. No other try would help.
-        if (cause instanceof LaurelError || /Illegal inv/.test(String(cause))) throw cause
+        // No other try would help: `fetch` was called without its object, such as `env.LAUREL`, or refuses the signal
+        // of an emulated browser.
+        if (cause instanceof LaurelError || /Illegal inv|RequestInit/.test(String(cause))) throw cause
         const message = `${origin} could not be reached, or its answer was lost.`
         throw new LaurelError(message, { status: 0, cause })
       }
@@ -354,7 +358,7 @@ export class Core {
     for (const [name, value] of Object.entries(headers ?? {})) all.set(name, value)
     if (body !== undefined) all.set('content-type', 'application/json')
     const tenantId = tenant ?? this.#options.tenant
-    if (tenantId !== undefined) all.set('tenant-id', tenantId)
+    if (tenantId !== undefined) all.set('tenant-id', headerText(tenantId))
     return {
       url: base + path + searchOf(query),
       method,

@@ -64,6 +64,8 @@ export function copyOfQuery(query: object): object {
 function valuesOf(value: unknown): string[] {
   if (value === undefined || value === null) return []
   if (Array.isArray(value)) return value.map(String)
+  // A date has no entries, and would be left out.
+  if (value instanceof Date) return [value.toJSON()]
   return typeof value === 'object' ? attributePairs(value) : [String(value)]
 }
 

@@ -34,9 +34,12 @@ describe('requests', () => {
     const { sent, options } = fake(json([]))
     const laurel = new Laurel({ ...options, adminUrl: 'https://admin.example.com' })
     await laurel.admin.metrics.list({ key: ['a', 'b'] })
+    // Programs without types may pass a date.
+    await laurel.admin.metrics.analytics('a', Object({ from: new Date(0) }))
     await laurel.points.list()
     expect(sent.map(({ url }) => url)).toEqual([
       'https://admin.example.com/admin/v1/metrics?limit=100&key=a&key=b',
+      'https://admin.example.com/admin/v1/metrics/a/analytics?from=1970-01-01T00%3A00%3A00.000Z',
       'https://laurel.example.com/v1/points',
     ])
   })
@@ -91,8 +94,10 @@ describe('requests', () => {
     const apiKey = vi.fn(async () => 'app_token')
     const laurel = new Laurel({ ...options, apiKey, headers: { a: '1' } })
     await laurel.users.get('ada')
-    await laurel.with({ tenant: 'acme', headers: { b: '2' } }).admin.settings.get()
-    expect(sent[1]?.headers.get('tenant-id')).toBe('acme')
+    await laurel.with({ tenant: 'Škola ✓', headers: { b: '2' } }).admin.settings.get()
+    // Each character of a header is a byte, and these are the bytes of UTF-8.
+    const bytes = Buffer.from(sent[1]?.headers.get('tenant-id') ?? '', 'latin1')
+    expect(bytes.toString()).toBe('Škola ✓')
     expect(['a', 'b'].map((name) => sent[1]?.headers.get(name))).toEqual(['1', '2'])
     expect(apiKey).toHaveBeenCalledTimes(1)
   })
@@ -175,6 +180,11 @@ describe('requests', () => {
     const call = new Laurel({ ...options, fetch: binding.fetch }).users.get('ada')
     await expect(call).rejects.toThrow(/^Illegal invocation/)
     await expect(call).rejects.toBeInstanceOf(TypeError)
+    const emulated = async () => {
+      throw new TypeError('RequestInit: Expected signal to be an instance of AbortSignal.')
+    }
+    const other = new Laurel({ ...options, fetch: emulated }).users.get('ada')
+    await expect(other).rejects.toThrow(/^RequestInit/)
   })
 
   it.each([Number.NaN, Number.POSITIVE_INFINITY])(
