@@ -6,6 +6,7 @@ import { newId } from '../core/new-id.js'
 import { Pauses } from '../core/pauses.js'
 import { isRefusedForGood, type Runtime, realRuntime } from '../core/retries.js'
 import { tell } from '../core/tell.js'
+import { within } from '../core/within.js'
 import type { EventResponse } from '../generated/types.js'
 import { bounded, type EventStorage, pageStorage, type WaitingEvent } from './storage.js'
 
@@ -41,6 +42,9 @@ export interface OfflineOptions {
 
 /** The longest pause between two attempts, in milliseconds, when the service asks for none. */
 const LONGEST_PAUSE = 5 * 60_000
+
+/** A tab that has slept for so long with the lock of the queue is not waited for, in milliseconds. */
+const LOCK_PATIENCE = 60_000
 
 /** After this many users' failures without a success in between, an attempt ends: it is no user's fault. */
 const MOST_FAILURES = 3
@@ -154,17 +158,20 @@ export class OfflineQueue {
   /** Runs in one tab at a time, if the browser has locks. Without them a second tab only repeats requests. */
   async #alone<T>(run: () => Promise<T>): Promise<T> {
     let running: Promise<T> | undefined
-    const begin = () => {
-      running = run()
-      return running
-    }
     const { signal } = this.#closed
+    const late = () => new Error('Another tab does not give the lock back.')
+    const whenAlone = (ended: AbortSignal, stopTimer: () => void): Promise<T> =>
+      navigator.locks.request(`laurel:${this.#name}`, { signal: ended }, () => {
+        stopTimer()
+        running = run()
+        return running
+      })
     try {
       if (typeof navigator !== 'undefined' && navigator.locks)
-        return await navigator.locks.request(`laurel:${this.#name}`, { signal }, begin)
+        return await within(LOCK_PATIENCE, signal, late, whenAlone)
     } catch (error) {
       if (running !== undefined || signal.aborted) throw error
-      // A sandboxed frame gets no locks.
+      // A sandboxed frame gets no locks, and a tab that the browser has put to sleep keeps its own.
     }
     return run()
   }

@@ -125,6 +125,19 @@ describe('a queue in the browser', () => {
     expect(keysOf(sent)).toEqual(['a'])
     expect(onError).not.toHaveBeenCalled()
   })
+
+  it('waits a minute for a tab that sleeps with the lock', async () => {
+    const request = (_: string, { signal }: { signal: AbortSignal }) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    vi.stubGlobal('navigator', { locks: { request } })
+    const { queue, sent } = queueWith(memoryStorage())
+    await queue.event('lessons', lesson('a'))
+    await vi.advanceTimersByTimeAsync(59_000)
+    expect(sent).toEqual([])
+    await vi.advanceTimersByTimeAsync(1000)
+    await untilHeld(() => expect(keysOf(sent)).toEqual(['a']))
+    queue.close()
+  })
 })
 
 describe('a storage of the app', () => {
