@@ -72,7 +72,8 @@ export class Entry<Data> {
   /** Reads the data if it is missing or old, and a component shows it. */
   refresh(): void {
     const { data, readAt } = this.state
-    const isOld = this.#isInvalid || data === undefined || Date.now() - readAt >= FRESH
+    // A time that is yet to come is one of another clock, or the clock was set back.
+    const isOld = this.#isInvalid || data === undefined || Math.abs(Date.now() - readAt) >= FRESH
     if (isOld && !this.isReading && this.#watchers.size > 0) void this.read()
   }
 
