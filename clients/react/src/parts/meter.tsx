@@ -1,5 +1,6 @@
 'use client'
-import type { ComponentProps, CSSProperties, ReactNode } from 'react'
+import { type ComponentProps, type CSSProperties, type ReactNode, useRef } from 'react'
+import { useBrowserLayoutEffect } from './browser.ts'
 
 export interface MeterProps extends Omit<ComponentProps<'div'>, 'role' | 'children' | 'ref'> {
   /** `progressbar` for the way to a goal, `meter` for a supply that goes up and down. */
@@ -24,10 +25,14 @@ export function Meter(props: MeterProps) {
   const size = max - min
   const ratio = size > 0 ? Math.min(1, Math.max(0, (value - min) / size)) : 1
   const variables: CSSProperties & Record<'--laurel-ratio', number> = { '--laurel-ratio': ratio, ...style }
+  const bar = useRef<HTMLDivElement>(null)
+  // A page of a server may forbid styles in its HTML (`Content-Security-Policy`). Scripts may set them.
+  useBrowserLayoutEffect(() => bar.current?.style.setProperty('--laurel-ratio', `${ratio}`), [ratio])
   return (
     // biome-ignore lint/a11y/useAriaPropsSupportedByRole: both roles have a name.
     <div
       {...rest}
+      ref={bar}
       role={role}
       aria-label={label}
       aria-valuemin={min}

@@ -11,7 +11,12 @@ const hidden: CSSProperties = {
   whiteSpace: 'nowrap',
 }
 
-/** Text for screen readers only. */
+/**
+ * Text for screen readers only. The stylesheet hides it too: a page of a server may forbid styles in its HTML
+ * (`Content-Security-Policy`).
+ */
 export const VisuallyHidden = ({ children }: { children: ReactNode }) => (
-  <span style={hidden}>{children}</span>
+  <span data-part="hidden" style={hidden}>
+    {children}
+  </span>
 )

@@ -310,6 +310,28 @@ describe.each(APPS)('the packed package, in an app with React $react', ({ beside
         expect(html).toContain(runs[0])
       },
     )
+
+    test('hides what it must and fills bars, though the page forbids styles in its HTML', async () => {
+      const { stdout } = await app.node(NODES[0]?.path ?? process.execPath, 'html.mjs')
+      const page = await browser.newPage()
+      onTestFinished(() => page.close())
+      const styles = join(app.folder, 'node_modules/@laurel/react/dist/styles.css')
+      await page.route('**/*', (route) => route.fulfill({ status: 404 }))
+      await page.route('http://app.test/styles.css', (route) => route.fulfill({ path: styles }))
+      await page.route('http://app.test/', (route) =>
+        route.fulfill({
+          headers: { 'content-type': 'text/html', 'content-security-policy': "style-src 'self'" },
+          body: `<!doctype html><link rel="stylesheet" href="/styles.css"><div id="root">${JSON.parse(stdout)[0]}</div>`,
+        }),
+      )
+      await page.goto('http://app.test/')
+      const hidden = page.locator('.laurel-figure [data-part="hidden"]').first()
+      expect((await hidden.boundingBox())?.width).toBeLessThanOrEqual(1)
+      await page.addScriptTag({ content: script, type: 'module' })
+      await page.waitForFunction(
+        "document.querySelector('[role=meter]').style.getPropertyValue('--laurel-ratio') === '0.4'",
+      )
+    })
   })
 
   describe.skipIf(!hasBrowser)('in a browser, with a server', () => {
