@@ -76,7 +76,10 @@ describe('the package', () => {
   it('has its entries, their types, a README and a license, and no dependency', () => {
     const installed = join(app.folder, 'node_modules', '@laurel', 'client')
     const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
-    const entries = Object.values<Record<string, string>>(manifest.exports)
+    // Tools of React Native read the manifest.
+    const { './package.json': own, ...paths } = manifest.exports
+    expect(own).toBe('./package.json')
+    const entries = Object.values<Record<string, string>>(paths)
     expect(entries).toHaveLength(3)
     for (const { types = '', default: module = '' } of entries)
       for (const path of [types, module]) expect(readFileSync(join(installed, path), 'utf8')).not.toBe('')
