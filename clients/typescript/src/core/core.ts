@@ -280,7 +280,8 @@ export class Core {
   ): Promise<boolean> {
     const { key: source } = this.#shared
     if (!source.isReplaceable || (error.status !== 401 && error.status !== 403)) return false
-    const key = await this.#within(timeout, signal, lateKey(timeout), () => source.replacing(refused)).catch(
+    const late = () => lateOf(KEY_FUNCTION, timeout)
+    const key = await this.#within(timeout, signal, late, () => source.replacing(refused)).catch(
       (failure: unknown) => {
         throwIfAborted(signal)
         // The answer says more than the failure of the function, unless the key is what was wrong.
@@ -301,10 +302,7 @@ export class Core {
   ): Promise<T> {
     const { url, method, headers, body, timeout } = made
     const [origin = url] = /^https?:\/\/[^/]+/i.exec(url) ?? []
-    const late = () =>
-      used.key === null
-        ? lateKey(timeout)()
-        : new LaurelError(`${origin} did not answer within ${timeout} ms.`, { status: 0 })
+    const late = () => lateOf(used.key === null ? KEY_FUNCTION : origin, timeout)
     return this.#within(timeout, signal, late, async (ended, stopTimer) => {
       used.key = await this.#shared.key.get()
       const all = withKey(headers, used.key)
@@ -396,9 +394,11 @@ function withKey(headers: Headers, key: string): Headers {
   return all
 }
 
-/** Makes the error if the function of the options takes too long. */
-const lateKey = (timeout: number) => () =>
-  new LaurelError(`The function "apiKey" did not answer within ${timeout} ms.`, { status: 0 })
+const KEY_FUNCTION = 'The function "apiKey"'
+
+/** The error if something takes too long. */
+const lateOf = (what: string, timeout: number) =>
+  new LaurelError(`${what} did not answer within ${timeout} ms.`, { status: 0 })
 
 const timeoutOf = (milliseconds: number | undefined): number =>
   between(1, Number.POSITIVE_INFINITY, milliseconds, TIMEOUT)

@@ -207,7 +207,10 @@ it('a key that is missing is refused at once', async () => {
   const { sent, options } = fake(json({}))
   const laurel = new Laurel({ ...options, apiKey: Object(process.env).LAUREL_KEY_THAT_IS_NOT_SET })
   const error = await errorOf(laurel.users.get('ada'))
-  expect(error).toMatchObject({ name: 'TypeError', message: '"apiKey" must be a text, or a function that answers one.' })
+  expect(error).toMatchObject({
+    name: 'TypeError',
+    message: '"apiKey" must be a text, or a function that answers one.',
+  })
   expect(sent).toEqual([])
 })
 
