@@ -177,9 +177,12 @@ async function readBuild() {
     const settings = JSON.parse(readFileSync(join(BUILT, 'settings.json'), 'utf8'))
     return { settings, env: await import(pathToFileURL(join(BUILT, 'variables.mjs')).href) }
   } catch (error) {
+    if (error instanceof Complaint) throw error
     const { code, message } = Object(error)
     const fact =
-      code === 'ENOENT' ? 'Nothing was built.' : `What was built or installed can't be used: ${message}.`
+      code === 'ENOENT'
+        ? 'Nothing was built.'
+        : `What was built or installed can't be used: ${message.replace(/\.?$/, '.')}`
     const advice = `Run \`npm ci\` and \`${commandOf('build')}\` as the user of the server.`
     throw new Complaint(`${fact} ${isPackage ? INSTALL : advice}`)
   }

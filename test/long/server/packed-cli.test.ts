@@ -228,7 +228,9 @@ describe('laurel start', () => {
       ),
     )
     expect(code).toBe(1)
-    expect(output).toContain('Install @laurel/cli again, with its optional dependencies.')
+    expect(output).toBe(
+      'workerd is not installed. Install @laurel/cli again, with its optional dependencies.\n',
+    )
   })
 })
 
