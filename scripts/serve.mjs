@@ -420,6 +420,8 @@ async function copy(/** @type {'backup' | 'restore'} */ command, /** @type {stri
 }
 
 async function main(/** @type {string[]} */ [command = 'serve', ...files]) {
+  if (process.platform === 'win32')
+    throw new Complaint('Laurel runs on Linux and macOS. On Windows, use WSL.')
   const paths = files.map((name) => resolve(process.env.INIT_CWD ?? '.', name))
   if (process.argv.includes('--help')) process.stdout.write(`${USAGE}\n`)
   else if (command === 'serve' && paths.length === 0) await serve({ isBuilt: isPackage })

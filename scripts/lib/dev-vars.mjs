@@ -1,7 +1,8 @@
 /** The variables of `npm start` in the file `.dev.vars`, and new secrets. */
 import { randomBytes, randomInt } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
-import { parseEnv } from 'node:util'
+// Not `parseEnv` by its name: a Node without it has to come so far that it can say that it is too old.
+import * as util from 'node:util'
 
 /** A new admin key, `adm_<public>.<secret>`: 12 alphanumeric characters and 256 random bits. */
 export function newAdminKey() {
@@ -24,10 +25,10 @@ const NEEDED = {
 /** Adds the lines that the file lacks, and changes nothing else. Returns its variables. */
 export function completeDevVars(/** @type {string} */ path) {
   const before = existsSync(path) ? readFileSync(path, 'utf8') : ''
-  const found = parseEnv(before)
+  const found = util.parseEnv(before)
   const missing = Object.entries(NEEDED).filter(([name]) => !found[name])
   const lines = missing.map(([name, make]) => `${name}=${make()}\n`)
   const added = `${/[^\n]$/.test(before) ? '\n' : ''}${lines.join('')}`
   if (lines.length > 0) appendFileSync(path, added, { mode: 0o600 })
-  return parseEnv(before + added)
+  return util.parseEnv(before + added)
 }

@@ -4,6 +4,13 @@ import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+// All commands import this module first. Debian and Ubuntu have older versions of Node.
+if (major < 20 || (major === 20 && minor < 12)) {
+  process.stderr.write(`Laurel needs Node 20.12 or later. This is Node ${process.versions.node}.\n`)
+  process.exit(1)
+}
+
 /** The folder with Laurel's own files: a clone, or the package `@laurel/cli`, which has a build instead of sources. */
 export const project = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 

@@ -3,7 +3,7 @@ import { appendFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { freePort, launch, newProject, startServer } from '../../helpers/server/harness'
+import { freePort, launch, newProject, run, startServer } from '../../helpers/server/harness'
 import { descendants } from '../../helpers/server/processes'
 import { until } from '../../helpers/until'
 
@@ -25,6 +25,35 @@ describe('a start that does not succeed', () => {
     },
     SLOW,
   )
+
+  test(
+    'two starts in one folder build once, also after a build that was killed',
+    async () => {
+      const folder = await newProject()
+      await rm(join(folder, 'dist'), { recursive: true })
+      const killed = await launch({ folder, ownGroup: true })
+      await killed.printed(/Building Laurel/)
+      await killed.kill()
+      const starts = ['one', 'two'].map((data) =>
+        launch({ folder, env: { LAUREL_DATA: join(folder, data) } }),
+      )
+      const both = await Promise.all(starts)
+      for (const one of both) await one.printed(/Laurel is ready/)
+      const builds = both.filter(({ output }) => output().includes('Building Laurel'))
+      for (const one of both) expect(await one.stop()).toMatchObject({ code: 0, leftovers: [] })
+      expect(builds).toHaveLength(1)
+      await rm(folder, { recursive: true, force: true })
+    },
+    SLOW,
+  )
+
+  test('an old Node is told which one is needed', async () => {
+    const old =
+      "data:text/javascript,Object.defineProperty(process, 'versions', { value: { node: '18.19.1' } })"
+    const script = join(import.meta.dirname, '../../../scripts/serve.mjs')
+    const { code, said } = await run('.', [process.execPath, '--import', old, script, '--help'])
+    expect([code, said]).toEqual([1, 'Laurel needs Node 20.12 or later. This is Node 18.19.1.\n'])
+  })
 
   test('an error names a port in use', async () => {
     const port = await freePort()
