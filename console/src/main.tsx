@@ -24,7 +24,7 @@ const connection: Connection = new Connection(() => {
   queries.invalidateQueries()
   router.invalidate()
 })
-const queries: QueryClient = newQueryClient(session, connection.lose)
+const queries: QueryClient = newQueryClient(session, connection)
 const router = newRouter()
 
 // Nothing that was read in a session is left for the next one. Writes go on until they are answered.

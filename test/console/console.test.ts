@@ -257,6 +257,8 @@ describe.skipIf(!hasBrowser)('the pages', () => {
     await page.getByRole('button', { name: 'Adjust points' }).click()
     const form = page.getByRole('dialog', { name: 'Adjust points' })
     const submit = form.getByRole('button', { name: 'Adjust points' })
+    // The keypad for numbers of some phones has no minus.
+    expect(await form.getByLabel('Amount').getAttribute('inputmode')).toBe('text')
     await form.getByLabel('Amount').fill('ten')
     await submit.click()
     await form.getByText('Use a whole number, such as 10.').waitFor()
@@ -278,5 +280,15 @@ describe.skipIf(!hasBrowser)('the pages', () => {
     await page.context().setOffline(false)
     await page.getByRole('cell', { name: 'Lessons completed' }).waitFor()
     expect(await page.getByText('Lost connection to the server.').count()).toBe(0)
+
+    // The page of a proxy whose session has ended is no answer of the server.
+    const proxied = /\/(?:admin\/v1|health)/
+    await page.route(proxied, (route) => route.fulfill({ contentType: 'text/html', body: 'Sign in' }))
+    await follow('Attributes')
+    await page.getByText('If this stays, load the page again.').waitFor()
+    for (let nth = 0; nth < 2; nth += 1) await page.waitForResponse('**/health')
+    expect(await page.getByText('Lost connection to the server.').count()).toBe(1)
+    await page.unroute(proxied)
+    await page.getByRole('cell', { name: 'Plan', exact: true }).waitFor()
   })
 })

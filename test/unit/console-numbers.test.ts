@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { decimal, whole } from '../../console/src/resource/schemas'
-import { asText, numberOf } from '../../console/src/ui/locale'
+import { date, decimal, whole } from '../../console/src/resource/schemas'
+import { asText, formatNumber, numberOf, startOf, zoneOf } from '../../console/src/ui/locale'
 
 /** How languages write numbers: with points, commas, blanks, and groups of two digits. */
 const LOCALES = ['en-US', 'de-DE', 'fr-FR', 'de-CH', 'en-IN', 'pl-PL', 'pt-BR', 'ar-EG-u-nu-latn']
@@ -37,5 +37,20 @@ describe('numbers in the fields of the console', () => {
     expect(errorOf('6,000')).toEqual(['Use a number from 1 to 5,000.'])
     expect(whole(range).parse(' 1,500 ')).toBe(1500)
     expect(decimal(range).parse('2.5')).toBe(2.5)
+  })
+
+  it('have all of their six decimals', () => {
+    expect(numberOf(formatNumber(0.000125))).toBe(0.000125)
+  })
+})
+
+describe('dates in the console', () => {
+  it('have the year that is stored, and forms refuse one that lacks its century', () => {
+    expect([startOf('0026-03-04').getFullYear(), startOf('2026-12-31', 1).getFullYear()]).toEqual([26, 2027])
+    expect(date().safeParse('0026-03-04').success).toBe(false)
+  })
+
+  it('are in UTC if this machine does not know the zone', () => {
+    expect([null, 'Asia/Tokyo', 'Mars/Olympus'].map(zoneOf)).toEqual(['UTC', 'Asia/Tokyo', 'UTC'])
   })
 })

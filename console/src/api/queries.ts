@@ -6,13 +6,17 @@ import { isConnectionLost, isKeyRefused } from './errors'
  * The cache of all reads. An answer that the key is not valid ends the session. A failure to reach the server
  * shows the banner.
  */
-export function newQueryClient(session: Session, onConnectionLost: () => void): QueryClient {
+export function newQueryClient(session: Session, connection: { lose(): void; reach(): void }): QueryClient {
   const onError = (error: unknown) => {
     if (isKeyRefused(error)) session.end('Your key is no longer valid. Sign in again to go on.')
-    if (isConnectionLost(error)) onConnectionLost()
+    if (isConnectionLost(error)) connection.lose()
   }
+  const onSuccess = () => {
+    if (reads.findAll({ type: 'active' }).every(({ state }) => state.status === 'success')) connection.reach()
+  }
+  const reads: QueryCache = new QueryCache({ onError, onSuccess })
   return new QueryClient({
-    queryCache: new QueryCache({ onError }),
+    queryCache: reads,
     mutationCache: new MutationCache({ onError }),
     defaultOptions: {
       queries: {

@@ -25,6 +25,11 @@ export class Connection extends Store {
 
   readonly state = () => this.#state
 
+  /** All that a page shows was read: nothing is blocked any more, or nothing was. */
+  readonly reach = () => {
+    if (this.#state === 'blocked') this.#set('fine')
+  }
+
   /** A request did not reach the server. */
   readonly lose = async () => {
     if (this.#state === 'lost') return
@@ -52,7 +57,8 @@ export class Connection extends Store {
 
 const isThere = () =>
   fetch('/health').then(
-    () => true,
+    // A proxy whose own session has ended answers instead, without the id that all of our answers have (G2).
+    ({ headers }) => headers.has('x-request-id'),
     () => false,
   )
 
@@ -60,7 +66,7 @@ export const ConnectionContext = createContext<Connection | null>(null)
 
 const WORDS = {
   fine: null,
-  lost: 'Lost connection to the server. Trying again…',
+  lost: 'Lost connection to the server. Trying again… If this stays, load the page again.',
   blocked:
     'The browser blocks requests of this page. Switch your ad blocker off for it, then load the page again.',
 }

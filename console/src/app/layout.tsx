@@ -52,7 +52,10 @@ function Shell() {
   const { signedIn } = useSessionState()
   useEffect(() => {
     const open = (event: KeyboardEvent) => {
-      if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey) || event.shiftKey) return
+      // Without Latin letters, the place of the key counts. What a browser fills in has no key.
+      const key = /^[a-z]$/i.test(event.key) ? event.key.toLowerCase() : event.code
+      if (key !== 'k' && key !== 'KeyK') return
+      if (!(event.metaKey || event.ctrlKey) || event.shiftKey || event.altKey) return
       event.preventDefault()
       // A form or a question has to be closed first: its entries would be lost.
       setPaletteOpen((isOpen) => !isOpen && openDialog() === undefined)

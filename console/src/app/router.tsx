@@ -2,6 +2,7 @@ import { createRootRoute, createRoute, createRouter, Link, type RouteComponent }
 import { use } from 'react'
 import { messageOf } from '../api/errors'
 import { useKept } from '../session/session-context'
+import { SEARCH } from '../ui/address'
 import { Button, buttonClasses } from '../ui/button'
 import { Empty, Page } from '../ui/page'
 import { newHistory } from './history'
@@ -72,6 +73,7 @@ export const newRouter = () =>
   createRouter({
     routeTree: root.addChildren(routes),
     history: newHistory(),
+    ...SEARCH,
     basepath: '/console',
     defaultPreload: 'intent',
     defaultErrorComponent: ErrorPage,

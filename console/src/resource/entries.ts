@@ -57,9 +57,25 @@ export function useEntryForm({
   const own = useId()
   // What people have seen: it stays while there are entries.
   const [first, setFirst] = useState<FieldValues>({ ...latest, ...restored?.seen })
+  // The values stay as they are: the draft is made when they are sent.
+  const check = standardSchemaResolver(schema, undefined, { raw: true })
+  /** Fields that are not shown have what was there at first: nobody could correct them. */
+  const shownOf = (given: FieldValues) => {
+    const shown = structuredClone(given)
+    for (const { name, when } of fields) if (when?.(given) === false) set(shown, name, get(first, name))
+    return shown
+  }
   const form = useForm({
-    // The values stay as they are: the draft is made when they are sent.
-    resolver: standardSchemaResolver(schema, undefined, { raw: true }),
+    resolver: async (given, context, options) => {
+      const checked = await check(shownOf(given), context, options)
+      for (const { name, when } of fields) {
+        const { ref } = Object(get(options.fields, name))
+        // The value of a date that is not complete is empty.
+        if (ref?.validity?.badInput === true && when?.(given) !== false)
+          set(checked.errors, name, { type: 'incomplete', message: 'Complete this, or empty it.' })
+      }
+      return checked
+    },
     values: first,
     resetOptions: { keepDirtyValues: true },
     mode: 'onTouched',
@@ -118,6 +134,8 @@ export function useEntryForm({
   return {
     form,
     values,
+    /** Those that count. */
+    counted: shownOf(values),
     isSaving: isBusy,
     /** What was changed since people have seen it: both values, and how they take the new one. */
     meanwhile:

@@ -69,7 +69,7 @@ function FormField({ field, form, values, lookups, isNew }: FieldProps) {
       return input({ type: field.kind })
     case 'number':
       return input(
-        { className: 'tabular-nums', inputMode: 'decimal' },
+        { className: 'tabular-nums', inputMode: field.isSigned ? 'text' : 'decimal' },
         typeof field.unit === 'function' ? field.unit(values, lookups) : field.unit,
       )
     case 'long-text':
@@ -147,20 +147,23 @@ function Several({
     <Controller
       control={control}
       name={name}
-      render={({ field: { value, onChange } }) => {
+      render={({ field: { ref, value, onChange } }) => {
         const chosen: readonly string[] = Array.isArray(value) ? value : []
         return (
           <fieldset className="flex flex-col gap-1.5" disabled={isDisabled}>
             <legend className="mb-1.5 font-medium">{label}</legend>
+            <Fault>{message}</Fault>
             {options.length === 0 && <p className="text-quiet">{none}</p>}
             <div className="flex max-h-56 flex-col gap-1 overflow-y-auto rounded-md border border-line p-2 empty:hidden">
-              {options.map((option) => (
+              {options.map((option, index) => (
                 <label
                   key={option.value}
                   className="flex items-center gap-2.5 rounded-sm px-1.5 py-1 hover:bg-hover"
                 >
                   <input
                     type="checkbox"
+                    // The first one gets the focus if nothing right is chosen.
+                    ref={index === 0 ? ref : undefined}
                     className="accent-accent"
                     checked={chosen.includes(option.value)}
                     onChange={({ target }) =>
@@ -175,7 +178,6 @@ function Several({
                 </label>
               ))}
             </div>
-            <Fault>{message}</Fault>
             {hint !== undefined && <p className="text-sm text-quiet">{hint}</p>}
           </fieldset>
         )

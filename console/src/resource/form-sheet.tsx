@@ -59,40 +59,35 @@ function OpenSheet({
   ...options
 }: FormSheetProps<FieldValues, unknown, object> & { id: string }) {
   const form = useFormParts(options, isNew)
-  const { values, lookups, isSaving, drop } = form
+  const { counted, lookups, isSaving, drop } = form
+  // What is kept follows a moment later: an entry that was taken back just before is still there.
+  const close = () => {
+    if (!isSaving) drop()
+    onClose()
+  }
   return (
-    <Sheet
-      title={options.title}
-      about={about}
-      hasEntries={form.hasEntries}
-      onDiscard={drop}
-      onClose={onClose}
-    >
+    <Sheet title={options.title} about={about} hasEntries={form.hasEntries} onDiscard={drop} onClose={close}>
       <form
         onSubmit={form.submitThen(onDone)}
         noValidate
         className="flex min-h-0 flex-1 flex-col"
         aria-busy={isSaving}
       >
-        <fieldset disabled={isSaving} className="sheet-body min-w-0">
-          {form.restored}
-          {form.show(options.fields)}
-          {form.changedMeanwhile}
-        </fieldset>
+        {/* What scrolls is no fieldset: Chromium would scroll it to its top if a list in it gets a message. */}
+        <div className="sheet-body">
+          <fieldset disabled={isSaving} className="contents">
+            {form.restored}
+            {form.show(options.fields)}
+            {form.changedMeanwhile}
+          </fieldset>
+        </div>
         <div className="sheet-foot">
           {preview !== undefined && (
-            <InWords>{preview(values, lookups) ?? 'Fill in the fields to see what happens.'}</InWords>
+            <InWords>{preview(counted, lookups) ?? 'Fill in the fields to see what happens.'}</InWords>
           )}
           {form.notSaved}
           <div className="flex flex-wrap justify-end gap-2">
-            <Button
-              onClick={() => {
-                if (!isSaving) drop()
-                onClose()
-              }}
-            >
-              {isSaving ? 'Close' : 'Cancel'}
-            </Button>
+            <Button onClick={close}>{isSaving ? 'Close' : 'Cancel'}</Button>
             {submitAndStay !== undefined && (
               <Button
                 isBusy={isSaving}
@@ -136,16 +131,16 @@ function OpenPageForm({
   ...options
 }: PageFormProps<FieldValues, unknown, object> & { id: string }) {
   const form = useFormParts(options, false)
-  const { values, isSaving } = form
+  const { counted, isSaving } = form
   return (
     <form onSubmit={form.submitThen()} noValidate aria-busy={isSaving}>
       <Unsaved hasEntries={form.hasEntries} onDiscard={form.drop} />
       <fieldset disabled={isSaving} className="flex min-w-0 flex-col gap-6">
         {form.restored}
-        {children(form.show, values)}
+        {children(form.show, counted)}
         {form.changedMeanwhile}
         {form.notSaved}
-        <div>{form.save(isUnchanged(values))}</div>
+        <div>{form.save(isUnchanged(counted))}</div>
       </fieldset>
     </form>
   )

@@ -95,7 +95,8 @@ export type Field<Values extends FieldValues = FieldValues> = FieldBase<Values> 
     | { kind: 'text' | 'long-text' | 'date' | 'time'; placeholder?: string }
     /** A key. It follows the name until it is edited. */
     | { kind: 'key'; from?: FieldPath<Values> }
-    | { kind: 'number'; unit?: string | Told<[values: Values, lookups: Lookups], string> }
+    /** `isSigned` if it may be negative: the keypads of some phones have no minus. */
+    | { kind: 'number'; isSigned?: true; unit?: string | Told<[values: Values, lookups: Lookups], string> }
     /** Its options may depend on the item: `initial` is null in the form of a new one. */
     | { kind: 'choice'; options: Options | Told<[initial: Initial<Values> | null], Options> }
     /** A choice among other resources, by id. */

@@ -81,7 +81,7 @@ export const reference = () => z.string().min(1, 'Choose one.')
 
 /** A date, `2026-01-31`. */
 export const date = () =>
-  z.iso.date('Choose a date.').refine((given) => !given.startsWith('0000'), 'Choose a later year.')
+  z.iso.date('Choose a date.').refine((given) => !given.startsWith('0'), 'Choose a later year.')
 export const optionalDate = () =>
   z.union([z.literal(''), date()]).transform((given) => (given === '' ? null : given))
 

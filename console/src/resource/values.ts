@@ -22,9 +22,11 @@ function emptyOf(field: Field) {
 const isPicture = (stored: unknown): stored is { url: string } =>
   typeof stored === 'object' && stored !== null && 'url' in stored
 
-/** Something stored as a field has it: a number is its text, and a picture its address. */
-const asValue = (stored: unknown) =>
-  typeof stored === 'number' ? asText(stored) : isPicture(stored) ? stored.url : stored
+/** Something stored as a field has it: a number is its text, a picture its address, and each line has one end. */
+const asValue = (stored: unknown) => {
+  if (typeof stored === 'string') return stored.replaceAll(/\r\n?/g, '\n')
+  return typeof stored === 'number' ? asText(stored) : isPicture(stored) ? stored.url : stored
+}
 
 /** The values of fields for what is stored, or for something new. */
 export function valuesOf<Values extends FieldValues>(

@@ -33,7 +33,9 @@ export type Secret = Omit<ComponentProps<typeof SecretDialog>, 'onClose'> & { is
 /** Reads what is stored. A browser may block its storage. */
 function read(): readonly (readonly [id: string, Entries])[] {
   try {
-    return JSON.parse(sessionStorage.getItem(STORED) ?? '[]')
+    const stored: unknown = JSON.parse(sessionStorage.getItem(STORED) ?? '[]')
+    // The console of another version may have kept something else.
+    return Array.isArray(stored) ? stored.filter((one) => typeof one?.[1]?.title === 'string') : []
   } catch {
     return []
   }

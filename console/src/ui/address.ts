@@ -1,5 +1,16 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { parseSearchWith, stringifySearchWith, useNavigate, useSearch } from '@tanstack/react-router'
 import { trimmed } from './text'
+
+/** JSON in an address. A number stays as it is written: `1e5` is a text, and a long id would lose digits. */
+const json = (text: string): unknown => {
+  if (/^\s*-?\d/.test(text)) throw new TypeError('It is a number.')
+  return JSON.parse(text)
+}
+/** How the router reads and writes what follows `?`. */
+export const SEARCH = {
+  parseSearch: parseSearchWith(json),
+  stringifySearch: stringifySearchWith(JSON.stringify, json),
+}
 
 /** Without the parts that have no value. */
 export function withoutEmpty<Parts extends object>(parts: Parts) {

@@ -166,8 +166,8 @@ export function SeriesChart(props: ChartProps) {
       <figcaption className="flex flex-wrap items-baseline gap-x-4 gap-y-1 text-sm" aria-hidden="true">
         {dates[shown] !== undefined && (
           <span className="min-w-22 text-quiet tabular-nums">
-            {formatDate(dates[shown])}
-            {dates[shown] === today && ' so far'}
+            {/* One text: React could not remove a second one from a page that the browser translates. */}
+            {`${formatDate(dates[shown])}${dates[shown] === today ? ' so far' : ''}`}
           </span>
         )}
         {series.map(({ name, values }, index) => (

@@ -1,12 +1,12 @@
 /** Numbers and dates by the viewer's locale, and times in the viewer's zone. */
-import { formatNumber, LOCALE } from './locale'
+import { formatNumber, LOCALE, startOf, zoneOf } from './locale'
 
 const COMPACT = new Intl.NumberFormat(LOCALE, { notation: 'compact', maximumFractionDigits: 1 })
 const DATE = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium' })
 const MOMENT = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'short' })
 const RELATIVE = new Intl.RelativeTimeFormat(LOCALE, { numeric: 'auto' })
 
-export { formatNumber }
+export { formatNumber, startOf, zoneOf }
 /** A large number in few characters, such as 1.2M. */
 export const formatCompact = (value: number): string => COMPACT.format(value)
 const PERCENT = new Intl.NumberFormat(LOCALE, { style: 'percent', maximumFractionDigits: 1 })
@@ -28,12 +28,6 @@ export function formatBytes(bytes: number): string {
   }).format(bytes / 1024 ** power)
 }
 
-/** The beginning of a civil date, `2026-01-31`, or of a later one, in the viewer's zone. */
-export function startOf(date: string, daysLater = 0): Date {
-  const [year = 0, month = 1, day = 1] = date.split('-').map(Number)
-  return new Date(year, month - 1, day + daysLater)
-}
-
 /** A civil date, `2026-01-31`, without a zone. */
 export const formatDate = (date: string): string => DATE.format(startOf(date))
 export const formatMoment = (iso: string): string => MOMENT.format(new Date(iso))
@@ -44,7 +38,7 @@ export const formatMomentIn = (iso: string, zone: string): string =>
   )
 
 /** The zone of the viewer. */
-export const VIEWER_ZONE: string = MOMENT.resolvedOptions().timeZone
+export const VIEWER_ZONE: string = zoneOf(MOMENT.resolvedOptions().timeZone)
 
 const WEEKDAY = new Intl.DateTimeFormat('en', { weekday: 'long', timeZone: 'UTC' })
 /** The name of a day of the week, from 0 (Sunday) to 6. */
@@ -81,7 +75,8 @@ export function formatRelative(iso: string, now: number): string {
 
 /** A moment in the viewer's zone. With a user's zone, the hint shows the time there too. */
 export function Moment({ iso, zone }: { iso: string; zone?: string | null | undefined }) {
-  const hint = zone ? `${formatMomentIn(iso, zone)} in ${zone}` : iso
+  const known = zone && zoneOf(zone)
+  const hint = known ? `${formatMomentIn(iso, known)} in ${known}` : iso
   return (
     <time dateTime={iso} title={hint} className="whitespace-nowrap">
       {formatMoment(iso)}

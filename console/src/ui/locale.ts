@@ -1,4 +1,4 @@
-/** Numbers as the language of the browser writes them, and as fields take them. */
+/** Numbers as the language of the browser writes them, and as fields take them. Dates and zones of the browser. */
 
 /** The language of the browser, with the digits and the calendar that fields have. */
 export const LOCALE: string = new Intl.Locale(new Intl.NumberFormat().resolvedOptions().locale, {
@@ -6,7 +6,8 @@ export const LOCALE: string = new Intl.Locale(new Intl.NumberFormat().resolvedOp
   calendar: 'gregory',
 }).toString()
 
-const NUMBER = new Intl.NumberFormat(LOCALE)
+/** Values have up to six decimals (E1). */
+const NUMBER = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 6 })
 
 export const formatNumber = (value: number): string => NUMBER.format(value)
 
@@ -33,3 +34,23 @@ export function numberOf(text: string, locale: string = LOCALE): number {
 /** A value as the text of a field, which `numberOf` reads again. */
 export const asText = (value: number | string | null | undefined, locale: string = LOCALE): string =>
   typeof value === 'number' ? String(value).replace('.', signsOf(locale).point) : (value ?? '')
+
+/** The beginning of a civil date, `2026-01-31`, or of a later one, in the viewer's zone. */
+export function startOf(date: string, daysLater = 0): Date {
+  const [year = 0, month = 1, day = 1] = date.split('-').map(Number)
+  const start = new Date(2000, 0)
+  // The constructor takes the year 26 for 1926.
+  start.setFullYear(year, month - 1, day + daysLater)
+  return start
+}
+
+/** A user's zone; UTC without one, or if this browser does not know it yet. */
+export function zoneOf(tz: string | null): string {
+  const zone = tz ?? 'UTC'
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: zone }).format()
+    return zone
+  } catch {
+    return 'UTC'
+  }
+}

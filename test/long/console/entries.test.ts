@@ -71,6 +71,56 @@ describe.skipIf(!hasBrowser)('entries', () => {
     await page.getByRole('button', { name: 'Cancel' }).click()
   })
 
+  it('of fields that are not shown refuse nothing, and a date that is not complete does', async () => {
+    await world.open(page, '/points/demo-coins?open=boosts.new')
+    await page.getByLabel('Name').fill('For one')
+    await page.getByLabel('Start').fill('2083-01-01')
+    await page.getByRole('button', { name: 'Filter' }).click()
+    await page.getByLabel('User id').fill('demo-ada')
+    await page.getByLabel('End').pressSequentially('12')
+    await page.getByRole('button', { name: 'Create boost' }).click()
+    await page.getByText('Complete this, or empty it.').waitFor()
+    await page.getByLabel('End').fill('2083-01-02')
+    await page.getByRole('button', { name: 'Create boost' }).click()
+    await page.getByText('The boost “For one” was created').waitFor()
+
+    await world.open(page, '/streaks')
+    await page.getByRole('button', { name: 'Require a metric' }).click()
+    await page.getByLabel('Streaks are on').click()
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByText('The settings of streaks were saved').waitFor()
+    expect((await world.ask('GET', '/admin/v1/streaks/settings')).body).toMatchObject({ enabled: false })
+    expect(complaints).toEqual([])
+  })
+
+  it('that nobody has made are none: a field ends lines with one sign', async () => {
+    const crlf = { name: 'Lines', key: 'lines', trigger: 'api', description: 'one\r\ntwo' }
+    await world.ask('POST', '/admin/v1/achievements', [crlf])
+    await world.open(page, '/achievements/lines/edit')
+    await page.getByLabel('Description').click()
+    await page.getByLabel('Name').click()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  })
+
+  it('of boxes that are refused are shown with the message, and have the focus', async () => {
+    await page.setViewportSize({ width: 1280, height: 600 })
+    await world.open(page, '/webhooks/new')
+    await page.getByLabel('Address').fill('https://example.com/boxes')
+    await page.getByLabel('All events').click()
+    await page.getByLabel('Key').fill('boxes')
+    await page.getByRole('button', { name: 'Create webhook' }).click()
+    const message = page.getByText('Choose at least one event.')
+    await message.waitFor()
+    await page.locator('[type=checkbox]:not([role]):focus').waitFor()
+    const [{ y = 600 }, foot] = [
+      Object(await message.boundingBox()),
+      await page.locator('.sheet-foot').boundingBox(),
+    ]
+    expect(y).toBeLessThan(foot?.y ?? 0)
+    await page.getByRole('button', { name: 'Cancel' }).click()
+  })
+
   it('come back if files of the console are gone, and “Try again” loads the page', async () => {
     const questions: string[] = []
     page.on('dialog', (dialog) => questions.push(dialog.type()))
@@ -104,6 +154,12 @@ describe.skipIf(!hasBrowser)('entries', () => {
     await palette.locator('input:focus').waitFor()
     await page.keyboard.press('Control+k')
     await palette.waitFor({ state: 'detached' })
+    // A keyboard without Latin letters, and what a browser sends when it fills in a field.
+    await page.evaluate(`document.body.dispatchEvent(new Event('keydown', { bubbles: true }))
+      document.body.dispatchEvent(
+        new KeyboardEvent('keydown', { key: 'л', code: 'KeyK', ctrlKey: true, bubbles: true }))`)
+    await palette.waitFor()
+    await page.keyboard.press('Escape')
     expect(complaints).toEqual([])
   })
 

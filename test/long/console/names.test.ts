@@ -74,6 +74,13 @@ describe.skipIf(!hasBrowser)('names and ids', () => {
     expect(complaints.splice(0)).toEqual([])
   })
 
+  it('in an address stay as they are written', async () => {
+    for (const text of ['123456789012345678', '1e5', '1.0', '007', 'true']) {
+      await world.open(page, `/users?search=${text}`)
+      expect(await page.getByLabel('Search users').inputValue()).toBe(text)
+    }
+  })
+
   it('that cannot be seen are the id instead', async () => {
     await world.ask('POST', '/v1/users', { id: 'invisible', name: `${TO_LEFT}\u200b` })
     await world.open(page, '/users?search=invisible')

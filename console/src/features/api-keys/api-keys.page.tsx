@@ -1,7 +1,6 @@
 import type { AdminKey } from '@laurel/client'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
-import { useDeferredValue, useState } from 'react'
 import { z } from 'zod'
 import { useAdmin } from '../../api/laurel'
 import { PagedTable, useSkipPages } from '../../api/paging'
@@ -10,11 +9,12 @@ import { FormSheet } from '../../resource/form-sheet'
 import { choice, optionalDate, text } from '../../resource/schemas'
 import { isListed, named, removing } from '../../resource/writes'
 import type { Secret } from '../../session/kept'
+import { useAddress } from '../../ui/address'
 import { NewButton } from '../../ui/button'
 import { Moment, startOf } from '../../ui/format'
-import { PlainInput } from '../../ui/labelled'
+import { TypedInput } from '../../ui/labelled'
 import { Badge, Card, Code, Page } from '../../ui/page'
-import { nameOr, say, trimmed, userPath } from '../../ui/text'
+import { nameOr, say, userPath } from '../../ui/text'
 
 /** The page of keys. `/api-keys/new` and `/api-keys/new-admin` are the forms of new ones. */
 export default function ApiKeysPage() {
@@ -58,6 +58,7 @@ function AdminKeys() {
       <PagedTable
         label="Admin keys"
         pages={pages}
+        isLoading={session.isPending}
         expected={2}
         empty={{
           title: 'No further admin keys',
@@ -184,8 +185,8 @@ const SCOPES = { write: 'read and write', read: 'only read' } as const
 
 /** Keys that act for one user. */
 function ApplicationKeys() {
-  const [user, setUser] = useState('')
-  const userId = useDeferredValue(trimmed(user))
+  const { text, show } = useAddress()
+  const userId = text('user')
   const admin = useAdmin()
   const pages = useSkipPages([KEYS, 'application', userId], (query) =>
     admin.applicationKeys.list({ ...query, ...(userId !== '' && { userId }) }),
@@ -197,12 +198,13 @@ function ApplicationKeys() {
       flush
     >
       <div className="px-5 pb-4">
-        <PlainInput
+        <TypedInput
           className="max-w-xs"
           aria-label="Keys of the user with the id"
           placeholder="Id of a user"
-          value={user}
-          onChange={({ target }) => setUser(target.value)}
+          maxLength={255}
+          value={userId}
+          onType={(user) => show({ user })}
         />
       </div>
       <PagedTable

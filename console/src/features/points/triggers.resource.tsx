@@ -126,7 +126,7 @@ const fieldsOf = (unit: string): readonly Field<Values>[] => [
     options: { hours: 'hours', days: 'days' },
     when: isOf('time'),
   },
-  { kind: 'number', name: 'points', label: 'Points', hint: 'Negative to take points.', unit },
+  { kind: 'number', isSigned: true, name: 'points', label: 'Points', hint: 'Negative to take points.', unit },
   { kind: 'choice', name: 'status', label: 'Status', options: { active: 'active', inactive: 'inactive' } },
   {
     kind: 'switch',

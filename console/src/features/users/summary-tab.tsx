@@ -14,7 +14,7 @@ import { Loaded, Unread } from '../../api/paging'
 import { useLookups } from '../../resource/lookups'
 import { isListed, removing, useWrite } from '../../resource/writes'
 import { Button } from '../../ui/button'
-import { counted, formatDate, formatNumber, Moment } from '../../ui/format'
+import { counted, formatDate, formatNumber, Moment, zoneOf } from '../../ui/format'
 import { LaurelLook } from '../../ui/laurel'
 import { Badge, Card, Facts, Skeleton } from '../../ui/page'
 import { type Column, Table, type TableProps } from '../../ui/table'
@@ -67,7 +67,7 @@ const leaderboardsOf = (
 export function SummaryTab({ user }: { user: User }) {
   const lookups = useLookups(['attributes'])
   const now = useNow()
-  const here = new Intl.DateTimeFormat('en-CA', { timeZone: user.tz ?? 'UTC' })
+  const here = new Intl.DateTimeFormat('en-CA', { timeZone: zoneOf(user.tz) })
   const date = now === null ? null : here.format(now)
   const overview = useOverview(user.id)
   const { data, error } = overview

@@ -1,10 +1,11 @@
-import type { AdminWebhook, TestDelivery, WebhookDelivery } from '@laurel/client'
+import type { AdminWebhook, TestDelivery } from '@laurel/client'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useAdmin } from '../../api/laurel'
 import { PagedTable, useCursorPages } from '../../api/paging'
 import { AskButton } from '../../resource/confirm-write'
 import { useWrite } from '../../resource/writes'
+import { useAddress } from '../../ui/address'
 import { Button, Toggle } from '../../ui/button'
 import { ChoiceFilter } from '../../ui/filters'
 import { counted, formatNumber, Moment } from '../../ui/format'
@@ -21,9 +22,9 @@ const EVENT_OPTIONS = EVENT_TYPES.map((value) => ({ value, label: `${EVENTS[valu
 export function DeliveriesSection({ webhook: { key } }: SectionProps) {
   const queries = useQueryClient()
   const admin = useAdmin()
-  const [status, setStatus] = useState<WebhookDelivery['status'] | ''>('')
-  const [event, setEvent] = useState<EventType | ''>('')
-  const filter = { ...(status !== '' && { status }), ...(event !== '' && { event }) }
+  const { text, show } = useAddress()
+  const [status, event] = [text('status'), text('event')]
+  const filter = { ...(isStatus(status) && { status }), ...(isEventType(event) && { event }) }
   const pages = useCursorPages(
     deliveriesKey(key, status, event),
     (query, signal) => admin.webhooks.deliveries.list(key, { ...query, ...filter }, { signal }),
@@ -43,15 +44,15 @@ export function DeliveriesSection({ webhook: { key } }: SectionProps) {
       <search className="flex flex-wrap gap-3 border-b border-line px-4 pb-4 sm:px-5">
         <ChoiceFilter
           label="Status"
-          value={status}
-          onChoose={(given) => setStatus(isStatus(given) ? given : '')}
+          value={filter.status ?? ''}
+          onChoose={(given) => show({ status: given })}
           none="Any status"
           options={STATUSES}
         />
         <ChoiceFilter
           label="Event"
-          value={event}
-          onChoose={(given) => setEvent(isEventType(given) ? given : '')}
+          value={filter.event ?? ''}
+          onChoose={(given) => show({ event: given })}
           none="All events"
           options={EVENT_OPTIONS}
         />
@@ -59,7 +60,7 @@ export function DeliveriesSection({ webhook: { key } }: SectionProps) {
       <PagedTable
         label="Deliveries"
         pages={pages}
-        hrefOf={({ id }) => `/webhooks/${encodeURIComponent(key)}/${id}`}
+        hrefOf={({ id }) => `/webhooks/${encodeURIComponent(key)}/${id}?${new URLSearchParams(filter)}`}
         empty={
           status === '' && event === ''
             ? {

@@ -152,7 +152,9 @@ export default function WebhooksPage() {
         <DeliverySheet
           webhookKey={id}
           deliveryId={action}
-          onClose={() => navigate({ to: `/webhooks/${encodeURIComponent(id)}`, resetScroll: false })}
+          onClose={() =>
+            navigate({ to: `/webhooks/${encodeURIComponent(id)}`, search: true, resetScroll: false })
+          }
         />
       )}
     </>

@@ -1,7 +1,7 @@
 /** The pages of webhooks, notifications, keys, settings, the audit log and the status, in a real browser. */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { expectAccessible, hasBrowser, type Watched } from '../../../helpers/console/browser'
+import { expectAccessible, hasBrowser, signIn, type Watched } from '../../../helpers/console/browser'
 import { ATTACK, sharedWorld } from '../../../helpers/console/world'
 import { Receiver } from '../../../helpers/receiver'
 
@@ -110,6 +110,12 @@ describe.skipIf(!hasBrowser)('the pages of operations', () => {
     await deliveries.getByText('There are none').waitFor()
     await deliveries.getByLabel('Status').selectOption('pending')
     await deliveries.getByText('retrying').first().waitFor()
+    // The address has the filter, also beside a delivery.
+    await deliveries.getByRole('link').first().click()
+    await page.reload()
+    await dialog('streak.lost').getByRole('button', { name: 'Close' }).first().click()
+    await dialog('streak.lost').waitFor({ state: 'detached' })
+    expect(await deliveries.getByLabel('Status').inputValue()).toBe('pending')
     await deliveries.getByLabel('Event').selectOption('points.changed')
     await deliveries.getByText('There are none').waitFor()
     await deliveries.getByLabel('Status').selectOption('')
@@ -210,12 +216,33 @@ describe.skipIf(!hasBrowser)('the pages of operations', () => {
     await page.getByLabel('Keys of the user with the id').fill('nobody-has-this-id')
     await page.getByText('No keys of this user').waitFor()
     await page.getByLabel('Keys of the user with the id').fill('demo-ada')
+    await page.waitForURL(/user=demo-ada/)
+    await page.reload()
     await row.getByRole('button', { name: /^Delete/ }).click()
     await confirm('Confirm: delete key')
     await page.getByText('The key of demo-ada was deleted').first().waitFor()
     await row.waitFor({ state: 'detached' })
     expect((await ask('GET', '/v1/users/demo-ada', undefined, key)).status).toBe(401)
     expect(watched.complaints).toEqual([])
+
+    // Nobody can replace the key of the session, also before the page knows which one it is.
+    const { body } = await ask('POST', '/admin/v1/admin-api-keys', [{ name: 'Of a session' }])
+    const { page: own } = await world.page()
+    await own.goto(`${world.server.url}/console/settings`)
+    await signIn(own, body.created[0].key)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    await own.route('**/admin/v1/session', (route) => promise.then(() => route.continue()))
+    const listed = own.waitForResponse('**/admin/v1/admin-api-keys*')
+    await own.getByRole('link', { name: 'API keys' }).click()
+    await (await listed).finished()
+    await own.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+    expect(await own.getByRole('button', { name: 'Rotate Of a session' }).count()).toBe(0)
+    resolve()
+    await own
+      .getByRole('row', { name: /Of a session/ })
+      .getByText('You are signed in with it')
+      .waitFor()
+    await own.context().close()
   })
 
   it('[Z1, T4] settings are saved, and the audit log shows the change, filtered by kind, key and actor', async () => {

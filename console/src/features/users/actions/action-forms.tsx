@@ -58,6 +58,7 @@ export function AdjustPointsForm({ userId, onClose }: FormProps) {
         { kind: 'reference', name: 'system', label: 'Points system', to: 'points', isFirstChosen: true },
         {
           kind: 'number',
+          isSigned: true,
           name: 'amount',
           label: 'Amount',
           unit: 'points',

@@ -127,7 +127,8 @@ function useExport(userId: string) {
       link.href = address
       link.download = fileNameOf(userId)
       link.click()
-      URL.revokeObjectURL(address)
+      // Safari begins to read it a moment later.
+      setTimeout(() => URL.revokeObjectURL(address), 60_000)
       done('The export was downloaded')
     } catch (error) {
       failed('The export failed', messageOf(error))

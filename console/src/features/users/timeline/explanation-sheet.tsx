@@ -5,7 +5,7 @@ import { Loaded } from '../../../api/paging'
 import type { Lookups } from '../../../resource/lookups'
 import { Button } from '../../../ui/button'
 import { DetailSheet } from '../../../ui/dialog'
-import { formatMoment, formatMomentIn, VIEWER_ZONE } from '../../../ui/format'
+import { formatMoment, formatMomentIn, VIEWER_ZONE, zoneOf } from '../../../ui/format'
 import { Code, Facts } from '../../../ui/page'
 import { say } from '../../../ui/text'
 import { keyOfUser } from '../user-paths'
@@ -22,7 +22,7 @@ export function ExplanationSheet({ user, system, awardId, lookups, onClose }: Ex
   })
   const name = lookups.points.nameOf(system)
   const { data: known } = explained
-  const zone = user.tz ?? 'UTC'
+  const zone = zoneOf(user.tz)
   return (
     <DetailSheet
       title={known === undefined ? 'Why these points?' : say`Why ${signed(known.award.awarded)} ${name}?`}

@@ -3,7 +3,7 @@ import { useAdmin } from '../../../api/laurel'
 import { ShowMore, Unread, useCursorPages } from '../../../api/paging'
 import { type Lookups, useLookups } from '../../../resource/lookups'
 import { useAddress } from '../../../ui/address'
-import { formatMoment, formatNumber, formatTime, formatTimeIn, VIEWER_ZONE } from '../../../ui/format'
+import { formatMoment, formatNumber, formatTime, formatTimeIn, VIEWER_ZONE, zoneOf } from '../../../ui/format'
 import { Icon } from '../../../ui/icon'
 import { LOCALE } from '../../../ui/locale'
 import { Card, Empty, Waiting } from '../../../ui/page'
@@ -165,7 +165,7 @@ type EntryProps = { entry: TimelineEntry; user: User; lookups: Lookups; onOpen: 
 function Entry({ entry, user, lookups, onOpen }: EntryProps) {
   const { title, details } = entryInWords(entry, lookups)
   const isVoided = entry.type === 'event' && entry.voided !== null
-  const zone = user.tz ?? 'UTC'
+  const zone = zoneOf(user.tz)
   return (
     <li className="flex items-start gap-3 border-b border-line px-5 py-3">
       <Icon name={TYPES[entry.type].icon} size={16} className="mt-0.5 shrink-0 text-quiet" />
