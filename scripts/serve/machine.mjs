@@ -1,6 +1,6 @@
 /** What the server tells the Worker of the disk and the network, which the Worker itself cannot see. */
 import { lookup } from 'node:dns/promises'
-import { rm, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { connect, isIP } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectSecurely } from 'node:tls'
@@ -54,7 +54,10 @@ export async function networkFault(origin, isPrivateAllowed) {
     const isPlain = protocol === 'http:'
     const options = { host: target.address, port: Number(port || (isPlain ? 80 : 443)), timeout: TIMEOUT }
     if (isPlain) return await connectFault(connect(options))
-    const socket = connectSecurely({ ...options, servername: isIP(host) === 0 ? host : '' })
+    // workerd trusts what is in this file.
+    const { SSL_CERT_FILE: trusted } = process.env
+    const ca = trusted ? { ca: await readFile(trusted) } : {}
+    const socket = connectSecurely({ ...options, ...ca, servername: isIP(host) === 0 ? host : '' })
     return await connectFault(socket, 'secureConnect')
   } catch (error) {
     return Object(error).code

@@ -6,7 +6,7 @@ import { rm } from 'node:fs/promises'
 import { createServer as createSecureServer } from 'node:https'
 import { type AddressInfo, createServer, type Server as NetServer } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { freePort, newProject, type Server, startServer } from '../../helpers/server/harness'
 import { until } from '../../helpers/until'
 
@@ -100,4 +100,13 @@ it('[W1] nothing connects to a private address that the Worker may not reach', a
       expect(await networkFault(`${scheme}://${host}:${ports.private}`, false)).toBe('EPRIVATE')
   expect(connections).toBe(0)
   expect(await networkFault(`http://127.0.0.1:${ports.private}`, true)).toBe('')
+})
+
+it('[W4] a certificate is checked by the authorities that workerd trusts', async () => {
+  const { networkFault } = await import(join(folder, 'scripts/serve/machine.mjs'))
+  const fault = () => networkFault(`https://localhost:${ports['signed by itself']}`, true)
+  expect(await fault()).toBe('DEPTH_ZERO_SELF_SIGNED_CERT')
+  vi.stubEnv('SSL_CERT_FILE', join(folder, 'cert.pem'))
+  expect(await fault()).toBe('')
+  vi.unstubAllEnvs()
 })
