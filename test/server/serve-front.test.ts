@@ -331,7 +331,11 @@ test('the example unit gives enough descriptors, never gives up, and systemd fin
   const unit = readFileSync('deploy/laurel.service', 'utf8')
   const limit = Number(/^LimitNOFILE=(\d+)$/m.exec(unit)?.[1])
   expect(limit).toBeGreaterThan(descriptorsFor(100))
-  expect(readFileSync('compose.yaml', 'utf8')).toContain(`nofile: ${limit} `)
+  const compose = readFileSync('compose.yaml', 'utf8')
+  expect(compose).toContain(`nofile: ${limit} `)
+  // The PORT of .env is that of the machine, and does not change the one in the container.
+  expect(compose).toContain('environment: { HOST: 0.0.0.0, PORT: 8787, LAUREL_DATA: /data }')
+  expect(compose).toMatch(/'127\.0\.0\.1:\$\{PORT:-8787\}:8787'/)
   expect(unit.slice(0, unit.indexOf('[Service]'))).toMatch(/^StartLimitIntervalSec=0$/m)
   if (spawnSync('systemd-analyze', ['--version']).status !== 0) return
   const copy = join(tmpdir(), 'laurel-test.service')
