@@ -27,9 +27,10 @@ it('[W4] a run begins at most 500 attempts, and its alarm continues with the res
     store.add(messages, instant(NOON))
     await instance.alarm()
     expect(store.settled()).toBe(500)
+    // Not later: the alarm may have begun another run by then.
+    expect(run).toHaveBeenCalledTimes(1)
     expect(await storage.getAlarm()).not.toBeNull()
   })
-  expect(run).toHaveBeenCalledTimes(1)
   await until(async () => (await log({ deliveryQueue }, 600)).every(({ status }) => status === 'delivered'))
 })
 
