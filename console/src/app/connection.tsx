@@ -56,11 +56,10 @@ export class Connection extends Store {
 }
 
 const isThere = () =>
-  fetch('/health').then(
+  fetch('/health')
     // A proxy whose own session has ended answers instead, without the id that all of our answers have (G2).
-    ({ headers }) => headers.has('x-request-id'),
-    () => false,
-  )
+    .then(async (answer) => (await answer.text()) !== '' && answer.headers.has('x-request-id'))
+    .catch(() => false)
 
 export const ConnectionContext = createContext<Connection | null>(null)
 

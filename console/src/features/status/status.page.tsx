@@ -145,8 +145,9 @@ function Spread({ database }: { database: DatabasesResponse[number] | undefined 
 /** Why the service cannot work, as it says it; null if it can. This path needs no key. */
 async function readProblem(): Promise<string | null> {
   const response = await fetch('/health')
-  if (response.ok) return null
+  // A request whose body nobody reads does not end.
   const answer: unknown = await response.json().catch(() => null)
+  if (response.ok) return null
   return String(Object(answer).error ?? '')
 }
 
