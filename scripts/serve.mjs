@@ -242,9 +242,6 @@ async function startWorkerd(config, variables) {
   workerd = child
   const [code, signal] = await once(child, 'exit')
   const fact = `workerd has ended (${signal ?? `code ${code}`}), and with it the server.`
-  // The shell could not run it.
-  if (code === 127)
-    throw new Complaint(`${fact} On Linux, it needs glibc 2.35 or later, which Alpine does not have.`)
   throw new Complaint(isOpen ? fact : `${fact} ${WHY}`)
 }
 
@@ -256,6 +253,7 @@ const WHY = `The lines of workerd say why:
   SQLITE_CORRUPT, SQLITE_NOTADB: a file is damaged. docs/self-hosting.md says what to do.
   SQLITE_FULL, SQLITE_IOERR_SHMSIZE: the disk is full.
   SQLITE_BUSY: another program has locked a file.
+  not found: it needs glibc 2.35 or later, which Alpine does not have.
 Laurel does not start.`
 
 /** Calls the Worker as soon as it listens, and returns its answer. Throws a Complaint if it failed. */

@@ -58,6 +58,7 @@ export function configuration(settings, { variables, isPrivateAllowed, databases
     ),
   ]
   const allow = isPrivateAllowed ? ['public', 'private'] : ['public']
+  const http = { forwardedProtoHeader: 'X-Forwarded-Proto' }
   return write(settings, {
     modules: ['entry.mjs', 'restored.mjs', 'laurel.js', 'platform.mjs', 'queue.mjs'],
     bindings,
@@ -68,14 +69,7 @@ export function configuration(settings, { variables, isPrivateAllowed, databases
       { name: 'server', external: { address: `unix:${SERVER}`, http: {} } },
       { name: 'internet', network: { allow, tlsOptions: { trustBrowserCas: true } } },
     ],
-    sockets: [
-      {
-        name: 'public',
-        address: `unix:${PUBLIC}`,
-        http: { forwardedProtoHeader: 'X-Forwarded-Proto' },
-        service: 'laurel',
-      },
-    ],
+    sockets: [{ name: 'public', address: `unix:${PUBLIC}`, http, service: 'laurel' }],
   })
 }
 

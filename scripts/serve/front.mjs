@@ -113,11 +113,7 @@ function namedAddress(/** @type {Request} */ { headers }, /** @type {string} */ 
  * The path and the headers of a request for workerd. Throws a Complaint for one that two programs could
  * understand in two ways.
  */
-function headOf(
-  /** @type {Request} */ request,
-  /** @type {string} */ address,
-  /** @type {boolean} */ hasProxy,
-) {
+function headOf(/** @type {Request} */ request, /** @type {string} */ address) {
   const { url = '/', method = 'GET', httpVersion, headers, headersDistinct } = request
   const hosts = headersDistinct.host ?? []
   if (hosts.length > 1 || hosts[0] === '' || (hosts.length === 0 && httpVersion !== '1.0'))
@@ -131,7 +127,6 @@ function headOf(
   if (coding !== undefined) head.push('Transfer-Encoding', 'chunked')
   // Otherwise Node would send the body, which there is not, in chunks.
   else if (headers['content-length'] === undefined && !BARE.has(method)) head.push('Content-Length', '0')
-  if (hasProxy && /^https\b/i.test(String(headers[PROTOCOL]))) head.push(PROTOCOL, 'https')
   if (address !== '') head.push(ADDRESS, address.replace(/^::ffff:(?=\d+\.)/, ''))
   return { path: path === '*' ? '/' : path.replace(/^(?!\/)/, '/'), headers: head }
 }
@@ -311,7 +306,9 @@ export class Front {
   }
 
   #pass(/** @type {Request} */ request, /** @type {Answer} */ answer) {
-    const head = headOf(request, this.#addressOf(request), this.#trusted !== '')
+    const head = headOf(request, this.#addressOf(request))
+    const isSecure = this.#trusted !== '' && /^https\b/i.test(String(request.headers[PROTOCOL]))
+    if (isSecure) head.headers.push(PROTOCOL, 'https')
     const call = ask({ socketPath: this.#to, agent: this.#agent, method: request.method, ...head })
     answer.once('close', () => call.destroy())
     call.on('error', () => {
