@@ -40,7 +40,7 @@ test('the table of properties in the README is that of the stylesheet', () => {
   // A meter sets it.
   known.delete('--laurel-ratio')
   const [, table = ''] = readFileSync(join(react, 'README.md'), 'utf8').split('## Look')
-  const rows = (table.split('```')[0] ?? '').split('\n').filter((line) => line.startsWith('| `--'))
+  const rows = (table.split('\n## ')[0] ?? '').split('\n').filter((line) => line.startsWith('| `--'))
   const named = rows.flatMap((row) => [...row.matchAll(/`(--laurel-[\w-]+)`/g)].map(([, name]) => name))
   expect(named.toSorted()).toEqual([...known].toSorted())
 })

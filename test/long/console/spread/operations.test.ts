@@ -129,6 +129,11 @@ describe.skipIf(!hasBrowser)('the pages of operations', () => {
     await expectAccessible(page, 'a webhook that fails')
     await page.getByRole('button', { name: 'Try now' }).click()
     await page.getByText('is tried again now').waitFor()
+    const tries = async () => {
+      const { body } = await ask('GET', '/admin/v1/webhooks/failing/deliveries?limit=100')
+      return Object.values(body).map((one) => Object(one).attempts)
+    }
+    await expect.poll(tries).toContain(2)
 
     answer = 204
     await page.getByRole('button', { name: 'Send all again' }).click()
