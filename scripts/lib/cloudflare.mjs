@@ -46,7 +46,7 @@ export class Refusal extends Complaint {
   }
 }
 
-/** What to do if requests have to go through a proxy. Node asks it only if it is told to when it starts. */
+/** What to say if there is a proxy that Node does not use. It uses one only if a variable says so at its start. */
 function proxyHint() {
   const { HTTPS_PROXY, https_proxy: lower, NODE_USE_ENV_PROXY: isUsed } = process.env
   return (HTTPS_PROXY || lower) && !isUsed

@@ -312,7 +312,7 @@ function serve<O extends OperationSpec, F, S extends AccountScope>(
     const input = await validated(spec, c, (given) => stage.check?.(scope, given, found) ?? [])
     const { status, body, headers } = await handle(scope, input, found, c.get('claim'))
     const content = withWarnings(body, fieldWarnings(spec, c.get('json')))
-    return answer(c, status, content, { ...headers })
+    return answer(c, status, content, headers)
   }
   const handlers = [entered(spec), ...stages(spec, stage, scopeOf), last] as const
   app.on([spec.method.toUpperCase()], [routeOf(spec)], ...handlers)

@@ -117,6 +117,6 @@ export function consoleSignInRoutes(app: App): void {
     const asked = SERVER?.fetch('http://server/sign-in', { method: 'POST', body: code })
     const apiKey = await asked?.then((answer) => answer.text()).catch(() => '')
     if (!apiKey) throw used()
-    return c.json({ apiKey }, 200, { 'cache-control': 'no-store' })
+    return c.json({ apiKey })
   })
 }

@@ -62,7 +62,7 @@ test('old data is read again when the page gets the focus', async () => {
   vi.setSystemTime(now + 11_000)
   focus()
   await waitFor(() => expect(result.current.data?.total).toBe(110))
-  // Somebody has set the clock back.
+  // The clock was set back by a day.
   server.answers.set('GET users/ada/points/xp', points(120))
   vi.setSystemTime(now - 86_400_000)
   focus()
@@ -136,12 +136,14 @@ test('of two reads, the answer to the newer one counts, in whichever order they 
 })
 
 test('data of a server is there at once, and is not read again', async () => {
+  const now = Date.UTC(2026, 10, 23, 12)
+  vi.useFakeTimers({ toFake: ['Date'], now })
   const initialData = { ...points(7), awards: [] }
   const result = hook(() => usePoints('xp', { initialData }))
   expect(result.current).toMatchObject({ data: { total: 7 }, isLoading: false })
   expect(server.requests).toEqual([])
   // The clock of the browser is behind that of the server.
-  const initialDataUpdatedAt = Date.now() + 86_400_000
+  const initialDataUpdatedAt = now + 86_400_000
   const later = hook(() => usePoints('lives', { initialData, initialDataUpdatedAt }))
   expect(later.current.data?.total).toBe(7)
   await waitFor(() => expect(server.count('/points/lives')).toBe(1))

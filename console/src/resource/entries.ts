@@ -59,7 +59,7 @@ export function useEntryForm({
   const [first, setFirst] = useState<FieldValues>({ ...latest, ...restored?.seen })
   // The values stay as they are: the draft is made when they are sent.
   const check = standardSchemaResolver(schema, undefined, { raw: true })
-  /** Fields that are not shown have what was there at first: nobody could correct them. */
+  /** The values, with the first ones in fields that are not shown: people could not correct those. */
   const shownOf = (given: FieldValues) => {
     const shown = structuredClone(given)
     for (const { name, when } of fields) if (when?.(given) === false) set(shown, name, get(first, name))

@@ -60,7 +60,7 @@ function OpenSheet({
 }: FormSheetProps<FieldValues, unknown, object> & { id: string }) {
   const form = useFormParts(options, isNew)
   const { counted, lookups, isSaving, drop } = form
-  // What is kept follows a moment later: an entry that was taken back just before is still there.
+  // Entries are stored a moment after each change. One that was just undone may still be stored.
   const close = () => {
     if (!isSaving) drop()
     onClose()
@@ -73,7 +73,7 @@ function OpenSheet({
         className="flex min-h-0 flex-1 flex-col"
         aria-busy={isSaving}
       >
-        {/* What scrolls is no fieldset: Chromium would scroll it to its top if a list in it gets a message. */}
+        {/* A div scrolls: Chromium scrolls a fieldset to its top when a list in it shows a message. */}
         <div className="sheet-body">
           <fieldset disabled={isSaving} className="contents">
             {form.restored}

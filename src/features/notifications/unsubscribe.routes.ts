@@ -94,7 +94,6 @@ const POLICY = [
 
 const HEADERS = {
   'content-type': 'text/html; charset=utf-8',
-  'cache-control': 'no-store',
   'content-security-policy': POLICY,
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',

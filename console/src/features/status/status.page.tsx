@@ -145,7 +145,7 @@ function Spread({ database }: { database: DatabasesResponse[number] | undefined 
 /** Why the service cannot work, as it says it; null if it can. This path needs no key. */
 async function readProblem(): Promise<string | null> {
   const response = await fetch('/health')
-  // A request whose body nobody reads does not end.
+  // Read in any case: a request ends only when its body was read.
   const answer: unknown = await response.json().catch(() => null)
   if (response.ok) return null
   return String(Object(answer).error ?? '')

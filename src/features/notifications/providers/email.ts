@@ -91,11 +91,9 @@ export function resendEmail({ key, url, patience }: ResendSettings): EmailPort {
       const isOther =
         status === 409 && ProviderError.safeParse(json).data?.name === 'invalid_idempotent_request'
       if (FINAL.includes(status) || isOther) return { kind: 'refused', status, error }
-      if (retryAfter === undefined) return { kind: 'failed', status, error }
+      const rest = retryAfter !== undefined && { retryAfter: Math.max(retryAfter, LEAST_REST) }
       // It takes only some emails a second. Each one that was too many would use up a try.
-      return status === 429
-        ? { kind: 'postponed', status, error, retryAfter: Math.max(retryAfter, LEAST_REST) }
-        : { kind: 'failed', status, error, retryAfter }
+      return { kind: status === 429 && rest ? 'postponed' : 'failed', status, error, ...rest }
     },
   }
 }
