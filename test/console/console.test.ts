@@ -187,30 +187,34 @@ describe.skipIf(!hasBrowser)('the pages', () => {
     expect(complaints).toEqual([])
   })
 
-  it('the command palette opens the first match, and closes with Escape', async () => {
+  /** Opens the command palette, once no dialog is open, and waits until it takes what is typed. */
+  async function openPalette() {
     const palette = page.getByRole('dialog')
+    await palette.waitFor({ state: 'detached' })
     await page.keyboard.press('Control+k')
-    await palette.waitFor()
     await palette.locator('input:focus').waitFor()
+    return palette
+  }
+
+  it('the command palette opens the first match, and closes with Escape', async () => {
+    await openPalette()
     await expectAccessible(page, 'the command palette')
     await page.keyboard.type('leader')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'Leaderboards' }).waitFor()
-    await palette.waitFor({ state: 'detached' })
-    await page.keyboard.press('Control+k')
-    await palette.waitFor()
+    const palette = await openPalette()
     await page.keyboard.press('Escape')
     await palette.waitFor({ state: 'detached' })
     expect(complaints).toEqual([])
   })
 
   it('the command palette finds configured things and forms', async () => {
-    await page.keyboard.press('Control+k')
+    const palette = await openPalette()
     await page.keyboard.type('lessons comp')
-    await page.getByRole('dialog').getByText('Metric demo-lessons').waitFor()
+    await palette.getByText('Metric demo-lessons').waitFor()
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'Lessons completed' }).waitFor()
-    await page.keyboard.press('Control+k')
+    await openPalette()
     await page.keyboard.type('new attribute')
     await page.keyboard.press('Enter')
     await page.getByRole('dialog', { name: 'New attribute' }).waitFor()
