@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { expectAccessible, hasBrowser, settled, signIn } from '../helpers/console/browser'
+import { expectAccessible, hasBrowser, openPalette, settled, signIn } from '../helpers/console/browser'
 import { FORMS, MAIN_PAGES } from '../helpers/console/pages'
 import { ATTACK, sharedWorld } from '../helpers/console/world'
 import { casesOf } from '../helpers/runs'
@@ -187,34 +187,25 @@ describe.skipIf(!hasBrowser)('the pages', () => {
     expect(complaints).toEqual([])
   })
 
-  /** Opens the command palette, once no dialog is open, and waits until it takes what is typed. */
-  async function openPalette() {
-    const palette = page.getByRole('dialog')
-    await palette.waitFor({ state: 'detached' })
-    await page.keyboard.press('Control+k')
-    await palette.locator('input:focus').waitFor()
-    return palette
-  }
-
   it('the command palette opens the first match, and closes with Escape', async () => {
-    await openPalette()
+    await openPalette(page)
     await expectAccessible(page, 'the command palette')
     await page.keyboard.type('leader')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'Leaderboards' }).waitFor()
-    const palette = await openPalette()
+    const palette = await openPalette(page)
     await page.keyboard.press('Escape')
     await palette.waitFor({ state: 'detached' })
     expect(complaints).toEqual([])
   })
 
   it('the command palette finds configured things and forms', async () => {
-    const palette = await openPalette()
+    const palette = await openPalette(page)
     await page.keyboard.type('lessons comp')
     await palette.getByText('Metric demo-lessons').waitFor()
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'Lessons completed' }).waitFor()
-    await openPalette()
+    await openPalette(page)
     await page.keyboard.type('new attribute')
     await page.keyboard.press('Enter')
     await page.getByRole('dialog', { name: 'New attribute' }).waitFor()

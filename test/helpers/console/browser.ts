@@ -88,6 +88,15 @@ export async function signedInPage(
   return watched
 }
 
+/** Opens the command palette, once no dialog is open, and waits until it takes what is typed. */
+export async function openPalette(page: Page) {
+  const palette = page.getByRole('dialog')
+  await palette.waitFor({ state: 'detached' })
+  await page.keyboard.press('Control+k')
+  await palette.locator('input:focus').waitFor()
+  return palette
+}
+
 /** Waits until nothing of the page is loading. */
 export async function settled(page: Page): Promise<void> {
   await page.locator('h1').first().waitFor({ state: 'attached' })

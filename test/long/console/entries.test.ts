@@ -1,7 +1,7 @@
 /** Entries that are not saved, the palette, and forms that help, in a real browser. */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hasBrowser } from '../../helpers/console/browser'
+import { hasBrowser, openPalette } from '../../helpers/console/browser'
 import { sharedWorld } from '../../helpers/console/world'
 
 const world = sharedWorld()
@@ -143,15 +143,12 @@ describe.skipIf(!hasBrowser)('entries', () => {
   })
 
   it('the palette finds configured things, and Ctrl+K closes it', async () => {
-    const palette = page.getByRole('dialog', { name: 'Search' })
-    await page.keyboard.press('Control+k')
-    await palette.locator('input:focus').waitFor()
+    await openPalette(page)
     await page.keyboard.type('weekly')
     await page.getByRole('option', { name: /XP this week/ }).waitFor()
     await page.keyboard.press('Enter')
     await heading('XP this week').waitFor()
-    await page.keyboard.press('Control+k')
-    await palette.locator('input:focus').waitFor()
+    const palette = await openPalette(page)
     await page.keyboard.press('Control+k')
     await palette.waitFor({ state: 'detached' })
     // A keyboard without Latin letters, and what a browser sends when it fills in a field.

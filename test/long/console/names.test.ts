@@ -1,7 +1,7 @@
 /** Ids and names that look like others, or like nothing. */
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { hasBrowser, watchAnswers } from '../../helpers/console/browser'
+import { hasBrowser, openPalette, watchAnswers } from '../../helpers/console/browser'
 import { sharedWorld } from '../../helpers/console/world'
 
 const world = sharedWorld()
@@ -66,7 +66,7 @@ describe.skipIf(!hasBrowser)('names and ids', () => {
       await page.getByRole('dialog').waitFor()
       await page.keyboard.press('Escape')
       await expectUser(nth)
-      await page.keyboard.press('Control+k')
+      await openPalette(page)
       await page.keyboard.type(`Twin ${nth}`)
       await page.getByRole('option', { name: `Twin ${nth}` }).click()
       await expectUser(nth)
