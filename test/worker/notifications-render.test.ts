@@ -363,7 +363,7 @@ describe('[N3] composing', () => {
 
 describe('the text of an email', () => {
   it.each([
-    ['<p>One</p><p>Two<br>Three</p>', 'One\n\nTwo\nThree'],
+    ['<!DOCTYPE html><?xml version="1.0"?><p>One</p><p>Two<br>Three</p>', 'One\n\nTwo\nThree'],
     ['<ul><li>One</li><li>Two</li></ul>', '- One\n\n- Two'],
     ['<style>p { color: red }</style><title>No</title><p>Yes</p><script>if (a<b) x()</script>!', 'Yes\n!'],
     ['<head><title>a</title><style>b</style></head><body>c</body>', 'c'],
@@ -378,6 +378,10 @@ describe('the text of an email', () => {
       'A & B <b> é€ &unknown;',
     ],
     ['1 < 2 and <3, <5', '1 < 2 and <3, <5'],
+    [
+      'Gl&uuml;ck &Uuml;ber &Agrave;&yuml; &frac12; 5&euro;&ensp;&RARR;&copy; &ldquo;x&rdquo;',
+      'Glück Über Àÿ ½ 5€ →© “x”',
+    ],
     ['a   b\n\n\tc', 'a b c'],
     ['<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>', 'a b\n\nc'],
     ['İİİİ<P>a</P><STYLE>b</STYLE>c', 'İİİİ\na\nc'],

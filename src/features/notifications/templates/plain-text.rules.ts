@@ -6,17 +6,26 @@ const BLOCKS = new Set(
     ' ',
   ),
 )
+/** The names of the characters from U+00A0 to U+00FF. */
+const LATIN = `
+  nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg plusmn sup2 sup3 acute
+  micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave Aacute Acirc Atilde Auml Aring AElig
+  Ccedil Egrave Eacute Ecirc Euml Igrave Iacute Icirc Iuml ETH Ntilde Ograve Oacute Ocirc Otilde Ouml times Oslash
+  Ugrave Uacute Ucirc Uuml Yacute THORN szlig agrave aacute acirc atilde auml aring aelig ccedil egrave eacute
+  ecirc euml igrave iacute icirc iuml eth ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc
+  uuml yacute thorn yuml`
+/** Other names, each before its character. */
+const OTHERS = `
+  amp & lt < gt > quot " apos ' hellip … mdash — ndash – euro € trade ™ bull • larr ← uarr ↑ rarr → darr ↓ harr ↔
+  lsquo ‘ rsquo ’ sbquo ‚ ldquo “ rdquo ” bdquo „ lsaquo ‹ rsaquo › minus − infin ∞ hearts ♥ check ✓`
 const ENTITIES = new Map([
-  ['amp', '&'],
-  ['lt', '<'],
-  ['gt', '>'],
-  ['quot', '"'],
-  ['apos', "'"],
-  ['nbsp', ' '],
-  ['hellip', '…'],
-  ['mdash', '—'],
-  ['ndash', '–'],
-  ['copy', '©'],
+  ...[...LATIN.matchAll(/\w+/g)].map(([name], nth) => [name, String.fromCharCode(0xa0 + nth)] as const),
+  ...[...OTHERS.matchAll(/(\w+) (\S)/g)].map(([, name = '', character = '']) => [name, character] as const),
+  ...['nbsp', 'ensp', 'emsp', 'thinsp'].map((name) => [name, ' '] as const),
+  ...([
+    ['zwnj', '\u200c'],
+    ['zwj', '\u200d'],
+  ] as const),
 ])
 
 /** The plain text of an HTML email: a line for each block, and addresses of links. Takes linear time. */
@@ -33,8 +42,9 @@ export function textOfHtml(html: string): string {
     const open = html.indexOf('<', at)
     if (open < 0) break
     say(words(html.slice(at, open)))
-    if (html.startsWith('<!--', open)) {
-      at = after(html, '-->', open)
+    if (html[open + 1] === '!' || html[open + 1] === '?') {
+      // A comment, or a declaration such as the type of the document.
+      at = after(html, html.startsWith('<!--', open) ? '-->' : '>', open)
       continue
     }
     const name = /^<\/?([a-z][a-z0-9]*)/.exec(lower.slice(open, open + 16))
@@ -89,12 +99,16 @@ function attribute(tag: string, name: string): string {
 const words = (html: string): string => decoded(html.replace(/[ \t\r\n]+/g, ' '))
 
 function decoded(text: string): string {
-  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,8}));/gi, (whole, decimal, hex, name) => {
-    if (name !== undefined) return ENTITIES.get(String(name).toLowerCase()) ?? whole
-    const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal)
-    const isCharacter = code >= 0x20 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff)
-    return isCharacter ? String.fromCodePoint(code) : ''
-  })
+  return text.replace(
+    /&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z][a-z0-9]{1,7}));/gi,
+    (whole, decimal, hex, name) => {
+      // Some names may be in capitals too.
+      if (name !== undefined) return ENTITIES.get(name) ?? ENTITIES.get(String(name).toLowerCase()) ?? whole
+      const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal)
+      const isCharacter = code >= 0x20 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff)
+      return isCharacter ? String.fromCodePoint(code) : ''
+    },
+  )
 }
 
 /** Lines without blanks at their ends, and at most one empty line in a row. */
