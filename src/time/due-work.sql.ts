@@ -216,9 +216,9 @@ export function followEarliest<const T extends string>(
 /** A subquery: when the work of the kind ?2 and the subject ?3 is due. Null if it does not exist. */
 export const DUE_AT = '(SELECT due_at FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3)'
 
-/** A subquery: when work of some kinds is due first, or null. `kinds` are parameters: `?5, ?6`. */
+/** A subquery: when work of some kinds is due first, or null. `kinds` is a parameter, such as `?5`: a list as JSON. */
 export const firstDueOf = (kinds: string): string =>
-  `(SELECT min(due_at) FROM due_work WHERE tenant_id = ?1 AND kind IN (${kinds}))`
+  `(SELECT min(due_at) FROM due_work WHERE tenant_id = ?1 AND kind IN (SELECT value FROM json_each(${kinds})))`
 
 const OF_KIND = `
   SELECT ${DUE_COLUMNS} FROM due_work

@@ -29,6 +29,7 @@ import {
   until,
 } from '../helpers/worker/harness'
 import { withoutZeros } from '../oracle/analytics.oracle'
+import { plusMonths } from '../oracle/calendar.oracle'
 
 const date = (day: number) => new Date(day * DAY).toISOString().slice(0, 10)
 
@@ -358,6 +359,22 @@ describe.skipIf(databases().length > 1)('faults', () => {
     expect(seen.writes).toBe(2)
     await wait(1)
     expect(lastRow(await overview())).toMatchObject({ events: 2 })
+  })
+
+  it('[I1] counts the points of an anniversary that comes late, after a pass', async () => {
+    const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
+    const year = { key: 'year', name: 'Year', trigger: 'anniversary', anniversaryYears: 1, status: 'active' }
+    const achievementId = await tenant.create('/achievements', year)
+    const trigger = { type: 'achievement', achievementId, points: 10, status: 'active' }
+    await tenant.create(`/points/${system}/triggers`, trigger)
+    await tenant.app('PUT', '/users/ada', { signUpDate: plusMonths(date(TODAY + 4), -12) })
+    await wait(1)
+    // The service stands still over that midnight. Then the pass is done first.
+    now += DAY
+    await rowsEverywhere('UPDATE test_clock SET now = ?1', now)
+    await passWith((run) => run())
+    await wait(1)
+    expect(lastRow((await tenant.admin('GET', '/points/xp/analytics')).body)).toMatchObject({ added: 10 })
   })
 
   it.each([

@@ -91,6 +91,9 @@ async function log(
   ])
 }
 
+/** The kinds of work that log entries of the past. */
+const LATE = ['ticks', 'inbox', 'anniversaries', 'streaks', 'recount'] as const
+
 describe('[P12] sums of closed days equal a plain sum over the log', () => {
   const offset = fc.integer({ min: -48, max: 56 }).map((quarters) => 15 * quarters)
   const change = fc.integer({ min: -3, max: 5 })
@@ -99,7 +102,7 @@ describe('[P12] sums of closed days equal a plain sum over the log', () => {
   const step = fc.oneof(
     { weight: 2, arbitrary: fc.record({ do: is('pass'), quarters: fc.integer({ min: 1, max: 240 }) }) },
     { weight: 4, arbitrary: fc.record({ do: is('happen'), offset, change, before: fc.nat({ max: 5_000 }) }) },
-    { weight: 1, arbitrary: fc.record({ do: is('fall behind'), kind: fc.constantFrom('ticks', 'inbox') }) },
+    { weight: 1, arbitrary: fc.record({ do: is('fall behind'), kind: fc.constantFrom(...LATE) }) },
     { weight: 2, arbitrary: fc.record({ do: is('catch up'), offset, change, share }) },
     { weight: 4, arbitrary: fc.record({ do: is('read'), days: fc.nat({ max: 60 }) }) },
   )
@@ -113,23 +116,30 @@ describe('[P12] sums of closed days equal a plain sum over the log', () => {
   type Step = World['steps'][number]
   const happen = (offset: number, change: number): Step => ({ do: 'happen', offset, change, before: 0 })
   const pass = (quarters: number): Step => ({ do: 'pass', quarters })
-  const fallBehind: Step = { do: 'fall behind', kind: 'ticks' }
   const catchUp = (offset: number, change: number, share: number): Step => {
     return { do: 'catch up', offset, change, share }
   }
   const read: Step = { do: 'read', days: 30 }
   /**
-   * Sums are stored. Then ticks are overdue while days end, and they are granted after these days were read.
+   * Sums are stored. Then work is overdue while days end, and it logs points after these days were read.
    */
-  const late: World = {
+  const late = (kind: (typeof LATE)[number]): World => ({
     log: 'awards',
     atOnce: 1,
     steps: [
       ...[happen(0, 2), happen(0, 3), pass(240), happen(0, 1), pass(240), happen(0, 4), pass(240), read],
-      ...[fallBehind, pass(240), happen(0, 1), pass(240), read, catchUp(-720, 5, 0), read],
+      ...[
+        { do: 'fall behind', kind } as const,
+        pass(240),
+        happen(0, 1),
+        pass(240),
+        read,
+        catchUp(-720, 5, 0),
+        read,
+      ],
       ...[catchUp(840, -2, 1), read, pass(240), read],
     ],
-  }
+  })
   /**
    * The same moments in the first and the last zone on Earth, with reads every few hours while days end in
    * each zone.
@@ -201,7 +211,7 @@ describe('[P12] sums of closed days equal a plain sum over the log', () => {
           expect([...withoutZeros(new Map(days))]).toEqual([...all].filter(([day]) => day <= through))
         }
       }),
-      { numRuns: runs(10, 50), examples: [[late], [ends]] },
+      { numRuns: runs(10, 50), examples: [...LATE.map((kind): [World] => [late(kind)]), [ends]] },
     )
   })
 })

@@ -10,7 +10,8 @@ import type { AccountDatabase, Statement } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
 import { isConflict } from '../../platform/guard'
 import { logWork } from '../../platform/log'
-import { type DueKind, findWork, firstDueOf, readProgress, type Work } from '../../time/due-work.sql.ts'
+import { LATE } from '../../store/day-sums/day-sums.sql.ts'
+import { findWork, firstDueOf, readProgress, type Work } from '../../time/due-work.sql.ts'
 import { defineJob } from '../../time/job'
 import { beginAllAgain, scheduleAll, scheduleBegun } from '../../time/timekeeper.sql.ts'
 import { countUsers, ladderOf, nextRange } from './count.sql.ts'
@@ -53,9 +54,7 @@ const FinishedPass = z.object({ updated: z.number(), since: z.number().nullable(
 
 const lastOf = ({ results }: D1Result) => FinishedPass.nullable().parse(results[0] ?? null)
 
-/** Work that logs past rows, none from before it was due: ticks (P4), batches under a test clock (E9). */
-const LATE: readonly [DueKind, DueKind] = ['ticks', 'inbox']
-const FIRST_LATE = `SELECT ${firstDueOf('?2, ?3')} AS due`
+const FIRST_LATE = `SELECT ${firstDueOf('?2')} AS due`
 
 const FINISH = `
   INSERT INTO analytics_passes (tenant_id, updated, since, ladder) VALUES (?1, ?2, ?3, ?4)
@@ -201,7 +200,7 @@ async function begin(
 ): Promise<Work<Progress>> {
   const { finished, late } = await db.batchOf({
     finished: db.statement(READ_PASS, db.tenantId),
-    late: db.statement(FIRST_LATE, db.tenantId, ...LATE),
+    late: db.statement(FIRST_LATE, db.tenantId, LATE),
   })
   const last = lastOf(finished)
   const { due: firstLate } = z.object({ due: z.number().nullable() }).parse(late.results[0])

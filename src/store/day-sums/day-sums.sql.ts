@@ -72,13 +72,17 @@ const eachLog = <T>(make: (log: (typeof READ)[keyof typeof READ]) => T) => ({
   awards: make(READ.awards),
 })
 
-/** Work that logs rows with a past time, not before it is due: ticks (P4), batches on a test clock (E9). */
-const LATE: readonly [DueKind, DueKind] = ['ticks', 'inbox']
+/**
+ * Work that logs rows with a past time, none from before it is due, as JSON: ticks (P4), batches under a test clock
+ * (E9), anniversaries (A7), and streaks at their deadlines and after new settings (S3, S9).
+ */
+const LATE_KINDS = ['ticks', 'inbox', 'anniversaries', 'streaks', 'recount'] as const satisfies DueKind[]
+export const LATE = JSON.stringify(LATE_KINDS)
 
 const LOG_STATE = eachLog(
   ({ log, table, total }) => `
   SELECT u.seq, coalesce(${total}, 0) AS total, d.through, d.days,
-    ${firstDueOf('?5, ?6')} AS late
+    ${firstDueOf('?5')} AS late
   FROM users u LEFT JOIN day_sums d
     ON d.user_iid = ${bytesOf('u.iid')} AND d.log = '${log}' AND d.no = ${numberOf(table, '?4')}
   WHERE u.tenant_id = ?1 AND u.id = ?2 AND u.iid = ?3`,
@@ -170,7 +174,7 @@ async function readLogState(
 ): Promise<(LogState & { page: LogPage }) | null> {
   const all = Number.MAX_SAFE_INTEGER
   const { logState, rows } = await db.batchOf({
-    logState: db.statement(LOG_STATE[log], db.tenantId, user.id, user.iid, id, ...LATE),
+    logState: db.statement(LOG_STATE[log], db.tenantId, user.id, user.iid, id, LATE),
     rows: db.statement(FIRST_PAGE[log], user.iid, id, ...placeBefore(from), all, limit, firstMomentAfter(-1)),
   })
   const [row] = logState.results
