@@ -98,12 +98,12 @@ async function beginning(body: ReadableStream<Uint8Array>, most: number): Promis
 }
 
 /**
- * The wait that `Retry-After` asks for, in milliseconds; undefined if it asks for none. A date counts from
- * the sender's own `Date`, so that the two clocks need not agree.
+ * The wait that `Retry-After` asks for, in milliseconds; undefined if it asks for none. Some senders name a fraction of
+ * a second. A date counts from the sender's own `Date`, so that the two clocks need not agree.
  */
 export function retryAfterIn(headers: Headers): number | undefined {
   const asked = headers.get('retry-after') ?? ''
-  if (/^\d+$/.test(asked)) return Number(asked) * SECOND
+  if (/^\d+(\.\d+)?$/.test(asked)) return Math.ceil(Number(asked) * SECOND)
   const until = parseIso(asked)
   return until === null
     ? undefined

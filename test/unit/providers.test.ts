@@ -123,7 +123,7 @@ describe('Resend', () => {
       '0',
       { kind: 'postponed', retryAfter: 1_000 },
     ],
-    [500, { name: 'application_error', message: 'Later.' }, '7', { kind: 'failed', retryAfter: 7_000 }],
+    [500, { name: 'application_error', message: 'Later.' }, '6.5', { kind: 'failed', retryAfter: 6_500 }],
     [429, { name: 'daily_quota_exceeded', message: 'You have reached it.' }, undefined, { kind: 'failed' }],
     [409, { name: 'concurrent_idempotent_requests', message: 'Wait.' }, undefined, { kind: 'failed' }],
     [409, { name: 'invalid_idempotent_request', message: 'Another.' }, undefined, { kind: 'refused' }],
