@@ -1,5 +1,5 @@
 /** The events that came, in a file. In production, this is a table with a unique column for the id. */
-import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 
 export class Inbox {
   #file
@@ -10,7 +10,11 @@ export class Inbox {
   constructor(file) {
     this.#file = file
     if (!existsSync(file)) return
-    for (const line of readFileSync(file, 'utf8').split('\n').filter(Boolean)) {
+    const text = readFileSync(file, 'utf8')
+    // After a crash, the last line may be a part of an event. It was not answered, so Laurel sends it again.
+    const whole = text.slice(0, text.lastIndexOf('\n') + 1)
+    if (whole !== text) writeFileSync(file, whole)
+    for (const line of whole.split('\n').filter(Boolean)) {
       const { id, event } = JSON.parse(line)
       this.#events.set(id, event)
     }

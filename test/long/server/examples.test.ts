@@ -1,8 +1,9 @@
 /** The examples as somebody copies them: with the client as it is published, beside a running server. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { appendFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
-import { delimiter, dirname } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -71,6 +72,8 @@ describe('webhooks', () => {
 
   it('does the work for an event once, however often it comes, and refuses what Laurel has not signed', async () => {
     const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+    // The process ended while it stored an event.
+    appendFileSync(join(app.folder, 'received.jsonl'), '{"id":"half","event":{"ty')
     await start({ WEBHOOK_SECRET: secret })
     const body = JSON.stringify({ type: 'streak.lost', user: { id: 'bob', name: 'Bob' }, length: 2 })
     const send = async (id: string, signer: string) => {
