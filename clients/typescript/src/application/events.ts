@@ -46,11 +46,9 @@ const isAnswer = (data: unknown): boolean => typeof Object(data).eventId === 'st
 export function checkEvent(metric: unknown, event: unknown): void {
   pathOf('{metric}', { metric })
   const { idempotencyKey }: { idempotencyKey?: unknown } = Object(event)
-  if (userIdOf(event) === '') throw new TypeError('"user.id" of an event must be a text that is not empty.')
+  if (userIdOf(event) === '') throw new TypeError('"user.id" must be a text that is not empty.')
   if (idempotencyKey !== undefined && idempotencyKey !== null && !isKey(idempotencyKey))
-    throw new TypeError(
-      '"idempotencyKey" must be a text of 1 to 255 characters, without line breaks and other control characters.',
-    )
+    throw new TypeError('"idempotencyKey" must be a text of 1 to 255 characters, without control characters.')
 }
 
 /** The id of an event's user, or an empty text if it has none. */

@@ -33,9 +33,8 @@ export const isFailureForNow = (status: number): boolean => status === 0 || stat
  * @param now the time if the answer has no `Date`
  */
 export function retryAfterOf(headers: Headers, now: number): number | null {
-  const text = headers.get('retry-after')?.trim()
-  if (!text) return null
-  if (/^\d+$/.test(text)) return Number(text)
+  const text = headers.get('retry-after') ?? ''
+  if (/^\d+(\.\d+)?$/.test(text)) return Math.ceil(Number(text))
   const date = Date.parse(headers.get('date') ?? '')
   const seconds = Math.ceil((Date.parse(text) - (Number.isNaN(date) ? now : date)) / 1000)
   return Number.isNaN(seconds) ? null : Math.max(0, seconds)

@@ -12,9 +12,7 @@ export function baseOf(url: string, option: string): string {
   if (!BASE.test(base))
     throw new TypeError(`"${option}" must be an http or https URL without credentials, query or fragment.`)
   if (/\/(v1|api|admin)$/.test(base))
-    throw new TypeError(
-      `"${option}" must be the base URL of the installation: leave out /v1, /api and /admin/v1.`,
-    )
+    throw new TypeError(`"${option}" must be the base URL: leave out /v1, /api and /admin/v1.`)
   return base
 }
 

@@ -354,6 +354,7 @@ describe('retries', () => {
 
   it.each([
     ['seconds', '7'],
+    ['seconds with a fraction', '6.2'],
     ['a date', 'Mon, 01 Jun 2026 12:00:07 GMT'],
   ])('wait as long as Retry-After says, in %s', async (_, text) => {
     const { pauses, options } = fake(failure(429, 'Too many.', { 'retry-after': text }), json(USER))
