@@ -82,7 +82,7 @@ export const answer = {
   achievements: [{ ...achievement, achievedAt: '2026-11-23T12:00:00.000Z' }],
   currentStreak: { ...streak, length: 4, expires: '2026-11-24', extended: true },
   points: { xp: { ...points(150), added: 50, level: { key: 'gold', name: 'Gold', points: 120 } } },
-  leaderboards: { 'weekly-xp': { ...board, rank: 1, previousRank: 2, threshold: 0 } },
+  leaderboards: { 'weekly-xp': { ...board, start: board.run.key, rank: 1, previousRank: 2, threshold: 0 } },
   idempotentReplayed: false,
 }
 

@@ -293,7 +293,7 @@ test.each([
   await act(async () => vi.advanceTimersByTimeAsync(4 * 60_000))
   const before = server.count('/users/ada/points/energy')
   answerEnergy('2026-11-23T12:05:00.000Z', 1, 3)
-  await act(async () => vi.advanceTimersByTimeAsync(64_000))
+  await act(async () => vi.advanceTimersByTimeAsync(66_000))
   expect(server.count('/users/ada/points/energy')).toBe(before + 1)
   expect(screen.getByRole('meter').getAttribute('aria-valuetext')).toBe('3 of 5')
   expect(screen.getByRole('timer').textContent).toMatch(/^\+1 in (1:00:00|59:5\d)$/)

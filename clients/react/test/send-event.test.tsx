@@ -3,6 +3,8 @@ import type { EventResponse } from '@laurel/client/app'
 import { act, cleanup, renderHook, waitFor } from '@testing-library/react'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import {
+  changesOf,
+  isGain,
   useAchievements,
   useLeaderboard,
   useLevel,
@@ -11,7 +13,7 @@ import {
   useStreak,
   useUser,
 } from '../src/index.ts'
-import { answer, board, points, row, serverOfAda } from './answers.ts'
+import { answer, board, points, row, serverOfAda, streak } from './answers.ts'
 import type { FakeServer } from './fake-server.ts'
 import { wrapperOf } from './wrapper.tsx'
 
@@ -60,6 +62,18 @@ test('[E2] an event updates the other hooks at once, and lists its changes', asy
   expect(server.count('/points/xp')).toBe(1)
   await act(async () => release())
   await waitFor(() => expect(all.current.board.data?.own).toMatchObject({ rank: 1, value: 130 }))
+  // The board has the number of places that it wants, and the place is of the run that it shows.
+  expect(server.requests).toContain('GET /v1/leaderboards/weekly-xp')
+  expect(server.requests).toContain('GET /v1/users/ada/leaderboards/weekly-xp?numEvents=0&run=2026-11-23')
+  const nothing = {
+    points: {},
+    achievements: [],
+    leaderboards: {},
+    currentStreak: { ...streak, extended: false },
+  }
+  server.answers.set('POST metrics/lessons/event', { ...answer, ...nothing, eventId: 'e2' })
+  await act(async () => all.current.event.send('lessons', { value: 0 }))
+  expect(all.current.event).toMatchObject({ changes: sent.changes, toastId: 'e1' })
   act(() => all.current.event.onDismiss())
   expect(all.current.event.changes).toEqual([])
 })
@@ -119,6 +133,17 @@ test('[E2] an event that the own server sends updates the hooks from its answer'
   expect(all.current.event).toMatchObject({ isSending: false, error: failure })
 })
 
+test('[L6] an event with other fields of the user brings all data up to date that they change', async () => {
+  server.answers.set('POST metrics/lessons/event', { ...answer, leaderboards: {} })
+  const all = hook(() => ({ board: useLeaderboard('weekly-xp'), event: useSendEvent() }))
+  await waitFor(() => expect(all.current.board.data?.own?.rank).toBe(2))
+  server.answers.set('GET leaderboards/weekly-xp', { ...board, rankings: [row('ada', 1, 80)] })
+  await act(async () =>
+    all.current.event.send('lessons', { value: 1, user: { attributes: { team: 'blue' } } }),
+  )
+  await waitFor(() => expect(all.current.board.data?.own?.rank).toBe(1))
+})
+
 test('a read that began before the event does not bring the old data back', async () => {
   const all = hook(() => ({ points: usePoints('xp'), event: useSendEvent() }))
   await waitFor(() => expect(all.current.points.data?.total).toBe(100))
@@ -141,4 +166,37 @@ test('after parallel events, everything is read again, since their answers arriv
     await Promise.all([send('lessons', { value: 1 }), send('lessons', { value: 1 })])
   })
   await waitFor(() => expect(all.current.points.data?.total).toBe(200))
+})
+
+test('[P10, A6] an event adds its awards to those that were read, and what it completed to a list of that', async () => {
+  const award = (id: string) => ({ id, awarded: 10, date: '2026-11-23T12:00:00.000Z', total: 10, boosts: [] })
+  const [first, second, third] = ['a', 'b', 'c'].map(award)
+  server.answers.set('GET users/ada/points/xp', { ...points(100), awards: [first] })
+  server.answers.set('GET users/ada/achievements', [])
+  const earned = { ...answer.points.xp, awards: [second, third] }
+  server.answers.set('POST metrics/lessons/event', { ...answer, points: { xp: earned } })
+  const all = hook(() => ({
+    two: usePoints('xp', { awards: 2 }),
+    points: usePoints('xp'),
+    completed: useAchievements({ includeIncomplete: false }),
+    event: useSendEvent(),
+  }))
+  await waitFor(() => expect(all.current.points.data?.awards).toEqual([first]))
+  await waitFor(() => expect(all.current.completed.data).toEqual([]))
+  server.answers.set('GET users/ada/achievements', answer.achievements)
+  await act(async () => all.current.event.send('lessons', { value: 1 }))
+  expect(all.current.points.data?.awards).toEqual([third, second, first])
+  expect(all.current.two.data?.awards).toEqual([third, second])
+  await waitFor(() => expect(all.current.completed.data).toHaveLength(1))
+})
+
+test('[P9] a level that was lost is a change, and no gain', () => {
+  const gains = (added: number) => {
+    const lessons: EventResponse = JSON.parse(
+      JSON.stringify({ ...answer, points: { xp: { ...answer.points.xp, added } } }),
+    )
+    return changesOf(lessons).filter(isGain)
+  }
+  expect(gains(50).map(({ type }) => type)).toContain('level')
+  expect(gains(-50).map(({ type }) => type)).not.toContain('level')
 })

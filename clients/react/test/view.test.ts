@@ -142,6 +142,9 @@ describe('levels and energy', () => {
     expect(at('2026-01-01T12:00:00Z')).toEqual({ at: '2026-01-01T15:00:00.000Z', points: 2 })
     expect(nextGain([trigger], [], 0)).toBeNull()
     expect(nextGain([{ ...trigger, points: -1 }], awards, 0)).toBeNull()
+    // Users of another plan have the ticks of another trigger.
+    const [free, pro] = [trigger, { ...trigger, id: 'pro', points: 5 }]
+    expect(nextGain([free, pro], [{ date: '2026-01-01T06:00:00.000Z', trigger: pro }], 0)?.points).toBe(5)
   })
 })
 

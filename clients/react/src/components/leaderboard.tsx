@@ -172,7 +172,8 @@ function Cells({
 }) {
   const { labels, format, avatar } = useSettings(leaderboardLabels)
   const { rank, value, isOwn } = row
-  const name = row.userName ?? (isOwn ? labels.you : row.userId)
+  // A name can be empty.
+  const name = row.userName || (isOwn ? labels.you : row.userId)
   return (
     <>
       <td className="laurel-rank">

@@ -18,7 +18,7 @@ import type { Sink } from './streams.ts'
 export interface LeaderboardOptions extends InitialData<LeaderboardResponseWithRankings> {
   /** Follow the ranking as it changes. False if absent: it is read once, and again on focus. */
   live?: boolean | undefined
-  /** Ranks to show, 1 to 100. 10 if absent. */
+  /** Ranks to show, 1 to 100, and not more than the board has (L9). If absent, 10 or all of a smaller board. */
   limit?: number | undefined
   /** The group to show: a leaderboard with breakdown needs one (L6). With `null` nothing is read yet. */
   group?: GroupData | null | undefined
@@ -67,14 +67,15 @@ export function useLeaderboard(
   const { userId } = useLaurelContext()
   const attributes = useMemo(() => attributesOf(group), [group])
   const board = useRead<LeaderboardResponseWithRankings>({
-    parts: ['board', key, limit, attributes],
+    parts: ['board', key, options.limit, attributes],
     read: ({ client }, signal) =>
-      client.leaderboards.get(key, { limit, userAttributes: attributes }, { signal }),
+      client.leaderboards.get(key, { limit: options.limit, userAttributes: attributes }, { signal }),
     initialData,
     initialDataUpdatedAt,
     isEnabled: key !== '' && group !== null,
   })
-  const place = usePlace(key)
+  // The user's own day may be in another run than that of the board (L2).
+  const place = usePlace(board.data ? key : '', board.data?.run.key)
   const user = useUser()
   const stream = useLiveState({
     key,
@@ -115,12 +116,12 @@ export function useLeaderboard(
   }, [board, place, user.data, user.isLoading, stream, userId, attributes, limit, initialData])
 }
 
-/** The user's place on a leaderboard (L10). */
-export const usePlace = (key: string) =>
+/** The user's place on a leaderboard (L10): in the run of a date, or in that of the user's day. */
+export const usePlace = (key: string, run?: string) =>
   useRead<Place>({
-    parts: ['place', key],
+    parts: ['place', key, run],
     read: ({ client, userId }, signal) =>
-      client.users.leaderboards.get(userId, key, { numEvents: 0 }, { signal }),
+      client.users.leaderboards.get(userId, key, { numEvents: 0, run }, { signal }),
     isEnabled: key !== '',
   })
 
@@ -162,10 +163,10 @@ function ownPlace(
   const row = rows.find((one) => one.userId === userId)
   if (row !== undefined) return row
   if (place === undefined) return undefined
-  const { rank, value, previousRank } = place
+  const { rank } = place
   // The user has just left the visible part, and the new place is not read yet.
   if (rank !== null && rank <= Math.min(limit, rows.length)) return undefined
-  return { userId, userName, rank, value, previousRank }
+  return { userId, userName, ...place }
 }
 
 interface Watched extends Part {

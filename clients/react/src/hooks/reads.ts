@@ -8,11 +8,12 @@ import { type LevelView, levelView } from '../view/levels.ts'
 import { useLaurelContext } from './provider.tsx'
 import { both, type InitialData, useRead } from './resource.ts'
 
-/** The most awards that an answer can have (P10). */
-const MOST_AWARDS = 100
+/** The most awards that an answer can have, and those that it has by default (P10). */
+export const MOST_AWARDS = 100
+const AWARDS = 10
 
-/** How long after a tick is due the points are read again, in milliseconds. */
-const TICK_DELAY = 2000
+/** How long after a tick is due the points are read again, in ms: the client's clock may be four seconds ahead. */
+const TICK_DELAY = 5000
 
 /** How long after a read that failed they are read again, in milliseconds. */
 const RETRY_DELAY = 60_000
@@ -34,13 +35,19 @@ export interface PointsOptions extends InitialData<GetUserPointsResponse> {
 export const usePoints = (key: string | null, options?: PointsOptions): Resource<GetUserPointsResponse> =>
   usePointsRead(key ?? '', options)
 
-const usePointsRead = (key: string, { awards, ...given }: PointsOptions = {}) =>
-  useRead<GetUserPointsResponse>({
+function usePointsRead(key: string, { awards = AWARDS, ...given }: PointsOptions = {}) {
+  const points = useRead<GetUserPointsResponse>({
     ...given,
     parts: ['points', key, awards],
     read: ({ client, userId }, signal) => client.users.points.get(userId, key, { awards }, { signal }),
     isEnabled: key !== '',
   })
+  return useMemo(() => {
+    // Events add theirs to those that were read.
+    const data = points.data && { ...points.data, awards: points.data.awards.slice(0, awards) }
+    return { ...points, data }
+  }, [points, awards])
+}
 
 /** The user's level in a points system, and the way to the next one (P9). */
 export function useLevel(

@@ -13,6 +13,7 @@ import type { Change } from '../view/data.ts'
 import { errorOf } from './cache.ts'
 import type { Place } from './leaderboard.ts'
 import { type LaurelContext, useLaurelContext } from './provider.tsx'
+import { MOST_AWARDS } from './reads.ts'
 import { keyOf } from './resource.ts'
 
 /** An event of the provider's user. `user` can change fields of the user in the same call. */
@@ -37,7 +38,7 @@ export interface SendEvent {
   isSending: boolean
   /** The error of the last event, until the next one is sent. */
   error: Error | null
-  /** The changes by the last event, for `AwardToast`. */
+  /** The changes by the last event that has changed something, for `AwardToast`. */
   changes: readonly Change[]
   /** Tells the last event from the one before, for `AwardToast`. */
   toastId: string | undefined
@@ -75,7 +76,7 @@ export function useSendEvent(): SendEvent {
     [context],
   )
   const run = useCallback(
-    async (request: () => Promise<EventResponse>, mayChangeUser: boolean): Promise<SentEvent> => {
+    async (request: () => Promise<EventResponse>, stale: readonly unknown[] | null): Promise<SentEvent> => {
       const { cache, sending } = context
       change((now) => ({ sending: now.sending + 1, error: null }))
       sending.active += 1
@@ -83,9 +84,9 @@ export function useSendEvent(): SendEvent {
       try {
         const answer = await request()
         const changes = changesOf(answer)
-        applyAnswer(context, answer)
-        if (mayChangeUser) cache.invalidate(keyOf(context, 'user'))
-        change(() => ({ changes, toastId: answer.eventId }))
+        applyAnswer(context, answer, stale)
+        // An event without any leaves the toast of the one before open.
+        if (changes.length > 0) change(() => ({ changes, toastId: answer.eventId }))
         return { answer, changes }
       } catch (error) {
         change(() => ({ error: errorOf(error) }))
@@ -104,14 +105,18 @@ export function useSendEvent(): SendEvent {
   )
   const send = useCallback(
     (metric: string, { user, ...event }: EventOfUser) =>
-      run(async () => {
-        const { client, userId } = context
-        if (userId === '') throw new Error('An event needs a user: the provider has no userId yet.')
-        return client.event(metric, { ...event, user: { ...user, id: userId } })
-      }, user !== undefined),
+      // New fields of the user change days, runs, groups and rows, of which the answer says nothing.
+      run(
+        async () => {
+          const { client, userId } = context
+          if (userId === '') throw new Error('An event needs a user: the provider has no userId yet.')
+          return client.event(metric, { ...event, user: { ...user, id: userId } })
+        },
+        user === undefined ? null : [],
+      ),
     [context, run],
   )
-  const sendVia = useCallback((request: () => Promise<EventResponse>) => run(request, true), [run])
+  const sendVia = useCallback((request: () => Promise<EventResponse>) => run(request, ['user']), [run])
   const onDismiss = useCallback(() => change(() => ({ changes: [] })), [change])
   return useMemo(() => {
     const { error, changes, toastId } = state
@@ -119,8 +124,12 @@ export function useSendEvent(): SendEvent {
   }, [send, sendVia, onDismiss, state])
 }
 
-/** Brings the data of all hooks up to date with the answer to an event (E2). */
-export function applyAnswer(context: LaurelContext, answer: EventResponse): void {
+/**
+ * Brings the data of all hooks up to date with the answer to an event (E2).
+ *
+ * @param stale the keys of data that is read again, because the answer does not have it
+ */
+function applyAnswer(context: LaurelContext, answer: EventResponse, stale: readonly unknown[] | null): void {
   const { cache } = context
   // A request that is on its way may answer the state before the event.
   const old = new Set<{ invalidate: () => void }>(
@@ -130,18 +139,22 @@ export function applyAnswer(context: LaurelContext, answer: EventResponse): void
     for (const entry of cache.find<Data>(keyOf(context, ...parts)))
       if (entry.state.data !== undefined) entry.set(change(entry.state.data))
   }
-  if (answer.idempotentReplayed) {
-    // The first answer may not have arrived. Then the hooks lack what the event changed, so they read everything again.
-    for (const entry of cache.find(keyOf(context))) old.add(entry)
-  } else {
+  // Of a repeat, the first answer may not have arrived. Then the hooks lack what the event changed.
+  const unknown = answer.idempotentReplayed ? [] : stale
+  if (unknown !== null) for (const entry of cache.find(keyOf(context, ...unknown))) old.add(entry)
+  if (!answer.idempotentReplayed) {
     for (const [key, change] of Object.entries(answer.points)) {
       update<GetUserPointsResponse>(['points', key], (points) => withPoints(points, change))
     }
-    update<UserAchievementWithStatsResponse[]>(['achievements'], (list) =>
-      withAchievements(list, answer.achievements),
-    )
-    for (const [key, { rank, previousRank }] of Object.entries(answer.leaderboards)) {
-      update<Place>(['place', key], (place) => ({ ...place, rank, previousRank }))
+    for (const entry of cache.find<UserAchievementWithStatsResponse[]>(keyOf(context, 'achievements'))) {
+      const list = entry.state.data
+      if (list === undefined) continue
+      entry.set(withAchievements(list, answer.achievements))
+      // A list of the completed ones does not have a new one yet.
+      if (answer.achievements.some(({ id }) => !list.some((one) => one.id === id))) old.add(entry)
+    }
+    for (const [key, { start, rank, previousRank }] of Object.entries(answer.leaderboards)) {
+      update<Place>(['place', key, start], (place) => ({ ...place, rank, previousRank }))
       // The answer has no scores, and other users have moved too.
       for (const part of ['place', 'board', 'groups'])
         for (const entry of cache.find(keyOf(context, part, key))) old.add(entry)
@@ -165,12 +178,11 @@ function withPoints(
   points: GetUserPointsResponse,
   { total, level, awards }: EventResponse['points'][string],
 ): GetUserPointsResponse {
-  const newest = [...awards].reverse()
   return {
     ...points,
     total,
     level: level === undefined ? points.level : level,
-    awards: [...newest, ...points.awards].slice(0, Math.max(points.awards.length, newest.length)),
+    awards: [...awards].reverse().concat(points.awards).slice(0, MOST_AWARDS),
   }
 }
 

@@ -8,7 +8,7 @@ export function changesOf(answer: EventResponse): Change[] {
   for (const [key, points] of Object.entries(answer.points)) {
     const { name, added, total, level } = points
     if (added !== 0) changes.push({ type: 'points', key, name, added, total })
-    if (level !== undefined) changes.push({ type: 'level', key, name, level })
+    if (level !== undefined) changes.push({ type: 'level', key, name, level, isLost: added < 0 })
   }
   const { extended, length, frequency } = answer.currentStreak
   if (extended) changes.push({ type: 'streak', length, frequency })
@@ -22,7 +22,7 @@ export function changesOf(answer: EventResponse): Change[] {
 /** True for a change that users like to hear of: a gain, not a loss. */
 export function isGain(change: Change): boolean {
   if (change.type === 'points') return change.added > 0
-  if (change.type === 'level') return change.level !== null
+  if (change.type === 'level') return change.level !== null && !change.isLost
   if (change.type === 'rank') return change.previousRank === null || change.rank < change.previousRank
   return true
 }

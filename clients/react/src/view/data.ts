@@ -68,7 +68,7 @@ export interface EnergyData {
   badgeUrl?: string | null | undefined
   /** The instant of the next gain. Null if points do not grow now, or if it is not known. */
   nextAt?: string | null | undefined
-  /** Points of the next gain. */
+  /** Points of the next gain, without boosts. */
   nextPoints?: number | undefined
   /** Milliseconds by which the clock of `nextAt` is ahead of the browser's. 0 if absent. */
   clockAhead?: number | undefined
@@ -144,7 +144,8 @@ export interface GroupData {
 /** One thing that an event changed. */
 export type Change =
   | { type: 'points'; key: string; name: string; added: number; total: number }
-  | { type: 'level'; key: string; name: string; level: LevelData | null }
+  /** `isLost`: it is lower than the one before. */
+  | { type: 'level'; key: string; name: string; level: LevelData | null; isLost?: boolean | undefined }
   | { type: 'streak'; length: number; frequency: Frequency }
   | { type: 'achievement'; achievement: AchievementData }
   | { type: 'rank'; key: string; name: string; rank: number; previousRank: number | null }

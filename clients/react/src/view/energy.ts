@@ -4,6 +4,7 @@ const MILLISECONDS = { hour: 3_600_000, day: 86_400_000 }
 
 /** A time trigger of a points system (P4). */
 export interface TimeTrigger {
+  id?: string | undefined
   type: string
   points: number
   timeUnit?: 'hour' | 'day' | undefined
@@ -26,11 +27,12 @@ export function nextGain(
   now: number,
 ): { at: string; points: number } | null {
   const gains = triggers.flatMap((trigger) => {
-    const { type, points, timeUnit, timeInterval } = trigger
+    const { id, type, points, timeUnit, timeInterval } = trigger
     if (type !== 'time' || points <= 0 || timeUnit === undefined || timeInterval === undefined) return []
     const tick = awards.find(
       (award) =>
         award.trigger?.type === 'time' &&
+        award.trigger.id === id &&
         award.trigger.timeUnit === timeUnit &&
         award.trigger.timeInterval === timeInterval,
     )
