@@ -14,13 +14,14 @@ const LATIN = `
   Ugrave Uacute Ucirc Uuml Yacute THORN szlig agrave aacute acirc atilde auml aring aelig ccedil egrave eacute
   ecirc euml igrave iacute icirc iuml eth ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc
   uuml yacute thorn yuml`
-/** Other names, each before its character. */
+/** Other names, each with its character at the end. */
 const OTHERS = `
-  amp & lt < gt > quot " apos ' hellip … mdash — ndash – euro € trade ™ bull • larr ← uarr ↑ rarr → darr ↓ harr ↔
-  lsquo ‘ rsquo ’ sbquo ‚ ldquo “ rdquo ” bdquo „ lsaquo ‹ rsaquo › minus − infin ∞ hearts ♥ check ✓`
+  amp& lt< gt> quot" apos' hellip… mdash— ndash– euro€ trade™ bull• larr← uarr↑ rarr→ darr↓ harr↔ lsquo‘ rsquo’
+  sbquo‚ ldquo“ rdquo” bdquo„ lsaquo‹ rsaquo› minus− infin∞ hearts♥ check✓`
+const named = (list: string): string[] => list.match(/\S+/g) ?? []
 const ENTITIES = new Map([
-  ...[...LATIN.matchAll(/\w+/g)].map(([name], nth) => [name, String.fromCharCode(0xa0 + nth)] as const),
-  ...[...OTHERS.matchAll(/(\w+) (\S)/g)].map(([, name = '', character = '']) => [name, character] as const),
+  ...named(LATIN).map((name, nth) => [name, String.fromCharCode(0xa0 + nth)] as const),
+  ...named(OTHERS).map((one) => [one.slice(0, -1), one.slice(-1)] as const),
   ...['nbsp', 'ensp', 'emsp', 'thinsp'].map((name) => [name, ' '] as const),
   ...([
     ['zwnj', '\u200c'],
