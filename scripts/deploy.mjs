@@ -209,6 +209,9 @@ function plan(
   /** @type {string | null} */ address,
   /** @type {string} */ where,
 ) {
+  const isLost = (/** @type {Row} */ { type, name }) =>
+    /^(plain_text|json)$/.test(type) && !(name in config.vars)
+  const lost = isPackage ? [] : (worker ?? []).filter(isLost)
   const rows = [
     ...parts.map(({ kind, name, id }) => [
       kind,
@@ -216,6 +219,7 @@ function plan(
       id === undefined ? `is made${kind === 'D1 database' ? where : ''}` : 'exists',
     ]),
     ['Worker', config.name, worker === undefined ? 'is made' : 'gets a new version'],
+    ...lost.map(({ name }) => ['variable', name, 'is deleted: wrangler.toml does not have it']),
     ...(address === null ? [] : [['address', address, '']]),
   ]
   const width = Math.max(...rows.map(([, name = '']) => name.length))
@@ -337,21 +341,28 @@ async function upload(
   writeFileSync(configuration, JSON.stringify(whole, null, 2))
   const secrets = existsSync(file) ? ['--secrets-file', file] : []
   const args = ['deploy', '--config', configuration, ...secrets]
+  const result = deployment.fileOf('result')
+  rmSync(result, { force: true })
+  const isAsked = process.stdin.isTTY && process.stdout.isTTY
+  const output = isAsked ? { WRANGLER_OUTPUT_FILE_PATH: result } : {}
   const child = spawn(nodeExecutable(), [wranglerScript(), ...args], {
     cwd: project,
     stdio: ['inherit', 'inherit', 'pipe'],
     timeout: uploadPatience() * 1000,
-    env: { ...process.env, ...QUIET, CLOUDFLARE_ACCOUNT_ID: deployment.account.id },
+    env: { ...process.env, ...QUIET, ...output, CLOUDFLARE_ACCOUNT_ID: deployment.account.id },
   })
   child.stderr.pipe(process.stderr)
   const [colored, [code, signal]] = await Promise.all([text(child.stderr), once(child, 'close')])
-  if (code === 0) return
+  // At a terminal, wrangler may ask whether to go on, and ends well if it is told not to.
+  const isTold = isAsked && code === 0 && readFileSync(result, 'utf8').includes('"version_id":null')
+  if (code === 0 && !isTold) return
   const said = stripVTControlCharacters(colored)
   const [, path = '/workers/'] = /Cloudflare API \((\S+)\) failed/.exec(said) ?? []
   const right = /\[code: (?:10000|10023|9109|7403)\]/.test(said) ? `${withRight(path)}\n` : ''
   const late = signal === 'SIGTERM' ? `wrangler did not end within ${uploadPatience()} seconds.\n` : ''
+  const told = isTold ? 'wrangler was told not to go on.\n' : late
   throw new Complaint(
-    `${late}${right}The deployment failed. The migrations are already applied. Run this again: it goes on from here.${undoing(wayBack)}`,
+    `${told}${right}The deployment failed. The migrations are already applied. Run this again: it goes on from here.${undoing(wayBack)}`,
   )
 }
 

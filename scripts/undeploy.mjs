@@ -30,14 +30,14 @@ async function undeploy() {
   if (answer === undefined)
     throw new Complaint(`Add --confirm ${config.name} to delete all of it. Nothing was changed.`)
   if (answer !== config.name) throw new Complaint(`The name is ${config.name}. Nothing was changed.`)
-  const remove = (/** @type {string} */ path) => account.ask(path, { method: 'DELETE' })
+  const remove = (/** @type {string} */ path, query = {}) => account.ask(path, { method: 'DELETE', query })
   for (const { id } of domains) await remove(`/workers/domains/${id}`)
   // A Worker that reads a queue can't be deleted before.
   for (const { kind, id } of existing)
     if (kind === 'queue')
       for (const { consumer_id: consumer } of await account.list(`/queues/${id}/consumers`))
         await remove(`/queues/${id}/consumers/${consumer}`)
-  if (worker !== undefined) await remove(`/workers/scripts/${config.name}?force=true`)
+  if (worker !== undefined) await remove(`/workers/scripts/${config.name}`, { force: 'true' })
   // The databases last: by their names the next run finds what is left.
   for (const { kind, name: part, id } of existing.toReversed()) {
     await remove(`${KINDS[kind].path}/${id}`)

@@ -146,7 +146,7 @@ export class Deployment {
   #demandOurs() {
     if (process.env.WRANGLER_CI_MATCH_TAG || !this.isFirst) return
     throw new Complaint(
-      `The account has a Worker called ${this.config.name} that is not Laurel. Choose another name with --name, such as --name ${this.config.name}-2. Nothing was changed.`,
+      `The account has a Worker called ${this.config.name} that is not Laurel. Choose another name with --name, such as --name ${this.config.name}-2, or delete it if you have made it by \`secret put\`. Nothing was changed.`,
     )
   }
 
@@ -208,8 +208,8 @@ export class Deployment {
     })
   }
 
-  /** A file about it on this machine: `secrets` while it has not ended well yet, or the `configuration` for wrangler. */
-  fileOf(/** @type {'secrets' | 'configuration'} */ what) {
+  /** A file about it on this machine: `secrets` while it has not ended well yet, or what wrangler gets and says. */
+  fileOf(/** @type {'secrets' | 'configuration' | 'result'} */ what) {
     makeHome()
     mkdirSync(inHome('deployments'), { recursive: true })
     return inHome('deployments', `${this.account.id}.${this.config.name}.${what}.json`)

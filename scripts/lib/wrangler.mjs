@@ -10,6 +10,7 @@ export const QUIET = {
   WRANGLER_SEND_ERROR_REPORTS: 'false',
   WRANGLER_WRITE_LOGS: 'false',
   WRANGLER_NO_SKILLS_UPDATE_PROMPTS: 'true',
+  CLOUDFLARE_ENV: '', // Otherwise wrangler adds it to the name, and deploys another Worker.
 }
 
 /**

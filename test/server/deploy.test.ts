@@ -12,6 +12,7 @@ it('`npm run wrangler` is the wrangler of the project', async () => {
 })
 
 it('makes all that an empty account lacks, and says how to use it; a second run changes nothing of it', async () => {
+  await scene.control({ faults: [{ call: 'POST /d1/database/[^/]+/import poll', how: 'idle' }] })
   const { code, output } = await scene.deploy('--location', 'weur')
   const before = await scene.control()
   const { databases, namespaces, queues, workers, domains, adminKeys } = before
@@ -27,6 +28,7 @@ it('makes all that an empty account lacks, and says how to use it; a second run 
   expect(laurel).toMatchObject({
     crons: ['*/5 * * * *'],
     subdomain: { enabled: true, previews_enabled: false },
+    settings: { compatibility_flags: ['global_fetch_strictly_public'] },
   })
   const { TOKEN_SECRET: secret = '', ADMIN_API_KEY: key = '', ...others } = laurel?.secrets ?? {}
   expect([secret, key, others]).toEqual([

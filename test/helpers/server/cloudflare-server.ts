@@ -27,11 +27,12 @@ type Worker = {
   assets: string[]
 }
 /**
- * One question that fails, once: with a status, because its answer is lost after it was done, or because nothing is
- * done and nothing is answered. `call` is a regular expression for its method and path. Before it is `wrangler ` if
- * wrangler asks, and after it is the action of an import.
+ * One question that fails, once: with a status, because its answer is lost after it was done, because nothing is
+ * done and nothing is answered, or because D1 says of an import that has ended that nothing is imported. `call` is a
+ * regular expression for its method and path. Before it is `wrangler ` if wrangler asks, and after it is the action of
+ * an import.
  */
-type Fault = { call: string; how: 500 | 403 | 'lost' | 'held' }
+type Fault = { call: string; how: 500 | 403 | 'lost' | 'held' | 'idle' }
 
 /** What a test can set. */
 export type Control = {
@@ -50,6 +51,8 @@ export type Control = {
   reader?: [queue: string, worker: string]
   zone?: string
   subdomain?: string
+  /** By what the Worker was changed last. */
+  changedBy?: 'wrangler' | 'api'
   /** What `/health` answers. */
   health?: { status: number; body: Json }
 }
@@ -79,6 +82,7 @@ const adminKeys: Json[] = []
 let subdomain: string | undefined
 let faults: Fault[] = []
 let lacks: string[] = []
+let changedBy = 'wrangler'
 let health: Control['health'] = { status: 200, body: { status: 'ok' } }
 /** All questions, in their order. */
 const calls: string[] = []
@@ -155,6 +159,10 @@ function checkBindings(bindings: Binding[], classes: string[], before: Worker | 
   }
 }
 
+const IDLE = { success: false, error: 'Not currently importing anything.' }
+/** An answer without a body. */
+const EMPTY = Symbol('empty')
+
 const MODULE = 'application/javascript+module'
 
 /** A new version of a Worker, from the form that wrangler sends. */
@@ -200,7 +208,10 @@ async function upload(name: string, contentType: string, body: Buffer) {
     bindings,
     secrets,
     modules: [...form.keys()].filter((key) => key !== 'metadata'),
-    settings: { limits: metadata.limits, observability: metadata.observability },
+    settings: {
+      ...{ limits: metadata.limits, observability: metadata.observability },
+      compatibility_flags: metadata.compatibility_flags,
+    },
     versions: [...(before?.versions ?? []), version],
     subdomain: before?.subdomain ?? { enabled: false, previews_enabled: false },
     crons: before?.crons ?? [],
@@ -423,7 +434,7 @@ async function ofWorkers(call: string, { search, body, contentType }: Question):
       return null
     case 'GET services/name': {
       const { tag, migration_tag } = workerOf(name)
-      const script = { id: name, tag, migration_tag, last_deployed_from: 'wrangler' }
+      const script = { id: name, tag, migration_tag, last_deployed_from: changedBy }
       return { id: name, default_environment: { environment: 'production', script } }
     }
     case 'GET workers/name':
@@ -495,9 +506,10 @@ async function ofWorkers(call: string, { search, body, contentType }: Question):
       for (const { hostname } of listOf(given.origins)) bindDomain(name, text(hostname, 'hostname'))
       return null
     case 'DELETE scripts/name':
-      workerOf(name)
+      if (workerOf(name).classes.length > 0 && search.get('force') !== 'true')
+        throw new Refusal(400, 10_064, 'The Worker has Durable Objects, or reads queues. Add force=true.')
       workers.delete(name)
-      return null
+      return EMPTY
     default:
       return undefined
   }
@@ -547,6 +559,7 @@ function control(given: Control) {
   if (given.faults !== undefined) faults = given.faults
   if (given.lacks !== undefined) lacks = given.lacks
   if (given.health !== undefined) health = given.health
+  if (given.changedBy !== undefined) changedBy = given.changedBy
   if (given.subdomain !== undefined) subdomain = given.subdomain || undefined
   if (given.zone !== undefined) zones.push({ id: newId(), name: given.zone })
   if (given.namespace !== undefined) namespaces.push({ id: newId(), title: given.namespace })
@@ -651,8 +664,9 @@ async function handle(request: IncomingMessage, response: ServerResponse) {
       return refuse(403, rightOf(path) === 'D1' ? 7403 : 10_000, 'Authentication error')
     if (fault?.how === 500) return refuse(500, 10_013, 'An unknown error has occurred.')
     const contentType = request.headers['content-type'] ?? ''
-    const result = await answer({ method, path, search, body, contentType })
+    const result = fault?.how === 'idle' ? IDLE : await answer({ method, path, search, body, contentType })
     if (fault?.how === 'lost') return response.destroy()
+    if (result === EMPTY) return response.writeHead(200).end()
     const listed = Array.isArray(result) ? result.length : 0
     const result_info = Array.isArray(result)
       ? { page: 1, per_page: 100, total_pages: 1, count: listed, total_count: listed }

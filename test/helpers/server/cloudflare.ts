@@ -1,5 +1,5 @@
 /** A project of its own whose scripts, and the real wrangler, talk to a stand-in for Cloudflare's REST API. */
-import { execFile, fork } from 'node:child_process'
+import { execFile, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -38,6 +38,13 @@ export type Outcome = { code: number; output: string }
 export function cloudflare(laurel?: () => string) {
   const folder = mkdtempSync(join(tmpdir(), 'laurel-deploy-'))
   const file = (...path: string[]) => join(folder, ...path)
+  const environment = () => ({
+    ...{ PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, TZ: 'Europe/Berlin', HOME: folder },
+    ...{ XDG_CACHE_HOME: dirname(dirname(fetchedFolder())), CLOUDFLARE_API_TOKEN: TOKEN },
+    CLOUDFLARE_API_BASE_URL: `${scene.origin}/client/v4`,
+    // It is about another project.
+    CLOUDFLARE_ENV: 'production',
+  })
   const scene = {
     file,
     /** The address of the stand-in, which is also that of the Worker. */
@@ -55,29 +62,30 @@ export function cloudflare(laurel?: () => string) {
     /** Runs a script without a terminal. */
     run: (script: string, args: string[], variables: NodeJS.ProcessEnv = {}) =>
       new Promise<Outcome>((resolve) => {
-        const env = {
-          ...{
-            PATH: process.env.PATH,
-            HOME: folder,
-            XDG_CACHE_HOME: dirname(dirname(fetchedFolder())),
-            TMPDIR: process.env.TMPDIR,
-            TZ: 'Europe/Berlin',
-          },
-          ...{
-            CLOUDFLARE_API_BASE_URL: `${scene.origin}/client/v4`,
-            CLOUDFLARE_API_TOKEN: TOKEN,
-            ...variables,
-          },
-        }
         const child = execFile(
           laurel === undefined ? process.execPath : (NODES[0]?.path ?? process.execPath),
           [...(laurel === undefined ? [file('scripts', `${script}.mjs`)] : [laurel(), script]), ...args],
-          { cwd: folder, env },
+          { cwd: folder, env: { ...environment(), ...variables } },
           (error, stdout, stderr) =>
             resolve({ code: error === null ? 0 : Number(error.code), output: `${stdout}${stderr}` }),
         )
         child.stdin?.end()
       }),
+    /** Deploys the build of the project at a terminal, and answers no to a question. */
+    refuse: async (question: string): Promise<Outcome> => {
+      const words = [process.execPath, file('scripts', 'deploy.mjs'), '--built', '--url', scene.origin]
+      const args = ['--quiet', '--return', '--command', words.join(' '), '/dev/null']
+      const child = spawn('script', args, { cwd: folder, env: environment() })
+      const closed = once(child, 'close')
+      let output = ''
+      child.stdout.setEncoding('utf8').on('data', (part) => {
+        const wasAsked = output.includes(question)
+        output += part
+        if (!wasAsked && output.includes(question)) child.stdin.write('n')
+      })
+      const [code] = await closed
+      return { code, output }
+    },
     /** Makes what a deployment has that was made by hand: databases of these names, with all migrations or none. */
     deployed: async (names: string[], { isMigrated = true } = {}) => {
       for (const name of names)

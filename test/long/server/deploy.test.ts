@@ -191,6 +191,18 @@ describe('on an account that has nothing', () => {
     expect(other).toMatchObject({ code: 1, output: expect.stringContaining('belongs to the Worker laurel') })
   })
 
+  it.runIf(process.platform === 'linux')(
+    'has failed if wrangler is told at a terminal not to go on',
+    async () => {
+      expect(await scene.deploy(...PLACE)).toMatchObject({ code: 0 })
+      await scene.control({ changedBy: 'api' })
+      const { code, output } = await scene.refuse('continue?')
+      expect(code, output).toBe(1)
+      expect(output).toMatch(/wrangler was told not to go on\.\s+The deployment failed\./)
+      expect((await scene.control()).workers.laurel?.versions).toHaveLength(1)
+    },
+  )
+
   it('keeps two deployments apart, and deletes one of them', async () => {
     scene.configure((text) => `vars = { ENVIRONMENT = "x", PUBLIC_URL = "https://p.example.com" }\n${text}`)
     const first = await scene.deploy(...PLACE)
@@ -213,6 +225,10 @@ describe('on an account that has nothing', () => {
     expect(staging?.bindings.filter(({ type }) => type === 'plain_text').map(({ name }) => name)).toEqual([
       'ENVIRONMENT',
     ])
+
+    scene.configure((text) => text.replace(/^vars = .*/, ''))
+    const lost = await scene.deploy('--dry-run')
+    expect(lost.output).toMatch(/variable +ENVIRONMENT +is deleted: .*\n +variable +PUBLIC_URL +is deleted/)
 
     const undeploy = (...args: string[]) => scene.run('undeploy', ['--name', 'staging', ...args])
     const asked = await undeploy()
