@@ -57,6 +57,7 @@ const REASONS: readonly [code: RegExp, reason: string][] = [
   [/ALTNAME_INVALID$/, 'the certificate is for another host'],
   [/CERT|SIGNATURE/, 'the certificate is not valid, or its issuer is not known'],
   [/^(ERR_SSL|ERR_TLS|EPROTO)/, 'the TLS handshake failed'],
+  [/^ENOENT$/, 'there is no file that SSL_CERT_FILE names'],
 ]
 
 const Coded = z.object({ cause: z.object({ code: z.string() }) })

@@ -132,6 +132,7 @@ describe('[W4] a request without an answer', () => {
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'the certificate is not valid, or its issuer is not known'],
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'the certificate is not valid, or its issuer is not known'],
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'the TLS handshake failed'],
+    ['ENOENT', 'there is no file that SSL_CERT_FILE names'],
   ])('says what %s means, and names the code', (code, reason) => {
     expect(whyNoAnswer(failed(code))).toBe(`${reason} (${code})`)
   })

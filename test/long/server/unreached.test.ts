@@ -108,5 +108,7 @@ it('[W4] a certificate is checked by the authorities that workerd trusts', async
   expect(await fault()).toBe('DEPTH_ZERO_SELF_SIGNED_CERT')
   vi.stubEnv('SSL_CERT_FILE', join(folder, 'cert.pem'))
   expect(await fault()).toBe('')
+  vi.stubEnv('SSL_CERT_FILE', join(folder, 'missing.pem'))
+  expect(await fault()).toBe('ENOENT')
   vi.unstubAllEnvs()
 })
