@@ -39,6 +39,8 @@ import { filter, world } from '../helpers/worker/world'
 /** The whole database has one test clock, so each test returns to real time at its end. */
 const clock = (tenant: TestTenant, method: string, body?: unknown) =>
   tenant.admin(method, '/test-clock', body)
+const DAY = 86_400_000
+
 const move = async (tenant: TestTenant, now: string) => {
   const answer = await clock(tenant, 'PUT', { now })
   expect([answer.status, at(answer.body, 'now')]).toEqual([200, new Date(now).toISOString()])
@@ -559,6 +561,9 @@ describe('users and the clock', () => {
     const { tenant } = await setup()
     await move(tenant, '2027-03-10T12:00:00Z')
     await tenant.event('words', 'ada', 1)
+    const freezes = { startCount: 0, maxCount: 1, autoEarnInterval: 4, autoEarnAmount: 1 }
+    const goal = { metrics: [{ key: 'words', threshold: 1 }], freezes, daysOff: [0, 1, 2, 3, 4, 5] }
+    for (const change of [goal, { daysOff: [] }]) await tenant.admin('PATCH', '/streaks/settings', change)
     await clock(tenant, 'DELETE')
     expect((await tenant.event('words', 'ada', 1)).body).toMatchObject({
       total: 2,
@@ -569,6 +574,16 @@ describe('users and the clock', () => {
     expect((await everything()).test_clock).toEqual([])
     expect(env.TEST_CLOCK).toBe('on')
     expect((await call(toApp, 'GET', '/health')).status).toBe(200)
+    // The settings were changed at a time that has not come yet. They count from now on.
+    const goOn = (days: number) => move(tenant, new Date(present() + days * DAY).toISOString())
+    for (let days = 1; days <= 8; days += 1) {
+      await goOn(days)
+      const { body } = await tenant.event('words', 'bob', 1)
+      expect(at(body, 'currentStreak')).toMatchObject({ length: days, freezes: days < 5 ? 0 : 1 })
+    }
+    // A freeze saves one day without an event. The next one is no day off.
+    await goOn(11)
+    expect(at((await tenant.app('GET', '/users/bob/streak')).body, 'length')).toBe(0)
   })
 
   it('[C1, L12] a leaderboard whose upkeep is an hour ahead after the clock is removed does it once', async () => {
@@ -591,7 +606,6 @@ describe('[C3] a clock that was ahead', () => {
   const status = async () => (await account('GET', '/status')).body
   const ahead = async () => Number(at(await status(), 'due', 'ahead'))
   const warnings = () => linesSoFar().filter((line) => line.includes('"work":"clock"'))
-  const DAY = 86_400_000
 
   it('[C3] is noticed by the cron trigger: deliveries, ticks, figures and leaderboards go on, once', async () => {
     const { tenant, words } = await setup()

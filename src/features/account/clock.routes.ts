@@ -39,6 +39,7 @@ import { capPendingNotifications } from '../../webhooks/outbox/pending.sql.ts'
 import { shortenQuiet } from '../../webhooks/outbox/points-changed.sql.ts'
 import { requestNewPasses, requestPasses, restartPasses } from '../analytics/counting'
 import { restartTicks, restartTicksElsewhere } from '../points/ticks'
+import { capSettings } from '../streaks/admin.routes'
 
 const MOST_DURATION_CHARACTERS = 100
 
@@ -245,7 +246,8 @@ async function goBack(
     databases,
     (guards, elsewhere) => {
       const triggers = restartTicks(db, now, elsewhere)
-      return db.batch([...guards, ...audit, ...triggers, ...beside, removeTestClock(db)])
+      const here = [...triggers, capSettings(db, now), ...beside]
+      return db.batch([...guards, ...audit, ...here, removeTestClock(db)])
     },
     [...restartTicksElsewhere(db, now), ...beside],
   )

@@ -23,7 +23,7 @@ import { fromMicros, micros } from '../../lib/decimal'
 import { type FieldError, throwIfInvalid } from '../../lib/errors'
 import { MOST_FREEZE_INTERVAL_DAYS, MOST_FREEZES } from '../../lib/limits'
 import type { Scope } from '../../platform/context'
-import type { Statement } from '../../platform/database'
+import type { AccountDatabase, Statement } from '../../platform/database'
 import { scheduleForUsers } from '../../time/due-work.sql.ts'
 import { wakeTimekeeper } from '../../time/timekeeper'
 import { listenerStatements } from '../notifications/schedule'
@@ -161,6 +161,17 @@ export function storeSettings({ db, tenant, now }: Scope, settings: StreakSettin
   const update = db.orm.update(tenants).set({ streaks }).where(eq(tenants.id, tenant.id))
   return [db.built(update), scheduleForUsers(db, 'recount', { at: now, on: 'again' })]
 }
+
+const AHEAD = ['goalSince', 'freezes.since', 'daysOffBefore[#-1].until']
+const CAP = `
+  UPDATE tenants SET config_version = config_version + 1, streaks = json_replace(streaks,
+    '$.goalSince', min(streaks ->> '$.goalSince', ?1), '$.freezes.since', min(streaks ->> '$.freezes.since', ?1),
+    '$.daysOffBefore', json((SELECT json_group_array(json_replace(value, '$.until', min(value ->> '$.until', ?1)))
+      FROM json_each(streaks, '$.daysOffBefore'))))
+  WHERE ${AHEAD.map((path) => `streaks ->> '$.${path}' > ?1`).join(' OR ')}`
+
+/** Changes of settings by a clock that was ahead count from `now` on, since no streak would reach them (C1, C3). */
+export const capSettings = (db: AccountDatabase, now: Instant): Statement => db.statement(CAP, now)
 
 function changed(config: Configuration, change: Update, now: Instant): StreakSettings {
   const before = config.streaks
