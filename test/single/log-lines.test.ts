@@ -7,7 +7,7 @@ import { KINDS, WORK } from '../helpers/log-fields'
 import { START } from '../helpers/time'
 import { forgetTime, moveTo } from '../helpers/worker/boards'
 import { contextOf } from '../helpers/worker/contexts'
-import { faulty, lost } from '../helpers/worker/faulty'
+import { faulty, losing } from '../helpers/worker/faulty'
 import { cron } from '../helpers/worker/handlers'
 import { at, newApp, newTenant, untilHeld } from '../helpers/worker/harness'
 import { forgetLines, linesSoFar } from '../helpers/worker/lines'
@@ -64,7 +64,7 @@ beforeAll(async () => {
   const cut = newApp({ LEADERBOARD: stubbed(env.LEADERBOARD, () => ({ deliver: down })) })
   expect((await tenant.through(cut).event('steps', ada, 1)).status).toBe(201)
   // A batch whose outcome is unknown: the event is committed again, alone.
-  const { DB } = faulty((run, write) => (write === 0 ? Promise.reject(lost()) : run()))
+  const { DB } = faulty(losing(0, false))
   expect((await tenant.through(newApp({ DB })).event('steps', ada, 1)).status).toBe(201)
   // Background work: a batch, ticks, midnights, messages to a webhook, and deletions after a restore.
   await tenant.admin('POST', '/metrics/events', [{ key: 'steps', user: { id: ada.id }, value: 1 }])

@@ -225,7 +225,7 @@ describe('[K2, B4] deleted keys', () => {
     await note(now - 2 * DAY, null)
     await note(now - 33 * DAY, now - DAY)
     const repeat = async () => {
-      const { bindings, seen } = faultyAll((run) => run())
+      const { bindings, seen } = faultyAll(({ run }) => run())
       await repeatDeletedKeys(newContext(newInstance(), { ...env, ...bindings }, () => undefined))
       return seen.rowsRead
     }

@@ -11,7 +11,7 @@ import type { Bindings } from '../../src/platform/env'
 import { Timekeeper } from '../../src/worker/index'
 import { deleteData } from '../helpers/worker/delete-data'
 import { addDueWork, dueWork } from '../helpers/worker/due-work'
-import { awayAfter, faulty, intercepted, lost } from '../helpers/worker/faulty'
+import { awayAfter, beforeEachCall, faulty, intercepted, lost } from '../helpers/worker/faulty'
 import { handOver } from '../helpers/worker/handlers'
 import { d1Of, databases, newTenant, rowsEverywhere, userIn } from '../helpers/worker/harness'
 
@@ -57,7 +57,10 @@ const unreachable = (number: number) => replacedBy(number, (d1) => awayAfter(0, 
 
 /** A database that is read, but where no write arrives after the first ones. */
 const failing = (number: number, after = 0) =>
-  replacedBy(number, (d1) => faulty((run, write) => (write < after ? run() : Promise.reject(lost())), d1).DB)
+  replacedBy(
+    number,
+    (d1) => faulty(({ run }, write) => (write < after ? run() : Promise.reject(lost())), d1).DB,
+  )
 
 const errors = vi.spyOn(console, 'error')
 afterEach(() => errors.mockClear())
@@ -133,13 +136,8 @@ describe('[M1] the moment that is noted in all databases', { shuffle: false }, (
     const before = await tick()
     expect(await confirmedIn(env.DB)).toBe(before)
     // The moment of the second one changes between the read and the write.
-    const changing = replacedBy(2, (d1) => {
-      const run = async (write: () => Promise<D1Result[]>) => {
-        await bringBack(instant(before - MINUTE), 2)
-        return write()
-      }
-      return faulty(run, d1).DB
-    })
+    const change = () => bringBack(instant(before - MINUTE), 2)
+    const changing = replacedBy(2, (d1) => faulty(beforeEachCall(change), d1).DB)
     const last = await tick(changing)
     expect(await moments()).toEqual([last, before - MINUTE, last])
     expect(await confirmedIn(env.DB)).toBe(before)

@@ -33,7 +33,6 @@ import { plusMonths } from '../oracle/calendar.oracle'
 
 const date = (day: number) => new Date(day * DAY).toISOString().slice(0, 10)
 
-/** The last row of a series. */
 const lastRow = (body: unknown) => z.array(z.looseObject({})).parse(at(body, 'series')).at(-1)
 
 /** All figures of all tenants. */
@@ -330,7 +329,7 @@ describe('leaderboards', () => {
 describe.skipIf(databases().length > 1)('faults', () => {
   /** Does steps of a pass until none is left. Every second write of D1 fails as `fault` says. */
   async function passWith(fault: (run: () => Promise<D1Result[]>) => Promise<D1Result[]>): Promise<number> {
-    const { DB, seen } = faulty((run, write) => (write % 2 === 0 ? fault(run) : run()))
+    const { DB, seen } = faulty(({ run }, write) => (write % 2 === 0 ? fault(run) : run()))
     const { db } = contextOf(tenant.id)
     for (let step = 0; step < 50; step += 1) {
       const work = await workOf(db, 'analytics')
@@ -351,7 +350,7 @@ describe.skipIf(databases().length > 1)('faults', () => {
     const work = await workOf(db, 'analytics')
     if (work === undefined) throw new Error('no pass is due')
     // The event is stored after the pass has read the users, before it stores its end.
-    const { DB, seen } = faulty(async (run, write) => {
+    const { DB, seen } = faulty(async ({ run }, write) => {
       if (write === 1) await tenant.event('words', 'ada', 1)
       return run()
     })

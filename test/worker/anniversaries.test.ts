@@ -262,7 +262,7 @@ describe('[A7] anniversaries at midnight', () => {
     await moveTo(now)
     expect(await due()).toBe(1)
     await tenant.event('m', user, 1)
-    const { bindings, seen } = faultyAll((run) => run())
+    const { bindings, seen } = faultyAll(({ run }) => run())
     const costOf = async (one: Record<string, unknown> | string) => {
       const { rowsRead, rowsWritten } = { ...seen }
       expect((await tenant.through(newApp(bindings)).event('m', one, 1)).status).toBe(201)
@@ -289,7 +289,7 @@ describe('[A7] anniversaries at midnight', () => {
     const now = (await tenant.clock('GET')) + DAY
     await moveTo(now)
     await activate(...years(1))
-    const { bindings, seen } = faultyAll((run) => run())
+    const { bindings, seen } = faultyAll(({ run }) => run())
     const costs: number[] = []
     for (const others of [1, 40]) {
       const today = utcDate(now + costs.length * 2 * DAY)

@@ -376,7 +376,7 @@ describe('GET /admin/v1/users/{id}/points/{key}/awards/{awardId}', () => {
     await tenant.admin('POST', `/users/ada/events/${String(at(body, 'eventId'))}/void`, {})
     const id = String(at(await exported(tenant), 'awards', nth, 'id'))
     const cost = async () => {
-      const { DB, seen } = faulty((run) => run())
+      const { DB, seen } = faulty(({ run }) => run())
       expect(await explain(tenant.through(newApp({ DB })), 'xp', id)).toMatchObject({
         award: { awarded: nth === 0 ? 5 : -5 },
       })

@@ -10,7 +10,7 @@ import { type CommitDeps, Contention, commit, giveUp } from '../../src/store/com
 import type { Job } from '../../src/store/commit/decide'
 import { present } from '../helpers/time'
 import { contextOfUsers } from '../helpers/worker/contexts'
-import { faultyLast, lost } from '../helpers/worker/faulty'
+import { beforeEachCall, faultyLast, losing, lost } from '../helpers/worker/faulty'
 import { at, newApp, newTenantInLast, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
 import { stubbed } from '../helpers/worker/objects'
 import { disturbUsers } from '../helpers/worker/stored-users'
@@ -38,11 +38,7 @@ const points = async (user = 'ada') => at((await tenant.app('GET', `/users/${use
 
 describe('[A3, E2] a completion with a lost response of its write', () => {
   it('[A3] if it was stored: returns it with its points, and counts it once', async () => {
-    const { bindings, seen } = faultyLast(async (run, write) => {
-      if (write > 0) return run()
-      await run()
-      throw lost()
-    })
+    const { bindings, seen } = faultyLast(losing(0, true))
     const { status, body } = await complete(tenant.through(newApp(bindings)))
     expect([status, at(body, 'points', 'xp', 'added')]).toEqual([201, 7])
     expect(seen.writes).toBe(1)
@@ -52,7 +48,7 @@ describe('[A3, E2] a completion with a lost response of its write', () => {
   })
 
   it('[A3] if it was not stored: stores it in the next attempt, once', async () => {
-    const { bindings, seen } = faultyLast((run, write) => (write === 0 ? Promise.reject(lost()) : run()))
+    const { bindings, seen } = faultyLast(losing(0, false))
     const { status, body } = await complete(tenant.through(newApp(bindings)))
     expect([status, at(body, 'points', 'xp', 'added'), seen.writes]).toEqual([201, 7, 2])
     expect([await completions(), await points()]).toEqual([1, 7])
@@ -74,10 +70,7 @@ describe('[E3] the lane', () => {
    * `before` runs before each call of a lane, and `received` changes its reply.
    */
   const contending = (before: (lane: string) => unknown, received = (reply: string) => reply) => {
-    const { bindings } = faultyLast(async (run) => {
-      await disturbUsers(tenant)
-      return run()
-    })
+    const { bindings } = faultyLast(beforeEachCall(() => disturbUsers(tenant)))
     const USER_LANE = stubbed(env.USER_LANE, (lane) => ({
       commit: async (...asked: Parameters<UserLane['commit']>) => {
         await before(lane)
@@ -144,10 +137,7 @@ describe('[E3] endless contention', () => {
   it('ends with 429 and Retry-After: nothing is stored, and the client can send the request again', async () => {
     await tenant.metric('steps')
     await tenant.app('PUT', '/users/ada', {})
-    const disturbed = faultyLast(async (run) => {
-      await disturbUsers(tenant)
-      return run()
-    })
+    const disturbed = faultyLast(beforeEachCall(() => disturbUsers(tenant)))
     const { bindings } = disturbed
     // Real lanes in their own objects, with the same disturbed D1.
     const USER_LANE = stubbed(env.USER_LANE, (lane) => ({
@@ -171,7 +161,7 @@ describe('[E3] endless contention', () => {
     const metricId = await tenant.metric('steps')
     await tenant.app('PUT', '/users/ada', {})
     let late: (() => Promise<unknown>) | undefined
-    const { DB } = faultyLast(async (run, write) => {
+    const { DB } = faultyLast(async ({ run }, write) => {
       if (write === 0) {
         late = run
         throw lost()

@@ -7,7 +7,7 @@ import { LeaderboardObject } from '../../src/leaderboards/object/board.object'
 import { Courier, Timekeeper } from '../../src/worker/index'
 import { casesOf } from '../helpers/runs'
 import { callsOf, operations, pathOf, type World } from '../helpers/walk'
-import { awayAfter, faultyLast, lastAway } from '../helpers/worker/faulty'
+import { awayAfter, beforeEachCall, faultyLast, lastAway } from '../helpers/worker/faulty'
 import { cron, handOver } from '../helpers/worker/handlers'
 import {
   ADMIN_KEY,
@@ -99,10 +99,7 @@ describe('[G2] while the database cannot be reached', () => {
   async function sendByLane(USER_LANE: typeof env.USER_LANE) {
     const tenant = await newTenantWith('steps', newTenantInLast)
     await tenant.app('PUT', '/users/ada', {})
-    const { bindings } = faultyLast(async (run) => {
-      await disturbUsers(tenant)
-      return run()
-    })
+    const { bindings } = faultyLast(beforeEachCall(() => disturbUsers(tenant)))
     const through = tenant.through(newApp({ DB: env.DB, ...bindings, USER_LANE }))
     const { status, headers } = await through.event('steps', 'ada', 1)
     return [status, headers.get('Retry-After')]

@@ -20,21 +20,18 @@ it('[W4] a run begins at most 500 attempts, and its alarm continues with the res
   const { deliveryQueue, destination } = await withHook()
   const messages = Array.from({ length: 510 }, (_, n) => message(NOON - 1_000 + n))
   const run = vi.spyOn(DeliveryRunner.prototype, 'run')
-  const begin = vi.spyOn(DeliveryRunner.prototype, 'begin')
   await runInDurableObject(deliveryQueue, async (instance, { storage }) => {
     if (!(instance instanceof Courier)) throw new Error('This is no delivery queue.')
     const store = new DeliveryQueueStore(storage)
     store.remember(destination)
     store.add(messages, instant(NOON))
     await instance.alarm()
+    expect(store.settled()).toBe(500)
+    // Not later: the alarm may have begun another run by then.
+    expect(run).toHaveBeenCalledTimes(1)
+    expect(await storage.getAlarm()).not.toBeNull()
   })
   await until(async () => (await log({ deliveryQueue }, 600)).every(({ status }) => status === 'delivered'))
-  const runs = run.mock.invocationCallOrder
-  const attempts = runs.map((from, n) => {
-    const to = runs[n + 1] ?? Number.POSITIVE_INFINITY
-    return begin.mock.invocationCallOrder.filter((order) => order > from && order < to).length
-  })
-  expect(attempts.filter((count) => count > 0)).toEqual([500, 10])
 })
 
 it('one slow response does not delay the messages after it', async () => {

@@ -42,14 +42,8 @@ describe('[W4] retries', () => {
     for (const [index, pause] of [1, 5, 30, 120, 360, 720].entries()) {
       next += pause * MINUTE
       expect(await logged(setup, one)).toEqual({
-        id: one.id,
-        event: 'streak.lost',
-        status: 'pending',
-        attempts: index + 1,
-        lastStatus: 500,
-        lastError: 'answered 500: out of order',
-        created: NOON,
-        nextAttempt: next,
+        ...{ id: one.id, event: 'streak.lost', status: 'pending', attempts: index + 1, lastStatus: 500 },
+        ...{ lastError: 'answered 500: out of order', created: NOON, nextAttempt: next },
       })
       await moveTo(next - 1)
       expect(await setup.hook.seen()).toHaveLength(index + 1)
@@ -65,11 +59,8 @@ describe('[W4] retries', () => {
 
   it('[C1] each come at their time in one move of the clock over all of them', async () => {
     const setup = await withHook()
-    await setup.hook.plan(
-      { drop: true },
-      { status: 302, headers: { location: new Hook().url } },
-      { status: 404 },
-    )
+    const moved = { status: 302, headers: { location: new Hook().url } }
+    await setup.hook.plan({ drop: true }, moved, { status: 404 })
     const one = message(NOON)
     await hand(setup.destination, NOON, one)
     await moveTo(NOON + 3 * DAY)
@@ -352,9 +343,8 @@ describe('the object', () => {
     await env.DB.prepare("UPDATE tenants SET status = 'archived' WHERE id = ?1").bind(other.tenant.id).run()
     await hand(other.destination, NOON, message(NOON))
     await runDurableObjectAlarm(other.deliveryQueue)
-    expect(await other.deliveryQueue.runDue({ now: instant(NOON + DAY), wait: true })).toEqual({
-      dueAt: null,
-    })
+    const run = await other.deliveryQueue.runDue({ now: instant(NOON + DAY), wait: true })
+    expect(run).toEqual({ dueAt: null })
     expect(await other.hook.seen()).toEqual([])
   })
 
@@ -365,9 +355,8 @@ describe('the object', () => {
     await moveTo(NOON + 1)
     const DELIVERY_QUEUE = stubbed(env.DELIVERY_QUEUE, () => ({ refresh: () => Promise.reject(lost()) }))
     const lame = setup.tenant.through(newApp({ DELIVERY_QUEUE }))
-    expect((await lame.admin('PATCH', '/webhooks', [{ id: setup.webhookId, status: 'active' }])).status).toBe(
-      200,
-    )
+    const activated = await lame.admin('PATCH', '/webhooks', [{ id: setup.webhookId, status: 'active' }])
+    expect(activated.status).toBe(200)
     await moveTo(NOON + 2)
     expect(await setup.hook.ids(1)).toEqual([one.id])
   })
@@ -414,14 +403,7 @@ describe('[U8] an erased user', () => {
     await hand(setup.destination, NOON + 2, waiting, others)
     const email = { kind: 'email', tenantId: tenant.id } as const
     const told = {
-      userId: 'ada',
-      iid,
-      type: 'recap',
-      channel: 'email',
-      to: 'x',
-      title: 'T',
-      body: 'B',
-      headers: {},
+      ...{ userId: 'ada', iid, type: 'recap', channel: 'email', to: 'x', title: 'T', body: 'B', headers: {} },
     }
     const mail = message(NOON, iid, { event: 'recap', body: JSON.stringify(told) })
     await hand(email, NOON, mail)
@@ -436,23 +418,15 @@ describe('[U8] an erased user', () => {
       { channel: 'email', type: 'recap', id: mail.id, status: 'unsent: no provider', payload: { to: 'x' } },
     ])
 
-    await d1.batch([
-      d1
-        .prepare("INSERT INTO outbox VALUES (?1, 1, 1, 'a', ?2, '[]'), (?1, 1, 1, 'b', 'x', '[]')")
-        .bind(tenant.id, iid),
-      d1
-        .prepare(
-          "INSERT INTO pending_notifications VALUES (?1, 1, 'a', 'ada', ?2, 'x'), (?1, 1, 'b', 'b', 'x', 'x')",
-        )
-        .bind(tenant.id, iid),
-      d1
-        .prepare(
-          "INSERT INTO points_notifications VALUES (?2, 's', ?1, 'ada', 0, 0, 0, 0, NULL), ('x', 's', ?1, 'b', 0, 0, 0, 0, NULL)",
-        )
-        .bind(tenant.id, iid),
-    ])
+    const rows = {
+      outbox: "(?1, 1, 1, 'a', ?2, '[]'), (?1, 1, 1, 'b', 'x', '[]')",
+      pending_notifications: "(?1, 1, 'a', 'ada', ?2, 'x'), (?1, 1, 'b', 'b', 'x', 'x')",
+      points_notifications: "(?2, 's', ?1, 'ada', 0, 0, 0, 0, NULL), ('x', 's', ?1, 'b', 0, 0, 0, 0, NULL)",
+    }
+    for (const [table, values] of Object.entries(rows))
+      await d1.prepare(`INSERT INTO ${table} VALUES ${values}`).bind(tenant.id, iid).run()
     expect((await tenant.admin('DELETE', '/users/ada')).status).toBe(200)
-    for (const table of ['outbox', 'pending_notifications', 'points_notifications']) {
+    for (const table of Object.keys(rows)) {
       const rows = await rowsEverywhere(`SELECT user_iid FROM ${table} WHERE tenant_id = ?1`, tenant.id)
       expect([table, rows]).toEqual([table, [{ user_iid: 'x' }]])
     }
@@ -482,9 +456,8 @@ it('[C1] a move of the clock sends the messages of events at its very end', asyn
   const { tenant, hook } = setup
   await tenant.create('/achievements', { key: 'hello', name: 'Hello', trigger: 'api', status: 'active' })
   // Without the queue, only the move of the clock drains the outbox.
-  const unheard = tenant.through(
-    newApp({ OUTBOX: new Proxy(env.OUTBOX, { get: () => () => Promise.resolve() }) }),
-  )
+  const OUTBOX = new Proxy(env.OUTBOX, { get: () => () => Promise.resolve() })
+  const unheard = tenant.through(newApp({ OUTBOX }))
   // The completion happens after the last search for due work.
   let hasLooked = false
   let hasHappened = false

@@ -25,7 +25,7 @@ import {
 } from '../helpers/worker/boards'
 import { workUntil } from '../helpers/worker/contexts'
 import { makeDueAt } from '../helpers/worker/due-work'
-import { faultyAll, lost } from '../helpers/worker/faulty'
+import { beforeFirst, faultyAll, losing, lost } from '../helpers/worker/faulty'
 import { cron } from '../helpers/worker/handlers'
 import { at, everything, newApp, newTenant, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
 import { stubbed, UNREACHED } from '../helpers/worker/objects'
@@ -366,10 +366,7 @@ describe('a decision from before an erasure is not stored after it', () => {
     const ada = newUser()
     await furnish(setup, ada.id)
     const iid = await iidOf(setup.tenant, ada.id)
-    const { bindings } = faultyAll(async (run, write) => {
-      if (write === 0) await erase(setup.tenant, ada)
-      return run()
-    })
+    const { bindings } = faultyAll(beforeFirst(() => erase(setup.tenant, ada)))
     const { status } = await callIt(setup.tenant.through(newApp(bindings)), setup, ada.id)
     expect(status).toBe(expected)
     expect(await traces(setup.boards, iid)).toEqual([])
@@ -401,13 +398,11 @@ describe('a decision from before an erasure is not stored after it', () => {
     // Before the first write, the user that the work has read is erased and created again. The work must not
     // change the new user.
     const iid = await iidOf(tenant, ada.id)
-    const { bindings, seen } = faultyAll(async (run, write) => {
-      if (write === 0) {
-        await lame.admin('DELETE', ada.path)
-        await lame.app('PUT', ada.path, {})
-      }
-      return run()
-    })
+    const meanwhile = async () => {
+      await lame.admin('DELETE', ada.path)
+      await lame.app('PUT', ada.path, {})
+    }
+    const { bindings, seen } = faultyAll(beforeFirst(meanwhile))
     await workUntil(tenant, to, { bindings })
     expect(seen.writes).toBeGreaterThan(0)
     expect(await rowsEverywhere('SELECT seq, points FROM users WHERE tenant_id = ?1', tenant.id)).toEqual([
@@ -484,18 +479,14 @@ describe('an interrupted erasure', () => {
     ['D1 is unavailable for a moment', false],
   ])('[U8] %s', async (_what, isStored) => {
     const { ada, left, lame } = await someone()
-    const { bindings } = faultyAll(async (run, write) => {
-      if (write > 0) return run()
-      if (isStored) await run()
-      throw lost()
-    })
+    const { bindings } = faultyAll(losing(0, isStored))
     await erase(lame(bindings), ada)
     expect(await left()).toEqual([])
   })
 
   it('[U8, C2] after the keys are deleted, before the user is: the cron trigger does the rest', async () => {
     const { ada, left, lame, tenant } = await someone()
-    const { bindings } = faultyAll((run, write) => (write === 0 ? run() : Promise.reject(lost())))
+    const { bindings } = faultyAll(({ run }, write) => (write === 0 ? run() : Promise.reject(lost())))
     expect((await lame(bindings).admin('DELETE', ada.path)).status).toBe(503)
     const keys = `/application-api-keys?userId=${encodeURIComponent(ada.id)}`
     expect((await tenant.admin('GET', keys)).body).toEqual([])
@@ -520,11 +511,7 @@ describe('an interrupted erasure', () => {
     for (let broken = 0; broken <= writes; broken += 1) {
       for (const isStored of inTurn(1, [false, true], broken)) {
         await erase(lame({ TIMEKEEPER: UNREACHED }), ada)
-        const { bindings, seen } = faultyAll(async (run, write) => {
-          if (write !== broken) return run()
-          if (isStored) await run()
-          throw lost()
-        })
+        const { bindings, seen } = faultyAll(losing(broken, isStored))
         await workUntil(tenant, NOON, { bindings }).catch(() => undefined)
         writes = Math.max(writes, seen.writes)
         await workUntil(tenant, NOON)

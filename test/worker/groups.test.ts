@@ -11,7 +11,7 @@ import { insertPendingNotifications } from '../../src/webhooks/outbox/pending.sq
 import { readable } from '../helpers/readable'
 import { forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
 import { contextOfUsers } from '../helpers/worker/contexts'
-import { faultyLast, lost } from '../helpers/worker/faulty'
+import { beforeEachCall, beforeFirst, faultyLast, losing } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,
@@ -127,7 +127,7 @@ const statuses = (responses: readonly Sent[]) => responses.map(({ status }) => s
 describe('events of different users at once', () => {
   it('share write batches, and each event is stored completely and once, also of new users', async () => {
     const tenant = await withAll()
-    const { bindings, seen } = faultyLast((run) => run())
+    const { bindings, seen } = faultyLast(({ run }) => run())
     const app = tenant.through(newApp(bindings))
     const first = await sendAll(app, 'one')
     expect(statuses(first)).toEqual(names.map(() => 201))
@@ -153,17 +153,13 @@ describe('events of different users at once', () => {
     const tenant = await withAll()
     await sendAll(tenant, 'before')
     const other = tenant.through(newApp())
-    let batches = 0
-    const { bindings } = faultyLast(async (run) => {
-      batches += 1
-      // The third batch has the events of ten users. Another isolate commits events of two of them first.
-      if (batches === 3) await Promise.all(['user 4', 'user 7'].map((name) => send(other, name, 'other')))
-      return run()
-    })
+    // The third batch has the events of ten users. Another isolate commits events of two of them first.
+    const commit = () => Promise.all(['user 4', 'user 7'].map((name) => send(other, name, 'other')))
+    const { bindings, seen } = faultyLast(beforeEachCall((n) => n === 2 && commit()))
     const responses = await sendAll(tenant.through(newApp(bindings)), 'one')
     expect(statuses(responses)).toEqual(names.map(() => 201))
     // Only these two users are committed again.
-    expect(batches).toBe(5)
+    expect(seen.writes).toBe(5)
     expect(await stored(tenant)).toEqual(
       sorted.map((name) => storedOf(name, name === 'user 4' || name === 'user 7' ? 3 : 2)),
     )
@@ -174,12 +170,7 @@ describe('events of different users at once', () => {
     const tenant = await withAll()
     await sendAll(tenant, 'one')
     const other = tenant.through(newApp())
-    let batches = 0
-    const { bindings } = faultyLast(async (run) => {
-      batches += 1
-      if (batches === 1) await send(other, 'user 4', 'other')
-      return run()
-    })
+    const { bindings } = faultyLast(beforeFirst(() => send(other, 'user 4', 'other')))
     forgetLines()
     const app = tenant.through(newApp(bindings))
     const responses = await Promise.all(
@@ -195,15 +186,11 @@ describe('events of different users at once', () => {
     const tenant = await withAll()
     await send(tenant, 'user 5', 'before')
     const other = tenant.through(newApp())
-    let batches = 0
-    const { bindings } = faultyLast(async (run) => {
-      batches += 1
-      if (batches === 3) {
-        await send(other, 'user 9', 'other')
-        await other.admin('DELETE', '/users/user%205')
-      }
-      return run()
-    })
+    const change = async () => {
+      await send(other, 'user 9', 'other')
+      await other.admin('DELETE', '/users/user%205')
+    }
+    const { bindings } = faultyLast(beforeEachCall((n) => n === 2 && change()))
     expect(statuses(await sendAll(tenant.through(newApp(bindings)), 'one'))).toEqual(names.map(() => 201))
     expect(await stored(tenant)).toEqual(sorted.map((name) => storedOf(name, name === 'user 9' ? 2 : 1)))
     expect(await tenantCounters(tenant)).toEqual([USERS, USERS])
@@ -227,33 +214,24 @@ describe('events of different users at once', () => {
   it('if the configuration changes in between, all events count by the new one', async () => {
     const tenant = await withAll()
     await sendAll(tenant, 'before')
-    let batches = 0
-    const { bindings } = faultyLast(async (run) => {
-      batches += 1
-      if (batches === 3) {
-        const metricId = await tenant.metric('others')
-        const trigger = { type: 'metric', points: 9, status: 'active', metricId, metricThreshold: 1 }
-        await tenant.create('/points', { key: 'more', name: 'More', triggers: [trigger] })
-      }
-      return run()
-    })
+    const change = async () => {
+      const metricId = await tenant.metric('others')
+      const trigger = { type: 'metric', points: 9, status: 'active', metricId, metricThreshold: 1 }
+      await tenant.create('/points', { key: 'more', name: 'More', triggers: [trigger] })
+    }
+    const { bindings, seen } = faultyLast(beforeEachCall((n) => n === 2 && change()))
     const responses = await sendAll(tenant.through(newApp(bindings)), 'one')
     expect(statuses(responses)).toEqual(names.map(() => 201))
     expect(await stored(tenant)).toEqual(allAfter(2))
     // One batch each for the first two, one that stores nothing, and one each for the ten others.
-    expect(batches).toBe(3 + USERS - 2)
+    expect(seen.writes).toBe(3 + USERS - 2)
   })
 
   it('if the clock moves in between, all events are at the new time', async () => {
     await moveTo(NOON)
     const tenant = await withAll()
     await sendAll(tenant, 'before')
-    let batches = 0
-    const { bindings } = faultyLast(async (run) => {
-      batches += 1
-      if (batches === 3) await moveTo(NOON + HOUR)
-      return run()
-    })
+    const { bindings } = faultyLast(beforeEachCall((n) => n === 2 && moveTo(NOON + HOUR)))
     expect(statuses(await sendAll(tenant.through(newApp(bindings)), 'one'))).toEqual(names.map(() => 201))
     const results = await rowsEverywhere(
       `SELECT e.at FROM ${readable.events} e JOIN users u ON u.iid = e.user_iid WHERE u.tenant_id = ?1 AND e.seq = 2 ORDER BY e.at`,
@@ -314,27 +292,14 @@ describe('the writes of a group', () => {
 })
 
 describe('a group that fails', () => {
-  for (const write of [0, 1, 2]) {
-    it(`before batch ${write} is stored: each event is committed alone, and counts once`, async () => {
-      const tenant = await withAll()
-      const { bindings } = faultyLast((run, n) => (n === write ? Promise.reject(lost()) : run()))
-      expect(statuses(await sendAll(tenant.through(newApp(bindings)), 'one'))).toEqual(names.map(() => 201))
-      expect(await stored(tenant)).toEqual(allAfter(1))
-      expect(await tenantCounters(tenant)).toEqual([USERS, USERS])
-    })
-
-    it(`after batch ${write} is stored: each event finds its result, and counts once`, async () => {
-      const tenant = await withAll()
-      const { bindings } = faultyLast(async (run, n) => {
-        const results = await run()
-        if (n === write) throw lost()
-        return results
-      })
-      const responses = await sendAll(tenant.through(newApp(bindings)), 'one')
-      expect(statuses(responses)).toEqual(names.map(() => 201))
-      expect(responses.map(({ body }) => at(body, 'points', 'xp', 'added'))).toEqual(names.map(() => 2))
-      expect(await stored(tenant)).toEqual(allAfter(1))
-      expect(await tenantCounters(tenant)).toEqual([USERS, USERS])
-    })
-  }
+  const cases = [0, 1, 2].flatMap((nth) => [['before', nth] as const, ['after', nth] as const])
+  it.each(cases)('%s batch %i is stored: each event finds its result, and counts once', async (when, nth) => {
+    const tenant = await withAll()
+    const { bindings } = faultyLast(losing(nth, when === 'after'))
+    const responses = await sendAll(tenant.through(newApp(bindings)), 'one')
+    expect(statuses(responses)).toEqual(names.map(() => 201))
+    expect(responses.map(({ body }) => at(body, 'points', 'xp', 'added'))).toEqual(names.map(() => 2))
+    expect(await stored(tenant)).toEqual(allAfter(1))
+    expect(await tenantCounters(tenant)).toEqual([USERS, USERS])
+  })
 })

@@ -8,7 +8,7 @@ import { readable } from '../helpers/readable'
 import { present, START, TODAY } from '../helpers/time'
 import { contextOfUsers, worksOf, workWith } from '../helpers/worker/contexts'
 import { addDueWork, dueWork, forgetDueWork } from '../helpers/worker/due-work'
-import { faultyLast, lost } from '../helpers/worker/faulty'
+import { answerLost, beforeEachCall, beforeFirst, faultyLast, losing, lost } from '../helpers/worker/faulty'
 import {
   at,
   databases,
@@ -86,7 +86,7 @@ describe('[S3] a midnight of many users', () => {
       tenant,
       "SELECT id, seq, streak FROM users WHERE tenant_id = ?1 AND id > 'user02300'",
     )
-    const { DB, seen } = faultyLast((run) => run())
+    const { DB, seen } = faultyLast(({ run }) => run())
     expect(await allSteps(tenant, DB)).toEqual([1_000, 1_000, 300])
     expect(await ended(tenant)).toHaveLength(2_300)
     expect(await alive(tenant)).toHaveLength(300)
@@ -119,10 +119,7 @@ describe('[S3] a midnight of many users', () => {
     const before = faultyLast(() => Promise.reject(lost()))
     await expect(allSteps(tenant, before.DB)).rejects.toThrow('lost')
     expect(await alive(tenant)).toHaveLength(3)
-    const after = faultyLast(async (run) => {
-      await run()
-      throw lost()
-    })
+    const after = faultyLast(answerLost)
     await expect(allSteps(tenant, after.DB)).rejects.toThrow('lost')
     expect([await alive(tenant), await ended(tenant)]).toEqual([[], expect.objectContaining({ length: 3 })])
     expect(await allSteps(tenant)).toEqual([])
@@ -133,11 +130,8 @@ describe('[S3] a midnight of many users', () => {
     const tenant = await newTenantInLast()
     await tenant.metric('steps')
     await streakers(tenant, 3)
-    const { DB } = faultyLast(async (run, write) => {
-      if (write === 0) await tenant.event('steps', 'user00002', 1)
-      if (write === 1) await tenant.metric('words')
-      return run()
-    })
+    const acts = [() => tenant.event('steps', 'user00002', 1), () => tenant.metric('words')]
+    const { DB } = faultyLast(beforeEachCall((write) => acts[write]?.()))
     expect(await allSteps(tenant, DB)).toEqual([2])
     // The event judged the streak itself, and began another one.
     expect((await tenant.app('GET', '/users/user00002/streak')).body).toMatchObject({ length: 1 })
@@ -148,15 +142,13 @@ describe('[S3] a midnight of many users', () => {
     const tenant = await newTenantInLast()
     await tenant.metric('steps')
     await streakers(tenant, 3)
-    const { DB } = faultyLast(async (run, write) => {
-      if (write === 0) {
-        // Without the Timekeeper, which an erasure through the API would start here.
-        await removeUsers(tenant, 'user00002')
-        // The new user has the `seq` that was read from the old one.
-        await tenant.event('steps', 'user00002', 1)
-      }
-      return run()
-    })
+    const meanwhile = async () => {
+      // Without the Timekeeper, which an erasure through the API would start here.
+      await removeUsers(tenant, 'user00002')
+      // The new user has the `seq` that was read from the old one.
+      await tenant.event('steps', 'user00002', 1)
+    }
+    const { DB } = faultyLast(beforeFirst(meanwhile))
     expect(await allSteps(tenant, DB)).toEqual([2])
     expect((await tenant.app('GET', '/users/user00002/streak')).body).toMatchObject({ length: 1 })
     expect(await ended(tenant)).toHaveLength(2)
@@ -166,23 +158,21 @@ describe('[S3] a midnight of many users', () => {
     const tenant = await newTenantInLast()
     await streakers(tenant, 3)
     await rows(tenant, "UPDATE users SET streak = json_set(streak, '$.freezes', 1) WHERE tenant_id = ?1")
-    const { DB } = faultyLast(async (run, write) => {
-      if (write === 0) {
-        // The walk over the users that follows would have the same result.
-        await rows(
-          tenant,
-          `UPDATE tenants SET config_version = config_version + 1, streaks = json_object('enabled',
-            json('true'), 'off', json('[]'),
-             'frequency', 'daily', 'epoch', 0, 'metrics', json('[]'), 'evaluationMode', 'OR',
-               'customizationEnabled', json('false'), 'daysOff', json('[]'), 'daysOffBefore', json('[]'),
-             'freezes', json_object('startCount', 0, 'maxCount', 2, 'autoEarnInterval', NULL, 'autoEarnAmount', NULL,
-               'since', 0))
-           WHERE id = ?1`,
-        )
-        await forgetDueWork({ tenant, kind: 'recount' })
-      }
-      return run()
-    })
+    const meanwhile = async () => {
+      // The walk over the users that follows would have the same result.
+      await rows(
+        tenant,
+        `UPDATE tenants SET config_version = config_version + 1, streaks = json_object('enabled',
+          json('true'), 'off', json('[]'),
+           'frequency', 'daily', 'epoch', 0, 'metrics', json('[]'), 'evaluationMode', 'OR',
+             'customizationEnabled', json('false'), 'daysOff', json('[]'), 'daysOffBefore', json('[]'),
+           'freezes', json_object('startCount', 0, 'maxCount', 2, 'autoEarnInterval', NULL, 'autoEarnAmount', NULL,
+             'since', 0))
+         WHERE id = ?1`,
+      )
+      await forgetDueWork({ tenant, kind: 'recount' })
+    }
+    const { DB } = faultyLast(beforeFirst(meanwhile))
     expect(await allSteps(tenant, DB)).toEqual([0, 3])
     expect([await alive(tenant), await ended(tenant)]).toEqual([expect.objectContaining({ length: 3 }), []])
     expect((await tenant.app('GET', '/users/user00001/streak')).body).toMatchObject({ length: 5, freezes: 0 })
@@ -199,7 +189,7 @@ describe('[S3] a midnight of many users', () => {
       await tenant.event('steps', 'ada', 1)
       await tenant.event('steps', { id: 'bob', tz: 'Pacific/Kiritimati' }, 1)
     }
-    const { DB, seen } = faultyLast(async (run, write) => {
+    const { DB, seen } = faultyLast(async ({ run }, write) => {
       if (write === 0 && isBefore) await events()
       const results = await run()
       if (write === 0 && !isBefore) await events()
@@ -311,13 +301,7 @@ describe('[A4, S9, C2] walks over all users, under faults', () => {
 
   it.each(['before', 'after'])('[A4, C2] a crash %s the write of a chunk', async (when) => {
     const tenant = await qualified(3)
-    const { DB } = faultyLast(async (run, write) => {
-      if (write === 0) {
-        if (when === 'after') await run()
-        throw lost()
-      }
-      return run()
-    })
+    const { DB } = faultyLast(losing(0, when === 'after'))
     await expect(walk(tenant, 'backdate', DB)).rejects.toThrow('lost')
     await walk(tenant, 'backdate', DB)
     expect(await held(tenant)).toEqual(full(3))
@@ -329,10 +313,7 @@ describe('[A4, S9, C2] walks over all users, under faults', () => {
 
   it('[A4, E2] an event of a user between read and write: both count, once', async () => {
     const tenant = await qualified(3)
-    const { DB } = faultyLast(async (run, write) => {
-      if (write === 0) await tenant.event('lessons', 'u1', 1)
-      return run()
-    })
+    const { DB } = faultyLast(beforeFirst(() => tenant.event('lessons', 'u1', 1)))
     await walk(tenant, 'backdate', DB)
     expect(await held(tenant)).toEqual(full(3))
   })
@@ -343,20 +324,14 @@ describe('[A4, S9, C2] walks over all users, under faults', () => {
     // As if this user was older than the achievement: the first step visits a user without matching events.
     await tenant.event('lessons', 'bo', 5)
     await rows(tenant, "UPDATE users SET counters = '[]' WHERE tenant_id = ?1 AND id = 'bo'")
-    const { DB } = faultyLast(async (run, write) => {
-      if (write === 0) {
-        await tenant.event('lessons', 'u0', 1, { attributes })
-        await tenant.event('lessons', 'new', 1, { attributes })
-      }
-      // Between the step that has visited these users and the last step.
-      if (write === 2) {
-        await tenant.event('lessons', 'bo', 1, { attributes })
-        await tenant.app('PUT', '/users/a-later', {})
-        await tenant.event('lessons', 'a-later', 1, { attributes })
-        await tenant.event('lessons', 'a-new', 1, { attributes })
-      }
-      return run()
-    })
+    const { DB } = faultyLast(
+      beforeEachCall(async (write) => {
+        // The last ones come between the step that has visited these users and the last step.
+        const users = { 0: ['u0', 'new'], 2: ['bo', 'a-later', 'a-new'] }[write] ?? []
+        if (write === 2) await tenant.app('PUT', '/users/a-later', {})
+        for (const user of users) await tenant.event('lessons', user, 1, { attributes })
+      }),
+    )
     await walk(tenant, 'backdate', DB)
     const counted = await rows(
       tenant,
@@ -417,13 +392,7 @@ describe('[A4, S9, C2] walks over all users, under faults', () => {
       'UPDATE users SET streak = \'{"frequency":"unknown"}\', streak_due = NULL WHERE tenant_id = ?1',
     )
     await addDueWork(tenant, 'recount', { dueAt: START + DAY })
-    const { DB } = faultyLast(async (run, write) => {
-      if (write === 0) {
-        await run()
-        throw lost()
-      }
-      return run()
-    })
+    const { DB } = faultyLast(losing(0, true))
     await expect(walk(tenant, 'recount', DB)).rejects.toThrow('lost')
     expect(await walk(tenant, 'recount', DB)).toEqual([0])
     expect(

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { DAY } from '../helpers/worker/boards'
 import { forgetDueWork } from '../helpers/worker/due-work'
-import { faultyAll, lost } from '../helpers/worker/faulty'
+import { answerLost, faultyAll } from '../helpers/worker/faulty'
 import {
   at,
   databases,
@@ -447,10 +447,7 @@ describe('[G2] an admin’s change with a lost answer', () => {
   it('[G2, S7] has its true result, and is done once', async () => {
     await settings({ freezes: { startCount: 0, maxCount: 5 } })
     await tenant.event('steps', 'ada', 1)
-    const { bindings, seen } = faultyAll(async (run) => {
-      await run()
-      throw lost()
-    })
+    const { bindings, seen } = faultyAll(answerLost)
     expect(await grant(tenant.through(newApp(bindings)))).toMatchObject({ status: 201, body: { issues: [] } })
     expect(seen.writes).toBe(1)
     expect(await streak('ada')).toMatchObject({ freezes: 1 })
@@ -461,7 +458,7 @@ describe('rows that an event writes (design)', () => {
   it('budget: an extension writes one row of the deadline; later events of the day write none', async () => {
     tenant = await newTenantInLast()
     await tenant.metric('steps')
-    const { bindings, seen } = faultyAll((run) => run())
+    const { bindings, seen } = faultyAll(({ run }) => run())
     const through = tenant.through(newApp(bindings))
     const rowsOf = async (user: string) => {
       const before = seen.rowsWritten

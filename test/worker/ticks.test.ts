@@ -9,7 +9,7 @@ import { present, START } from '../helpers/time'
 import { forgetTime, moveTo } from '../helpers/worker/boards'
 import { contextOfUsers, workWith } from '../helpers/worker/contexts'
 import { forgetDueWork } from '../helpers/worker/due-work'
-import { faultyLast, lost } from '../helpers/worker/faulty'
+import { answerLost, beforeFirst, faultyLast, lost } from '../helpers/worker/faulty'
 import {
   at,
   databases,
@@ -305,7 +305,7 @@ describe('[P4] ticks', () => {
       ['ada', 'bob'].flatMap((user) => [4, 4, 2].map((awarded) => [user, awarded])),
     )
     await age(setup, 30 * HOUR)
-    const { DB, seen } = faulty((run) => run())
+    const { DB, seen } = faulty(({ run }) => run())
     const steps = await allSteps(setup, now(), DB)
     expect(steps.flatMap(({ changes }) => changes)).toEqual([])
     // One row of due work for each step.
@@ -317,7 +317,7 @@ describe('[P4] ticks', () => {
     const setup = await withTicks([{}], { users: [] })
     await usersOf(setup, 2_300)
     await age(setup, HOUR + MINUTE)
-    const { DB, seen } = faulty((run) => run())
+    const { DB, seen } = faulty(({ run }) => run())
     const steps = await allSteps(setup, now(), DB)
     expect(steps.map(({ changes }) => changes.length)).toEqual([1_000, 1_000, 300])
     const awards = await ledger(setup)
@@ -354,7 +354,7 @@ describe('[P4, C2] a step of ticks, under faults', () => {
     const setup = await withTicks([{}, {}, {}], { users: ['ada', 'bob', 'cleo'] })
     await age(setup, HOUR + MINUTE)
     const anchor = await anchorOf(setup)
-    const { DB, seen } = faulty(async (run, writes) => {
+    const { DB, seen } = faulty(async ({ run }, writes) => {
       if (writes < 2)
         await Promise.all([add(setup.tenant, 7, 'ada'), writes === 0 ? add(setup.tenant, 1, 'cleo') : null])
       return run()
@@ -374,13 +374,11 @@ describe('[P4, C2] a step of ticks, under faults', () => {
   it('with users erased or created again before the write: they get no ticks', async () => {
     const setup = await withTicks([{}], { users: ['ada', 'bob', 'cleo'] })
     await age(setup, 2 * HOUR + MINUTE)
-    const { DB } = faulty(async (run, writes) => {
-      if (writes === 0) {
-        await removeUsers(setup.tenant, 'ada', 'bob')
-        await setup.tenant.app('POST', '/users', { id: 'bob' })
-      }
-      return run()
-    })
+    const meanwhile = async () => {
+      await removeUsers(setup.tenant, 'ada', 'bob')
+      await setup.tenant.app('POST', '/users', { id: 'bob' })
+    }
+    const { DB } = faulty(beforeFirst(meanwhile))
     await allSteps(setup, now(), DB)
     expect((await ledger(setup)).map(({ user }) => user)).toEqual(['cleo', 'cleo'])
   })
@@ -389,10 +387,7 @@ describe('[P4, C2] a step of ticks, under faults', () => {
     const setup = await withTicks([{}], { users: ['ada', 'bob'] })
     await age(setup, 30 * HOUR)
     const anchor = await anchorOf(setup)
-    const { DB, seen } = faulty(async (run) => {
-      await run()
-      throw lost()
-    })
+    const { DB, seen } = faulty(answerLost)
     const steps = await allSteps(setup, now(), DB)
     expect(seen.writes).toBe(steps.length)
     expect(steps.flatMap(({ changes }) => changes)).toEqual([])
@@ -413,10 +408,9 @@ describe('[P4, C2] a step of ticks, under faults', () => {
     const setup = await withTicks()
     await age(setup, 2 * HOUR + MINUTE)
     const before = await ticksDue(setup)
-    const { DB } = faulty(async (run, writes) => {
-      if (writes === 0) await setup.tenant.admin('PATCH', '/points', [{ id: setup.system, maxPoints: 7 }])
-      return run()
-    })
+    const { DB } = faulty(
+      beforeFirst(() => setup.tenant.admin('PATCH', '/points', [{ id: setup.system, maxPoints: 7 }])),
+    )
     const [first, second] = await allSteps(setup, now(), DB)
     expect(first).toMatchObject({ dueAt: before?.dueAt, progress: before?.progress, changes: [] })
     expect(second?.changes).toHaveLength(1)

@@ -54,12 +54,10 @@ async function story(): Promise<void> {
   const metricId = await tenant.metric('words')
   await tenant.metric('pages')
   await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
-  await tenant.create('/achievements', {
-    ...{ key: 'writer', name: 'Writer', trigger: 'metric', status: 'active', metricId, metricValue: 5 },
-  })
-  const achievementId = await tenant.create('/achievements', {
-    ...{ key: 'reader', name: 'Reader', trigger: 'metric', status: 'active', metricId, metricValue: 6 },
-  })
+  const achieve = (key: string, name: string, metricValue: number) =>
+    tenant.create('/achievements', { key, name, trigger: 'metric', status: 'active', metricId, metricValue })
+  await achieve('writer', 'Writer', 5)
+  const achievementId = await achieve('reader', 'Reader', 6)
   const metric = { type: 'metric', metricId, metricThreshold: 1, status: 'active' }
   const levels = [
     { key: 'low', name: 'Low', points: 5 },
@@ -76,13 +74,10 @@ async function story(): Promise<void> {
     ],
   })
   await tenant.create('/points', { key: 'gems', name: 'Gems', triggers: [{ ...metric, points: 1 }] })
-  await tenant.create('/notifications/templates', {
-    ...{ type: 'achievement_completed', channel: 'email', subject: 'Well done', body: 'Yes' },
-    status: 'active',
-  })
-  await tenant.admin('PATCH', '/streaks/settings', {
-    freezes: { startCount: 0, maxCount: 3, autoEarnInterval: 4, autoEarnAmount: 1 },
-  })
+  const email = { type: 'achievement_completed', channel: 'email', subject: 'Well done', body: 'Yes' }
+  await tenant.create('/notifications/templates', { ...email, status: 'active' })
+  const freezes = { startCount: 0, maxCount: 3, autoEarnInterval: 4, autoEarnAmount: 1 }
+  await tenant.admin('PATCH', '/streaks/settings', { freezes })
   await tenant.app('PUT', '/users/ada', { name: 'Ada', email: 'ada@example.com' })
   // Several changes at one moment.
   await words(1)
@@ -156,31 +151,23 @@ describe('GET /admin/v1/users/{id}/timeline', () => {
     // A reversal is in its void, or beside the completion that was taken back.
     const reversals = of('void').flatMap((one) => z.array(z.unknown()).parse(one.reversals))
     const adjustments = of('adjustment')
-    expect(places(adjustments.filter(({ reverses }) => reverses === null))).toEqual(
-      dated(typed('adjustment')).sort(),
-    )
+    const plain = adjustments.filter(({ reverses }) => reverses === null)
+    expect(places(plain)).toEqual(dated(typed('adjustment')).sort())
     expect(reversals).not.toEqual([])
     expect(adjustments.map(({ reverses }) => reverses === null)).toContain(false)
     const back = [...reversals, ...adjustments.filter(({ reverses }) => reverses !== null)]
     const applied = (one: unknown) => `${at(one, 'id')} ${at(one, 'awarded')} ${at(one, 'reverses')}`
     expect(back.map(applied).sort()).toEqual(typed('reversal').map(applied).sort())
-    expect(of('void').map((one) => `${one.at} ${one.eventId} ${one.reason}`)).toEqual(
-      data.voidedEvents
-        .map(({ id, voided, reason }) => `${voided} ${id} ${reason}`)
-        .toSorted()
-        .toReversed(),
-    )
+    const voids = data.voidedEvents.map(({ id, voided, reason }) => `${voided} ${id} ${reason}`)
+    const shownVoids = of('void').map((one) => `${one.at} ${one.eventId} ${one.reason}`)
+    expect(shownVoids).toEqual(voids.toSorted().toReversed())
     expect(of('event').filter(({ voided }) => voided !== null)).toHaveLength(data.voidedEvents.length)
     expect(places(of('achievement'))).toEqual(dated(data.achievements).sort())
-    expect(
-      of('notification')
-        .map(({ id }) => id)
-        .sort(),
-    ).toEqual(data.notifications.map(({ id }) => id).sort())
+    const idsOf = (list: readonly { id: string }[]) => list.map(({ id }) => id).sort()
+    expect(idsOf(of('notification'))).toEqual(idsOf(data.notifications))
     expect(of('level_changed')).toHaveLength(data.awards.filter(({ level }) => level !== null).length)
-    expect(of('change').map(({ at }) => at)).toEqual(
-      data.changes.flatMap(({ fields, date }) => (fields.length === 0 ? [] : [date])).toReversed(),
-    )
+    const dates = data.changes.flatMap(({ fields, date }) => (fields.length === 0 ? [] : [date]))
+    expect(of('change').map(({ at }) => at)).toEqual(dates.toReversed())
     const streaks = [...data.events, ...data.voidedEvents, ...data.changes].flatMap(({ streak }) => streak)
     expect(of('streak')).toHaveLength(streaks.length + data.streak.past.length)
     expect(of('streak').filter(({ change }) => change === 'lost')).toMatchObject(
@@ -240,25 +227,16 @@ describe('GET /admin/v1/users/{id}/timeline', () => {
     expect(first('change')).toMatchObject({
       fields: { name: { before: null, after: 'Ada' }, email: { before: null, after: 'ada@example.com' } },
     })
+    const completion = { completionId: expect.any(String), achievedAt: expect.any(String) }
     expect(all.filter(({ type }) => type === 'change').slice(0, -1)).toMatchObject([
-      {
-        fields: {
-          'achievements.reader': {
-            before: { completionId: expect.any(String), achievedAt: expect.any(String) },
-            after: null,
-          },
-        },
-      },
+      { fields: { 'achievements.reader': { before: completion, after: null } } },
       { fields: { name: { before: 'Ada', after: 'Ada L.' } } },
       { fields: { 'preferences.notifications.recap': { before: null, after: ['push'] } } },
       { fields: { 'attributes.plan': { before: null, after: 'pro' } } },
     ])
     const xp = { systemKey: 'xp', reverses: null }
-    expect(first('adjustment', { reason: null, reverses: null })).toMatchObject({
-      ...xp,
-      awarded: 8,
-      total: 8,
-    })
+    const gift = first('adjustment', { reason: null, reverses: null })
+    expect(gift).toMatchObject({ ...xp, awarded: 8, total: 8 })
     expect(first('adjustment', { reason: 'Cheated' })).toMatchObject({ ...xp, total: 0 })
     const voided = { at: new Date(NOON + 6 * DAY).toISOString(), metricKey: 'words', value: 1 }
     expect(first('void')).toMatchObject({
@@ -270,20 +248,19 @@ describe('GET /admin/v1/users/{id}/timeline', () => {
       ],
     })
     expect(first('event')).toMatchObject({ voided: voided.at })
-    expect(first('streak', { change: 'started' })).toMatchObject({
-      length: 1,
-      at: new Date(NOON).toISOString(),
-    })
-    expect(first('streak', { change: 'extended' })).toMatchObject({ length: 2 })
-    expect(first('streak', { change: 'freeze_earned' })).toMatchObject({ earned: 1, freezes: 1 })
-    expect(first('streak', { change: 'freeze_consumed' })).toMatchObject({ freezes: 0, at: midnight(3) })
-    expect(first('streak', { change: 'lost' })).toMatchObject({
-      ...{ length: 2, at: midnight(5), started: dateAt(NOON), lastPeriod: dateAt(NOON + 3 * DAY) },
-    })
-    expect(first('streak', { change: 'restored' })).toMatchObject({ length: 2 })
     const pause = { start: dateAt(NOON + 8 * DAY), end: dateAt(NOON + 9 * DAY) }
-    expect(first('streak', { change: 'paused' })).toMatchObject({ pause })
-    expect(first('streak', { change: 'pause_deleted' })).toMatchObject({ pause })
+    const period = { started: dateAt(NOON), lastPeriod: dateAt(NOON + 3 * DAY) }
+    for (const [change, told] of Object.entries({
+      started: { length: 1, at: new Date(NOON).toISOString() },
+      extended: { length: 2 },
+      freeze_earned: { earned: 1, freezes: 1 },
+      freeze_consumed: { freezes: 0, at: midnight(3) },
+      lost: { length: 2, at: midnight(5), ...period },
+      restored: { length: 2 },
+      paused: { pause },
+      pause_deleted: { pause },
+    }))
+      expect(first('streak', { change }), change).toMatchObject(told)
   })
 
   // It counts the rows of the only database.
@@ -292,14 +269,12 @@ describe('GET /admin/v1/users/{id}/timeline', () => {
     async () => {
       await tenant.metric('words')
       const rows = async () => {
-        const changes = await rowsEverywhere(
-          `SELECT c.at FROM users u JOIN user_changes c ON c.user_iid = ${bytes('u.iid')} WHERE u.tenant_id = ?1`,
-          tenant.id,
-        )
-        return changes.length
+        const changes = `SELECT c.at FROM users u JOIN user_changes c ON c.user_iid = ${bytes('u.iid')}
+          WHERE u.tenant_id = ?1`
+        return (await rowsEverywhere(changes, tenant.id)).length
       }
       const written = async (user: string | Record<string, unknown>) => {
-        const { DB, seen } = faulty((run) => run())
+        const { DB, seen } = faulty(({ run }) => run())
         const through = tenant.through(newApp({ DB }))
         expect((await through.event('words', user, 1)).status).toBe(201)
         return seen.rowsWritten
@@ -322,10 +297,8 @@ describe('GET /admin/v1/users/{id}/timeline', () => {
     }
     const lost = { types: 'streak' }
     expect(said(await whole(lost)).filter((one) => one === 'streak lost')).toHaveLength(2)
-    await rowsEverywhere(
-      'UPDATE streak_runs SET lost = NULL WHERE user_iid IN (SELECT iid FROM users WHERE tenant_id = ?1)',
-      tenant.id,
-    )
+    const ofTenant = 'user_iid IN (SELECT iid FROM users WHERE tenant_id = ?1)'
+    await rowsEverywhere(`UPDATE streak_runs SET lost = NULL WHERE ${ofTenant}`, tenant.id)
     const all = await whole()
     expect(all.slice(-2)).toMatchObject([
       { change: 'lost', at: null, length: 1, started: dateAt(NOON + 4 * DAY) },
@@ -377,7 +350,7 @@ describe('GET /admin/v1/users/{id}/timeline', () => {
         ...[tenant.id, system],
       )
       const read = async (path: string) => {
-        const { DB, seen } = faulty((run) => run())
+        const { DB, seen } = faulty(({ run }) => run())
         const found = await page(path, tenant.through(newApp({ DB })))
         return { ...found, rowsRead: seen.rowsRead }
       }
@@ -399,16 +372,9 @@ describe('GET /admin/v1/users/{id}/timeline', () => {
     await words(1)
     const status = async (path: string) => (await tenant.admin('GET', path)).status
     expect(await status('/users/bob/timeline')).toBe(404)
-    for (const query of [
-      'types=none',
-      'types=event,',
-      'types=event&types=award',
-      'limit=0',
-      'limit=101',
-      'after=x',
-    ]) {
-      expect([query, await status(`/users/ada/timeline?${query}`)]).toEqual([query, 422])
-    }
+    const types = ['types=none', 'types=event,', 'types=event&types=award']
+    for (const query of [...types, 'limit=0', 'limit=101', 'after=x'])
+      expect(await status(`/users/ada/timeline?${query}`), query).toBe(422)
     const { body } = await tenant.admin('GET', '/users/ada/timeline?types=none')
     expect(at(body, 'error')).toContain('level_changed')
   })

@@ -218,9 +218,7 @@ describe('[W1] a sample', () => {
 
   it('[Z1] is not sent if the audit log cannot be written', async () => {
     const setup = await withHook()
-    const { bindings } = faultyLast(async () => {
-      throw lost()
-    })
+    const { bindings } = faultyLast(() => Promise.reject(lost()))
     const { status } = await setup.tenant
       .through(newApp({ ...bindings, DB: faultyLast(async () => Promise.reject(lost())).DB }))
       .admin('POST', `/webhooks/${setup.webhookId}/test`, { type: 'streak.lost' })

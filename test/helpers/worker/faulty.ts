@@ -38,14 +38,15 @@ export function intercepted(d1: D1Database, onBatch: (batch: Batch) => Promise<D
 
 const isWrite = ({ texts }: Batch) => texts.some((text) => /^\s*(INSERT|UPDATE|DELETE|WITH)/.test(text))
 
-type WriteFault = (run: () => Promise<D1Result[]>, write: number) => Promise<D1Result[]>
+/** Is called instead of a batch, with its number, from 0. */
+export type NumberedFault<B = Batch> = (batch: B, nth: number) => Promise<D1Result[]>
 
 /**
  * D1 with a fault: `fault` gets each write batch with its number, from 0. `seen` counts write batches, and
  * the rows of all batches. `d1` is the database behind it, and `isCounted` says which batches are writes.
  */
 export function faulty(
-  fault: WriteFault,
+  fault: NumberedFault,
   d1: D1Database = env.DB,
   seen = { writes: 0, rowsWritten: 0, rowsRead: 0 },
   isCounted = isWrite,
@@ -61,20 +62,20 @@ export function faulty(
     }
     if (!isCounted(batch)) return run()
     seen.writes += 1
-    return fault(run, seen.writes - 1)
+    return fault({ ...batch, run }, seen.writes - 1)
   })
   return { DB, seen }
 }
 
 /** The last database with a fault, as `DB`, and as the bindings of a Worker. See `newTenantInLast`. */
-export function faultyLast(fault: WriteFault, isCounted = isWrite) {
+export function faultyLast(fault: NumberedFault, isCounted = isWrite) {
   const { name, d1 } = lastDatabase()
   const { DB, seen } = faulty(fault, d1, undefined, isCounted)
   return { DB, seen, bindings: { [name]: DB } }
 }
 
 /** All databases with a fault, as the bindings of a Worker. They share the numbers of writes and `seen`. */
-export function faultyAll(fault: WriteFault) {
+export function faultyAll(fault: NumberedFault) {
   const seen = { writes: 0, rowsWritten: 0, rowsRead: 0 }
   const bindings = replaced((d1) => faulty(fault, d1, seen).DB)
   return { bindings, seen }
@@ -98,11 +99,8 @@ export const behind = (fault: Fault): Record<string, D1Database> =>
 export const away = (name: string): Record<string, D1Database> =>
   behind(({ database, run }) => (database === name ? Promise.reject(lost()) : run()))
 
-/** A fault of one kind of calls: it gets each one with its number, from 0. */
-export type NumberedFault = (call: Call, nth: number) => Promise<D1Result[]>
-
 /** All databases behind a fault for calls of one kind, which `seen` counts. */
-export function only(kind: (call: Call) => boolean, fault: NumberedFault) {
+export function only(kind: (call: Call) => boolean, fault: NumberedFault<Call>) {
   const seen = { count: 0 }
   const bindings = behind((call) => {
     if (!kind(call)) return call.run()
@@ -113,10 +111,10 @@ export function only(kind: (call: Call) => boolean, fault: NumberedFault) {
 }
 
 /** All databases behind a fault for writes. */
-export const onWrites = (fault: NumberedFault) => only(({ isWrite }) => isWrite, fault)
+export const onWrites = (fault: NumberedFault<Call>) => only(({ isWrite }) => isWrite, fault)
 
 /** Runs the batch and loses its answer. */
-export async function answerLost({ run }: Call): Promise<never> {
+export async function answerLost({ run }: Batch): Promise<never> {
   await run()
   throw lost()
 }
@@ -127,17 +125,20 @@ export const losing =
   (call, n) =>
     n !== nth ? call.run() : isStored ? answerLost(call) : Promise.reject(lost())
 
-/** Does something else before the first call. */
-export const beforeFirst =
-  (act: () => unknown): NumberedFault =>
-  async ({ run }, n) => {
-    if (n === 0) await act()
+/** Does something else before each call. */
+export const beforeEachCall =
+  (act: (nth: number) => unknown): NumberedFault =>
+  async ({ run }, nth) => {
+    await act(nth)
     return run()
   }
 
+/** Does something else before the first call. */
+export const beforeFirst = (act: () => unknown) => beforeEachCall((nth) => nth === 0 && act())
+
 /** Loses the first call, which the test can run `late`. */
 export function delayed() {
-  let late: Call | undefined
+  let late: Batch | undefined
   const fault: NumberedFault = (call, n) => {
     if (n > 0) return call.run()
     late = call

@@ -143,18 +143,21 @@ export class TestTenant {
     return call(this.send, method, `/v1${path}`, { body, headers: { 'x-api-key': key, ...more } })
   }
 
-  /** Creates an application key of a user, and returns it. */
-  async key(userId: string): Promise<string> {
-    const { body } = await this.admin('POST', '/application-api-keys', [{ userId }])
-    return String(at(body, 'created', 0, 'key'))
+  /** Creates one resource, and returns it. Throws if the response has an issue instead. */
+  async made(path: string, item: unknown) {
+    const { body } = await this.admin('POST', path, [item])
+    const made = Object(at(body, 'created', 0))
+    if (typeof made.id !== 'string') throw new Error(`The resource was not created: ${JSON.stringify(body)}`)
+    return made
   }
 
-  /** Creates one resource, and returns its id. Throws if the response has an issue instead. */
+  /** Creates one resource, and returns its id. */
   async create(path: string, item: unknown): Promise<string> {
-    const { body } = await this.admin('POST', path, [item])
-    const id = at(body, 'created', 0, 'id')
-    if (typeof id !== 'string') throw new Error(`The resource was not created: ${JSON.stringify(body)}`)
-    return id
+    return (await this.made(path, item)).id
+  }
+
+  async key(userId: string): Promise<string> {
+    return (await this.made('/application-api-keys', { userId })).key
   }
 
   /** Creates a metric, and returns its id. */

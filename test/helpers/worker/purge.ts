@@ -57,26 +57,17 @@ export type Furnished = {
 
 /** A tenant with rows in every table, objects, and records in KV. All users are in the last database. */
 export async function furnished(): Promise<Furnished> {
-  const { tenant, board, metric, system } = await withBoard(
-    { runUnit: 'day', runInterval: 1 },
-    await newTenantInLast(),
-  )
+  const daily = { runUnit: 'day', runInterval: 1 }
+  const { tenant, board, metric, system } = await withBoard(daily, await newTenantInLast())
   const hook = new Hook()
   const hooks = { url: hook.url, events: ['*'] }
-  const [webhook, deleted] = [
-    await tenant.create('/webhooks', hooks),
-    await tenant.create('/webhooks', hooks),
-  ]
+  const webhook = await tenant.create('/webhooks', hooks)
+  const deleted = await tenant.create('/webhooks', hooks)
   const other = { key: 'other', name: 'Other', rankBy: 'metric', metricId: metric }
   const goneBoard = await tenant.create('/leaderboards', other)
   await tenant.create(`/points/${system}/levels`, { key: 'l', name: 'L', points: 10 })
   await tenant.create('/achievements', {
-    key: 'first',
-    name: 'First',
-    trigger: 'metric',
-    metricId: metric,
-    metricValue: 1,
-    status: 'active',
+    ...{ key: 'first', name: 'First', trigger: 'metric', metricId: metric, metricValue: 1, status: 'active' },
   })
   const template = { type: 'recap', channel: 'email', subject: 's', body: 'b', status: 'active' }
   await tenant.create('/notifications/templates', template)
@@ -88,12 +79,10 @@ export async function furnished(): Promise<Furnished> {
   for (const id of users) {
     const user = { id, name: `name of ${id}`, tz: 'Europe/Paris', deviceTokens: [`device of ${id}`] }
     await silent.event('steps', user, 3, { idempotencyKey: id })
-    await silent.admin('POST', `/points/${system}/boosts`, [
-      { userId: id, name: 'Own', start: dateAt(NOON), multiplier: 3 },
-    ])
-    await silent.admin('POST', '/streaks/pauses', {
-      pauses: [{ userId: id, start: dateAt(NOON + 5 * DAY), end: dateAt(NOON + 6 * DAY) }],
-    })
+    const boost = { userId: id, name: 'Own', start: dateAt(NOON), multiplier: 3 }
+    await silent.admin('POST', `/points/${system}/boosts`, [boost])
+    const pause = { userId: id, start: dateAt(NOON + 5 * DAY), end: dateAt(NOON + 6 * DAY) }
+    await silent.admin('POST', '/streaks/pauses', { pauses: [pause] })
   }
   const key = await tenant.key(users[0] ?? '')
   await tenant.as(key, 'GET', `/users/${users[0]}`)
@@ -102,51 +91,27 @@ export async function furnished(): Promise<Furnished> {
   await silent.admin('POST', '/metrics/events', [{ key: 'steps', user: { id: users[0] }, value: 1 }])
   const { d1 } = lastDatabase()
   const iid = await d1.prepare('SELECT iid FROM users WHERE tenant_id = ?1').bind(tenant.id).first('iid')
-  const message = JSON.stringify([{ id: crypto.randomUUID(), type: 'streak.lost', body: {} }])
+  const id = crypto.randomUUID()
+  const message = JSON.stringify([{ id, type: 'streak.lost', body: {} }])
+  const voided = `(user_iid, id, metric_no, at, seq, value, utc_offset, voided_at, voided_seq, response)
+    SELECT user_iid, randomblob(16), metric_no, at, seq, value, utc_offset, 0, 0, '{}' FROM events
+    WHERE user_iid = unhex(?1, '-') LIMIT 1`
+  const sums = "SELECT unhex(?1, '-'), 'events', no, 1, '[]', 1 FROM metrics WHERE id = ?2"
+  const keys = "SELECT unhex(?1, '-'), no, 'k', randomblob(16), 1, 1 FROM points_systems WHERE id = ?2"
+  const into = (values: string, ...given: unknown[]) => d1.prepare(`INSERT INTO ${values}`).bind(...given)
   await d1.batch([
-    d1
-      .prepare('INSERT INTO parked_events VALUES (?1, ?2, 0, ?3, ?4)')
-      .bind(tenant.id, crypto.randomUUID(), '{}', 'why'),
-    d1
-      .prepare(`INSERT INTO points_summaries VALUES (?1, ?2, 'ranges', '', 1, 0, '[]')`)
-      .bind(tenant.id, system),
-    d1
-      .prepare('INSERT INTO outbox VALUES (?1, 1, 0, ?2, NULL, ?3)')
-      .bind(tenant.id, crypto.randomUUID(), message),
-    d1
-      .prepare(
-        `INSERT INTO day_sums VALUES (unhex(?1, '-'), 'events', (SELECT no FROM metrics WHERE id = ?2), 1, '[]', 1)`,
-      )
-      .bind(iid, metric),
-    d1
-      .prepare(
-        `INSERT INTO voided_events (user_iid, id, metric_no, at, seq, value, utc_offset, voided_at,
-         voided_seq, response)
-         SELECT user_iid, randomblob(16), metric_no, at, seq, value, utc_offset, 0, 0, '{}' FROM events
-         WHERE user_iid = unhex(?1, '-') LIMIT 1`,
-      )
-      .bind(iid),
-    d1
-      .prepare(
-        `INSERT INTO adjustment_keys VALUES (unhex(?1, '-'), (SELECT no FROM points_systems WHERE id = ?2),
-         'k',
-         randomblob(16), 1, 1)`,
-      )
-      .bind(iid, system),
-    d1.prepare("INSERT INTO change_distributions VALUES (?1, '2020', '', '{}')").bind(tenant.id),
-    d1
-      .prepare('INSERT INTO pending_notifications VALUES (?1, 1, ?2, ?3, ?4, ?2)')
-      .bind(tenant.id, crypto.randomUUID(), users[0], iid),
-    d1
-      .prepare('INSERT INTO streak_runs VALUES (?1, 1, 1, 1, ?2, 1, NULL) ON CONFLICT DO NOTHING')
-      .bind(iid, '1e'),
+    into("parked_events VALUES (?1, ?2, 0, '{}', 'why')", tenant.id, id),
+    into("points_summaries VALUES (?1, ?2, 'ranges', '', 1, 0, '[]')", tenant.id, system),
+    into('outbox VALUES (?1, 1, 0, ?2, NULL, ?3)', tenant.id, id, message),
+    into(`day_sums ${sums}`, iid, metric),
+    into(`voided_events ${voided}`, iid),
+    into(`adjustment_keys ${keys}`, iid, system),
+    into("change_distributions VALUES (?1, '2020', '', '{}')", tenant.id),
+    into('pending_notifications VALUES (?1, 1, ?2, ?3, ?4, ?2)', tenant.id, id, users[0], iid),
+    into("streak_runs VALUES (?1, 1, 1, 1, '1e', 1, NULL) ON CONFLICT DO NOTHING", iid),
   ])
-  const deliveryQueues = [
-    `webhook:${webhook}`,
-    `webhook:${deleted}`,
-    `email:${tenant.id}`,
-    `push:${tenant.id}`,
-  ]
+  const hooked = [`webhook:${webhook}`, `webhook:${deleted}`]
+  const deliveryQueues = [...hooked, `email:${tenant.id}`, `push:${tenant.id}`]
   return { tenant, users, boards: [board, goneBoard], deliveryQueues, webhook, hook, metric, key }
 }
 

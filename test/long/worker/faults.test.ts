@@ -34,7 +34,7 @@ const writes = ({ texts }: Call) => texts.some((text) => text.includes('INSERT I
 const reads = ({ isWrite, texts }: Call) => !isWrite && texts.some((text) => text.includes(' users u '))
 
 /** The batches that write meet a fault. */
-const onWrites = (fault: NumberedFault) => only(writes, fault)
+const onWrites = (fault: NumberedFault<Call>) => only(writes, fault)
 
 /* Requests and stored data */
 
@@ -372,7 +372,6 @@ describe('[E4] a repeated key inside one group', () => {
   })
 })
 
-/** Runs `act` before the first write. */
 const beforeFirstWrite = (act: () => unknown) => onWrites(beforeFirst(act))
 
 describe('[E2] a change between the read and the write', () => {

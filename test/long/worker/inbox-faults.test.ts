@@ -48,7 +48,6 @@ const isAccept = (batch: Call) => has(batch, 'INSERT INTO event_batches')
 const isRead = (batch: Call) => has(batch, 'CROSS JOIN users u ON')
 
 const isSeveral = databases().length > 1
-/** The writes of a step. */
 const WRITES: [what: string, kind: (batch: Call) => boolean][] = isSeveral
   ? [
       ['the write of the users', isStep],

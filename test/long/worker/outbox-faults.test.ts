@@ -139,11 +139,7 @@ describe('[W2, W5] in the middle of a drain', () => {
       for (const goesThrough of [true, false]) {
         const user = `user-${goesThrough}`
         await tenant.event('steps', user, 1)
-        const { DB, seen } = faultyLast(async (run, write) => {
-          if (write !== n) return run()
-          if (goesThrough) await run()
-          throw lost()
-        })
+        const { DB, seen } = faultyLast(losing(n, goesThrough))
         await drain(contextOfUsers(tenant.id, DB), SOURCES).catch(() => undefined)
         expect(seen.writes).toBeGreaterThan(0)
         await drain(contextOfUsers(tenant.id), SOURCES)
@@ -225,7 +221,7 @@ describe('[W2, W5] in the middle of a drain', () => {
 
   it('an event between the read and the send of a drain is sent with the next message', async () => {
     await tenant.event('steps', 'ada', 1)
-    const { DB } = faultyLast(async (run, write) => {
+    const { DB } = faultyLast(async ({ run }, write) => {
       // The first write deletes the read outbox rows. The second one updates the points notifications.
       if (write === 1) await tenant.event('steps', 'ada', 2)
       return run()

@@ -340,7 +340,7 @@ describe('calls and parameters', () => {
     const calls: number[] = []
     // Another change comes before each batch, so that no command is stored without the lane.
     const { bindings } = faultyLast(
-      async (run) => {
+      async ({ run }) => {
         await tenant.app('PUT', '/users/ada', { name: crypto.randomUUID() })
         return run()
       },
