@@ -41,14 +41,8 @@ function cohort(users: readonly OracleUser[], { from, to }: Range, window: numbe
   }
 }
 
-const CLASSES: readonly [number, number | null][] = [
-  [0, 0],
-  [1, 1],
-  [2, 6],
-  [7, 29],
-  [30, 99],
-  [100, null],
-]
+/** The first lengths of the classes of streaks. */
+const CLASSES = [0, 1, 2, 7, 30, 100]
 
 /** The overview without `updated`; `date` is a day, and `window` the setting. An erased user has a streak until the day is over. */
 export function overviewOf(
@@ -63,6 +57,12 @@ export function overviewOf(
     entries: users.flatMap(({ entries }) => entries.filter((entry) => entry.day === day)),
   })
   const present = users.filter(({ erased }) => erased === null || erased >= today)
+  const cohortOf = (control: boolean) =>
+    cohort(
+      users.filter(({ isControl }) => isControl === control),
+      range,
+      window,
+    )
   return {
     series: daysOf(range).map((day) => {
       const { events, completions, entries } = on(day)
@@ -71,12 +71,9 @@ export function overviewOf(
         return [system, sum(own.map((entry) => entry.points))] as const
       })
       return {
-        date: day,
+        ...{ date: day, events: events.length, achievements: completions.length },
+        ...{ activeUsers: activeUsers(users, day), points: Object.fromEntries(points) },
         newUsers: users.filter(({ created }) => created === day).length,
-        activeUsers: activeUsers(users, day),
-        events: events.length,
-        points: Object.fromEntries(points),
-        achievements: completions.length,
       }
     }),
     active: {
@@ -84,23 +81,12 @@ export function overviewOf(
       week: activeUsers(users, range.to, 7),
       month: activeUsers(users, range.to, 30),
     },
-    retention: {
-      control: cohort(
-        users.filter(({ isControl }) => isControl),
-        range,
-        window,
-      ),
-      others: cohort(
-        users.filter(({ isControl }) => !isControl),
-        range,
-        window,
-      ),
-    },
-    streaks: CLASSES.map(([from, to]) => ({
-      from,
-      to,
-      users: present.filter(({ length }) => length >= from && (to === null || length <= to)).length,
-    })),
+    retention: { control: cohortOf(true), others: cohortOf(false) },
+    streaks: CLASSES.map((from, index) => {
+      const next = CLASSES[index + 1] ?? Number.POSITIVE_INFINITY
+      const held = present.filter(({ length }) => length >= from && length < next)
+      return { from, to: next === Number.POSITIVE_INFINITY ? null : next - 1, users: held.length }
+    }),
   }
 }
 
@@ -124,43 +110,33 @@ export const pointsOf = (
   range: Range,
 ) =>
   daysOf(range).map((day) => {
-    const entries = users.flatMap((user) =>
-      user.entries.filter((one) => one.system === system && one.day === day),
-    )
+    const ofSystem = ({ entries }: OracleUser) => entries.filter((one) => one.system === system)
+    const today = users.flatMap(ofSystem).filter((one) => one.day === day)
     const byTrigger = new Map<string, number>()
-    for (const { trigger, points } of entries)
+    for (const { trigger, points } of today)
       if (trigger !== null) byTrigger.set(trigger, (byTrigger.get(trigger) ?? 0) + points)
     const byLevel = new Map<string, number>()
     let holders = 0
-    for (const { created, erased, entries: all } of users) {
+    for (const user of users) {
+      const { created, erased } = user
       if (created > day || (erased !== null && day > erased)) continue
-      const total = sum(
-        all.filter((one) => one.system === system && one.day <= day).map(({ points }) => points),
-      )
+      const total = sum(ofSystem(user).flatMap((one) => (one.day <= day ? one.points : [])))
       if (total > 0) holders += 1
       const level = levels.filter(({ points }) => points <= total).sort((a, b) => b.points - a.points)[0]
       if (level !== undefined) byLevel.set(level.key, (byLevel.get(level.key) ?? 0) + 1)
     }
-    return {
-      date: day,
-      added: sum(entries.map(({ points }) => points)),
-      byTrigger: withoutZeros(byTrigger),
-      byLevel: withoutZeros(byLevel),
-      users: holders,
-    }
+    const added = sum(today.map(({ points }) => points))
+    const maps = { byTrigger: withoutZeros(byTrigger), byLevel: withoutZeros(byLevel) }
+    return { date: day, added, ...maps, users: holders }
   })
 
 /** A map as an object, without numbers that are 0. */
 export const withoutZeros = (numbers: ReadonlyMap<string, number>) =>
   Object.fromEntries([...numbers].filter(([, number]) => number !== 0))
 
-/** The completions of an achievement by day. */
-export const completionsOf = (users: readonly OracleUser[], achievement: string, range: Range) =>
-  daysOf(range).map((day) => ({
-    date: day,
-    completions: sum(
-      users.map(
-        (user) => user.completions.filter((one) => one.achievement === achievement && one.day === day).length,
-      ),
-    ),
-  }))
+export const completionsOf = (users: readonly OracleUser[], achievement: string, range: Range) => {
+  const days = users
+    .flatMap(({ completions }) => completions.filter((one) => one.achievement === achievement))
+    .map(({ day }) => day)
+  return daysOf(range).map((date) => ({ date, completions: days.filter((day) => day === date).length }))
+}

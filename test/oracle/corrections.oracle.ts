@@ -82,7 +82,6 @@ export type Recount = {
   ledger: LedgerEntry[]
   /** By event: how often each trigger fired. */
   firings: Map<string, Map<string, number>>
-  /** The events that count. */
   counting: LoggedEvent[]
   /** The ids of the achievements that the user has. */
   achievements: Set<string>
@@ -106,7 +105,6 @@ function logBefore(entries: readonly Entry[], until: number): LoggedEvent[] {
   return past.flatMap((one) => (one.is === 'event' && !voided.has(one.id) ? [one] : []))
 }
 
-/** True if an event is one that a trigger counts. */
 function isCounted(event: LoggedEvent, trigger: OracleTrigger): boolean {
   if (event.metric !== trigger.metric) return false
   if (trigger.kind === null) return true

@@ -10,38 +10,24 @@ const ECONOMY: Economy = {
   tick: { unit: 'days', interval: 40, points: 1, team: null },
 }
 const BOARD = {
-  key: 'board-0',
-  of: 'm0',
-  end: null,
-  unit: null,
-  interval: 1,
-  from: null,
-  to: null,
-  breakdown: [],
-  filters: [],
-  max: 2,
-  opens: 'at once',
-} as const
+  ...{ key: 'board-0', of: 'm0', end: null, unit: null, interval: 1, from: null, to: null },
+  ...{ breakdown: [], filters: [], max: 2, opens: 'at once' },
+} as const satisfies Partial<WorldBoard>
 const PLAIN = { attributes: {}, tz: undefined }
 
 const event = (user: number, value: string, passed: WorldEvent['passed'] = PLAIN): WorldEvent => ({
-  user,
-  metric: 'm0',
-  value,
-  passed,
+  ...{ user, metric: 'm0', value, passed },
 })
 const at = (...events: WorldEvent[]): Step => ({ look: 0, do: 'events', events })
 const wait = (days: number): Step => ({ look: 0, do: 'wait', minutes: days * 1_440 })
 const set = (max: number): Step => ({ look: 0, do: 'max', board: 0, max })
 const zone = (tz: string) => ({ attributes: {}, tz })
 const identify = (user: number, passed: WorldEvent['passed']): Step => ({
-  look: 0,
-  do: 'identify',
-  user,
-  passed,
+  ...{ look: 0, do: 'identify', user, passed },
 })
 const turn: Step = { look: 0, do: 'switch', board: 0 }
 const within = (team: string, plan: string) => ({ attributes: { team, plan }, tz: undefined })
+const [PLAN_A, TEAM_RED] = [['plan', 'a'] as const, ['team', 'red'] as const]
 
 /** The worlds by name. All of them begin at noon on a day in March. */
 export function exampleWorlds(year: number): Record<string, World> {
@@ -73,14 +59,8 @@ export function exampleWorlds(year: number): Record<string, World> {
     '[L3, L7] an inactive leaderboard is hidden, and all events since its start count when it is active':
       world(
         { opens: 'later', unit: 'day', interval: 2 },
-        ...[
-          at(event(0, '5'), event(1, '3')),
-          turn,
-          at(event(1, '3')),
-          turn,
-          at(event(0, '3'), event(2, '9')),
-        ],
-        ...[at(event(0, '2')), turn, wait(3), at(event(0, '1'))],
+        ...[at(event(0, '5'), event(1, '3')), turn, at(event(1, '3')), turn],
+        ...[at(event(0, '3'), event(2, '9')), at(event(0, '2')), turn, wait(3), at(event(0, '1'))],
       ),
     '[L3, P6] points are the sums of applied awards, also of time triggers': world(
       { of: POINTS },
@@ -107,12 +87,8 @@ export function exampleWorlds(year: number): Record<string, World> {
     ),
     '[L8] runs overlap between UTC+14 and 12 hours after their end in UTC, by the users’ dates': world(
       { unit: 'day', interval: 2 },
-      ...[
-        at(event(0, '1')),
-        wait(22 / 24),
-        at(event(1, '2', zone('Pacific/Kiritimati'))),
-        wait(1_559 / 1_440),
-      ],
+      ...[at(event(0, '1')), wait(22 / 24), at(event(1, '2', zone('Pacific/Kiritimati')))],
+      wait(1_559 / 1_440),
       ...[at(event(2, '3', zone('Etc/GMT+12'))), wait(1 / 1_440), at(event(2, '4'))],
     ),
     '[L7, L8] changes before the finish count, even in the same millisecond, and changes after it do not':
@@ -141,19 +117,13 @@ export function exampleWorlds(year: number): Record<string, World> {
       ...[at(event(0, '1', within('blue', 'a')))],
     ),
     '[L13, L5, L8] users who match take part with their whole score, until the run is final': world(
-      { filters: [['team', 'red']], unit: 'day' },
+      { filters: [TEAM_RED], unit: 'day' },
       ...[teams, at(event(0, '1', within('blue', 'a'))), at(event(0, '1')), at(event(3, '2'))],
       ...[wait(0.6), at(event(0, '2')), at(event(0, '0', a)), at(event(1, '1', within('blue', 'a')))],
       ...[wait(0.8), at(event(0, '0', within('blue', 'a')), event(1, '0', a)), wait(1)],
     ),
     '[L13, L6] groups are of those who match all filters': world(
-      {
-        filters: [
-          ['plan', 'a'],
-          ['team', 'red'],
-        ],
-        breakdown: ['team', 'plan'],
-      },
+      { filters: [PLAN_A, TEAM_RED], breakdown: ['team', 'plan'] },
       ...[teams, at(event(1, '2', within('red', 'a'))), at(event(0, '5', within('blue', 'a')))],
     ),
     '[L6, L8] a user who moves before a run is final moves in it; a user who moves later does not': world(

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { often } from '../helpers/arbitraries'
 import { plusDays, plusMonths, utcDate } from './calendar.oracle'
 import type { Step, World, WorldBoard, WorldEvent } from './leaderboards.play'
 import { type Economy, type Passed, POINTS } from './ledger.oracle'
@@ -8,12 +9,8 @@ const BEGINNINGS = ['01-29', '02-27', '03-10', '03-24', '03-31', '09-29', '10-27
 const FAR_APART = ['Pacific/Kiritimati', 'Pacific/Pago_Pago', 'Etc/GMT+12'] as const
 const ZONES = [
   ...FAR_APART,
-  'Asia/Kathmandu',
-  'America/New_York',
-  'Europe/Berlin',
-  'Asia/Tokyo',
-  'Australia/Lord_Howe',
-  'UTC',
+  ...(['Asia/Kathmandu', 'America/New_York', 'Europe/Berlin', 'Asia/Tokyo'] as const),
+  ...(['Australia/Lord_Howe', 'UTC'] as const),
 ] as const
 /** The order of the first two depends on whether ids are compared by code points or by UTF-16 code units. */
 const IDS = ['ﬀ', '𝒂', 'ada', 'bob', 'B', 'b/2', 'eve', 'grâce 1', '__proto__', '10', '9', 'z'] as const
@@ -22,17 +19,12 @@ const TEAMS = ['red', 'blue'] as const
 const PLANS = ['a', 'b:1'] as const
 
 const tz: fc.Arbitrary<string | null | undefined> = fc.oneof(
-  { weight: 9, arbitrary: fc.constant(undefined) },
-  { weight: 2, arbitrary: fc.constantFrom(...ZONES) },
-  { weight: 1, arbitrary: fc.constant(null) },
+  ...[often(9, fc.constant(undefined)), often(2, fc.constantFrom(...ZONES)), often(1, fc.constant(null))],
 )
 const attributes = (weight: number, most: string | null): fc.Arbitrary<Record<string, string | null>> => {
+  const [none, last] = [fc.constant(undefined), fc.constant(most)]
   const value = (values: readonly string[]) =>
-    fc.oneof(
-      { weight, arbitrary: fc.constant(undefined) },
-      { weight: 4, arbitrary: fc.constantFrom(...values) },
-      { weight: 1, arbitrary: fc.constant(most) },
-    )
+    fc.oneof(often(weight, none), often(4, fc.constantFrom(...values)), often(1, last))
   return fc.tuple(value(TEAMS), value(PLANS)).map(([team, plan]) => ({
     ...(team !== undefined && { team }),
     ...(plan !== undefined && { plan }),
@@ -45,28 +37,14 @@ const VALUES = [
   ['1', '1', '0', '2', '-1', '-2'],
   ['0.7', '0.2', '0.1', '0.1', '0.3', '-0.1', '1'],
   [
-    '1',
-    '2',
-    '0',
-    '-2',
-    '0.5',
-    '-0.5',
-    '0.333333',
-    '0.000001',
-    '17',
-    '60',
-    '-60',
-    '1000000000',
-    '999999999.999999',
+    ...(['1', '2', '0', '-2', '0.5', '-0.5', '0.333333', '0.000001', '17', '60', '-60'] as const),
+    ...(['1000000000', '999999999.999999'] as const),
   ],
 ] as const
 type Values = (typeof VALUES)[number]
 
 /** Prefers the first users, so that their events interact. */
-const index = fc.oneof(
-  { weight: 3, arbitrary: fc.nat({ max: 2 }) },
-  { weight: 1, arbitrary: fc.nat({ max: 11 }) },
-)
+const index = fc.oneof(often(3, fc.nat({ max: 2 })), often(1, fc.nat({ max: 11 })))
 const eventOf = (values: Values): fc.Arbitrary<WorldEvent> =>
   fc.record({
     user: index,
@@ -92,20 +70,12 @@ const is = <const T extends string>(name: T) => fc.constant(name)
 const events = (list: fc.Arbitrary<WorldEvent[]>): fc.Arbitrary<Step> =>
   fc.record({ look, do: is('events'), events: list })
 const moment = fc.record({
-  look,
-  do: is('wait until'),
-  what: fc.constantFrom('midnight', 'edge', 'edge', 'noon'),
-  user: index,
-  board: index,
-  plus: fc.constantFrom(-1, 0, 0, 60_000),
+  ...{ look, do: is('wait until'), what: fc.constantFrom('midnight', 'edge', 'edge', 'noon') },
+  ...{ user: index, board: index, plus: fc.constantFrom(-1, 0, 0, 60_000) },
 })
 
-const moving: fc.Arbitrary<Step> = fc.record({
-  look,
-  do: is('identify'),
-  user: index,
-  passed: fc.record({ attributes: attributes(2, null), tz }),
-})
+const moved = fc.record({ attributes: attributes(2, null), tz })
+const moving: fc.Arbitrary<Step> = fc.record({ look, do: is('identify'), user: index, passed: moved })
 const maximum: fc.Arbitrary<Step> = fc.record({ look, do: is('max'), board: index, max })
 
 /** A step, or several related steps. */
@@ -116,15 +86,15 @@ const stepsAt = (pace: Pace, values: Values): fc.Arbitrary<Step[]> => {
     .tuple(event, fc.array(fc.nat({ max: 11 }), { minLength: 2, maxLength: 10, size: 'max' }))
     .map(([one, users]) => users.map((user) => ({ ...one, user })))
   const single: fc.Arbitrary<Step> = fc.oneof(
-    { weight: 36, arbitrary: events(fc.tuple(event)) },
-    { weight: 12, arbitrary: events(fc.array(event, { minLength: 2, maxLength: 6, size: 'max' })) },
-    { weight: 10, arbitrary: events(alike) },
-    { weight: 10, arbitrary: moving },
-    { weight: 9, arbitrary: fc.record({ look, do: is('wait'), minutes: minutes(pace) }) },
-    { weight: 5, arbitrary: moment },
-    { weight: 6, arbitrary: maximum },
-    { weight: 6, arbitrary: fc.record({ look, do: is('switch'), board: index }) },
-    { weight: 1, arbitrary: fc.record({ look, do: is('finish'), board: index }) },
+    often(36, events(fc.tuple(event))),
+    often(12, events(fc.array(event, { minLength: 2, maxLength: 6, size: 'max' }))),
+    often(10, events(alike)),
+    often(10, moving),
+    often(9, fc.record({ look, do: is('wait'), minutes: minutes(pace) })),
+    often(5, moment),
+    often(6, maximum),
+    often(6, fc.record({ look, do: is('switch'), board: index })),
+    often(1, fc.record({ look, do: is('finish'), board: index })),
   )
   // Waits for a moment and then acts. Around the moment at which runs become final, these are actions that
   // must not count.
@@ -140,26 +110,15 @@ const stepsAt = (pace: Pace, values: Values): fc.Arbitrary<Step[]> => {
     single,
     moment.map((until): Step => ({ ...until, what: 'noon', plus: 0 })),
   )
-  return fc.oneof(
-    { weight: 16, arbitrary: fc.tuple(single) },
-    { weight: 2, arbitrary: awaited },
-    { weight: 1, arbitrary: closing },
-  )
+  return fc.oneof(often(16, fc.tuple(single)), often(2, awaited), often(1, closing))
 }
 
+const threshold = fc.integer({ min: 1, max: 3 })
 const economyAt = (pace: Pace): fc.Arbitrary<Economy> =>
   fc.record({
     max: fc.constantFrom(20, 50, 90, null),
-    gain: fc.record({
-      metric: fc.constant('m0'),
-      threshold: fc.integer({ min: 1, max: 3 }),
-      points: fc.integer({ min: 2, max: 9 }),
-    }),
-    price: fc.record({
-      metric: fc.constant('m1'),
-      threshold: fc.integer({ min: 1, max: 3 }),
-      points: fc.integer({ min: -9, max: -2 }),
-    }),
+    gain: fc.record({ metric: fc.constant('m0'), threshold, points: fc.integer({ min: 2, max: 9 }) }),
+    price: fc.record({ metric: fc.constant('m1'), threshold, points: fc.integer({ min: -9, max: -2 }) }),
     tick: fc.record({
       unit: fc.constant(pace === 'hours' ? ('hours' as const) : ('days' as const)),
       interval: pace === 'hours' ? fc.constantFrom(1, 5) : fc.constantFrom(10, 40),
@@ -168,6 +127,7 @@ const economyAt = (pace: Pace): fc.Arbitrary<Economy> =>
     }),
   })
 
+const [RED, BLUE] = [['team', 'red'] as const, ['team', 'blue'] as const]
 const RUNS = {
   hours: [null, null, ['day', 1], ['day', 2], ['day', 7]],
   months: [null, ['day', 7], ['month', 1], ['month', 1], ['month', 5], ['year', 1]],
@@ -193,25 +153,11 @@ const boardAt = (begins: number, pace: Pace): fc.Arbitrary<Omit<WorldBoard, 'key
     .record({
       of: fc.constantFrom('m0', 'm0', 'm1', POINTS, POINTS),
       start: lately,
-      lasts: fc.option(pace === 'hours' ? fc.integer({ min: 0, max: 5 }) : fc.integer({ min: 5, max: 90 }), {
-        freq: 1,
-      }),
+      lasts: fc.option(fc.integer(pace === 'hours' ? { min: 0, max: 5 } : { min: 5, max: 90 }), { freq: 1 }),
       runs: fc.constantFrom(...RUNS[pace]),
-      window: fc.oneof(
-        { weight: 3, arbitrary: fc.constant([null, null] as const) },
-        { weight: 1, arbitrary: fc.constantFrom(...WINDOWS) },
-      ),
+      window: fc.oneof(often(3, fc.constant([null, null] as const)), often(1, fc.constantFrom(...WINDOWS))),
       breakdown: fc.constantFrom([], [], [], ['team'], ['team', 'plan']),
-      filters: fc.constantFrom(
-        [],
-        [],
-        [],
-        [['team', 'red']],
-        [
-          ['team', 'blue'],
-          ['plan', 'a'],
-        ],
-      ),
+      filters: fc.constantFrom([], [], [], [RED], [BLUE, ['plan', 'a']]),
       max,
       opens: fc.constantFrom(...(['at once', 'at once', 'at once', 'at once', 'later'] as const)),
     })
@@ -224,6 +170,10 @@ const boardAt = (begins: number, pace: Pace): fc.Arbitrary<Omit<WorldBoard, 'key
     }))
 }
 
+const firstOf = fc.record({
+  attributes: attributes(1, 'red'),
+  tz: fc.oneof(fc.constantFrom(...FAR_APART), fc.constantFrom(undefined, ...ZONES)),
+})
 const usersAt: fc.Arbitrary<World['users']> = fc
   .tuple(
     fc.oneof(
@@ -231,13 +181,7 @@ const usersAt: fc.Arbitrary<World['users']> = fc
       fc.shuffledSubarray([...IDS], { minLength: 1 }),
       fc.shuffledSubarray(IDS.slice(0, 4), { minLength: 3 }),
     ),
-    fc.array(
-      fc.record({
-        attributes: attributes(1, 'red'),
-        tz: fc.oneof(fc.constantFrom(...FAR_APART), fc.constantFrom(undefined, ...ZONES)),
-      }),
-      { minLength: IDS.length, maxLength: IDS.length },
-    ),
+    fc.array(firstOf, { minLength: IDS.length, maxLength: IDS.length }),
   )
   .map(([ids, firsts]) => ids.map((id, at) => ({ id, passed: firsts[at] ?? { attributes: {}, tz: null } })))
 

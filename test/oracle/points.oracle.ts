@@ -121,7 +121,6 @@ export function millionths(value: string): bigint {
   return nearest(times(fraction(value), { upper: 1_000_000n, lower: 1n }))
 }
 
-/** An accepted entry, with its awards. */
 type Accepted = { entry: Entry; awards: readonly ExpectedAward[] }
 
 /** The outcome of each entry, in order. Only accepted entries are remembered. */

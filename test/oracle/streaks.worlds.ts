@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { often, step } from '../helpers/arbitraries'
 import type { OracleSettings, OracleThresholds } from './streaks.oracle'
 
 /**
@@ -91,9 +92,7 @@ const thresholds = fc.uniqueArray(
 )
 const mode = fc.constantFrom('AND' as const, 'OR' as const)
 const daysOff: fc.Arbitrary<readonly number[]> = fc.oneof(
-  fc.constant([]),
-  fc.constant([0, 6]),
-  fc.uniqueArray(fc.nat({ max: 6 }), { maxLength: 6 }),
+  ...[fc.constant([]), fc.constant([0, 6]), fc.uniqueArray(fc.nat({ max: 6 }), { maxLength: 6 })],
 )
 const ownDays: fc.Arbitrary<readonly number[] | null> = fc.option(daysOff)
 const freezes = fc.option(
@@ -151,7 +150,7 @@ const stepsOf = (
   zones: readonly (string | null)[],
 ): fc.Arbitrary<StreakStep[]> => {
   const single = stepOf(frequency, zones).map((step) => [step])
-  const event = fc.record({ do: fc.constant('event' as const), metric, value, zone: fc.constant(undefined) })
+  const event = step('event', { metric, value, zone: fc.constant(undefined) })
   const perhaps = fc
     .option(fc.tuple(event, soon))
     .map((pair): StreakStep[] => (pair === null ? [] : [{ ...pair[1], ...pair[0] }]))
@@ -163,61 +162,37 @@ const stepsOf = (
         byUser
           ? { do: 'preferences' as const, enabled, mode: undefined, metrics: undefined }
           : { do: 'enable' as const, enabled }
-      return [
+      const [first, last] = [
         { ...off, ...turn(false) },
-        ...during,
-        ...(isLong ? [other] : []),
         { ...on, ...turn(true) },
-        ...after,
       ]
+      return [first, ...during, ...(isLong ? [other] : []), last, ...after]
     })
   /** The goal changes, or an event or a metric goes, after and before activity. */
+  const change = fc.oneof(
+    goal.map((one) => ({ do: 'goal' as const, ...one })),
+    step('daysOff', { daysOff }),
+    step('preferences', {
+      enabled: fc.constant(undefined),
+      mode: fc.option(mode, { nil: undefined, freq: 1 }),
+      metrics: fc.option(thresholds, { nil: undefined, freq: 3 }),
+      daysOff: fc.option(ownDays, { nil: undefined, freq: 2 }),
+    }),
+    step('void', { which: fc.nat({ max: 3 }) }),
+    step('unmetric', { metric: fc.constantFrom(...METRICS) }),
+  )
   const moved = fc
-    .tuple(
-      perhaps,
-      perhaps,
-      soon,
-      fc.oneof(
-        goal.map((one) => ({ do: 'goal' as const, ...one })),
-        fc.record({ do: fc.constant('daysOff' as const), daysOff }),
-        fc.record({
-          do: fc.constant('preferences' as const),
-          enabled: fc.constant(undefined),
-          mode: fc.option(mode, { nil: undefined, freq: 1 }),
-          metrics: fc.option(thresholds, { nil: undefined, freq: 3 }),
-          daysOff: fc.option(ownDays, { nil: undefined, freq: 2 }),
-        }),
-        fc.record({ do: fc.constant('void' as const), which: fc.nat({ max: 3 }) }),
-        fc.record({ do: fc.constant('unmetric' as const), metric: fc.constantFrom(...METRICS) }),
-      ),
-      perhaps,
-    )
-    .map(([first, second, when, change, after]): StreakStep[] => [
-      ...first,
-      ...second,
-      { ...when, ...change },
-      ...after,
-    ])
-  if (zones.length < 2) {
-    return fc.oneof(
-      { weight: 12, arbitrary: single },
-      { weight: 2, arbitrary: toggled },
-      { weight: 3, arbitrary: moved },
-    )
-  }
+    .tuple(perhaps, perhaps, soon, change, perhaps)
+    .map(([first, second, when, what, after]): StreakStep[] => {
+      return [...first, ...second, { ...when, ...what }, ...after]
+    })
+  const alone = [often(12, single), often(2, toggled), often(3, moved)]
+  if (zones.length < 2) return fc.oneof(...alone)
   const there = fc.constantFrom(...zones)
   /** To another place and back, soon or the next day, some days in a row. */
+  const [wait, several] = [fc.constantFrom(0, 0, 1), fc.integer({ min: 1, max: 3 })]
   const hops = fc
-    .tuple(
-      there,
-      there,
-      minute,
-      fc.constantFrom(0, 0, 1),
-      soon,
-      perhaps,
-      perhaps,
-      fc.integer({ min: 1, max: 3 }),
-    )
+    .tuple(there, there, minute, wait, soon, perhaps, perhaps, several)
     .map(([away, home, leaves, days, back, during, after, times]): StreakStep[] =>
       Array.from({ length: times }, () => [
         { do: 'zone' as const, zone: away, days: 1, minute: leaves, isLate: back.isLate },
@@ -226,98 +201,40 @@ const stepsOf = (
         ...after,
       ]).flat(),
     )
-  return fc.oneof(
-    { weight: 12, arbitrary: single },
-    { weight: 2, arbitrary: toggled },
-    { weight: 3, arbitrary: moved },
-    { weight: 3, arbitrary: hops },
-  )
+  return fc.oneof(...alone, often(3, hops))
 }
 
 const stepOf = (
   frequency: OracleSettings['frequency'],
   zones: readonly (string | null)[],
 ): fc.Arbitrary<StreakStep> => {
-  const waited = <T extends Action>(step: fc.Arbitrary<T>): fc.Arbitrary<Wait & T> =>
-    fc
-      .tuple(
-        step,
-        fc.record({
-          days: fc.constantFrom(...PACE[frequency]),
-          minute,
-          isLate: fc.constantFrom(true, false),
-        }),
-      )
-      .map(([one, wait]) => ({ ...wait, ...one }))
+  const pace = fc.constantFrom(...PACE[frequency])
+  const wait = fc.record({ days: pace, minute, isLate: fc.constantFrom(true, false) })
+  const waited = <T extends Action>(weight: number, action: fc.Arbitrary<T>) => {
+    const waiting = fc.tuple(action, wait).map(([one, when]): StreakStep => ({ ...when, ...one }))
+    return often(weight, waiting)
+  }
   const moves = zones.length > 1 ? 1 : 0
-  const place = fc.oneof(
-    { weight: 6, arbitrary: fc.constantFrom(...zones, null) },
-    { weight: 1, arbitrary: zone },
-  )
+  const place = fc.oneof(often(6, fc.constantFrom(...zones, null)), often(1, zone))
   const optional = <T>(one: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
     fc.option(one, { nil: undefined, freq: 1 })
   const elsewhere = moves ? fc.option(place, { nil: undefined, freq: 1 }) : fc.constant(undefined)
+  const times = fc.integer({ min: 2, max: 22 })
+  const days = { from: fc.integer({ min: 0, max: 8 }), length: fc.integer({ min: 0, max: 9 }) }
+  const own = { enabled: optional(fc.boolean()), mode: optional(mode), metrics: optional(thresholds) }
   return fc.oneof(
-    {
-      weight: 10,
-      arbitrary: waited(fc.record({ do: fc.constant('event' as const), metric, value, zone: elsewhere })),
-    },
-    {
-      weight: 5,
-      arbitrary: waited(
-        fc.record({
-          do: fc.constant('habit' as const),
-          metric,
-          value: fc.constantFrom(1, 2, 3, 5).map((n) => n * UNIT),
-          times: fc.integer({ min: 2, max: 22 }),
-        }),
-      ),
-    },
-    { weight: 4 * moves, arbitrary: waited(fc.record({ do: fc.constant('zone' as const), zone: place })) },
-    {
-      weight: 2,
-      arbitrary: waited(
-        fc.record({
-          do: fc.constant('pause' as const),
-          from: fc.integer({ min: 0, max: 8 }),
-          length: fc.integer({ min: 0, max: 9 }),
-        }),
-      ),
-    },
-    {
-      weight: 1,
-      arbitrary: waited(fc.record({ do: fc.constant('unpause' as const), which: fc.nat({ max: 9 }) })),
-    },
-    { weight: 1, arbitrary: waited(fc.record({ do: fc.constant('freeze' as const) })) },
-    { weight: 2, arbitrary: waited(fc.record({ do: fc.constant('restore' as const) })) },
-    { weight: 1, arbitrary: waited(fc.record({ do: fc.constant('reset' as const) })) },
-    {
-      weight: 1,
-      arbitrary: waited(
-        fc.record({
-          do: fc.constant('preferences' as const),
-          enabled: optional(fc.boolean()),
-          mode: optional(mode),
-          metrics: optional(thresholds),
-          daysOff: optional(ownDays),
-        }),
-      ),
-    },
-    { weight: 1, arbitrary: waited(fc.record({ do: fc.constant('settings' as const), settings })) },
-    {
-      weight: 1,
-      arbitrary: waited(fc.record({ do: fc.constant('enable' as const), enabled: fc.boolean() })),
-    },
-    {
-      weight: 1,
-      arbitrary: waited(
-        fc.record({
-          do: fc.constant('profile' as const),
-          field: fc.constantFrom(...PROFILE),
-          nth: fc.nat({ max: 2 }),
-        }),
-      ),
-    },
+    waited(10, step('event', { metric, value, zone: elsewhere })),
+    waited(5, step('habit', { metric, value: fc.constantFrom(1, 2, 3, 5).map((n) => n * UNIT), times })),
+    waited(4 * moves, step('zone', { zone: place })),
+    waited(2, step('pause', days)),
+    waited(1, step('unpause', { which: fc.nat({ max: 9 }) })),
+    waited(1, step('freeze', {})),
+    waited(2, step('restore', {})),
+    waited(1, step('reset', {})),
+    waited(1, step('preferences', { ...own, daysOff: optional(ownDays) })),
+    waited(1, step('settings', { settings })),
+    waited(1, step('enable', { enabled: fc.boolean() })),
+    waited(1, step('profile', { field: fc.constantFrom(...PROFILE), nth: fc.nat({ max: 2 }) })),
   )
 }
 
@@ -344,13 +261,11 @@ export const streakWorlds: fc.Arbitrary<StreakWorld> = fc
     }),
   )
 
+const FAR = ['Pacific/Kiritimati', 'Asia/Tokyo', 'Pacific/Pago_Pago'] as const
 const hop: fc.Arbitrary<Hop> = fc.record({
   leaves: fc.oneof(fc.constantFrom(0, 1), fc.double({ min: 0, max: 1, noNaN: true })),
   stays: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 300 })),
-  zones: fc.array(fc.oneof(fc.constantFrom('Pacific/Kiritimati', 'Asia/Tokyo', 'Pacific/Pago_Pago'), zone), {
-    minLength: 1,
-    maxLength: 4,
-  }),
+  zones: fc.array(fc.oneof(fc.constantFrom(...FAR), zone), { minLength: 1, maxLength: 4 }),
 })
 
 export const twinWorlds: fc.Arbitrary<TwinWorld> = fc.record({

@@ -9,6 +9,7 @@ import {
   type Trigger,
 } from '../../src/configuration/model'
 import { LISTS } from '../../src/configuration/tables.sql.ts'
+import { often, step } from '../helpers/arbitraries'
 import type { Entry, OracleBoost, OracleSystem, OracleTrigger, Wanted } from './points.oracle'
 
 /** A step of a random history: a request to the service, or a change of the configuration. */
@@ -35,12 +36,8 @@ const USER_KEYS = ['plan', 'team'] as const
 const EVENT_KEYS = ['kind', 'place'] as const
 const VALUES = ['a', 'b'] as const
 export const ZONES = [
-  'Pacific/Kiritimati',
-  'Asia/Kathmandu',
-  'Pacific/Pago_Pago',
-  'America/New_York',
-  'Australia/Lord_Howe',
-  'Europe/Berlin',
+  ...(['Pacific/Kiritimati', 'Asia/Kathmandu', 'Pacific/Pago_Pago'] as const),
+  ...(['America/New_York', 'Australia/Lord_Howe', 'Europe/Berlin'] as const),
 ] as const
 
 const DAY = 86_400_000
@@ -53,7 +50,7 @@ const dateOf = (ms: number) => new Date(ms).toISOString().slice(0, 10)
 
 const wanted = (keys: readonly string[]): fc.Arbitrary<Wanted> =>
   fc.oneof(
-    { weight: 6, arbitrary: fc.constant([]) },
+    often(6, fc.constant([])),
     fc.tuple(fc.constantFrom(...keys), fc.constantFrom(...VALUES)).map((pair) => [pair]),
     fc
       .tuple(fc.constantFrom(...VALUES), fc.constantFrom(...VALUES))
@@ -67,10 +64,13 @@ function decimal(digits: bigint, decimals: number): string {
   return digits < 0n ? `-${text}` : text
 }
 
+const decimals = (min: number, max: number, places: number) =>
+  fc.integer({ min, max }).map((n) => decimal(BigInt(n), places))
+
 const multiplier = fc
   .oneof(
-    fc.integer({ min: 101, max: 400 }).map((n) => decimal(BigInt(n), 2)),
-    fc.integer({ min: 1, max: 99_999 }).map((n) => decimal(BigInt(n), 3)),
+    decimals(101, 400, 2),
+    decimals(1, 99_999, 3),
     fc.constantFrom('0.5', '1.5', '2', '0.1', '0.333', '1.1', '1.15', '0.29'),
   )
   .filter((text) => Number(text) !== 1)
@@ -95,8 +95,8 @@ const trigger: fc.Arbitrary<Omit<OracleTrigger, 'id'>> = fc.record({
   on: fc.constantFrom('event' as const, 'event' as const, 'event' as const, 'creation' as const),
   metric: fc.constantFrom('m0', 'm0', 'm1', 'm2'),
   threshold: fc.oneof(
-    { weight: 4, arbitrary: fc.integer({ min: 1, max: 5 }) },
-    { weight: 1, arbitrary: fc.constantFrom(7, 10, 1_000, 250_000_000) },
+    often(4, fc.integer({ min: 1, max: 5 })),
+    often(1, fc.constantFrom(7, 10, 1_000, 250_000_000)),
   ),
   points: fc.oneof(
     fc.integer({ min: -40, max: 60 }).filter((points) => points !== 0),
@@ -124,42 +124,36 @@ const systemsAt = (begins: number): fc.Arbitrary<OracleSystem[]> =>
         id: `s${s}`,
         max,
         levels: levels.map((points, n) => ({ id: `s${s}l${n}`, points })),
-        triggers: triggers.map((one, n) => ({
-          ...one,
-          id: `s${s}t${n}`,
-          event: one.on === 'event' ? one.event : [],
-        })),
+        triggers: triggers.map((one, n) => {
+          const event = one.on === 'event' ? one.event : []
+          return { ...one, id: `s${s}t${n}`, event }
+        }),
         boosts: boosts.map((one, n) => ({ ...one, id: `s${s}b${n}` })),
       })),
     )
+
+const SMALL = ['0', '0.1', '0.0000005', '-0.0000005', '0.0000004', '0.999999', '0.9999995', '-0.0000015']
 
 /**
  * Values with up to seven decimals: small and whole ones, values close to a threshold or a half, zeros, and
  * the largest ones.
  */
 const value = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc.integer({ min: -30_000_000, max: 90_000_000 }).map((n) => decimal(BigInt(n), 7)),
-  },
-  { weight: 4, arbitrary: fc.integer({ min: -6, max: 20 }).map(String) },
-  { weight: 4, arbitrary: fc.integer({ min: -20, max: 80 }).map((n) => decimal(BigInt(n), 1)) },
-  {
-    weight: 4,
-    arbitrary: fc.constantFrom(
-      ...['0', '0.1', '0.0000005', '-0.0000005', '0.0000004', '0.999999', '0.9999995', '-0.0000015'],
-    ),
-  },
-  { weight: 1, arbitrary: fc.constantFrom('1000000000', '1000000000', '-1000000000', '999999999.999999') },
+  often(6, decimals(-30_000_000, 90_000_000, 7)),
+  often(4, fc.integer({ min: -6, max: 20 }).map(String)),
+  often(4, decimals(-20, 80, 1)),
+  often(4, fc.constantFrom(...SMALL)),
+  often(1, fc.constantFrom('1000000000', '1000000000', '-1000000000', '999999999.999999')),
 )
 
+const TWO = { maxKeys: 2, noNullPrototype: true }
 const passed = fc.dictionary(
   fc.constantFrom(...USER_KEYS),
   fc.oneof(fc.constantFrom<string | null>(...VALUES), fc.constant(null)),
-  { maxKeys: 2, noNullPrototype: true },
+  TWO,
 )
 const tz = fc.oneof(
-  { weight: 4, arbitrary: fc.constant(undefined) },
+  often(4, fc.constant(undefined)),
   fc.constantFrom<(string | null)[]>(...ZONES),
   fc.constant(null),
 )
@@ -169,49 +163,21 @@ const minutes = fc.oneof(
   fc.integer({ min: 1_440, max: 4_000 }),
 )
 
-const stepAt = (begins: number): fc.Arbitrary<Step> =>
-  fc.oneof(
-    {
-      weight: 14,
-      arbitrary: fc.record({
-        do: fc.constant('event' as const),
-        metric: fc.constantFrom(0, 0, 1, 2),
-        value,
-        attributes: fc.dictionary(fc.constantFrom(...EVENT_KEYS), fc.constantFrom(...VALUES), {
-          maxKeys: 2,
-          noNullPrototype: true,
-        }),
-        user: passed,
-        tz,
-        minutes,
-      }),
-    },
-    { weight: 2, arbitrary: fc.record({ do: fc.constant('user' as const), user: passed, tz, minutes }) },
-    {
-      weight: 1,
-      arbitrary: fc.record({
-        do: fc.constant('switch' as const),
-        system: fc.nat({ max: 2 }),
-        trigger: fc.nat({ max: 4 }),
-      }),
-    },
-    {
-      weight: 1,
-      arbitrary: fc.record({
-        do: fc.constant('cap' as const),
-        system: fc.nat({ max: 2 }),
-        max: fc.option(fc.integer({ min: 1, max: 100 })),
-      }),
-    },
-    {
-      weight: 1,
-      arbitrary: fc.record({
-        do: fc.constant('boost' as const),
-        system: fc.nat({ max: 2 }),
-        boost: boostAt(begins, fc.uuid()).map((boost) => ({ ...boost, user: [] })),
-      }),
-    },
+const ofEvent = fc.dictionary(fc.constantFrom(...EVENT_KEYS), fc.constantFrom(...VALUES), TWO)
+const metric = fc.constantFrom(0, 0, 1, 2)
+const system = fc.nat({ max: 2 })
+const max = fc.option(fc.integer({ min: 1, max: 100 }))
+
+const stepAt = (begins: number): fc.Arbitrary<Step> => {
+  const boost = boostAt(begins, fc.uuid()).map((one) => ({ ...one, user: [] }))
+  return fc.oneof(
+    often(14, step('event', { metric, value, attributes: ofEvent, user: passed, tz, minutes })),
+    often(2, step('user', { user: passed, tz, minutes })),
+    often(1, step('switch', { system, trigger: fc.nat({ max: 4 }) })),
+    often(1, step('cap', { system, max })),
+    often(1, step('boost', { system, boost })),
   )
+}
 
 export const worlds: fc.Arbitrary<World> = fc
   .tuple(fc.constantFrom(...BEGINNINGS), fc.integer({ min: 0, max: 2_880 }))
@@ -236,17 +202,10 @@ const filters = (type: 'user' | 'event', list: Wanted): Filter[] =>
 /** A boost in the service's configuration. With a user, it is the user's own boost. */
 export function configuredBoost(systemId: string, boost: OracleBoost, userIid: string | null): Boost {
   return {
-    ...resource,
-    id: boost.id,
-    key: boost.id,
-    systemId,
-    userId: userIid === null ? null : 'ada',
-    userIid,
-    name: `Boost ${boost.id}`,
-    start: boost.start,
-    end: boost.end ?? '9999-12-31',
-    multiplier: Number(boost.multiplier),
-    rounding: boost.rounding,
+    ...{ ...resource, id: boost.id, key: boost.id, systemId, name: `Boost ${boost.id}` },
+    ...{ userId: userIid === null ? null : 'ada', userIid },
+    ...{ start: boost.start, end: boost.end ?? '9999-12-31' },
+    ...{ multiplier: Number(boost.multiplier), rounding: boost.rounding },
     userAttributes: filters('user', boost.user),
   }
 }
@@ -254,46 +213,25 @@ export function configuredBoost(systemId: string, boost: OracleBoost, userIid: s
 function configuredTrigger(systemId: string, one: OracleTrigger): Trigger {
   const metric = one.on === 'event'
   return {
-    ...resource,
-    id: one.id,
-    key: one.id,
-    systemId,
+    ...{ ...resource, id: one.id, key: one.id, counterId: one.id, systemId, version: 1, points: one.points },
     type: metric ? 'metric' : 'user_creation',
-    points: one.points,
     status: one.active ? 'active' : 'inactive',
     userAttributes: filters('user', one.user),
     eventAttributes: filters('event', one.event),
     metricId: metric ? `metric ${one.metric}` : null,
     metricThreshold: metric ? one.threshold : null,
-    achievementId: null,
-    streakLength: null,
-    timeUnit: null,
-    timeInterval: null,
-    counterId: one.id,
+    ...{ achievementId: null, streakLength: null, timeUnit: null, timeInterval: null, anchor: null },
     blockIfOutOfPoints: one.blocks,
-    version: 1,
-    anchor: null,
   }
 }
 
+const named = (id: string) => ({ ...resource, id, key: id, name: id, description: '', badgeUrl: null })
+
 function configuredSystem({ id, max, levels, triggers, boosts }: OracleSystem): System {
   return {
-    ...resource,
-    id,
-    key: id,
-    name: id,
-    description: '',
-    badgeUrl: null,
+    ...named(id),
     maxPoints: max,
-    levels: levels.map((level) => ({
-      ...resource,
-      ...level,
-      systemId: id,
-      key: level.id,
-      name: level.id,
-      description: '',
-      badgeUrl: null,
-    })),
+    levels: levels.map((level) => ({ ...named(level.id), ...level, systemId: id })),
     triggers: triggers.map((one) => configuredTrigger(id, one)),
     boosts: boosts.map((boost) => configuredBoost(id, boost, null)),
   }
@@ -307,32 +245,15 @@ function emptyLists(): object {
 /** The service's configuration for the oracle's systems. */
 export function configured(systems: readonly OracleSystem[]): Configuration {
   return {
-    tenantId: TENANT,
-    version: 1,
-    epoch: 0,
-    ...emptyLists(),
+    ...{ tenantId: TENANT, version: 1, epoch: 0, ...emptyLists() },
     streaks: {
-      enabled: true,
-      off: [],
-      frequency: 'daily',
-      epoch: 0,
-      metrics: [],
-      evaluationMode: 'OR',
-      goalSince: 0,
-      customizationEnabled: false,
-      daysOff: [],
-      daysOffBefore: [],
-      freezes: null,
+      ...{ enabled: true, off: [], frequency: 'daily', epoch: 0, metrics: [], evaluationMode: 'OR' },
+      ...{ goalSince: 0, customizationEnabled: false, daysOff: [], daysOffBefore: [], freezes: null },
     },
     settings: Settings.parse({}),
     attributes: [...USER_KEYS.map(attribute('user')), ...EVENT_KEYS.map(attribute('event'))],
     metrics: METRICS.map((key) => ({
-      ...resource,
-      id: `metric ${key}`,
-      key,
-      name: key,
-      unitType: 'number',
-      units: '',
+      ...{ ...resource, id: `metric ${key}`, key, name: key, unitType: 'number', units: '' },
     })),
     systems: systems.map(configuredSystem),
   }

@@ -12,6 +12,7 @@ import { levelOf } from '../../src/rules/points/points.rules'
 import type { ProfileChange } from '../../src/rules/profile.rules'
 import type { UserState } from '../../src/rules/state'
 import { runs } from '../helpers/runs'
+import { words } from '../helpers/words'
 import { type Entry, type Expected, type OracleSystem, recount } from '../oracle/points.oracle'
 import {
   configured,
@@ -31,36 +32,26 @@ function commandOf(step: Extract<Step, { do: 'event' | 'user' }>, eventId: strin
   const user: ProfileChange = { tz: step.tz, attributes: new Map(Object.entries(step.user)) }
   if (step.do === 'user') return { kind: 'upsert', user, by: 'user' }
   return {
-    kind: 'event',
-    eventId,
-    metricKey: METRICS[step.metric] ?? '',
-    userId: 'ada',
-    user,
-    by: 'user',
-    value: toMicros(Number(step.value)),
+    ...{ kind: 'event', eventId, metricKey: METRICS[step.metric] ?? '', userId: 'ada', user, by: 'user' },
+    ...{ value: toMicros(Number(step.value)), idempotencyKey: null },
     attributes: new Map(Object.entries(step.attributes)),
-    idempotencyKey: null,
   }
 }
 
-function entryOf(
-  step: Extract<Step, { do: 'event' | 'user' }>,
-  { systems, own, now }: Pick<Entry, 'systems' | 'own' | 'now'>,
-): Entry {
-  return {
-    systems,
-    own,
-    now,
-    ...(step.tz !== undefined && { tz: step.tz }),
-    attributes: step.user,
-    event:
-      step.do === 'event'
-        ? { metric: METRICS[step.metric] ?? '', value: step.value, attributes: step.attributes }
-        : null,
-  }
+type Situation = Pick<Entry, 'systems' | 'own' | 'now'>
+function entryOf(step: Extract<Step, { do: 'event' | 'user' }>, { systems, own, now }: Situation): Entry {
+  const entry = { systems, own, now, ...(step.tz !== undefined && { tz: step.tz }), attributes: step.user }
+  if (step.do === 'user') return { ...entry, event: null }
+  const { value, attributes } = step
+  return { ...entry, event: { metric: METRICS[step.metric] ?? '', value, attributes } }
 }
 
 type Walked = { step: Step; entry: Entry; config: Configuration; decision: Decision }
+
+/** An event of this value, a minute after the one before. */
+const oneOf = (value: string): Extract<Step, { do: 'event' }> => ({
+  ...{ do: 'event', metric: 0, value, attributes: {}, user: {}, tz: undefined, minutes: 1 },
+})
 
 /** The results of `evaluate` for a world, step by step. */
 function walk(world: World, decide: Evaluate): Walked[] {
@@ -136,13 +127,9 @@ function agrees(
     expect(BigInt(after.metrics.get(metricId)?.total ?? 0)).toBe(expected.total)
     expect(civilDateAt(event?.at ?? instant(0), event?.utcOffset ?? 0)).toBe(expected.date)
   }
-  const shown = awards.map(({ systemId: system, triggerId: trigger, awarded, total, boosts }) => ({
-    system,
-    trigger,
-    awarded,
-    total,
-    boosts: boosts.map(({ id }) => id).sort(),
-  }))
+  const shown = awards.map(({ systemId: system, triggerId: trigger, awarded, total, boosts }) => {
+    return { system, trigger, awarded, total, boosts: boosts.map(({ id }) => id).sort() }
+  })
   expect(shown).toEqual(expected.awards)
   expect(awards.map(({ position }) => position)).toEqual(awards.map((_, index) => index))
   for (const award of awards) {
@@ -193,24 +180,14 @@ describe('[E1, P1, P5, P6, P7, P8, P9, U6] the core against a recount of the log
     const opposite = sign === '' ? '-' : ''
     const values = [
       ...Array<string>(9).fill(`${sign}1000000000`),
-      `${sign}7199254.000001`,
-      `${sign}7199254`,
-      `${sign}0.000001`,
-      `${sign}0.0000004`,
-      `${opposite}0.5`,
-      `${sign}0.500001`,
-      `${sign}0.5`,
+      ...words`7199254.000001 7199254 0.000001 0.0000004`.map((value) => sign + value),
+      ...[`${opposite}0.5`, `${sign}0.500001`, `${sign}0.5`],
     ]
-    const steps = values.map((value): Step => {
-      return { do: 'event', metric: 0, value, attributes: {}, user: {}, tz: undefined, minutes: 1 }
-    })
-    const entries = steps.flatMap((step, now) =>
-      step.do === 'event' ? [entryOf(step, { systems: [], own: {}, now })] : [],
-    )
+    const steps = values.map(oneOf)
+    const entries = steps.map((step, now) => entryOf(step, { systems: [], own: {}, now }))
     const outcomes = recount(entries)
-    expect(outcomes.map(({ refused }, index) => (refused ? index : -1)).filter((n) => n >= 0)).toEqual([
-      9, 11, 14,
-    ])
+    const refused = outcomes.flatMap(({ refused }, index) => (refused ? index : []))
+    expect(refused).toEqual([9, 11, 14])
     expect(outcomes.at(-1)).toMatchObject({ total: BigInt(`${sign}9007199254000000`) })
     holds({ systems: [], begins: 0, steps }, evaluate)
   })
@@ -222,9 +199,7 @@ describe('[E1, P1, P5, P6, P7, P8, P9, U6] the core against a recount of the log
       { ...trigger, id: 'price', on: 'event', points: -10, blocks: true },
     ] as const
     const systems = [{ id: 's0', max: null, levels: [], triggers, boosts: [] }]
-    const steps = ['1', '1', '1', '0.5'].map((value): Step => {
-      return { do: 'event', metric: 0, value, attributes: {}, user: {}, tz: undefined, minutes: 1 }
-    })
+    const steps = ['1', '1', '1', '0.5'].map(oneOf)
     const outcomes = walk({ systems, begins: 0, steps }, evaluate).map(({ decision }) => decision.kind)
     expect(outcomes).toEqual(['changed', 'changed', 'refused', 'changed'])
     holds({ systems, begins: 0, steps }, evaluate)
@@ -267,29 +242,22 @@ const withSystems =
   (config, ...rest) =>
     evaluate({ ...config, systems: config.systems.map(change) }, ...rest)
 
-const withHighest = (state: UserState): UserState => ({
-  ...state,
-  metrics: new Map([...state.metrics].map(([id, { total }]) => [id, { total, highest: total }])),
-})
+const withHighest = (state: UserState): UserState => {
+  const highest = [...state.metrics].map(([id, { total }]) => [id, { total, highest: total }] as const)
+  return { ...state, metrics: new Map(highest) }
+}
 
 /** Services that break one rule each. */
 const BROKEN: Record<string, Evaluate> = {
-  '[P1] a threshold that is off by one': withTriggers((trigger) => ({
-    ...trigger,
-    metricThreshold: trigger.metricThreshold === null ? null : trigger.metricThreshold + 1,
+  '[P1] a threshold that is off by one': withTriggers(({ metricThreshold: least, ...trigger }) => ({
+    ...{ ...trigger, metricThreshold: least === null ? null : least + 1 },
   })),
   '[P1] points that were earned once are earned again after a fall': (config, state, ...rest) =>
     evaluate(config, state && withHighest(state), ...rest),
-  '[P1] filters on event attributes are forgotten': withTriggers((trigger) => ({
-    ...trigger,
-    eventAttributes: [],
-  })),
+  '[P1] filters on event attributes are forgotten': withTriggers((one) => ({ ...one, eventAttributes: [] })),
   "[P1] a trigger's own counter forgets its count": (config, state, ...rest) =>
     evaluate(config, state && { ...state, counters: new Map() }, ...rest),
-  '[P2] filters on user attributes are forgotten': withTriggers((trigger) => ({
-    ...trigger,
-    userAttributes: [],
-  })),
+  '[P2] filters on user attributes are forgotten': withTriggers((one) => ({ ...one, userAttributes: [] })),
   '[P3] inactive triggers fire': withTriggers((trigger) => ({ ...trigger, status: 'active' })),
   '[P5] boosts are forgotten': withSystems((system) => ({ ...system, boosts: [] })),
   '[P5] boosts are always rounded up': withSystems((system) => ({
@@ -305,9 +273,8 @@ const BROKEN: Record<string, Evaluate> = {
       'user' in command ? { ...command, user: { ...command.user, tz: undefined } } : command,
       given,
     ),
-  '[P6] the cap is off by one': withSystems((system) => ({
-    ...system,
-    maxPoints: system.maxPoints === null ? null : system.maxPoints + 1,
+  '[P6] the cap is off by one': withSystems(({ maxPoints: most, ...system }) => ({
+    ...{ ...system, maxPoints: most === null ? null : most + 1 },
   })),
   '[P7] nothing is blocked': withTriggers((trigger) => ({ ...trigger, blockIfOutOfPoints: false })),
   '[P8] a total that drifts from its awards': (...given) => {
@@ -330,15 +297,8 @@ const BROKEN: Record<string, Evaluate> = {
 }
 
 describe('the property fails for a service that breaks a rule', () => {
-  test.each(Object.entries(BROKEN))(
-    '%s',
-    (_rule, broken) => {
-      const { failed } = fc.check(
-        fc.property(worlds, (world) => holds(world, broken)),
-        { numRuns: 2_000, seed: 1, endOnFailure: true },
-      )
-      expect(failed).toBe(true)
-    },
-    60_000,
-  )
+  test.each(Object.entries(BROKEN))('%s', { timeout: 60_000 }, (_rule, broken) => {
+    const property = fc.property(worlds, (world) => holds(world, broken))
+    expect(fc.check(property, { numRuns: 2_000, seed: 1, endOnFailure: true }).failed).toBe(true)
+  })
 })

@@ -33,54 +33,24 @@ const filter = (plan: string | null): Filter[] =>
   plan === null ? [] : [{ attributeId: PLAN, attributeValue: plan }]
 
 const BLANK: Trigger = {
-  id: 'tick',
-  key: 'tick',
-  created: 0,
-  updated: 0,
-  systemId: 'xp',
-  type: 'time',
-  points: 1,
-  status: 'active',
-  userAttributes: [],
-  eventAttributes: [],
-  metricId: null,
-  metricThreshold: null,
-  achievementId: null,
-  streakLength: null,
-  timeUnit: 'hours',
-  timeInterval: 1,
-  blockIfOutOfPoints: false,
-  counterId: 'tick',
-  version: 1,
-  anchor: 0,
+  ...{ id: 'tick', key: 'tick', counterId: 'tick', created: 0, updated: 0, version: 1, systemId: 'xp' },
+  ...{ type: 'time', points: 1, status: 'active', timeUnit: 'hours', timeInterval: 1, anchor: 0 },
+  ...{ userAttributes: [], eventAttributes: [], metricId: null, metricThreshold: null },
+  ...{ achievementId: null, streakLength: null, blockIfOutOfPoints: false },
 }
 
 const triggerOf = (systemId: string, one: TickTrigger): Trigger => ({
-  ...BLANK,
-  id: one.id,
-  systemId,
-  points: one.points,
-  status: one.active ? 'active' : 'inactive',
-  userAttributes: filter(one.plan),
-  timeUnit: one.interval % 1440 === 0 ? 'days' : 'hours',
-  timeInterval: one.interval % 1440 === 0 ? one.interval / 1440 : one.interval / 60,
-  anchor: one.active ? one.anchor * MINUTE : null,
+  ...{ ...BLANK, id: one.id, systemId, points: one.points, userAttributes: filter(one.plan) },
+  ...(one.interval % 1440 === 0
+    ? { timeUnit: 'days', timeInterval: one.interval / 1440 }
+    : { timeUnit: 'hours', timeInterval: one.interval / 60 }),
+  ...(one.active ? { status: 'active', anchor: one.anchor * MINUTE } : { status: 'inactive', anchor: null }),
 })
 
 const boostOf = (systemId: string, one: TickBoost, own: boolean): Boost => ({
-  id: one.id,
-  key: one.id,
-  created: 0,
-  updated: 0,
-  systemId,
-  userId: own ? 'ada' : null,
-  userIid: own ? 'iid' : null,
-  name: one.id,
-  start: one.start,
-  end: one.end,
-  multiplier: one.tenths / 10,
-  rounding: one.rounding,
-  userAttributes: filter(one.plan),
+  ...{ id: one.id, key: one.id, name: one.id, created: 0, updated: 0, systemId },
+  ...{ userId: own ? 'ada' : null, userIid: own ? 'iid' : null, start: one.start, end: one.end },
+  ...{ multiplier: one.tenths / 10, rounding: one.rounding, userAttributes: filter(one.plan) },
 })
 
 const configOf = (systems: readonly TickSystem[]): Configuration => {
@@ -96,11 +66,7 @@ const configOf = (systems: readonly TickSystem[]): Configuration => {
 }
 
 const userOf = (person: TickPerson): TickUser => ({
-  id: 'ada',
-  iid: 'iid',
-  seq: 7,
-  changed: instant(0),
-  created: instant(person.created * MINUTE),
+  ...{ id: 'ada', iid: 'iid', seq: 7, changed: instant(0), created: instant(person.created * MINUTE) },
   points: new Map(Object.entries(person.points)),
   lastSeqByInput: new Map([['metric m0', 6]]),
   boosts: Object.entries(person.own).flatMap(([id, list]) => list.map((one) => boostOf(id, one, true))),
@@ -125,21 +91,10 @@ const told = (change: TickChange | null): ExpectedTick[] =>
   }))
 
 const ADA: TickPerson = { zone: 'UTC', plan: null, created: 0, points: {}, own: {} }
-const xp = (system: Partial<TickSystem> & Pick<TickSystem, 'triggers'>): TickSystem => ({
-  id: 'xp',
-  max: null,
-  boosts: [],
-  ...system,
-})
-const hourly = (one: Partial<TickTrigger> = {}): TickTrigger => ({
-  id: 'hourly',
-  active: true,
-  anchor: 0,
-  interval: 60,
-  points: 1,
-  plan: null,
-  ...one,
-})
+type Some = Partial<TickSystem> & Pick<TickSystem, 'triggers'>
+const xp = (system: Some): TickSystem => ({ id: 'xp', max: null, boosts: [], ...system })
+const HOURLY: TickTrigger = { id: 'hourly', active: true, anchor: 0, interval: 60, points: 1, plan: null }
+const hourly = (one: Partial<TickTrigger> = {}): TickTrigger => ({ ...HOURLY, ...one })
 
 /* Random worlds around a change of the clock in Berlin */
 
@@ -198,13 +153,8 @@ describe('[P4] the awards of ticks', () => {
     const change = grant(list, ADA, 0, 180)
     expect(change?.before).toEqual(userOf(ADA))
     expect(change?.after).toEqual({
-      ...userOf(ADA),
-      seq: 8,
-      points: new Map([['xp', 9]]),
-      lastSeqByInput: new Map([
-        ['metric m0', 6],
-        ['xp', 8],
-      ]),
+      ...{ ...userOf(ADA), seq: 8, points: new Map([['xp', 9]]) },
+      lastSeqByInput: new Map(Object.entries({ 'metric m0': 6, xp: 8 })),
     })
     expect(change?.awards.map(({ seq, position, triggerId }) => [seq, position, triggerId])).toEqual(
       ['hourly', 'second', 'hourly', 'second', 'hourly', 'second'].map((id, n) => [8, n, id]),
@@ -221,9 +171,8 @@ describe('[P4] the awards of ticks', () => {
     const awards = [ADA, ADA].flatMap((person) => grant(list, person, 0, 60 * 720)?.awards ?? [])
     expect(awards).toHaveLength(4 * 720)
     expect(new Set(awards.map(({ id }) => id)).size).toBe(awards.length)
-    for (const { id, at } of awards) {
+    for (const { id, at } of awards)
       expect([isId(id), Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)]).toEqual([true, at])
-    }
   })
 
   test('begin with the user: at the exact moment of the creation, not before', () => {
@@ -271,9 +220,8 @@ describe('[P4] the due times of ticks', () => {
     expect(end('2026-01-01T00:00:00Z', '2026-01-09T05:00:00Z')).toBe(moment('2026-01-01T23:59:59.999Z'))
     expect(end('2026-01-01T23:59:59.999Z', '2026-01-09T05:00:00Z')).toBe(moment('2026-01-02T23:59:59.999Z'))
     const midnight = configOf([xp({ triggers: [hourly()] })])
-    expect(endOfSweep(midnight, moment('2026-01-01T23:30:00Z'), moment('2026-01-03T00:00:00Z'))).toBe(
-      moment('2026-01-02T23:59:59.999Z'),
-    )
+    const next = endOfSweep(midnight, moment('2026-01-01T23:30:00Z'), moment('2026-01-03T00:00:00Z'))
+    expect(next).toBe(moment('2026-01-02T23:59:59.999Z'))
     const many = configOf([xp({ triggers: Array.from({ length: 900 }, (_, n) => hourly({ id: `t${n}` })) })])
     const [from, to] = [moment('2026-01-01T00:00:00Z'), moment('2026-01-02T00:00:00Z')]
     const cut = endOfSweep(many, from, to)

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { instant } from '../../src/lib/clock'
 import { civilDateOfDay } from '../../src/lib/zone'
 import { readDaySums, type Subject } from '../../src/store/day-sums/day-sums.sql'
+import { often, step } from '../helpers/arbitraries'
 import { bytes, number, numbered, readable } from '../helpers/readable'
 import { runs } from '../helpers/runs'
 import { present, TODAY } from '../helpers/time'
@@ -22,25 +23,16 @@ const { name: NAME, d1: D1 } = lastDatabase()
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-const KeptRows = z.array(
-  z.object({
-    log: z.string(),
-    through: z.number(),
-    days: z
-      .string()
-      .transform((text): unknown => JSON.parse(text))
-      .pipe(z.array(z.tuple([z.number(), z.number()]))),
-  }),
-)
+const Days = z
+  .string()
+  .transform((text): unknown => JSON.parse(text))
+  .pipe(z.array(z.tuple([z.number(), z.number()])))
+const KeptRows = z.array(z.object({ log: z.string(), through: z.number(), days: Days }))
 
 /** The stored sums of a user. */
 async function keptOf(iid: string) {
-  const { results } = await D1.prepare(
-    `SELECT log, through, days FROM ${readable.day_sums} WHERE user_iid = ?1 ORDER BY log`,
-  )
-    .bind(iid)
-    .all()
-  return KeptRows.parse(results)
+  const sums = `SELECT log, through, days FROM ${readable.day_sums} WHERE user_iid = ?1 ORDER BY log`
+  return KeptRows.parse((await D1.prepare(sums).bind(iid).all()).results)
 }
 
 /** A tenant with a metric and a points system, and no triggers. */
@@ -62,9 +54,7 @@ async function log(
   entries: readonly (Entry & { seq: number })[],
   total: number,
 ): Promise<void> {
-  const rows = JSON.stringify(
-    entries.map(({ seq, ...entry }) => [entry.at, seq, entry.change, entry.utcOffset]),
-  )
+  const rows = entries.map(({ seq, at, change, utcOffset }) => [at, seq, change, utcOffset])
   const insert =
     of === 'events'
       ? `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset)
@@ -80,14 +70,10 @@ async function log(
     of === 'events'
       ? ['metrics', JSON.stringify([[metric, total, total]])]
       : ['points', JSON.stringify({ [system]: total })]
+  const raise = `UPDATE users SET seq = max(seq, ?3), ${column} = ?4 WHERE tenant_id = ?1 AND iid = ?2`
   await D1.batch([
-    D1.prepare(insert).bind(iid, of === 'events' ? metric : system, rows),
-    D1.prepare(`UPDATE users SET seq = max(seq, ?3), ${column} = ?4 WHERE tenant_id = ?1 AND iid = ?2`).bind(
-      tenant.id,
-      iid,
-      entries.at(-1)?.seq ?? 0,
-      value,
-    ),
+    D1.prepare(insert).bind(iid, of === 'events' ? metric : system, JSON.stringify(rows)),
+    D1.prepare(raise).bind(tenant.id, iid, entries.at(-1)?.seq ?? 0, value),
   ])
 }
 
@@ -98,18 +84,17 @@ describe('[P12] sums of closed days equal a plain sum over the log', () => {
   const offset = fc.integer({ min: -48, max: 56 }).map((quarters) => 15 * quarters)
   const change = fc.integer({ min: -3, max: 5 })
   const share = fc.double({ min: 0, max: 1, noNaN: true })
-  const is = fc.constant
-  const step = fc.oneof(
-    { weight: 2, arbitrary: fc.record({ do: is('pass'), quarters: fc.integer({ min: 1, max: 240 }) }) },
-    { weight: 4, arbitrary: fc.record({ do: is('happen'), offset, change, before: fc.nat({ max: 5_000 }) }) },
-    { weight: 1, arbitrary: fc.record({ do: is('fall behind'), kind: fc.constantFrom(...LATE) }) },
-    { weight: 2, arbitrary: fc.record({ do: is('catch up'), offset, change, share }) },
-    { weight: 4, arbitrary: fc.record({ do: is('read'), days: fc.nat({ max: 60 }) }) },
+  const steps = fc.oneof(
+    often(2, step('pass', { quarters: fc.integer({ min: 1, max: 240 }) })),
+    often(4, step('happen', { offset, change, before: fc.nat({ max: 5_000 }) })),
+    often(1, step('fall behind', { kind: fc.constantFrom(...LATE) })),
+    often(2, step('catch up', { offset, change, share })),
+    often(4, step('read', { days: fc.nat({ max: 60 }) })),
   )
   const world = fc.record({
     log: fc.constantFrom('events', 'awards'),
     atOnce: fc.integer({ min: 1, max: 3 }),
-    steps: fc.array(step, { minLength: 5, maxLength: 30 }),
+    steps: fc.array(steps, { minLength: 5, maxLength: 30 }),
   })
 
   type World = typeof world extends fc.Arbitrary<infer One> ? One : never
@@ -190,11 +175,8 @@ describe('[P12] sums of closed days equal a plain sum over the log', () => {
           }
           if (one.do !== 'read') continue
           const first = Math.floor(now / DAY) - one.days
-          const range = {
-            aggregation: 'daily',
-            startDate: civilDateOfDay(first),
-            endDate: civilDateOfDay(first + 1),
-          } as const
+          const dates = { startDate: civilDateOfDay(first), endDate: civilDateOfDay(first + 1) }
+          const range = { aggregation: 'daily' as const, ...dates }
           const scope = { ...contextOfUsers(tenant.id), now: instant(now) }
           const found = await readDaySums(scope, user, subject, range, { atOnce, part: 3 })
           const from = <T>(sums: ReadonlyMap<number, T>) => [...sums].filter(([day]) => day >= first)
@@ -264,13 +246,9 @@ async function busy(of: Subject['log'], perDay: number, days: number) {
     change: of === 'events' ? 2_000_000 : 2,
   })).sort((a, b) => a.at - b.at)
   const entries = [...old, { at: present(), utcOffset: 0, change: of === 'events' ? 1_000_000 : 1 }]
-  await log(
-    set,
-    of,
-    iid,
-    entries.map((entry, n) => ({ ...entry, seq: n + 2 })),
-    entries.reduce((sum, { change }) => sum + change, 0),
-  )
+  const ordered = entries.map((entry, n) => ({ ...entry, seq: n + 2 }))
+  const total = entries.reduce((sum, { change }) => sum + change, 0)
+  await log(set, of, iid, ordered, total)
   const unit = of === 'events' ? 1_000_000 : 1
   const shown = entries.map((entry) => ({ ...entry, change: entry.change / unit }))
   return { ...set, iid, entries: shown, path: of === 'events' ? 'metrics/words' : 'points/xp' } as const
@@ -334,15 +312,10 @@ describe('[P12] an event summary of a long log', () => {
     const { tenant, entries } = await busy('events', 60, 100)
     const { DB, cost } = counting()
     const own = tenant.through(newApp({ [NAME]: DB }))
-    const { result, written, read } = await cost(() =>
-      Promise.all(
-        Array.from({ length: 10 }, (_, n) =>
-          own.app('GET', summaryPath('metrics/words', TODAY - 100 - n, TODAY)),
-        ),
-      ),
-    )
-    for (const [n, { body }] of result.entries())
-      expect(body).toEqual(plainSummary(entries, TODAY - 100 - n, TODAY))
+    const days = Array.from({ length: 10 }, (_, n) => TODAY - 100 - n)
+    const ask = (from: number) => own.app('GET', summaryPath('metrics/words', from, TODAY))
+    const { result, written, read } = await cost(() => Promise.all(days.map(ask)))
+    expect(result.map(({ body }) => body)).toEqual(days.map((from) => plainSummary(entries, from, TODAY)))
     // The first request reads the log. The others share at most one more read, which finds the stored sums.
     expect(written).toBe(1)
     expect(read).toBeLessThan(60_000)
@@ -353,9 +326,8 @@ describe('[P12] an event summary of a long log', () => {
     const read = async () => (await tenant.app('GET', summaryPath(path, TODAY - 40, TODAY))).body
     await read()
     const right = await keptOf(iid)
-    await D1.prepare(`UPDATE day_sums SET days = json_remove(days, '$[3]') WHERE user_iid = ${bytes('?1')}`)
-      .bind(iid)
-      .run()
+    const damage = `UPDATE day_sums SET days = json_remove(days, '$[3]') WHERE user_iid = ${bytes('?1')}`
+    await D1.prepare(damage).bind(iid).run()
     expect(await read()).toEqual(plainSummary(entries, TODAY - 40, TODAY))
     expect(await keptOf(iid)).toEqual(right)
   })
@@ -398,21 +370,19 @@ describe('[P12] an event summary under a test clock', () => {
     await tenant.app('PUT', '/users/ada', { tz: 'Pacific/Kiritimati' })
     const seen: Awaited<ReturnType<typeof keptOf>> = []
     const holds = async (now: number) => {
-      const { results } = await D1.prepare(
-        `SELECT at, utc_offset AS utcOffset, awarded AS change FROM ${readable.awards} WHERE system_id = ?1 AND user_iid = ?2`,
-      )
-        .bind(system, await iidOf(tenant))
-        .all<Entry>()
+      const awards = `SELECT at, utc_offset AS utcOffset, awarded AS change FROM ${readable.awards}
+        WHERE system_id = ?1 AND user_iid = ?2`
+      const iid = await iidOf(tenant)
+      const { results } = await D1.prepare(awards).bind(system, iid).all<Entry>()
       const today = Math.floor(now / DAY)
       const from = today - 70
       const { body } = await tenant.app('GET', summaryPath('points/xp', from, today + 1))
       expect(body).toEqual(plainSummary(results, from, today + 1))
-      seen.push(...(await keptOf(await iidOf(tenant))))
+      seen.push(...(await keptOf(iid)))
       // A stored day never gets another entry.
+      const all = [...plainSums(results)]
       for (const { through, days } of seen)
-        expect([...withoutZeros(new Map(days))]).toEqual(
-          [...plainSums(results)].filter(([day]) => day <= through),
-        )
+        expect([...withoutZeros(new Map(days))]).toEqual(all.filter(([day]) => day <= through))
       return results.length
     }
     await move(start + 45 * DAY)

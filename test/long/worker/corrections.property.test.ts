@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import * as z from 'zod'
+import { often, step } from '../../helpers/arbitraries'
 import { readable } from '../../helpers/readable'
 import { worldRuns } from '../../helpers/runs'
 import { START } from '../../helpers/time'
@@ -49,53 +50,22 @@ const sent: fc.Arbitrary<Sent> = fc.record({
   app: fc.constantFrom(0 as const, 1 as const),
 })
 const nth = fc.nat({ max: 40 })
-const step: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      do: fc.constant('events' as const),
-      events: fc.array(sent, { minLength: 1, maxLength: 3 }),
-      voids: fc.array(nth, { maxLength: 3 }),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      do: fc.constant('batch' as const),
-      events: fc.array(sent, { minLength: 1, maxLength: 3 }),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({ do: fc.constant('adjust' as const), amount: fc.constantFrom(-30, -4, 3, 25) }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      do: fc.constant('trigger' as const),
-      nth,
-      change: fc.constantFrom('switch' as const, 'switch' as const, 'filter' as const),
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      do: fc.constant('take' as const),
-      nths: fc.array(nth, { minLength: 1, maxLength: 4 }),
-      withPoints: fc.boolean(),
-    }),
-  },
-  { weight: 1, arbitrary: fc.constant({ do: 'call' as const }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('plan' as const), value: fc.constantFrom(...PLANS) }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({ do: fc.constant('wait' as const), hours: fc.integer({ min: 1, max: 30 }) }),
-  },
+const sents = fc.array(sent, { minLength: 1, maxLength: 3 })
+const nths = fc.array(nth, { minLength: 1, maxLength: 4 })
+const steps: fc.Arbitrary<Step> = fc.oneof(
+  often(6, step('events', { events: sents, voids: fc.array(nth, { maxLength: 3 }) })),
+  often(1, step('batch', { events: sents })),
+  often(2, step('adjust', { amount: fc.constantFrom(-30, -4, 3, 25) })),
+  often(2, step('trigger', { nth, change: fc.constantFrom(...(['switch', 'switch', 'filter'] as const)) })),
+  often(3, step('take', { nths, withPoints: fc.boolean() })),
+  often(1, step('call', {})),
+  often(2, step('plan', { value: fc.constantFrom(...PLANS) })),
+  often(2, step('wait', { hours: fc.integer({ min: 1, max: 30 }) })),
 )
 const plans: fc.Arbitrary<Plan> = fc.record({
   max: fc.constantFrom(null, 60),
   percent: fc.constantFrom(null, 50),
-  steps: fc.array(step, { minLength: 6, maxLength: 22, size: 'max' }),
+  steps: fc.array(steps, { minLength: 6, maxLength: 22, size: 'max' }),
 })
 
 const send = (metric: Sent['metric'], ...values: number[]): Step[] =>
@@ -294,7 +264,6 @@ class World {
       .parse(results.map((row) => ({ ...row, type: known.get(String(row.id).replaceAll('-', '')) })))
   }
 
-  /** The number of changes of the user. */
   async seq(): Promise<number> {
     const [row] = await rowsEverywhere('SELECT seq FROM users WHERE iid = ?1', this.#iid)
     return Number(row?.seq)

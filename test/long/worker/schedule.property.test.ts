@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { afterEach, beforeAll, expect, it } from 'vitest'
+import { often } from '../../helpers/arbitraries'
 import { worldRuns } from '../../helpers/runs'
 import { START } from '../../helpers/time'
 import { DAY, forgetTime, HOUR, moveTo } from '../../helpers/worker/boards'
@@ -13,46 +14,32 @@ import { DAILY, StreakReplay } from '../../oracle/streaks.oracle'
 
 const DUE = ['emails.recap_due', 'emails.reactivation_due', 'emails.streak_reminder_due']
 const ZONES = [
-  null,
-  'Asia/Kathmandu',
-  'America/St_Johns',
-  'Pacific/Kiritimati',
-  'Europe/Berlin',
-  'Pacific/Honolulu',
+  ...[null, 'Asia/Kathmandu', 'America/St_Johns', 'Pacific/Kiritimati', 'Europe/Berlin', 'Pacific/Honolulu'],
   'Australia/Lord_Howe',
 ]
 const USERS = ['ada', 'bob']
 /** Before changes of clocks, the ends of months, and a leap day. */
 const BEGINNINGS = [
-  '2028-02-24T11:07:00Z',
-  '2028-03-22T19:59:59.999Z',
-  '2028-10-23T09:00:00Z',
-  '2028-12-20T00:00:00Z',
+  ...['2028-02-24T11:07:00Z', '2028-03-22T19:59:59.999Z', '2028-10-23T09:00:00Z', '2028-12-20T00:00:00Z'],
 ]
 
 const zone = fc.constantFrom(...ZONES)
 const worlds = fc.record({
   begins: fc.constantFrom(...BEGINNINGS),
-  recap: fc.constantFrom('weekly' as const, 'monthly' as const, 'none' as const),
-  streak: fc.constantFrom('daily' as const, 'weekly' as const, 'monthly' as const),
+  recap: fc.constantFrom(...(['weekly', 'monthly', 'none'] as const)),
+  streak: fc.constantFrom(...(['daily', 'weekly', 'monthly'] as const)),
   zones: fc.tuple(zone, zone),
   steps: fc.array(
     fc.record({
       // Hours until the next step: often a daily habit, sometimes a long absence.
-      after: fc.oneof(
-        { weight: 6, arbitrary: fc.integer({ min: 1, max: 30 }) },
-        fc.integer({ min: 31, max: 400 }),
-      ),
+      after: fc.oneof(often(6, fc.integer({ min: 1, max: 30 })), fc.integer({ min: 31, max: 400 })),
       minutes: fc.constantFrom(0, 0, 15, 59),
       user: fc.constantFrom(0, 1),
       does: fc.oneof(
-        { weight: 6, arbitrary: fc.constant('event' as const) },
-        { weight: 7, arbitrary: fc.constant('zone' as const) },
-        { weight: 1, arbitrary: fc.constant('event of value 0' as const) },
-        { weight: 2, arbitrary: fc.constant('void' as const) },
-        { weight: 1, arbitrary: fc.constant('pause' as const) },
-        { weight: 1, arbitrary: fc.constant('streak off' as const) },
-        { weight: 1, arbitrary: fc.constant('streak on' as const) },
+        often(6, fc.constant('event' as const)),
+        often(7, fc.constant('zone' as const)),
+        often(2, fc.constant('void' as const)),
+        often(4, fc.constantFrom(...(['event of value 0', 'pause', 'streak off', 'streak on'] as const))),
       ),
       zone,
       days: fc.tuple(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 12 })),
@@ -62,11 +49,7 @@ const worlds = fc.record({
 })
 type World = typeof worlds extends fc.Arbitrary<infer T> ? T : never
 
-const STEP: Pick<World['steps'][number], 'minutes' | 'zone' | 'days'> = {
-  minutes: 0,
-  zone: 'Australia/Lord_Howe',
-  days: [1, 5],
-}
+const STEP = { minutes: 0 as const, zone: 'Australia/Lord_Howe', days: [1, 5] satisfies [number, number] }
 
 /**
  * An event of value 0, and a pause on the third day after it. Another user has the hour of the reminder in
