@@ -23,12 +23,8 @@ export type Call = {
 export type Told = { status: number; headers: Headers; body: unknown }
 
 /** Sends a request in a tenant: the method, the path from its first slash, headers and body. */
-export type Ask = (
-  method: string,
-  path: string,
-  headers: Record<string, string>,
-  body: unknown,
-) => Promise<Told>
+type Headed = Record<string, string>
+export type Ask = (method: string, path: string, headers: Headed, body: unknown) => Promise<Told>
 
 /** The walk's name of something that has an internal id. Names that begin with `spare` are for deletion. */
 type IdName = string
@@ -56,7 +52,6 @@ export type World = {
 export const basesOf = ({ surface }: OperationSpec): readonly [string, ...string[]] =>
   surface === 'admin' ? ['/admin/v1'] : ['/v1', '/api']
 
-/** The path and query of a call. */
 export function pathOf(spec: OperationSpec, { params = {}, query = {} }: Call): string {
   const path = spec.path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(params[name] ?? ''))
   const entries = Object.entries(query).flatMap(([name, value]) =>
@@ -66,7 +61,6 @@ export function pathOf(spec: OperationSpec, { params = {}, query = {} }: Call): 
   return `${basesOf(spec)[0]}${path}${search && `?${search}`}`
 }
 
-/** Calls an operation in a world. */
 export function send(spec: OperationSpec, call: Call, ask: Ask): Promise<Told> {
   return ask(spec.method.toUpperCase(), pathOf(spec, call), call.headers ?? {}, call.body)
 }
@@ -97,19 +91,12 @@ async function done(ask: Ask, id: string, call: Call): Promise<Told> {
 
 /* The world */
 
-const Created = z.object({ created: z.array(z.object({ id: z.string() })) })
-const CreatedSystems = z.object({
-  created: z.array(
-    z.object({
-      id: z.string(),
-      levels: z.array(z.object({ id: z.string() })),
-      triggers: z.array(z.object({ id: z.string() })),
-      boosts: z.array(z.object({ id: z.string() })),
-    }),
-  ),
-})
-
-const Awards = z.object({ awards: z.tuple([z.object({ id: z.string() })], z.unknown()) })
+const Id = z.object({ id: z.string() })
+const Many = z.array(Id)
+const Created = z.object({ created: Many })
+const System = Id.extend({ levels: Many, triggers: Many, boosts: Many })
+const CreatedSystems = z.object({ created: z.array(System) })
+const Awards = z.object({ awards: z.tuple([Id], z.unknown()) })
 
 /** A destination for webhooks on this machine. Nothing listens there, so a walk calls no other machine. */
 const NOWHERE = 'http://127.0.0.1:9'
@@ -118,9 +105,7 @@ const NOWHERE = 'http://127.0.0.1:9'
 const USERS = { ada: 3, bob: 2, cleo: 1, dora: 4 } as const
 
 const person = (mark: string, id: string) => ({
-  name: `${mark} ${id}`,
-  email: `${id}@${mark}.example`,
-  attributes: { plan: 'pro' },
+  ...{ name: `${mark} ${id}`, email: `${id}@${mark}.example`, attributes: { plan: 'pro' } },
 })
 
 /** The kinds of things that refer to no other thing, with their names in the walk. */
@@ -133,17 +118,9 @@ const spareOf = (name: IdName) => `spare${name[0]?.toUpperCase()}${name.slice(1)
 export async function settle(world: Omit<World, 'ids'>): Promise<World> {
   const { ask, mark, factor, day } = world
   const ids = new Map<IdName, string>()
-  const create = async (
-    names: IdName[],
-    id: string,
-    body: unknown[],
-    params: Record<string, string> = {},
-  ) => {
+  const create = async (names: IdName[], id: string, body: unknown[], params: Headed = {}) => {
     const { created } = Created.parse((await done(ask, id, { params, body })).body)
-    names.forEach((name, index) => {
-      ids.set(name, created[index]?.id ?? '')
-    })
-    return created
+    for (const [index, name] of names.entries()) ids.set(name, created[index]?.id ?? '')
   }
   const of = (name: IdName): string => {
     const id = ids.get(name)
@@ -163,81 +140,57 @@ export async function settle(world: Omit<World, 'ids'>): Promise<World> {
   await create(['minutes'], 'admin_metrics_create', [{ key: 'minutes', name: `${mark} minutes` }])
   await create(['achievement', 'profile', 'spareAchievement'], 'admin_achievements_create', [
     {
-      key: 'writer',
-      name: `${mark} writer`,
-      status: 'active',
-      trigger: 'metric',
-      metricId: of('metric'),
-      metricValue: factor,
+      ...{ key: 'writer', name: `${mark} writer`, status: 'active' },
+      ...{ trigger: 'metric', metricId: of('metric'), metricValue: factor },
     },
     { key: 'profile', name: `${mark} profile`, status: 'active', trigger: 'api' },
     { key: 'spare', name: `${mark} spare`, trigger: 'api' },
   ])
-  const { body } = await done(ask, 'admin_points_systems_create', {
-    body: [
-      {
-        key: 'xp',
-        name: `${mark} XP`,
-        levels: [
-          { key: 'one', name: `${mark} one`, points: factor },
-          { key: 'spare', name: `${mark} spare`, points: 99 * factor },
-        ],
-        triggers: [
-          {
-            type: 'metric',
-            points: factor,
-            status: 'active',
-            metricId: of('metric'),
-            metricThreshold: factor,
-          },
-          { type: 'user_creation', points: 2 * factor, status: 'active' },
-          { type: 'time', points: 5 * factor, status: 'active', timeUnit: 'hours', timeInterval: 12 },
-          { type: 'streak', points: 7 * factor, status: 'active', streakLength: 2 },
-          { type: 'user_creation', points: 3 * factor },
-        ],
-        boosts: [
-          { name: `${mark} boost`, start: day(0), multiplier: 2 },
-          { name: `${mark} spare`, start: day(300), multiplier: 3 },
-        ],
-      },
-      { key: 'spare', name: `${mark} spare`, levels: [], triggers: [], boosts: [] },
-    ],
-  })
+  const levels = [
+    { key: 'one', name: `${mark} one`, points: factor },
+    { key: 'spare', name: `${mark} spare`, points: 99 * factor },
+  ]
+  const words = { metricId: of('metric'), metricThreshold: factor }
+  const triggers = [
+    { type: 'metric', points: factor, status: 'active', ...words },
+    { type: 'user_creation', points: 2 * factor, status: 'active' },
+    { type: 'time', points: 5 * factor, status: 'active', timeUnit: 'hours', timeInterval: 12 },
+    { type: 'streak', points: 7 * factor, status: 'active', streakLength: 2 },
+    { type: 'user_creation', points: 3 * factor },
+  ]
+  const boosts = [
+    { name: `${mark} boost`, start: day(0), multiplier: 2 },
+    { name: `${mark} spare`, start: day(300), multiplier: 3 },
+  ]
+  const systems = [
+    { key: 'xp', name: `${mark} XP`, levels, triggers, boosts },
+    { key: 'spare', name: `${mark} spare`, levels: [], triggers: [], boosts: [] },
+  ]
+  const { body } = await done(ask, 'admin_points_systems_create', { body: systems })
   const [xp, spare] = CreatedSystems.parse(body).created
   ids.set('system', xp?.id ?? '').set('spareSystem', spare?.id ?? '')
   ids.set('level', xp?.levels[0]?.id ?? '').set('spareLevel', xp?.levels[1]?.id ?? '')
   ids.set('trigger', xp?.triggers[0]?.id ?? '').set('spareTrigger', xp?.triggers[4]?.id ?? '')
   ids.set('boost', xp?.boosts[0]?.id ?? '').set('spareBoost', xp?.boosts[1]?.id ?? '')
   const board = (key: string, more: object) => ({
-    key,
-    name: `${mark} ${key}`,
-    status: 'active',
-    start: day(0),
-    ...more,
+    ...{ key, name: `${mark} ${key}`, status: 'active', start: day(0), ...more },
   })
-  await create(
-    ['board', 'pointsBoard', 'streakBoard', 'spareBoard', 'groupBoard'],
-    'admin_leaderboards_create',
-    [
-      board('words', { rankBy: 'metric', metricId: of('metric') }),
-      board('daily', { rankBy: 'points', pointsSystemId: of('system'), runUnit: 'day', runInterval: 1 }),
-      board('streaks', { rankBy: 'streak' }),
-      board('spare', { rankBy: 'metric', metricId: of('metric') }),
-      board('plans', { rankBy: 'metric', metricId: of('minutes'), breakdownAttributes: [of('attribute')] }),
-    ],
-  )
+  const boards = ['board', 'pointsBoard', 'streakBoard', 'spareBoard', 'groupBoard']
+  await create(boards, 'admin_leaderboards_create', [
+    board('words', { rankBy: 'metric', metricId: of('metric') }),
+    board('daily', { rankBy: 'points', pointsSystemId: of('system'), runUnit: 'day', runInterval: 1 }),
+    board('streaks', { rankBy: 'streak' }),
+    board('spare', { rankBy: 'metric', metricId: of('metric') }),
+    board('plans', { rankBy: 'metric', metricId: of('minutes'), breakdownAttributes: [of('attribute')] }),
+  ])
   const freezes = { startCount: 1, maxCount: 2 }
   await done(ask, 'admin_streaks_settings_update', { body: { metrics: [], freezes } })
 
   const users = Object.entries(USERS)
   for (const [id] of users) await done(ask, 'users_identify', { params: { id }, body: person(mark, id) })
   await done(ask, 'users_identify', { params: { id: `only-${mark}` }, body: person(mark, `only-${mark}`) })
-  await create(
-    ['ownBoost'],
-    'admin_points_boosts_create',
-    [{ key: 'own', name: `${mark} own`, start: day(0), multiplier: 3, userId: 'ada' }],
-    { systemId: of('system') },
-  )
+  const boost = { key: 'own', name: `${mark} own`, start: day(0), multiplier: 3, userId: 'ada' }
+  await create(['ownBoost'], 'admin_points_boosts_create', [boost], { systemId: of('system') })
   for (const [id, words] of users) {
     const { body } = await done(ask, 'metrics_event', {
       params: { key: 'words' },
@@ -248,42 +201,31 @@ export async function settle(world: Omit<World, 'ids'>): Promise<World> {
   }
   const points = await done(ask, 'users_points', { params: { id: 'ada', key: 'xp' } })
   ids.set('award', Awards.parse(points.body).awards[0].id)
-  await done(ask, 'users_update_preferences', {
-    params: { id: 'ada' },
-    body: { notifications: { recap: ['push'] } },
-  })
+  const preferences = { notifications: { recap: ['push'] } }
+  await done(ask, 'users_update_preferences', { params: { id: 'ada' }, body: preferences })
   const pauses = [
     { userId: 'bob', start: day(50), end: day(50 + factor) },
     { userId: 'cleo', start: day(60), end: day(60 + factor) },
   ]
-  const { created } = Created.parse(
-    (await done(ask, 'admin_streaks_pauses_create', { body: { pauses } })).body,
-  )
+  const paused = await done(ask, 'admin_streaks_pauses_create', { body: { pauses } })
+  const { created } = Created.parse(paused.body)
   ids.set('pause', created[0]?.id ?? '').set('sparePause', created[1]?.id ?? '')
   await create(['webhook', 'spareWebhook', 'quietWebhook'], 'admin_webhooks_create', [
     { url: `${NOWHERE}/${mark}/hooks`, events: ['*'], status: 'inactive' },
     { url: `${NOWHERE}/${mark}/spare`, events: ['achievement.completed'], status: 'inactive' },
     { url: `${NOWHERE}/${mark}/quiet`, events: ['points.boost_finished'] },
   ])
-  const sample = await done(ask, 'admin_webhooks_test', {
-    params: { id: of('quietWebhook') },
-    body: { type: 'streak.started' },
-  })
-  ids.set('delivery', z.object({ id: z.string() }).parse(sample.body).id)
-  const template = (channel: object) => ({
-    type: 'streak_reminder',
-    body: `${mark} {{ user.name }} {{ metrics.words }}`,
-    ...channel,
-  })
+  const quiet = { id: of('quietWebhook') }
+  const sample = await done(ask, 'admin_webhooks_test', { params: quiet, body: { type: 'streak.started' } })
+  ids.set('delivery', Id.parse(sample.body).id)
+  const text = `${mark} {{ user.name }} {{ metrics.words }}`
+  const template = (channel: object) => ({ type: 'streak_reminder', body: text, ...channel })
   await create(['template', 'spareTemplate'], 'admin_notification_templates_create', [
     template({ channel: 'email', subject: `${mark} {{ user.id }}` }),
     template({ channel: 'push', title: `${mark} spare` }),
   ])
-  await create(['key', 'spareKey', 'doraKey'], 'admin_application_api_keys_create', [
-    { userId: 'ada' },
-    { userId: 'cleo' },
-    { userId: 'dora' },
-  ])
+  const keys = ['ada', 'cleo', 'dora'].map((userId) => ({ userId }))
+  await create(['key', 'spareKey', 'doraKey'], 'admin_application_api_keys_create', keys)
   const { headers } = await done(ask, 'admin_metrics_batch_events', { body: batch('settled', factor, mark) })
   ids.set('batch', headers.get('x-batch-id') ?? '')
   return { ...world, ids: of }
@@ -292,10 +234,7 @@ export async function settle(world: Omit<World, 'ids'>): Promise<World> {
 /** A batch of events, two of which share an idempotency key. */
 function batch(name: string, factor: number, mark: string): unknown[] {
   const event = (id: string, value: number, idempotencyKey: string) => ({
-    key: 'minutes',
-    user: { id, name: `${mark} ${id}` },
-    value: value * factor,
-    idempotencyKey,
+    ...{ key: 'minutes', user: { id, name: `${mark} ${id}` }, value: value * factor, idempotencyKey },
   })
   return [event('ada', 1, name), event('bob', 2, name), event('bob', 3, name), event('ada', 4, `${name}-2`)]
 }
@@ -329,13 +268,11 @@ function resource(
   make: (world: World) => object,
   ahead: (world: World) => Record<string, string> = () => ({}),
 ): [string, Calls][] {
+  const changed = (world: World) => ({ id: world.ids(name), ...renamed(prefix, world) })
   return [
     [`${prefix}_list`, (world) => ({ params: ahead(world), query: { limit: '100' } })],
     [`${prefix}_create`, (world) => ({ params: ahead(world), body: [make(world)] })],
-    [
-      `${prefix}_update`,
-      (world) => ({ params: ahead(world), body: [{ id: world.ids(name), ...renamed(prefix, world) }] }),
-    ],
+    [`${prefix}_update`, (world) => ({ params: ahead(world), body: [changed(world)] })],
     [`${prefix}_delete`, (world) => ({ params: ahead(world), query: { ids: world.ids(spareOf(name)) } })],
     [`${prefix}_get`, (world) => ({ params: { ...ahead(world), id: world.ids(name) } })],
   ]
@@ -351,255 +288,190 @@ function renamed(prefix: string, { mark, factor }: World): object {
 
 const inSystem = ({ ids }: World) => ({ systemId: ids('system') })
 
+const pro = ({ ids }: World) => [{ attributeId: ids('attribute'), attributeValue: 'pro' }]
+const named = ({ mark }: World) => ({ key: 'new', name: `${mark} new` })
+
 const resources: [string, Calls][] = [
   ...ALONE.flatMap(({ name, operations, least }) =>
     resource(operations, name, ({ mark }) => ({ ...least('new'), name: `${mark} new` })),
   ),
-  ...resource('admin_points_systems', 'system', ({ mark, ids, factor }) => ({
-    key: 'new',
-    name: `${mark} new`,
-    triggers: [{ type: 'achievement', points: factor, achievementId: ids('achievement') }],
-    boosts: [
-      {
-        name: `${mark} new`,
-        start: '2020-01-01',
-        multiplier: 2,
-        userAttributes: [{ attributeId: ids('attribute'), attributeValue: 'pro' }],
-      },
-    ],
+  ...resource('admin_points_systems', 'system', (world) => ({
+    ...named(world),
+    triggers: [{ type: 'achievement', points: world.factor, achievementId: world.ids('achievement') }],
+    boosts: [{ name: `${world.mark} new`, start: '2020-01-01', multiplier: 2, userAttributes: pro(world) }],
   })),
   ...resource(
     'admin_points_levels',
     'level',
-    ({ mark, factor }) => ({ key: 'new', name: `${mark} new`, points: 98 * factor }),
+    (world) => ({ ...named(world), points: 98 * world.factor }),
     inSystem,
   ),
   ...resource(
     'admin_points_triggers',
     'trigger',
-    ({ ids, factor }) => ({
-      type: 'metric',
-      points: factor,
-      metricId: ids('metric'),
-      metricThreshold: factor,
-      userAttributes: [{ attributeId: ids('attribute'), attributeValue: 'pro' }],
-      eventAttributes: [{ attributeId: ids('eventAttribute'), attributeValue: 'phone' }],
+    (world) => ({
+      ...{ type: 'metric', points: world.factor, metricId: world.ids('metric') },
+      ...{ metricThreshold: world.factor, userAttributes: pro(world) },
+      eventAttributes: [{ attributeId: world.ids('eventAttribute'), attributeValue: 'phone' }],
     }),
     inSystem,
   ),
   ...resource(
     'admin_points_boosts',
     'boost',
-    ({ mark, day }) => ({ key: 'new', name: `${mark} new`, start: day(200), multiplier: 2, userId: 'bob' }),
+    (world) => ({ ...named(world), start: world.day(200), multiplier: 2, userId: 'bob' }),
     inSystem,
   ),
-  ...resource('admin_achievements', 'achievement', ({ mark, ids }) => ({
-    key: 'new',
-    name: `${mark} new`,
-    status: 'active',
-    trigger: 'achievement',
-    achievementIds: [ids('achievement')],
-    userAttributes: [{ attributeId: ids('attribute'), attributeValue: 'pro' }],
+  ...resource('admin_achievements', 'achievement', (world) => ({
+    ...{ ...named(world), status: 'active', trigger: 'achievement', userAttributes: pro(world) },
+    achievementIds: [world.ids('achievement')],
   })),
-  ...resource('admin_leaderboards', 'board', ({ mark, ids }) => ({
-    key: 'new',
-    name: `${mark} new`,
-    rankBy: 'points',
-    pointsSystemId: ids('system'),
-    breakdownAttributes: [ids('attribute')],
+  ...resource('admin_leaderboards', 'board', (world) => ({
+    ...{ ...named(world), rankBy: 'points', pointsSystemId: world.ids('system') },
+    breakdownAttributes: [world.ids('attribute')],
   })),
   ...resource('admin_webhooks', 'webhook', ({ mark }) => ({
-    url: `${NOWHERE}/${mark}/new`,
-    events: ['streak.lost', 'points.changed'],
+    ...{ url: `${NOWHERE}/${mark}/new`, events: ['streak.lost', 'points.changed'] },
   })),
-  ...resource('admin_notification_templates', 'template', ({ mark, ids }) => ({
-    type: 'recap',
-    channel: 'email',
-    subject: `${mark} {{ recap.periodEnd }}`,
-    body: `${mark} {{ user.name }}`,
-    userAttributes: [{ attributeId: ids('attribute'), attributeValue: 'pro' }],
+  ...resource('admin_notification_templates', 'template', (world) => ({
+    ...{ type: 'recap', channel: 'email', subject: `${world.mark} {{ recap.periodEnd }}` },
+    ...{ body: `${world.mark} {{ user.name }}`, userAttributes: pro(world) },
   })),
 ]
+
+const ofQuiet = ({ ids }: World) => ({ params: { id: ids('quietWebhook') } })
+const ofDelivery = ({ ids }: World) => ({ params: { id: ids('quietWebhook'), deliveryId: ids('delivery') } })
+
+/** The calls of the other operations. */
+const OTHERS: Record<string, Calls> = {
+  achievements_all: () => [{}, { query: { userAttributes: 'plan:pro' } }],
+  achievements_complete: ({ mark }) => ({
+    params: { key: 'profile' },
+    body: { user: { ...ada, name: mark } },
+  }),
+  metrics_event: ({ factor, mark }) => [
+    {
+      params: { key: 'words' },
+      headers: { 'idempotency-key': 'walk' },
+      body: { user: { ...ada, name: `${mark} ada` }, value: 5 * factor, attributes: { device: mark } },
+    },
+    // A replay.
+    { params: { key: 'words' }, headers: { 'idempotency-key': 'first' }, body: { user: ada, value: factor } },
+  ],
+  users_create: ({ mark }) => ({ body: { id: 'eve', ...person(mark, 'eve') } }),
+  users_get: ofAda,
+  users_identify: ({ mark }) => ({ params: { id: 'finn' }, body: person(mark, 'finn') }),
+  users_update: ({ mark }) => ({ params: { id: 'bob' }, body: { name: `${mark} Robert` } }),
+  users_overview: ofAda,
+  users_all_metrics: ofAda,
+  users_single_metric: () => ({ params: { ...ada, key: 'words' } }),
+  users_metric_event_summary: (world) => ({ params: { ...ada, key: 'words' }, query: change(world) }),
+  users_achievements: () => ({ params: ada, query: { includeIncomplete: 'true' } }),
+  users_all_points: () => ({ params: ada, query: { awards: '100' } }),
+  users_points: () => ({ params: { ...ada, key: 'xp' }, query: { awards: '100' } }),
+  users_points_boosts: () => ({ params: { ...ada, key: 'xp' } }),
+  users_points_event_summary: (world) => ({ params: { ...ada, key: 'xp' }, query: change(world) }),
+  points_all: nothing,
+  points_system: () => inXp,
+  points_levels: () => inXp,
+  points_boosts: () => ({ ...inXp, query: { includeFinished: 'true' } }),
+  points_summary: () => [inXp, { ...inXp, query: { userAttributes: 'plan:pro' } }],
+  points_level_summary: () => [inXp, { ...inXp, query: { userAttributes: 'plan:pro' } }],
+  users_all_leaderboards: () => ({ params: ada, query: { includeFinished: 'true', numEvents: '100' } }),
+  users_leaderboard: () =>
+    ['words', 'daily', 'streaks'].map((key) => ({ params: { ...ada, key }, query: { numEvents: '100' } })),
+  users_wrapped: ({ day }) => ({ params: ada, query: { year: day(0).slice(0, 4) } }),
+  leaderboards_all: () => ({ query: { includeFinished: 'true' } }),
+  leaderboards_get: ({ day }) => [
+    ...['words', 'daily', 'streaks'].map((key) => ({ params: { key } })),
+    { params: { key: 'daily' }, query: { run: day(0) } },
+    { params: { key: 'words' }, query: { userId: 'bob', offset: '-1' } },
+  ],
+  leaderboards_groups: () => ({ params: { key: 'plans' } }),
+  leaderboards_live: () => ({ params: { key: 'words' } }),
+  live_tickets_create: () => ({}),
+  users_get_preferences: ofAda,
+  users_update_preferences: () => ({
+    params: { id: 'bob' },
+    body: { notifications: { reactivation: ['email'] } },
+  }),
+  users_streak: () => ({ params: ada, query: { historyPeriods: '10' } }),
+  streaks_list: ({ mark }) => ({ query: { userIds: [...Object.keys(USERS), `only-${mark}`] } }),
+  streaks_rankings: () => [{}, { query: { type: 'longest', limit: '100' } }],
+  admin_metrics_batch_events: ({ factor, mark }) => ({ body: batch('walk', factor, mark) }),
+  admin_metrics_batch_get: ({ ids }) => ({ params: { id: ids('batch') } }),
+  admin_streaks_settings_get: nothing,
+  admin_streaks_settings_update: ({ factor }) => ({
+    body: { daysOff: [factor % 7], freezes: { startCount: 1, maxCount: 3 + (factor % 90) } },
+  }),
+  admin_streaks_freezes_create: () => ({ body: { freezes: [{ userId: 'ada' }] } }),
+  admin_streaks_pauses_list: () => ({ query: { userId: 'bob', limit: '100' } }),
+  admin_streaks_pauses_create: ({ day, factor }) => ({
+    body: { pauses: [{ userId: 'ada', start: day(70), end: day(70 + factor) }] },
+  }),
+  admin_streaks_pauses_delete: ({ ids }) => ({ query: { ids: ids('sparePause') } }),
+  admin_streaks_restore: () => ({ body: { users: [{ id: 'cleo' }] } }),
+  admin_streaks_reset: () => ({ body: { users: [{ id: 'cleo' }] } }),
+  admin_points_adjustments_create: ({ mark, factor }) => ({
+    params: { systemId: 'xp' },
+    body: [{ userId: 'ada', amount: factor, reason: mark, idempotencyKey: 'first' }],
+  }),
+  admin_users_void_event: ({ ids, mark }) => ({
+    ...{ params: { id: 'cleo', eventId: ids('event of cleo') }, body: { reason: mark } },
+  }),
+  admin_users_revoke_achievement: () => ({
+    params: { id: 'bob', key: 'writer' },
+    query: { points: 'revoke' },
+  }),
+  admin_users_list: () =>
+    [{ limit: '100' }, { search: 'AD' }, { userAttributes: 'plan:pro' }].map((query) => ({ query })),
+  admin_users_export: ofAda,
+  admin_users_explain_award: ({ ids }) => ({ params: { id: 'ada', key: 'xp', awardId: ids('award') } }),
+  admin_users_timeline: () =>
+    [{ limit: '100' }, { types: 'award,change' }].map((query) => ({ params: ada, query })),
+  admin_analytics_overview: nothing,
+  admin_metrics_analytics: () => ({ params: { key: 'words' } }),
+  admin_points_analytics: () => inXp,
+  admin_leaderboards_analytics: () => ({ params: { key: 'words' } }),
+  admin_achievements_analytics: () => ({ params: { key: 'writer' } }),
+  admin_users_delete: () => ({ params: { id: 'dora' } }),
+  admin_settings_get: nothing,
+  admin_settings_update: () => ({
+    body: { branding: { appName: 'Walk' }, experimentation: { controlRatio: 100 } },
+  }),
+  admin_notification_templates_preview: ({ ids }) => ({
+    params: { id: ids('template') },
+    body: { userId: 'ada' },
+  }),
+  admin_notification_templates_preview_draft: () => ({
+    body: { userId: 'ada', template: { type: 'recap', channel: 'push', title: 'T', body: '{{ user.id }}' } },
+  }),
+  admin_notification_templates_test: ({ ids }) => ({
+    params: { id: ids('template') },
+    body: { userId: 'ada' },
+  }),
+  admin_notifications_channels: () => ({}),
+  admin_notifications_log: page,
+  admin_audit_log: page,
+  admin_webhooks_rotate_secret: ({ ids }) => ({ params: { id: ids('webhook') } }),
+  admin_webhooks_deliveries_list: (world) => ({ ...page(), ...ofQuiet(world) }),
+  admin_webhooks_deliveries_get: ofDelivery,
+  admin_webhooks_deliveries_redeliver: ofDelivery,
+  admin_webhooks_test: (world) => ({ ...ofQuiet(world), body: { type: 'streak.lost' } }),
+  admin_webhooks_try: ofQuiet,
+  admin_webhooks_redeliver: (world) => ({ ...ofQuiet(world), body: { since: '2026-01-01T00:00:00Z' } }),
+  admin_webhooks_redeliver_get: ofQuiet,
+  admin_application_api_keys_list: page,
+  admin_application_api_keys_create: () => ({ body: [{ userId: 'bob' }] }),
+  admin_application_api_keys_delete: ({ ids }) => ({ query: { ids: ids('spareKey') } }),
+  admin_user_tokens_create: () => ({ body: { userId: 'ada', scope: 'read', ttl: 60 } }),
+}
 
 /**
  * The call of each operation of a tenant, by its id. It succeeds in a settled world, and each write is done
  * once. Operations of the whole account are not here.
  */
-export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
-  ['achievements_all', () => [{}, { query: { userAttributes: 'plan:pro' } }]],
-  [
-    'achievements_complete',
-    ({ mark }) => ({ params: { key: 'profile' }, body: { user: { ...ada, name: mark } } }),
-  ],
-  [
-    'metrics_event',
-    ({ factor, mark }) => [
-      {
-        params: { key: 'words' },
-        headers: { 'idempotency-key': 'walk' },
-        body: { user: { ...ada, name: `${mark} ada` }, value: 5 * factor, attributes: { device: mark } },
-      },
-      // A replay.
-      {
-        params: { key: 'words' },
-        headers: { 'idempotency-key': 'first' },
-        body: { user: ada, value: factor },
-      },
-    ],
-  ],
-  ['users_create', ({ mark }) => ({ body: { id: 'eve', ...person(mark, 'eve') } })],
-  ['users_get', ofAda],
-  ['users_identify', ({ mark }) => ({ params: { id: 'finn' }, body: person(mark, 'finn') })],
-  ['users_update', ({ mark }) => ({ params: { id: 'bob' }, body: { name: `${mark} Robert` } })],
-  ['users_overview', ofAda],
-  ['users_all_metrics', ofAda],
-  ['users_single_metric', () => ({ params: { ...ada, key: 'words' } })],
-  ['users_metric_event_summary', (world) => ({ params: { ...ada, key: 'words' }, query: change(world) })],
-  ['users_achievements', () => ({ params: ada, query: { includeIncomplete: 'true' } })],
-  ['users_all_points', () => ({ params: ada, query: { awards: '100' } })],
-  ['users_points', () => ({ params: { ...ada, key: 'xp' }, query: { awards: '100' } })],
-  ['users_points_boosts', () => ({ params: { ...ada, key: 'xp' } })],
-  ['users_points_event_summary', (world) => ({ params: { ...ada, key: 'xp' }, query: change(world) })],
-  ['points_all', nothing],
-  ['points_system', () => inXp],
-  ['points_levels', () => inXp],
-  ['points_boosts', () => ({ ...inXp, query: { includeFinished: 'true' } })],
-  ['points_summary', () => [inXp, { ...inXp, query: { userAttributes: 'plan:pro' } }]],
-  ['points_level_summary', () => [inXp, { ...inXp, query: { userAttributes: 'plan:pro' } }]],
-  ['users_all_leaderboards', () => ({ params: ada, query: { includeFinished: 'true', numEvents: '100' } })],
-  [
-    'users_leaderboard',
-    () =>
-      ['words', 'daily', 'streaks'].map((key) => ({ params: { ...ada, key }, query: { numEvents: '100' } })),
-  ],
-  ['users_wrapped', ({ day }) => ({ params: ada, query: { year: day(0).slice(0, 4) } })],
-  ['leaderboards_all', () => ({ query: { includeFinished: 'true' } })],
-  [
-    'leaderboards_get',
-    ({ day }) => [
-      ...['words', 'daily', 'streaks'].map((key) => ({ params: { key } })),
-      { params: { key: 'daily' }, query: { run: day(0) } },
-      { params: { key: 'words' }, query: { userId: 'bob', offset: '-1' } },
-    ],
-  ],
-  ['leaderboards_groups', () => ({ params: { key: 'plans' } })],
-  ['leaderboards_live', () => ({ params: { key: 'words' } })],
-  ['live_tickets_create', () => ({})],
-  ['users_get_preferences', ofAda],
-  [
-    'users_update_preferences',
-    () => ({ params: { id: 'bob' }, body: { notifications: { reactivation: ['email'] } } }),
-  ],
-  ['users_streak', () => ({ params: ada, query: { historyPeriods: '10' } })],
-  ['streaks_list', ({ mark }) => ({ query: { userIds: [...Object.keys(USERS), `only-${mark}`] } })],
-  ['streaks_rankings', () => [{}, { query: { type: 'longest', limit: '100' } }]],
-  ...resources,
-  ['admin_metrics_batch_events', ({ factor, mark }) => ({ body: batch('walk', factor, mark) })],
-  ['admin_metrics_batch_get', ({ ids }) => ({ params: { id: ids('batch') } })],
-  ['admin_streaks_settings_get', nothing],
-  [
-    'admin_streaks_settings_update',
-    ({ factor }) => ({
-      body: { daysOff: [factor % 7], freezes: { startCount: 1, maxCount: 3 + (factor % 90) } },
-    }),
-  ],
-  ['admin_streaks_freezes_create', () => ({ body: { freezes: [{ userId: 'ada' }] } })],
-  ['admin_streaks_pauses_list', () => ({ query: { userId: 'bob', limit: '100' } })],
-  [
-    'admin_streaks_pauses_create',
-    ({ day, factor }) => ({ body: { pauses: [{ userId: 'ada', start: day(70), end: day(70 + factor) }] } }),
-  ],
-  ['admin_streaks_pauses_delete', ({ ids }) => ({ query: { ids: ids('sparePause') } })],
-  ['admin_streaks_restore', () => ({ body: { users: [{ id: 'cleo' }] } })],
-  ['admin_streaks_reset', () => ({ body: { users: [{ id: 'cleo' }] } })],
-  [
-    'admin_points_adjustments_create',
-    ({ mark, factor }) => ({
-      params: { systemId: 'xp' },
-      body: [{ userId: 'ada', amount: factor, reason: mark, idempotencyKey: 'first' }],
-    }),
-  ],
-  [
-    'admin_users_void_event',
-    ({ ids, mark }) => ({ params: { id: 'cleo', eventId: ids('event of cleo') }, body: { reason: mark } }),
-  ],
-  [
-    'admin_users_revoke_achievement',
-    () => ({ params: { id: 'bob', key: 'writer' }, query: { points: 'revoke' } }),
-  ],
-  [
-    'admin_users_list',
-    () => [
-      { query: { limit: '100' } },
-      { query: { search: 'AD' } },
-      { query: { userAttributes: 'plan:pro' } },
-    ],
-  ],
-  ['admin_users_export', ofAda],
-  ['admin_users_explain_award', ({ ids }) => ({ params: { id: 'ada', key: 'xp', awardId: ids('award') } })],
-  [
-    'admin_users_timeline',
-    () => [
-      { params: ada, query: { limit: '100' } },
-      { params: ada, query: { types: 'award,change' } },
-    ],
-  ],
-  ['admin_analytics_overview', nothing],
-  ['admin_metrics_analytics', () => ({ params: { key: 'words' } })],
-  ['admin_points_analytics', () => inXp],
-  ['admin_leaderboards_analytics', () => ({ params: { key: 'words' } })],
-  ['admin_achievements_analytics', () => ({ params: { key: 'writer' } })],
-  ['admin_users_delete', () => ({ params: { id: 'dora' } })],
-  ['admin_settings_get', nothing],
-  [
-    'admin_settings_update',
-    () => ({ body: { branding: { appName: 'Walk' }, experimentation: { controlRatio: 100 } } }),
-  ],
-  [
-    'admin_notification_templates_preview',
-    ({ ids }) => ({ params: { id: ids('template') }, body: { userId: 'ada' } }),
-  ],
-  [
-    'admin_notification_templates_preview_draft',
-    () => ({
-      body: {
-        userId: 'ada',
-        template: { type: 'recap', channel: 'push', title: 'T', body: '{{ user.id }}' },
-      },
-    }),
-  ],
-  [
-    'admin_notification_templates_test',
-    ({ ids }) => ({ params: { id: ids('template') }, body: { userId: 'ada' } }),
-  ],
-  ['admin_notifications_channels', () => ({})],
-  ['admin_notifications_log', page],
-  ['admin_audit_log', page],
-  ['admin_webhooks_rotate_secret', ({ ids }) => ({ params: { id: ids('webhook') } })],
-  ['admin_webhooks_deliveries_list', ({ ids }) => ({ ...page(), params: { id: ids('quietWebhook') } })],
-  [
-    'admin_webhooks_deliveries_get',
-    ({ ids }) => ({ params: { id: ids('quietWebhook'), deliveryId: ids('delivery') } }),
-  ],
-  [
-    'admin_webhooks_deliveries_redeliver',
-    ({ ids }) => ({ params: { id: ids('quietWebhook'), deliveryId: ids('delivery') } }),
-  ],
-  [
-    'admin_webhooks_test',
-    ({ ids }) => ({ params: { id: ids('quietWebhook') }, body: { type: 'streak.lost' } }),
-  ],
-  ['admin_webhooks_try', ({ ids }) => ({ params: { id: ids('quietWebhook') } })],
-  [
-    'admin_webhooks_redeliver',
-    ({ ids }) => ({ params: { id: ids('quietWebhook') }, body: { since: '2026-01-01T00:00:00Z' } }),
-  ],
-  ['admin_webhooks_redeliver_get', ({ ids }) => ({ params: { id: ids('quietWebhook') } })],
-  ['admin_application_api_keys_list', page],
-  ['admin_application_api_keys_create', () => ({ body: [{ userId: 'bob' }] })],
-  ['admin_application_api_keys_delete', ({ ids }) => ({ query: { ids: ids('spareKey') } })],
-  ['admin_user_tokens_create', () => ({ body: { userId: 'ada', scope: 'read', ttl: 60 } })],
-])
+export const calls: ReadonlyMap<string, Calls> = new Map([...resources, ...Object.entries(OTHERS)])
 
 /** The calls of an operation in a world. Throws if the walk does not know the operation. */
 export function callsOf({ id }: OperationSpec, world: World): Call[] {

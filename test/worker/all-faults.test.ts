@@ -29,9 +29,8 @@ beforeAll(async () => {
   await tenant.create('/achievements', { key: 'profile', name: 'P', status: 'active', trigger: 'api' })
   const streak = { key: 'streak', name: 'S', status: 'active', trigger: 'streak', streakLength: 2 }
   await tenant.create('/achievements', streak)
-  const locked = await tenant.create('/achievements', {
-    ...{ key: 'locked', name: 'L', status: 'active', trigger: 'api' },
-  })
+  const api = { key: 'locked', name: 'L', status: 'active', trigger: 'api' }
+  const locked = await tenant.create('/achievements', api)
   await tenant.app('POST', '/achievements/locked/complete', { user: { id: 'had' } })
   await tenant.admin('PATCH', '/achievements', [{ id: locked, status: 'locked' }])
   await tenant.create('/points', { key: 'xp', name: 'XP' })
@@ -40,13 +39,9 @@ beforeAll(async () => {
   await tenant.create('/leaderboards', { ...board, key: 'groups', breakdownAttributes: [plan] })
   await tenant.app('PUT', '/users/ada', { email: 'ada@example.com' })
   await tenant.app('PUT', '/users/bob', {})
-  await tenant.admin('PATCH', '/streaks/settings', {
-    ...{
-      customizationEnabled: true,
-      metrics: [{ key: 'words', threshold: 1 }],
-      freezes: { startCount: 2, maxCount: 3 },
-    },
-  })
+  const goal = { customizationEnabled: true, metrics: [{ key: 'words', threshold: 1 }] }
+  const freezes = { startCount: 2, maxCount: 3 }
+  await tenant.admin('PATCH', '/streaks/settings', { ...goal, freezes })
   const target = { url: 'https://example.com/hooks', events: ['*'], status: 'inactive' }
   webhook = await tenant.create('/webhooks', target)
   other = await newTenant()
@@ -82,11 +77,8 @@ describe('[G3] a 422 names the errors of the shape and all others', () => {
   ])('[U4] of a user: %s %s', async (method, path, body) => {
     const faults = ['tz: must be an IANA', 'attributes.x: must be a string', NO_ADDRESS, ofUsers('pln, x')]
     await refused([method, path, body], faults)
-    await refused(
-      [method, path, { ...body, email: 'x' }],
-      ['email: must be', ofUsers('pln, x')],
-      [NO_ADDRESS],
-    )
+    const named = ['email: must be', ofUsers('pln, x')]
+    await refused([method, path, { ...body, email: 'x' }], named, [NO_ADDRESS])
   })
 
   it('[U4] of a user with a stored address, who may subscribe', async () => {
@@ -94,14 +86,7 @@ describe('[G3] a 422 names the errors of the shape and all others', () => {
   })
 
   it.each([
-    {},
-    null,
-    [[]],
-    'x',
-    5,
-    { attributes: [] },
-    { attributes: 'pln' },
-    { email: '', attributes: null },
+    ...[{}, null, [[]], 'x', 5, { attributes: [] }, { attributes: 'pln' }, { email: '', attributes: null }],
   ])('of a user with an unreadable shape: %j', async (user) => {
     const event = { user, value: 'x', attributes: { pge: 1 } }
     const faults = ['value: must be a number', ofEvents('pge')]
@@ -117,17 +102,11 @@ describe('[G3] a 422 names the errors of the shape and all others', () => {
     ]
     await refused(['POST', '/v1/metrics/words/event', event({ id: 'bob' }), headers], faults)
     await refused(['POST', '/v1/metrics/words/event', event({ id: '' })], [`user.${NO_ADDRESS}`, 'user.id'])
-    await refused(
-      ['POST', '/v1/metrics/words/event', event({ id: 'ada' })],
-      [ofUsers('pln, x')],
-      [NO_ADDRESS],
-    )
+    const ofAda = event({ id: 'ada' })
+    await refused(['POST', '/v1/metrics/words/event', ofAda], [ofUsers('pln, x')], [NO_ADDRESS])
     // If only attribute keys are wrong, the error has only the sentences about them.
-    const unknown = {
-      user: { id: 'bob', attributes: { pln: 'a', x: 'b' } },
-      value: 1,
-      attributes: { pge: 'a' },
-    }
+    const user = { id: 'bob', attributes: { pln: 'a', x: 'b' } }
+    const unknown = { user, value: 1, attributes: { pge: 'a' } }
     const { body } = await tenant.app('POST', '/metrics/words/event', unknown)
     expect(at(body, 'error')).toBe(`${ofEvents('pge')} ${ofUsers('pln, x')}`)
   })
@@ -145,9 +124,8 @@ describe('[G3] a 422 names the errors of the shape and all others', () => {
     })
     // Errors that only the decision about a change finds, which another object may make.
     const { body: later } = await tenant.app('PUT', '/users/bob', { subscribeToEmails: true })
-    expect(at(later, 'issues')).toEqual([
-      { path: 'subscribeToEmails', message: expect.stringMatching(/^this user has no email address/) },
-    ])
+    const message = expect.stringMatching(/^this user has no email address/)
+    expect(at(later, 'issues')).toEqual([{ path: 'subscribeToEmails', message }])
     // An error that is one sentence.
     const { body: one } = await tenant.app('GET', '/leaderboards/plain/groups')
     expect(at(one, 'issues')).toEqual([{ path: '', message: at(one, 'error') }])
@@ -161,10 +139,8 @@ describe('[G3] a 422 names the errors of the shape and all others', () => {
     const { status, body } = await tenant.admin('POST', '/points', systems)
     const issues = at(body, 'issues')
     expect([status, Array.isArray(issues) && issues.length]).toEqual([422, 1_001])
-    expect(at(body, 'issues', 1_000)).toEqual({
-      path: '',
-      message: expect.stringMatching(/^And \d+ more problems\.$/),
-    })
+    const message = expect.stringMatching(/^And \d+ more problems\.$/)
+    expect(at(body, 'issues', 1_000)).toEqual({ path: '', message })
   })
 
   it('[G2] of an event of an unknown metric, only a 404', async () => {
@@ -228,21 +204,14 @@ describe('[G3] a 422 names the errors of the shape and all others', () => {
     const faults = ['metrics.0.key: there is no metric "none"', 'metrics.0.threshold', 'metrics.2: must be']
     const above = 'freezes.startCount: must not be above maxCount'
     const half = 'freezes.autoEarnAmount: must be set together'
-    await refused(
-      ['PATCH', path, { frequency: 'x', metrics, freezes: { startCount: 5, autoEarnInterval: 1 } }],
-      [...faults, 'frequency: must be', half, 'freezes.maxCount: must'],
-    )
-    await refused(['PATCH', path, { metrics, freezes: { startCount: 5, maxCount: 4 } }], [...faults, above])
-    await refused(
-      ['PATCH', path, { freezes: { startCount: 5, maxCount: 'x' } }],
-      ['freezes.maxCount: must'],
-      [above],
-    )
+    const patched = (change: object, named: string[], without?: string[]) =>
+      refused(['PATCH', path, change], named, without)
+    const several = { frequency: 'x', metrics, freezes: { startCount: 5, autoEarnInterval: 1 } }
+    await patched(several, [...faults, 'frequency: must be', half, 'freezes.maxCount: must'])
+    await patched({ metrics, freezes: { startCount: 5, maxCount: 4 } }, [...faults, above])
+    await patched({ freezes: { startCount: 5, maxCount: 'x' } }, ['freezes.maxCount: must'], [above])
     const twice = [...metrics.slice(0, 2), { key: 'words', threshold: 1 }]
-    await refused(
-      ['PATCH', path, { metrics: twice }],
-      ['metrics: must name each metric once', faults[0] ?? ''],
-    )
+    await patched({ metrics: twice }, ['metrics: must name each metric once', faults[0] ?? ''])
   })
 
   it('[L6, L9] of a page of a leaderboard', async () => {
@@ -328,11 +297,8 @@ describe('[G3] every operation with a body', () => {
           if (broken === null) unknown.add(`${spec.id} ${field.at(-1)}`)
           else expect([spec.id, field, broken]).toEqual([spec.id, field, problem])
         }
-        const all = spoilt(
-          one.body,
-          alone.map(([field]) => field),
-        )
-        const together = await errorOf(all)
+        const wrong = alone.map(([field]) => field)
+        const together = await errorOf(spoilt(one.body, wrong))
         for (const [field, error] of alone)
           expect([spec.id, field, together]).toEqual([spec.id, field, expect.stringContaining(error)])
         fields += alone.length

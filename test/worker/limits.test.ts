@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { basesOf, operations } from '../helpers/walk'
+import { words } from '../helpers/words'
 import {
   ADMIN_KEY,
   type Answer,
-  at,
   call,
   countedD1,
   newApp,
@@ -40,16 +40,13 @@ async function untilRefused(
 const counted = (responses: readonly Answer[], status: number) =>
   responses.filter((answer) => answer.status === status).length
 
-/** A limiter that refuses everything and records the keys. */
 function refusing() {
   const asked: string[] = []
-  const limiter: RateLimit = {
-    limit: async ({ key }) => {
-      asked.push(key)
-      return { success: false }
-    },
+  const limit = async ({ key }: { key: string }) => {
+    asked.push(key)
+    return { success: false }
   }
-  return { asked, limiter }
+  return { asked, limiter: { limit } }
 }
 
 const FAILING: RateLimit = { limit: () => Promise.reject(new Error('the limiter is unreachable')) }
@@ -72,9 +69,8 @@ describe('[G2] rate limits', () => {
     expect(refused?.headers.get('retry-after')).toBe('10')
     expect(refused?.headers.get('x-request-id')).toMatch(/.+/)
     expect(refused?.body).toEqual({ error: 'Too many requests. Send fewer, and try again in 10 seconds.' })
-    expect((await call(limited, 'GET', '/v1/achievements', { headers: { 'x-api-key': two } })).status).toBe(
-      200,
-    )
+    const other = { headers: { 'x-api-key': two } }
+    expect((await call(limited, 'GET', '/v1/achievements', other)).status).toBe(200)
   })
 
   it('an address gets 60 requests in 10 s whose key is missing, malformed or unknown', async () => {
@@ -92,18 +88,12 @@ describe('[G2] rate limits', () => {
     const tenant = await newTenant()
     const key = await tenant.key('ada')
     const [admin, application, address] = [refusing(), refusing(), refusing()]
-    const send = newApp({
-      RATE_LIMITS: 'on',
-      ADMIN_LIMIT: admin.limiter,
-      APPLICATION_LIMIT: application.limiter,
-      ADDRESS_LIMIT: address.limiter,
-    })
-    const { body } = await tenant.admin('POST', '/admin-api-keys', [{ name: 'Another' }])
-    const created = String(at(body, 'created', 0, 'key'))
+    const limits = { ADMIN_LIMIT: admin.limiter, APPLICATION_LIMIT: application.limiter }
+    const send = newApp({ RATE_LIMITS: 'on', ...limits, ADDRESS_LIMIT: address.limiter })
+    const { key: created } = await tenant.made('/admin-api-keys', { name: 'Another' })
     for (const given of [ADMIN_KEY, created, key]) {
-      expect((await call(send, 'GET', '/v1/achievements', { headers: { 'x-api-key': given } })).status).toBe(
-        429,
-      )
+      const headers = { 'x-api-key': given }
+      expect((await call(send, 'GET', '/v1/achievements', { headers })).status).toBe(429)
     }
     const prefix = (given: string) => given.split('.')[0]
     expect(admin.asked).toEqual(['', prefix(created)])
@@ -122,20 +112,10 @@ describe('[G2] rate limits', () => {
       return address.asked.pop()
     }
     const network = await countedAs('2001:db8:1:2::1')
-    for (const same of [
-      '2001:db8:1:2:ffff:ffff:ffff:ffff',
-      '2001:0DB8:0001:0002::',
-      '2001:db8:1:2::192.0.2.1',
-    ])
-      expect(await countedAs(same)).toBe(network)
+    const same = words`2001:db8:1:2:ffff:ffff:ffff:ffff 2001:0DB8:0001:0002:: 2001:db8:1:2::192.0.2.1`
+    for (const one of same) expect(await countedAs(one)).toBe(network)
     const others = [
-      '2001:db8:1:3::1',
-      '2001:db8:1::1',
-      '2001:db8::2:0:0:0:1',
-      '::1',
-      '192.0.2.1',
-      '192.0.2.2',
-      '',
+      ...['2001:db8:1:3::1', '2001:db8:1::1', '2001:db8::2:0:0:0:1', '::1', '192.0.2.1', '192.0.2.2', ''],
     ]
     const counts = new Set([network])
     for (const other of others) counts.add(await countedAs(other))
@@ -147,12 +127,9 @@ describe('[G2] rate limits', () => {
   it('429 comes before every other error', async () => {
     const tenant = await newTenant()
     const key = await tenant.key('ada')
-    const send = newApp({
-      RATE_LIMITS: 'on',
-      ADMIN_LIMIT: refusing().limiter,
-      APPLICATION_LIMIT: refusing().limiter,
-      ADDRESS_LIMIT: refusing().limiter,
-    })
+    const { limiter } = refusing()
+    const limits = { ADMIN_LIMIT: limiter, APPLICATION_LIMIT: limiter, ADDRESS_LIMIT: limiter }
+    const send = newApp({ RATE_LIMITS: 'on', ...limits })
     const app = { 'x-api-key': key }
     const admin = { 'x-api-key': ADMIN_KEY }
     const requests: Parameters<typeof call>[] = [
@@ -193,14 +170,11 @@ describe('[G2] rate limits', () => {
     const { DB, count } = countedD1()
     const send = newApp({ RATE_LIMITS: 'on', ADDRESS_LIMIT: ALLOWING, DB })
     for (const key of [
-      'x',
-      'app_short.secret',
-      `app_${'a'.repeat(12)}.${'b'.repeat(42)}`,
+      ...['x', 'app_short.secret', `app_${'a'.repeat(12)}.${'b'.repeat(42)}`],
       `key_${'a'.repeat(12)}.${'b'.repeat(43)}`,
     ]) {
-      expect((await call(send, 'GET', '/v1/achievements', { headers: { 'x-api-key': key } })).status).toBe(
-        401,
-      )
+      const headers = { 'x-api-key': key }
+      expect((await call(send, 'GET', '/v1/achievements', { headers })).status).toBe(401)
     }
     expect(count.batches).toBe(0)
   })

@@ -5,6 +5,7 @@ import { DAY, dateAt, forgetTime, moveTo, NOON } from '../helpers/worker/boards'
 import { intercepted } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
+  type Answer,
   at,
   call,
   countedD1,
@@ -58,10 +59,8 @@ async function setUp(): Promise<TestTenant> {
   const metric = await tenant.metric('words')
   await tenant.metric('unused')
   const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
-  const trigger = (points: number, metricThreshold: number) => ({
-    ...{ type: 'metric', status: 'active', metricId: metric },
-    ...{ points, metricThreshold },
-  })
+  const active = { type: 'metric', status: 'active', metricId: metric }
+  const trigger = (points: number, metricThreshold: number) => ({ ...active, points, metricThreshold })
   const levels = [
     { key: 'low', name: 'Low', points: 1 },
     { key: 'high', name: 'High', points: 1_000 },
@@ -81,27 +80,17 @@ async function setUp(): Promise<TestTenant> {
   await board('over', { rankBy: 'metric', metricId: metric, end: date(-10) })
   await board('hidden', { rankBy: 'metric', metricId: metric, status: 'inactive' })
   await board('later', { rankBy: 'metric', metricId: metric, status: 'scheduled', start: date(9) })
+  const byWords = { status: 'active', trigger: 'metric', metricId: metric }
   await tenant.admin('POST', '/achievements', [
-    { key: 'ten', name: 'Ten', status: 'active', trigger: 'metric', metricId: metric, metricValue: 10 },
-    {
-      key: 'million',
-      name: 'Million',
-      status: 'active',
-      trigger: 'metric',
-      metricId: metric,
-      metricValue: 1e6,
-    },
+    { key: 'ten', name: 'Ten', ...byWords, metricValue: 10 },
+    { key: 'million', name: 'Million', ...byWords, metricValue: 1e6 },
     { key: 'secret', name: 'Secret', trigger: 'api' },
   ])
   await tenant.admin('PATCH', '/streaks/settings', { freezes: { startCount: 1, maxCount: 3 } })
-  for (const [id, value] of [
-    ['ada', 12],
-    ['bob', 40],
-    ['ada', 3],
-    ['cai', 20],
-  ] as const) {
+  for (const text of ['ada 12', 'bob 40', 'ada 3', 'cai 20']) {
+    const [id, value] = text.split(' ')
     const user = { id, tz: 'Asia/Tokyo', attributes: { plan: id === 'bob' ? 'pro' : 'free' } }
-    expect((await tenant.event('words', user, value)).status).toBe(201)
+    expect((await tenant.event('words', user, Number(value))).status).toBe(201)
   }
   await tenant.app('PUT', '/users/dov', {})
   const pauses = [{ userId: 'ada', start: date(3), end: date(5) }]
@@ -147,13 +136,9 @@ describe('GET /users/{id}/points', () => {
 
   it('[P10] a user without awards has totals of 0; an unknown one is 404, an invalid number of awards 422', async () => {
     await settle()
-    expect(list(await read('/users/dov/points')).map((one) => [at(one, 'total'), at(one, 'awards')])).toEqual(
-      [
-        [0, []],
-        [0, []],
-        [0, []],
-      ],
-    )
+    for (const none of list(await read('/users/dov/points')))
+      expect(none).toMatchObject({ total: 0, awards: [] })
+    expect(await read('/users/dov/points')).toHaveLength(3)
     expect((await tenant.app('GET', '/users/nobody/points')).status).toBe(404)
     for (const awards of ['0', '101', 'x', ''])
       expect((await tenant.app('GET', `/users/ada/points?awards=${awards}`)).status).toBe(422)
@@ -170,11 +155,8 @@ describe('GET /users/{id}/points', () => {
     const points = list(await read('/users/ada/points?awards=100'))
     expect(points).toHaveLength(300)
     expect(new Set(points.map((one) => list(at(one, 'awards')).length))).toEqual(new Set([3]))
-    expect(points.at(-1)).toMatchObject({
-      key: 's299',
-      total: 4,
-      awards: [{ total: 4 }, { total: 3 }, { total: 2 }],
-    })
+    const awards = [{ total: 4 }, { total: 3 }, { total: 2 }]
+    expect(points.at(-1)).toMatchObject({ key: 's299', total: 4, awards })
   })
 
   it('reads no more of a long ledger than it shows', async () => {
@@ -210,10 +192,9 @@ function countedRows() {
 describe('GET /users/{id}/leaderboards', () => {
   it('[L9, L10] has every active leaderboard, equal to its single read, finished ones on request', async () => {
     await settle()
-    for (const [query, keys] of [
-      ['?numEvents=3', ['words', 'daily', 'streaks', 'plans']],
-      ['?includeFinished=true&numEvents=3', ['words', 'daily', 'streaks', 'plans', 'over']],
-    ] as const) {
+    const keys = ['words', 'daily', 'streaks', 'plans']
+    const reads = { '?numEvents=3': keys, '?includeFinished=true&numEvents=3': [...keys, 'over'] }
+    for (const [query, keys] of Object.entries(reads)) {
       for (const user of ['ada', 'bob', 'cai']) {
         const boards = list(await read(`/users/${user}/leaderboards${query}`))
         expect(keysOf(boards)).toEqual(keys)
@@ -228,10 +209,8 @@ describe('GET /users/{id}/leaderboards', () => {
   it('[G3] unknown users are 404, wrong queries 422', async () => {
     await settle()
     expect((await tenant.app('GET', '/users/nobody/leaderboards')).status).toBe(404)
-    const { status, body } = await tenant.app(
-      'GET',
-      '/users/ada/leaderboards?numEvents=101&includeFinished=1',
-    )
+    const query = '?numEvents=101&includeFinished=1'
+    const { status, body } = await tenant.app('GET', `/users/ada/leaderboards${query}`)
     expect(status).toBe(422)
     expect(at(body, 'error')).toMatch(/includeFinished: .*numEvents: /)
   })
@@ -253,12 +232,8 @@ describe('GET /users/{id}/leaderboards', () => {
 
 describe('GET /users/{id}/overview', () => {
   const PARTS = {
-    user: '',
-    metrics: '/metrics',
-    points: '/points',
-    streak: '/streak',
-    achievements: '/achievements',
-    leaderboards: '/leaderboards',
+    ...{ user: '', metrics: '/metrics', points: '/points', streak: '/streak' },
+    ...{ achievements: '/achievements', leaderboards: '/leaderboards' },
   }
 
   it('each part equals the read of that part alone', async () => {
@@ -288,10 +263,7 @@ describe('GET /users/{id}/overview', () => {
     async (frequency) => {
       await tenant.metric('words')
       await tenant.admin('PATCH', '/streaks/settings', { frequency })
-      for (const [id, tz] of [
-        ['west', 'Etc/GMT+12'],
-        ['east', 'Pacific/Kiritimati'],
-      ] as const) {
+      for (const [id, tz] of Object.entries({ west: 'Etc/GMT+12', east: 'Pacific/Kiritimati' })) {
         await tenant.event('words', { id, tz }, 1)
         // A streak that is over, as long ago as the history reaches, and one before that.
         const first = String(at(await read(`/users/${id}/streak`), 'streakHistory', 0, 'periodStart'))
@@ -299,10 +271,8 @@ describe('GET /users/{id}/overview', () => {
         for (const day of [start, start - 40])
           await rowsEverywhere(
             `INSERT INTO streak_runs (user_iid, first, last, started, history, length)
-             SELECT iid, ?3, ?3, ?3, '1e', 1 FROM users WHERE tenant_id = ?1 AND id = ?2`,
-            tenant.id,
-            id,
-            day,
+           SELECT iid, ?3, ?3, ?3, '1e', 1 FROM users WHERE tenant_id = ?1 AND id = ?2`,
+            ...[tenant.id, id, day],
           )
         const streak = await read(`/users/${id}/streak`)
         expect(at(streak, 'streakHistory', 0, 'length')).toBe(1)
@@ -343,9 +313,8 @@ describe('GET /users/{id}/overview', () => {
     async () => {
       await tenant.metric('words')
       for (const id of ['ada', 'busy']) await tenant.event('words', id, 1)
-      await tenant.admin('POST', '/streaks/pauses', {
-        pauses: [{ userId: 'ada', start: dateAt(now + DAY), end: dateAt(now + 2 * DAY) }],
-      })
+      const pauses = [{ userId: 'ada', start: dateAt(now + DAY), end: dateAt(now + 2 * DAY) }]
+      await tenant.admin('POST', '/streaks/pauses', { pauses })
       await pass(4 * DAY)
       for (const id of ['ada', 'busy']) await tenant.event('words', id, 1)
       // A log that is longer than one read.
@@ -407,26 +376,19 @@ describe('GET /leaderboards/{key}/groups', () => {
     await pass(1_000)
   }
   const sizes = (body: unknown) =>
-    list(body).map((one) =>
-      [
-        ...list(at(one, 'group')).map((each) => `${at(each, 'key')}:${at(each, 'value')}`),
-        at(one, 'users'),
-      ].join(' '),
-    )
+    list(body).map((one) => {
+      const pairs = list(at(one, 'group')).map((each) => `${at(each, 'key')}:${at(each, 'value')}`)
+      return [...pairs, at(one, 'users')].join(' ')
+    })
   const linkIn = (headers: Headers) => /^<([^>]*)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1]
 
   it('[L6] the largest first, equals in order of their values; only ranked users count', async () => {
     await grouped(['city', 'plan'], { maxParticipants: 2 })
-    const [free, pro] = [
-      { city: 'Washington, DC', plan: 'free' },
-      { city: 'Washington, DC', plan: 'pro' },
-    ]
-    const [rome, oslo] = [
-      { city: 'Rome', plan: 'pro' },
-      { city: 'Oslo', plan: 'pro' },
-    ]
+    const inCity = (city: string, plan = 'pro') => ({ city, plan })
+    const [free, pro] = [inCity('Washington, DC', 'free'), inCity('Washington, DC')]
+    const [rome, oslo] = [inCity('Rome'), inCity('Oslo')]
     await score([rome, rome, rome, pro, free, oslo, oslo])
-    await score([{ city: 'Nowhere', plan: 'pro' }], -1)
+    await score([inCity('Nowhere')], -1)
     await tenant.event('words', { id: 'no-plan', attributes: { city: 'Rome' } }, 1)
     expect(sizes(await read('/leaderboards/board/groups'))).toEqual([
       'city:Oslo plan:pro 2',
@@ -447,10 +409,7 @@ describe('GET /leaderboards/{key}/groups', () => {
       const seen: string[] = []
       let path: string | undefined = `/leaderboards/board/groups?limit=${limit}`
       for (let pages = 1; path !== undefined; pages += 1) {
-        const { status, headers, body }: Awaited<ReturnType<TestTenant['app']>> = await tenant.app(
-          'GET',
-          path,
-        )
+        const { status, headers, body }: Answer = await tenant.app('GET', path)
         expect(status).toBe(200)
         seen.push(...sizes(body))
         const next: string | undefined = linkIn(headers)
@@ -458,16 +417,13 @@ describe('GET /leaderboards/{key}/groups', () => {
         expect(next ?? 'http://laurel.test/v1').toMatch(/^http:\/\/laurel\.test\/v1/)
         path = next?.slice('http://laurel.test/v1'.length)
       }
-      const [, ...rest] = [names[4], ...names.filter((_, n) => n !== 4)]
-      expect(seen).toEqual([`city:${names[4]} 2`, ...rest.map((name) => `city:${name} 1`)])
+      const others = names.filter((_, n) => n !== 4).map((name) => `city:${name} 1`)
+      expect(seen).toEqual([`city:${names[4]} 2`, ...others])
     }
+    const error = 'after: must be the cursor in the Link header of the page before.'
     for (const after of ['', 'x', '!', btoa('[1]'), btoa('["a","b"]'), btoa('[-1,"b"]')]) {
       const path = `/leaderboards/board/groups?after=${encodeURIComponent(after)}`
-      const { status, body } = await tenant.app('GET', path)
-      expect([status, at(body, 'error')]).toEqual([
-        422,
-        'after: must be the cursor in the Link header of the page before.',
-      ])
+      expect(await tenant.app('GET', path)).toMatchObject({ status: 422, body: { error } })
     }
   })
 
@@ -545,11 +501,8 @@ describe('GET /leaderboards/{key}/groups', () => {
 })
 
 describe('GET /streaks/pauses', () => {
-  const pause = (userId: string, start: number, end: number) => ({
-    userId,
-    start: dateAt(now + start * DAY),
-    end: dateAt(now + end * DAY),
-  })
+  const day = (days: number) => dateAt(now + days * DAY)
+  const pause = (userId: string, start: number, end: number) => ({ userId, start: day(start), end: day(end) })
   const create = async (...pauses: object[]) => {
     const { status, body } = await tenant.admin('POST', '/streaks/pauses', { pauses })
     expect([status, at(body, 'issues')]).toEqual([201, []])

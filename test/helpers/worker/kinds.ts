@@ -28,7 +28,6 @@ export type Kind = {
   change: (world: World) => Item
   /** The fields that `null` removes in an update, so that they are shown as the default is. */
   removable: string[]
-  /** The fields that a create needs. */
   needed: string[]
   /** Values of fields that are refused. */
   wrong: Item & Record<string, unknown[]>
@@ -48,10 +47,13 @@ type Dependent = { isAlone?: never; least: (key: string, world: World) => Item }
 
 const LONG = 'x'.repeat(256)
 const NAME = ['', LONG, 5]
+const TEXT = ['x'.repeat(2_001), 5]
 const FILTERS = [{}, 'x', [{}], [{ attributeId: 'x', attributeValue: 'y' }], [{ attributeId: NOBODY }]]
 const SCRIPT = { url: 'javascript:alert(1)' }
 const BADGE = ['https://b.example', {}, { url: '' }, SCRIPT, { url: `https://b.example/${LONG.repeat(8)}` }]
+const NEW_BADGE = { url: 'https://b.example/u' }
 const WHOLE = [0, -1, 1.5, 2_147_483_648, 1e308, '1', []]
+const TIME = ['24:00', '9:00', '09:60', '09:00:60']
 const DATE = ['2026-02-29', '2026-1-1', '20260101', '2026-01-01T00:00:00Z', '', '10000-01-01', 5]
 
 const filtersOf = (field: string, other: string): [string, unknown, string][] => [
@@ -59,36 +61,32 @@ const filtersOf = (field: string, other: string): [string, unknown, string][] =>
   [field, filter(other), other],
 ]
 
+const ofMetric: Kind['unknown'] = ({ plan, page }) => [
+  ['metricId', NOBODY, 'metricId'],
+  ...filtersOf('userAttributes', page),
+  ...filtersOf('eventAttributes', plan),
+]
+
 /** Different points for different keys: the levels of a system have different points (P9). */
 const pointsOf = (key: string) =>
   [...key].reduce((sum, letter) => (sum * 37 + letter.charCodeAt(0)) % 1_000_003, 0)
 
 const boost = {
-  path: '/points/xp/boosts',
-  operations: 'admin_points_boosts',
-  audit: 'points_boost',
-  keys: 'derived',
+  ...{ path: '/points/xp/boosts', operations: 'admin_points_boosts', audit: 'points_boost', keys: 'derived' },
   defaults: { status: 'scheduled', end: null, rounding: 'down', userId: null, userAttributes: [] },
   needed: ['name', 'start', 'multiplier'],
   wrong: {
-    name: NAME,
-    start: DATE,
-    end: DATE,
-    multiplier: [0, 1, 100, -1, 1e308, '2'],
-    rounding: ['half'],
-    userAttributes: FILTERS,
+    ...{ name: NAME, start: DATE, end: DATE, multiplier: [0, 1, 100, -1, 1e308, '2'] },
+    ...{ rounding: ['half'], userAttributes: FILTERS },
   },
-} as const satisfies Partial<Kind>
+} satisfies Partial<Kind>
 const boostItem = (key: string) => ({ key, name: 'N', start: '2026-06-10', multiplier: 2 })
 const boostChange = { name: 'M', start: '2026-06-11', end: '2026-06-30', multiplier: 99.999, rounding: 'up' }
 
 /** All kinds of admin resources. A boost of one user is stored in another way than the others, so it is here too. */
 export const KINDS: Record<string, Kind> = {
   metric: {
-    path: '/metrics',
-    operations: 'admin_metrics',
-    audit: 'metric',
-    keys: 'fixed',
+    ...{ path: '/metrics', operations: 'admin_metrics', audit: 'metric', keys: 'fixed' },
     isAlone: true,
     most: 1_000,
     least: (key) => ({ key, name: 'N' }),
@@ -100,10 +98,7 @@ export const KINDS: Record<string, Kind> = {
     unknown: () => [],
   },
   attribute: {
-    path: '/attributes',
-    operations: 'admin_attributes',
-    audit: 'attribute',
-    keys: 'fixed',
+    ...{ path: '/attributes', operations: 'admin_attributes', audit: 'attribute', keys: 'fixed' },
     isAlone: true,
     most: 200,
     least: (key) => ({ key, name: 'N', type: 'user' }),
@@ -115,22 +110,14 @@ export const KINDS: Record<string, Kind> = {
     unknown: () => [],
   },
   'points system': {
-    path: '/points',
-    operations: 'admin_points_systems',
-    audit: 'points_system',
-    keys: 'fixed',
+    ...{ path: '/points', operations: 'admin_points_systems', audit: 'points_system', keys: 'fixed' },
     most: 1_000,
     least: (key) => ({ key, name: 'N' }),
     defaults: { description: '', status: 'active', badge: null, maxPoints: null },
-    change: () => ({
-      name: 'M',
-      description: 'D',
-      badge: { url: 'https://b.example/u' },
-      maxPoints: 2_147_483_647,
-    }),
+    change: () => ({ name: 'M', description: 'D', badge: NEW_BADGE, maxPoints: 2_147_483_647 }),
     removable: ['badge', 'maxPoints'],
     needed: ['key', 'name'],
-    wrong: { name: NAME, description: ['x'.repeat(2_001), 5], badge: BADGE, maxPoints: WHOLE },
+    wrong: { name: NAME, description: TEXT, badge: BADGE, maxPoints: WHOLE },
     wrongNew: { levels: [{}, [{}]], boosts: [{}, [{}]], triggers: [{}, [{}], Array(101).fill({})] },
     unknown: () => [
       ['boosts', [{ ...boostItem('b'), userId: 'nobody' }], 'boosts.0: No user has this userId'],
@@ -138,29 +125,19 @@ export const KINDS: Record<string, Kind> = {
     ],
   },
   level: {
-    path: '/points/xp/levels',
-    operations: 'admin_points_levels',
-    audit: 'points_level',
-    keys: 'fixed',
+    ...{ path: '/points/xp/levels', operations: 'admin_points_levels', audit: 'points_level', keys: 'fixed' },
     most: 1_000,
     least: (key) => ({ key, name: 'N', points: pointsOf(key) }),
     defaults: { description: '', badge: null },
-    change: () => ({
-      name: 'M',
-      points: 2_147_483_647,
-      description: 'D',
-      badge: { url: 'https://b.example/u' },
-    }),
+    change: () => ({ name: 'M', points: 2_147_483_647, description: 'D', badge: NEW_BADGE }),
     removable: ['badge'],
     needed: ['key', 'name', 'points'],
-    wrong: { name: NAME, points: WHOLE.slice(1), description: ['x'.repeat(2_001), 5], badge: BADGE },
+    wrong: { name: NAME, points: WHOLE.slice(1), description: TEXT, badge: BADGE },
     unknown: () => [],
   },
   trigger: {
-    path: '/points/xp/triggers',
-    operations: 'admin_points_triggers',
-    audit: 'points_trigger',
-    keys: 'derived',
+    ...{ path: '/points/xp/triggers', operations: 'admin_points_triggers' },
+    ...{ audit: 'points_trigger', keys: 'derived' },
     most: 1_000,
     least: (key, { words }) => ({ key, type: 'metric', points: 1, metricId: words, metricThreshold: 1 }),
     defaults: { status: 'inactive', userAttributes: [], eventAttributes: [], blockIfOutOfPoints: false },
@@ -171,24 +148,12 @@ export const KINDS: Record<string, Kind> = {
     removable: ['userAttributes', 'eventAttributes'],
     needed: ['type', 'points', 'metricId', 'metricThreshold'],
     wrong: {
-      type: ['metrics', 5],
+      ...{ type: ['metrics', 5], status: ['archived'], metricId: ['words', 5], metricThreshold: WHOLE },
       points: [0, -0, 0.5, 1_000_001, -1_000_001, 1e308, '1', true, [1]],
-      status: ['archived'],
-      metricId: ['words', 5],
-      metricThreshold: WHOLE,
-      streakLength: WHOLE,
-      timeUnit: ['hour', 'weeks'],
-      timeInterval: WHOLE,
-      achievementId: ['first'],
-      userAttributes: FILTERS,
-      eventAttributes: FILTERS,
-      blockIfOutOfPoints: ['yes', 1],
+      ...{ streakLength: WHOLE, timeUnit: ['hour', 'weeks'], timeInterval: WHOLE, achievementId: ['first'] },
+      ...{ userAttributes: FILTERS, eventAttributes: FILTERS, blockIfOutOfPoints: ['yes', 1] },
     },
-    unknown: ({ plan, page }) => [
-      ['metricId', NOBODY, 'metricId'],
-      ...filtersOf('userAttributes', page),
-      ...filtersOf('eventAttributes', plan),
-    ],
+    unknown: ofMetric,
   },
   boost: {
     ...boost,
@@ -208,45 +173,28 @@ export const KINDS: Record<string, Kind> = {
     unknown: () => [],
   },
   achievement: {
-    path: '/achievements',
-    operations: 'admin_achievements',
-    audit: 'achievement',
-    keys: 'made',
+    ...{ path: '/achievements', operations: 'admin_achievements', audit: 'achievement', keys: 'made' },
     most: 1_000,
     least: (key, { words }) => ({ key, name: 'N', trigger: 'metric', metricId: words, metricValue: 10 }),
     defaults: { description: '', badge: null, status: 'inactive', userAttributes: [], eventAttributes: [] },
     change: ({ pages, plan, page }) => ({
-      ...{ name: 'M', description: 'D', badge: { url: 'https://b.example/u' }, status: 'active' },
+      ...{ name: 'M', description: 'D', badge: NEW_BADGE, status: 'active' },
       ...{ metricId: pages, metricValue: 9_007_199_254 },
       ...{ userAttributes: filter(plan), eventAttributes: filter(page) },
     }),
     removable: ['description', 'badge', 'userAttributes', 'eventAttributes'],
     needed: ['name', 'trigger'],
     wrong: {
-      name: NAME,
-      description: ['x'.repeat(2_001), 5],
-      badge: BADGE,
-      status: ['finished'],
-      trigger: ['points'],
-      metricId: ['words'],
-      metricValue: [0, -1, 9_007_199_254.1, '1'],
-      streakLength: WHOLE,
+      ...{ name: NAME, description: TEXT, badge: BADGE, status: ['finished'], trigger: ['points'] },
+      ...{ metricId: ['words'], metricValue: [0, -1, 9_007_199_254.1, '1'], streakLength: WHOLE },
       achievementIds: [['x'], Array(101).fill(NOBODY)],
-      userAttributes: FILTERS,
-      eventAttributes: FILTERS,
+      ...{ userAttributes: FILTERS, eventAttributes: FILTERS },
     },
     wrongNew: { achievementIds: [[]] },
-    unknown: ({ plan, page }) => [
-      ['metricId', NOBODY, 'metricId'],
-      ...filtersOf('userAttributes', page),
-      ...filtersOf('eventAttributes', plan),
-    ],
+    unknown: ofMetric,
   },
   leaderboard: {
-    path: '/leaderboards',
-    operations: 'admin_leaderboards',
-    audit: 'leaderboard',
-    keys: 'given',
+    ...{ path: '/leaderboards', operations: 'admin_leaderboards', audit: 'leaderboard', keys: 'given' },
     most: 1_000,
     least: (key, { words }) => ({ key, name: 'N', rankBy: 'metric', metricId: words }),
     defaults: {
@@ -261,21 +209,10 @@ export const KINDS: Record<string, Kind> = {
     removable: ['maxParticipants', 'end', 'startTime', 'endTime', 'runUnit', 'runInterval', 'userAttributes'],
     needed: ['key', 'name', 'rankBy'],
     wrong: {
-      name: NAME,
-      description: ['x'.repeat(2_001), 5],
-      status: ['paused'],
-      rankBy: ['luck'],
-      metricId: ['words'],
-      pointsSystemId: ['xp'],
-      maxParticipants: [0, 1.5, 1_001, '1'],
-      start: DATE,
-      end: DATE,
-      startTime: ['24:00', '9:00', '09:60', '09:00:60'],
-      endTime: ['24:00', '9:00', '09:60', '09:00:60'],
+      ...{ name: NAME, description: TEXT, status: ['paused'], rankBy: ['luck'], metricId: ['words'] },
+      ...{ pointsSystemId: ['xp'], maxParticipants: [0, 1.5, 1_001, '1'], start: DATE, end: DATE },
+      ...{ startTime: TIME, endTime: TIME, runUnit: ['week'], runInterval: WHOLE, userAttributes: FILTERS },
       breakdownAttributes: [['plan'], 'plan', Array(11).fill(NOBODY)],
-      userAttributes: FILTERS,
-      runUnit: ['week'],
-      runInterval: WHOLE,
     },
     unknown: ({ page }) => [
       ['metricId', NOBODY, 'No metric has this metricId'],
@@ -285,10 +222,7 @@ export const KINDS: Record<string, Kind> = {
     ],
   },
   webhook: {
-    path: '/webhooks',
-    operations: 'admin_webhooks',
-    audit: 'webhook',
-    keys: 'derived',
+    ...{ path: '/webhooks', operations: 'admin_webhooks', audit: 'webhook', keys: 'derived' },
     most: 20,
     least: (key) => ({ key, url: 'https://example.com/', events: ['streak.lost'] }),
     defaults: { status: 'active', goneAt: null, previousSecretEnds: null, created: STAMP, updated: STAMP },
@@ -303,10 +237,8 @@ export const KINDS: Record<string, Kind> = {
     unknown: () => [],
   },
   template: {
-    path: '/notifications/templates',
-    operations: 'admin_notification_templates',
-    audit: 'notification_template',
-    keys: 'derived',
+    ...{ path: '/notifications/templates', operations: 'admin_notification_templates' },
+    ...{ audit: 'notification_template', keys: 'derived' },
     most: 100,
     least: (key) => ({ key, type: 'recap', channel: 'push', title: 'T', body: 'B' }),
     defaults: { userAttributes: [], status: 'inactive', created: STAMP, updated: STAMP },
