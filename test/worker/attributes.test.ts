@@ -33,12 +33,9 @@ describe('[K7] `writableBy` in the admin interface', () => {
   })
 
   it('is `user` for attributes that are older than this field', async () => {
-    await env.DB.prepare(
-      `INSERT INTO attributes (id, tenant_id, created, updated, type, key, name)
-       VALUES (${anotherUuid('?1', '1')}, ?1, 0, 0, 'user', 'old', 'Old')`,
-    )
-      .bind(tenant.id)
-      .run()
+    const older = `INSERT INTO attributes (id, tenant_id, created, updated, type, key, name)
+      VALUES (${anotherUuid('?1', '1')}, ?1, 0, 0, 'user', 'old', 'Old')`
+    await env.DB.prepare(older).bind(tenant.id).run()
     expect((await tenant.admin('GET', '/attributes')).body).toMatchObject([{ writableBy: 'user' }])
     const { body } = await tenant.as(key, 'PUT', '/users/ada', { attributes: { old: 'a' } })
     expect(body).toMatchObject({ attributes: { old: 'a' } })
@@ -60,13 +57,9 @@ describe("[K7] a user's own key", () => {
       if (method === 'PATCH') await tenant.app('PUT', '/users/ada', {})
       const more = { name: 'Ada', signUpDate: '2020-01-01' }
       const refused = await set({ plan: 'premium', tier: 'x', team: 'red' }, more)
-      expect([refused.status, refused.body]).toEqual([
-        403,
-        {
-          error:
-            'Only an admin key may change these: plan, tier, signUpDate. Leave them out, or use an admin key.',
-        },
-      ])
+      const error =
+        'Only an admin key may change these: plan, tier, signUpDate. Leave them out, or use an admin key.'
+      expect([refused.status, refused.body]).toEqual([403, { error }])
       const found = await tenant.app('GET', '/users/ada')
       if (method === 'PATCH')
         expect(found.body).toMatchObject({ attributes: {}, name: null, signUpDate: null })
@@ -91,29 +84,21 @@ describe("[K7] a user's own key", () => {
     const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
     const trigger = { type: 'metric', points: 1, status: 'active', metricId, metricThreshold: 1 }
     await tenant.create(`/points/${system}/triggers`, trigger)
-    await tenant.create(`/points/${system}/boosts`, {
-      name: 'premium',
-      start: '2020-01-01',
-      multiplier: 10,
-      userAttributes: [{ attributeId: plan, attributeValue: 'premium' }],
-    })
-    const send = (attributes: Record<string, string | null>, idempotencyKey?: string, more = {}) =>
-      tenant.as(
-        key,
-        'POST',
-        '/metrics/words/event',
-        { user: { id: 'ada', name: 'Ada', attributes, ...more }, value: 1 },
-        idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
-      )
+    const userAttributes = [{ attributeId: plan, attributeValue: 'premium' }]
+    const boost = { name: 'premium', start: '2020-01-01', multiplier: 10, userAttributes }
+    await tenant.create(`/points/${system}/boosts`, boost)
+    const send = (attributes: Record<string, string | null>, idempotencyKey?: string, more = {}) => {
+      const event = { user: { id: 'ada', name: 'Ada', attributes, ...more }, value: 1 }
+      const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
+      return tenant.as(key, 'POST', '/metrics/words/event', event, headers)
+    }
     const warning = 'Left out, since only an admin key may set them: plan'
     // This event creates the user.
     const first = await send({ plan: 'premium', team: 'red' }, 'k')
     expect([first.status, first.headers.get('x-laurel-warning')]).toEqual([201, warning])
     expect(first.body).toMatchObject({ total: 1, points: { xp: { added: 1 } } })
-    expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({
-      attributes: { team: 'red' },
-      name: 'Ada',
-    })
+    const stored = { attributes: { team: 'red' }, name: 'Ada' }
+    expect((await tenant.app('GET', '/users/ada')).body).toMatchObject(stored)
     const replay = await send({ plan: 'premium', team: 'blue' }, 'k')
     expect([replay.status, replay.headers.get('x-laurel-warning')]).toEqual([202, warning])
     expect(replay.body).toMatchObject({ total: 1, idempotentReplayed: true })
@@ -158,10 +143,8 @@ describe("[K7] a user's own key", () => {
     for (const one of keys) await attribute(one)
     await tenant.metric('words')
     const attributes = Object.fromEntries(keys.map((one) => [one, 'x']))
-    const { headers } = await tenant.as(key, 'POST', '/metrics/words/event', {
-      user: { id: 'ada', attributes },
-      value: 1,
-    })
+    const event = { user: { id: 'ada', attributes }, value: 1 }
+    const { headers } = await tenant.as(key, 'POST', '/metrics/words/event', event)
     const named = `${keys.slice(0, 20).join(', ')}, and 2 more`
     expect(headers.get('x-laurel-warning')).toBe(`Left out, since only an admin key may set them: ${named}`)
     expect(headers.get('access-control-expose-headers')).toContain('X-Laurel-Warning')

@@ -98,9 +98,8 @@ describe('[E2] the response of an event', () => {
       leaderboards: {},
     })
     expect(body.points.xp.awards).toMatchObject([{ id: UUID, awarded: 2, total: 2, boosts: [] }])
-    expect((await tenant.app('GET', '/users/ada/points/xp')).body).toMatchObject({
-      awards: body.points.xp.awards,
-    })
+    const { awards } = body.points.xp
+    expect((await tenant.app('GET', '/users/ada/points/xp')).body).toMatchObject({ awards })
     const nothing = await tenant.event('pages', 'ada', 1)
     expect(nothing.body).toMatchObject({ total: 1, points: {} })
     const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
@@ -130,14 +129,10 @@ describe('[E2] the response of an event', () => {
 
   it('[E2] refused events of a group of parallel events do not affect the others', async () => {
     const { tenant } = await setup()
-    const responses = await Promise.all(
-      Array.from({ length: 40 }, (_, n) =>
-        tenant.event('words', n % 4 === 0 ? { id: 'ada', subscribeToEmails: true } : 'ada', 1),
-      ),
-    )
-    expect(responses.map(({ status }) => status)).toEqual(
-      Array.from({ length: 40 }, (_, n) => (n % 4 === 0 ? 422 : 201)),
-    )
+    const subscribing = { id: 'ada', subscribeToEmails: true }
+    const users = Array.from({ length: 40 }, (_, n) => (n % 4 === 0 ? subscribing : 'ada'))
+    const responses = await Promise.all(users.map((user) => tenant.event('words', user, 1)))
+    expect(responses.map(({ status }) => status)).toEqual(users.map((user) => (user === 'ada' ? 201 : 422)))
     const totals = responses.flatMap(({ body }) => at(body, 'total') ?? []).map(Number)
     expect(totals.sort((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, n) => n + 1))
     expect((await tenant.app('GET', '/users/ada/points/xp')).body).toMatchObject({ total: 30 })
@@ -154,13 +149,10 @@ describe('[E2] the response of an event', () => {
       return writes ? run('SELECT secret FROM nowhere') : run()
     })
     const broken = tenant.through(newApp(failing))
-    const response = await broken.send(
-      new Request('http://laurel.test/v1/metrics/words/event', {
-        method: 'POST',
-        body: JSON.stringify({ user: { id: 'ada' }, value: 5 }),
-        headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id, 'idempotency-key': 'k' },
-      }),
-    )
+    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id, 'idempotency-key': 'k' }
+    const body = JSON.stringify({ user: { id: 'ada' }, value: 5 })
+    const url = 'http://laurel.test/v1/metrics/words/event'
+    const response = await broken.send(new Request(url, { method: 'POST', body, headers }))
     const text = await response.text()
     expect([response.status, writes]).toEqual([500, true])
     expect(text).toContain(response.headers.get('x-request-id') ?? 'none')
@@ -202,10 +194,7 @@ it('[E3] two apps without shared memory have conflicts, use the lane, and are ex
   expect(found.sort(([a], [b]) => Number(a) - Number(b))).toEqual(
     Array.from({ length: 200 }, (_, n) => [n + 1, n + 1 + 3 * Math.floor((n + 1) / 10)]),
   )
-  const added = responses
-    .map(({ body }) => at(body, 'points', 'xp', 'added'))
-    .filter((points) => points === 4)
-  expect(added).toHaveLength(20)
+  expect(responses.filter(({ body }) => at(body, 'points', 'xp', 'added') === 4)).toHaveLength(20)
   expect((await tenant.app('GET', '/users/ada/points/xp')).body).toMatchObject({ total: 260 })
 })
 
@@ -227,16 +216,9 @@ describe('[E4] idempotency keys', () => {
         const replay = await tenant.event('words', user, value, { idempotencyKey: 'key-1' })
         expect(replay.status).toBe(202)
         expect(replay.body).toEqual({
-          eventId: at(first.body, 'eventId'),
-          metricId: words,
-          total: 7,
-          achievements: [],
-          currentStreak: dayOne(false),
-          points: {},
-          leaderboards: {},
-          idempotencyKey: 'key-1',
-          idempotentReplayed: true,
-          bodyDiffers: true,
+          ...{ eventId: at(first.body, 'eventId'), metricId: words, total: 7, achievements: [] },
+          ...{ currentStreak: dayOne(false), points: {}, leaderboards: {} },
+          ...{ idempotencyKey: 'key-1', idempotentReplayed: true, bodyDiffers: true },
         })
       }
     }
@@ -468,13 +450,10 @@ describe('the cost of an event', () => {
     const key = await tenant.key('ada')
     const { bindings, count } = countedD1()
     const where = tenant.through(newApp(bindings))
-    await where.as(key, 'POST', '/metrics/words/event', { user: { id: 'ada' }, value: 1 })
+    const send = () => where.as(key, 'POST', '/metrics/words/event', { user: { id: 'ada' }, value: 1 })
+    await send()
     Object.assign(count, { batches: 0 })
-    const responses = await Promise.all(
-      Array.from({ length: 200 }, () =>
-        where.as(key, 'POST', '/metrics/words/event', { user: { id: 'ada' }, value: 1 }),
-      ),
-    )
+    const responses = await Promise.all(Array.from({ length: 200 }, send))
     expect(responses.filter(({ status }) => status !== 201)).toEqual([])
     expect(count.batches).toBeLessThanOrEqual(40)
     expect(await total(tenant, 'ada')).toBe(201)

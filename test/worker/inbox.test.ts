@@ -12,10 +12,12 @@ import { dueWork, forgetDueWork } from '../helpers/worker/due-work'
 import { cron } from '../helpers/worker/handlers'
 import {
   ADMIN_KEY,
+  account,
   at,
   call,
   databases,
   everything,
+  expectBetween,
   newTenant,
   newTenantWith,
   rowsEverywhere,
@@ -41,8 +43,8 @@ import {
 describe('a batch that is refused', () => {
   const prepared = async () => {
     const tenant = await newTenantWith('words')
-    await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
-    await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
+    for (const [key, type] of Object.entries({ plan: 'user', kind: 'event' }))
+      await tenant.create('/attributes', { key, name: key, type })
     return tenant
   }
   /** Checks that a batch is refused with this status and these problems, and that nothing of it is stored. */
@@ -98,17 +100,16 @@ describe('a batch that is refused', () => {
 
   it('[E6, U4] has unknown attributes of events and users: all of them are named', async () => {
     const tenant = await prepared()
-    const error = await refused(
-      tenant,
-      [
-        event('ada', 1, { attributes: { kind: 'a' }, user: { id: 'ada', attributes: { plan: 'a' } } }),
-        event('ada', 1, { attributes: { plan: 'a', x: 'b' } }),
-        event('bob', 1, { user: { id: 'bob', attributes: { kind: null, plan: null } } }),
-      ],
-      422,
+    const items = [
+      event('ada', 1, { attributes: { kind: 'a' }, user: { id: 'ada', attributes: { plan: 'a' } } }),
+      event('ada', 1, { attributes: { plan: 'a', x: 'b' } }),
+      event('bob', 1, { user: { id: 'bob', attributes: { kind: null, plan: null } } }),
+    ]
+    const named = [
       '1: Invalid attribute keys: plan, x. Attribute keys must match those configured for events',
       '2: Invalid attribute keys: kind. Attribute keys must match those configured for users.',
-    )
+    ]
+    const error = await refused(tenant, items, 422, ...named)
     expect(error).not.toMatch(/\.;|\.\./)
   })
 
@@ -116,26 +117,15 @@ describe('a batch that is refused', () => {
     const tenant = await prepared()
     const other = await newTenant()
     await other.metric('theirs')
-    const items = [
-      event('', 1),
-      event('ada', 1, { key: 'no' }),
-      event('ada', 1, { key: 'theirs' }),
-      null,
-      event('ada', 1),
-      event('bob', 1, { key: 'no' }),
-    ]
+    const keyed = (key: string, user = 'ada') => event(user, 1, { key })
+    const items = [event('', 1), keyed('no'), keyed('theirs'), null, event('ada', 1), keyed('no', 'bob')]
     const named = ['1.key: no metric has the key "no"', '2.key: no metric has the key "theirs"', '5.key: no']
     const error = await refused(tenant, items, 404, ...named)
     expect(error).not.toMatch(/[034]\.key/)
-    await refused(
-      tenant,
-      [event('ada', 1), event('ada', 1, { key: '' })],
-      404,
-      '1.key: no metric has the key ""',
-    )
+    await refused(tenant, [event('ada', 1), keyed('')], 404, '1.key: no metric has the key ""')
     const gone = await tenant.metric('gone')
     await tenant.admin('DELETE', `/metrics?ids=${gone}`)
-    await refused(tenant, [event('ada', 1, { key: 'gone' })], 404, '0.key: no metric has the key "gone"')
+    await refused(tenant, [keyed('gone')], 404, '0.key: no metric has the key "gone"')
   })
 
   it('[U4] subscribes a user to emails before an address is known', async () => {
@@ -143,21 +133,14 @@ describe('a batch that is refused', () => {
     await tenant.app('PUT', '/users/stored', { email: 's@example.com' })
     const user = (id: string, more: object) => event(id, 1, { user: { id, ...more } })
     const yes = { subscribeToEmails: true }
-    await refused(
-      tenant,
-      [
-        user('stored', yes),
-        user('later', yes),
-        user('earlier', { email: 'e@example.com' }),
-        user('earlier', yes),
-        user('same', { ...yes, email: 'e@example.com' }),
-        user('later', { email: 'l@example.com' }),
-        user('nowhere', yes),
-      ],
-      422,
-      '1.user.subscribeToEmails: this user has no email address',
-      '; 6.user.subscribeToEmails: this user has no email address',
-    ).then((error) => expect(error).not.toMatch(/[02345]\.user/))
+    const items = [
+      ...[user('stored', yes), user('later', yes), user('earlier', { email: 'e@example.com' })],
+      ...[user('earlier', yes), user('same', { ...yes, email: 'e@example.com' })],
+      ...[user('later', { email: 'l@example.com' }), user('nowhere', yes)],
+    ]
+    const none = 'user.subscribeToEmails: this user has no email address'
+    const error = await refused(tenant, items, 422, `1.${none}`, `; 6.${none}`)
+    expect(error).not.toMatch(/[02345]\.user/)
     const fine = [
       user('stored', yes),
       user('earlier', { email: 'e@example.com' }),
@@ -171,21 +154,16 @@ describe('a batch that is refused', () => {
   it('[E9, G2] has very many events or unknown metrics, and the error is short; 4 MiB of text are not too many', async () => {
     const tenant = await prepared()
     const before = await tenant.stored()
-    const postText = (raw: string) =>
-      call(toApp, 'POST', '/admin/v1/metrics/events', {
-        raw,
-        headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id },
-      })
+    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
+    const postText = (raw: string) => call(toApp, 'POST', '/admin/v1/metrics/events', { raw, headers })
     // A batch with too many events is refused by their number, before validation.
     const many = await postText(`[${'{},'.repeat(1_000_000)}{}]`)
     expect([many.status, String(at(many.body, 'error')).length < 200]).toEqual([422, true])
     const keys = Array.from({ length: 1_000 }, (_, n) => event('ada', 1, { key: `no-${n}` }))
     const unknowns = await postText(JSON.stringify(keys))
     expect(unknowns).toMatchObject({ status: 404, body: { error: expect.stringContaining('and 980 more') } })
-    expect(at(unknowns.body, 'issues', 999)).toEqual({
-      path: '999.key',
-      message: 'no metric has the key "no-999"',
-    })
+    const issue = { path: '999.key', message: 'no metric has the key "no-999"' }
+    expect(at(unknowns.body, 'issues', 999)).toEqual(issue)
     expect(await tenant.stored()).toEqual(before)
     const text = JSON.stringify([event('ada', 1)])
     expect((await postText(text.padEnd(4 * 1_048_576))).status).toBe(202)
@@ -196,13 +174,8 @@ describe('a batch that is accepted', () => {
   it('[G3, U2, O4] unknown fields and nulls count as absent', async () => {
     const tenant = await newTenantWith('words')
     await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
-    const first = {
-      id: 'ada',
-      name: 'Ada',
-      email: 'a@example.com',
-      tz: 'Europe/Paris',
-      attributes: { plan: 'a' },
-    }
+    const named = { name: 'Ada', email: 'a@example.com' }
+    const first = { id: 'ada', ...named, tz: 'Europe/Paris', attributes: { plan: 'a' } }
     const second = { id: 'ada', name: null, email: null, tz: null, attributes: { plan: null }, x: 1 }
     const nulls = { attributes: null, idempotencyKey: null, unknown: { deep: [1] } }
     const answer = await post(tenant, [
@@ -211,26 +184,16 @@ describe('a batch that is accepted', () => {
       event('bob', 3, { user: { id: 'bob', subscribeToEmails: null, deviceTokens: null, attributes: null } }),
     ])
     const warning = (index: number, message: string) => ({ index, severity: 'warning', message })
-    expect([answer.status, answer.body]).toEqual([
-      202,
-      {
-        accepted: 3,
-        issues: [
-          warning(0, 'Unknown field "unknown". It is ignored.'),
-          warning(1, 'Unknown field "user.x". It is ignored.'),
-          warning(1, 'Unknown field "unknown". It is ignored.'),
-          warning(1, 'Unknown field "user_id". Did you mean "user"?'),
-        ],
-      },
-    ])
-    const id = idOf(answer)
-    expect(await done(tenant, id)).toEqual(processed(3))
-    expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({
-      name: 'Ada',
-      email: 'a@example.com',
-      tz: null,
-      attributes: {},
-    })
+    const issues = [
+      warning(0, 'Unknown field "unknown". It is ignored.'),
+      warning(1, 'Unknown field "user.x". It is ignored.'),
+      warning(1, 'Unknown field "unknown". It is ignored.'),
+      warning(1, 'Unknown field "user_id". Did you mean "user"?'),
+    ]
+    expect([answer.status, answer.body]).toEqual([202, { accepted: 3, issues }])
+    expect(await done(tenant, idOf(answer))).toEqual(processed(3))
+    const { body } = await tenant.app('GET', '/users/ada')
+    expect(body).toMatchObject({ ...named, tz: null, attributes: {} })
   })
 
   it('[U1] an empty email or tz counts as absent, and numbers and booleans become the text of attributes', async () => {
@@ -299,37 +262,26 @@ describe('the order', () => {
     const batch = (from: number) => Array.from({ length: 200 }, (_, n) => event(`u${n % 3}`, from + n))
     const ids: string[] = []
     for (const from of [0, 200, 400]) ids.push(await send(muted(tenant), batch(from)))
-    const counts = async () =>
-      Promise.all(
-        ids.map(async (id) => {
-          const { body } = await read(tenant, id)
-          return [at(body, 'status'), at(body, 'processed')]
-        }),
-      )
-    expect(await counts()).toEqual(ids.map(() => ['pending', 0]))
+    const counts = async () => {
+      const bodies = await Promise.all(ids.map(async (id) => (await read(tenant, id)).body))
+      return bodies.map((body) => `${at(body, 'status')} ${at(body, 'processed')}`)
+    }
+    expect(await counts()).toEqual(ids.map(() => 'pending 0'))
     expect(await step(tenant)).toBe(250)
     expect(await inboxOf(tenant)).toEqual([
       { count: 200, offset: 0, done: 50 },
       { count: 200, offset: 0, done: 0 },
     ])
-    expect(await counts()).toEqual([
-      ['done', 200],
-      ['pending', 50],
-      ['pending', 0],
-    ])
+    expect(await counts()).toEqual(['done 200', 'pending 50', 'pending 0'])
     expect(await step(tenant)).toBe(250)
     expect(await inboxOf(tenant)).toEqual([{ count: 200, offset: 0, done: 100 }])
     expect(await step(tenant)).toBe(100)
     expect(await step(tenant)).toBe(-1)
-    expect(await counts()).toEqual(ids.map(() => ['done', 200]))
-    const log = await logOf(tenant)
-    expect(log.map(({ id, value }) => [id, value])).toEqual(
-      [0, 1, 2].flatMap((user) =>
-        Array.from({ length: 600 }, (_, n) => n)
-          .filter((n) => (n % 200) % 3 === user)
-          .map((n) => [`u${user}`, n]),
-      ),
-    )
+    expect(await counts()).toEqual(ids.map(() => 'done 200'))
+    const log = (await logOf(tenant)).map(({ id, value }) => [id, value])
+    const of = (user: number) =>
+      Array.from({ length: 600 }, (_, n) => n).filter((n) => (n % 200) % 3 === user)
+    expect(log).toEqual([0, 1, 2].flatMap((user) => of(user).map((n) => [`u${user}`, n])))
   })
 })
 
@@ -338,8 +290,9 @@ describe('the order', () => {
 describe('the test clock', () => {
   beforeEach(() => moveTo(NOON))
   afterEach(forgetTime)
+  /** The events, such as `3 at 1`: the value and the hours after noon. */
   const moments = async (tenant: TestTenant) =>
-    (await logOf(tenant)).map(({ value, at: moment }) => [value, moment])
+    (await logOf(tenant)).map(({ value, at: moment }) => `${value} at ${(Number(moment) - NOON) / HOUR}`)
 
   it('[C1] a move waits for pending events; they keep the time at which they were sent, before midnight', async () => {
     const tenant = await newTenantWith('words')
@@ -350,7 +303,8 @@ describe('the test clock', () => {
     const id = await send(tenant, events)
     await moveTo(late + 2 * HOUR)
     expect((await read(tenant, id)).body).toMatchObject({ status: 'done', ...processed(600) })
-    expect(await moments(tenant)).toEqual([[1, NOON], ...events.map(({ value }) => [value, late])])
+    const sent = events.map(({ value }) => `${value} at ${(late - NOON) / HOUR}`)
+    expect(await moments(tenant)).toEqual(['1 at 0', ...sent])
     expect((await tenant.app('GET', '/users/ada/streak')).body).toMatchObject({ length: 2 })
   })
 
@@ -364,13 +318,7 @@ describe('the test clock', () => {
     ids.push(await send(quiet, [event('ada', 4), event('bob', 5)]))
     await moveTo(NOON + 2 * DAY)
     for (const id of ids) expect((await read(tenant, id)).body).toMatchObject({ status: 'done', dropped: 0 })
-    expect(await moments(tenant)).toEqual([
-      [1, NOON],
-      [3, NOON + HOUR],
-      [4, NOON + DAY],
-      [2, NOON],
-      [5, NOON + DAY],
-    ])
+    expect(await moments(tenant)).toEqual(['1 at 0', '3 at 1', '4 at 24', '2 at 0', '5 at 24'])
     expect((await tenant.app('GET', '/users/ada/streak')).body).toMatchObject({ length: 2 })
   })
 
@@ -390,27 +338,17 @@ describe('the test clock', () => {
     await moveUnseen(NOON + HOUR)
     expect((await muted(tenant).event('words', 'ada', 3)).status).toBe(201)
     await moveTo(NOON + 2 * HOUR)
-    expect(await moments(tenant)).toEqual([
-      [3, NOON + HOUR],
-      [1, NOON + HOUR],
-      [2, NOON],
-    ])
+    expect(await moments(tenant)).toEqual(['3 at 1', '1 at 1', '2 at 0'])
   })
 
   it('[C1] without the clock, all events that were sent in its future are processed at once', async () => {
     const tenant = await newTenantWith('words')
-    const id = await send(
-      muted(tenant),
-      Array.from({ length: 600 }, (_, n) => event('ada', n)),
-    )
+    const events = Array.from({ length: 600 }, (_, n) => event('ada', n))
+    const id = await send(muted(tenant), events)
     const began = present()
-    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
-    expect((await call(toApp, 'DELETE', '/admin/v1/test-clock', { headers })).status).toBe(200)
+    expect((await account('DELETE', '/test-clock')).status).toBe(200)
     expect(await done(tenant, id)).toEqual(processed(600))
-    for (const { at: moment } of await logOf(tenant)) {
-      expect(Number(moment)).toBeGreaterThanOrEqual(began - 5_000)
-      expect(Number(moment)).toBeLessThanOrEqual(present())
-    }
+    for (const { at: moment } of await logOf(tenant)) expectBetween(began - 5_000, Number(moment), present())
   })
 })
 
@@ -429,18 +367,14 @@ describe.skipIf(databases().length > 1)('the price', () => {
     await forgetDueWork({ tenant, kind: 'leaderboard' })
     const events = (many: number, key: string) =>
       Array.from({ length: many }, (_, n) => event(`user ${n % 100}`, 1, { idempotencyKey: `${key} ${n}` }))
+    const grace = { first: DAY, finals: DAY }
     const cost = async (id: string) => {
       const context = contextOf(tenant.id)
       const due = await worksOf(contextOf(tenant.id))
       expect(due.some(({ kind }) => kind === 'inbox')).toBe(true)
       while (at((await read(tenant, id)).body, 'status') !== 'done') {
         const to = instant(present() + 1_000)
-        await workOff(JOBS, placesOf(context), {
-          to,
-          steps: 1,
-          mustAll: true,
-          grace: { first: DAY, finals: DAY },
-        })
+        await workOff(JOBS, placesOf(context), { to, steps: 1, mustAll: true, grace })
       }
       return { ...context.cost, objectRows: Number(context.notes.objectRows) }
     }
@@ -450,11 +384,8 @@ describe.skipIf(databases().length > 1)('the price', () => {
     // stores a user once a step. A step takes 250 events: an event, an award and a key for each, 100 users,
     // and one row each for the inbox, the batch and the due work.
     const { rowsRead, ...rest } = spent
-    expect(rest).toEqual({
-      roundTrips: 4 * 4 + 1,
-      rowsWritten: 4 * (3 * 250 + 100 + 3),
-      objectRows: 4 * 2 * 100,
-    })
+    const expected = { roundTrips: 4 * 4 + 1, rowsWritten: 4 * (3 * 250 + 100 + 3), objectRows: 4 * 2 * 100 }
+    expect(rest).toEqual(expected)
     expect(rowsRead).toBeLessThan(14_000)
   })
 })
@@ -467,12 +398,12 @@ describe('[E9] batches older than BATCH_LOG_DAYS', () => {
   })
   afterEach(forgetTime)
 
-  const park = (tenant: TestTenant, id: string) =>
-    env.DB.prepare(
-      "INSERT INTO parked_events (tenant_id, batch_id, position, event, reason) VALUES (?1, ?2, 0, '{}', 'x')",
-    )
-      .bind(tenant.id, id)
+  const insert = (table: string, columns: string, values: string, ...params: unknown[]) =>
+    env.DB.prepare(`INSERT INTO ${table} (tenant_id, ${columns}) VALUES (?1, ?2, ${values})`)
+      .bind(...params)
       .run()
+  const park = ({ id }: TestTenant, batch: string) =>
+    insert('parked_events', 'batch_id, position, event, reason', "0, '{}', 'x'", id, batch)
   const parked = async () => (await everything()).parked_events?.length
 
   it('are deleted with their parked events if they are done; their events stay', async () => {
@@ -481,18 +412,11 @@ describe('[E9] batches older than BATCH_LOG_DAYS', () => {
     for (const one of [tenant, other]) await one.metric('steps')
     const event = { key: 'steps', user: { id: 'ada' }, value: 1 }
     const [old, ofOther] = [await send(tenant, [event]), await send(other, [event])]
-    for (const [one, id] of [
-      [tenant, old],
-      [other, ofOther],
-    ] as const) {
-      await done(one, id)
-      await park(one, id)
-    }
-    await env.DB.prepare(
-      'INSERT INTO event_batches (tenant_id, id, created, accepted) VALUES (?1, ?2, ?3, 1)',
-    )
-      .bind(tenant.id, newId(instant(NOON)), NOON)
-      .run()
+    await done(tenant, old)
+    await park(tenant, old)
+    await done(other, ofOther)
+    await park(other, ofOther)
+    await insert('event_batches', 'id, created, accepted', '?3, 1', tenant.id, newId(instant(NOON)), NOON)
     await moveTo(NOON + 10 * DAY)
     const recent = await send(tenant, [event])
     await done(tenant, recent)

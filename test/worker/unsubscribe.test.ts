@@ -1,7 +1,7 @@
-import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { newLinkSecret, unsubscribeToken } from '../../src/features/notifications/unsubscribe.routes'
 import type { Bindings } from '../../src/platform/env'
+import { words } from '../helpers/words'
 import { account, at, newApp, newTenant, type TestTenant, toApp } from '../helpers/worker/harness'
 import { linkSecretOf } from '../helpers/worker/stored-tenants'
 
@@ -52,32 +52,23 @@ describe('[N3] the link in an email', () => {
     expect(await isSubscribed('ada')).toBe(true)
   })
 
+  const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
   it.each([
     ['an empty body', null, {}],
-    [
-      'a body of a mail client',
-      'List-Unsubscribe=One-Click',
-      { 'content-type': 'application/x-www-form-urlencoded' },
-    ],
+    ['a body of a mail client', 'List-Unsubscribe=One-Click', FORM],
     ['another body', '{"a":', { 'content-type': 'application/json' }],
     ['bytes', new Uint8Array([0, 255, 1]), { 'content-type': 'multipart/form-data' }],
   ])('[N3] acts at once on POST with %s, and a second time is 200 too', async (_name, body, headers) => {
     const path = await linkOf('ada')
     for (const _time of [1, 2]) {
       const response = await post(path, body, headers)
-      expect([response.status, await response.text()]).toEqual([
-        200,
-        expect.stringContaining('You are unsubscribed'),
-      ])
+      expect(response.status).toBe(200)
+      expect(await response.text()).toContain('You are unsubscribed')
       expect(await isSubscribed('ada')).toBe(false)
     }
-    const rows = await env.DB.prepare('SELECT seq FROM users WHERE tenant_id = ? AND id = ?').bind(
-      tenant.id,
-      'ada',
-    )
-    const seq = await rows.first('seq')
+    const before = await tenant.stored()
     await post(path)
-    expect(await rows.first('seq')).toBe(seq)
+    expect(await tenant.stored()).toEqual(before)
   })
 
   it('[N3] belongs to one user of one tenant, for any ids', async () => {
@@ -107,47 +98,21 @@ describe('[N3] the link in an email', () => {
     const nobody = await unsubscribeToken(' ', { tenantId: crypto.randomUUID(), iid, userId: 'ada' })
     const last = (text: string) =>
       [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdef0123_-'].map((c) => text.slice(0, -1) + c)
+    const claims = [claimed(tenantId, iid, 'bob'), claimed(tenantId, iid, 'ada', 'x')]
+    const payloads = [...claims, claimed([tenantId], iid, 'ada'), otherPayload, `${payload}=`, '']
     const bad = [
-      forged,
-      empty,
-      nobody,
-      'x',
-      '.',
-      '..x',
-      '%00',
-      '%F0%9F%98%80',
-      '%ff%fe',
-      'W10.x',
-      'bnVsbA',
-      'e30.e30',
-      payload,
-      `${payload}.`,
-      `.${signature}`,
-      `${token}.`,
-      `${token}=`,
-      `${token}%20`,
-      `${payload}.${otherSignature}`,
-      `${otherPayload}.${signature}`,
-      ...[
-        [tenantId, iid, 'bob'],
-        [tenantId, iid, 'ada', 'x'],
-        [[tenantId], iid, 'ada'],
-      ].map((parts) => `${claimed(...parts)}.${signature}`),
-      `${payload}.${signature.toLowerCase()}`,
-      `${payload}=.${signature}`,
-      'x'.repeat(5_000),
-      ...Array.from({ length: 20 }, (_, n) => token.slice(0, n * 7)).filter((one) => one !== ''),
-      ...last(token).filter((one) => one !== token),
-      ...last(payload)
-        .map((one) => `${one}.${signature}`)
-        .filter((one) => one !== token),
-    ]
+      ...words`x . ..x %00 %F0%9F%98%80 %ff%fe W10.x bnVsbA e30.e30`,
+      ...[forged, empty, nobody, payload, `${token}.`, `${token}=`, `${token}%20`, 'x'.repeat(5_000)],
+      ...['', otherSignature, signature.toLowerCase()].map((one) => `${payload}.${one}`),
+      ...[...payloads, ...last(payload)].map((one) => `${one}.${signature}`),
+      ...Array.from({ length: 20 }, (_, n) => token.slice(0, n * 7)),
+      ...last(token),
+    ].filter((one) => one !== '' && one !== token)
     const stored = () => Promise.all([tenant.stored(), other.stored()])
     const before = await stored()
     for (const one of bad) {
       for (const method of ['GET', 'POST']) {
-        const response = await open(`/unsubscribe/${one}`, { method })
-        expect([one, response.status]).toEqual([one, 404])
+        expect((await open(`/unsubscribe/${one}`, { method })).status, one).toBe(404)
       }
     }
     expect(await stored()).toEqual(before)
@@ -176,11 +141,8 @@ describe('[N3] the link in an email', () => {
     await tenant.app('PUT', '/users/bob', { email: 'bob@b.example' })
     const [payload = ''] = (await linkOf('ada')).slice('/unsubscribe/'.length).split('.')
     const [tenantId, iid] = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')))
-    const token = await unsubscribeToken(String(await linkSecretOf(tenant)), {
-      tenantId,
-      iid,
-      userId: 'bob',
-    })
+    const bob = { tenantId, iid, userId: 'bob' }
+    const token = await unsubscribeToken(String(await linkSecretOf(tenant)), bob)
     expect((await post(`/unsubscribe/${token}`)).status).toBe(200)
     expect([await isSubscribed('ada'), await isSubscribed('bob')]).toEqual([true, true])
   })
@@ -192,10 +154,8 @@ describe('[N3] the link in an email', () => {
       tenant.through(newApp()).app('PUT', '/users/ada', { name: 'Ada' }),
     ])
     expect(responses.map(({ status }) => status)).toEqual(Array(6).fill(200))
-    expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({
-      name: 'Ada',
-      subscribeToEmails: false,
-    })
+    const ada = { name: 'Ada', subscribeToEmails: false }
+    expect((await tenant.app('GET', '/users/ada')).body).toMatchObject(ada)
   })
 
   it('[G2] is counted by address, and 429 beyond the limit', async () => {

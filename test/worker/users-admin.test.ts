@@ -1,7 +1,6 @@
 import { createExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
-import * as z from 'zod'
 import { newInstance } from '../../src/configuration/configuration'
 import { createApp } from '../../src/worker/app'
 import { bytes, number, numbered } from '../helpers/readable'
@@ -14,6 +13,7 @@ import {
   newApp,
   newTenant,
   newTenantInLast,
+  newTenantWith,
   nextPath,
   pagesFrom,
   pick,
@@ -26,13 +26,24 @@ afterEach(forgetTime)
 
 /* Lists */
 
-const Listed = z.array(z.object({ id: z.string() }))
-
 /** The ids on a page of users, in order. */
-async function listed(tenant: TestTenant, query: Record<string, string> = {}): Promise<string[]> {
+async function listed(tenant: TestTenant, query: Record<string, string> = {}) {
   const { status, body } = await tenant.admin('GET', `/users?${new URLSearchParams(query)}`)
   expect([status, Array.isArray(body)]).toEqual([200, true])
-  return Listed.parse(body).map(({ id }) => id)
+  return pick(body, 'id').map(String)
+}
+
+async function finds(tenant: TestTenant, searches: Record<string, string>) {
+  for (const [search, ids] of Object.entries(searches))
+    expect(await listed(tenant, { search }), search).toEqual(ids === '' ? [] : ids.split(' '))
+}
+
+/** The ids on the pages of a list, from this path on. */
+const pagesOf = async (tenant: TestTenant, query: string, between?: () => Promise<unknown>) =>
+  (await pagesFrom(tenant, `/users?${query}`, between)).map((page) => pick(page, 'id'))
+
+const expectRefused = async (tenant: TestTenant, queries: string[]) => {
+  for (const query of queries) expect((await tenant.admin('GET', `/users?${query}`)).status, query).toBe(422)
 }
 
 describe('GET /admin/v1/users', () => {
@@ -50,8 +61,8 @@ describe('GET /admin/v1/users', () => {
     expect(await listed(tenant, { limit: '3', skip: '1' })).toEqual(['m2', 'a0', 'a1'])
     expect(await listed(tenant, { skip: '11' })).toEqual(['a9'])
     expect(await listed(tenant, { skip: '12' })).toEqual([])
-    const [first] = z.array(z.unknown()).parse((await tenant.admin('GET', '/users?skip=2&limit=1')).body)
-    expect(first).toEqual((await tenant.app('GET', '/users/a0')).body)
+    const { body } = await tenant.admin('GET', '/users?skip=2&limit=1')
+    expect(at(body, 0)).toEqual((await tenant.app('GET', '/users/a0')).body)
     expect(await listed(await newTenant())).toEqual([])
   })
 
@@ -59,8 +70,7 @@ describe('GET /admin/v1/users', () => {
     const tenant = await newTenant()
     await moveTo(NOON)
     for (let n = 0; n < 12; n += 1) await tenant.app('PUT', `/users/${n % 2 ? 'odd' : 'even'}-${n}`, {})
-    const pages = async (query: string, between?: () => Promise<unknown>) =>
-      (await pagesFrom(tenant, `/users?${query}`, between)).map((page) => pick(page, 'id'))
+    const pages = (query: string, between?: () => Promise<unknown>) => pagesOf(tenant, query, between)
     const all = await listed(tenant, { limit: '100' })
     for (const limit of [1, 5, 6, 12, 100]) {
       const seen = await pages(`limit=${limit}`)
@@ -85,45 +95,25 @@ describe('GET /admin/v1/users', () => {
 
   it('searches id, name and email, and takes every character literally', async () => {
     const tenant = await newTenant()
-    const people: [id: string, fields: Record<string, string>][] = [
-      ['Ada', { name: 'Countess 100%', email: 'LOVE@example.com' }],
-      ['b_b', { name: `O'Neil "x"` }],
-      ['bxb', { name: 'Ünal ÜNAL', email: 'u@love.example' }],
-      ['c%c', { name: 'a\\b' }],
-      ['d', {}],
-    ]
-    for (const [n, [id, fields]] of people.entries()) {
+    const people = {
+      Ada: { name: 'Countess 100%', email: 'LOVE@example.com' },
+      b_b: { name: `O'Neil "x"` },
+      bxb: { name: 'Ünal ÜNAL', email: 'u@love.example' },
+      'c%c': { name: 'a\\b' },
+      d: {},
+    }
+    for (const [n, [id, fields]] of Object.entries(people).entries()) {
       await moveTo(NOON + n * HOUR)
       await tenant.app('PUT', `/users/${encodeURIComponent(id)}`, fields)
     }
-    const cases: [string, string[]][] = [
-      ['ADA', ['Ada']],
-      ['ada', ['Ada']],
-      ['love', ['Ada', 'bxb']],
-      ['%', ['Ada', 'c%c']],
-      ['_', ['b_b']],
-      ['b_b', ['b_b']],
-      [`o'neil "X"`, ['b_b']],
-      ['\\', ['c%c']],
-      ['Ünal', ['bxb']],
-      ['ünal', ['bxb']],
-      ['@', ['Ada', 'bxb']],
-      ['nobody', []],
-      [' ', ['Ada', 'b_b', 'bxb']],
-      ['a'.repeat(255), []],
-    ]
-    for (const [search, ids] of cases)
-      expect([search, await listed(tenant, { search })]).toEqual([search, ids])
+    await finds(tenant, {
+      ...{ ADA: 'Ada', ada: 'Ada', love: 'Ada bxb', '%': 'Ada c%c', _: 'b_b', b_b: 'b_b' },
+      ...{ 'o\'neil "X"': 'b_b', '\\': 'c%c', Ünal: 'bxb', ünal: 'bxb', '@': 'Ada bxb', nobody: '' },
+      ...{ ' ': 'Ada b_b bxb', ['a'.repeat(255)]: '' },
+    })
     expect(await listed(tenant, { search: 'b', skip: '1', limit: '1' })).toEqual(['bxb'])
-    for (const query of [
-      'search=',
-      `search=${'a'.repeat(256)}`,
-      'search=a&search=b',
-      'limit=0',
-      'limit=101',
-    ]) {
-      expect([query, (await tenant.admin('GET', `/users?${query}`)).status]).toEqual([query, 422])
-    }
+    const long = `search=${'a'.repeat(256)}`
+    await expectRefused(tenant, ['search=', long, 'search=a&search=b', 'limit=0', 'limit=101'])
   })
 
   it('[U8] searches in upper or lower case of all scripts, composed or not, page by page', async () => {
@@ -146,38 +136,15 @@ describe('GET /admin/v1/users', () => {
     }
     for (const [id, fields] of Object.entries(people))
       await tenant.app('PUT', `/users/${encodeURIComponent(id)}`, fields)
-    const cases: [string, string[]][] = [
-      ['дмитрий', ['u01']],
-      ['ДМИТРИИ\u0306', ['u01']],
-      ['åsa', ['u02']],
-      ['a\u030asa', ['u02']],
-      ['JÜRGEN@', ['u03']],
-      ['ju\u0308rgen', ['u03']],
-      ['RENÉ', ['u04']],
-      ['한', ['u04']],
-      ['strasse', ['u05', 'u06']],
-      ['STRAẞE', ['u05', 'u06']],
-      ['groß', ['u07']],
-      ['ıĞDIR', ['u08']],
-      ['istanbul', ['u08']],
-      ['İSTANBUL', ['u08']],
-      ['οδυσσευς', ['u09']],
-      ['οδυσσευσ', ['u09']],
-      ['tokyo', ['u10']],
-      ['FISH', ['u10']],
-      ['ａｓｃｉｉ', ['u11']],
-      ['ж', ['u12', 'Ж13']],
+    await finds(tenant, {
+      ...{ дмитрий: 'u01', 'ДМИТРИИ\u0306': 'u01', åsa: 'u02', 'a\u030asa': 'u02', 'JÜRGEN@': 'u03' },
+      ...{ 'ju\u0308rgen': 'u03', RENÉ: 'u04', 한: 'u04', strasse: 'u05 u06', STRAẞE: 'u05 u06' },
+      ...{ groß: 'u07', ıĞDIR: 'u08', istanbul: 'u08', İSTANBUL: 'u08', οδυσσευς: 'u09', οδυσσευσ: 'u09' },
+      ...{ tokyo: 'u10', FISH: 'u10', ａｓｃｉｉ: 'u11', ж: 'u12 Ж13' },
       // Other letters stay other letters.
-      ['jurgen', []],
-      ['ё', []],
-    ]
-    for (const [search, ids] of cases)
-      expect([search, await listed(tenant, { search })]).toEqual([search, ids])
-    const first = await tenant.admin('GET', '/users?limit=1&search=STRAẞE')
-    expect(Listed.parse(first.body)).toMatchObject([{ id: 'u05' }])
-    const second = await tenant.admin('GET', nextPath(first.headers) ?? '')
-    expect(Listed.parse(second.body)).toMatchObject([{ id: 'u06' }])
-    expect(nextPath(second.headers)).toBe(null)
+      ...{ jurgen: '', ё: '' },
+    })
+    expect(await pagesOf(tenant, 'limit=1&search=STRAẞE')).toEqual([['u05'], ['u06']])
     expect(await listed(tenant, { search: 'ж', skip: '1', limit: '1' })).toEqual(['Ж13'])
   })
 
@@ -189,26 +156,23 @@ describe('GET /admin/v1/users', () => {
       { name: 'Device', key: 'device', type: 'event' },
     ])
     await moveTo(NOON)
-    const people: [id: string, attributes: Record<string, string>][] = [
-      ['a1', { plan: 'pro', city: 'Rome, plan:b' }],
-      ['a2', { plan: 'pro' }],
-      ['a3', { plan: 'free', city: 'Rome, plan:b' }],
-      ['b4', { plan: 'pro' }],
-      ['b5', {}],
-    ]
-    for (const [id, attributes] of people) await tenant.app('PUT', `/users/${id}`, { attributes })
+    const people = {
+      a1: { plan: 'pro', city: 'Rome, plan:b' },
+      a2: { plan: 'pro' },
+      a3: { plan: 'free', city: 'Rome, plan:b' },
+      b4: { plan: 'pro' },
+      b5: {},
+    }
+    for (const [id, attributes] of Object.entries(people))
+      await tenant.app('PUT', `/users/${id}`, { attributes })
     expect(await listed(tenant, { userAttributes: 'plan:pro' })).toEqual(['a1', 'a2', 'b4'])
     expect(await listed(tenant, { userAttributes: 'plan:pro', search: 'A' })).toEqual(['a1', 'a2'])
     expect(await listed(tenant, { userAttributes: 'plan:Pro' })).toEqual([])
     // The link to the next page keeps the values, also one with a comma.
     const city = 'userAttributes=city:Rome, plan:b'
-    const first = await tenant.admin('GET', `/users?limit=1&${city}&${city}`)
-    expect(Listed.parse(first.body)).toMatchObject([{ id: 'a1' }])
-    const second = await tenant.admin('GET', nextPath(first.headers) ?? '')
-    expect(Listed.parse(second.body)).toMatchObject([{ id: 'a3' }])
-    expect(nextPath(second.headers)).toBe(null)
-    for (const query of ['userAttributes=nothing:1', 'userAttributes=device:ios', 'userAttributes=plan'])
-      expect([query, (await tenant.admin('GET', `/users?${query}`)).status]).toEqual([query, 422])
+    expect(await pagesOf(tenant, `limit=1&${city}&${city}`)).toEqual([['a1'], ['a3']])
+    const unknown = ['userAttributes=nothing:1', 'userAttributes=device:ios', 'userAttributes=plan']
+    await expectRefused(tenant, unknown)
   })
 
   it('[G2] names the problem of a search', async () => {
@@ -277,31 +241,17 @@ describe('GET /admin/v1/users/{id}/export', () => {
     await moveTo(NOON)
     const setup = await withBoard({ runUnit: 'day', runInterval: 1 })
     const { tenant, metric, other, team, system, board } = setup
-    const [plan, kind] = [
-      setup.plan,
-      await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' }),
-    ]
-    const gone = await tenant.create('/attributes', { key: 'gone', name: 'Gone', type: 'event' })
+    const attribute = (key: string) => tenant.create('/attributes', { key, name: key, type: 'event' })
+    const [plan, kind, gone] = [setup.plan, await attribute('kind'), await attribute('gone')]
     const achievement = await tenant.create('/achievements', {
-      key: 'first',
-      name: 'First',
-      trigger: 'metric',
-      metricId: metric,
-      metricValue: 2,
+      ...{ key: 'first', name: 'First', trigger: 'metric', metricId: metric, metricValue: 2 },
       status: 'active',
     })
-    await tenant.app('PUT', '/users/ada', {
-      name: 'Ada',
-      email: 'ada@example.com',
-      tz: 'Asia/Tokyo',
-      attributes: { team: 'x', plan: 'y' },
-    })
-    const boost = await tenant.create(`/points/${system}/boosts`, {
-      userId: 'ada',
-      name: 'Double',
-      start: dateAt(NOON),
-      multiplier: 2,
-    })
+    const attributes = { team: 'x', plan: 'y' }
+    const ada = { name: 'Ada', email: 'ada@example.com', tz: 'Asia/Tokyo', attributes }
+    await tenant.app('PUT', '/users/ada', ada)
+    const double = { userId: 'ada', name: 'Double', start: dateAt(NOON), multiplier: 2 }
+    const boost = await tenant.create(`/points/${system}/boosts`, double)
     const event = (key: string, value: number, attributes: Record<string, string>, idempotencyKey: string) =>
       tenant.event(key, 'ada', value, { attributes, idempotencyKey })
     const responses = [
@@ -310,8 +260,7 @@ describe('GET /admin/v1/users/{id}/export', () => {
     ]
     const stranger = crypto.randomUUID()
     await tenant.event('steps', stranger, 9, { idempotencyKey: stranger })
-    const elsewhere = await newTenant()
-    await elsewhere.metric('steps')
+    const elsewhere = await newTenantWith('steps')
     await elsewhere.event('steps', 'ada', 12_345)
     await elsewhere.key('ada')
     await tenant.admin('PATCH', '/streaks/settings', { customizationEnabled: true, metrics: [] })
@@ -326,16 +275,13 @@ describe('GET /admin/v1/users/{id}/export', () => {
     await tenant.admin('DELETE', `/metrics?ids=${other}`)
     await tenant.admin('DELETE', `/attributes?ids=${gone}`)
     await moveTo(NOON + 3 * DAY)
-    const batch = await tenant.through(newApp({ TIMEKEEPER: UNREACHED })).admin('POST', '/metrics/events', [
-      { key: 'steps', user: { id: stranger }, value: 1 },
-      {
-        key: 'steps',
-        user: { id: 'ada', name: 'Ada L.' },
-        value: 4,
-        attributes: { kind: 'walk' },
-        idempotencyKey: 'q',
-      },
-    ])
+    const waiting = {
+      ...{ key: 'steps', user: { id: 'ada', name: 'Ada L.' }, value: 4 },
+      ...{ attributes: { kind: 'walk' }, idempotencyKey: 'q' },
+    }
+    const asleep = tenant.through(newApp({ TIMEKEEPER: UNREACHED }))
+    const first = { key: 'steps', user: { id: stranger }, value: 1 }
+    const batch = await asleep.admin('POST', '/metrics/events', [first, waiting])
     const batchId = batch.headers.get('x-batch-id')
     await env.DB.prepare("INSERT INTO parked_events VALUES (?1, ?2, 4, ?3, 'too big')")
       .bind(tenant.id, batchId, '{"kind":"event","body":{"user":{"id":"ada"},"value":1}}')
@@ -343,11 +289,8 @@ describe('GET /admin/v1/users/{id}/export', () => {
 
     const { status, headers, body } = await exported(tenant, 'ada')
     expect([status, headers.get('content-type')]).toEqual([200, 'application/json'])
-    const moment = {
-      date: new Date(NOON).toISOString(),
-      localDate: dateAt(NOON + 9 * HOUR),
-      utcOffsetMinutes: 540,
-    }
+    const localDate = dateAt(NOON + 9 * HOUR)
+    const moment = { date: new Date(NOON).toISOString(), localDate, utcOffsetMinutes: 540 }
     const ids = responses.map((answer) => at(answer.body, 'eventId'))
     expect(body).toMatchObject({
       exported: new Date(NOON + 3 * DAY).toISOString(),
@@ -359,8 +302,7 @@ describe('GET /admin/v1/users/{id}/export', () => {
       preferences: {
         notifications: { recap: ['push'], reactivation: [] },
         streak: {
-          enabled: true,
-          evaluationMode: 'AND',
+          ...{ enabled: true, evaluationMode: 'AND' },
           metrics: [{ metricId: other, metricKey: null, threshold: 1.5 }],
         },
       },
@@ -372,41 +314,21 @@ describe('GET /admin/v1/users/{id}/export', () => {
       achievements: [{ achievementId: achievement, achievementKey: 'first', ...moment }],
       boosts: [{ id: boost, systemId: system, systemKey: 'xp', name: 'Double', multiplier: 2, end: null }],
       applicationKeys: [{ prefix: key.split('.')[0], created: new Date(NOON).toISOString() }],
-      waitingEvents: [
-        {
-          batchId,
-          position: 1,
-          key: 'steps',
-          idempotencyKey: 'q',
-          user: { id: 'ada', name: 'Ada L.' },
-          value: 4,
-          attributes: { kind: 'walk' },
-        },
-      ],
+      waitingEvents: [{ batchId, position: 1, ...waiting }],
       parkedEvents: [{ batchId, position: 4, event: { kind: 'event' }, reason: 'too big' }],
       awards: [
         { systemId: system, systemKey: 'xp', awarded: 40, total: 40, ...moment, boosts: [{ id: boost }] },
       ],
       leaderboards: [
         {
-          leaderboardId: board,
-          leaderboardKey: 'board',
-          start: moment.localDate,
-          end: moment.localDate,
-          isFinal: true,
-          group: [],
-          value: 2.5,
-          reached: moment.date,
+          ...{ leaderboardId: board, leaderboardKey: 'board', start: localDate, end: localDate },
+          ...{ isFinal: true, group: [], value: 2.5, reached: moment.date },
         },
       ],
     })
     expect(at(body, 'events')).toEqual([
       {
-        id: ids[0],
-        metricId: metric,
-        metricKey: 'steps',
-        value: 2.5,
-        ...moment,
+        ...{ id: ids[0], metricId: metric, metricKey: 'steps', value: 2.5, ...moment },
         attributes: [
           { id: kind, key: 'kind', value: 'run' },
           { id: gone, key: null, value: 'yes' },
@@ -423,13 +345,12 @@ describe('GET /admin/v1/users/{id}/export', () => {
     expect(streak).toMatchObject({
       now: { length: 0 },
       stored: { run: null, frequency: 'daily' },
-      past: [{ started: moment.localDate, firstPeriod: moment.localDate, periods: '1e', length: 1 }],
-      pauses: [{ id: pause, ...pauses[0], deleted: null }].map(({ userId: _, ...rest }) => rest),
+      past: [{ started: localDate, firstPeriod: localDate, periods: '1e', length: 1 }],
+      pauses: [{ id: pause, start: pauses[0]?.start, end: pauses[0]?.end, deleted: null }],
     })
     const text = JSON.stringify(body)
-    for (const secret of [stranger, '12345', key.split('.')[1] ?? '', 'hash', 'tenant']) {
-      expect([secret, text.includes(secret)]).toEqual([secret, false])
-    }
+    for (const secret of [stranger, '12345', key.split('.')[1] ?? '', 'hash', 'tenant'])
+      expect(text).not.toContain(secret)
   })
 
   it('[U8] has a long log in full, as of the moment at which the export began', async () => {
@@ -440,11 +361,11 @@ describe('GET /admin/v1/users/{id}/export', () => {
     const bindings = beforePage(2, () => tenant.event('steps', 'ada', 5, { idempotencyKey: 'later' }))
     const { status, body } = await exported(tenant.through(newApp(bindings)), 'ada')
     expect(status).toBe(200)
-    const events = z.array(z.object({ id: z.string(), value: z.number() })).parse(at(body, 'events'))
-    expect(events.map(({ value }) => value)).toEqual([...Array.from({ length: 12_000 }, (_, n) => n + 1), 1])
-    expect(new Set(events.map(({ id }) => id)).size).toBe(12_001)
-    const keys = z.array(z.object({ key: z.string() })).parse(at(body, 'idempotencyKeys'))
-    expect(keys.filter(({ key }) => key !== 'later')).toHaveLength(12_000)
+    const values = pick(at(body, 'events'), 'value')
+    expect(values).toEqual([...Array.from({ length: 12_000 }, (_, n) => n + 1), 1])
+    expect(new Set(pick(at(body, 'events'), 'id')).size).toBe(12_001)
+    const keys = pick(at(body, 'idempotencyKeys'), 'key')
+    expect(keys.filter((key) => key !== 'later')).toHaveLength(12_000)
     expect(at(body, 'metrics', 0, 'total')).toBe(1)
     expect(at((await exported(tenant, 'ada')).body, 'events', 12_001, 'value')).toBe(5)
   })
@@ -460,13 +381,9 @@ describe('GET /admin/v1/users/{id}/export', () => {
     const request = new Request('http://laurel.test/admin/v1/users/ada/export', {
       headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id },
     })
-    const bindings = beforePage(1, () => fault(tenant))
+    const bindings = { ...env, ...beforePage(1, () => fault(tenant)) }
     // Not through the harness, which reads responses to their end.
-    const response = await createApp(newInstance).fetch(
-      request,
-      { ...env, ...bindings },
-      createExecutionContext(),
-    )
+    const response = await createApp(newInstance).fetch(request, bindings, createExecutionContext())
     expect(response.status).toBe(200)
     await expect(response.text()).rejects.toThrow()
   })
