@@ -60,29 +60,23 @@ function interposed(after: (sql: string) => Promise<void>): D1Database {
 }
 
 async function setup() {
-  const { tenant, words, ...things } = await world()
-  const trigger = { type: 'metric', points: 10, status: 'active', metricId: words, metricThreshold: 1 }
-  await tenant.create('/points/xp/triggers', trigger)
-  return { ...things, tenant, words }
+  const made = await world()
+  const active = { type: 'metric', points: 10, status: 'active', metricId: made.words, metricThreshold: 1 }
+  await made.tenant.create('/points/xp/triggers', active)
+  return made
 }
 
-/** The summary of ada's or another user's events, by metric or points. */
-async function summary(
-  tenant: TestTenant,
-  user: string,
-  kind: string,
-  from: string,
-  to: string,
-  by = 'daily',
-) {
+/** The dates, changes and totals in the summary of a user's events, by metric or points. */
+async function summary(tenant: TestTenant, user: string, kind: string, range: string, by = 'daily') {
+  const [from, to] = range.split('..')
   const query = `aggregation=${by}&startDate=${from}&endDate=${to}`
   const { body } = await tenant.app('GET', `/users/${user}/${kind}/event-summary?${query}`)
   return list(body).map((row) => [at(row, 'date'), at(row, 'change'), at(row, 'total')])
 }
 
-/** The same without the dates on which nothing happened. */
-const changes = async (...asked: Parameters<typeof summary>) =>
-  (await summary(...asked)).filter(([, change]) => change !== 0)
+/** The same of ada, without the dates on which nothing happened. */
+const changes = async (tenant: TestTenant, kind: string, range: string) =>
+  (await summary(tenant, 'ada', kind, range)).filter(([, change]) => change !== 0)
 
 /** Expects a time in a response to be the time of the request, by the machine's clock. */
 async function expectRealTime(ask: () => Promise<unknown>): Promise<void> {
@@ -103,10 +97,8 @@ describe('[C1] the test clock', () => {
     expectBetween(Date.parse(now), await dateIn(), Date.parse(now) + 60_000)
     for (const where of [tenant, other, tenant.through(newApp())]) {
       expect((await clock(where, 'GET')).body).toEqual({ now })
-      expect((await where.app('POST', '/users', { id: `u${Math.random()}` })).body).toMatchObject({
-        created: now,
-        updated: now,
-      })
+      const user = await where.app('POST', '/users', { id: `u${Math.random()}` })
+      expect(user.body).toMatchObject({ created: now, updated: now })
     }
     await untilTheClockMoves()
     expect((await clock(other, 'GET')).body).toEqual({ now })
@@ -123,15 +115,17 @@ describe('[C1] the test clock', () => {
     await move(tenant, now)
     const date = new Date(now).toUTCString()
     const event = { user: { id: 'ada' }, value: 1 }
-    const send = (key: string, body: unknown = event) =>
+    const send = (key: string, body: unknown) =>
       tenant.app('POST', '/metrics/words/event', body, { 'idempotency-key': key })
     // The second one is a replay, and the third one is refused.
-    for (const [status, answer] of [
-      [201, await send('one')],
-      [202, await send('one')],
-      [422, await send('two', {})],
-    ] as const)
+    for (const [key, body, status] of [
+      ['one', event, 201],
+      ['one', event, 202],
+      ['two', {}, 422],
+    ] as const) {
+      const answer = await send(key, body)
       expect([answer.status, answer.headers.get('date')]).toEqual([status, date])
+    }
     const headers = { 'tenant-id': tenant.id }
     const refused = await call(tenant.send, 'POST', '/v1/metrics/words/event', { body: event, headers })
     expect([refused.status, refused.headers.get('date')]).toEqual([401, null])
@@ -200,9 +194,9 @@ describe('[C1] the test clock', () => {
       expect([before.progress < 1, await pointsOf(first)]).toEqual([true, 10])
       first.open()
       await untilHeld(async () => expect(await pointsOf(first)).toBe(58))
-      await untilHeld(async () =>
-        expect(at(await state(newApp()), 'moving', 'progress')).toBeGreaterThan(before.progress),
-      )
+      await untilHeld(async () => {
+        expect(at(await state(newApp()), 'moving', 'progress')).toBeGreaterThan(before.progress)
+      })
       expect(await pointsOf(second)).toBe(10)
       second.open()
       await untilHeld(async () => expect(await state()).toEqual({ now }))
@@ -267,9 +261,8 @@ describe('[C1] the test clock', () => {
       expect(begun.status).toBe(202)
       await untilHeld(async () => expect(await state(failing)).toEqual(begun.body))
       await untilHeld(async () => expect(await pointsOf(one)).toBe(58))
-      expect(linesSoFar().join()).toContain(
-        'a move of the test clock stopped: Error: Network connection lost.',
-      )
+      const stopped = 'a move of the test clock stopped: Error: Network connection lost.'
+      expect(linesSoFar().join()).toContain(stopped)
     })
   })
 
@@ -280,7 +273,7 @@ describe('[C1] the test clock', () => {
     const start = Date.UTC(2027, 2, 10, 12)
     const far = [iso(start - 1), iso(start + 400 * 86_400_000 + 1), '+275760-09-13T00:00:00.001Z']
     for (const now of [...far, '2027-03-11T12:00:00', 'now', '', start + 1, null, undefined, {}]) {
-      expect([now, (await clock(tenant, 'PUT', { now })).status]).toEqual([now, 422])
+      expect((await clock(tenant, 'PUT', { now })).status, String(now)).toBe(422)
       expect((await clock(tenant, 'GET')).body).toEqual({ now: iso(start) })
     }
     for (const body of [[], null, 'x']) expect((await clock(tenant, 'PUT', body)).status).toBe(422)
@@ -291,21 +284,20 @@ describe('[C1] the test clock', () => {
     const tenant = await newTenant()
     // 2028 is a leap year.
     await move(tenant, '2027-01-31T12:00:00Z')
-    for (const [advance, now] of [
-      ['P1M', '2027-02-28T12:00:00.000Z'],
-      ['P1D', '2027-03-01T12:00:00.000Z'],
-      ['P1Y', '2028-03-01T12:00:00.000Z'],
-      ['P2W', '2028-03-15T12:00:00.000Z'],
-      ['PT36H', '2028-03-17T00:00:00.000Z'],
-      ['P1M2DT3H4M5S', '2028-04-19T03:04:05.000Z'],
-      ['PT1.5H', '2028-04-19T04:34:05.000Z'],
-      ['PT0,25S', '2028-04-19T04:34:05.250Z'],
-      ['PT0.0009S', '2028-04-19T04:34:05.250Z'],
-      ['PT0S', '2028-04-19T04:34:05.250Z'],
-      ['P400D', new Date(Date.UTC(2028, 3, 19 + 400, 4, 34, 5, 250)).toISOString()],
-    ]) {
+    for (const [advance, now] of Object.entries({
+      P1M: '2027-02-28T12:00:00.000Z',
+      P1D: '2027-03-01T12:00:00.000Z',
+      P1Y: '2028-03-01T12:00:00.000Z',
+      P2W: '2028-03-15T12:00:00.000Z',
+      PT36H: '2028-03-17T00:00:00.000Z',
+      P1M2DT3H4M5S: '2028-04-19T03:04:05.000Z',
+      'PT1.5H': '2028-04-19T04:34:05.000Z',
+      ...{ 'PT0,25S': '2028-04-19T04:34:05.250Z', 'PT0.0009S': '2028-04-19T04:34:05.250Z' },
+      PT0S: '2028-04-19T04:34:05.250Z',
+      P400D: new Date(Date.UTC(2028, 3, 19 + 400, 4, 34, 5, 250)).toISOString(),
+    })) {
       const { status, body } = await clock(tenant, 'PUT', { advance })
-      expect([advance, status, at(body, 'now')]).toEqual([advance, 200, now])
+      expect([status, at(body, 'now')], advance).toEqual([200, now])
     }
   })
 
@@ -393,14 +385,9 @@ describe('[C1] the test clock', () => {
     const { tenant } = await setup()
     await move(tenant, '2027-03-10T12:00:00Z')
     const off = tenant.through(newApp({ TEST_CLOCK: 'off' }))
-    for (const [method, body] of [
-      ['GET', undefined],
-      ['DELETE', undefined],
-      ['PUT', { now: '2027-03-11T12:00:00Z' }],
-      ['PUT', {}],
-    ] as const) {
-      expect([method, (await clock(off, method, body)).status]).toEqual([method, 404])
-    }
+    for (const method of ['GET', 'DELETE']) expect((await clock(off, method)).status).toBe(404)
+    for (const body of [{ now: '2027-03-11T12:00:00Z' }, {}])
+      expect((await clock(off, 'PUT', body)).status).toBe(404)
     expect((await call(off.send, 'GET', '/admin/v1/test-clock')).status).toBe(401)
     await expectRealTime(async () => at((await off.app('POST', '/users', { id: 'real' })).body, 'created'))
     await expectRealTime(async () => {
@@ -453,11 +440,8 @@ describe("[E8] an event's local date", () => {
     await move(tenant, '2027-03-10T23:00:00Z')
     await tenant.event('words', 'ada', 8)
     await tenant.app('PUT', '/users/ada', { tz: 'Pacific/Kiritimati' })
-    for (const [kind, by] of [
-      ['metrics/words', 1],
-      ['points/xp', 10],
-    ] as const) {
-      expect(await changes(tenant, 'ada', kind, '2027-03-08', '2027-03-12')).toEqual([
+    for (const [kind, by] of Object.entries({ 'metrics/words': 1, 'points/xp': 10 })) {
+      expect(await changes(tenant, kind, '2027-03-08..2027-03-12')).toEqual([
         // 2 has 00:00 on the 10th at UTC−12, 1 has 02:00 on the 11th at UTC+14.
         ['2027-03-10', 14 * by, 14 * by],
         ['2027-03-11', 1 * by, 15 * by],
@@ -465,7 +449,7 @@ describe("[E8] an event's local date", () => {
     }
     await tenant.event('words', 'ada', 16)
     await tenant.app('PUT', '/users/ada', { tz: 'UTC' })
-    expect(await changes(tenant, 'ada', 'metrics/words', '2027-03-08', '2027-03-12')).toEqual([
+    expect(await changes(tenant, 'metrics/words', '2027-03-08..2027-03-12')).toEqual([
       ['2027-03-10', 14, 14],
       ['2027-03-11', 17, 31],
     ])
@@ -475,36 +459,30 @@ describe("[E8] an event's local date", () => {
 describe('[P12] event summaries over time', () => {
   it('[P12] have all buckets, also empty ones; weeks begin on Monday, months on the first; totals are at their ends', async () => {
     const { tenant } = await setup()
-    for (const [date, value] of [
-      ['2027-03-08', 1],
-      ['2027-03-14', 2.5],
-      ['2027-03-15', 4],
-      ['2027-03-30', -8],
-      ['2027-05-31', 16],
-    ] as const) {
-      await move(tenant, `${date}T23:59:59.999Z`)
+    const values = { '03-08': 1, '03-14': 2.5, '03-15': 4, '03-30': -8, '05-31': 16 }
+    for (const [date, value] of Object.entries(values)) {
+      await move(tenant, `2027-${date}T23:59:59.999Z`)
       await tenant.event('words', 'ada', value)
     }
-    const rows = (by: string, from: string, to: string) =>
-      summary(tenant, 'ada', 'metrics/words', from, to, by)
-    expect(await rows('weekly', '2027-03-11', '2027-04-02')).toEqual([
+    const rows = (by: string, range: string) => summary(tenant, 'ada', 'metrics/words', range, by)
+    expect(await rows('weekly', '2027-03-11..2027-04-02')).toEqual([
       ['2027-03-08', 3.5, 3.5],
       ['2027-03-15', 4, 7.5],
       ['2027-03-22', 0, 7.5],
       ['2027-03-29', -8, -0.5],
     ])
-    expect(await rows('monthly', '2027-03-31', '2027-06-01')).toEqual([
+    expect(await rows('monthly', '2027-03-31..2027-06-01')).toEqual([
       ['2027-03-01', -0.5, -0.5],
       ['2027-04-01', 0, -0.5],
       ['2027-05-01', 16, 15.5],
       ['2027-06-01', 0, 15.5],
     ])
-    expect(await rows('daily', '2027-03-14', '2027-03-16')).toEqual([
+    expect(await rows('daily', '2027-03-14..2027-03-16')).toEqual([
       ['2027-03-14', 2.5, 3.5],
       ['2027-03-15', 4, 7.5],
       ['2027-03-16', 0, 7.5],
     ])
-    expect(await rows('daily', '2027-03-06', '2027-03-06')).toEqual([['2027-03-06', 0, 0]])
+    expect(await rows('daily', '2027-03-06..2027-03-06')).toEqual([['2027-03-06', 0, 0]])
   })
 })
 
@@ -523,15 +501,10 @@ describe('[P5] the status of boosts', () => {
       ['2027-03-10T18:15:00Z', 'finished', 10],
     ] as const) {
       await move(tenant, now)
-      expect([now, at((await tenant.admin('GET', `/points/xp/boosts/${id}`)).body, 'status')]).toEqual([
-        now,
-        status,
-      ])
+      expect(at((await tenant.admin('GET', `/points/xp/boosts/${id}`)).body, 'status'), now).toBe(status)
       total += added
-      expect([now, at((await tenant.event('words', 'ada', 1)).body, 'points', 'xp', 'total')]).toEqual([
-        now,
-        total,
-      ])
+      const event = await tenant.event('words', 'ada', 1)
+      expect(at(event.body, 'points', 'xp', 'total'), now).toBe(total)
       const listed = list((await tenant.app('GET', '/users/ada/points/xp/boosts')).body)
       expect(pick(listed, 'status').filter(Boolean)).toEqual(added === 20 ? ['active'] : [])
       expect(list((await tenant.app('GET', '/points/xp/boosts?includeFinished=true')).body)).toEqual([])
@@ -565,10 +538,8 @@ describe('users and the clock', () => {
     const goal = { metrics: [{ key: 'words', threshold: 1 }], freezes, daysOff: [0, 1, 2, 3, 4, 5] }
     for (const change of [goal, { daysOff: [] }]) await tenant.admin('PATCH', '/streaks/settings', change)
     await clock(tenant, 'DELETE')
-    expect((await tenant.event('words', 'ada', 1)).body).toMatchObject({
-      total: 2,
-      points: { xp: { total: 20 } },
-    })
+    const event = await tenant.event('words', 'ada', 1)
+    expect(event.body).toMatchObject({ total: 2, points: { xp: { total: 20 } } })
     expect((await tenant.app('PUT', '/users/ada', { name: 'x' })).status).toBe(200)
     expect(at((await tenant.app('GET', '/users/ada/points/xp')).body, 'total')).toBe(20)
     expect((await everything()).test_clock).toEqual([])
@@ -631,12 +602,9 @@ describe('[C3] a clock that was ahead', () => {
     await until(async () => (await ahead()) === 0)
     await until(async () => (await log(webhook)).every((one) => one.status === 'delivered'))
     await tenant.event('words', 'ada', 5)
-    const rankings = async () =>
-      list(at((await tenant.app('GET', '/leaderboards/board')).body, 'rankings')).map((row) =>
-        at(row, 'value'),
-      )
-    await until(async () => JSON.stringify(await rankings()) === '[5]')
-    expect(at((await tenant.app('GET', '/leaderboards/board')).body, 'start')).toBe(weekly.start)
+    const ranked = async () => (await tenant.app('GET', '/leaderboards/board')).body
+    await until(async () => JSON.stringify(pick(at(await ranked(), 'rankings'), 'value')) === '[5]')
+    expect(at(await ranked(), 'start')).toBe(weekly.start)
     const ticks = await dueWork({ tenant, kind: 'ticks' })
     for (const { dueAt } of ticks) expect(dueAt).toBeLessThan(present() + DAY)
     await cron()

@@ -7,47 +7,34 @@ describe('attributes', () => {
     const tenant = await newTenant()
     const metric = await tenant.metric('words')
     const make = (key: string, type: string) => tenant.create('/attributes', { key, name: key, type })
-    const [plan, page, boosted, finished, idle] = await Promise.all([
-      make('plan', 'user'),
-      make('page', 'event'),
-      make('boosted', 'user'),
-      make('finished', 'user'),
-      make('idle', 'user'),
-    ])
+    const keys = { plan: 'user', page: 'event', boosted: 'user', finished: 'user', idle: 'user' }
+    const made = Object.entries(keys).map(([key, type]) => make(key, type))
+    const [plan = '', page = '', boosted = '', finished = '', idle = ''] = await Promise.all(made)
     const trigger = { type: 'metric', points: 1, metricId: metric, metricThreshold: 1 }
+    const boost = { start: '2020-01-01', multiplier: 2 }
     const system = await tenant.create('/points', {
-      key: 'xp',
-      name: 'XP',
+      ...{ key: 'xp', name: 'XP' },
       triggers: [
         { ...trigger, status: 'active', userAttributes: filter(plan), eventAttributes: filter(page) },
         { ...trigger, status: 'inactive', userAttributes: filter(idle) },
       ],
       boosts: [
-        { name: 'open', start: '2020-01-01', multiplier: 2, userAttributes: filter(boosted) },
-        {
-          name: 'over',
-          start: '2020-01-01',
-          end: '2020-02-01',
-          multiplier: 2,
-          userAttributes: filter(finished),
-        },
+        { ...boost, name: 'open', userAttributes: filter(boosted) },
+        { ...boost, name: 'over', end: '2020-02-01', userAttributes: filter(finished) },
       ],
     })
     const remove = async (id: string) => (await tenant.admin('DELETE', `/attributes?ids=${id}`)).body
     for (const id of [plan, page, boosted]) {
-      expect(await remove(id)).toEqual({
-        deleted: [],
-        issues: [{ id, severity: 'error', message: expect.any(String) }],
-      })
+      const issue = { id, severity: 'error', message: expect.any(String) }
+      expect(await remove(id)).toEqual({ deleted: [], issues: [issue] })
     }
     for (const id of [finished, idle]) expect(await remove(id)).toEqual({ deleted: [{ id }], issues: [] })
     // A trigger with a deleted attribute can't be activated.
     const triggers = list((await tenant.admin('GET', `/points/${system}/triggers`)).body)
     const inactive = triggers.find((one) => at(one, 'status') === 'inactive')
-    const activated = await tenant.admin('PATCH', `/points/${system}/triggers`, [
-      { id: at(inactive, 'id'), status: 'active' },
-    ])
-    expect(activated.body).toMatchObject({ updated: [], issues: [{ id: at(inactive, 'id') }] })
+    const change = { id: at(inactive, 'id'), status: 'active' }
+    const activated = await tenant.admin('PATCH', `/points/${system}/triggers`, [change])
+    expect(activated.body).toMatchObject({ updated: [], issues: [{ id: change.id }] })
     // The attribute can be deleted after the resources that use it.
     await tenant.admin('DELETE', `/points?ids=${system}`)
     for (const id of [plan, page, boosted])
@@ -77,16 +64,11 @@ describe('metrics', () => {
     const other = tenant.through(newApp())
     const words = await tenant.metric('words')
     await tenant.metric('pages')
-    const system = await tenant.create('/points', {
-      key: 'xp',
-      name: 'XP',
-      triggers: [{ type: 'metric', points: 5, status: 'active', metricId: words, metricThreshold: 1 }],
-    })
+    const trigger = { type: 'metric', points: 5, status: 'active', metricId: words, metricThreshold: 1 }
+    const system = await tenant.create('/points', { key: 'xp', name: 'XP', triggers: [trigger] })
     await tenant.event('words', 'ada', 3)
-    expect((await other.event('words', 'ada', 1)).body).toMatchObject({
-      total: 4,
-      points: { xp: { total: 20 } },
-    })
+    const event = await other.event('words', 'ada', 1)
+    expect(event.body).toMatchObject({ total: 4, points: { xp: { total: 20 } } })
     const { body } = await tenant.admin('DELETE', `/metrics?ids=${words}`)
     expect(body).toEqual({ deleted: [{ id: words }], issues: [] })
     for (const where of [tenant, other]) {
@@ -103,11 +85,8 @@ describe('metrics', () => {
     // The key is free again. Old events still have the old id.
     const anew = await tenant.metric('words')
     expect(anew).not.toBe(words)
-    expect((await tenant.event('words', 'ada', 1)).body).toMatchObject({
-      total: 1,
-      metricId: anew,
-      points: {},
-    })
+    const { body: first } = await tenant.event('words', 'ada', 1)
+    expect(first).toMatchObject({ total: 1, metricId: anew, points: {} })
   })
 })
 
@@ -130,9 +109,9 @@ it.each([
   const now = (await tenant.admin('GET', path)).headers.get('etag') ?? ''
   const bare = now.slice(1, -1)
   for (const tags of [',', '""', 'W/', 'W/*', '"*"', bare, `"${now}"`, `${now} "a"`, '"a", "b"', `w/${now}`])
-    expect([tags, (await patchIf(tags)).status]).toEqual([tags, 412])
+    expect((await patchIf(tags)).status, tags).toBe(412)
   for (const tags of [`"a", ${now}`, `"a",,W/${now} `, '"a", *', '', ' '])
-    expect([tags, (await patchIf(tags)).status]).toEqual([tags, 200])
+    expect((await patchIf(tags)).status, tags).toBe(200)
 })
 
 describe('[T4] settings', () => {
@@ -167,18 +146,14 @@ describe('[T4] settings', () => {
       experimentation = { ...experimentation, ...change.experimentation }
       aggregationPeriod = change.aggregationPeriod ?? aggregationPeriod
       const after = { branding, experimentation, aggregationPeriod }
-      expect(await tenant.admin('PATCH', '/settings', change)).toEqual(
-        expect.objectContaining({ status: 200, body: after }),
-      )
+      const { status, body } = await tenant.admin('PATCH', '/settings', change)
+      expect([status, body]).toEqual([200, after])
       expect(await settings()).toEqual(after)
     }
     // Null is absent, except for a picture.
     const nulls = { appName: null, appUrl: null, brandColor: null, font: null, appIcon: null }
-    await tenant.admin('PATCH', '/settings', {
-      branding: nulls,
-      experimentation: null,
-      aggregationPeriod: null,
-    })
+    const without = { branding: nulls, experimentation: null, aggregationPeriod: null }
+    await tenant.admin('PATCH', '/settings', without)
     expect(await settings()).toMatchObject({ branding: { ...branding, appIcon: null }, experimentation })
     const { body } = await tenant.admin('GET', '/audit-log?kind=settings')
     expect(body).toHaveLength(6)
@@ -190,11 +165,7 @@ describe('[T4] settings', () => {
     const wrong: Record<string, readonly unknown[]> = {
       'branding.appName': ['', 'x'.repeat(101), 5],
       'branding.appUrl': [
-        'javascript:alert(1)',
-        'example.com',
-        'https://',
-        'ftp://a.example',
-        ' https://a.example',
+        ...['javascript:alert(1)', 'example.com', 'https://', 'ftp://a.example', ' https://a.example'],
       ],
       'branding.brandColor': [
         ...['', 'red', '#12', '#1234', '#12345g', '#2563EB;x:y', '#fff\n', 'rgb(300,0,0)', 'rgb(256, 0, 0)'],
@@ -203,9 +174,7 @@ describe('[T4] settings', () => {
       ],
       'branding.font': ['Arial', 'modern_sans'],
       'branding.logo.url': [
-        'data:image/png;base64,AA',
-        '//example.com/l.png',
-        `https://a.example/${'x'.repeat(2048)}`,
+        ...['data:image/png;base64,AA', '//example.com/l.png', `https://a.example/${'x'.repeat(2048)}`],
       ],
       'branding.appIcon': ['https://example.com/i', []],
       'experimentation.controlRatio': [-1, 101, 12.5, '5'],
@@ -246,21 +215,9 @@ describe('[G5] keys', () => {
       await tenant.create('/attributes', { key, name: key, type: 'user' })
       const page = await tenant.create('/attributes', { key, name: key, type: 'event' })
       const eventAttributes = [{ attributeId: page, attributeValue: 'x' }]
-      await tenant.create('/points', {
-        key,
-        name: key,
-        triggers: [
-          {
-            type: 'metric',
-            points: 3,
-            status: 'active',
-            metricId: metric,
-            metricThreshold: 1,
-            eventAttributes,
-          },
-        ],
-        levels: [{ key, name: key, points: 1 }],
-      })
+      const trigger = { type: 'metric', points: 3, status: 'active', metricId: metric, metricThreshold: 1 }
+      const levels = [{ key, name: key, points: 1 }]
+      await tenant.create('/points', { key, name: key, triggers: [{ ...trigger, eventAttributes }], levels })
     }
     const attributes = JSON.parse('{"__proto__":"p","constructor":"c"}')
     for (const key of ['__proto__', 'constructor']) {
@@ -273,35 +230,26 @@ describe('[G5] keys', () => {
       const some = await tenant.app('POST', path, { user: { id: key }, value: 1, attributes: x })
       expect(Object.keys(Object(at(some.body, 'points')))).toEqual([key])
       expect(at(some.body, 'points', key)).toMatchObject({ key, total: 3, added: 3, level: { key } })
-      expect(at(some.body, 'points', key, 'awards', 0, 'trigger', 'eventAttribute')).toEqual({
-        key,
-        value: 'x',
-      })
+      const fired = at(some.body, 'points', key, 'awards', 0, 'trigger', 'eventAttribute')
+      expect(fired).toEqual({ key, value: 'x' })
       const user = await tenant.app('GET', `/users/${key}`)
       expect(Object.entries(Object(at(user.body, 'attributes'))).sort()).toEqual([
         ['__proto__', 'p'],
         ['constructor', 'c'],
       ])
-      expect((await tenant.app('GET', `/users/${key}/metrics/${key}`)).body).toMatchObject({
-        key,
-        current: 3,
-      })
+      const { body } = await tenant.app('GET', `/users/${key}/metrics/${key}`)
+      expect(body).toMatchObject({ key, current: 3 })
       expect((await tenant.app('GET', `/users/${key}/points/${key}`)).body).toMatchObject({ key, total: 3 })
-      const summary = await tenant.app(
-        'GET',
-        `/points/${key}/summary?userAttributes=__proto__:p,constructor:c`,
-      )
+      const both = '__proto__:p,constructor:c'
+      const summary = await tenant.app('GET', `/points/${key}/summary?userAttributes=${both}`)
       expect(at(summary.body, 3)).toEqual({ from: 3, to: 3, users: 1 })
       expect((await tenant.app('GET', `/points/${key}/summary?userAttributes=toString:c`)).status).toBe(422)
     }
-    const unknown = await tenant.app('PUT', '/users/bob', { attributes: { toString: 'x', valueOf: 'y' } })
-    expect(unknown).toMatchObject({
-      status: 422,
-      body: {
-        error:
-          'Invalid attribute keys: toString, valueOf. Attribute keys must match those configured for users.',
-      },
-    })
+    const inherited = { toString: 'x', valueOf: 'y' }
+    const unknown = await tenant.app('PUT', '/users/bob', { attributes: inherited })
+    const error =
+      'Invalid attribute keys: toString, valueOf. Attribute keys must match those configured for users.'
+    expect(unknown).toMatchObject({ status: 422, body: { error } })
     for (const key of ['toString', 'hasOwnProperty', 'valueOf']) {
       expect((await tenant.event(key, 'ada', 1)).status).toBe(404)
       expect((await tenant.app('GET', `/points/${key}`)).status).toBe(404)

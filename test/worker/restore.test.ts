@@ -97,12 +97,9 @@ describe('[M1, M2] after a restore, a leaderboard', () => {
       const sql = storage.sql
       sql.exec('UPDATE scores SET score = 8000000, cursor = -1, grouped = -1 WHERE user_id > ?', 'user-20')
       const [row] = sql.exec<{ value: string }>("SELECT value FROM notes WHERE name = 'progress'")
-      const progress = {
-        ...JSON.parse(row?.value ?? '{}'),
-        isRefilling: true,
-        mustCompareAll: true,
-        comparison: { since: 0, began: NOON, after: 'user-20' },
-      }
+      const comparison = { since: 0, began: NOON, after: 'user-20' }
+      const begun = { isRefilling: true, mustCompareAll: true, comparison }
+      const progress = { ...JSON.parse(row?.value ?? '{}'), ...begun }
       sql.exec("UPDATE notes SET value = ? WHERE name = 'progress'", JSON.stringify(progress))
     })
     await evictDurableObject(stub)
@@ -194,10 +191,8 @@ describe('[M1] after a restore, the configuration', () => {
   it('gets versions that were never used, also after two restores of the same backup', async () => {
     const tenant = await newTenantWith('steps')
     const before = await backup()
-    const version = () =>
-      env.DB.prepare('SELECT config_version AS version FROM tenants WHERE id = ?1')
-        .bind(tenant.id)
-        .first<number>('version')
+    const stored = env.DB.prepare('SELECT config_version AS version FROM tenants WHERE id = ?1')
+    const version = () => stored.bind(tenant.id).first<number>('version')
     const seen: (number | null)[] = [await version()]
     for (const name of ['one', 'two', 'three']) {
       await bringBack(before)
@@ -219,14 +214,10 @@ describe('[M3] after a restore, deletions are done again', () => {
     const [adas, bobs, zeds] = [await tenant.key('ada'), await tenant.key('bob'), await tenant.key('zed')]
     const { body } = await tenant.admin('GET', '/application-api-keys')
     const keyOf = (user: string) =>
-      Array.isArray(body)
-        ? String(
-            at(
-              body.find((one) => at(one, 'userId') === user),
-              'id',
-            ),
-          )
-        : ''
+      at(
+        [body].flat().find((one) => at(one, 'userId') === user),
+        'id',
+      )
     const before = await backup()
     const [ada, bob] = [await iidOf(tenant, 'ada'), await iidOf(tenant, 'bob')]
     // Ada comes back as a new user. Of zed there is only a key.
@@ -242,12 +233,8 @@ describe('[M3] after a restore, deletions are done again', () => {
     await cron()
     expect(await iidOf(tenant, 'ada')).toBe('')
     expect(await iidOf(tenant, 'bob')).toBe(bob)
-    for (const [key, user] of [
-      [adas, 'ada'],
-      [bobs, 'bob'],
-      [zeds, 'zed'],
-    ] as const)
-      expect([user, (await tenant.as(key, 'GET', `/users/${user}`)).status]).toEqual([user, 401])
+    for (const [user, key] of Object.entries({ ada: adas, bob: bobs, zed: zeds }))
+      expect((await tenant.as(key, 'GET', `/users/${user}`)).status, user).toBe(401)
     await untilHeld(async () => expect(await agrees(setup)).toEqual(['bob 5', 'cai 3']))
     const events_ = 'SELECT id FROM events WHERE user_iid = unhex(?1, ?2)'
     await untilHeld(async () => expect(await rowsEverywhere(events_, ada, '-')).toEqual([]))
@@ -269,11 +256,9 @@ describe('[M3] after a restore, deletions are done again', () => {
     const before = await backup()
     await archive(tenant.id)
     expect((await purge(tenant.id)).status).toBe(202)
-    await untilHeld(async () =>
-      expect((await tenants('GET', '?limit=100')).body).not.toContainEqual(
-        expect.objectContaining({ id: tenant.id }),
-      ),
-    )
+    const itself = expect.objectContaining({ id: tenant.id })
+    const listed = async () => (await tenants('GET', '?limit=100')).body
+    await untilHeld(async () => expect(await listed()).not.toContainEqual(itself))
     await bringBack(before)
     await restored()
     expect((await tenant.app('GET', '/users/ada')).status).toBe(200)

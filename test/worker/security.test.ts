@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { sameInConstantTime, sha256 } from '../../src/access/credentials'
 import { newInstance } from '../../src/configuration/configuration'
 import { createApp } from '../../src/worker/app'
+import { words } from '../helpers/words'
 import { ADMIN_KEY, call, newApp, newTenant, type TestTenant, toApp } from '../helpers/worker/harness'
 
 /** Attempts of an attacker, by topic. SECURITY.md has the rules. Other test files have the simple cases. */
@@ -28,11 +29,9 @@ const asAdmin = (tenantId: string) => ({ 'x-api-key': ADMIN_KEY, 'tenant-id': te
 describe('timing-safe comparison', () => {
   it('[K1] compares whole texts of any length, with the same result as ===', () => {
     const texts = ['', 'a', 'b', 'ab', 'a\u0000', 'ä', 'a\u0308', '\ufffd', 'x'.repeat(99_999)]
-    for (const one of texts) {
-      for (const two of texts) {
+    for (const one of texts)
+      for (const two of texts)
         expect([one, two, sameInConstantTime(one, two)]).toEqual([one, two, one === two])
-      }
-    }
   })
 
   it('[K1, N3] is used for the first admin key, for the hash of the body of other keys, and for links', async () => {
@@ -63,40 +62,26 @@ const EMAIL = { type: 'recap', channel: 'email', subject: 'S', body: '{{ unsubsc
 describe('key and tenant confusion', () => {
   it('[T2] a key of one tenant opens no other, under any name of that tenant', async () => {
     const named = `customer-${other.id}`
-    for (const name of [other.id, other.id.toUpperCase(), ` ${other.id} `, named, ` ${named}\t`]) {
-      expect([name, await status('/v1/users/ada', { 'x-api-key': key, 'tenant-id': name })]).toEqual([
-        name,
-        403,
-      ])
-    }
-    const nobody = [
-      `${tenant.id}, ${other.id}`,
-      `${tenant.id},${tenant.id}`,
-      named.toUpperCase(),
-      `{${other.id}}`,
-    ]
+    const read = (name: string) => status('/v1/users/ada', { 'x-api-key': key, 'tenant-id': name })
+    for (const name of [other.id, other.id.toUpperCase(), ` ${other.id} `, named, ` ${named}\t`])
+      expect(await read(name), name).toBe(403)
     for (const name of [
-      ...nobody,
-      other.id.replaceAll('-', ''),
-      `${other.id}%20`,
-      '*',
-      '%',
-      '_',
-      "' OR '1'='1",
+      ...[`${tenant.id}, ${other.id}`, `${tenant.id},${tenant.id}`, named.toUpperCase(), `{${other.id}}`],
+      ...[other.id.replaceAll('-', ''), `${other.id}%20`, '*', '%', '_', "' OR '1'='1"],
     ]) {
       // The same as for an existing tenant, so that a key does not reveal the names of other tenants.
-      expect([name, await status('/v1/users/ada', { 'x-api-key': key, 'tenant-id': name })]).toEqual([
-        name,
-        403,
-      ])
-      expect([name, await status('/v1/metrics/words', asAdmin(name))]).toEqual([name, 404])
+      expect(await read(name), name).toBe(403)
+      expect(await status('/v1/metrics/words', asAdmin(name)), name).toBe(404)
     }
-    const twice = new Headers({ 'x-api-key': key, 'tenant-id': tenant.id })
-    twice.append('tenant-id', other.id)
-    expect((await toApp(new Request('http://laurel.test/v1/users/ada', { headers: twice }))).status).toBe(403)
-    const keys = new Headers({ 'x-api-key': key, 'tenant-id': tenant.id })
-    keys.append('x-api-key', ADMIN_KEY)
-    expect((await toApp(new Request('http://laurel.test/v1/users/ada', { headers: keys }))).status).toBe(401)
+    for (const [name, value, expected] of [
+      ['tenant-id', other.id, 403],
+      ['x-api-key', ADMIN_KEY, 401],
+    ] as const) {
+      const headers = new Headers({ 'x-api-key': key, 'tenant-id': tenant.id })
+      headers.append(name, value)
+      const request = new Request('http://laurel.test/v1/users/ada', { headers })
+      expect((await toApp(request)).status).toBe(expected)
+    }
     // An empty header counts as absent, and the key's own tenant is used.
     expect(await status('/v1/users/ada', { 'x-api-key': key, 'tenant-id': '' })).toBe(200)
     // Keys of tenants open nothing when multi-tenancy is off.
@@ -109,27 +94,23 @@ describe('key and tenant confusion', () => {
     for (const id of [composed, decomposed]) await tenant.app('PUT', `/users/${encodeURIComponent(id)}`, {})
     const own = await tenant.key(composed)
     expect((await tenant.as(own, 'GET', '/users/%C3%A9')).body).toMatchObject({ id: composed })
-    const others = [
-      ...['e%CC%81', '%C3%89', '%25C3%25A9', '%C3%A9%20', '%20%C3%A9', '%C3%A9%2F..%2Fbob'],
-      '%C3%A9/../bob',
-    ]
-    for (const id of [...others, '%C3%A9/%2e%2e/bob', '%C3%A9,bob', 'b%6Fb', '%C3%A9%E2%80%8B']) {
-      expect([id, (await tenant.as(own, 'GET', `/users/${id}`)).status]).toEqual([id, 403])
-      expect([id, (await tenant.as(own, 'PATCH', `/users/${id}`, { name: 'Eve' })).status]).toEqual([id, 403])
+    for (const id of words`
+      e%CC%81 %C3%89 %25C3%25A9 %C3%A9%20 %20%C3%A9 %C3%A9%2F..%2Fbob %C3%A9/../bob %C3%A9/%2e%2e/bob
+      %C3%A9,bob b%6Fb %C3%A9%E2%80%8B
+    `) {
+      expect((await tenant.as(own, 'GET', `/users/${id}`)).status, id).toBe(403)
+      expect((await tenant.as(own, 'PATCH', `/users/${id}`, { name: 'Eve' })).status, id).toBe(403)
     }
     const stored = () => Promise.all([tenant.stored(), other.stored()])
     const before = await stored()
     for (const user of [decomposed, '\u00c9', `${composed} `, 'bob']) {
-      const bodies = [
-        { user: { id: user }, value: 1 },
-        { user: { id: user }, id: composed, userId: composed, value: 1 },
-      ]
-      for (const body of bodies)
-        expect((await tenant.as(own, 'POST', '/metrics/words/event', body)).status).toBe(403)
+      const body = { user: { id: user }, value: 1 }
+      for (const more of [{}, { id: composed, userId: composed }]) {
+        const event = await tenant.as(own, 'POST', '/metrics/words/event', { ...body, ...more })
+        expect(event.status).toBe(403)
+      }
       expect((await tenant.as(own, 'POST', '/users', { id: user })).status).toBe(403)
-      expect((await tenant.as(own, 'POST', '/achievements/x/complete', { user: { id: user } })).status).toBe(
-        403,
-      )
+      expect((await tenant.as(own, 'POST', '/achievements/x/complete', body)).status).toBe(403)
       for (const ids of [[user], [composed, user]]) {
         const query = ids.map((id) => `userIds=${encodeURIComponent(id)}`).join('&')
         expect((await tenant.as(own, 'GET', `/streaks?${query}`)).status).toBe(403)
@@ -138,14 +119,9 @@ describe('key and tenant confusion', () => {
     // If JSON has a field twice, the check and the action read the same one.
     const twice = '{"user":{"id":"\u00e9"},"value":1,"user":{"id":"bob"}}'
     const hidden = '{"value":1,"__proto__":{"user":{"id":"bob"}}}'
-    for (const [raw, expected] of [
-      [twice, 403],
-      [hidden, 422],
-    ] as const) {
-      const answer = await call(toApp, 'POST', '/v1/metrics/words/event', {
-        raw,
-        headers: { 'x-api-key': own },
-      })
+    for (const [raw, expected] of Object.entries({ [twice]: 403, [hidden]: 422 })) {
+      const headers = { 'x-api-key': own }
+      const answer = await call(toApp, 'POST', '/v1/metrics/words/event', { raw, headers })
       expect(answer.status).toBe(expected)
     }
     expect(await stored()).toEqual(before)
@@ -166,51 +142,37 @@ describe('key and tenant confusion', () => {
         .run()
       await env.KEYS.delete(`key:${prefix}`)
       const headers = { 'x-api-key': made, 'tenant-id': tenant.id }
-      expect([kind, await status('/admin/v1/metrics', headers, 'GET', newApp())]).toEqual([kind, 401])
-      expect([kind, await status('/v1/users/ada', headers, 'GET', newApp())]).toEqual([kind, 401])
+      for (const path of ['/admin/v1/metrics', '/v1/users/ada'])
+        expect(await status(path, headers, 'GET', newApp()), `${kind} ${path}`).toBe(401)
     }
   })
 })
 
 describe('header and host tricks', () => {
   const onHost = newApp({ ADMIN_HOST: 'admin.laurel.test' })
+  const there = (path: string, headers: Record<string, string>) => status(path, headers, 'GET', onHost)
 
   it('[G1] no header or host spelling makes an application key an admin key, or /v1 the admin interface', async () => {
     const tricks = {
-      'x-forwarded-host': 'admin.laurel.test',
-      'x-forwarded-for': '127.0.0.1',
-      forwarded: 'host=admin.laurel.test',
-      host: 'admin.laurel.test',
-      'x-original-url': '/admin/v1/metrics',
-      'x-rewrite-url': '/admin/v1/metrics',
-      'x-http-method-override': 'DELETE',
-      'x-original-host': 'admin.laurel.test',
-      authorization: `Bearer ${ADMIN_KEY}`,
-      cookie: `X-API-KEY=${ADMIN_KEY}`,
+      ...{ 'x-forwarded-host': 'admin.laurel.test', 'x-forwarded-for': '127.0.0.1' },
+      ...{ forwarded: 'host=admin.laurel.test', host: 'admin.laurel.test' },
+      ...{ 'x-original-url': '/admin/v1/metrics', 'x-rewrite-url': '/admin/v1/metrics' },
+      ...{ 'x-http-method-override': 'DELETE', 'x-original-host': 'admin.laurel.test' },
+      ...{ authorization: `Bearer ${ADMIN_KEY}`, cookie: `X-API-KEY=${ADMIN_KEY}` },
     }
     for (const [name, value] of Object.entries(tricks)) {
       const headers = { 'x-api-key': key, [name]: value }
-      expect([name, await status('/v1/users/ada', headers, 'GET', onHost)]).toEqual([name, 200])
-      expect([name, await status('/v1/attributes', headers, 'GET', onHost)]).toEqual([name, 404])
-      expect([name, await status('/v1/users/ada', { [name]: value }, 'GET', onHost)]).toEqual([name, 401])
-      expect([name, await status('/admin/v1/metrics', headers, 'GET', onHost)]).toEqual([name, 403])
+      expect(await there('/v1/users/ada', headers), name).toBe(200)
+      expect(await there('/v1/attributes', headers), name).toBe(404)
+      expect(await there('/v1/users/ada', { [name]: value }), name).toBe(401)
+      expect(await there('/admin/v1/metrics', headers), name).toBe(403)
     }
-    expect(await status(`/v1/users/ada?X-API-KEY=${ADMIN_KEY}&api_key=${ADMIN_KEY}`, {}, 'GET', onHost)).toBe(
-      401,
-    )
-    const hosts = [
-      'admin.laurel.test.',
-      'admin.laurel.test:8080',
-      'xadmin.laurel.test',
-      'admin.laurel.test.evil.example',
-      'laurel.test',
-    ]
-    for (const host of [...hosts, 'admin.laurel.test@laurel.test']) {
-      expect([
-        host,
-        await status(`http://${host}/v1/users/ada`, { 'x-api-key': key }, 'GET', onHost),
-      ]).toEqual([host, 200])
-    }
+    expect(await there(`/v1/users/ada?X-API-KEY=${ADMIN_KEY}&api_key=${ADMIN_KEY}`, {})).toBe(401)
+    for (const host of words`
+      admin.laurel.test. admin.laurel.test:8080 xadmin.laurel.test admin.laurel.test.evil.example laurel.test
+      admin.laurel.test@laurel.test
+    `)
+      expect(await there(`http://${host}/v1/users/ada`, { 'x-api-key': key }), host).toBe(200)
   })
 
   it('[G1, G2] a Host header that names no host is 400, and never a part of the path', async () => {
@@ -229,23 +191,20 @@ describe('header and host tricks', () => {
   })
 
   it('[G1, G2] on the admin host every spelling of a path leads to the admin interface, or nowhere', async () => {
-    for (const path of [
-      ...['/v1/attributes', '/v1/./attributes', '/x/../v1/attributes', '/v1/x/%2e%2e/attributes'],
-      ...['/admin/v1/attributes', '/admin/../v1/attributes', '/api/../v1/attributes', '\\v1\\attributes'],
-    ]) {
+    for (const path of words`
+      /v1/attributes /v1/./attributes /x/../v1/attributes /v1/x/%2e%2e/attributes /admin/v1/attributes
+      /admin/../v1/attributes /api/../v1/attributes \\v1\\attributes
+    `) {
       const url = `http://ADMIN.laurel.test${path}`
-      expect([path, await status(url, { 'x-api-key': key }, 'GET', onHost)]).toEqual([path, 403])
-      expect([path, await status(url, {}, 'GET', onHost)]).toEqual([path, 401])
-      expect([path, await status(url, asAdmin(tenant.id), 'GET', onHost)]).toEqual([path, 200])
+      expect(await there(url, { 'x-api-key': key }), path).toBe(403)
+      expect(await there(url, {}), path).toBe(401)
+      expect(await there(url, asAdmin(tenant.id)), path).toBe(200)
     }
-    for (const path of [
-      ...['//v1/attributes', '/v1//attributes', '/%761/attributes', '/%61dmin/v1/attributes'],
-      ...['/v1/%61ttributes', '/v1%2fattributes', '/V1/attributes', '/v1/..%2fv1/attributes'],
-      ...['/v1/attributes/', '/v1/attributes%00', '/v1;x/attributes', '/v1/users/ada/streak'],
-      '/./admin/admin/v1/attributes',
-    ]) {
-      const url = `http://admin.laurel.test${path}`
-      expect([path, await status(url, asAdmin(tenant.id), 'GET', onHost)]).toEqual([path, 404])
-    }
+    for (const path of words`
+      //v1/attributes /v1//attributes /%761/attributes /%61dmin/v1/attributes /v1/%61ttributes
+      /v1%2fattributes /V1/attributes /v1/..%2fv1/attributes /v1/attributes/ /v1/attributes%00
+      /v1;x/attributes /v1/users/ada/streak /./admin/admin/v1/attributes
+    `)
+      expect(await there(`http://admin.laurel.test${path}`, asAdmin(tenant.id)), path).toBe(404)
   })
 })

@@ -31,7 +31,6 @@ const status = async (send: Send = toApp) => (await call(send, 'GET', '/admin/v1
 
 const BOARD = { name: 'B', rankBy: 'metric', status: 'active', maxParticipants: 10, start: '2026-01-01' }
 
-/** Stores due work of a tenant. */
 const work = (tenant: TestTenant, kind: string, dueAt: number, subject = '') =>
   addDueWork(tenant, kind, { dueAt, subject, d1: env.DB })
 
@@ -78,11 +77,10 @@ describe('[G12] the state of the service', () => {
   it('finds the oldest work behind more than 5,000 other rows, and reads at most 20,000 rows in a statement', async () => {
     const tenant = await newTenant()
     const now = present()
-    await env.DB.prepare(
-      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
-       INSERT INTO due_work (tenant_id, kind, subject, due_at)
-       SELECT ?1, 'leaderboard', printf('%06d', i), ?2 - i FROM n`,
-    )
+    const many = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
+      INSERT INTO due_work (tenant_id, kind, subject, due_at)
+      SELECT ?1, 'leaderboard', printf('%06d', i), ?2 - i FROM n`
+    await env.DB.prepare(many)
       .bind(tenant.id, now - 1_000)
       .run()
     const read: number[] = []
@@ -100,18 +98,11 @@ describe('[G12] the state of the service', () => {
 
   it('counts the inbox in events, and the outbox in changes', async () => {
     const tenant = await newTenant()
-    const row = env.DB.prepare(
-      "INSERT INTO inbox (tenant_id, batch_id, count, offset, done, events) VALUES (?1, 'b', ?2, 0, ?3, '[]')",
-    )
-    const change = env.DB.prepare(
-      "INSERT INTO outbox (tenant_id, at, seq, id, messages) VALUES (?1, 0, 0, ?2, '[]')",
-    )
-    await env.DB.batch([
-      row.bind(tenant.id, 250, 50),
-      row.bind(tenant.id, 7, 0),
-      change.bind(tenant.id, 'a'),
-      change.bind(tenant.id, 'b'),
-    ])
+    const waiting = `INSERT INTO inbox (tenant_id, batch_id, count, offset, done, events)
+      VALUES (?1, 'b', 250, 0, 50, '[]'), (?1, 'b', 7, 0, 0, '[]')`
+    const changes = `INSERT INTO outbox (tenant_id, at, seq, id, messages)
+      VALUES (?1, 0, 0, 'a', '[]'), (?1, 0, 0, 'b', '[]')`
+    await env.DB.batch([waiting, changes].map((sql) => env.DB.prepare(sql).bind(tenant.id)))
     expect(await status()).toMatchObject({ inbox: 207, outbox: 2 })
   })
 
@@ -130,13 +121,9 @@ describe('[G12] the state of the service', () => {
     // Of these, two in three failed, and two in two. An inactive webhook does not fail.
     const day = new Date(present() - 86_400_000).toISOString().slice(0, 10)
     const shown = { since: expect.stringContaining(day), restsUntil: null, failing: true }
-    const listed = (of: typeof failing, more: object) => ({
-      tenantId: of.tenant.id,
-      id: of.webhookId,
-      key: expect.any(String),
-      ...shown,
-      ...more,
-    })
+    const listed = ({ tenant: { id: tenantId }, webhookId: id }: typeof failing, more: object) => {
+      return { tenantId, id, key: expect.any(String), ...shown, ...more }
+    }
     const { failing: found } = z.object({ failing: z.array(z.unknown()) }).parse(await status())
     expect(found).toHaveLength(2)
     expect(found).toContainEqual(listed(failing, { tried: 2, failed: 2, pending: 2, dead: 0 }))
@@ -169,13 +156,12 @@ describe('[G12] the state of the service', () => {
     const setup = await withBoard({}, await newTenant())
     await events(setup.tenant, ['ada', 1])
     const LEADERBOARD = stubbed(env.LEADERBOARD, () => ({ unconfirmed: wasReset }))
-    expect(await status(newApp({ LEADERBOARD }))).toMatchObject({
-      leaderboards: { unconfirmed: 0, unknown: 1 },
-    })
+    const leaderboards = { unconfirmed: 0, unknown: 1 }
+    expect(await status(newApp({ LEADERBOARD }))).toMatchObject({ leaderboards })
     expect(linesSoFar().some((line) => line.includes(`"leaderboard":"${setup.board}"`))).toBe(true)
     await manyUsers(setup.tenant, 1_001, {}, env.DB)
     await rowsEverywhere('UPDATE users SET changed = ?2 WHERE tenant_id = ?1', setup.tenant.id, present())
-    expect(await status()).toMatchObject({ leaderboards: { unconfirmed: 0, unknown: 1 } })
+    expect(await status()).toMatchObject({ leaderboards })
     const copies = Array.from({ length: 25 }, (_, n) => ({ ...BOARD, key: `b${n}`, metricId: setup.metric }))
     await setup.tenant.admin('POST', '/leaderboards', copies)
     const asked: string[] = []
@@ -190,21 +176,17 @@ describe('[G12] the state of the service', () => {
   it('counts a delivery queue that does not answer as unknown, and logs it', async () => {
     const webhook = await subscribe(await newTenant(), '*')
     const DELIVERY_QUEUE = stubbed(env.DELIVERY_QUEUE, () => ({ counts: wasReset }))
-    expect(await status(newApp({ DELIVERY_QUEUE }))).toMatchObject({
-      deliveries: { pending: 0, dead: 0, unknown: 1 },
-    })
+    const deliveries = { pending: 0, dead: 0, unknown: 1 }
+    expect(await status(newApp({ DELIVERY_QUEUE }))).toMatchObject({ deliveries })
     expect(linesSoFar().some((line) => line.includes(`"queue":"webhook:${webhook}"`))).toBe(true)
   })
 
   it('asks at most 100 delivery queues', async () => {
     const tenant = await newTenant()
-    await env.DB.prepare(
-      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 130)
-       INSERT INTO webhooks (id, key, tenant_id, url, events, status, secret, created, updated)
-       SELECT 'w' || i, 'w' || i, ?1, 'https://example.com', '["*"]', 'active', '', 0, 0 FROM n`,
-    )
-      .bind(tenant.id)
-      .run()
+    const many = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 130)
+      INSERT INTO webhooks (id, key, tenant_id, url, events, status, secret, created, updated)
+      SELECT 'w' || i, 'w' || i, ?1, 'https://example.com', '["*"]', 'active', '', 0, 0 FROM n`
+    await env.DB.prepare(many).bind(tenant.id).run()
     expect(await status()).toMatchObject({ deliveries: { unknown: 30 } })
   })
 
@@ -218,15 +200,9 @@ describe('[G12] the state of the service', () => {
     })
   })
 
-  it.each([0, 1, 2])(
-    '[G2] is 503 with Retry-After if round trip %i does not reach the database',
-    async (nth) => {
-      const DB = awayAfter(nth)
-      const { status: code, headers: answered } = await call(newApp({ DB }), 'GET', '/admin/v1/status', {
-        headers,
-      })
-      expect(code).toBe(503)
-      expect(Number(answered.get('Retry-After'))).toBeGreaterThan(0)
-    },
-  )
+  it.each([0, 1, 2])('[G2] is 503 with Retry-After if round trip %i does not reach D1', async (nth) => {
+    const answer = await call(newApp({ DB: awayAfter(nth) }), 'GET', '/admin/v1/status', { headers })
+    expect(answer.status).toBe(503)
+    expect(Number(answer.headers.get('Retry-After'))).toBeGreaterThan(0)
+  })
 })

@@ -19,29 +19,20 @@ describe('unknown fields of an admin write', () => {
     expect(at(made.body, 'issues')).toEqual([{ index: 1, ...warning('unit', 'units') }])
     // The same item again is an error, and its unknown field still a warning.
     const again = await tenant.admin('POST', '/metrics', [item])
-    expect([again.status, at(again.body, 'issues')]).toEqual([
-      200,
-      [
-        { index: 0, severity: 'error', message: expect.stringContaining('is taken') },
-        { index: 0, ...warning('unit', 'units') },
-      ],
-    ])
+    const taken = { index: 0, severity: 'error', message: expect.stringContaining('is taken') }
+    const issues = [taken, { index: 0, ...warning('unit', 'units') }]
+    expect([again.status, at(again.body, 'issues')]).toEqual([200, issues])
     const id = String(at(made.body, 'created', 1, 'id'))
-    const changed = await tenant.admin('PATCH', '/metrics', [{ id, units: 'w', nmae: 'x' }])
-    expect([changed.status, at(changed.body, 'updated', 0, 'name'), at(changed.body, 'issues')]).toEqual([
-      200,
-      'Words',
-      [{ index: 0, ...warning('nmae', 'name') }],
-    ])
+    const { status, body } = await tenant.admin('PATCH', '/metrics', [{ id, units: 'w', nmae: 'x' }])
+    expect([status, at(body, 'updated', 0, 'name')]).toEqual([200, 'Words'])
+    expect(at(body, 'issues')).toEqual([{ index: 0, ...warning('nmae', 'name') }])
   })
 
   it('[O4] have their path if they are nested', async () => {
     const system = { key: 'xp', name: 'XP', levels: [{ key: 'a', name: 'A', points: 1, pionts: 2 }] }
     const { status, body } = await tenant.admin('POST', '/points', [system])
-    expect([status, at(body, 'issues')]).toEqual([
-      201,
-      [{ index: 0, ...warning('levels.0.pionts', 'levels.0.points') }],
-    ])
+    const issue = { index: 0, ...warning('levels.0.pionts', 'levels.0.points') }
+    expect([status, at(body, 'issues')]).toEqual([201, [issue]])
   })
 
   it('[O4] also of answers that are one object, which otherwise have no issues', async () => {
@@ -50,9 +41,8 @@ describe('unknown fields of an admin write', () => {
     const wrong = await tenant.admin('PATCH', '/settings', { aggregationperiod: 'monthly' })
     expect(wrong).toMatchObject({ status: 200, body: { aggregationPeriod: 'weekly' } })
     expect(at(wrong.body, 'issues')).toEqual([warning('aggregationperiod', 'aggregationPeriod')])
-    const streaks = await tenant.admin('PATCH', '/streaks/settings', {
-      freezes: { startCount: 0, maxCount: 5, maximum: 5 },
-    })
+    const freezes = { startCount: 0, maxCount: 5, maximum: 5 }
+    const streaks = await tenant.admin('PATCH', '/streaks/settings', { freezes })
     expect(at(streaks.body, 'issues')).toEqual([warning('freezes.maximum')])
     await tenant.metric('steps')
     const events = [{ key: 'steps', value: 1, user: { id: 'ada', nme: 'Ada' }, attribute: {} }]
@@ -82,10 +72,8 @@ describe('unknown fields of an admin write', () => {
     await tenant.app('PUT', '/users/dora', {})
     await tenant.admin('PATCH', '/streaks/settings', { customizationEnabled: true })
     const before = await tenant.stored()
-    const settings = await tenant.admin('PATCH', '/streaks/settings', {
-      frequency: 'weekly',
-      freezes: { unknown: 1 },
-    })
+    const change = { frequency: 'weekly', freezes: { unknown: 1 } }
+    const settings = await tenant.admin('PATCH', '/streaks/settings', change)
     const missing = [{ path: 'freezes.startCount' }, { path: 'freezes.maxCount' }]
     expect(settings).toMatchObject({ status: 422, body: { issues: missing } })
     const preferences = await tenant.app('PATCH', '/users/dora/preferences', { streak: { mode: 'OR', x: 1 } })
@@ -98,23 +86,15 @@ describe('unknown fields of an admin write', () => {
     const badge = await tenant.admin('POST', '/achievements', [{ badge: { uri: 'https://a.example' } }])
     expect(at(badge.body, 'error')).not.toContain('badge: ')
     expect(await tenant.stored()).toEqual(before)
-    expect(await tenant.app('PATCH', '/users/dora/preferences', { streak: {} })).toMatchObject({
-      status: 200,
-    })
+    expect((await tenant.app('PATCH', '/users/dora/preferences', { streak: {} })).status).toBe(200)
   })
 
   it('[O4] may have the names of prototypes', async () => {
     const headers = { 'x-api-key': await adminKey(), 'tenant-id': tenant.id }
     const raw = '[{"key": "odd", "name": "Odd", "__proto__": {"units": "x"}, "constructor": 1}]'
     const { status, body } = await call(toApp, 'POST', '/admin/v1/metrics', { raw, headers })
-    expect([status, at(body, 'created', 0, 'units'), at(body, 'issues')]).toEqual([
-      201,
-      '',
-      [
-        { index: 0, ...warning('__proto__') },
-        { index: 0, ...warning('constructor') },
-      ],
-    ])
+    const issues = ['__proto__', 'constructor'].map((name) => ({ index: 0, ...warning(name) }))
+    expect([status, at(body, 'created', 0, 'units'), at(body, 'issues')]).toEqual([201, '', issues])
   })
 })
 
@@ -140,10 +120,8 @@ describe('unknown fields on the application interface', () => {
     const body = { ...event, date: '2026-01-31' }
     expect(ignored(await send('/api/metrics/walks/event', body))).toEqual([201, 'date'])
     expect(ignored(await send('/api/metrics/walks/event', body))).toEqual([202, 'date'])
-    expect(ignored(await send('/v1/metrics/walks/event', { user: event.user, vaule: 1 }))).toEqual([
-      422,
-      'vaule',
-    ])
+    const wrong = await send('/v1/metrics/walks/event', { user: event.user, vaule: 1 })
+    expect(ignored(wrong)).toEqual([422, 'vaule'])
     expect(ignored(await send('/v1/metrics/none/event', body))).toEqual([404, 'date'])
   })
 
@@ -153,7 +131,5 @@ describe('unknown fields on the application interface', () => {
   })
 })
 
-const adminKey = async () => {
-  const { body } = await tenant.admin('POST', '/admin-api-keys', [{ name: 'Unknown fields' }])
-  return String(at(body, 'created', 0, 'key'))
-}
+const adminKey = async (): Promise<string> =>
+  (await tenant.made('/admin-api-keys', { name: 'Unknown fields' })).key
