@@ -57,9 +57,8 @@ describe('creation', () => {
       )
       for (const [name, value] of foreign) {
         const { body } = await post({ ...api('new'), ...fields, trigger, [name]: value })
-        expect(messages(body)).toEqual([
-          expect.stringContaining(`the trigger ${trigger} has no ${name}. Leave`),
-        ])
+        const message = `the trigger ${trigger} has no ${name}. Leave`
+        expect(messages(body)).toEqual([expect.stringContaining(message)])
         expect(messages(await patch({ id, name: 'New', [name]: value }))).toEqual(messages(body))
       }
       expect([await get(id), at(await get('new'), 'error')]).toEqual([stored, expect.any(String)])
@@ -91,10 +90,8 @@ describe('creation', () => {
     expect(at(await patch({ id: a, key: 'b' }), 'issues')).toEqual([
       { id: a, severity: 'error', message: expect.stringContaining('"b" is taken') },
     ])
-    expect(await patch({ id: a, key: 'c' })).toEqual({
-      updated: [shown('c', { name: 'The a', status: 'active' })],
-      issues: [],
-    })
+    const moved = shown('c', { name: 'The a', status: 'active' })
+    expect(await patch({ id: a, key: 'c' })).toEqual({ updated: [moved], issues: [] })
     // The key in the item counts by the trigger that the item asks for.
     const warned = await patch({ id, key: 'd' })
     expect([at(warned, 'updated', 0, 'key'), at(warned, 'issues', 0, 'severity')]).toEqual(['b', 'warning'])
@@ -118,9 +115,8 @@ describe('creation', () => {
     ] as const
     const { status, body } = await post(...cases.map(([item]) => item), api('one'))
     expect([status, pick(at(body, 'created'), 'key')]).toEqual([201, ['one']])
-    expect(at(body, 'issues')).toEqual(
-      cases.map((_, index) => ({ index, severity: 'error', message: MESSAGE })),
-    )
+    const issues = cases.map((_, index) => ({ index, severity: 'error', message: MESSAGE }))
+    expect(at(body, 'issues')).toEqual(issues)
     for (const [n, [, part]] of cases.entries()) expect(messages(body)[n]).toContain(part)
   })
 })
@@ -150,10 +146,8 @@ describe('changes', () => {
   it('[A1] changes the trigger only while inactive, and requires the fields of the new one', async () => {
     const id = await create(words('w', { eventAttributes: filter(s.page) }))
     expect(await patch({ id, trigger: 'streak' })).toEqual(refused(id))
-    expect(await patch({ id, trigger: 'streak', streakLength: 3 })).toEqual({
-      updated: [shown('w', { id, trigger: 'streak', streakLength: 3 })],
-      issues: [],
-    })
+    const turned = { id, trigger: 'streak', streakLength: 3 }
+    expect(await patch(turned)).toEqual({ updated: [shown('w', turned)], issues: [] })
     expect(await patch({ id, trigger: 'metric', metricId: s.words })).toEqual(refused(id))
     expect(at(await patch({ id, trigger: 'api', status: 'active' }), 'issues')).toEqual([])
     expect(await patch({ id, trigger: 'streak', streakLength: 3 })).toEqual(refused(id))
@@ -190,20 +184,13 @@ describe('changes', () => {
       { id: active, name: 'Renamed' },
       { id: active, status: 'locked' },
       { id: idle, description: 'Still there' },
-    ]) {
+    ])
       expect(at(await patch(change), 'issues')).toEqual([])
-    }
-    for (const change of [
-      { id: active, status: 'active' },
-      { id: active, metricValue: 11 },
-      { id: idle, status: 'active' },
-      { id: filtered, status: 'active' },
-    ]) {
-      expect(await patch(change)).toEqual(refused(change.id))
-    }
-    expect(at(await patch({ id: filtered, status: 'active', userAttributes: null }), 'updated')).toHaveLength(
-      1,
-    )
+    for (const id of [active, idle, filtered])
+      expect(await patch({ id, status: 'active' })).toEqual(refused(id))
+    expect(await patch({ id: active, metricValue: 11 })).toEqual(refused(active))
+    const freed = await patch({ id: filtered, status: 'active', userAttributes: null })
+    expect(at(freed, 'updated')).toHaveLength(1)
   })
 })
 
@@ -225,16 +212,10 @@ describe('backdating', () => {
 
   it('[A4] counts users with very many events in small groups, so that no statement takes too long', async () => {
     s = await world({ tenant: await newTenantInLast() })
-    for (const [user, value] of [
-      ['ada', 4],
-      ['ben', 10],
-      ['cai', 12],
-    ] as const)
+    for (const [user, value] of Object.entries({ ada: 4, ben: 10, cai: 12 }))
       await s.tenant.event('words', user, value, { attributes: { page: 'x' } })
-    const stored = await rowsEverywhere<{ iid: string; seq: number }>(
-      'SELECT iid, seq FROM users WHERE tenant_id = ? ORDER BY id',
-      s.tenant.id,
-    )
+    const sql = 'SELECT iid, seq FROM users WHERE tenant_id = ? ORDER BY id'
+    const stored = await rowsEverywhere<{ iid: string; seq: number }>(sql, s.tenant.id)
     const eventAttributes = filter(s.page)
     const sumsBy = async (more: number) => {
       const { db, databases, cost } = contextOfUsers(s.tenant.id)
@@ -258,12 +239,8 @@ describe('backdating', () => {
     const ids = {
       value: await create(words('value', { ...open, metricValue: 11 })),
       metric: await create(words('metric', { ...open, metricId: s.pages })),
-      user: await create(
-        words('user', { ...open, userAttributes: [{ attributeId: s.plan, attributeValue: 'y' }] }),
-      ),
-      event: await create(
-        words('event', { ...open, eventAttributes: [{ attributeId: s.page, attributeValue: 'y' }] }),
-      ),
+      user: await create(words('user', { ...open, userAttributes: filter(s.plan, 'y') })),
+      event: await create(words('event', { ...open, eventAttributes: filter(s.page, 'y') })),
       all: await create(all('all', [await create(api('never'))], open)),
     }
     expect(await had('ada')).toEqual(['first'])
@@ -282,7 +259,7 @@ describe('backdating', () => {
     const send = (page: string) => s.tenant.event('words', 'ada', 4, { attributes: { page } })
     await send('x')
     await send('x')
-    await patch({ id, eventAttributes: [{ attributeId: s.page, attributeValue: 'y' }] })
+    await patch({ id, eventAttributes: filter(s.page, 'y') })
     await send('y')
     expect(await had('ada')).toEqual([])
     await patch({ id, eventAttributes: filter(s.page) })
@@ -312,7 +289,7 @@ describe('backdating', () => {
       s.tenant.event('words', 'ada', value, { attributes: { page } })
     await send('y', 6)
     await patch({ id, status: 'locked' })
-    await patch({ id, eventAttributes: [{ attributeId: s.page, attributeValue: 'y' }] })
+    await patch({ id, eventAttributes: filter(s.page, 'y') })
     await send('y', 3)
     await patch({ id, status: 'active' })
     expect(await had('ada')).toEqual([])
@@ -344,9 +321,8 @@ describe('deletion', () => {
     })
     expect((await s.tenant.admin('GET', PATH)).body).toEqual([])
     // The remaining trigger cannot be activated, because its achievement is deleted.
-    const { body } = await s.tenant.admin('PATCH', `/points/${s.xp}/triggers`, [
-      { id: triggerId, status: 'active' },
-    ])
+    const again = [{ id: triggerId, status: 'active' }]
+    const { body } = await s.tenant.admin('PATCH', `/points/${s.xp}/triggers`, again)
     expect(at(body, 'issues')).toHaveLength(1)
   })
 
@@ -364,12 +340,10 @@ describe('deletion', () => {
       const { body } = await s.tenant.admin('DELETE', `/attributes?ids=${s.plan},${s.page}`)
       return { deleted: list(at(body, 'deleted')).length, messages: messages(body) }
     }
-    const inUse = (status: string) => ({
-      deleted: 0,
-      messages: ['user', 'event'].map((key) =>
-        expect.stringContaining(`the achievement ${key}, which is ${status}`),
-      ),
-    })
+    const inUse = (status: string) => {
+      const uses = ['user', 'event'].map((key) => `the achievement ${key}, which is ${status}`)
+      return { deleted: 0, messages: uses.map((use) => expect.stringContaining(use)) }
+    }
     await patch({ id: user, status: 'active' }, { id: event, status: 'active' })
     expect(await removed()).toEqual(inUse('active'))
     await patch({ id: user, status: 'locked' }, { id: event, status: 'locked' })

@@ -11,12 +11,17 @@ type Setup = { tenant: TestTenant; metric: string; system: string; plan: string;
 
 async function setup(): Promise<Setup> {
   const tenant = await newTenant()
+  const attribute = (key: string, type: string) => tenant.create('/attributes', { key, name: key, type })
+  const [metric, system] = [
+    await tenant.metric('words'),
+    await tenant.create('/points', { key: 'xp', name: 'XP' }),
+  ]
   return {
     tenant,
-    metric: await tenant.metric('words'),
-    system: await tenant.create('/points', { key: 'xp', name: 'XP' }),
-    plan: await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' }),
-    page: await tenant.create('/attributes', { key: 'page', name: 'Page', type: 'event' }),
+    metric,
+    system,
+    plan: await attribute('plan', 'user'),
+    page: await attribute('page', 'event'),
   }
 }
 
@@ -38,16 +43,13 @@ const pro = () => [{ attributeId: s.plan, attributeValue: 'pro' }]
 const onPage = (attributeValue: string) => [{ attributeId: s.page, attributeValue }]
 const trigger = (achievementId: string, points: number) =>
   s.tenant.create(`/points/${s.system}/triggers`, {
-    type: 'achievement',
-    achievementId,
-    points,
-    status: 'active',
+    ...{ type: 'achievement', achievementId, points, status: 'active' },
   })
 
-const complete = (key: string, user: string | object = 'ada') =>
-  s.tenant.app('POST', `/achievements/${key}/complete`, {
-    user: typeof user === 'string' ? { id: user } : user,
-  })
+const complete = (key: string, user: string | object = 'ada') => {
+  const body = { user: typeof user === 'string' ? { id: user } : user }
+  return s.tenant.app('POST', `/achievements/${key}/complete`, body)
+}
 const open = async (query = '') => (await s.tenant.app('GET', `/achievements${query}`)).body
 const ofUser = async (user: string, query = '') =>
   (await s.tenant.app('GET', `/users/${user}/achievements${query}`)).body
@@ -60,14 +62,12 @@ const send = async (user: string | Record<string, unknown>, value: number, page?
   return pick(at(body, 'achievements'), 'key')
 }
 const shown = (key: string, more: object = {}) => ({
-  id: UUID,
-  key,
-  name: `The ${key}`,
-  description: null,
-  badgeUrl: null,
-  trigger: 'api',
-  userAttributes: [],
-  ...more,
+  ...{ id: UUID, key, name: `The ${key}`, description: null, badgeUrl: null, trigger: 'api' },
+  ...{ userAttributes: [], ...more },
+})
+/** The fields of one that is completed by the metric. */
+const byWords = (metricValue: number) => ({
+  ...{ trigger: 'metric', metricId: s.metric, metricValue, metricName: 'Metric words' },
 })
 
 describe('GET /achievements', () => {
@@ -79,17 +79,14 @@ describe('GET /achievements', () => {
     await create('seven', { trigger: 'streak', streakLength: 7 })
     await all('both', [first])
     const stats = { completions: 0, rarity: 0 }
-    const { metric } = s
+    const [page, plan] = [
+      { key: 'page', value: 'a' },
+      { key: 'plan', value: 'pro' },
+    ]
     expect(await open()).toEqual([
       shown('first', { description: 'Well done', badgeUrl: 'https://x.test/b.png', ...stats }),
       shown('some', {
-        trigger: 'metric',
-        metricId: metric,
-        metricValue: 2.5,
-        metricName: 'Metric words',
-        userAttributes: [{ key: 'plan', value: 'pro' }],
-        eventAttribute: { key: 'page', value: 'a' },
-        eventAttributes: [{ key: 'page', value: 'a' }],
+        ...{ ...byWords(2.5), userAttributes: [plan], eventAttribute: page, eventAttributes: [page] },
         ...stats,
       }),
       shown('seven', { trigger: 'streak', streakLength: 7, ...stats }),
@@ -102,24 +99,23 @@ describe('GET /achievements', () => {
     await create('everyone')
     await create('pro', { userAttributes: pro() })
     await create('red', { userAttributes: [...pro(), { attributeId: team, attributeValue: 'red' }] })
-    for (const [query, keys] of [
-      ['', ['everyone', 'pro', 'red']],
-      ['?userAttributes=plan:free', ['everyone']],
-      ['?userAttributes=team:red', ['everyone']],
-      ['?userAttributes=plan:pro', ['everyone', 'pro']],
-      ['?userAttributes=team:red,plan:pro', ['everyone', 'pro', 'red']],
-      ['?userAttributes=plan:pro, team:red', ['everyone', 'pro', 'red']],
-      ['?userAttributes=team:red, green&userAttributes=plan:pro', ['everyone', 'pro']],
-    ] as const) {
-      expect([query, pick(await open(query), 'key')]).toEqual([query, keys])
-    }
-    for (const [wrong, named] of [
-      ['plan:pro,nope:1', 'Invalid attribute keys: nope.'],
-      ['page:a', 'Invalid attribute keys: page.'],
-      ['plan', 'userAttributes'],
-    ]) {
+    for (const [query, keys] of Object.entries({
+      '': 'everyone pro red',
+      '?userAttributes=plan:free': 'everyone',
+      '?userAttributes=team:red': 'everyone',
+      '?userAttributes=plan:pro': 'everyone pro',
+      '?userAttributes=team:red,plan:pro': 'everyone pro red',
+      '?userAttributes=plan:pro, team:red': 'everyone pro red',
+      '?userAttributes=team:red, green&userAttributes=plan:pro': 'everyone pro',
+    }))
+      expect(pick(await open(query), 'key'), query).toEqual(keys.split(' '))
+    for (const [wrong, named] of Object.entries({
+      'plan:pro,nope:1': 'Invalid attribute keys: nope.',
+      'page:a': 'Invalid attribute keys: page.',
+      plan: 'userAttributes',
+    })) {
       const { status, body } = await s.tenant.app('GET', `/achievements?userAttributes=${wrong}`)
-      expect([wrong, status]).toEqual([wrong, 422])
+      expect(status, wrong).toBe(422)
       expect(at(body, 'error')).toContain(named)
     }
   })
@@ -144,16 +140,13 @@ describe('GET /achievements', () => {
     await complete('first', 'u1')
     await complete('first', 'u1')
     expect(await stats()).toEqual([2, 66.67])
-    expect(await ofUser('u1')).toEqual([
-      shown('first', { id, achievedAt: moment(0), completions: 2, rarity: 66.67 }),
-    ])
-    const grow = 'UPDATE tenant_counters SET count = count + ?3 WHERE tenant_id = ?1 AND name = ?2'
-    await env.DB.batch(
-      [
-        ['users', 797],
-        [id, 55],
-      ].map((counter) => env.DB.prepare(grow).bind(s.tenant.id, ...counter)),
+    const first = shown('first', { id, achievedAt: moment(0), completions: 2, rarity: 66.67 })
+    expect(await ofUser('u1')).toEqual([first])
+    const grow = env.DB.prepare(
+      'UPDATE tenant_counters SET count = count + ?3 WHERE tenant_id = ?1 AND name = ?2',
     )
+    for (const [name, count] of Object.entries({ users: 797, [id]: 55 }))
+      await grow.bind(s.tenant.id, name, count).run()
     expect(await stats()).toEqual([57, 7.13])
   })
 })
@@ -164,29 +157,21 @@ describe('POST /achievements/{key}/complete', () => {
     const both = await all('both', [first])
     await trigger(first, 5)
     await trigger(both, 7)
-    await s.tenant.create(`/points/${s.system}/triggers`, {
-      type: 'user_creation',
-      points: 1,
-      status: 'active',
-    })
+    const welcome = { type: 'user_creation', points: 1, status: 'active' }
+    await s.tenant.create(`/points/${s.system}/triggers`, welcome)
     const { status, body } = await complete('first', { id: 'ada', name: 'Ada', attributes: { plan: 'pro' } })
     expect(status).toBe(201)
     expect(body).toEqual({
       completionId: UUID,
       achievement: shown('first', { id: first, achievedAt: moment(0) }),
-      points: {
-        xp: expect.objectContaining({ key: 'xp', total: 13, added: 13 }),
-      },
+      points: { xp: expect.objectContaining({ key: 'xp', total: 13, added: 13 }) },
     })
     const awards = list(at(body, 'points', 'xp', 'awards'))
     expect(pick(awards, 'awarded')).toEqual([5, 7, 1])
-    expect(awards[0]).toMatchObject({
-      trigger: { type: 'achievement', achievementId: first, achievementName: 'The first' },
-    })
-    expect((await s.tenant.app('GET', '/users/ada')).body).toMatchObject({
-      name: 'Ada',
-      attributes: { plan: 'pro' },
-    })
+    const shownTrigger = { type: 'achievement', achievementId: first, achievementName: 'The first' }
+    expect(awards[0]).toMatchObject({ trigger: shownTrigger })
+    const ada = await s.tenant.app('GET', '/users/ada')
+    expect(ada.body).toMatchObject({ name: 'Ada', attributes: { plan: 'pro' } })
     expect(await had('ada')).toEqual(['first', 'both'])
     expect(at((await s.tenant.app('GET', '/users/ada/points/xp')).body, 'total')).toBe(13)
   })
@@ -211,10 +196,8 @@ describe('POST /achievements/{key}/complete', () => {
     await create('seven', { trigger: 'streak', streakLength: 7 })
     await all('both', [await create('first')])
     const before = await s.tenant.stored()
-    for (const key of ['locked', 'pro', 'some', 'seven', 'both']) {
-      const { status } = await complete(key, { id: 'ada', name: 'Ada' })
-      expect([key, status]).toEqual([key, 422])
-    }
+    for (const key of ['locked', 'pro', 'some', 'seven', 'both'])
+      expect((await complete(key, { id: 'ada', name: 'Ada' })).status, key).toBe(422)
     expect(await s.tenant.stored()).toEqual(before)
     expect((await complete('pro', { id: 'ada', attributes: { plan: 'pro' } })).status).toBe(201)
   })
@@ -251,9 +234,8 @@ describe('POST /achievements/{key}/complete', () => {
       ['first', {}, 422],
       ['first', { user: { id: 'ada', attributes: { nope: '1' } } }, 422],
       ['first', { user: { id: 'ada' } }, 201],
-    ] as const) {
+    ] as const)
       expect([path, body, (await as(path, body)).status]).toEqual([path, body, status])
-    }
   })
 })
 
@@ -264,16 +246,7 @@ describe('events', () => {
     expect(await send('ada', 9.999999)).toEqual([])
     await move(1)
     const { body } = await s.tenant.event('words', 'ada', 0.000001)
-    expect(at(body, 'achievements')).toEqual([
-      shown('ten', {
-        id,
-        trigger: 'metric',
-        metricId: s.metric,
-        metricValue: 10,
-        metricName: 'Metric words',
-        achievedAt: moment(1),
-      }),
-    ])
+    expect(at(body, 'achievements')).toEqual([shown('ten', { id, ...byWords(10), achievedAt: moment(1) })])
     expect(at(body, 'points', 'xp', 'added')).toBe(5)
     expect(await send('ada', -5)).toEqual([])
     expect(await send('ada', 50)).toEqual([])
@@ -352,7 +325,7 @@ describe('the achievements of a user', () => {
     expect(await visible('ada')).toEqual(['a', 'c', 'b', 'never', 'pro'])
     for (const wrong of ['false', '', 'TRUE']) {
       const { status } = await s.tenant.app('GET', `/users/ada/achievements?includeIncomplete=${wrong}`)
-      expect([wrong, status]).toEqual([wrong, 422])
+      expect(status, wrong).toBe(422)
     }
     expect((await s.tenant.app('GET', '/users/nobody/achievements?includeIncomplete=x')).status).toBe(404)
   })
@@ -368,25 +341,17 @@ describe('the achievements of a user', () => {
     await send('ada', 1)
     await patch(one, { status: 'locked' })
     const { body } = await s.tenant.app('GET', '/users/ada/metrics')
-    const seen = list(body).map((metric) => [
-      at(metric, 'key'),
-      at(metric, 'current'),
-      pick(at(metric, 'achievements'), 'key'),
-      pick(at(metric, 'achievements'), 'achievedAt'),
-    ])
+    const seen = list(body).map((metric) => {
+      const achievements = at(metric, 'achievements')
+      const fields = [pick(achievements, 'key'), pick(achievements, 'achievedAt')]
+      return [at(metric, 'key'), at(metric, 'current'), ...fields]
+    })
     expect(seen).toEqual([
       ['words', 1, ['one', 'hundred'], [moment(0), null]],
       ['pages', 0, ['page'], [null]],
     ])
     expect((await s.tenant.app('GET', '/users/ada/metrics/words')).body).toEqual(at(body, 0))
-    expect(at(body, 0, 'achievements', 1)).toEqual(
-      shown('hundred', {
-        trigger: 'metric',
-        metricId: s.metric,
-        metricValue: 100,
-        metricName: 'Metric words',
-        achievedAt: null,
-      }),
-    )
+    const hundred = shown('hundred', { ...byWords(100), achievedAt: null })
+    expect(at(body, 0, 'achievements', 1)).toEqual(hundred)
   })
 })

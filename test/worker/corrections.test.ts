@@ -38,11 +38,9 @@ const total = async (tenant: TestTenant) =>
 
 /** The sum of the ledger, which must equal the user's total (P8). */
 async function ledger(tenant: TestTenant): Promise<unknown> {
-  const sums = await rowsEverywhere<{ sum: number }>(
-    `SELECT coalesce(sum(a.awarded), 0) AS sum FROM users u
-       CROSS JOIN ${readable.awards} a ON a.user_iid = u.iid WHERE u.tenant_id = ?1 AND u.id = 'ada'`,
-    tenant.id,
-  )
+  const awarded = `SELECT coalesce(sum(a.awarded), 0) AS sum FROM users u
+    CROSS JOIN ${readable.awards} a ON a.user_iid = u.iid WHERE u.tenant_id = ?1 AND u.id = 'ada'`
+  const sums = await rowsEverywhere<{ sum: number }>(awarded, tenant.id)
   return sums.reduce((total, { sum }) => total + sum, 0)
 }
 
@@ -52,20 +50,17 @@ describe('[V1, V5] adjustments', () => {
     await tenant.create(`/points/${xp}/levels`, { key: 'one', name: 'One', points: 10 })
     await tenant.app('PUT', '/users/ada', {})
     const first = await adjust(tenant, [{ userId: 'ada', amount: 12, reason: 'A prize' }])
-    expect(first).toMatchObject({
-      status: 201,
-      body: { created: [{ userId: 'ada', awarded: 12, total: 12 }], issues: [] },
-    })
+    const made = [{ userId: 'ada', awarded: 12, total: 12 }]
+    expect(first).toMatchObject({ status: 201, body: { created: made, issues: [] } })
     const second = await adjust(tenant, [{ userId: 'ada', amount: -5 }], xp)
     expect(second).toMatchObject({ status: 201, body: { created: [{ awarded: -5, total: 7 }] } })
     const body = await points(tenant)
     expect(body).toMatchObject({ total: 7, level: null })
-    expect(at(body, 'awards')).toEqual(
-      [
-        ...[{ id: at(second.body, 'created', 0, 'id'), awarded: -5, total: 7, type: 'adjustment' }],
-        ...[{ id: at(first.body, 'created', 0, 'id'), awarded: 12, total: 12, type: 'adjustment' }],
-      ].map((entry) => ({ ...entry, date: expect.any(String), boosts: [] })),
-    )
+    const rest = { date: expect.any(String), boosts: [], type: 'adjustment' }
+    expect(at(body, 'awards')).toEqual([
+      { ...rest, id: at(second.body, 'created', 0, 'id'), awarded: -5, total: 7 },
+      { ...rest, id: at(first.body, 'created', 0, 'id'), awarded: 12, total: 12 },
+    ])
     expect(await ledger(tenant)).toBe(7)
   })
 
@@ -73,14 +68,10 @@ describe('[V1, V5] adjustments', () => {
     const { tenant, xp } = await scene({ maxPoints: 20 })
     await tenant.create(`/points/${xp}/boosts`, { name: 'Double', start: '2020-01-01', multiplier: 2 })
     await tenant.app('PUT', '/users/ada', {})
-    const answer = await adjust(tenant, [
-      { userId: 'ada', amount: 15 },
-      { userId: 'ada', amount: 15 },
-      { userId: 'ada', amount: 1 },
-      { userId: 'nobody', amount: 1 },
-      { userId: 'ada', amount: -50 },
-      { userId: 'ada', amount: -1 },
-    ])
+    const [ada, nobody] = [{ userId: 'ada' }, { userId: 'nobody', amount: 1 }]
+    const more = [15, 15, 1].map((amount) => ({ ...ada, amount }))
+    const less = [-50, -1].map((amount) => ({ ...ada, amount }))
+    const answer = await adjust(tenant, [...more, nobody, ...less])
     expect(answer.status).toBe(201)
     expect(at(answer.body, 'created')).toMatchObject([
       { awarded: 15, total: 15 },
@@ -112,13 +103,9 @@ describe('[V1, V5] adjustments', () => {
     const { tenant } = await scene()
     await tenant.app('PUT', '/users/ada', {})
     const bad = [{ amount: 0 }, { amount: 1.5 }, { amount: 1_000_001 }, { amount: 1, idempotencyKey: '' }, {}]
-    for (const item of bad) {
-      const answer = await adjust(tenant, [
-        { userId: 'ada', amount: 1 },
-        { userId: 'ada', ...item },
-      ])
-      expect([item, answer.status]).toEqual([item, 422])
-    }
+    const fine = { userId: 'ada', amount: 1 }
+    for (const item of bad)
+      expect((await adjust(tenant, [fine, { userId: 'ada', ...item }])).status).toBe(422)
     expect((await adjust(tenant, [])).status).toBe(422)
     expect((await adjust(tenant, [{ userId: 'ada', amount: 1 }], 'nothing')).status).toBe(404)
     expect(await ledger(tenant)).toBe(0)
@@ -131,9 +118,8 @@ describe('[V1, V5] adjustments', () => {
     const unknown = (message: string) => ({ severity: 'warning', message })
     const answer = await adjust(tenant, [item, { ...item, reasn: 'A prize' }])
     expect(answer).toMatchObject({ status: 201, body: { created: [{ total: 2 }, { total: 4 }] } })
-    expect(at(answer.body, 'issues')).toEqual([
-      { index: 1, ...unknown('Unknown field "reasn". Did you mean "reason"?') },
-    ])
+    const meant = { index: 1, ...unknown('Unknown field "reasn". Did you mean "reason"?') }
+    expect(at(answer.body, 'issues')).toEqual([meant])
     const one = await voidIt(tenant, id, { because: 'A test' })
     expect(at(one.body, 'issues')).toEqual([unknown('Unknown field "because". It is ignored.')])
     // The warning is not part of the answer that is kept.
@@ -144,10 +130,9 @@ describe('[V1, V5] adjustments', () => {
   it('[V1, E3] ten at once through two isolates count once each', async () => {
     const { tenant } = await scene()
     await tenant.app('PUT', '/users/ada', {})
-    const apps = [tenant, tenant.through(newApp())] as const
-    const answers = await Promise.all(
-      Array.from({ length: 10 }, (_, n) => adjust(apps[n % 2 === 0 ? 0 : 1], [{ userId: 'ada', amount: 2 }])),
-    )
+    const apps = [tenant, tenant.through(newApp())]
+    const both = () => apps.map((app) => adjust(app, [{ userId: 'ada', amount: 2 }]))
+    const answers = await Promise.all(Array.from({ length: 5 }, both).flat())
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(201))
     expect([at(await points(tenant), 'total'), await ledger(tenant)]).toEqual([20, 20])
   })
@@ -185,10 +170,8 @@ describe('[V2] a voided event', () => {
     const first = await event(tenant, 12)
     const answer = await voidIt(tenant, first.id, { reason: 'one' })
     await event(tenant, 30)
-    expect(await voidIt(tenant, first.id.toUpperCase(), { reason: 'two' })).toMatchObject({
-      status: 200,
-      body: answer.body,
-    })
+    const again = await voidIt(tenant, first.id.toUpperCase(), { reason: 'two' })
+    expect(again).toMatchObject({ status: 200, body: answer.body })
     expect([await total(tenant), await ledger(tenant)]).toEqual([30, 15])
   })
 
@@ -197,11 +180,8 @@ describe('[V2] a voided event', () => {
     const send = () => tenant.event('words', 'ada', 5, { idempotencyKey: 'once' })
     const { body } = await send()
     await voidIt(tenant, String(at(body, 'eventId')))
-    const again = await send()
-    expect(again).toMatchObject({
-      status: 202,
-      body: { idempotentReplayed: true, eventId: at(body, 'eventId'), total: 0 },
-    })
+    const replayed = { idempotentReplayed: true, eventId: at(body, 'eventId'), total: 0 }
+    expect(await send()).toMatchObject({ status: 202, body: replayed })
   })
 
   it('[V2, G2] an unknown event, user or event of another user is 404', async () => {
@@ -214,9 +194,8 @@ describe('[V2] a voided event', () => {
       ['ada', 'x'],
       ['bob', id],
       ['nobody', id],
-    ] as const) {
-      expect([user, one, (await voidIt(tenant, one, {}, user)).status]).toEqual([user, one, 404])
-    }
+    ] as const)
+      expect((await voidIt(tenant, one, {}, user)).status, `${user} ${one}`).toBe(404)
     expect(await total(tenant)).toBe(5)
   })
 
@@ -270,20 +249,9 @@ describe('[V2] a voided event', () => {
     const { tenant, metric, xp, trigger } = await scene()
     await trigger({})
     const board = { start: '2020-01-01', status: 'active', maxParticipants: 10 }
-    await tenant.create('/leaderboards', {
-      ...board,
-      key: 'm',
-      name: 'M',
-      rankBy: 'metric',
-      metricId: metric,
-    })
-    await tenant.create('/leaderboards', {
-      ...board,
-      key: 'p',
-      name: 'P',
-      rankBy: 'points',
-      pointsSystemId: xp,
-    })
+    const byMetric = { key: 'm', name: 'M', rankBy: 'metric', metricId: metric }
+    const byPoints = { key: 'p', name: 'P', rankBy: 'points', pointsSystemId: xp }
+    for (const by of [byMetric, byPoints]) await tenant.create('/leaderboards', { ...board, ...by })
     const first = await event(tenant, 12)
     await tenant.event('words', 'bob', 10)
     await voidIt(tenant, first.id)
@@ -327,10 +295,8 @@ describe('[V4] a completion that is taken back', () => {
     expect([await rarity(), at(await points(tenant), 'total')]).toEqual([1, 7])
     expect(await revoke()).toMatchObject({ status: 200, body: { key: 'ten', points: {} } })
     expect([await rarity(), await has(), at(await points(tenant), 'total')]).toEqual([0, [], 7])
-    expect(await revoke()).toMatchObject({
-      status: 404,
-      body: { error: 'The user has not completed this achievement. Check the user and the achievement.' },
-    })
+    const error = 'The user has not completed this achievement. Check the user and the achievement.'
+    expect(await revoke()).toMatchObject({ status: 404, body: { error } })
     await tenant.app('PUT', '/users/ada', { name: 'Ada' })
     expect(await has()).toEqual([])
     expect(await keys()).toEqual([])
@@ -465,19 +431,13 @@ describe('[V4] a completion that is taken back', () => {
     await moveTo(NOON)
     const answers: unknown[] = []
     // The points of the first completion are lost before, so none are reversed. Those of the last one stay.
-    for (const [query, amount] of [
-      ['?points=revoke', -1_000],
-      ['?points=revoke', 20],
-      ['?points=revoke', 20],
-      ['', 20],
-      ['?points=revoke', 20],
-    ] as const) {
-      if (answers.length > 0) {
+    for (const [nth, amount] of [-1_000, 20, 20, 20, 20].entries()) {
+      if (nth > 0) {
         await event(tenant, -12)
         await event(tenant, 12)
       }
       await adjust(tenant, [{ userId: 'ada', amount }])
-      answers.push(at((await revoke(query)).body, 'points', 'xp'))
+      answers.push(at((await revoke(nth === 3 ? '' : '?points=revoke')).body, 'points', 'xp'))
     }
     expect(answers).toEqual([
       { before: 0, after: 0 },
@@ -520,18 +480,15 @@ describe('[U8] the export', () => {
     await adjust(tenant, [{ userId: 'ada', amount: 3, reason: 'because', idempotencyKey: 'k' }])
     const { body } = await tenant.admin('GET', '/users/ada/export')
     expect(at(body, 'events')).toEqual([])
-    expect(at(body, 'voidedEvents')).toMatchObject([
-      { id, value: 12, reason: 'why', attributes: [{ key: 'kind' }] },
-    ])
-    const [award] = [at(body, 'awards', 0)]
+    const voided = { id, value: 12, reason: 'why', attributes: [{ key: 'kind' }] }
+    expect(at(body, 'voidedEvents')).toMatchObject([voided])
     expect(at(body, 'awards')).toMatchObject([
       { awarded: 5 },
-      { awarded: -5, type: 'reversal', reverses: at(award, 'id'), reason: 'why' },
+      { awarded: -5, type: 'reversal', reverses: at(body, 'awards', 0, 'id'), reason: 'why' },
       { awarded: 3, type: 'adjustment', triggerId: null, reverses: null, reason: 'because' },
     ])
-    expect(at(body, 'adjustmentKeys')).toMatchObject([
-      { key: 'k', systemKey: 'xp', awardId: at(body, 'awards', 2, 'id') },
-    ])
+    const key = { key: 'k', systemKey: 'xp', awardId: at(body, 'awards', 2, 'id') }
+    expect(at(body, 'adjustmentKeys')).toMatchObject([key])
   })
 })
 
@@ -555,9 +512,9 @@ describe('[V1, V2, W5, W6] webhooks', () => {
     expect((await voidIt(tenant, oldId)).status).toBe(200)
     const bodies = (await hook.seen(2)).map(({ body }): unknown => JSON.parse(body))
     const sent = new Map(bodies.map((body) => [at(body, 'type'), body]))
-    expect(sent.get('points.changed')).toMatchObject({
-      points: { total: 0, added: -5, awards: [{ awarded: -5, total: 0, type: 'reversal' }] },
-    })
+    const reversal = { awarded: -5, total: 0, type: 'reversal' }
+    const changed = { total: 0, added: -5, awards: [reversal] }
+    expect(sent.get('points.changed')).toMatchObject({ points: changed })
     expect(at(sent.get('points.level_changed'), 'newLevel')).toBe(null)
   })
 })

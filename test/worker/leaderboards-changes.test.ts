@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Board } from '../../src/leaderboards/object/board'
 import { casesOf } from '../helpers/runs'
 import { START } from '../helpers/time'
+import { words } from '../helpers/words'
 import {
   agrees,
   arrive,
@@ -47,10 +48,8 @@ describe('a call with an older configuration', () => {
   it('[L7] users with very many events are counted a few at a time, so that no statement takes too long', async () => {
     const setup = await withBoard(OFF)
     await events(setup.tenant, ['ada', 4], ['bob', 5], ['cai', 7], ['dee', 1])
-    await rowsEverywhere(
-      "UPDATE users SET seq = 600000 WHERE tenant_id = ?1 AND id IN ('ada', 'bob')",
-      setup.tenant.id,
-    )
+    const raise = "UPDATE users SET seq = 600000 WHERE tenant_id = ?1 AND id IN ('ada', 'bob')"
+    await rowsEverywhere(raise, setup.tenant.id)
     const counted = vi.spyOn(Board.prototype, 'recount')
     await patch(setup, ON)
     const ids = counted.mock.calls.map(([users]) => users.map(({ userId }) => userId).sort())
@@ -67,10 +66,10 @@ describe('a call with an older configuration', () => {
     await patch(setup, OFF, { metricId: setup.other }, ON)
     await setup.tenant.event('words', 'cai', 3)
     await arrive(...calls)
-    const words = { metric: setup.other }
-    expect(await agrees(setup, words)).toEqual(['cai 3'])
+    const byWords = { metric: setup.other }
+    expect(await agrees(setup, byWords)).toEqual(['cai 3'])
     await setup.tenant.event('words', 'ada', 1)
-    expect(await agrees(setup, words)).toEqual(['cai 3', 'ada 1'])
+    expect(await agrees(setup, byWords)).toEqual(['cai 3', 'ada 1'])
   })
 
   it('[L7] arrives after points are counted instead', async () => {
@@ -235,20 +234,9 @@ describe('a breakdown attribute that changes', () => {
   })
 
   /** Orders in which messages arrive, also twice. */
-  const ORDERS = [
-    [[2, 1, 0]],
-    [[1, 2, 0]],
-    [[0, 2, 0, 1]],
-    [[2, 2, 1, 1, 0]],
-    [[0, 1, 2]],
-    [[0, 2, 1]],
-    [[1, 0, 2]],
-    [[2, 0, 1]],
-    [[0, 1, 2, 1]],
-    [[2, 1, 2, 0]],
-  ] as const
+  const ORDERS = words`210 120 0201 22110 012 021 102 201 0121 2120`
   it.each(casesOf(4, ORDERS))(
-    '[L6] an older group never replaces a newer one: moves in the order %j',
+    '[L6] an older group never replaces a newer one: moves in the order %s',
     async (order) => {
       const setup = await withBoard({ breakdown: ['team'] })
       await events(setup.tenant, ['ada', 4, { team: 'x' }])
@@ -256,7 +244,7 @@ describe('a breakdown attribute that changes', () => {
       await identify(tenant, 'ada', 'y')
       await events(tenant, ['ada', 2, { team: 'x' }])
       await identify(tenant, 'ada', 'z')
-      await arrive(...order.map((place) => calls[place]))
+      await arrive(...[...order].map((place) => calls[Number(place)]))
       expect(await teams(setup)).toEqual({ x: [], y: [], z: ['ada 6'] })
     },
   )
@@ -269,13 +257,7 @@ describe('a breakdown attribute that changes', () => {
     '[L13] a board of team %s has who is in it, in any order of the messages',
     async (value, after, last) => {
       const filter = { userAttributes: [{ attributeKey: 'team', attributeValue: value }] }
-      const orders = [
-        [2, 1, 0, 2],
-        [0, 2, 1, 1],
-        [0, 1, 2],
-        [1, 2, 0],
-      ]
-      for (const order of casesOf(2, orders)) {
+      for (const order of casesOf(2, words`2102 0211 012 120`)) {
         const setup = await withBoard(filter)
         const is = { filter: { [setup.team]: value } }
         await events(setup.tenant, ['ada', 4, { team: 'x' }], ['bob', 5, { team: 'x' }])
@@ -283,7 +265,7 @@ describe('a breakdown attribute that changes', () => {
         await identify(tenant, 'ada', 'y')
         await events(tenant, ['ada', 2, { team: 'x' }])
         await identify(tenant, 'ada', 'z')
-        await arrive(...order.flatMap((place) => calls[place] ?? []))
+        await arrive(...[...order].flatMap((place) => calls[Number(place)] ?? []))
         await identify(setup.tenant, 'bob', 'x')
         expect(await agrees(setup, is)).toEqual(after)
         await identify(setup.tenant, 'ada', 'x')
@@ -307,9 +289,9 @@ describe('a breakdown attribute that changes', () => {
 
   it('[L13, L7, L8] other filters of an inactive board: final runs stay, and all others are counted again', async () => {
     await moveTo(NOON)
-    const filters = (value: string) => ({
-      userAttributes: [{ attributeKey: 'team', attributeValue: value }],
-    })
+    const filters = (attributeValue: string) => {
+      return { userAttributes: [{ attributeKey: 'team', attributeValue }] }
+    }
     const setup = await withBoard({ runUnit: 'day', start: dateAt(NOON), ...filters('x') })
     const both = (tenant: TestTenant) => events(tenant, ['ada', 4, { team: 'x' }], ['bob', 5, { team: 'y' }])
     await both(setup.tenant)

@@ -71,12 +71,14 @@ async function inObject(
 }
 
 /**
- * A leaderboard that is complete, and later changes that it did not get. The first call has its definition.
+ * A leaderboard that is complete, and later changes that it did not get, such as `ada 1, bob 2`. The first
+ * call has its definition.
  */
-async function withheld(asked: Parameters<typeof events>[1][], more: Record<string, unknown> = {}) {
+async function withheld(changes: string, more: Record<string, unknown> = {}) {
   const setup = await withBoard({ start: dateAt(NOON), ...more }, await newTenantInLast())
   const { tenant, calls } = through(setup.tenant)
-  await events(tenant, ...asked)
+  const asked = changes.split(', ').map((one) => one.split(' '))
+  await events(tenant, ...asked.map(([user = '', value]): [string, number] => [user, Number(value)]))
   const call = (place: number): Message => {
     const message = calls[place]
     if (message === undefined) throw new Error('no such message')
@@ -101,12 +103,7 @@ const runDue = (object: LeaderboardObject, definition: Known, now = NOON + 2 * 3
 
 describe('while the object waits for D1', () => {
   it('[L12] upkeep fails while a change is counted again: the served ranking is right', async () => {
-    const { setup, call, definition } = await withheld([
-      ['ada', 1],
-      ['ada', 2],
-      ['bob', 2],
-      ['ada', 4],
-    ])
+    const { setup, call, definition } = await withheld('ada 1, ada 2, bob 2, ada 4')
     await inObject(setup, async (object, d1) => {
       await object.deliver(call(0))
       await object.deliver(call(2))
@@ -125,11 +122,7 @@ describe('while the object waits for D1', () => {
   })
 
   it('[L12] a change cannot be counted again while all users are compared: no new user is lost', async () => {
-    const { setup, call, definition, tenant, calls } = await withheld([
-      ['ada', 1],
-      ['bob', 2],
-      ['bob', 4],
-    ])
+    const { setup, call, definition, tenant, calls } = await withheld('ada 1, bob 2, bob 4')
     await inObject(setup, async (object, d1) => {
       await object.deliver(call(0))
       const answer = late()
@@ -150,17 +143,8 @@ describe('while the object waits for D1', () => {
   })
 
   it('[L8] a change cannot be counted again while a run becomes final: the run stays final', async () => {
-    const { setup, call, definition } = await withheld(
-      [
-        ['ada', 1],
-        ['bob', 2],
-        ['ada', 4],
-        ['bob', 8],
-      ],
-      {
-        end: dateAt(NOON + DAY),
-      },
-    )
+    const end = dateAt(NOON + DAY)
+    const { setup, call, definition } = await withheld('ada 1, bob 2, ada 4, bob 8', { end })
     await inObject(setup, async (object, d1) => {
       await object.deliver(call(0))
       const answer = late()
@@ -178,19 +162,15 @@ describe('while the object waits for D1', () => {
       expect(await runDue(object, definition, NOON + 3 * DAY)).toMatchObject({ dueAt: null })
       expect(await page(object, definition)).toEqual(['bob 10', 'ada 5'])
     })
-    await inObject(setup, async (object) =>
-      expect(await page(object, definition)).toEqual(['bob 10', 'ada 5']),
-    )
+    await inObject(setup, async (object) => {
+      expect(await page(object, definition)).toEqual(['bob 10', 'ada 5'])
+    })
   })
 
   it.each(['deliver', 'recount', 'runDue'] as const)(
     '[L7] another metric is counted while %s waits for the result of the old one',
     async (how) => {
-      const { setup, call, definition } = await withheld([
-        ['ada', 1],
-        ['ada', 2],
-        ['ada', 4],
-      ])
+      const { setup, call, definition } = await withheld('ada 1, ada 2, ada 4')
       for (const user of ['cai', 'bob']) await setup.tenant.event('words', user, 3)
       await setup.tenant.event('words', 'bob', 3)
       const next = { ...definition, input: setup.other, version: definition.version + 3 }
@@ -222,8 +202,8 @@ describe('while the object waits for D1', () => {
   )
 
   it('[L12] changes arrive while all users are compared: none is undone, and none counts twice', async () => {
-    const asked = ['ada', 'bob', 'cai', 'dov'].map((user, n): [string, number] => [user, n + 1])
-    const { setup, call, definition, tenant, calls } = await withheld([...asked, ['ada', 10], ['eve', 7]])
+    const asked = 'ada 1, bob 2, cai 3, dov 4, ada 10, eve 7'
+    const { setup, call, definition, tenant, calls } = await withheld(asked)
     await inObject(setup, async (object, d1) => {
       await object.deliver(call(0))
       await object.deliver(call(1))
@@ -240,25 +220,14 @@ describe('while the object waits for D1', () => {
         answer.returnResult()
       }
       await tended
-      expect(await page(object, definition)).toEqual([
-        'bob 202',
-        'ada 13',
-        'eve 7',
-        'new 6',
-        'dov 4',
-        'fay 4',
-        'cai 3',
-      ])
+      const all = ['bob 202', 'ada 13', 'eve 7', 'new 6', 'dov 4', 'fay 4', 'cai 3']
+      expect(await page(object, definition)).toEqual(all)
     })
     await agrees(setup)
   })
 
   it('[L12] an older answer of D1 comes after a newer one: the newer one counts', async () => {
-    const { setup, call, definition, tenant, calls } = await withheld([
-      ['ada', 1],
-      ['ada', 2],
-      ['ada', 4],
-    ])
+    const { setup, call, definition, tenant, calls } = await withheld('ada 1, ada 2, ada 4')
     await inObject(setup, async (object, d1) => {
       await object.deliver(call(0))
       const older = late()
@@ -278,11 +247,7 @@ describe('while the object waits for D1', () => {
   })
 
   it('[G9] the board is deleted while a change is counted again: nothing of it is left', async () => {
-    const { setup, call } = await withheld([
-      ['ada', 1],
-      ['ada', 2],
-      ['ada', 4],
-    ])
+    const { setup, call } = await withheld('ada 1, ada 2, ada 4')
     await inObject(setup, async (object, d1) => {
       await object.deliver(call(0))
       const answer = late()
@@ -303,7 +268,7 @@ describe('while the object waits for D1', () => {
 
 describe('upkeep that was due before a full hour and comes after the upkeep of that hour', () => {
   it('[L12] ends, and is due again at the next full hour', async () => {
-    const { setup, call, definition } = await withheld([['ada', 1]])
+    const { setup, call, definition } = await withheld('ada 1')
     await inObject(setup, async (object) => {
       await object.deliver(call(0))
       const moments = { now: instant(FULL_HOUR - 1), until: instant(FULL_HOUR + 1), grace: 0 }
@@ -314,7 +279,7 @@ describe('upkeep that was due before a full hour and comes after the upkeep of t
   })
 
   it('[L12, M2] does not look like a restore if the answer to its note is lost', async () => {
-    const { setup, call, definition } = await withheld([['ada', 1]])
+    const { setup, call, definition } = await withheld('ada 1')
     const reopen = vi.spyOn(Board.prototype, 'reopen')
     await inObject(setup, async (object, d1) => {
       await object.deliver(call(0))

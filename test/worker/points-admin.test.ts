@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { words } from '../helpers/words'
 import { intercepted } from '../helpers/worker/faulty'
 import { at, list, NOBODY, newApp, pick, type TestTenant, UUID } from '../helpers/worker/harness'
 import { filter, type World, world } from '../helpers/worker/world'
@@ -29,9 +30,8 @@ const get = async (path: string) => (await tenant.admin('GET', path)).body
 describe('points systems', () => {
   it('[G7] show a stored badge of another scheme than https and http as null', async () => {
     const id = await tenant.create('/points', { key: 'w', name: 'W', badge: { url: 'HTTP://b.example' } })
-    await env.DB.prepare("UPDATE points_systems SET badge_url = 'javascript:alert(1)' WHERE id = ?1")
-      .bind(id)
-      .run()
+    const change = "UPDATE points_systems SET badge_url = 'javascript:alert(1)' WHERE id = ?1"
+    await env.DB.prepare(change).bind(id).run()
     const other = tenant.through(newApp())
     expect((await other.admin('GET', `/points/${id}`)).body).toMatchObject({ badge: null })
     expect((await other.app('GET', '/users/ada/points/w')).body).toMatchObject({ badgeUrl: null })
@@ -84,22 +84,19 @@ describe('points systems', () => {
     await tenant.create(`${PATH}/boosts`, boost())
     expect((await tenant.event('words', 'ada', 1)).body).toMatchObject({ points: { xp: { total: 10 } } })
     const awards = (await tenant.stored()).awards
-    expect((await tenant.admin('DELETE', `/points?ids=${s.xp}`)).body).toEqual({
-      ...{ deleted: [{ id: s.xp }], issues: [] },
-    })
+    const deleted = { deleted: [{ id: s.xp }], issues: [] }
+    expect((await tenant.admin('DELETE', `/points?ids=${s.xp}`)).body).toEqual(deleted)
     expect(at((await tenant.event('words', 'ada', 1)).body, 'points')).toEqual({})
     expect((await tenant.stored()).awards).toEqual(awards)
-    for (const where of ['', '/levels', '/boosts', '/summary', '/level-summary'])
-      expect([where, (await tenant.app('GET', PATH + where)).status]).toEqual([where, 404])
-    for (const where of ['/users/ada/points/xp', '/users/ada/points/xp/boosts'])
-      expect([where, (await tenant.app('GET', where)).status]).toEqual([where, 404])
+    const parts = ['', '/levels', '/boosts', '/summary', '/level-summary'].map((part) => PATH + part)
+    for (const where of [...parts, '/users/ada/points/xp', '/users/ada/points/xp/boosts'])
+      expect((await tenant.app('GET', where)).status, where).toBe(404)
     for (const nested of ['', '/levels', '/triggers', '/boosts'])
       expect((await tenant.admin('GET', `/points/${s.xp}${nested}`)).status).toBe(404)
     const anew = await tenant.create('/points', { key: 'xp', name: 'XP' })
     expect(anew).not.toBe(s.xp)
-    expect((await tenant.app('GET', '/users/ada/points/xp')).body).toMatchObject({
-      ...{ id: anew, total: 0, awards: [], level: null },
-    })
+    const none = { id: anew, total: 0, awards: [], level: null }
+    expect((await tenant.app('GET', '/users/ada/points/xp')).body).toMatchObject(none)
   })
 
   it('[G3] wrong fields of their parts are 422, each named', async () => {
@@ -110,13 +107,11 @@ describe('points systems', () => {
       triggers: [{ type: 'metric', points: 0 }],
     }
     const { status, body } = await tenant.admin('POST', '/points', [{ key: 'k', name: 'K', ...parts }])
-    expect([status, pick(issues(body), 'path')]).toEqual([
-      422,
-      [
-        ...['0.levels.0.points', '0.boosts.0.start', '0.boosts.0.multiplier', '0.triggers.0.points'],
-        ...['0.triggers.0.metricId', '0.triggers.0.metricThreshold'],
-      ],
-    ])
+    const paths = words`
+      levels.0.points boosts.0.start boosts.0.multiplier triggers.0.points triggers.0.metricId
+      triggers.0.metricThreshold
+    `
+    expect([status, pick(issues(body), 'path')]).toEqual([422, paths.map((path) => `0.${path}`)])
     expect(await tenant.stored()).toEqual(before)
   })
 
@@ -144,9 +139,8 @@ describe('points systems', () => {
 describe('levels', () => {
   it('[P9] equal points in a system are issues, also within one request and after a change', async () => {
     const level = (key: string, points: number) => ({ key, name: key, points })
-    const { status, body } = await tenant.admin('POST', `${PATH}/levels`, [
-      ...[level('a', 0), level('b', 100), level('c', 100), level('d', 2_147_483_647)],
-    ])
+    const levels = [level('a', 0), level('b', 100), level('c', 100), level('d', 2_147_483_647)]
+    const { status, body } = await tenant.admin('POST', `${PATH}/levels`, levels)
     expect([status, pick(created(body), 'key')]).toEqual([201, ['a', 'b', 'd']])
     expect(issues(body)).toEqual(errorsAt(2))
     const [a, b] = pick(created(body), 'id')
@@ -172,21 +166,12 @@ describe('triggers', () => {
     const user = filter(s.plan, 'pro')
     const event = filter(s.page, '')
     const full = {
-      metricThreshold: 7,
-      userAttributes: user,
-      eventAttributes: event,
-      blockIfOutOfPoints: true,
+      ...{ metricThreshold: 7, userAttributes: user, eventAttributes: event, blockIfOutOfPoints: true },
     }
+    const streak = { type: 'streak', points: -1, streakLength: 7, status: 'active' }
     const { status, body } = await tenant.admin('POST', `${PATH}/triggers`, [
       metric({ ...full, metricId: s.words.toUpperCase(), streakLength: 4 }),
-      {
-        type: 'streak',
-        points: -1,
-        streakLength: 7,
-        status: 'active',
-        metricId: s.words,
-        metricThreshold: 3,
-      },
+      { ...streak, metricId: s.words, metricThreshold: 3 },
       { type: 'time', points: 1, timeUnit: 'hours', timeInterval: 1, userAttributes: null },
       { type: 'time', points: 1, timeUnit: 'days', timeInterval: 30 },
       { type: 'user_creation', points: 10, status: 'active', eventAttributes: null },
@@ -196,7 +181,7 @@ describe('triggers', () => {
       201,
       [
         { ...common, key: 'metric-words-7', ...metric(full) },
-        { ...common, key: 'streak-7', type: 'streak', points: -1, streakLength: 7, status: 'active' },
+        { ...common, key: 'streak-7', ...streak },
         { ...common, key: 'time-1-hours', type: 'time', points: 1, timeUnit: 'hours', timeInterval: 1 },
         { ...common, key: 'time-30-days', type: 'time', points: 1, timeUnit: 'days', timeInterval: 30 },
         { ...common, key: 'user_creation', type: 'user_creation', points: 10, status: 'active' },
@@ -215,12 +200,8 @@ describe('triggers', () => {
     const stamp = expect.stringMatching(/Z$/)
     const { blockIfOutOfPoints: _, ...visible } = full
     expect(all[0]).toEqual({
-      ...{
-        id: at(body, 'created', 0, 'id'),
-        status: 'active',
-        ...metric(visible),
-        metricName: 'Metric words',
-      },
+      ...{ id: at(body, 'created', 0, 'id'), status: 'active', ...metric(visible) },
+      metricName: 'Metric words',
       userAttributes: [{ key: 'plan', value: 'pro' }],
       eventAttribute: { key: 'page', value: '' },
       eventAttributes: [{ key: 'page', value: '' }],
@@ -243,10 +224,8 @@ describe('triggers', () => {
       [{ type: 'achievement' }, 'achievementId'],
       [{}, 'type'],
     ] as const) {
-      const { status, body } = await tenant.admin('POST', `${PATH}/triggers`, [
-        metric(),
-        { points: 1, ...wrong },
-      ])
+      const items = [metric(), { points: 1, ...wrong }]
+      const { status, body } = await tenant.admin('POST', `${PATH}/triggers`, items)
       const paths = fields.map((field) => `1.${field}`)
       expect([wrong, status, pick(issues(body), 'path')]).toEqual([wrong, 422, paths])
     }

@@ -15,18 +15,12 @@ async function setup(triggers: Item[] = [], system: object = {}) {
   const metric = await tenant.metric('words')
   const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
   const page = await tenant.create('/attributes', { key: 'page', name: 'Page', type: 'event' })
-  const trigger = (item: Item) => ({
-    type: 'metric',
-    status: 'active',
-    metricId: metric,
-    metricThreshold: 1,
-    ...item,
+  const active = { type: 'metric', status: 'active', metricId: metric, metricThreshold: 1 }
+  const trigger = (item: Item) => ({ ...active, ...item })
+  const { id, triggers: shown } = await tenant.made('/points', {
+    ...{ key: 'xp', name: 'XP', triggers: triggers.map(trigger), ...system },
   })
-  const { body } = await tenant.admin('POST', '/points', [
-    { key: 'xp', name: 'XP', triggers: triggers.map(trigger), ...system },
-  ])
-  const id = String(at(body, 'created', 0, 'id'))
-  const ids = pick(at(body, 'created', 0, 'triggers'), 'id').map(String)
+  const ids = pick(shown, 'id').map(String)
   return { tenant, metric, plan, page, id, ids, path: `/points/${id}`, trigger }
 }
 
@@ -46,6 +40,9 @@ async function send(
 const read = async (tenant: TestTenant, user = 'ada', query = '') =>
   Object((await tenant.app('GET', `/users/${user}/points/xp${query}`)).body)
 
+/** How many users the parts of a summary have together. */
+const usersIn = (body: unknown) => pick(body, 'users').reduce((sum: number, count) => sum + Number(count), 0)
+
 // At noon, the local dates in all zones stay the same for the whole run of these tests.
 beforeAll(() => moveTo(NOON))
 afterAll(forgetTime)
@@ -62,8 +59,7 @@ describe('[P1] metric triggers', () => {
     ])
     const { body } = await tenant.event('words', 'ada', 7)
     expect(at(body, 'points', 'xp')).toMatchObject({
-      total: 24,
-      added: 24,
+      ...{ total: 24, added: 24 },
       awards: [
         { awarded: 14, total: 14, trigger: { id: ids[0] } },
         { awarded: 10, total: 24, trigger: { id: ids[1] } },
@@ -90,16 +86,13 @@ describe('[P5] boosts', () => {
     expect(await send(tenant, 1)).toEqual([10, 10])
     const all = await tenant.create(`${path}/boosts`, boost({ name: 'all', multiplier: 1.5 }))
     expect(await send(tenant, 1)).toEqual([25, 15])
-    const pro = await tenant.create(
-      `${path}/boosts`,
-      boost({ name: 'pro', multiplier: 2, userAttributes: [{ attributeId: plan, attributeValue: 'pro' }] }),
-    )
+    const userAttributes = [{ attributeId: plan, attributeValue: 'pro' }]
+    const forPro = boost({ name: 'pro', multiplier: 2, userAttributes })
+    const pro = await tenant.create(`${path}/boosts`, forPro)
     expect(await send(tenant, 1)).toEqual([40, 15])
     expect(await send(tenant, 1, { id: 'ada', attributes: { plan: 'pro' } })).toEqual([70, 30])
-    const own = await tenant.create(
-      `${path}/boosts`,
-      boost({ name: 'own', multiplier: 3, userId: 'ada', end: daysFrom(5) }),
-    )
+    const forAda = boost({ name: 'own', multiplier: 3, userId: 'ada', end: daysFrom(5) })
+    const own = await tenant.create(`${path}/boosts`, forAda)
     expect(await send(tenant, 1)).toEqual([160, 90])
     expect(await send(tenant, 1, 'bob')).toEqual([15, 15])
     const { awards } = await read(tenant)
@@ -151,10 +144,8 @@ describe('[P5] boosts', () => {
       const item = boost({ start: date(start), end: date(end), multiplier: 2 })
       const id = await tenant.create(`${path}/boosts`, item)
       const before = (await read(tenant, 'ada')).total ?? 0
-      expect([start, end, await send(tenant, 1, { id: 'ada', tz })]).toEqual([
-        ...[start, end],
-        [before + added, added],
-      ])
+      const outcome = await send(tenant, 1, { id: 'ada', tz })
+      expect(outcome, `${start} ${end}`).toEqual([before + added, added])
       const { body } = await tenant.app('GET', '/users/ada/points/xp/boosts')
       expect(list(body)).toHaveLength(added === 20 ? 1 : 0)
       await tenant.admin('DELETE', `${path}/boosts?ids=${id}`)
@@ -164,19 +155,15 @@ describe('[P5] boosts', () => {
 
 describe('[P7, G11] blocks and the largest total', () => {
   it('[P7, G2] the error of a block says 1 point and 2 points', async () => {
-    for (const [points, said] of [
-      [-1, '1 point'],
-      [-2, '2 points'],
-    ] as const) {
-      const { tenant } = await setup([{ points, blockIfOutOfPoints: true }])
+    for (const [points, said] of Object.entries({ '-1': '1 point', '-2': '2 points' })) {
+      const { tenant } = await setup([{ points: Number(points), blockIfOutOfPoints: true }])
       expect(at((await tenant.event('words', 'ada', 1)).body, 'error')).toMatch(`would take ${said} from `)
     }
   })
 
   it('[G11] totals stop at 2,147,483,647', async () => {
-    const { tenant } = await setup([{ points: 1_000_000 }], {
-      boosts: [{ name: 'B', start: '2020-01-01', multiplier: 99 }],
-    })
+    const boosts = [{ name: 'B', start: '2020-01-01', multiplier: 99 }]
+    const { tenant } = await setup([{ points: 1_000_000 }], { boosts })
     expect(await send(tenant, 1e9)).toEqual([2_147_483_647, 2_147_483_647])
     expect(await send(tenant, 1)).toBe(null)
     expect(await read(tenant)).toMatchObject({ total: 2_147_483_647, awards: [{ awarded: 2_147_483_647 }] })
@@ -204,12 +191,14 @@ describe('[P9] levels', () => {
     expect(await outcome(1)).toEqual([30, 'unchanged'])
     expect(await outcome(7)).toEqual([100, 'three'])
     expect((await read(tenant)).level).toEqual({
-      id: expect.any(String),
-      key: 'three',
-      name: 'THREE',
-      description: '',
-      badgeUrl: null,
-      points: 100,
+      ...{
+        id: expect.any(String),
+        key: 'three',
+        name: 'THREE',
+        description: '',
+        badgeUrl: null,
+        points: 100,
+      },
     })
     expect(await outcome(1)).toEqual([15, null])
     expect(await read(tenant)).toMatchObject({ level: null, total: 15 })
@@ -232,35 +221,20 @@ describe('[P10] reading awards', () => {
     expect(first).toHaveLength(10)
     expect(pick(first, 'total')).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3])
     expect(first[0].trigger).toEqual({
-      id: ids[0],
-      type: 'metric',
-      points: 1,
-      status: 'active',
-      metricId: metric,
-      metricName: 'Metric words',
-      metricThreshold: 1,
-      userAttributes: [],
-      created: expect.stringMatching(/Z$/),
-      updated: expect.stringMatching(/Z$/),
+      ...{ id: ids[0], type: 'metric', points: 1, status: 'active', userAttributes: [] },
+      ...{ metricId: metric, metricName: 'Metric words', metricThreshold: 1 },
+      ...{ created: expect.stringMatching(/Z$/), updated: expect.stringMatching(/Z$/) },
     })
     expect((await read(tenant, 'ada', '?awards=1')).awards).toEqual(first.slice(0, 1))
     expect((await read(tenant, 'ada', '?awards=100')).awards).toHaveLength(12)
-    for (const awards of ['0', '101', '-1', '1.5', 'x', '', '5&awards=6']) {
-      expect([awards, (await tenant.app('GET', `/users/ada/points/xp?awards=${awards}`)).status]).toEqual([
-        awards,
-        422,
-      ])
-    }
+    for (const awards of ['0', '101', '-1', '1.5', 'x', '', '5&awards=6'])
+      expect((await tenant.app('GET', `/users/ada/points/xp?awards=${awards}`)).status, awards).toBe(422)
     await tenant.admin('PATCH', '/metrics', [{ id: metric, name: 'Renamed' }])
     await send(tenant, 1)
-    await tenant.admin('PATCH', `${path}/triggers`, [
-      {
-        id: ids[0],
-        points: 2,
-        userAttributes: [{ attributeId: plan, attributeValue: 'pro' }],
-        eventAttributes: [{ attributeId: page, attributeValue: 'home' }],
-      },
-    ])
+    const userAttributes = [{ attributeId: plan, attributeValue: 'pro' }]
+    const eventAttributes = [{ attributeId: page, attributeValue: 'home' }]
+    const changed = { id: ids[0], points: 2, userAttributes, eventAttributes }
+    await tenant.admin('PATCH', `${path}/triggers`, [changed])
     await send(tenant, 1, { id: 'ada', attributes: { plan: 'pro' } }, { page: 'home' })
     await tenant.admin('PATCH', `${path}/triggers`, [{ id: ids[0], status: 'inactive' }])
     await tenant.admin('DELETE', `/attributes?ids=${plan},${page}`)
@@ -270,19 +244,14 @@ describe('[P10] reading awards', () => {
     expect(awards[0]).toMatchObject({
       awarded: 2,
       trigger: {
-        id: ids[0],
-        points: 2,
-        status: 'active',
-        metricName: 'Renamed',
+        ...{ id: ids[0], points: 2, status: 'active', metricName: 'Renamed' },
         userAttributes: [{ key: 'plan', value: 'pro' }],
         eventAttribute: { key: 'page', value: 'home' },
         eventAttributes: [{ key: 'page', value: 'home' }],
       },
     })
-    expect(awards[1]).toMatchObject({
-      awarded: 1,
-      trigger: { points: 1, metricName: 'Renamed', userAttributes: [] },
-    })
+    const trigger = { points: 1, metricName: 'Renamed', userAttributes: [] }
+    expect(awards[1]).toMatchObject({ awarded: 1, trigger })
     expect(awards[2]).toEqual(first[0])
     expect(Object.keys(awards[1].trigger)).not.toContain('eventAttributes')
   })
@@ -290,16 +259,10 @@ describe('[P10] reading awards', () => {
   it('[P10] a user without awards is 200 with total 0; an unknown user or system is 404', async () => {
     const { tenant } = await setup([{ points: 1 }])
     await tenant.app('PUT', '/users/ada', {})
-    expect(await read(tenant)).toMatchObject({
-      key: 'xp',
-      maxPoints: null,
-      total: 0,
-      level: null,
-      awards: [],
-    })
-    for (const path of ['/users/nobody/points/xp', '/users/ada/points/none', '/users/ada/points/xp/x']) {
+    const none = { key: 'xp', maxPoints: null, total: 0, level: null, awards: [] }
+    expect(await read(tenant)).toMatchObject(none)
+    for (const path of ['/users/nobody/points/xp', '/users/ada/points/none', '/users/ada/points/xp/x'])
       expect((await tenant.app('GET', path)).status).toBe(404)
-    }
   })
 })
 
@@ -324,7 +287,7 @@ describe('[P11] summaries of a system', () => {
         )
       const { body } = await tenant.app('GET', '/points/xp/summary')
       expect(body).toEqual(rangesOf(totals))
-      expect(pick(body, 'users').reduce((sum: number, count) => sum + Number(count), 0)).toBe(totals.length)
+      expect(usersIn(body)).toBe(totals.length)
     }
     const totals = fc.array(total, { minLength: users.length, maxLength: users.length })
     const examples = edges.flatMap((edge): [number[]][] => [
@@ -372,12 +335,8 @@ describe('[P11] summaries of a system', () => {
       return results
     })
     const counting = tenant.through(newApp({ DB }))
-    const users = async (query: string) => {
-      const { body } = await counting.app('GET', `/points/xp/${kind}${query}`)
-      return pick(body, 'users')
-        .map(Number)
-        .reduce((sum, count) => sum + count, 0)
-    }
+    const users = async (query: string) =>
+      usersIn((await counting.app('GET', `/points/xp/${kind}${query}`)).body)
     expect(await users('')).toBe(500)
     read = 0
     expect(await users('')).toBe(500)
@@ -449,12 +408,10 @@ describe('[P11] summaries of a system', () => {
     for (const kind of ['summary', 'level-summary']) {
       const users = async (filter: string) => {
         const { status, body } = await tenant.app('GET', `/points/xp/${kind}?userAttributes=${filter}`)
-        return status === 200
-          ? pick(body, 'users')
-              .map(Number)
-              .reduce((a, b) => a + b, 0)
-          : [status, at(body, 'error')]
+        return status === 200 ? usersIn(body) : [status, at(body, 'error')]
       }
+      const error = (keys: string) =>
+        `Invalid attribute keys: ${keys}. Attribute keys must match those configured for users.`
       expect(await users('plan:pro')).toBe(3)
       expect(await users('plan:pro,team:red')).toBe(1)
       expect(await users('plan:')).toBe(1)
@@ -465,15 +422,9 @@ describe('[P11] summaries of a system', () => {
       expect(await users('plan:a, team:red&userAttributes=plan:a, team:red')).toBe(1)
       expect(await users(`plan:${encodeURIComponent("' OR 1=1 --")}`)).toBe(0)
       for (const wrong of ['', 'plan', 'plan:pro&userAttributes=plan:free'])
-        expect([wrong, [await users(wrong)].flat()[0]]).toEqual([wrong, 422])
-      expect(await users('pln:x,plan:pro,tm:y')).toEqual([
-        422,
-        'Invalid attribute keys: pln, tm. Attribute keys must match those configured for users.',
-      ])
-      expect(await users('page:x')).toEqual([
-        422,
-        'Invalid attribute keys: page. Attribute keys must match those configured for users.',
-      ])
+        expect([await users(wrong)].flat()[0], wrong).toBe(422)
+      expect(await users('pln:x,plan:pro,tm:y')).toEqual([422, error('pln, tm')])
+      expect(await users('page:x')).toEqual([422, error('page')])
     }
   })
 })
@@ -488,18 +439,12 @@ describe('[P12] event summaries', () => {
       ['metrics/words', 1.5, 1.5],
       ['points/xp', 6, 6],
     ] as const) {
-      for (const [from, to] of [
-        ['startDate', 'endDate'],
-        ['start_date', 'end_date'],
-        ['startDate', 'end_date'],
-      ]) {
-        const read = async (aggregation: string, start = today, end = today) =>
-          (
-            await tenant.app(
-              'GET',
-              `/users/ada/${path}/event-summary?aggregation=${aggregation}&${from}=${start}&${to}=${end}`,
-            )
-          ).body
+      for (const names of ['startDate endDate', 'start_date end_date', 'startDate end_date']) {
+        const [from, to] = names.split(' ')
+        const read = async (aggregation: string, start = today, end = today) => {
+          const query = `aggregation=${aggregation}&${from}=${start}&${to}=${end}`
+          return (await tenant.app('GET', `/users/ada/${path}/event-summary?${query}`)).body
+        }
         expect(await read('daily')).toEqual([{ date: today, total, change }])
         expect(await read('weekly')).toEqual([{ date: monday, total, change }])
         expect(await read('monthly')).toEqual([{ date: `${today.slice(0, 7)}-01`, total, change }])
@@ -510,15 +455,11 @@ describe('[P12] event summaries', () => {
           { date: daysFrom(1), total, change: 0 },
         ])
         const long = list(await read('daily', daysFrom(-400), today))
-        expect([long.length, at(long[0], 'date'), at(long[400], 'total')]).toEqual([
-          401,
-          daysFrom(-400),
-          total,
-        ])
+        expect(long).toHaveLength(401)
+        expect([at(long[0], 'date'), at(long[400], 'total')]).toEqual([daysFrom(-400), total])
         expect(list(await read('daily', '0001-01-01', '0001-01-02'))).toHaveLength(2)
-        for (const aggregation of ['daily', 'weekly', 'monthly']) {
+        for (const aggregation of ['daily', 'weekly', 'monthly'])
           expect(at(await read(aggregation, '9999-12-31', '9999-12-31'), 0, 'change')).toBe(0)
-        }
       }
     }
   })
@@ -527,28 +468,23 @@ describe('[P12] event summaries', () => {
     const { tenant } = await setup([{ points: 2 }])
     await send(tenant, 3)
     for (const path of ['metrics/words', 'points/xp']) {
-      const status = async (query: string) =>
-        (await tenant.app('GET', `/users/ada/${path}/event-summary?${query}`)).status
-      const error = async (query: string) =>
-        String(at((await tenant.app('GET', `/users/ada/${path}/event-summary?${query}`)).body, 'error'))
+      const asked = (query: string) => tenant.app('GET', `/users/ada/${path}/event-summary?${query}`)
+      const error = async (query: string) => String(at((await asked(query)).body, 'error'))
+      const range = (start: string, end = today) => `startDate=${start}&endDate=${end}`
       for (const query of [
-        '',
-        'aggregation=daily',
-        `aggregation=daily&startDate=${today}`,
-        `aggregation=hourly&startDate=${today}&endDate=${today}`,
-        `startDate=${today}&endDate=${today}`,
-        `aggregation=daily&startDate=${daysFrom(1)}&endDate=${today}`,
-        `aggregation=monthly&startDate=${daysFrom(-401)}&endDate=${today}`,
-        'aggregation=daily&startDate=2026-02-29&endDate=2026-03-01',
-        'aggregation=daily&startDate=2026-1-1&endDate=2026-01-02',
-        'aggregation=daily&startDate=2026-01-01T00:00:00Z&endDate=2026-01-02',
-        `aggregation=daily&startDate=${today}&startDate=${today}&endDate=${today}`,
-        `aggregation=daily&aggregation=weekly&startDate=${today}&endDate=${today}`,
-      ]) {
-        expect([query, await status(query)]).toEqual([query, 422])
-      }
+        ...['', 'aggregation=daily', `aggregation=daily&startDate=${today}`, range(today)],
+        `aggregation=hourly&${range(today)}`,
+        `aggregation=daily&${range(daysFrom(1))}`,
+        `aggregation=monthly&${range(daysFrom(-401))}`,
+        `aggregation=daily&${range('2026-02-29', '2026-03-01')}`,
+        `aggregation=daily&${range('2026-1-1', '2026-01-02')}`,
+        `aggregation=daily&${range('2026-01-01T00:00:00Z', '2026-01-02')}`,
+        `aggregation=daily&startDate=${today}&${range(today)}`,
+        `aggregation=daily&aggregation=weekly&${range(today)}`,
+      ])
+        expect((await asked(query)).status, query).toBe(422)
       expect(await error('')).toMatch(/aggregation.*startDate.*endDate/)
-      const both = await error(`aggregation=hourly&startDate=${today}&endDate=${daysFrom(-1)}`)
+      const both = await error(`aggregation=hourly&${range(today, daysFrom(-1))}`)
       expect(both).toContain('aggregation')
       expect(both).toContain('endDate')
     }
@@ -559,20 +495,16 @@ describe('[P12] event summaries', () => {
     await tenant.metric('pages')
     await send(tenant, 2.5)
     const { body } = await tenant.app('GET', '/users/ada/metrics')
+    const [words, pages] = [
+      { key: 'words', name: 'Metric words', current: 2.5 },
+      { key: 'pages', name: 'Metric pages', current: 0 },
+    ].map((one) => ({ ...one, status: 'active', achievements: [] }))
     expect(body).toEqual([
-      { id: metric, key: 'words', name: 'Metric words', status: 'active', current: 2.5, achievements: [] },
-      {
-        id: expect.any(String),
-        key: 'pages',
-        name: 'Metric pages',
-        status: 'active',
-        current: 0,
-        achievements: [],
-      },
+      { id: metric, ...words },
+      { id: expect.any(String), ...pages },
     ])
     expect((await tenant.app('GET', '/users/ada/metrics/pages')).body).toEqual(at(body, 1))
-    for (const path of ['/users/ada/metrics/none', '/users/nobody/metrics', '/users/nobody/metrics/words']) {
+    for (const path of ['/users/ada/metrics/none', '/users/nobody/metrics', '/users/nobody/metrics/words'])
       expect((await tenant.app('GET', path)).status).toBe(404)
-    }
   })
 })

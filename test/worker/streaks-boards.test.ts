@@ -17,15 +17,17 @@ beforeEach(async () => {
   await move(0, 9)
 })
 
-const act = (user: string) => tenant.event('steps', user, 1)
-const create = (more: object = {}) =>
-  tenant.create('/leaderboards', {
-    key: 'flames',
-    name: 'Flames',
-    rankBy: 'streak',
-    status: 'active',
-    ...more,
-  })
+/** Sends an event of each user, one after another. */
+async function act(...users: string[]): Promise<void> {
+  for (const user of users) await tenant.event('steps', user, 1)
+}
+/** The same at 9:00 of a day. */
+async function onDay(day: number, ...users: string[]): Promise<void> {
+  await move(day, 9)
+  await act(...users)
+}
+const FLAMES = { key: 'flames', name: 'Flames', rankBy: 'streak', status: 'active' }
+const create = (more: object = {}) => tenant.create('/leaderboards', { ...FLAMES, ...more })
 
 async function page(query = ''): Promise<string[]> {
   const { body } = await tenant.app('GET', `/leaderboards/flames${query}`)
@@ -45,9 +47,7 @@ const cut = () =>
 describe('[L3] boards by streak', () => {
   it('[L3] a board that is activated later has the lengths of that moment, for runs that began at any time', async () => {
     await act('ada')
-    await move(1, 9)
-    await act('ada')
-    await act('bob')
+    await onDay(1, 'ada', 'bob')
     await create({ start: date(1) })
     expect(await page()).toEqual(['ada 2', 'bob 1'])
   })
@@ -71,10 +71,8 @@ describe('[L3] boards by streak', () => {
 
   it('[L3, L8] after the end of a board nothing counts any more, also after a later recount', async () => {
     await create({ end: date(1) })
-    await act('ada')
-    await act('bob')
-    await move(1, 9)
-    await act('ada')
+    await act('ada', 'bob')
+    await onDay(1, 'ada')
     await move(2, 1)
     await act('ada')
     // Bob's streak was lost at the end of the last day. That is after the board's end, like Ada's third day.
@@ -88,12 +86,10 @@ describe('[L3] boards by streak', () => {
 
   it('[L4, L8] the first user at the end stays first, also if a recount finds that the streak was extended since', async () => {
     await create({ end: date(1) })
-    await act('bob')
-    await act('ada')
+    await act('bob', 'ada')
     await move(1, 8)
     await act('bob')
-    await move(1, 9)
-    await act('ada')
+    await onDay(1, 'ada')
     await move(2, 1)
     await tenant.through(cut()).event('steps', 'bob', 1)
     const lengths = ['bob 2', 'ada 2']
@@ -117,11 +113,7 @@ describe('[L3] boards by streak', () => {
     await create()
     // Three days of one month.
     const first = [0, 3].find((day) => date(day).slice(0, 7) === date(day + 2).slice(0, 7)) ?? 0
-    for (const day of [0, 1, 2]) {
-      await move(first + day, 9)
-      await act('ada')
-      await act('bob')
-    }
+    for (const day of [0, 1, 2]) await onDay(first + day, 'ada', 'bob')
     expect(await page()).toEqual(['ada 3', 'bob 3'])
     await move(first + 2, 12.5)
     // The configuration before the walk over the users has run.
@@ -141,15 +133,8 @@ describe('[L3] boards by streak', () => {
 
   it('[L4, L12, S8] a restored length counts as reached at the restore, also after a later recount', async () => {
     const board = await create({ end: date(9) })
-    for (const [day, user] of [
-      [0, 'bob'],
-      [1, 'bob'],
-      [3, 'ada'],
-      [4, 'ada'],
-    ] as const) {
-      await move(day, 9)
-      await act(user)
-    }
+    for (const day of [0, 1]) await onDay(day, 'bob')
+    for (const day of [3, 4]) await onDay(day, 'ada')
     await move(4, 10)
     expect((await tenant.admin('POST', '/streaks/restore', { users: [{ id: 'bob' }] })).status).toBe(201)
     expect(await page()).toEqual(['ada 2', 'bob 2'])
@@ -164,8 +149,7 @@ describe('[L3] boards by streak', () => {
     await forgetDueWork()
     await move(2, 8)
     await act('bob')
-    await move(2, 9)
-    await act('ada')
+    await onDay(2, 'ada')
     expect(await page()).toEqual(['bob 1', 'ada 1'])
     await tenant.admin('PATCH', '/leaderboards', [{ id: board, end: date(10) }])
     expect(await page()).toEqual(['bob 1', 'ada 1'])
@@ -174,8 +158,7 @@ describe('[L3] boards by streak', () => {
   it('[L4, L12, S10] a disabled streak is not ranked; enabled again, it was reached then, also after a recount', async () => {
     const board = await create({ end: date(9) })
     const turn = (enabled: boolean) => tenant.app('PATCH', '/users/ada/preferences', { streak: { enabled } })
-    await act('ada')
-    await act('bob')
+    await act('ada', 'bob')
     expect(await page()).toEqual(['ada 1', 'bob 1'])
     await turn(false)
     await act('ada')
@@ -187,17 +170,14 @@ describe('[L3] boards by streak', () => {
     expect(await page()).toEqual(['bob 1', 'ada 1'])
     await tenant.admin('PATCH', '/leaderboards', [{ id: board, end: date(9) }])
     expect(await page()).toEqual(['bob 1', 'ada 1'])
-    await move(1, 9)
-    await act('ada')
+    await onDay(1, 'ada')
     expect(await page()).toEqual(['ada 2', 'bob 1'])
   })
 
   it('[L8, S10] a streak that is switched off after the end stays ranked, also after a later recount', async () => {
     await create({ end: date(1) })
-    await act('ada')
-    await act('bob')
-    await move(1, 9)
-    await act('ada')
+    await act('ada', 'bob')
+    await onDay(1, 'ada')
     await move(2, 1)
     await tenant.through(cut()).app('PATCH', '/users/ada/preferences', { streak: { enabled: false } })
     await move(2, 13)
@@ -211,8 +191,7 @@ describe('[L3] boards by streak', () => {
     '[L8, S13] knows a streak that was reset %s, also after a later recount',
     async (_, day, ranked) => {
       await create({ end: date(1) })
-      await act('ada')
-      await act('bob')
+      await act('ada', 'bob')
       await move(day, 9)
       await tenant.through(cut()).admin('POST', '/streaks/reset', { users: [{ id: 'ada' }] })
       await move(2, 13)
@@ -269,15 +248,12 @@ describe('[L3] boards by streak', () => {
 
   it('[L4, L12, S9] a recounted length was reached at the moment in the log, also after a later recount', async () => {
     const board = await create({ end: date(9) })
-    for (const [day, hours, user] of [
-      [0, 9, 'zoe'],
-      [0, 9.5, 'abe'],
-      [1, 8, 'abe'],
-      [1, 9, 'zoe'],
-    ] as const) {
-      await move(day, hours)
-      await act(user)
-    }
+    await onDay(0, 'zoe')
+    await move(0, 9.5)
+    await act('abe')
+    await move(1, 8)
+    await act('abe')
+    await onDay(1, 'zoe')
     expect(await page()).toEqual(['abe 2', 'zoe 2'])
     await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
     await move(1, 9.1)
@@ -306,8 +282,7 @@ describe('[L3] boards by streak', () => {
     expect(await page()).toEqual(['ada 1'])
     for (const [id, plan] of Object.entries({ ada: 'free', bob: 'pro' }))
       await tenant.app('PATCH', `/users/${id}`, { attributes: { plan } })
-    await move(1, 9)
-    for (const id of ['ada', 'bob']) await act(id)
+    await onDay(1, 'ada', 'bob')
     expect(await page()).toEqual(['bob 2'])
     await tenant.app('PATCH', '/users/ada', { attributes: { plan: 'pro' } })
     expect(await page()).toEqual(['ada 2', 'bob 2'])
@@ -316,10 +291,8 @@ describe('[L3] boards by streak', () => {
   it('[L10] the history of a rank has the day of the loss', async () => {
     await create()
     await act('ada')
-    await move(1, 9)
-    await act('ada')
-    await move(5, 9)
-    await act('ada')
+    await onDay(1, 'ada')
+    await onDay(5, 'ada')
     const { body } = await tenant.app('GET', '/users/ada/leaderboards/flames')
     expect(at(body, 'history')).toMatchObject([
       { date: date(0), value: 1 },
@@ -340,13 +313,10 @@ describe('[S10] while streaks are off for the tenant', () => {
   /** A board on which bob was first to reach a length of 2, then ada; cai has 1. */
   async function ranked(more: object = {}): Promise<string> {
     const board = await create(more)
-    await act('ada')
-    await act('bob')
+    await act('ada', 'bob')
     await move(1, 8)
     await act('bob')
-    await move(1, 9)
-    await act('ada')
-    await act('cai')
+    await onDay(1, 'ada', 'cai')
     expect(await page()).toEqual(ALL)
     return board
   }

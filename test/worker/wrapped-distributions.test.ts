@@ -29,14 +29,9 @@ async function setup(
   const rows = Array.from({ length: users }, (_, user) => [`user-${user}`, crypto.randomUUID()])
   const log = (list: readonly Doing[]) =>
     JSON.stringify(
-      list.map(({ user, ...one }, seq) => [
-        rows[user]?.[1],
-        one.subject,
-        one.at,
-        seq,
-        one.amount,
-        one.utcOffset,
-      ]),
+      list.map(({ user, subject, at, amount, utcOffset }, seq) => {
+        return [rows[user]?.[1], subject, at, seq, amount, utcOffset]
+      }),
     )
   const from = 'FROM json_each(?1)'
   await env.DB.batch([
@@ -91,11 +86,9 @@ const Document = z
 
 /** The stored distributions, by period and subject. */
 async function distributions(tenantId: string) {
-  const { results } = await env.DB.prepare(
-    "SELECT period || ' ' || subject AS name, document FROM change_distributions WHERE tenant_id = ?1 AND subject <> ''",
-  )
-    .bind(tenantId)
-    .all()
+  const named = `SELECT period || ' ' || subject AS name, document FROM change_distributions
+    WHERE tenant_id = ?1 AND subject <> ''`
+  const { results } = await env.DB.prepare(named).bind(tenantId).all()
   const rows = z.array(z.object({ name: z.string(), document: Document })).parse(results)
   return new Map(rows.map(({ name, document }) => [name, document]))
 }
@@ -105,9 +98,8 @@ function periodsOf(date: string): string[] {
   const day = new Date(`${date}T00:00:00Z`)
   const monday = new Date(day.getTime() - ((day.getUTCDay() + 6) % 7) * DAY).toISOString().slice(0, 10)
   const week = monday < `${YEAR}-01-01` ? `${YEAR}-01-01` : monday
-  return [`week ${week}`, `month ${date.slice(0, 7)}-01`, `year ${YEAR}-01-01`].map(
-    (name) => `${YEAR} ${name}`,
-  )
+  const names = [`week ${week}`, `month ${date.slice(0, 7)}-01`, `year ${YEAR}-01-01`]
+  return names.map((name) => `${YEAR} ${name}`)
 }
 
 /** A short form of R2: all active users of a period, by their changes in a subject. */
@@ -130,9 +122,8 @@ function counted(events: readonly Doing[], awards: readonly Doing[]) {
     })
   return new Map(
     [...changes].map(([name, users]) => {
-      const all = [...(active.get(name.slice(0, name.lastIndexOf(' '))) ?? [])].map(
-        (user) => users.get(user) ?? 0,
-      )
+      const there = active.get(name.slice(0, name.lastIndexOf(' '))) ?? []
+      const all = [...there].map((user) => users.get(user) ?? 0)
       const distribution = [...new Set(all)]
         .sort((a, b) => a - b)
         .map((change) => [change, all.filter((one) => one < change).length])
@@ -176,11 +167,8 @@ describe('[R2] the distributions of a year', () => {
   it('[R2] without users, or without activity in that year, only a record of the build is left', async () => {
     const tenant = await setup(0, [])
     expect(await build(tenant)).toBe(1)
-    const { results } = await env.DB.prepare(
-      'SELECT period, subject FROM change_distributions WHERE tenant_id = ?1',
-    )
-      .bind(tenant)
-      .all()
+    const left = env.DB.prepare('SELECT period, subject FROM change_distributions WHERE tenant_id = ?1')
+    const { results } = await left.bind(tenant).all()
     expect(results).toEqual([{ period: '2024 built', subject: '' }])
   })
 
@@ -197,9 +185,7 @@ describe('[R2] the distributions of a year', () => {
     expect(found?.users).toBe(users)
     expect(found?.distribution.length).toBeGreaterThan(2_000)
     expect(found?.distribution.length).toBeLessThanOrEqual(5_000)
-    const errors = (found?.distribution ?? []).map(
-      ([change, less]) => Math.abs(Math.sqrt(change) - less) / users,
-    )
-    expect(Math.max(...errors)).toBeLessThan(0.01)
+    const errors = found?.distribution.map(([change, less]) => Math.abs(Math.sqrt(change) - less) / users)
+    expect(Math.max(...(errors ?? []))).toBeLessThan(0.01)
   })
 })
