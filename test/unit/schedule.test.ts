@@ -17,49 +17,37 @@ import type { Message } from '../../src/webhooks/outbox/outbox'
 const at = (text: string) => instant(Date.parse(text))
 const day = (text: string) => dayOf(civilDate(text))
 const NOTHING: Timetable = { recap: null, reactivation: null, streak_reminder: null }
-const next = (timetable: Partial<Timetable>, zones: string[], after: string) => {
-  const found = nextMoment({ ...NOTHING, ...timetable }, zones, at(after))
-  return found === null ? null : new Date(found).toISOString()
-}
 
 describe('[N2] moments of the day', () => {
-  it('use the clocks of the zone, also on days of 23 and 25 hours', () => {
-    expect(momentOf('Europe/Berlin', day('2027-03-27'), 9)).toBe(at('2027-03-27T08:00:00Z'))
-    expect(momentOf('Europe/Berlin', day('2027-03-28'), 9)).toBe(at('2027-03-28T07:00:00Z'))
-    expect(momentOf('Europe/Berlin', day('2027-10-31'), 20)).toBe(at('2027-10-31T19:00:00Z'))
-    expect(momentOf('Asia/Kathmandu', day('2027-01-01'), 9)).toBe(at('2027-01-01T03:15:00Z'))
-    expect(momentOf('America/St_Johns', day('2027-07-01'), 20)).toBe(at('2027-07-01T22:30:00Z'))
-    expect(momentOf('Pacific/Kiritimati', day('2027-01-01'), 9)).toBe(at('2026-12-31T19:00:00Z'))
+  it.each([
+    ['Europe/Berlin', '2027-03-27', 9, '2027-03-27T08:00Z'],
+    ['Europe/Berlin', '2027-03-28', 9, '2027-03-28T07:00Z'],
+    ['Europe/Berlin', '2027-10-31', 20, '2027-10-31T19:00Z'],
+    ['Asia/Kathmandu', '2027-01-01', 9, '2027-01-01T03:15Z'],
+    ['America/St_Johns', '2027-07-01', 20, '2027-07-01T22:30Z'],
+    ['Pacific/Kiritimati', '2027-01-01', 9, '2026-12-31T19:00Z'],
     // The clock goes from 02:00 to 03:00, so 02:00 is skipped, and the moment is an hour later.
-    expect(momentOf('Europe/Berlin', day('2027-03-28'), 2)).toBe(at('2027-03-28T01:00:00Z'))
+    ['Europe/Berlin', '2027-03-28', 2, '2027-03-28T01:00Z'],
+  ])('use the clocks of the zone, also on days of 23 and 25 hours: %s on %s', (zone, date, hour, moment) => {
+    expect(momentOf(zone, day(date), hour)).toBe(at(moment))
   })
 
-  it("are the type's own: reminders at 20:00, on Friday or the 25th at 09:00, recaps on Monday or the 1st", () => {
-    const zones = ['UTC']
-    // 2027-01-06 is a Wednesday.
-    expect(next({ streak_reminder: 'daily' }, zones, '2027-01-06T19:59:59.999Z')).toBe(
-      '2027-01-06T20:00:00.000Z',
-    )
-    expect(next({ streak_reminder: 'daily' }, zones, '2027-01-06T20:00:00Z')).toBe('2027-01-07T20:00:00.000Z')
-    expect(next({ streak_reminder: 'weekly' }, zones, '2027-01-06T00:00:00Z')).toBe(
-      '2027-01-08T09:00:00.000Z',
-    )
-    expect(next({ streak_reminder: 'weekly' }, zones, '2027-01-08T09:00:00Z')).toBe(
-      '2027-01-15T09:00:00.000Z',
-    )
-    expect(next({ streak_reminder: 'monthly' }, zones, '2027-01-06T00:00:00Z')).toBe(
-      '2027-01-25T09:00:00.000Z',
-    )
-    expect(next({ streak_reminder: 'monthly' }, zones, '2027-01-25T09:00:00Z')).toBe(
-      '2027-02-25T09:00:00.000Z',
-    )
-    expect(next({ recap: 'weekly' }, zones, '2027-01-06T00:00:00Z')).toBe('2027-01-11T09:00:00.000Z')
-    expect(next({ recap: 'monthly' }, zones, '2027-01-06T00:00:00Z')).toBe('2027-02-01T09:00:00.000Z')
-    expect(next({ reactivation: 'daily' }, zones, '2027-01-06T09:00:00Z')).toBe('2027-01-07T09:00:00.000Z')
-    expect(next({}, zones, '2027-01-06T09:00:00Z')).toBeNull()
-    expect(
-      next({ recap: 'weekly', reactivation: 'daily' }, ['Asia/Kathmandu', 'UTC'], '2027-01-06T09:00:00Z'),
-    ).toBe('2027-01-07T03:15:00.000Z')
+  // 2027-01-06 is a Wednesday.
+  it.each<[Partial<Timetable>, after: string, next: string | null, ...zones: string[]]>([
+    [{ streak_reminder: 'daily' }, '06T19:59:59.999Z', '2027-01-06T20:00:00.000Z'],
+    [{ streak_reminder: 'daily' }, '06T20:00:00Z', '2027-01-07T20:00:00.000Z'],
+    [{ streak_reminder: 'weekly' }, '06T00:00:00Z', '2027-01-08T09:00:00.000Z'],
+    [{ streak_reminder: 'weekly' }, '08T09:00:00Z', '2027-01-15T09:00:00.000Z'],
+    [{ streak_reminder: 'monthly' }, '06T00:00:00Z', '2027-01-25T09:00:00.000Z'],
+    [{ streak_reminder: 'monthly' }, '25T09:00:00Z', '2027-02-25T09:00:00.000Z'],
+    [{ recap: 'weekly' }, '06T00:00:00Z', '2027-01-11T09:00:00.000Z'],
+    [{ recap: 'monthly' }, '06T00:00:00Z', '2027-02-01T09:00:00.000Z'],
+    [{ reactivation: 'daily' }, '06T09:00:00Z', '2027-01-07T09:00:00.000Z'],
+    [{}, '06T09:00:00Z', null],
+    [{ recap: 'weekly', reactivation: 'daily' }, '06T09:00Z', '2027-01-07T03:15:00.000Z', 'Asia/Kathmandu'],
+  ])('are those of the type: after %j, on January %s, is %s', (timetable, after, next, ...zones) => {
+    const found = nextMoment({ ...NOTHING, ...timetable }, [...zones, 'UTC'], at(`2027-01-${after}`))
+    expect(found === null ? null : new Date(found).toISOString()).toBe(next)
   })
 
   it('are the same in zones whose dates differ', () => {
@@ -86,14 +74,10 @@ describe('[N2] moments of the day', () => {
 
 describe('[N2] reasons for notifications', () => {
   it('a recap is about the week or month that just ended', () => {
-    expect(recapPeriod(day('2027-01-11'), 'weekly')).toEqual({
-      start: day('2027-01-04'),
-      end: day('2027-01-10'),
-    })
-    expect(recapPeriod(day('2027-03-01'), 'monthly')).toEqual({
-      start: day('2027-02-01'),
-      end: day('2027-02-28'),
-    })
+    const week = { start: day('2027-01-04'), end: day('2027-01-10') }
+    expect(recapPeriod(day('2027-01-11'), 'weekly')).toEqual(week)
+    const month = { start: day('2027-02-01'), end: day('2027-02-28') }
+    expect(recapPeriod(day('2027-03-01'), 'monthly')).toEqual(month)
   })
 
   it('an absent user gets a message 3, 5, 7, 14 and 30 days after the last event, and none without an event', () => {
@@ -104,15 +88,17 @@ describe('[N2] reasons for notifications', () => {
     )
   })
 
-  it('a message about an achievement is sent at 17:00, at once until 21:00, or else at 17:00 of the next day', () => {
-    const sentAt = (when: string, zone = 'UTC') => new Date(completionMoment(at(when), zone)).toISOString()
-    expect(sentAt('2027-01-06T00:00:00Z')).toBe('2027-01-06T17:00:00.000Z')
-    expect(sentAt('2027-01-06T16:59:59.999Z')).toBe('2027-01-06T17:00:00.000Z')
-    expect(sentAt('2027-01-06T17:00:00Z')).toBe('2027-01-06T17:00:00.000Z')
-    expect(sentAt('2027-01-06T20:59:59.999Z')).toBe('2027-01-06T20:59:59.999Z')
-    expect(sentAt('2027-01-06T21:00:00Z')).toBe('2027-01-07T17:00:00.000Z')
-    expect(sentAt('2027-03-27T20:30:00Z', 'Europe/Berlin')).toBe('2027-03-28T15:00:00.000Z')
-    expect(sentAt('2027-01-06T12:00:00Z', 'Asia/Kathmandu')).toBe('2027-01-06T12:00:00.000Z')
+  // It is sent at 17:00, at once until 21:00, or else at 17:00 of the next day.
+  it.each([
+    ['2027-01-06T00:00:00Z', '2027-01-06T17:00:00.000Z'],
+    ['2027-01-06T16:59:59.999Z', '2027-01-06T17:00:00.000Z'],
+    ['2027-01-06T17:00:00Z', '2027-01-06T17:00:00.000Z'],
+    ['2027-01-06T20:59:59.999Z', '2027-01-06T20:59:59.999Z'],
+    ['2027-01-06T21:00:00Z', '2027-01-07T17:00:00.000Z'],
+    ['2027-03-27T20:30:00Z', '2027-03-28T15:00:00.000Z', 'Europe/Berlin'],
+    ['2027-01-06T12:00:00Z', '2027-01-06T12:00:00.000Z', 'Asia/Kathmandu'],
+  ])('a message about an achievement of %s is sent at %s', (when, moment, zone = 'UTC') => {
+    expect(new Date(completionMoment(at(when), zone)).toISOString()).toBe(moment)
   })
 })
 
@@ -141,21 +127,14 @@ describe('the messages of a moment', () => {
   it('[C2] use as many rows as their length needs, with the same ids each time', () => {
     const messages = [message('a', 200_000), message('b', 50_000), message('c', 290_000)]
     const sent = addressedEntry(user, instant(5), 'name', messages)
-    expect(sent.map(({ outboxEntry }) => outboxEntry.messages.map(({ id }) => id))).toEqual([
-      ['a', 'b'],
-      ['c'],
-    ])
-    expect(
-      sent.map(({ outboxEntry: { messages: _messages, ...rest }, userId }) => ({ ...rest, userId })),
-    ).toEqual(
-      ['name', 'name 1'].map((name) => ({
-        at: 5,
-        seq: 3,
-        userIid: 'iid',
-        id: namedId(instant(5), name),
-        userId: 'ada',
-      })),
-    )
+    const entry = (name: string, ids: string[]) => ({
+      outboxEntry: {
+        ...{ at: 5, seq: 3, userIid: 'iid', id: namedId(instant(5), name) },
+        messages: ids.map((id) => expect.objectContaining({ id })),
+      },
+      userId: 'ada',
+    })
+    expect(sent).toEqual([entry('name', ['a', 'b']), entry('name 1', ['c'])])
     expect(addressedEntry(user, instant(5), 'name', [])).toEqual([])
   })
 })

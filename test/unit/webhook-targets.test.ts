@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { namedTarget, type Target, targetOf, whyNoAnswer } from '../../src/lib/net'
+import { words } from '../helpers/words'
 
 const inProduction = (url: string) => targetOf(url, { loopbackAllowed: false })
 const isRefused = (target: Target) => 'refused' in target
@@ -13,10 +14,9 @@ describe('[W1] allowed targets', () => {
     }
     const permitted = (text: string) =>
       `must lead to a public ${text}. The variable WEBHOOK_ALLOW can permit it`
+    const mapped = 'address, and [::ffff:a9fe:a9fe] is a link-local one'
     expect(why('https://0xa.1/')).toBe(permitted('address, and 10.0.0.1 is a private one'))
-    expect(why('https://[::ffff:169.254.169.254]/')).toBe(
-      permitted('address, and [::ffff:a9fe:a9fe] is a link-local one'),
-    )
+    expect(why('https://[::ffff:169.254.169.254]/')).toBe(permitted(mapped))
     expect(why('https://[fd00::1]/')).toBe(permitted('address, and [fd00::1] is a unique-local one'))
     expect(why('https://db.internal/')).toBe(permitted('host, and db.internal is not public'))
     expect(why('http://example.com/')).toBe('must be an https URL, such as https://example.com/hooks')
@@ -34,59 +34,34 @@ describe('[W1] allowed targets', () => {
       const [a = 0, b = 0, c = 0, d = 0] = [24, 16, 8, 0].map((shift) => (address >>> shift) & 255)
       const judged = isRefused(inProduction(`https://${a}.${b}.${c}.${d}/`))
       const hex = (part: number) => part.toString(16)
-      const spellings = [
-        address,
-        `0x${hex(address)}`,
-        `0${address.toString(8)}`,
-        `${a}.${address & 0xff_ffff}`,
-        `${a}.${b}.${address & 0xffff}`,
-        `0x${hex(a)}.0${b.toString(8)}.${c}.${d}.`,
+      for (const host of [
+        ...[address, `0x${hex(address)}`, `0${address.toString(8)}`, `${a}.${address & 0xff_ffff}`],
+        ...[`${a}.${b}.${address & 0xffff}`, `0x${hex(a)}.0${b.toString(8)}.${c}.${d}.`],
         `[::ffff:${a}.${b}.${c}.${d}]`,
         `[::ffff:${hex((a << 8) | b)}:${hex((c << 8) | d)}]`,
         `[64:ff9b::${a}.${b}.${c}.${d}]`,
         `[2002:${hex((a << 8) | b)}:${hex((c << 8) | d)}::1]`,
-      ]
-      for (const host of spellings) {
-        expect([host, isRefused(inProduction(`https://${host}/`))]).toEqual([host, judged])
-      }
+      ])
+        expect(isRefused(inProduction(`https://${host}/`)), `${host}`).toBe(judged)
     }
   })
 
   it('WEBHOOK_ALLOW permits exactly its hosts and ports, by https and http', () => {
-    const allowed = new Set(
-      ['nas.LAN:8080', '10.1:80', '[FD00::0:1]:443', 'localhost:3000', 'Example.com:80'].map(
-        (entry) => namedTarget(entry) ?? '',
-      ),
-    )
+    const entries = words`nas.LAN:8080 10.1:80 [FD00::0:1]:443 localhost:3000 Example.com:80`
+    const allowed = new Set(entries.map((entry) => namedTarget(entry) ?? ''))
     const judge = (url: string) => targetOf(url, { loopbackAllowed: false, allowed })
-    for (const url of [
-      'http://nas.lan:8080/a?b',
-      'https://nas.lan:8080/',
-      'http://10.0.0.1/',
-      'https://10.0.0.1:80/',
-      'http://0xa000001:80/',
-      'https://[fd00::1]/',
-      'http://[fd00:0::1]:443/',
-      'http://localhost:3000/',
-      'http://example.com/',
-    ])
+    for (const url of words`
+      http://nas.lan:8080/a?b https://nas.lan:8080/ http://10.0.0.1/ https://10.0.0.1:80/
+      http://0xa000001:80/ https://[fd00::1]/ http://[fd00:0::1]:443/ http://localhost:3000/
+      http://example.com/
+    `)
       expect(judge(url)).toEqual({ url: new URL(url).href })
-    for (const url of [
-      'http://nas.lan/',
-      'https://nas.lan/',
-      'http://nas.lan:80800/',
-      'http://a.nas.lan:8080/',
-      'http://nas.lan.:8080/',
-      'https://10.0.0.1/',
-      'http://10.0.0.2/',
-      'http://[fd00::1]/',
-      'http://[fd00::2]:443/',
-      'http://localhost:3001/',
-      'http://example.com:8080/',
-      'http://user@nas.lan:8080/',
-      'ftp://nas.lan:8080/',
-    ])
-      expect([url, isRefused(judge(url))]).toEqual([url, true])
+    for (const url of words`
+      http://nas.lan/ https://nas.lan/ http://nas.lan:80800/ http://a.nas.lan:8080/ http://nas.lan.:8080/
+      https://10.0.0.1/ http://10.0.0.2/ http://[fd00::1]/ http://[fd00::2]:443/ http://localhost:3001/
+      http://example.com:8080/ http://user@nas.lan:8080/ ftp://nas.lan:8080/
+    `)
+      expect(isRefused(judge(url)), url).toBe(true)
   })
 
   it('each entry of WEBHOOK_ALLOW has a port, and IPv6 addresses have brackets', () => {
@@ -94,25 +69,13 @@ describe('[W1] allowed targets', () => {
     expect(namedTarget('0x7f.1:3000')).toBe('127.0.0.1:3000')
     expect(namedTarget('[::0:1]:3000')).toBe('[::1]:3000')
     for (const text of [
-      '',
-      ':80',
-      'nas.lan',
-      'nas.lan:',
-      'nas.lan:0',
-      'nas.lan:65536',
-      'nas.lan:http',
-      'nas.lan:80/hooks',
-      'http://nas.lan:80',
-      'user@nas.lan:80',
-      'nas.lan:80:80',
-      '::1:3000',
-      '[::1]',
-      '[::1:3000',
-      '[::g]:3000',
-      'na s:80',
-      '256.1.1.1:80',
+      ...['', 'na s:80'],
+      ...words`
+        :80 nas.lan nas.lan: nas.lan:0 nas.lan:65536 nas.lan:http nas.lan:80/hooks http://nas.lan:80
+        user@nas.lan:80 nas.lan:80:80 ::1:3000 [::1] [::1:3000 [::g]:3000 256.1.1.1:80
+      `,
     ])
-      expect([text, namedTarget(text)]).toEqual([text, null])
+      expect(namedTarget(text), text).toBeNull()
   })
 })
 
@@ -139,9 +102,8 @@ describe('[W4] a request without an answer', () => {
 
   it('keeps the text of the platform if there is no such code, without the URL', () => {
     expect(whyNoAnswer(new Error('Network connection lost.'))).toBe('Network connection lost.')
-    expect(whyNoAnswer(new Error('can not load https://example.com/very-secret now'))).toBe(
-      'can not load the URL now',
-    )
+    const named = new Error('can not load https://example.com/very-secret now')
+    expect(whyNoAnswer(named)).toBe('can not load the URL now')
     expect(whyNoAnswer(failed('EUNKNOWN'))).toBe('internal error; reference = 0a1b')
   })
 })

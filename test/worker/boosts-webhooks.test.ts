@@ -1,6 +1,5 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import * as z from 'zod'
 import { boostsJob } from '../../src/features/points/boost-events'
 import { instant } from '../../src/lib/clock'
 import { TODAY } from '../helpers/time'
@@ -32,21 +31,16 @@ async function withSystem(listening = true): Promise<Setup> {
 }
 
 const boost = (name: string, start: number, end: number | null, more = {}) => ({
-  name,
-  start: day(start),
-  end: end === null ? null : day(end),
-  multiplier: 2,
-  rounding: 'down',
+  ...{ name, start: day(start), end: end === null ? null : day(end), multiplier: 2, rounding: 'down' },
   ...more,
 })
 
-/** The events, with their times in hours after the first midnight. */
+/** The events, such as `A started 34`: 34 hours after the first midnight. */
 const notified = async ({ tenant }: Setup) =>
-  (await toldOf(tenant, 'points.boost_')).map(({ type, at: when, body }) => [
-    at(body, 'boost', 'name'),
-    type.slice('points.boost_'.length),
-    (when - MIDNIGHT) / HOUR,
-  ])
+  (await toldOf(tenant, 'points.boost_')).map(({ type, at: when, body }) => {
+    const what = type.slice('points.boost_'.length)
+    return `${at(body, 'boost', 'name')} ${what} ${(when - MIDNIGHT) / HOUR}`
+  })
 
 it('[W6] a boost for all users starts with its first day in the first zone, and finishes with its last day in the last zone', async () => {
   const setup = await withSystem()
@@ -54,19 +48,10 @@ it('[W6] a boost for all users starts with its first day in the first zone, and 
   await moveTo(MIDNIGHT + 2 * DAY - 14 * HOUR - 1)
   expect(await notified(setup)).toEqual([])
   await moveTo(MIDNIGHT + 30 * DAY)
-  expect(await notified(setup)).toEqual([
-    ['A', 'started', 34],
-    ['A', 'finished', 4 * 24 + 12],
-  ])
+  expect(await notified(setup)).toEqual(['A started 34', 'A finished 108'])
   const [started, finished] = await toldOf(setup.tenant, 'points.boost_')
-  const common = {
-    id,
-    name: 'A',
-    userId: null,
-    pointsSystemId: setup.system,
-    pointsSystemKey: 'xp',
-    pointsSystemName: 'XP',
-  }
+  const ofSystem = { pointsSystemId: setup.system, pointsSystemKey: 'xp', pointsSystemName: 'XP' }
+  const common = { id, name: 'A', userId: null, ...ofSystem }
   const rest = { start: day(2), end: day(3), multiplier: 2, rounding: 'down' }
   expect(started?.body).toEqual({
     timestamp: new Date(MIDNIGHT + 34 * HOUR).toISOString(),
@@ -84,13 +69,8 @@ it('[W6] sends past starts and ends at once and in order, also for boosts that a
   const boosts = [boost('nested', -3, 1)]
   await setup.tenant.create('/points', { key: 'other', name: 'Other', boosts })
   await moveTo(MIDNIGHT + 10 * DAY)
-  expect(await notified(setup)).toEqual([
-    ['past', 'started', 0],
-    ['past', 'finished', 0],
-    ['begun', 'started', 0],
-    ['nested', 'started', 0],
-    ['nested', 'finished', 2 * 24 + 12],
-  ])
+  const first = ['past started 0', 'past finished 0', 'begun started 0', 'nested started 0']
+  expect(await notified(setup)).toEqual([...first, 'nested finished 60'])
 })
 
 it("[W6] a boost of one user follows that user's midnights, also after a change of the zone", async () => {
@@ -100,26 +80,11 @@ it("[W6] a boost of one user follows that user's midnights, also after a change 
   await setup.tenant.create(setup.path, boost('ada', 1, 1, { userId: 'ada' }))
   await setup.tenant.create(setup.path, boost('bob', 2, 2, { userId: 'bob' }))
   await moveTo(MIDNIGHT + DAY)
-  const offset =
-    -Number(
-      /GMT([+-]\d+):30/.exec(
-        new Date(MIDNIGHT + 2 * DAY).toLocaleString('en', {
-          timeZone: 'America/St_Johns',
-          timeZoneName: 'longOffset',
-        }),
-      )?.[1],
-    ) + 0.5
   await setup.tenant.app('PATCH', '/users/bob', { tz: 'Asia/Tokyo' })
-  expect(offset).toBeGreaterThan(2)
   await moveTo(MIDNIGHT + 10 * DAY)
-  expect(await notified(setup)).toEqual(
-    [
-      ['ada', 'started', 24 - 5.75],
-      ['bob', 'started', 48 - 9],
-      ['ada', 'finished', 48 - 5.75],
-      ['bob', 'finished', 72 - 9],
-    ].sort((a, b) => Number(a[2]) - Number(b[2])),
-  )
+  const [ada, bob] = [5.75, 9]
+  const starts = [`ada started ${24 - ada}`, `bob started ${48 - bob}`]
+  expect(await notified(setup)).toEqual([...starts, `ada finished ${48 - ada}`, `bob finished ${72 - bob}`])
 })
 
 it('[W6] sends nothing from before the webhook existed; a changed boost sends the events of its new dates', async () => {
@@ -139,12 +104,8 @@ it('[W6] sends nothing from before the webhook existed; a changed boost sends th
   // This moves its end to the past.
   await setup.tenant.admin('PATCH', setup.path, [{ id: running, end: day(0) }])
   await moveTo(MIDNIGHT + 20 * DAY)
-  expect(await notified(setup)).toEqual([
-    ['coming', 'started', 58],
-    ['Running', 'finished', 96],
-    ['coming', 'finished', 108],
-    ['old', 'finished', 5 * 24 + 12],
-  ])
+  const first = ['coming started 58', 'Running finished 96', 'coming finished 108']
+  expect(await notified(setup)).toEqual([...first, 'old finished 132'])
 })
 
 it('[W6] a finished boost with a new end in the future finishes again; with a new start in the future it starts again', async () => {
@@ -155,12 +116,7 @@ it('[W6] a finished boost with a new end in the future finishes again; with a ne
   await moveTo(MIDNIGHT + 5 * DAY)
   await setup.tenant.admin('PATCH', setup.path, [{ id, start: day(8), end: day(9) }])
   await moveTo(MIDNIGHT + 20 * DAY)
-  expect((await notified(setup)).map(([, what, when]) => [what, when])).toEqual([
-    ['started', 10],
-    ['finished', 60],
-    ['started', 8 * 24 - 14],
-    ['finished', 10 * 24 + 12],
-  ])
+  expect(await notified(setup)).toEqual(['A started 10', 'A finished 60', 'A started 178', 'A finished 252'])
 })
 
 // It calls the step of the only database.
@@ -172,34 +128,25 @@ it.skipIf(databases().length > 1)(
     await setup.tenant.create(setup.path, boost('all', 1, null))
     await setup.tenant.create(setup.path, boost('own', 1, null, { userId: 'ada' }))
     const context = (DB = env.DB) => contextOf(setup.tenant.id, DB)
-    const work = async () => {
-      const found = (await worksOf(context())).find(({ kind }) => kind === 'boosts')
-      if (found === undefined) throw new Error('no boosts')
-      return found
-    }
+    const work = async () => (await worksOf(context())).find(({ kind }) => kind === 'boosts')
     const to = instant(MIDNIGHT + 2 * DAY)
     await moveUnseen(to)
-    await expect(
-      boostsJob.run(context(faulty(() => Promise.reject(lost())).DB), await work(), whenBy(to)),
-    ).rejects.toThrow('lost')
+    const first = (await work()) ?? expect.fail('no boosts')
+    const { DB } = faulty(() => Promise.reject(lost()))
+    await expect(boostsJob.run(context(DB), first, whenBy(to))).rejects.toThrow('lost')
     for (let n = 0; n < 20; n += 1) {
-      const found = (await worksOf(context())).find(({ kind }) => kind === 'boosts')
+      const found = await work()
       if (found === undefined || found.dueAt > to) break
       await Promise.all(Array.from({ length: 6 }, () => boostsJob.run(context(), found, whenBy(to))))
     }
-    expect(await notified(setup)).toEqual([
-      ['all', 'started', 10],
-      ['own', 'started', 24],
-    ])
+    expect(await notified(setup)).toEqual(['all started 10', 'own started 24'])
   },
 )
 
 it('[W6] hands over a past start at once, without a move of the clock', async () => {
   const setup = await withSystem()
-  const [webhook] = z
-    .array(z.object({ id: z.string() }))
-    .parse((await setup.tenant.admin('GET', '/webhooks')).body)
+  const webhook = String(at((await setup.tenant.admin('GET', '/webhooks')).body, 0, 'id'))
   await setup.tenant.create(setup.path, boost('past', -3, null))
-  const handedOver = async () => (await messagesOf(webhook?.id ?? '')).map(({ event }) => event)
+  const handedOver = async () => (await messagesOf(webhook)).map(({ event }) => event)
   await untilHeld(async () => expect(await handedOver()).toEqual(['points.boost_started']))
 })

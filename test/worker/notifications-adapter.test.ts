@@ -57,15 +57,15 @@ const userOf = async (id: string) => {
 const devices = async () => at((await tenant.app('GET', '/users/ada')).body, 'deviceTokens')
 
 const common = () => ({
-  userId: 'ada',
-  iid,
-  type: 'recap' as const,
-  title: 'T',
-  body: '<p>B</p>',
-  headers: { a: 'b' },
+  ...{ userId: 'ada', iid, type: 'recap' as const, title: 'T', body: '<p>B</p>', headers: { a: 'b' } },
 })
 const email = (): Notification => ({ ...common(), channel: 'email', to: 'ada@b.example' })
 const push = (tokens: string[], taken = 0): Notification => ({ ...common(), channel: 'push', tokens, taken })
+/** The message of a notification, as a delivery queue has it. */
+const messageOf = (notification: Notification, id: string, moment: number) => ({
+  ...{ id, at: moment, seq: 0, subject: notification.iid, event: notification.type },
+  body: JSON.stringify(notification),
+})
 
 const carrierOf = (channel: 'email' | 'push', bindings: Partial<Bindings> = {}) => {
   const context = newContext(newInstance(), { ...env, ...bindings }, () => undefined)
@@ -76,18 +76,13 @@ const carried = (
   notification: Notification,
   bindings: Partial<Bindings> = {},
   { moment = 0, now = 0 } = {},
-): Promise<Attempt> =>
-  carrierOf(notification.channel, bindings).attempt(
-    {
-      id: letterId,
-      at: moment,
-      seq: 0,
-      subject: iid,
-      event: notification.type,
-      body: JSON.stringify(notification),
-    },
-    instant(now),
-  )
+): Promise<Attempt> => {
+  const message = messageOf(notification, letterId, moment)
+  return carrierOf(notification.channel, bindings).attempt(message, instant(now))
+}
+/** An attempt that is refused without a request. */
+const refusedAs = (error: string) => ({ kind: 'refused', status: null, error })
+const DELIVERED = { kind: 'delivered', status: null }
 
 /** An Expo that answers by the name of the token: `gone`, `slow`, `big`. It accepts all other tokens. */
 function expo(meanwhile: () => Promise<unknown> = async () => undefined) {
@@ -96,15 +91,12 @@ function expo(meanwhile: () => Promise<unknown> = async () => undefined) {
     const tokens: string[] = JSON.parse(body).map(({ to }: { to: string }) => to)
     asked.push(tokens)
     await meanwhile()
-    const error = (code: string) => ({ status: 'error', message: code, details: { error: code } })
-    const ticketOf = (token: string) =>
-      token.includes('gone')
-        ? error('DeviceNotRegistered')
-        : token.includes('slow')
-          ? error('MessageRateExceeded')
-          : token.includes('big')
-            ? error('MessageTooBig')
-            : { status: 'ok', id: token }
+    const errors = { gone: 'DeviceNotRegistered', slow: 'MessageRateExceeded', big: 'MessageTooBig' }
+    const ticketOf = (token: string) => {
+      const [, code] = Object.entries(errors).find(([name]) => token.includes(name)) ?? []
+      if (code === undefined) return { status: 'ok', id: token }
+      return { status: 'error', message: code, details: { error: code } }
+    }
     return Response.json({ data: tokens.map(ticketOf) })
   })
   return { asked, EXPO_URL: EXPO }
@@ -119,14 +111,9 @@ describe('[N4] the channels', () => {
     }
     expect(await channels({})).toEqual({ email: [], push: [] })
     expect(await channels({ RESEND_API_KEY: 'x', APNS_KEY: 'x' })).toEqual({ email: [], push: [] })
-    expect(
-      await channels({
-        RESEND_API_KEY: 'x',
-        EMAIL_FROM: 'a@b.example',
-        EXPO_URL: EXPO,
-        FCM_SERVICE_ACCOUNT: FCM,
-      }),
-    ).toEqual({ email: ['resend'], push: ['expo', 'fcm'] })
+    const resend = { RESEND_API_KEY: 'x', EMAIL_FROM: 'a@b.example' }
+    const both = await channels({ ...resend, EXPO_URL: EXPO, FCM_SERVICE_ACCOUNT: FCM })
+    expect(both).toEqual({ email: ['resend'], push: ['expo', 'fcm'] })
   })
 })
 
@@ -138,17 +125,15 @@ describe('[N4] without a provider', () => {
       throw new Error('sent')
     })
     const EMAIL: SendEmail = { send: () => Promise.reject(new Error('sent')) }
-    for (const bindings of [{}, { EMAIL }, { RESEND_API_KEY: 'x' }, { EMAIL_FROM: 'a@b.example' }]) {
+    for (const bindings of [{}, { EMAIL }, { RESEND_API_KEY: 'x' }, { EMAIL_FROM: 'a@b.example' }])
       expect(await carried(email(), bindings)).toEqual(UNSENT)
-    }
     const apns = { APNS_KEY: 'x', APNS_KEY_ID: 'x', APNS_TEAM_ID: 'x' }
-    for (const token of [...tokensOf('a'), APNS_TOKEN, 'fcm:x']) {
+    for (const token of [...tokensOf('a'), APNS_TOKEN, 'fcm:x'])
       expect(await carried(push([token]), apns)).toEqual(UNSENT)
-    }
   })
 
   it('[N4] a notification that could not be rendered is refused with its error, also with a provider', async () => {
-    const refused = { kind: 'refused', status: null, error: 'body: no' }
+    const refused = refusedAs('body: no')
     expect(await carried({ ...email(), fault: 'body: no' })).toEqual(refused)
     expect(await carried({ ...push(['x']), fault: 'body: no' })).toEqual(refused)
   })
@@ -159,18 +144,16 @@ describe('[N4] email', () => {
     const EMAIL_FROM = 'Laurel <hi@laurel.example>'
     const sent: unknown[] = []
     const EMAIL: SendEmail = { send: async (message: unknown) => ({ messageId: String(sent.push(message)) }) }
-    expect(await carried(email(), { EMAIL, EMAIL_FROM })).toEqual({ kind: 'delivered', status: null })
+    expect(await carried(email(), { EMAIL, EMAIL_FROM })).toEqual(DELIVERED)
     const parts = { to: 'ada@b.example', subject: 'T', html: '<p>B</p>', text: 'B', headers: { a: 'b' } }
     expect(sent).toEqual([{ ...parts, from: { name: 'Laurel', email: 'hi@laurel.example' } }])
     const posted = vi.fn(async () => Response.json({ id: '1' }))
     vi.stubGlobal('fetch', posted)
-    expect(await carried(email(), { EMAIL, EMAIL_FROM, RESEND_API_KEY: 're_1' })).toMatchObject({
-      kind: 'delivered',
-    })
-    expect(posted).toHaveBeenCalledWith(
-      'https://api.resend.com/emails',
-      expect.objectContaining({ headers: expect.objectContaining({ 'idempotency-key': letterId }) }),
-    )
+    const attempt = await carried(email(), { EMAIL, EMAIL_FROM, RESEND_API_KEY: 're_1' })
+    expect(attempt).toMatchObject({ kind: 'delivered' })
+    const headers = expect.objectContaining({ 'idempotency-key': letterId })
+    const init = expect.objectContaining({ headers })
+    expect(posted).toHaveBeenCalledWith('https://api.resend.com/emails', init)
     expect(sent).toHaveLength(1)
     expect(carrierOf('email', { RESEND_API_KEY: 're_1', EMAIL_FROM }).mayRepeat).toBe(true)
     expect(carrierOf('email', { EMAIL, EMAIL_FROM }).mayRepeat).toBe(false)
@@ -179,9 +162,7 @@ describe('[N4] email', () => {
 })
 
 describe('[N1, N2, U8] changes since a notification was made', () => {
-  const UNWANTED = { kind: 'refused', status: null, error: 'the user does not want this any more' }
-  const GONE = { kind: 'refused', status: null, error: 'the user is gone' }
-  const DELIVERED = { kind: 'delivered', status: null }
+  const [UNWANTED, GONE] = [refusedAs('the user does not want this any more'), refusedAs('the user is gone')]
 
   /** A binding for emails that accepts everything. */
   function box() {
@@ -217,11 +198,8 @@ describe('[N1, N2, U8] changes since a notification was made', () => {
     expect(sent).toEqual(['new@b.example'])
     await carried(push(tokensOf('a', 'b')), expos)
     expect(asked).toEqual([tokensOf('b')])
-    expect(await carried(push(tokensOf('a', 'c')), expos)).toEqual({
-      kind: 'refused',
-      status: null,
-      error: 'the user has none of these devices any more',
-    })
+    const none = refusedAs('the user has none of these devices any more')
+    expect(await carried(push(tokensOf('a', 'c')), expos)).toEqual(none)
     expect(asked).toHaveLength(1)
   })
 
@@ -245,11 +223,7 @@ describe('[N1, N2, U8] changes since a notification was made', () => {
     const reminder: Notification = { ...email(), type: 'streak_reminder' }
     expect(await carried(reminder, bindings, { moment, now: moment + hours(4) - 1 })).toEqual(DELIVERED)
     const late = { moment, now: moment + hours(4) }
-    expect(await carried(reminder, bindings, late)).toEqual({
-      kind: 'refused',
-      status: null,
-      error: 'too late',
-    })
+    expect(await carried(reminder, bindings, late)).toEqual(refusedAs('too late'))
     expect(await carried(email(), bindings, late)).toEqual(DELIVERED)
     expect(sent).toHaveLength(2)
   })
@@ -264,9 +238,8 @@ describe('[N1, N2, U8] changes since a notification was made', () => {
     const day = 86_400_000
     const friday = { moment: day + day / 2, now: 0 }
     expect(await carried(reminder, bindings, { ...friday, now: 4 * day - 1 })).toEqual(DELIVERED)
-    expect(await carried(reminder, bindings, { ...friday, now: 4 * day })).toMatchObject({
-      error: 'too late',
-    })
+    const over = await carried(reminder, bindings, { ...friday, now: 4 * day })
+    expect(over).toMatchObject({ error: 'too late' })
     expect(sent).toHaveLength(1)
   })
 
@@ -288,14 +261,9 @@ describe('[N4, N6] push', () => {
     const rest = notificationIn({ body })
     expect(rest).toEqual({ ...push(tokensOf('slow')), taken: 1 })
     // If that device is refused in the end, another one already has the message.
-    expect(await carried(push(tokensOf('big'), 1), bindings)).toEqual({
-      kind: 'delivered',
-      status: null,
-    })
-    expect(await carried(push(tokensOf('big', 'gone')), bindings)).toMatchObject({
-      kind: 'refused',
-      error: 'MessageTooBig',
-    })
+    expect(await carried(push(tokensOf('big'), 1), bindings)).toEqual(DELIVERED)
+    const neither = await carried(push(tokensOf('big', 'gone')), bindings)
+    expect(neither).toMatchObject({ kind: 'refused', error: 'MessageTooBig' })
     expect(asked).toHaveLength(4)
   })
 
@@ -323,21 +291,18 @@ describe('[N4, N6] push', () => {
     await removeDeviceTokens(db, { userId: 'ada', iid }, tokensOf('gone'))
     expect((await userOf('ada')).seq).toBe(after.seq)
     await tenant.app('PUT', '/users/ada', { deviceTokens: tokensOf('gone') })
-    expect(await carried(push(tokensOf('gone')), expo())).toMatchObject({
-      kind: 'refused',
-      error: 'DeviceNotRegistered',
-    })
+    const gone = await carried(push(tokensOf('gone')), expo())
+    expect(gone).toMatchObject({ kind: 'refused', error: 'DeviceNotRegistered' })
   })
 
   it('[N6] concurrent changes of the user are not lost', async () => {
-    const meanwhile = async () => {
-      await tenant.app('PUT', '/users/ada', { deviceTokens: tokensOf('new', 'gone'), name: 'Ada' })
-    }
-    await carried(push(tokensOf('a', 'gone')), expo(meanwhile))
-    expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({
-      name: 'Ada',
-      deviceTokens: tokensOf('new'),
-    })
+    const change = { deviceTokens: tokensOf('new', 'gone'), name: 'Ada' }
+    await carried(
+      push(tokensOf('a', 'gone')),
+      expo(() => tenant.app('PUT', '/users/ada', change)),
+    )
+    const { body } = await tenant.app('GET', '/users/ada')
+    expect(body).toMatchObject({ name: 'Ada', deviceTokens: tokensOf('new') })
   })
 
   it('[N6] several removals at once, next to events and changes, all count', async () => {
@@ -377,14 +342,9 @@ describe('[N4] the log', () => {
   async function told(channel: 'email' | 'push', messages: { at: number; notification: Notification }[]) {
     const destination = { kind: channel, tenantId: tenant.id }
     const now = systemNow()
-    const list = messages.map(({ at: moment, notification }) => ({
-      id: newId(instant(moment)),
-      at: moment,
-      seq: 0,
-      subject: notification.iid,
-      event: notification.type,
-      body: JSON.stringify(notification),
-    }))
+    const list = messages.map(({ at: moment, notification }) =>
+      messageOf(notification, newId(instant(moment)), moment),
+    )
     await enqueueMessages({ env }, destination, list, { now, epoch: 0 })
     await env.DELIVERY_QUEUE.getByName(nameOf(destination)).runDue({ now, wait: true })
     return list.map(({ id }) => id)
@@ -410,13 +370,8 @@ describe('[N4] the log', () => {
       { channel: 'email', status: unsent },
     ])
     const { iid: _iid, ...shown } = common()
-    expect(log[2]).toEqual({
-      ...shown,
-      id,
-      channel: 'email',
-      status: unsent,
-      created: new Date(began).toISOString(),
-    })
+    const created = new Date(began).toISOString()
+    expect(log[2]).toEqual({ ...shown, id, channel: 'email', status: unsent, created })
     await told('email', [{ at: began + 5, notification: email() }])
     expect(await read('?limit=1')).toMatchObject([{ created: new Date(began + 5).toISOString() }])
   })
@@ -444,11 +399,10 @@ describe('[N4] the log', () => {
   it('[N4] each page is that part of both channels, newest first', async () => {
     const began = systemNow() - 100_000
     // Each has another moment, since the order within one moment is not defined.
-    const some = (count: number, notification: Notification) =>
-      Array.from({ length: count }, (_, n) => ({
-        at: began + (notification.channel === 'email' ? n * 66 : n * 100 + 51),
-        notification,
-      }))
+    const some = (count: number, notification: Notification) => {
+      const [step, first] = notification.channel === 'email' ? [66, 0] : [100, 51]
+      return Array.from({ length: count }, (_, n) => ({ at: began + n * step + first, notification }))
+    }
     for (const [emails, pushes] of [
       [0, 3],
       [40, 25],
@@ -500,14 +454,13 @@ describe('[N4] the log', () => {
 
   it('[O3] pages by a cursor, which stays exact while notifications come and go', async () => {
     const began = systemNow() - 60_000
-    const sent = (channel: 'email' | 'push', moments: number[]) =>
-      told(
+    const sent = (channel: 'email' | 'push', moments: number[]) => {
+      const notification = channel === 'email' ? email() : push(['x'])
+      return told(
         channel,
-        moments.map((moment) => ({
-          at: began + moment,
-          notification: channel === 'email' ? email() : push(['x']),
-        })),
+        moments.map((moment) => ({ at: began + moment, notification })),
       )
+    }
     const emails = await sent('email', [0, 2, 4, 4, 6, 20, 21])
     const pushes = await sent('push', [1, 4, 5, 7, 8])
     const all = pick(await read('?limit=100'), 'id')

@@ -74,17 +74,10 @@ describe('limits of a template', () => {
   })
 
   it('[N3] the search for the end of a tag reads a text once, whichever part is missing', () => {
-    for (const part of [
-      '<',
-      '<a',
-      '<a href="x',
-      '<!--',
-      '<script>',
-      '&',
-      '<a>',
-      '</a>',
-      '<a href="https://a.example">b',
-    ])
+    const parts = [
+      ...['<', '<a', '<a href="x', '<!--', '<script>', '&', '<a>', '</a>', '<a href="https://a.example">b'],
+    ]
+    for (const part of parts)
       expect(typeof textOfHtml(part.repeat(Math.floor(262_144 / part.length)))).toBe('string')
   })
 
@@ -131,20 +124,19 @@ describe('data that a template can reach', () => {
       const variables = { text, secret }
       for (const form of ['html', 'text'] as const) {
         expect(rendered(form, '{{ text | sha256 }}', variables)).toBe(hashed)
-        expect(rendered(form, '{% assign h = text | hmac_sha256: secret %}{{ h | upcase }}', variables)).toBe(
-          signed.toUpperCase(),
-        )
+        const upper = '{% assign h = text | hmac_sha256: secret %}{{ h | upcase }}'
+        expect(rendered(form, upper, variables)).toBe(signed.toUpperCase())
       }
     }
-    expect(rendered('text', '{{ 12 | sha256 }} {{ nothing | sha256 }}')).toBe(
-      rendered('text', '{{ "12" | sha256 }} {{ "" | sha256 }}'),
+    const [of12, ofNothing] = ['{{ "12" | sha256 }}', '{{ "" | sha256 }}'].map((text) =>
+      rendered('text', text),
     )
+    expect(rendered('text', '{{ 12 | sha256 }} {{ nothing | sha256 }}')).toBe(`${of12} ${ofNothing}`)
   })
 
   it('[N3] dates are in UTC, in English', () => {
-    expect(rendered('text', '{{ d | date: "%A %-d %B %H:%M" }}', { d: '2030-03-01T23:30:00.000Z' })).toBe(
-      'Friday 1 March 23:30',
-    )
+    const date = rendered('text', '{{ d | date: "%A %-d %B %H:%M" }}', { d: '2030-03-01T23:30:00.000Z' })
+    expect(date).toBe('Friday 1 March 23:30')
   })
 })
 
@@ -158,34 +150,18 @@ async function scene(prepare: (tenant: TestTenant) => Promise<unknown>) {
   const result = await db.run(userStatement(db, 'ada', systemNow()))
   const user = parseUser(result)
   if (user === null) throw new Error('ada is not there')
+  const blank: Omit<Template, 'type'> = {
+    ...{ id: 'x', key: 'x', created: 0, updated: 0, channel: 'email', title: 'T', body: 'B' },
+    ...{ userAttributes: [], status: 'active', origin: 'https://origin.example' },
+  }
   const write = (
-    template: Partial<Template>,
+    given: Partial<Template>,
     reason: NotificationReason = { type: 'streak_reminder' },
     with_: Configuration = config,
-  ) =>
-    compose(
-      {
-        config: with_,
-        user,
-        reason,
-        now: systemNow(),
-        template: {
-          id: 'x',
-          key: 'x',
-          created: 0,
-          updated: 0,
-          type: reason.type,
-          channel: 'email',
-          title: 'T',
-          body: 'B',
-          userAttributes: [],
-          status: 'active',
-          origin: 'https://origin.example',
-          ...template,
-        },
-      },
-      LINK,
-    )
+  ) => {
+    const template = { ...blank, type: reason.type, ...given }
+    return compose({ config: with_, user, reason, now: systemNow(), template }, LINK)
+  }
   return { write, user, config }
 }
 
@@ -198,32 +174,23 @@ describe('[N3] composing', () => {
       ids.set('xp', await tenant.create('/points', { key: 'xp', name: 'XP' }))
       const writer = { key: 'writer', name: 'Writer', description: 'Wrote', trigger: 'api', status: 'active' }
       ids.set('writer', await tenant.create('/achievements', writer))
-      const ada = {
-        id: 'ada',
-        name: 'Ada',
-        email: 'ada@b.example',
-        tz: 'Europe/Paris',
-        attributes: { plan: 'pro' },
-      }
-      await tenant.event('words', ada, 2.5)
+      const known = { name: 'Ada', email: 'ada@b.example', tz: 'Europe/Paris' }
+      await tenant.event('words', { id: 'ada', ...known, attributes: { plan: 'pro' } }, 2.5)
     })
     const push = { channel: 'push' as const }
     const known =
       '{{ user.id }} {{ user.name }} {{ user.email }} {{ user.tz }} {{ user.attributes.plan }} {{ streak.length }} {{ streak.frequency }} {{ points.xp }} {{ metrics.words }}[{{ unsubscribeUrl }}]'
-    expect(write({ ...push, body: known })).toMatchObject({
-      body: 'ada Ada ada@b.example Europe/Paris pro 1 daily 0 2.5[]',
-    })
-    expect(write({ ...push, body: '{{ streak.started }} {{ streak.expires }}' }).body).toMatch(
-      /^\d{4}-\d\d-\d\d \d{4}-\d\d-\d\d$/,
+    expect(write({ ...push, body: known }).body).toBe(
+      'ada Ada ada@b.example Europe/Paris pro 1 daily 0 2.5[]',
     )
+    const dates = write({ ...push, body: '{{ streak.started }} {{ streak.expires }}' })
+    expect(dates.body).toMatch(/^\d{4}-\d\d-\d\d \d{4}-\d\d-\d\d$/)
     const achievement =
       '{{ achievement.id }} {{ achievement.key }} {{ achievement.name }} {{ achievement.description }} [{{ achievement.badgeUrl }}] {{ achievement.achievedAt }}'
     const achievementId = ids.get('writer') ?? ''
-    const achievedAt = instant(0)
-    expect(
-      write({ ...push, body: achievement }, { type: 'achievement_completed', achievementId, achievedAt })
-        .body,
-    ).toBe(`${achievementId} writer Writer Wrote [] 1970-01-01T00:00:00.000Z`)
+    const done = { type: 'achievement_completed', achievementId, achievedAt: instant(0) } as const
+    const shown = `${achievementId} writer Writer Wrote [] 1970-01-01T00:00:00.000Z`
+    expect(write({ ...push, body: achievement }, done).body).toBe(shown)
     const recap =
       '{{ recap.periodStart }} {{ recap.periodEnd }} {{ recap.frequency }}{% for m in recap.metrics %} {{ m.key }} {{ m.name }} {{ m.units }} {{ m.change }} {{ m.total }}{% endfor %}{% for p in recap.points %} {{ p.key }} {{ p.name }} {{ p.change }} {{ p.total }}{% endfor %}'
     const period = { periodStart: civilDate('2030-01-07'), periodEnd: civilDate('2030-01-13') }
@@ -234,9 +201,9 @@ describe('[N3] composing', () => {
       ],
       points: [{ systemId: ids.get('xp') ?? '', change: 10, total: 40 }],
     }
-    expect(
-      write({ ...push, body: recap }, { type: 'recap', frequency: 'weekly', ...period, ...gained }).body,
-    ).toBe('2030-01-07 2030-01-13 weekly words Words w 2.5 7 xp XP 10 40')
+    const weekly = { type: 'recap', frequency: 'weekly', ...period, ...gained } as const
+    const recapped = '2030-01-07 2030-01-13 weekly words Words w 2.5 7 xp XP 10 40'
+    expect(write({ ...push, body: recap }, weekly).body).toBe(recapped)
     const back = '{{ reactivation.messageNumber }} {{ reactivation.daysSinceLastActive }}'
     const reason = { type: 'reactivation', messageNumber: 2, daysSinceLastActive: 5 } as const
     expect(write({ ...push, body: back }, reason).body).toBe('2 5')
@@ -262,10 +229,8 @@ describe('[N3] composing', () => {
       title: '{{ branding.appName }}',
       body: '{{ branding.fontFamily }}',
     } as const
-    expect(write(text)).toMatchObject({
-      title: '<script>"\'&',
-      body: expect.stringMatching(/^system-ui.*sans-serif$/),
-    })
+    const font = expect.stringMatching(/^system-ui.*sans-serif$/)
+    expect(write(text)).toMatchObject({ title: '<script>"\'&', body: font })
   })
 
   it('[T4] the starters of emails show logo or name, the address, the colour and the font, as the console does', async () => {
@@ -273,8 +238,7 @@ describe('[N3] composing', () => {
       tenant.app('PUT', '/users/ada', { email: 'ada@b.example' }),
     )
     const branded = (branding: Branding): Configuration => ({
-      ...config,
-      settings: { ...config.settings, branding },
+      ...{ ...config, settings: { ...config.settings, branding } },
     })
     const unset = config.settings.branding
     const full = { ...unset, appUrl: 'https://a.example', logo: { url: 'https://a.example/l.png' } }
@@ -303,16 +267,12 @@ describe('[N3] composing', () => {
   })
 
   it('[N3] a subject is one line for any user name; the body has no control characters', async () => {
+    const name = 'Ada\r\nBcc: eve@b.example\u2028\u0000x'
     const { write } = await scene((tenant) =>
-      tenant.app('PUT', '/users/ada', {
-        name: 'Ada\r\nBcc: eve@b.example\u2028\u0000x',
-        email: 'ada@b.example',
-      }),
+      tenant.app('PUT', '/users/ada', { name, email: 'ada@b.example' }),
     )
-    const { title, body } = write({
-      title: '  {{ user.name }}\n!',
-      body: 'a\u0000\u001bb\r\n{{ user.name }}\tc',
-    })
+    const template = { title: '  {{ user.name }}\n!', body: 'a\u0000\u001bb\r\n{{ user.name }}\tc' }
+    const { title, body } = write(template)
     expect(title).toBe('Ada Bcc: eve@b.example x !')
     expect(body).toMatch(/^ab\nAda\nBcc: eve@b\.example\u2028x\tc\n<p/)
     expect(write({ title: 'ä'.repeat(999) }).title).toBe(`${'ä'.repeat(249)}…`)
@@ -350,14 +310,10 @@ describe('[N3] composing', () => {
   it('[N3] a template that cannot be rendered returns its error', async () => {
     const { write } = await scene((tenant) => tenant.app('PUT', '/users/ada', { email: 'ada@b.example' }))
     const fault = expect.stringContaining('subject: it renders too much')
-    expect(write({ title: `{% for i in (1..${HUGE}) %}x{% endfor %}` })).toMatchObject({
-      title: '',
-      body: '',
-      fault,
-    })
-    expect(() => rendered('text', '{{ 1 | date: x }}{% for i in (1..99999999) %}{% endfor %}')).toThrow(
-      RenderError,
-    )
+    const endless = `{% for i in (1..${HUGE}) %}x{% endfor %}`
+    expect(write({ title: endless })).toMatchObject({ title: '', body: '', fault })
+    const both = '{{ 1 | date: x }}{% for i in (1..99999999) %}{% endfor %}'
+    expect(() => rendered('text', both)).toThrow(RenderError)
   })
 })
 

@@ -9,12 +9,8 @@ import { linkSecretOf } from '../helpers/worker/stored-tenants'
 import { filter } from '../helpers/worker/world'
 
 const PATH = '/notifications/templates'
-const EMAIL = {
-  type: 'streak_reminder',
-  channel: 'email',
-  subject: 'Hi {{ user.name }}',
-  body: '<p>Go on</p>',
-}
+const TEXTS = { subject: 'Hi {{ user.name }}', body: '<p>Go on</p>' }
+const EMAIL = { type: 'streak_reminder', channel: 'email', ...TEXTS }
 const PUSH = { type: 'recap', channel: 'push', title: 'Your week', body: 'Well done' }
 
 let tenant: TestTenant
@@ -61,9 +57,9 @@ describe('[N3, G7] templates', () => {
       { ...EMAIL, subject: '{{ a | shout }}', body: 'x {% if y %}' },
       ['undefined filter: shout (line 1, column 1)', '0.body', 'not closed (line 1, column 3)'],
     ],
-    [{ ...PUSH, body: '{% render "x" %}' }, ['tag "render" not found']],
-    [{ ...PUSH, body: '{% include "x" %}' }, ['tag "include" not found']],
-    [{ ...PUSH, body: '{% layout "x" %}' }, ['tag "layout" not found']],
+    ...['render', 'include', 'layout'].map((tag): [object, string[]] => {
+      return [{ ...PUSH, body: `{% ${tag} "x" %}` }, [`tag "${tag}" not found`]]
+    }),
     [{ ...PUSH, body: '{% if a %}'.repeat(6_000) }, ['it is nested too deeply']],
   ])('[N3] %j is 422, names the place, and changes nothing', async (item, named) => {
     for (const method of ['POST', 'PATCH']) {
@@ -83,9 +79,8 @@ describe('[N3, G7] templates', () => {
     const kept = await tenant.admin('DELETE', `/attributes?ids=${plan}`)
     expect(at(kept.body, 'issues', 0, 'message')).toContain(`the active notification template ${id}`)
     await tenant.admin('PATCH', PATH, [{ id, status: 'inactive' }])
-    expect((await tenant.admin('DELETE', `/attributes?ids=${plan}`)).body).toMatchObject({
-      deleted: [{ id: plan }],
-    })
+    const gone = await tenant.admin('DELETE', `/attributes?ids=${plan}`)
+    expect(gone.body).toMatchObject({ deleted: [{ id: plan }] })
     const renamed = await tenant.admin('PATCH', PATH, [{ id, subject: 'still' }])
     expect(at(renamed.body, 'issues')).toEqual([])
     const activated = await tenant.admin('PATCH', PATH, [{ id, status: 'active' }])
@@ -105,9 +100,8 @@ describe('[N3, G7] templates', () => {
     const other = await newTenant()
     await other.create(PATH, PUSH)
     expect(await linkSecretOf(other)).not.toBe(secret)
-    expect((await configOf()).templates.map(({ origin }) => origin)).toEqual(
-      Array(3).fill('http://laurel.test'),
-    )
+    const origins = (await configOf()).templates.map(({ origin }) => origin)
+    expect(origins).toEqual(Array(3).fill('http://laurel.test'))
   })
 
   it('[N1] the first active template of a type and channel whose filters match the user is used', async () => {
@@ -141,12 +135,11 @@ describe('[N3, G7] templates', () => {
     expect(await told('ada', { deviceTokens: ['x'] })).toEqual(['push'])
     expect(await told('ada', { email: 'ada@b.example' })).toEqual(['email', 'push'])
     expect(await told('ada', { subscribeToEmails: false })).toEqual(['push'])
-    await tenant.app('PATCH', '/users/ada/preferences', { notifications: { streak_reminder: ['email'] } })
+    const prefer = (notifications: object) => tenant.app('PATCH', '/users/ada/preferences', { notifications })
+    await prefer({ streak_reminder: ['email'] })
     expect(await told('ada')).toEqual([])
     expect(await told('ada', { subscribeToEmails: true })).toEqual(['email'])
-    await tenant.app('PATCH', '/users/ada/preferences', {
-      notifications: { streak_reminder: [], recap: ['push'] },
-    })
+    await prefer({ streak_reminder: [], recap: ['push'] })
     expect(await told('ada')).toEqual([])
     await tenant.admin('PATCH', '/settings', { experimentation: { controlRatio: 100 } })
     expect(await told('eve', { email: 'eve@b.example', deviceTokens: ['x'] })).toEqual([])
@@ -188,11 +181,8 @@ describe('[N3] the preview', () => {
     ])
     expect(at(body, 'body')).toContain(`<a href="${url}">Unsubscribe</a>`)
     const push = await tenant.create(PATH, { ...PUSH, title: '{{ user.name }}', body: 'For {{ user.name }}' })
-    expect((await preview(push, 'ada')).body).toEqual({
-      channel: 'push',
-      title: 'Ada <b>',
-      body: 'For Ada <b>',
-    })
+    const shown = { channel: 'push', title: 'Ada <b>', body: 'For Ada <b>' }
+    expect((await preview(push, 'ada')).body).toEqual(shown)
   })
 
   it('[N3] PUBLIC_URL takes precedence over the origin of the request that wrote a template', async () => {
@@ -203,47 +193,43 @@ describe('[N3] the preview', () => {
     expect(at(body, 'body')).toMatch(/^https:\/\/laurel\.example\/base\/unsubscribe\/[\w.-]+$/)
   })
 
-  it.each(['achievement_completed', 'recap', 'reactivation', 'streak_reminder'])(
-    '[N3] %s is shown with real data, or with sample data if there is none',
-    async (type) => {
-      const words = await tenant.metric('words')
-      const item = {
-        key: 'writer',
-        name: 'Writer',
-        trigger: 'metric',
-        metricId: words,
-        metricValue: 3,
-        status: 'active',
-        badge: { url: 'https://b.example/w.png' },
-      }
-      const text = {
-        achievement_completed:
-          '{{ achievement.name }}|{{ achievement.key }}|{{ achievement.badgeUrl }}|{{ achievement.achievedAt }}',
-        recap:
-          '{{ recap.frequency }}|{% for m in recap.metrics %}{{ m.key }} {{ m.change }} of {{ m.total }}{% endfor %}',
-        reactivation: '{{ reactivation.messageNumber }}|{{ reactivation.daysSinceLastActive }}',
-        streak_reminder: '{{ streak.length }}|{{ streak.frequency }}|{{ metrics.words }}|{{ points.none }}',
-      }[type]
-      const id = await tenant.create(PATH, { ...PUSH, type, body: text })
-      await tenant.app('PUT', '/users/new', {})
-      const said = async (user: string) => at((await preview(id, user)).body, 'body')
-      const invented = await said('new')
-      await tenant.create('/achievements', item)
-      await tenant.event('words', 'ada', 4)
-      const real = await said('ada')
-      const expected = {
-        achievement_completed: [
-          /^First steps\|first-steps\|\|\d{4}-.*Z$/,
-          /^Writer\|writer\|https:\/\/b\.example\/w\.png\|\d{4}-.*Z$/,
-        ],
-        recap: [/^weekly\|words 5 of 5$/, /^weekly\|words 4 of 4$/],
-        reactivation: [/^1\|3$/, /^1\|3$/],
-        streak_reminder: [/^0\|daily\|0\|$/, /^1\|daily\|4\|$/],
-      }[type]
-      expect(invented).toMatch(expected?.[0] ?? '')
-      expect(real).toMatch(expected?.[1] ?? '')
-    },
-  )
+  it.each([
+    [
+      'achievement_completed',
+      '{{ achievement.name }}|{{ achievement.key }}|{{ achievement.badgeUrl }}|{{ achievement.achievedAt }}',
+      /^First steps\|first-steps\|\|\d{4}-.*Z$/,
+      /^Writer\|writer\|https:\/\/b\.example\/w\.png\|\d{4}-.*Z$/,
+    ],
+    [
+      'recap',
+      '{{ recap.frequency }}|{% for m in recap.metrics %}{{ m.key }} {{ m.change }} of {{ m.total }}{% endfor %}',
+      /^weekly\|words 5 of 5$/,
+      /^weekly\|words 4 of 4$/,
+    ],
+    [
+      'reactivation',
+      '{{ reactivation.messageNumber }}|{{ reactivation.daysSinceLastActive }}',
+      /^1\|3$/,
+      /^1\|3$/,
+    ],
+    [
+      'streak_reminder',
+      '{{ streak.length }}|{{ streak.frequency }}|{{ metrics.words }}|{{ points.none }}',
+      /^0\|daily\|0\|$/,
+      /^1\|daily\|4\|$/,
+    ],
+  ])('[N3] %s is shown with real data, or sample data if there is none', async (type, body, sample, real) => {
+    const metricId = await tenant.metric('words')
+    const id = await tenant.create(PATH, { ...PUSH, type, body })
+    await tenant.app('PUT', '/users/new', {})
+    const said = async (user: string) => at((await preview(id, user)).body, 'body')
+    expect(await said('new')).toMatch(sample)
+    const writer = { key: 'writer', name: 'Writer', badge: { url: 'https://b.example/w.png' } }
+    const done = { trigger: 'metric', metricId, metricValue: 3, status: 'active' }
+    await tenant.create('/achievements', { ...writer, ...done })
+    await tenant.event('words', 'ada', 4)
+    expect(await said('ada')).toMatch(real)
+  })
 
   it('[G2] an unknown template is 404; an unknown user, and a template beyond the limits, is 422', async () => {
     await tenant.app('PUT', '/users/ada', {})
@@ -251,9 +237,8 @@ describe('[N3] the preview', () => {
     const id = await tenant.create(PATH, { ...PUSH, body: '{% for i in (1..1000000000) %}x{% endfor %}' })
     expect((await preview(id, 'eve')).status).toBe(422)
     const { status, body } = await preview(id, 'ada')
-    expect([status, at(body, 'error')]).toEqual([
-      422,
-      "The template can't be rendered. body: it renders too much: loop less often, or over fewer items.",
-    ])
+    const error =
+      "The template can't be rendered. body: it renders too much: loop less often, or over fewer items."
+    expect([status, at(body, 'error')]).toEqual([422, error])
   })
 })

@@ -54,12 +54,10 @@ describe('[W1] the resource', () => {
     const tenant = await newTenant()
     const post = async (events: unknown) => tenant.admin('POST', '/webhooks', [{ ...HOOK, events }])
     const { status, body } = await post(['streak.lost', 'streak.won', '*', 'points.lost'])
-    expect(status).toBe(422)
-    expect(body).toMatchObject({
-      error:
-        '0.events.1: must be the name of an event or *, and "streak.won" is none; ' +
-        '0.events.3: must be the name of an event or *, and "points.lost" is none.',
-    })
+    const unknown = (nth: number, name: string) =>
+      `0.events.${nth}: must be the name of an event or *, and "${name}" is none`
+    const error = `${unknown(1, 'streak.won')}; ${unknown(3, 'points.lost')}.`
+    expect([status, body]).toMatchObject([422, { error }])
     const long = await post(['x'.repeat(10_000)])
     expect([long.status, String(at(long.body, 'error')).length < 300]).toEqual([422, true])
     expect(await rowsOf(tenant)).toEqual([])
@@ -76,13 +74,14 @@ describe('[W1] targets', () => {
       { url: 'http://example.com/', events: [] },
       { ...HOOK, url: `https://example.com/${'a'.repeat(2_048)}` },
     ])
-    expect(status).toBe(422)
-    expect(body).toMatchObject({
-      error:
-        '2.url: must be a string; 3.events: must have at least 1 item; 4.url: must have at most 2048 characters; ' +
-        '1.url: must lead to a public address, and 10.0.0.1 is a private one. The variable WEBHOOK_ALLOW can permit it; ' +
-        '3.url: must be an https URL, such as https://example.com/hooks.',
-    })
+    const permit = 'The variable WEBHOOK_ALLOW can permit it'
+    const faults = [
+      ...['2.url: must be a string', '3.events: must have at least 1 item'],
+      '4.url: must have at most 2048 characters',
+      `1.url: must lead to a public address, and 10.0.0.1 is a private one. ${permit}`,
+      '3.url: must be an https URL, such as https://example.com/hooks.',
+    ]
+    expect([status, body]).toMatchObject([422, { error: faults.join('; ') }])
     const far = await tenant.admin('POST', '/webhooks', Array(20_000).fill({ ...HOOK, url: 'http://10.1/' }))
     expect([far.status, String(at(far.body, 'error')).length < 1_000]).toEqual([422, true])
     expect(await rowsOf(tenant)).toEqual([])
@@ -93,14 +92,11 @@ describe('[W1] targets', () => {
       { id, url: 'https://db.internal./' },
       { id: NOBODY, url: 'https://user:pass@example.com/' },
     ])
-    expect(update).toMatchObject({
-      status: 422,
-      body: {
-        error:
-          '1.url: must lead to a public host, and db.internal. is not public. The variable WEBHOOK_ALLOW can permit it; ' +
-          '2.url: must hold no user name and no password.',
-      },
-    })
+    const errors = [
+      `1.url: must lead to a public host, and db.internal. is not public. ${permit}`,
+      '2.url: must hold no user name and no password.',
+    ]
+    expect(update).toMatchObject({ status: 422, body: { error: errors.join('; ') } })
     expect(await rowsOf(tenant)).toEqual(before)
   })
 
@@ -110,30 +106,27 @@ describe('[W1] targets', () => {
     for (const url of ['http://127.0.0.1:9999/hook', 'https://[::1]/', 'http://localhost:1/']) {
       const made = await make(tenant, { url })
       expect(made.url).toBe(url)
-      const refused = await production.admin('POST', '/webhooks', [
+      const items = [
         { ...HOOK, url },
         { url, events: ['x'] },
-      ])
+      ]
+      const refused = await production.admin('POST', '/webhooks', items)
       expect(refused.status).toBe(422)
-      for (const fault of ['0.url: must lead', '1.url: must lead', '1.events.0: must be']) {
+      for (const fault of ['0.url: must lead', '1.url: must lead', '1.events.0: must be'])
         expect(at(refused.body, 'error')).toContain(fault)
-      }
       const moved = await production.admin('PATCH', '/webhooks', [{ id: made.id, url }])
       expect(moved.status).toBe(422)
       const stopped = await production.admin('PATCH', '/webhooks', [{ id: made.id, status: 'inactive' }])
-      expect([stopped.status, at(stopped.body, 'updated', 0)]).toMatchObject([
-        200,
-        { url, status: 'inactive' },
-      ])
+      expect(stopped.status).toBe(200)
+      expect(at(stopped.body, 'updated', 0)).toMatchObject({ url, status: 'inactive' })
     }
     expect((await production.admin('POST', '/webhooks', [HOOK])).status).toBe(201)
   })
 
   it('[W1] hosts in WEBHOOK_ALLOW may be set, also by http, and no other private hosts', async () => {
     const tenant = await newTenant()
-    const production = tenant.through(
-      newApp({ TEST_CLOCK: 'off', WEBHOOK_ALLOW: 'nas.lan:8080,[fd00::1]:443' }),
-    )
+    const WEBHOOK_ALLOW = 'nas.lan:8080,[fd00::1]:443'
+    const production = tenant.through(newApp({ TEST_CLOCK: 'off', WEBHOOK_ALLOW }))
     for (const url of ['http://nas.lan:8080/hook', 'https://[fd00::1]/hook']) {
       const made = await make(production, { url })
       expect(made.url).toBe(url)
@@ -141,10 +134,8 @@ describe('[W1] targets', () => {
     }
     for (const url of ['http://nas.lan/hook', 'https://nas.lan/hook', 'http://[fd00::1]/hook']) {
       const refused = await production.admin('POST', '/webhooks', [{ ...HOOK, url }])
-      expect([refused.status, at(refused.body, 'error')]).toEqual([
-        422,
-        expect.stringContaining('0.url: must lead to a public'),
-      ])
+      const error = expect.stringContaining('0.url: must lead to a public')
+      expect([refused.status, at(refused.body, 'error')]).toEqual([422, error])
     }
   })
 
@@ -193,12 +184,8 @@ describe('[W1] secrets', () => {
       [other.id, other.secret],
     ])
     // Only GET has the health, which is null for an inactive webhook.
-    expect((await tenant.admin('GET', `/webhooks/${webhook.id}`)).body).toEqual({
-      ...webhook,
-      ...changed,
-      updated,
-      health: null,
-    })
+    const read = await tenant.admin('GET', `/webhooks/${webhook.id}`)
+    expect(read.body).toEqual({ ...webhook, ...changed, updated, health: null })
     expect(at((await tenant.admin('POST', path)).body, 'secret')).not.toBe(secret)
     expect((await tenant.admin('POST', `/webhooks/${NOBODY}/rotate-secret`)).status).toBe(404)
     expect((await tenant.admin('POST', '/webhooks/rubbish/rotate-secret')).status).toBe(404)
@@ -227,11 +214,8 @@ describe('[W1] secrets', () => {
   it('rotations at once, through several isolates: the stored secret is one of the shown ones', async () => {
     const tenant = await newTenant()
     const { id } = await make(tenant)
-    const responses = await Promise.all(
-      Array.from({ length: 8 }, () =>
-        tenant.through(newApp()).admin('POST', `/webhooks/${id}/rotate-secret`),
-      ),
-    )
+    const rotate = () => tenant.through(newApp()).admin('POST', `/webhooks/${id}/rotate-secret`)
+    const responses = await Promise.all(Array.from({ length: 8 }, rotate))
     const secrets = responses.map(({ body }) => at(body, 'secret'))
     expect(new Set(secrets).size).toBe(8)
     expect(secrets).toContain((await rowsOf(tenant))[0]?.secret)
@@ -253,14 +237,9 @@ describe('[W1] secrets', () => {
     const DB = intercepted(env.DB, ({ texts, run }) =>
       texts.length > 1 ? run('SELECT x FROM nowhere') : run(),
     )
-    const broken = newApp({ DB })
-    const failed = await broken(
-      new Request('http://laurel.test/admin/v1/webhooks', {
-        method: 'POST',
-        headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id },
-        body: JSON.stringify([HOOK]),
-      }),
-    )
+    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
+    const init = { method: 'POST', headers, body: JSON.stringify([HOOK]) }
+    const failed = await newApp({ DB })(new Request('http://laurel.test/admin/v1/webhooks', init))
     expect(failed.status).toBe(500)
     responses.push(await failed.text())
     await ask('DELETE', `/webhooks?ids=${one.id}`)
