@@ -58,32 +58,19 @@ describe('[W5] the comparison with the last sent list', () => {
   it('sends moves for users with another rank, and keeps the sent values of all others', () => {
     const sent = sentListOf([place('ada', 1, 9), place('bob', 2, 8), place('cai', 3, 7)])
     const { moves, list } = compared(sent, [place('ada', 1, 12), place('dov', 2, 9), place('bob', 3, 8)])
-    expect(
-      moves.map(({ userId, rank, value, previousRank, previousValue }) => [
-        userId,
-        previousRank,
-        rank,
-        previousValue,
-        value,
-      ]),
-    ).toEqual([
+    const told = moves.map((one) => [one.userId, one.previousRank, one.rank, one.previousValue, one.value])
+    expect(told).toEqual([
       ['dov', null, 2, null, 9],
       ['bob', 2, 3, 8, 8],
       ['cai', 3, null, 7, null],
     ])
-    expect(list).toEqual([
-      ['ada', 'iid-ada', 9],
-      ['dov', 'iid-dov', 9],
-      ['bob', 'iid-bob', 8],
-    ])
+    const shown = Object.entries({ ada: 9, dov: 9, bob: 8 })
+    expect(list).toEqual(shown.map(([name, value]) => [name, `iid-${name}`, value]))
   })
 
   it('compares internal ids: a user who comes back is another user', () => {
     const { moves } = compared([['ada', 'old', 9]], [['ada', 'new', 1, 9]])
-    expect(moves.map(({ iid, rank }) => [iid, rank])).toEqual([
-      ['new', 1],
-      ['old', null],
-    ])
+    expect(moves.map(({ iid, rank }) => `${iid} ${rank}`)).toEqual(['new 1', 'old null'])
   })
 
   it('[U8] an erased user leaves an empty place, so the others keep the ranks that were sent', () => {
@@ -101,11 +88,8 @@ describe('[W5] the comparison with the last sent list', () => {
       const came = compared(sentListOf([place('cai', 1, 5)]), [place('ada', 1, 11), place('cai', 2, 5)])
       const groups = [inGroup('x', left), inGroup('y', came)]
       const moves = joined((isFirst ? groups : groups.toReversed()).flat())
-      expect(
-        moves
-          .map(({ userId, previousRank, rank, group }) => [userId, previousRank, rank, group[0]?.[1]])
-          .toSorted(),
-      ).toEqual([
+      const told = moves.map((one) => [one.userId, one.previousRank, one.rank, one.group[0]?.[1]])
+      expect(told.toSorted()).toEqual([
         ['ada', 1, 1, 'y'],
         ['bob', 2, 1, 'x'],
         ['cai', 1, 2, 'y'],
@@ -130,22 +114,13 @@ describe('[W5] the comparison with the last sent list', () => {
 describe('the rows of the outbox', () => {
   const run = { start: 1, end: null }
   const ranked = (n: number, group: [string, string][] = []): Fact => ({
-    type: 'leaderboard.rank_changed',
-    run,
-    group,
-    userId: `u${n}`,
-    iid: `i${n}`,
-    rank: 1,
-    value: 1,
-    previousRank: null,
-    previousValue: null,
+    ...{ type: 'leaderboard.rank_changed', run, group, userId: `u${n}`, iid: `i${n}` },
+    ...{ rank: 1, value: 1, previousRank: null, previousValue: null },
   })
-  const changed = (users: number): Fact => ({
-    type: 'leaderboard.changed',
-    run,
-    group: [],
-    top: Array.from({ length: users }, (_, n) => place(`u${n}`, n + 1, 1)),
-  })
+  const changed = (users: number): Fact => {
+    const top = Array.from({ length: users }, (_, n) => place(`u${n}`, n + 1, 1))
+    return { type: 'leaderboard.changed', run, group: [], top }
+  }
 
   it('are few and short, and hold every fact once, in order', () => {
     expect(rowsOf([])).toEqual([])
@@ -176,34 +151,20 @@ describe('the rows of the outbox', () => {
 })
 
 describe('the webhook events that webhooks listen to', () => {
-  const hook = (
-    events: ('*' | 'leaderboard.started' | 'leaderboard.changed' | 'points.changed')[],
-    updated: number,
-  ) => ({
-    id: '',
-    created: 0,
-    key: 'hook',
-    url: '',
-    secret: '',
-    previous: null,
-    goneAt: null,
-    status: 'active' as const,
-    events,
-    updated,
+  type Listened = '*' | 'leaderboard.started' | 'leaderboard.changed' | 'points.changed'
+  const hook = (events: Listened[], updated: number) => ({
+    ...{ id: '', created: 0, key: 'hook', url: '', secret: '', previous: null, goneAt: null },
+    ...{ status: 'active' as const, events, updated },
   })
 
   it('are the events of active webhooks, each with the oldest time since which a webhook listens', () => {
     expect(listenedOf({ webhooks: [] })).toEqual([])
     expect(listenedOf({ webhooks: [hook(['points.changed'], 1)] })).toEqual([])
     expect(listenedOf({ webhooks: [{ ...hook(['*'], 1), status: 'inactive' }] })).toEqual([])
-    const webhooks = [
-      hook(['leaderboard.changed'], 5),
-      hook(['leaderboard.changed', 'leaderboard.started'], 3),
-    ]
-    expect(listenedOf({ webhooks })).toEqual([
-      ['leaderboard.started', 3],
-      ['leaderboard.changed', 3],
-    ])
+    const [changed, started] = ['leaderboard.changed' as const, 'leaderboard.started' as const]
+    const webhooks = [hook([changed], 5), hook([changed, started], 3)]
+    const since = listenedOf({ webhooks }).map((one) => one.join(' '))
+    expect(since).toEqual([`${started} 3`, `${changed} 3`])
     expect(listenedOf({ webhooks: [hook(['*'], 9)] })).toHaveLength(4)
   })
 })

@@ -11,44 +11,27 @@ const Thing = z.object({
   byKey: z.record(z.string(), z.object({ total: z.int() })),
 })
 
+const common = { surface: 'application', account: true, method: 'get' } as const
 const thingsGet = {
-  id: 'things_get',
-  surface: 'application',
-  account: true,
-  method: 'get',
-  path: '/things/{key}',
-  summary: 'Get a thing',
+  ...{ ...common, id: 'things_get', path: '/things/{key}', summary: 'Get a thing' },
   responses: { 200: { description: 'The thing.', body: Thing } },
 } as const satisfies OperationSpec
 
 const operations: OperationSpec[] = [
   thingsGet,
   {
-    id: 'things_best',
-    surface: 'application',
-    account: true,
-    method: 'get',
-    path: '/things/best',
-    summary: 'Get the key of the best thing',
+    ...{ ...common, id: 'things_best', path: '/things/best', summary: 'Get the key of the best thing' },
     responses: { 200: { description: 'The key.', body: z.string() } },
   },
   {
-    id: 'admin_things_list',
-    surface: 'admin',
-    account: true,
-    method: 'get',
-    path: '/things',
-    summary: 'List the things',
+    ...{ ...common, surface: 'admin', id: 'admin_things_list', path: '/things', summary: 'List the things' },
     responses: { 200: { description: 'The things.', body: z.array(Thing) } },
   },
 ]
 
 const REQUEST_ID = '0b8f8d6e-3a52-4f4e-9d0c-0d6f3c0a4b1e'
-const HEADERS = {
-  'content-type': 'application/json',
-  'x-request-id': REQUEST_ID,
-  'cache-control': 'no-store',
-}
+const TYPES = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+const HEADERS = { ...TYPES, 'x-request-id': REQUEST_ID }
 const THING = { id: 'a', size: null, parts: [{ name: 'wheel' }], byKey: { xp: { total: 1 } } }
 const OPAQUE = `Something went wrong on our side. Try again. If it happens again, report request ${REQUEST_ID}.`
 const NO_SUCH_PATH = 'This path does not exist. All paths are listed at /docs.'
@@ -57,12 +40,10 @@ type Change = Partial<Omit<Answered, 'headers'>> & { headers?: Record<string, st
 
 /** The violations in a changed response to `GET /v1/things/a`. */
 function found(change: Change = {}, circumstances: Circumstances = {}): string[] {
-  const { body = THING, headers = {}, ...rest } = change
+  const { body = THING, headers: changed = {}, ...rest } = change
   const answered = { method: 'GET', path: '/v1/things/a', status: 200, text: JSON.stringify(body), ...rest }
-  return faults(
-    { ...answered, headers: new Headers({ ...HEADERS, ...headers }) },
-    { operations, ...circumstances },
-  )
+  const headers = new Headers({ ...HEADERS, ...changed })
+  return faults({ ...answered, headers }, { operations, ...circumstances })
 }
 
 describe('a documented response', () => {
@@ -115,52 +96,41 @@ describe('an undocumented response', () => {
   })
 
   test('a nested field, in a list or a map', () => {
-    expect(found({ body: { ...THING, parts: [{ name: 'wheel' }, { name: 'axle', secret: null }] } })).toEqual(
-      ['things_get 200: .parts.1.secret is not documented'],
-    )
-    expect(found({ body: { ...THING, byKey: { xp: { total: 1, secret: 1 } } } })).toEqual([
-      'things_get 200: .byKey.xp.secret is not documented',
-    ])
-    expect(found({ path: '/admin/v1/things', body: [{ ...THING, secret: 1 }] })).toEqual([
-      'admin_things_list 200: .0.secret is not documented',
-    ])
+    const undocumented = (field: string) => [`things_get 200: ${field} is not documented`]
+    const parts = [{ name: 'wheel' }, { name: 'axle', secret: null }]
+    expect(found({ body: { ...THING, parts } })).toEqual(undocumented('.parts.1.secret'))
+    const byKey = { xp: { total: 1, secret: 1 } }
+    expect(found({ body: { ...THING, byKey } })).toEqual(undocumented('.byKey.xp.secret'))
+    const all = found({ path: '/admin/v1/things', body: [{ ...THING, secret: 1 }] })
+    expect(all).toEqual(['admin_things_list 200: .0.secret is not documented'])
   })
 
   test('a status', () => {
-    expect(found({ status: 201 })).toEqual(['things_get 201: the status is not documented'])
-    expect(found({ status: 415, body: { error: 'No.' } })).toEqual([
-      'things_get 415: the status is not documented',
-    ])
+    const undocumented = (answer: string) => [`${answer}: the status is not documented`]
+    const refused = { status: 415, body: { error: 'No.' } }
+    expect(found({ status: 201 })).toEqual(undocumented('things_get 201'))
+    expect(found(refused)).toEqual(undocumented('things_get 415'))
     const inTenant = [{ ...thingsGet, account: false }]
     const issues = [{ path: '', message: 'No.' }]
     expect(found({ status: 422, body: { error: 'No.', issues } }, { operations: inTenant })).toEqual([])
-    expect(found({ path: '/health', status: 404, body: { error: NO_SUCH_PATH } })).toEqual([
-      'GET /health 404: the status is not documented',
-    ])
+    const health = { path: '/health', status: 404, body: { error: NO_SUCH_PATH } }
+    expect(found(health)).toEqual(undocumented('GET /health 404'))
   })
 
   test('a wrong type, and a missing field', () => {
-    expect(found({ body: { ...THING, size: '1' } })).toEqual([
-      expect.stringMatching(/^things_get 200: \.size /),
-    ])
+    const wrong = (field: string) => [expect.stringMatching(new RegExp(`^things_get 200: \\.${field} `))]
+    expect(found({ body: { ...THING, size: '1' } })).toEqual(wrong('size'))
     expect(found({ body: { ...THING, byKey: { xp: { total: 1.5 } } } })).toHaveLength(1)
     const { id, ...without } = THING
-    expect(found({ body: without })).toEqual([expect.stringMatching(/^things_get 200: \.id /)])
+    expect(found({ body: without })).toEqual(wrong('id'))
     expect(found({ body: null })).toHaveLength(1)
   })
 
   test('an error with more fields than `error`', () => {
-    expect(found({ status: 404, body: { error: 'No.', code: 7 } })).toEqual([
-      'things_get 404: .code is not documented',
-    ])
-    for (const body of [
-      { error: 1 },
-      { error: '' },
-      { message: 'No.' },
-      { error: 'No.', issues: [1] },
-      'No.',
-      [],
-    ])
+    const coded = found({ status: 404, body: { error: 'No.', code: 7 } })
+    expect(coded).toEqual(['things_get 404: .code is not documented'])
+    const issues = { error: 'No.', issues: [1] }
+    for (const body of [{ error: 1 }, { error: '' }, { message: 'No.' }, issues, 'No.', []])
       expect(found({ status: 404, body })).not.toEqual([])
   })
 
@@ -175,12 +145,8 @@ describe('an undocumented response', () => {
   })
 
   test('a response to a path or a method that does not exist', () => {
-    for (const change of [
-      { path: '/v1/nowhere' },
-      { path: '/v1/things/' },
-      { path: '/v1/things', body: [THING] },
-      { method: 'DELETE' },
-    ]) {
+    const things = { path: '/v1/things', body: [THING] }
+    for (const change of [{ path: '/v1/nowhere' }, { path: '/v1/things/' }, things, { method: 'DELETE' }]) {
       expect(found(change)).not.toEqual([])
       expect(found({ ...change, status: 404, body: { error: 'A thing does not exist.' } })).not.toEqual([])
     }
@@ -188,9 +154,8 @@ describe('an undocumented response', () => {
 
   test('a body that is not JSON, or has another content type', () => {
     expect(found({ text: '' })).toEqual(['things_get 200: the body is not JSON'])
-    expect(found({ headers: { 'content-type': 'text/plain' } })).toEqual([
-      'things_get 200: Content-Type is text/plain',
-    ])
+    const text = found({ headers: { 'content-type': 'text/plain' } })
+    expect(text).toEqual(['things_get 200: Content-Type is text/plain'])
   })
 
   test('a response without X-Request-Id, and a 429 without Retry-After', () => {
@@ -206,13 +171,10 @@ describe('an undocumented response', () => {
   })
 
   test('a response that caches may store, and a secret that an operation shows without a mark', () => {
-    for (const [cache, fault] of [
-      ['', 'missing'],
-      ['private', 'private'],
-    ] as const)
-      expect(found({ headers: { 'cache-control': cache } })).toEqual([
-        `things_get 200: Cache-Control is ${fault}`,
-      ])
+    for (const [cache, fault] of Object.entries({ '': 'missing', private: 'private' })) {
+      const stored = found({ headers: { 'cache-control': cache } })
+      expect(stored).toEqual([`things_get 200: Cache-Control is ${fault}`])
+    }
     const secrets = [
       `app_${'a'.repeat(12)}.${'b'.repeat(43)}`,
       `adm_a-b_c.${'b'.repeat(43)}`,

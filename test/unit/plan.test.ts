@@ -20,35 +20,26 @@ function afterAll(weights: Record<string, number>, places: [number, string][]) {
 }
 
 describe('[B3] the plan of moves', () => {
+  const even = { DB: 1366, DB_2: 1365, DB_3: 1365 }
+  const all = (weight: number) => ({ DB: weight, DB_2: weight, DB_3: weight })
+  const [most, three] = [
+    { DB: Number.MAX_VALUE, DB_2: Number.MAX_VALUE },
+    { DB: 3, DB_2: 1, DB_3: 0 },
+  ]
+  const [halves, quarters] = [
+    { DB: 2048, DB_2: 2048 },
+    { DB: 3072, DB_2: 1024 },
+  ]
   test.each([
-    [{}, { DB: 1366, DB_2: 1365, DB_3: 1365 }],
-    [
-      { DB: 1e308, DB_2: 1e308, DB_3: 1e308 },
-      { DB: 1366, DB_2: 1365, DB_3: 1365 },
-    ],
-    [
-      { DB: Number.MAX_VALUE, DB_2: Number.MAX_VALUE },
-      { DB: 2048, DB_2: 2048 },
-    ],
-    [
-      { DB: 5e-324, DB_2: 5e-324, DB_3: 5e-324 },
-      { DB: 1366, DB_2: 1365, DB_3: 1365 },
-    ],
+    [{}, even],
+    [all(1e308), even],
+    [most, halves],
+    [all(5e-324), even],
     [{ DB: 5e-324, DB_2: 0, DB_3: 0 }, { DB: 4096 }],
-    [
-      { DB: 3, DB_2: 1, DB_3: 0 },
-      { DB: 3072, DB_2: 1024 },
-    ],
+    [three, quarters],
   ])('the weights %j end in %j', (weights, held) => {
-    for (const places of [
-      [[0, 'DB']],
-      [
-        [0, 'DB'],
-        [1000, 'DB_2'],
-        [2000, 'DB'],
-        [3000, 'DB_3'],
-      ],
-    ] as [number, string][][]) {
+    const mixed = ['DB', 'DB_2', 'DB', 'DB_3'].map((name, nth): [number, string] => [nth * 1000, name])
+    for (const places of [mixed.slice(0, 1), mixed]) {
       const end = afterAll(weights, places)
       expect(Object.values(end.held).reduce((sum, count) => sum + count, 0)).toBe(BUCKETS)
       for (const name of NAMES)

@@ -33,11 +33,7 @@ describe('[G4] ids', () => {
   })
 
   test.each([
-    '',
-    'x',
-    'g'.repeat(36),
-    '019bd0c4-7a5e-7000-8000-000000000001 ',
-    '019bd0c47a5e70008000000000000001',
+    ...['', 'x', 'g'.repeat(36), '019bd0c4-7a5e-7000-8000-000000000001 ', '019bd0c47a5e70008000000000000001'],
   ])('%j is none', (text) => expect(isId(text)).toBe(false))
 })
 
@@ -67,20 +63,10 @@ describe('a bounded map', () => {
   })
 })
 
+const NEW = { created: 0, updated: 0 }
 const boost = (start: string, end: string): Boost => ({
-  id: 'b',
-  key: 'b',
-  created: 0,
-  updated: 0,
-  systemId: 's',
-  userId: null,
-  userIid: null,
-  name: 'Boost',
-  start,
-  end,
-  multiplier: 2,
-  rounding: 'down',
-  userAttributes: [],
+  ...{ ...NEW, id: 'b', key: 'b', systemId: 's', userId: null, userIid: null, name: 'Boost', start, end },
+  ...{ multiplier: 2, rounding: 'down', userAttributes: [] },
 })
 
 describe("[P5] a boost's status", () => {
@@ -91,12 +77,9 @@ describe("[P5] a boost's status", () => {
     ['2026-03-06T10:00:00.000Z', 'active'],
     ['2026-03-09T11:59:59.999Z', 'active'],
     ['2026-03-09T12:00:00.000Z', 'finished'],
-  ])(
-    'for all users: from 10:00 UTC of the day before to 12:00 UTC of the day after: %s is %s',
-    (at, status) => {
-      expect(boostStatus(weekend, moment(at), null)).toBe(status)
-    },
-  )
+  ])('for all users, from 10:00 UTC a day early to 12:00 UTC a day late: %s is %s', (at, status) => {
+    expect(boostStatus(weekend, moment(at), null)).toBe(status)
+  })
 
   test.each([
     ['America/New_York', '2026-03-07T05:00:00.000Z', '2026-03-09T04:00:00.000Z'],
@@ -109,12 +92,8 @@ describe("[P5] a boost's status", () => {
     expect([iso(span.begins), span.ends === null ? null : iso(span.ends)]).toEqual([begins, ends])
     const status = (ms: number) => boostStatus(weekend, instant(ms), zone)
     const [begin, end] = [Date.parse(begins), Date.parse(ends)]
-    expect([status(begin - 1), status(begin), status(end - 1), status(end)]).toEqual([
-      'scheduled',
-      'active',
-      'active',
-      'finished',
-    ])
+    const around = [begin - 1, begin, end - 1, end].map(status)
+    expect(around).toEqual(['scheduled', 'active', 'active', 'finished'])
   })
 
   test('a boost without an end is never finished', () => {
@@ -125,33 +104,16 @@ describe("[P5] a boost's status", () => {
   })
 
   test('a boost that ends on the last but one date also has a status', () => {
-    expect(boostStatus(boost('2026-03-07', '9999-12-30'), moment('2026-03-08T00:00:00Z'), null)).toBe(
-      'active',
-    )
+    const late = boost('2026-03-07', '9999-12-30')
+    expect(boostStatus(late, moment('2026-03-08T00:00:00Z'), null)).toBe('active')
   })
 })
 
+const BLANK = { ...NEW, description: '', badgeUrl: null }
 const systemOf = (points: readonly number[]): System => ({
-  id: 's',
-  created: 0,
-  updated: 0,
-  key: 's',
-  name: 's',
-  description: '',
-  badgeUrl: null,
-  maxPoints: null,
-  triggers: [],
-  boosts: [],
+  ...{ ...BLANK, id: 's', key: 's', name: 's', maxPoints: null, triggers: [], boosts: [] },
   levels: points.map((one, index) => ({
-    id: `${index}`,
-    created: 0,
-    updated: 0,
-    systemId: 's',
-    key: `${one}`,
-    name: '',
-    description: '',
-    badgeUrl: null,
-    points: one,
+    ...{ ...BLANK, id: `${index}`, systemId: 's', key: `${one}`, name: '', points: one },
   })),
 })
 
@@ -177,9 +139,8 @@ describe('[U5] the control group', () => {
     (ratio) => {
       // Five standard deviations of a fair draw.
       const tolerance = 5 * Math.sqrt((ratio * (100 - ratio)) / users.length)
-      for (const tenant of ['00000000-0000-7000-8000-000000000000', '019bd0c4-7a5e-7000-8000-000000000001']) {
+      for (const tenant of ['00000000-0000-7000-8000-000000000000', '019bd0c4-7a5e-7000-8000-000000000001'])
         expect(Math.abs(share(tenant, ratio) - ratio)).toBeLessThan(tolerance)
-      }
     },
   )
 
@@ -190,8 +151,7 @@ describe('[U5] the control group', () => {
   test('no user leaves it when the ratio rises, and tenants draw independently', () => {
     const drawn = (tenant: string, ratio: number) =>
       users.filter((user) => isInControlGroup(tenant, user, ratio))
-    const at20 = new Set(drawn('a', 20))
-    const at40 = new Set(drawn('a', 40))
+    const [at20, at40] = [new Set(drawn('a', 20)), new Set(drawn('a', 40))]
     expect([...at20].filter((user) => !at40.has(user))).toEqual([])
     const both = drawn('b', 20).filter((user) => at20.has(user)).length
     // Independent draws share 4 % of the users.

@@ -27,48 +27,37 @@ const ONE_CLOCK = 'there is one test clock for all tenants (C1)'
 const STATUS = 'the state of the service is that of all tenants (G12)'
 const RESTORE = 'a restore of the database concerns all tenants (M1, M3)'
 const TENANTS = 'it concerns the list of tenants (T1, T2)'
-
+const OWNER = 'an owner is a tenant by its database, or the account (K4)'
+const LOG = 'the scope names its log, of a tenant or of the account (Z1)'
+const OLD_ENTRIES = 'the cron trigger deletes the old entries of all logs (Z1)'
+const OLD_BATCHES = 'the cron trigger deletes the old batches of all tenants (E9)'
+const LINK = 'a link names its tenant'
+const CLOCK_BACK = 'a clock that goes back affects all tenants (C1)'
 const DATABASES = 'it concerns the databases of the account (B3)'
 const MOVES = 'users move between two databases, so it names the tenant (B3)'
 
 const exceptions = {
   'access/clock.sql': of<typeof import('../../src/access/clock.sql')>({
-    beginMove: ONE_CLOCK,
-    noteMove: ONE_CLOCK,
-    readMove: ONE_CLOCK,
-    readTestClock: ONE_CLOCK,
+    ...{ beginMove: ONE_CLOCK, noteMove: ONE_CLOCK, readMove: ONE_CLOCK, readTestClock: ONE_CLOCK },
     removeTestClock: ONE_CLOCK,
   }),
   'access/keys.sql': of<typeof import('../../src/access/keys.sql')>({
     findKeyRecord: 'a key names its tenant, so it is looked up before the tenant is known (K2)',
     insertKeys: 'admin keys belong to no tenant; each row has its owner (K4)',
-    listKeys: 'an owner is a tenant by its database, or the account (K4)',
-    nthKey: 'an owner is a tenant by its database, or the account (K4)',
-    deleteKeys: 'an owner is a tenant by its database, or the account (K4)',
     replaceKey: 'admin keys belong to no tenant (K4)',
-    keysWithIds: 'an owner is a tenant by its database, or the account (K4)',
-    removeKeysByPrefix: RESTORE,
+    ...{ listKeys: OWNER, nthKey: OWNER, deleteKeys: OWNER, keysWithIds: OWNER, removeKeysByPrefix: RESTORE },
   }),
   'access/restores.sql': of<typeof import('../../src/access/restores.sql')>({
-    readRestored: RESTORE,
-    advanceRedo: RESTORE,
+    ...{ readRestored: RESTORE, advanceRedo: RESTORE },
   }),
   'access/tenants.sql': of<typeof import('../../src/access/tenants.sql')>({
-    requestSnapshotStatement: TENANTS,
-    findTenantId: TENANTS,
-    findTenantIdOrArchived: TENANTS,
-    listTenants: TENANTS,
-    findTenants: TENANTS,
-    insertTenants: TENANTS,
-    updateTenants: TENANTS,
+    ...{ requestSnapshotStatement: TENANTS, findTenantId: TENANTS, findTenantIdOrArchived: TENANTS },
+    ...{ listTenants: TENANTS, findTenants: TENANTS, insertTenants: TENANTS, updateTenants: TENANTS },
     archiveTenants: TENANTS,
   }),
   'configuration/audit.sql': of<typeof import('../../src/configuration/audit.sql')>({
-    auditEntries: 'the scope names its log, of a tenant or of the account (Z1)',
-    auditEntriesIf: 'the scope names its log, of a tenant or of the account (Z1)',
-    auditPage: 'the scope names its log, of a tenant or of the account (Z1)',
-    deleteEntriesBefore: 'the cron trigger deletes the old entries of all logs (Z1)',
-    deleteOutdatedEntries: 'the cron trigger deletes the old entries of all logs (Z1)',
+    ...{ auditEntries: LOG, auditEntriesIf: LOG, auditPage: LOG, deleteEntriesBefore: OLD_ENTRIES },
+    deleteOutdatedEntries: OLD_ENTRIES,
   }),
   'configuration/configuration': of<typeof import('../../src/configuration/configuration')>(null),
   'features/account/purge.sql': of<typeof import('../../src/features/account/purge.sql')>(null),
@@ -77,62 +66,40 @@ const exceptions = {
   'features/analytics/count.sql': of<typeof import('../../src/features/analytics/count.sql')>(null),
   'features/analytics/figures.sql': of<typeof import('../../src/features/analytics/figures.sql')>(null),
   'features/analytics/counting': of<typeof import('../../src/features/analytics/counting')>({
-    requestPasses: ONE_CLOCK,
-    requestNewPasses: ONE_CLOCK,
-    restartPasses: ONE_CLOCK,
+    ...{ requestPasses: ONE_CLOCK, requestNewPasses: ONE_CLOCK, restartPasses: ONE_CLOCK },
   }),
   'features/analytics/wrapped/distributions':
     of<typeof import('../../src/features/analytics/wrapped/distributions')>(null),
   'features/analytics/wrapped/wrapped.sql':
     of<typeof import('../../src/features/analytics/wrapped/wrapped.sql.ts')>(null),
   'features/databases/copies.sql': of<typeof import('../../src/features/databases/copies.sql')>({
-    seqsIn: MOVES,
-    arrivingIn: MOVES,
-    readLogs: MOVES,
-    readNewer: MOVES,
-    readPage: MOVES,
-    depart: MOVES,
-    readDeparted: MOVES,
-    join: MOVES,
-    departedUsers: MOVES,
-    forgetOthers: MOVES,
+    ...{ seqsIn: MOVES, arrivingIn: MOVES, readLogs: MOVES, readNewer: MOVES, readPage: MOVES },
+    ...{ depart: MOVES, readDeparted: MOVES, join: MOVES, departedUsers: MOVES, forgetOthers: MOVES },
     takeLeftovers: MOVES,
   }),
   'features/achievements/anniversaries':
     of<typeof import('../../src/features/achievements/anniversaries')>(null),
   'features/databases/databases.sql': of<typeof import('../../src/features/databases/databases.sql')>({
-    storeWeights: DATABASES,
-    spreads: DATABASES,
-    holders: DATABASES,
-    readSizes: DATABASES,
-    readState: MOVES,
-    placementIn: MOVES,
-    unnumbered: MOVES,
-    number: MOVES,
-    hasUsers: MOVES,
-    lastUsers: MOVES,
-    countedEvents: MOVES,
-    switchTo: MOVES,
-    workIn: MOVES,
+    ...{ storeWeights: DATABASES, spreads: DATABASES, holders: DATABASES, readSizes: DATABASES },
+    ...{ readState: MOVES, placementIn: MOVES, unnumbered: MOVES, number: MOVES, hasUsers: MOVES },
+    ...{ lastUsers: MOVES, countedEvents: MOVES, switchTo: MOVES, workIn: MOVES },
   }),
   'features/events/batches/batches.sql': of<typeof import('../../src/features/events/batches/batches.sql')>({
-    deleteBatchesBefore: 'the cron trigger deletes the old batches of all tenants (E9)',
-    deleteOutdatedBatches: 'the cron trigger deletes the old batches of all tenants (E9)',
+    ...{ deleteBatchesBefore: OLD_BATCHES, deleteOutdatedBatches: OLD_BATCHES },
   }),
   'features/notifications/schedule.sql':
     of<typeof import('../../src/features/notifications/schedule.sql')>(null),
   'features/notifications/unsubscribe.routes': of<
     typeof import('../../src/features/notifications/unsubscribe.routes')
   >({
-    linkSecretOf: 'a link names its tenant',
-    linkedBy: 'a link names its tenant',
-    unsubscribe: 'a link names its tenant',
+    linkSecretOf: LINK,
+    linkedBy: LINK,
+    unsubscribe: LINK,
   }),
   'features/points/boosts.sql': of<typeof import('../../src/features/points/boosts.sql')>(null),
   'features/points/summaries.sql': of<typeof import('../../src/features/points/summaries.sql')>(null),
   'features/points/ticks': of<typeof import('../../src/features/points/ticks')>({
-    restartTicks: 'a clock that goes back affects all tenants (C1)',
-    restartTicksElsewhere: 'a clock that goes back affects all tenants (C1)',
+    ...{ restartTicks: CLOCK_BACK, restartTicksElsewhere: CLOCK_BACK },
   }),
   'features/streaks/rankings': of<typeof import('../../src/features/streaks/rankings')>(null),
   'features/support/adjustments.routes':
@@ -159,20 +126,14 @@ const exceptions = {
   'store/users/pages.sql': of<typeof import('../../src/store/users/pages.sql')>(null),
   'store/users/portions.sql': of<typeof import('../../src/store/users/portions.sql')>(null),
   'store/users/users.sql': of<typeof import('../../src/store/users/users.sql.ts')>(null),
-  'time/due-work.sql': of<typeof import('../../src/time/due-work.sql.ts')>({
-    restartSweeps: 'a clock that goes back affects all tenants (C1)',
-  }),
+  'time/due-work.sql': of<typeof import('../../src/time/due-work.sql.ts')>({ restartSweeps: CLOCK_BACK }),
   'time/moved-work.sql': of<typeof import('../../src/time/moved-work.sql')>({
     scheduleForTenants: DATABASES,
   }),
   'time/timekeeper.sql': of<typeof import('../../src/time/timekeeper.sql')>({
     tenantsWithDueWork: 'finds the tenants whose Timekeepers need an alarm (C2)',
-    dueWorkOfPart: STATUS,
-    countAhead: ONE_CLOCK,
-    scheduleEverywhere: ONE_CLOCK,
-    capDueTimes: 'a clock that goes back affects all tenants (C1)',
-    scheduleAll: ONE_CLOCK,
-    scheduleBegun: ONE_CLOCK,
+    ...{ dueWorkOfPart: STATUS, countAhead: ONE_CLOCK, scheduleEverywhere: ONE_CLOCK },
+    ...{ capDueTimes: CLOCK_BACK, scheduleAll: ONE_CLOCK, scheduleBegun: ONE_CLOCK },
     beginAllAgain: ONE_CLOCK,
   }),
   'webhooks/outbox/outbox.sql': of<typeof import('../../src/webhooks/outbox/outbox.sql')>(null),

@@ -41,37 +41,19 @@ describe('streaks', () => {
 
   test('[S3, S6, S12, S13] a period is active, saved by a freeze, paused, kept, off, missed, reset or still open', () => {
     const states = periodViews(daily('.xxfpkdx.xro').streakHistory ?? []).map(({ state }) => state)
-    expect(states).toEqual([
-      'missed',
-      'active',
-      'active',
-      'frozen',
-      'paused',
-      'kept',
-      'off',
-      'active',
-      'missed',
-      'active',
-      'reset',
-      'open',
-    ])
+    const expected = 'missed active active frozen paused kept off active missed active reset open'
+    expect(states.join(' ')).toBe(expected)
   })
 
   test('[S3, S13] activity in a paused period counts as activity, and after a reset it begins a streak', () => {
-    const [, second] = periodViews([
-      { periodStart: '2026-01-01', periodEnd: '2026-01-01', length: 1, usedPause: false },
-      { periodStart: '2026-01-02', periodEnd: '2026-01-02', length: 2, usedPause: true },
-    ])
+    const day = (length: number, more: object) => ({
+      ...{ periodStart: '2026-01-01', periodEnd: '2026-01-01', length, usedPause: false, ...more },
+    })
+    const [, second] = periodViews([day(1, {}), day(2, { usedPause: true })])
     expect(second?.state).toBe('active')
-    const again = { periodStart: '2026-01-03', periodEnd: '2026-01-03', length: 1, usedPause: false }
-    const views = periodViews([
-      { ...again, length: 2 },
-      { ...again, resetAt: '2026-01-03T09:00:00.000Z' },
-    ])
-    expect(views.map(({ state, joins }) => [state, joins.before])).toEqual([
-      ['active', false],
-      ['active', false],
-    ])
+    const views = periodViews([day(2, {}), day(1, { resetAt: '2026-01-01T09:00:00.000Z' })])
+    for (const { state, joins } of views) expect([state, joins.before]).toEqual(['active', false])
+    expect(views).toHaveLength(2)
   })
 
   test('[S8, S13] a restored streak is active after a reset only if it grew', () => {
@@ -79,34 +61,20 @@ describe('streaks', () => {
       const day = { periodStart: '2026-01-03', periodEnd: '2026-01-03', length: 2, usedPause: false }
       return periodViews([day, { ...day, resetAt: '2026-01-03T09:00:00.000Z', ...after }]).at(-1)?.state
     }
-    expect([{ length: 3 }, {}, { usedFreeze: true }, { usedPause: true, dayOff: true }].map(last)).toEqual([
-      'active',
-      'open',
-      'frozen',
-      'off',
-    ])
+    const afters = [{ length: 3 }, {}, { usedFreeze: true }, { usedPause: true, dayOff: true }]
+    expect(afters.map(last)).toEqual(['active', 'open', 'frozen', 'off'])
   })
 
   test('periods of one streak join, and a new streak does not join the one before', () => {
-    const joins = periodViews(daily('xfx.xx').streakHistory ?? []).map(({ joins }) => [
-      joins.before,
-      joins.after,
-    ])
-    expect(joins).toEqual([
-      [false, true],
-      [true, true],
-      [true, false],
-      [false, false],
-      [false, true],
-      [true, false],
-    ])
+    const joins = periodViews(daily('xfx.xx').streakHistory ?? []).map(({ joins }) => joins)
+    expect(joins.map(({ before }) => before)).toEqual([false, true, true, false, false, true])
+    expect(joins.map(({ after }) => after)).toEqual([true, true, false, false, true, false])
   })
 
   test('a month has its days in columns of weekdays, from any first day of the week', () => {
-    const rows = (first: number) =>
-      monthWeeks('2026-11', first, []).map((week) =>
-        week.map((cell) => cell?.date.slice(-2) ?? '--').join(' '),
-      )
+    const text = (week: ReturnType<typeof monthWeeks>[number]) =>
+      week.map((cell) => cell?.date.slice(-2) ?? '--').join(' ')
+    const rows = (first: number) => monthWeeks('2026-11', first, []).map(text)
     expect(rows(1)[0]).toBe('-- -- -- -- -- -- 01')
     expect(rows(1).at(-1)).toBe('30 -- -- -- -- -- --')
     expect(rows(7)[0]).toBe('01 02 03 04 05 06 07')
@@ -121,13 +89,8 @@ describe('levels and energy', () => {
   ]
 
   test('[P9] a level is the highest one that the total reaches', () => {
-    expect(levelView(9, levels)).toMatchObject({
-      level: null,
-      next: { key: 'a' },
-      from: 0,
-      to: 10,
-      ratio: 0.9,
-    })
+    const first = { level: null, next: { key: 'a' }, from: 0, to: 10, ratio: 0.9 }
+    expect(levelView(9, levels)).toMatchObject(first)
     expect(levelView(10, levels)).toMatchObject({ level: { key: 'a' }, from: 10, to: 100, ratio: 0 })
     expect(levelView(55, levels)).toMatchObject({ ratio: 0.5, remaining: 45 })
     expect(levelView(100, levels)).toMatchObject({ level: { key: 'b' }, next: null, remaining: 0, ratio: 1 })
@@ -214,16 +177,9 @@ test('texts have the same spaces for every version of the locale data', () => {
   expect(formatOf('fr', 'UTC').number(1_234_567)).toBe('1\u00a0234\u00a0567')
   for (const locale of ['en', 'de', 'fr', 'es', 'ja', 'pt', 'sv', 'bg', 'uk', 'kk']) {
     const { date, dateRange, month, instant, number, shortNumber, signed, percent } = formatOf(locale, 'UTC')
-    const texts = [
-      date('2026-11-02', 'long'),
-      dateRange('2026-11-02', '2026-12-08'),
-      month('2026-11-02'),
-      instant('2026-11-02T10:00:00Z'),
-      number(-1234567.8),
-      shortNumber(12_345_678),
-      signed(12_345),
-      percent(12.5),
-    ]
+    const dates = [date('2026-11-02', 'long'), dateRange('2026-11-02', '2026-12-08'), month('2026-11-02')]
+    const numbers = [number(-1234567.8), shortNumber(12_345_678), signed(12_345), percent(12.5)]
+    const texts = [...dates, instant('2026-11-02T10:00:00Z'), ...numbers]
     expect(texts.join(' ')).not.toMatch(/[\u2009\u202f]/)
   }
 })

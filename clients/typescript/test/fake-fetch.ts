@@ -63,7 +63,6 @@ export function fake(...answers: FakeAnswer[]) {
   return { sent, pauses, clock, options }
 }
 
-/** The error that a promise rejects with. */
 export async function errorOf(promise: PromiseLike<unknown>): Promise<unknown> {
   try {
     await promise

@@ -39,7 +39,6 @@ describe.skipIf(!hasBrowser)('an app with React', () => {
     await server?.stop()
   })
 
-  /** The app of a user, with an application key. */
   async function appOf(userId: string): Promise<{ page: Page; complaints: string[] }> {
     const { created } = await laurel.admin.applicationKeys.create([{ userId }])
     const page = await browser.newPage()

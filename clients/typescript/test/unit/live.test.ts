@@ -5,18 +5,20 @@ import { Laurel, LaurelError, type LiveRanking } from '../../src/app.js'
 import { serverSentEvents } from '../../src/application/server-sent-events.js'
 import { type FakeAnswer, failure, fake, foreign, networkFailure } from '../fake-fetch.js'
 
-afterEach(() => {
-  vi.useRealTimers()
-})
+afterEach(() => void vi.useRealTimers())
 
 const ranking = (version: number, run: string | null = null): LiveRanking => ({
-  version,
-  run,
-  status: 'active',
+  ...{ version, run, status: 'active' },
   rankings: [{ userId: 'ada', userName: 'Ada', rank: 1, value: version }],
 })
 
 const message = (event: string, data: unknown) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+/** An answer with a stream of these rankings, which then ends. */
+const tells =
+  (...versions: number[]) =>
+  () =>
+    stream(versions.map((one) => message('ranking', ranking(one))))
+const silent = () => stream([], { isOpen: true })
 
 /** A stream with these texts, cut into parts of a few bytes. Without `isOpen`, it ends after them. */
 function stream(texts: string[], { isOpen = false, size = 7 } = {}): Response {
@@ -32,7 +34,7 @@ function stream(texts: string[], { isOpen = false, size = 7 } = {}): Response {
 
 /** Watches a leaderboard with these answers. `until` waits until a number of rankings has come. */
 function watched(...answers: FakeAnswer[]) {
-  const set = fake(...answers, () => stream([], { isOpen: true }))
+  const set = fake(...answers, silent)
   const seen: LiveRanking[] = []
   const finished: unknown[] = []
   const errors: [error: unknown, isOver: boolean][] = []
@@ -63,10 +65,8 @@ describe('a live leaderboard', () => {
     )
     await requests(2)
     stop()
-    expect(sent[0]).toMatchObject({
-      method: 'GET',
-      path: '/v1/leaderboards/weekly/live?limit=3&userAttributes=plan%3Apro',
-    })
+    const path = '/v1/leaderboards/weekly/live?limit=3&userAttributes=plan%3Apro'
+    expect(sent[0]).toMatchObject({ method: 'GET', path })
     expect(sent[0]?.headers.get('accept')).toBe('text/event-stream')
     expect(sent[0]?.headers.get('x-api-key')).toBe('app_key.secret')
     expect(seen.map(({ version }) => version)).toEqual([1, 2])
@@ -75,11 +75,7 @@ describe('a live leaderboard', () => {
   })
 
   it('[Y4] connects again when a stream ends, and never shows an older state', async () => {
-    const { seen, errors, pauses, requests, stop } = watched(
-      () => stream([message('ranking', ranking(5))]),
-      () => stream([message('ranking', ranking(4)), message('ranking', ranking(5))]),
-      () => stream([message('ranking', ranking(6))]),
-    )
+    const { seen, errors, pauses, requests, stop } = watched(tells(5), tells(4, 5), tells(6))
     await requests(4)
     stop()
     expect(seen.map(({ version }) => version)).toEqual([5, 6])
@@ -90,21 +86,15 @@ describe('a live leaderboard', () => {
 
   it('connects again after short pauses, if the stream before has lived for a minute', async () => {
     const lived = (milliseconds: number) => () => {
-      const { body, headers } = stream([message('ranking', ranking(1))])
-      const late = new TransformStream({
-        flush: () => {
-          clock.now += milliseconds
-        },
-      })
+      const { body, headers } = tells(1)()
+      const flush = () => {
+        clock.now += milliseconds
+      }
+      const late = new TransformStream({ flush })
       return new Response(body?.pipeThrough(late), { headers })
     }
-    const { clock, pauses, requests, stop } = watched(
-      networkFailure(),
-      lived(59_999),
-      lived(60_000),
-      lived(900_000),
-      networkFailure(),
-    )
+    const lives = [lived(59_999), lived(60_000), lived(900_000)]
+    const { clock, pauses, requests, stop } = watched(networkFailure(), ...lives, networkFailure())
     await requests(6)
     stop()
     expect(pauses).toEqual([250, 500, 250, 250, 500])
@@ -118,19 +108,14 @@ describe('a live leaderboard', () => {
       failure(429),
       failure(408),
       ...Array.from({ length: 10 }, networkFailure),
-      () => stream([message('ranking', ranking(1))]),
+      tells(1),
     )
     await requests(17)
     stop()
     expect(seen).toHaveLength(1)
-    expect(errors.map(([error, isOver]) => [error instanceof LaurelError && error.status, isOver])).toEqual([
-      [0, false],
-      [500, false],
-      [503, false],
-      [429, false],
-      [408, false],
-      ...Array.from({ length: 10 }, () => [0, false]),
-    ])
+    const told = errors.map(([error, isOver]) => [error instanceof LaurelError && error.status, isOver])
+    const statuses = [0, 500, 503, 429, 408, ...Array(10).fill(0)]
+    expect(told).toEqual(statuses.map((status) => [status, false]))
     expect(pauses.slice(0, 6)).toEqual([250, 500, 21_000, 2000, 4000, 8000])
   })
 
@@ -142,11 +127,7 @@ describe('a live leaderboard', () => {
   })
 
   it.each(foreign)('goes on after an answer that is not one of Laurel: %s', async (_, answer) => {
-    const { seen, errors, requests, stop } = watched(
-      () => stream([message('ranking', ranking(1))]),
-      answer,
-      () => stream([message('ranking', ranking(2))]),
-    )
+    const { seen, errors, requests, stop } = watched(tells(1), answer, tells(2))
     await requests(4)
     stop()
     expect(seen.map(({ version }) => version)).toEqual([1, 2])
@@ -156,14 +137,11 @@ describe('a live leaderboard', () => {
   it.each([401, 403])(
     'goes on after a %i if a function gives the key: somebody may sign in',
     async (status) => {
-      const { options, sent, pauses } = fake(
-        () => stream([message('ranking', ranking(1))]),
-        ({ headers }) => {
-          if (headers.get('x-api-key') === 'of-grace') return stream([message('ranking', ranking(2))])
-          if (sent.length > 6) key = 'of-grace'
-          return failure(status)
-        },
-      )
+      const { options, sent, pauses } = fake(tells(1), ({ headers }) => {
+        if (headers.get('x-api-key') === 'of-grace') return tells(2)()
+        if (sent.length > 6) key = 'of-grace'
+        return failure(status)
+      })
       let key = 'of-ada'
       const isOver: boolean[] = []
       const versions = await new Promise<number[]>((resolve) => {
@@ -185,10 +163,7 @@ describe('a live leaderboard', () => {
   )
 
   it('goes on after a callback that throws, and reports its error', async () => {
-    const { options, sent } = fake(
-      () => stream([message('ranking', ranking(1)), message('ranking', ranking(2))]),
-      failure(404),
-    )
+    const { options, sent } = fake(tells(1, 2), failure(404))
     const onRanking = vi.fn(() => {
       throw new Error('The page is broken.')
     })
@@ -203,11 +178,8 @@ describe('a live leaderboard', () => {
       })
     })
     expect(onRanking).toHaveBeenCalledTimes(2)
-    expect(errors).toMatchObject([
-      { message: 'The page is broken.' },
-      { message: 'The page is broken.' },
-      { status: 404 },
-    ])
+    const message = 'The page is broken.'
+    expect(errors).toMatchObject([{ message }, { message }, { status: 404 }])
     expect(sent).toHaveLength(2)
   })
 
@@ -218,11 +190,7 @@ describe('a live leaderboard', () => {
     }
     for (const onError of [undefined, broken]) {
       logged.mockClear()
-      const { options, sent } = fake(
-        () => stream([message('ranking', ranking(1))]),
-        networkFailure(),
-        () => stream([], { isOpen: true }),
-      )
+      const { options, sent } = fake(tells(1), networkFailure(), silent)
       const stop = new Laurel(options).leaderboards.live('weekly', { onRanking: broken, onError })
       await untilHeld(() => expect(sent).toHaveLength(3))
       stop()
@@ -249,10 +217,8 @@ describe('a live leaderboard', () => {
 
   it('stops at once, when it is told to or its signal is aborted', async () => {
     const cancelled = vi.fn()
-    const open = () =>
-      new Response(new ReadableStream({ cancel: cancelled }), {
-        headers: { 'content-type': 'text/event-stream' },
-      })
+    const headers = { 'content-type': 'text/event-stream' }
+    const open = () => new Response(new ReadableStream({ cancel: cancelled }), { headers })
     const { requests, stop, errors, pauses } = watched(open)
     await requests(1)
     stop()
@@ -269,11 +235,8 @@ describe('a live leaderboard', () => {
 
   it('tells nothing more after it was stopped, also not what has arrived already', async () => {
     const ended = vi.fn()
-    const texts = [
-      message('ranking', ranking(1)),
-      message('ranking', ranking(2)),
-      message('finished', ranking(3)),
-    ]
+    const rankings = [message('ranking', ranking(1)), message('ranking', ranking(2))]
+    const texts = [...rankings, message('finished', ranking(3))]
     const { options } = fake((_, { signal }) => {
       signal?.addEventListener('abort', ended)
       return stream(texts, { size: 1000 })
@@ -287,10 +250,7 @@ describe('a live leaderboard', () => {
   })
 
   it('watches the same group, whatever happens to the object later', async () => {
-    const { options, sent } = fake(
-      () => stream([]),
-      () => stream([], { isOpen: true }),
-    )
+    const { options, sent } = fake(() => stream([]), silent)
     const userAttributes = { plan: 'pro' }
     const stop = new Laurel(options).leaderboards.live('weekly', { onRanking: () => {}, userAttributes })
     userAttributes.plan = 'free'
@@ -302,12 +262,11 @@ describe('a live leaderboard', () => {
   it('listens once to a signal that many boards share, and only while they are watched', () => {
     const { signal } = new AbortController()
     const listeners = () => getEventListeners(signal, 'abort').length
-    const { leaderboards } = new Laurel(fake(() => stream([], { isOpen: true })).options)
+    const { leaderboards } = new Laurel(fake(silent).options)
     expect(() => leaderboards.live('..', { onRanking: () => {}, signal })).toThrow(TypeError)
     expect(listeners()).toBe(0)
-    const stops = Array.from({ length: 20 }, () =>
-      leaderboards.live('weekly', { onRanking: () => {}, signal }),
-    )
+    const watch = () => leaderboards.live('weekly', { onRanking: () => {}, signal })
+    const stops = Array.from({ length: 20 }, watch)
     expect(listeners()).toBe(1)
     for (const stop of stops) stop()
     expect(listeners()).toBe(0)

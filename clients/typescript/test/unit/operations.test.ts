@@ -4,7 +4,6 @@ import { List } from '../../src/core/list.js'
 import { Laurel } from '../../src/index.js'
 import { accepted, failure, fake, json, type Sent } from '../fake-fetch.js'
 
-/** An operation of the documents. */
 type Documented = { id: string; method: string; path: string; query: string[] }
 
 const document = await wholeDocument()

@@ -26,7 +26,6 @@ const receivers = ['docs/webhooks.md', 'docs/guides/receive-webhooks.md'].flatMa
     })),
 )
 
-/** Starts a receiver. */
 async function started({ script, file }: { script: string; file: string }) {
   const outfile = join(folder, file)
   await build({
