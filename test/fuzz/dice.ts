@@ -40,7 +40,6 @@ export class Dice {
     return one!
   }
 
-  /** One value of an arbitrary. */
   of<T>(arbitrary: fc.Arbitrary<T>): T {
     this.#sampled += 1
     const [value] = fc.sample(arbitrary, { seed: this.#seed + this.#sampled * 7_919, numRuns: 1 })

@@ -173,7 +173,6 @@ const ownsPath = (pattern: string, path: string) =>
 export const neverDone = ({ responses }: Report) =>
   [...responses].filter(([, counts]) => ![...counts.keys()].some((status) => status < 300)).map(([id]) => id)
 
-/** The printed report. */
 export function told({ sent, responses, findings, slowest }: Report, seed: number): string {
   const statuses = [...new Set([...responses.values()].flatMap((counts) => [...counts.keys()]))].sort(
     (a, b) => a - b,

@@ -59,7 +59,6 @@ function operationOf({ api }: Scene, number: number, dice: Dice): Operation {
   }
 }
 
-/** The request with a number. */
 export function shotOf(scene: Scene, number: number, dice: Dice): Shot {
   const operation = operationOf(scene, number, dice)
   const source: Source = { api: scene.api, pool: scene.pool, dice, path: operation.path, now: scene.now }

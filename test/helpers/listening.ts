@@ -11,7 +11,6 @@ export async function listening(server: Server): Promise<string> {
   return `http://127.0.0.1:${address.port}`
 }
 
-/** Closes a server and its connections. */
 export function stop(server: Server): void {
   server.closeAllConnections()
   server.close()

@@ -23,7 +23,6 @@ export const NODES = [onMachine ?? process.execPath, nodeExecutable()].map((path
   path,
 }))
 
-/** The environment of tools. */
 const TOOLS = { NODE_ENV: 'production', WRANGLER_SEND_METRICS: 'false', WRANGLER_HIDE_BANNER: 'true' }
 
 export type PackedApp = {

@@ -6,7 +6,6 @@ export async function until(isSo: () => boolean | Promise<boolean>): Promise<voi
   await vi.waitUntil(isSo, { timeout: PATIENCE, interval: 20 })
 }
 
-/** Waits until assertions hold. */
 export async function untilHeld(assertions: () => unknown): Promise<void> {
   await vi.waitFor(assertions, { timeout: PATIENCE, interval: 20 })
 }

@@ -18,14 +18,12 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 const SCRIPT = 'scripts/serve.mjs'
 const SERVE = [process.execPath, SCRIPT]
 
-/** Runs a command with a folder of data. */
 const command = (data: string, given: string[]) => runIn(folder, given, serveEnv(folder, data))
 const run = (data: string, ...args: string[]) => runServe(folder, data, ...args)
 
 /** The names in a folder; none if it does not exist. */
 const namesIn = async (path: string) => (await readdir(join(folder, path)).catch(() => [])).sort()
 
-/** Writes a file of the data in a folder. */
 async function writeData(data: string, path: string, content: string | Buffer) {
   const file = join(folder, data, 'objects', path)
   await mkdir(join(file, '..'), { recursive: true })

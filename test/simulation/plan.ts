@@ -104,7 +104,6 @@ export type StreakDeed =
   | { do: 'pause'; user: string; from: number; days: number }
   | { do: 'freeze' | 'restore' | 'reset'; user: string }
 
-/** A change of the configuration. */
 export type ConfigurationChange =
   | { do: 'toggle' }
   | { do: 'cap'; max: number }
@@ -151,7 +150,6 @@ export type Plan = {
   steps: Step[]
 }
 
-/** The plan of a seed. */
 export function planOf(seed: number, size: Size): Plan {
   const random = new Random(seed)
   const users = random.list(size.users, (n) => `u${n}`)

@@ -53,7 +53,6 @@ const FIELD: { [field in (typeof FIELDS)[number]]: (user: string, nth: number, b
   signUpDate: (_, nth, began) => ({ signUpDate: plusMonths(utcDate(began + nth * 24 * 60 * MINUTE), -12) }),
 }
 
-/** Plays a plan in its world. */
 export class Play {
   readonly #world: World
   readonly story: Story = { told: [], done: [], moments: [] }

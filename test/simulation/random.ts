@@ -43,7 +43,6 @@ export class Random {
     return found
   }
 
-  /** A list with `count` items. */
   list<T>(count: number, make: (index: number) => T): T[] {
     return Array.from({ length: count }, (_, index) => make(index))
   }

@@ -1,6 +1,5 @@
 import type { Reporter, TestCase } from 'vitest/node'
 
-/** The outcome of a seed. */
 export type Outcome = {
   seed: number
   users: number
@@ -74,7 +73,6 @@ const COLUMNS = [
   ...(['conflicts', 'lanes', 'delivered', 'dead', 'seconds'] as const),
 ]
 
-/** The width of a column. */
 const WIDTH = 10
 
 const HEAD = ['seed', ...COLUMNS].map((name) => name.padStart(WIDTH)).join('')

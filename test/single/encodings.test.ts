@@ -17,7 +17,6 @@ beforeAll(async () => {
 })
 afterEach(() => vi.restoreAllMocks())
 
-/** Sends a body with a `Content-Encoding`. */
 async function send(raw: BodyInit, encoding: string, path = '/v1/users/ada', method = 'PUT', app = toApp) {
   const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id, 'content-encoding': encoding }
   const { status, body, headers: answered } = await call(app, method, path, { raw, headers })

@@ -8,7 +8,6 @@ import { DeliveryQueueStore } from '../../src/webhooks/delivery/queue.sql'
 import { DAY, forgetTime, moveTo, NOON, ranking, withBoard } from '../helpers/worker/boards'
 import { hand, logged, message, withHook } from '../helpers/worker/delivery-queues'
 
-/** The tables and rows of an object. */
 function contents({ sql }: Pick<DurableObjectStorage, 'sql'>) {
   const tables = sql
     .exec<{ name: string; sql: string | null }>(

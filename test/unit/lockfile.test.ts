@@ -21,7 +21,6 @@ const Package = z.object({
 const Lockfile = z.object({ packages: z.record(z.string(), Package) })
 
 const project = join(import.meta.dirname, '..', '..')
-/** The packages of a folder's lockfile. */
 const lockedIn = (folder: string) =>
   Lockfile.parse(JSON.parse(readFileSync(join(project, folder, 'package-lock.json'), 'utf8'))).packages
 const packages = lockedIn('.')

@@ -13,7 +13,6 @@ import { fakeWaits } from '../helpers/fake-waits'
 const LEASE = 5_000
 const WATCH = 1_000
 
-/** A command with a name. */
 const jobNamed = (name: string): Job => ({
   command: { kind: 'upsert', user: { name }, by: 'admin' },
   credential: null,

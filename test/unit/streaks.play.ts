@@ -170,7 +170,6 @@ class Service {
     for (const run of ended) this.runs.set(run.first, run)
   }
 
-  /** Stores a change. */
   #store({ ended, growth, after }: Change): void {
     this.keep(ended)
     this.score += growth
@@ -433,7 +432,6 @@ export class Play {
     return streakAsOf(user, terms, dayIn(tz, at), instant(at)).streak.run?.length ?? 0
   }
 
-  /** The moment of the next step. */
   #next(step: StreakStep): number {
     const { minute } = step
     const days = step.do === 'habit' ? HABIT[this.#settings.frequency] : step.days

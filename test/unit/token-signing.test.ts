@@ -15,7 +15,6 @@ const sign = (secrets: Parameters<typeof signToken>[0] = NEW, purpose: 'user' | 
 const open = (token: string, secrets: Parameters<typeof signToken>[0] = NEW) =>
   openToken(secrets, 'user', Claims, token)
 
-/** The parts of a token, decoded. */
 function partsOf(token: string) {
   const [header = '', payload = '', signature = ''] = token.split('.')
   const decode = (part: string) => Object(JSON.parse(new TextDecoder().decode(base64url.decode(part))))

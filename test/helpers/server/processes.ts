@@ -8,14 +8,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 export type Process = {
   id: number
   parent: number
-  /** Its process group. */
   group: number
   command: string
   /** Its start time, as the system writes it. An id is reused, but the pair of id and start time is not. */
   began: string
 }
 
-/** All running processes. */
 function processes(): Process[] {
   if (process.platform !== 'linux') return listed()
   return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? fromProc(name) : []))
@@ -81,7 +79,6 @@ export function stillRunning(known: Process[]): string[] {
   return known.filter(({ id, began }) => now.get(id) === began).map(({ id, command }) => `${command} (${id})`)
 }
 
-/** The command line of a process that runs. */
 export function commandLine({ id }: Process): string {
   if (process.platform !== 'linux')
     return execFileSync('ps', ['-ww', '-o', 'args=', '-p', `${id}`], { encoding: 'utf8' })

@@ -102,7 +102,6 @@ export type RecordingProxy = {
   close(): Promise<void>
 }
 
-/** Starts a proxy on a port. */
 export async function startProxy(port: number, target: () => number): Promise<RecordingProxy> {
   const exchanges: Exchange[] = []
   const server = createServer((incoming, pending) => {

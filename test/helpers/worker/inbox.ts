@@ -58,7 +58,6 @@ export const logOf = async (tenant: TestTenant) =>
 export const inboxOf = (tenant: TestTenant) =>
   rowsOf(tenant, 'SELECT count, "offset", done FROM inbox WHERE tenant_id = ?1 ORDER BY no')
 
-/** The due work of a tenant's inbox. */
 export const inboxWork = async ({ id }: TestTenant): Promise<DueWork | undefined> =>
   (await worksOf(contextOf(id))).find(({ kind }) => kind === 'inbox')
 

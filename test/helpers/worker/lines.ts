@@ -24,7 +24,6 @@ export function forgetLines(): void {
   lines.length = 0
 }
 
-/** Prints the lines of a test. */
 export function tellLines(test: string): void {
   error(`Log of "${test}" with TEST_SEED=${SEED}, the last ${KEPT} lines at most:`)
   for (const line of lines) error(...line)

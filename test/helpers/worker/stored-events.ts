@@ -22,7 +22,6 @@ export async function manyEvents(
 
 type ManyEvents = {
   user?: string
-  /** The id of the metric. */
   metric: string
   count: number
   /** In milliseconds since 1970. */

@@ -62,7 +62,6 @@ const settingsBody = ({
 const allowed = (settings: OracleSettings): OracleSettings =>
   settings.frequency === 'daily' ? settings : { ...settings, daysOff: [] }
 
-/** One life. */
 class Life {
   readonly #tenant: TestTenant
   readonly #world: StreakWorld

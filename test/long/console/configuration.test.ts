@@ -35,7 +35,6 @@ const card = (title: string) =>
     .filter({ has: page.getByRole('heading', { name: title, exact: true }) })
     .last()
 
-/** The numbers in the table of a chart. */
 async function valuesOf(title: string): Promise<number[]> {
   await card(title).getByText('Show as a table').click()
   const cells = await card(title).getByRole('cell').allTextContents()

@@ -116,7 +116,6 @@ const KINDS: readonly Kind[] = [
   ]),
 ]
 
-/** The value at a path. */
 const at = (item: object, path: string) =>
   String(path.split('.').reduce<unknown>((found, part) => Object(found)[part], item))
 

@@ -9,7 +9,6 @@ import { words } from '../../helpers/words'
 const world = sharedWorld({ env: { MULTI_TENANCY: 'on', ENVIRONMENT: 'staging' } })
 const tenants: Record<'apple' | 'berry', string> = { apple: '', berry: '' }
 
-/** Asks the interface for a tenant. */
 async function ask(tenant: string, method: string, path: string, body: unknown) {
   const answer = await world.server.ask(method, path, body, { 'tenant-id': tenant })
   expect([path, answer.status < 300]).toEqual([path, true])

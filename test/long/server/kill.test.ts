@@ -82,7 +82,6 @@ async function read(path: string) {
 /** How often the server was killed while a move was under way. */
 let killedMoves = 0
 
-/** The weights of the databases. */
 const weights = { DB: 1, DB_2: 1 }
 
 /**

@@ -80,7 +80,6 @@ function checkOut(commit: string): string {
   return folder
 }
 
-/** The version of a commit, and the present one. */
 async function commitAndPresent(commit: string): Promise<Versions> {
   const sql = readFileSync(join(root, 'migrations', newest), 'utf8')
   const [, oldest] = /`oldest` = (\d+);\s*$/.exec(sql) ?? []
