@@ -344,12 +344,16 @@ async function upload(
   const result = deployment.fileOf('result')
   rmSync(result, { force: true })
   const isAsked = process.stdin.isTTY && process.stdout.isTTY
-  const output = isAsked ? { WRANGLER_OUTPUT_FILE_PATH: result } : {}
   const child = spawn(nodeExecutable(), [wranglerScript(), ...args], {
     cwd: project,
     stdio: ['inherit', 'inherit', 'pipe'],
     timeout: uploadPatience() * 1000,
-    env: { ...process.env, ...QUIET, ...output, CLOUDFLARE_ACCOUNT_ID: deployment.account.id },
+    env: {
+      ...process.env,
+      ...QUIET,
+      ...(isAsked && { WRANGLER_OUTPUT_FILE_PATH: result }),
+      CLOUDFLARE_ACCOUNT_ID: deployment.account.id,
+    },
   })
   child.stderr.pipe(process.stderr)
   const [colored, [code, signal]] = await Promise.all([text(child.stderr), once(child, 'close')])

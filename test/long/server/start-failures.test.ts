@@ -86,7 +86,9 @@ describe('a start that does not succeed', () => {
       await appendFile(join(folder, 'console', 'src', 'main.tsx'), "\nimport 'no-such-package'\n")
       const server = await startServer({ folder })
       expect(server.output()).toContain('no-such-package')
-      expect(server.output()).toMatch(/The console could not be built\. .*npm install/)
+      expect(server.output()).toMatch(
+        /The console could not be built\. .*npm install.* if its path has a #\./,
+      )
       expect((await fetch(`${server.url}/health`)).status).toBe(200)
       expect(await (await fetch(`${server.url}/console`)).text()).toContain('The console could not be built')
       expect(await server.stop()).toMatchObject({ code: 0, leftovers: [] })
