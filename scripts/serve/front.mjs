@@ -51,9 +51,11 @@ export function mostConnections(/** @type {number} */ databases) {
   return most
 }
 
-/** How long a connection may be idle, or take to send the head of a request, in milliseconds. */
+/** How long a connection may take to send the head of a request, in milliseconds. */
 const IDLE = 15_000
-/** The same for a connection to workerd, which closes its end after 5 seconds. */
+/** How long it may be idle after one. Balancers, of which some take 600 seconds, have to close it first. */
+const KEPT = 620_000
+/** How long a connection to workerd may be idle, which closes its end after 5 seconds. */
 const IDLE_WITHIN = 3000
 /** How long a client may read nothing of what is sent to it, in milliseconds. */
 const UNREAD = 60_000
@@ -192,13 +194,15 @@ export class Front {
     this.#most = most
     this.#trusted = trusted.toLowerCase()
     this.#agent = this.#newAgent()
-    const times = { headersTimeout: IDLE, keepAliveTimeout: IDLE, connectionsCheckingInterval: IDLE / 3 }
+    const times = { headersTimeout: IDLE, keepAliveTimeout: KEPT, connectionsCheckingInterval: IDLE / 3 }
     // The Worker has a limit for the time of a body.
     const others = { requestTimeout: 0, requireHostHeader: false, maxHeaderSize: LARGEST_HEAD, noDelay: true }
     const take = (/** @type {Request} */ request, /** @type {Answer} */ answer) => this.#take(request, answer)
     this.server = createServer({ ...times, ...others }, take)
     this.server.maxHeadersCount = 0
-    this.server.setTimeout(UNREAD, (socket) => socket.writableLength > 0 && socket.destroy())
+    const isUseless = (/** @type {Socket} */ socket) =>
+      socket.writableLength > 0 || this.#open.get(socket)?.size === 0
+    this.server.setTimeout(UNREAD, (socket) => isUseless(socket) && socket.destroy())
     this.server.on('checkExpectation', take)
     this.server.on('connection', (socket) => this.#admit(socket))
     this.server.on('clientError', (error, socket) => this.#refuse(error, socket))

@@ -281,6 +281,18 @@ test('requests that come at once on a connection are done one after another', as
   expect(said.match(/\[.*?\]/g)).toEqual(['[/a]', '[/a,/b]', '[/a,/b,/c]'])
 })
 
+test('a connection ends after its answer, if it is idle for longer than balancers keep theirs', async () => {
+  const [accepted, requested] = [once(front.server, 'connection'), once(front.server, 'request')]
+  const client = connect({ port, host: '127.0.0.1' }).setEncoding('utf8')
+  client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  const [[socket], [, answer]] = await Promise.all([accepted, requested])
+  const sent = once(answer, 'close')
+  expect(String(await once(client, 'data'))).toContain('\r\nKeep-Alive: timeout=620\r\n')
+  await sent
+  socket.emit('timeout')
+  await once(client, 'close')
+})
+
 test('HEAD has the headers of the answer and no body', async () => {
   work = (_, response) => response.writeHead(200, { 'Content-Length': '5' }).end()
   const answer = await ask('HEAD')

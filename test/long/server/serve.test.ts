@@ -614,15 +614,6 @@ test('workerd ends with a server that is killed after a signal to its group', as
   server = await start()
 })
 
-test('workerd ends if the server is killed, and events are there after a restart', async () => {
-  const total = await sendLesson('dan')
-  const alone = server.ended()
-  process.kill(server.pid, 'SIGKILL')
-  expect((await alone).leftovers).toEqual([])
-  server = await start()
-  expect(await sendLesson('dan')).toBe(total + 1)
-})
-
 test.runIf(process.platform === 'linux')(
   'all addresses up to 100,000 bytes above the stack of workerd can be read',
   () => {
