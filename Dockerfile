@@ -38,7 +38,8 @@ ENV PATH=/usr/local/bin:/usr/bin:/bin HOST=0.0.0.0 PORT=8787 LAUREL_DATA=/data S
 USER 1000:1000
 VOLUME /data
 EXPOSE 8787
-HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
+# The start may apply migrations to much data. It ends by itself if it fails.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=10m \
   CMD ["/usr/local/bin/node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/health').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["/usr/local/bin/node", "scripts/serve.mjs"]
 CMD ["--built"]
