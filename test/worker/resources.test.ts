@@ -443,8 +443,10 @@ describe.each(Object.entries(KINDS))('a %s', (name, kind) => {
       for (const { status, body } of await Promise.all([...late, removeIf('""', 'keys=a')]))
         expect([status, body]).toEqual([412, { error: SENTENCES, current }])
       expect(await tenant.stored()).toEqual(before)
-      // A network that compresses the answer makes its ETag weak.
-      for (const tag of ['*', `W/${etagOf(changed)}`]) expect((await patchIf(tag, { id })).status).toBe(200)
+      // A proxy that compresses the answer makes its ETag weak, or adds the name of the compression.
+      const zipped = ['gzip', 'br', 'zstd'].map((name) => etagOf(changed).replace(/"$/, `-${name}"`))
+      for (const tag of ['*', `W/${etagOf(changed)}`, ...zipped])
+        expect([tag, (await patchIf(tag, { id })).status]).toEqual([tag, 200])
       expect((await removeIf(etagOf(changed), 'keys=a')).body).toEqual({ deleted: [{ id }], issues: [] })
       for (const { status, body } of [await patchIf('*', { id }), await removeIf(first, 'keys=a')])
         expect([status, body]).toEqual([412, { error: SENTENCES, current: null }])

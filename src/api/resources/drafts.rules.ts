@@ -245,7 +245,8 @@ export function etagOf(state: unknown): string {
 
 /**
  * Throws 412 if the header `If-Match` is given and names another state (G15). `current` is the resource as it is
- * shown; null if there is none. Cloudflare makes an ETag weak if it compresses the answer, so `W/` is no difference.
+ * shown; null if there is none. A proxy that compresses an answer makes its ETag weak, as Cloudflare does, or adds the
+ * name of the compression, as Caddy and Apache do. Both make no difference.
  */
 export function demandMatch(
   ifMatch: string | undefined,
@@ -254,6 +255,8 @@ export function demandMatch(
 ): void {
   // The run time drops an empty header of a request. So it counts as absent everywhere.
   if (ifMatch === undefined || ifMatch === '') return
-  const tags = ifMatch.split(',').map((tag) => tag.trim().replace(/^W\/(?=")/, ''))
+  const tags = ifMatch
+    .split(',')
+    .map((tag) => tag.trim().replaceAll(/^W\/(?=")|-(?:gzip|br|zstd)(?="$)/g, ''))
   if (current === null || !(tags.includes('*') || tags.includes(etagOf(state)))) throw errors.changed(current)
 }
