@@ -55,6 +55,6 @@ export default defineConfig({
     rolldownOptions: { output: { chunkFileNames: 'assets/part-[hash].js' } },
   },
   server: {
-    proxy: Object.fromEntries(['/admin', '/v1', '/health'].map((path) => [path, { target: server }])),
+    proxy: Object.fromEntries(['/admin', '/api', '/v1', '/health'].map((path) => [path, { target: server }])),
   },
 })

@@ -1,10 +1,11 @@
 import { type Call, Laurel } from '@laurel/client'
-import { useMemo } from 'react'
+import type { SignedIn } from '../session/session'
 import { useSignedIn } from '../session/session-context'
 
-/** The path of figures that ad blockers let pass, and the server knows too (G14): without `analytics`. */
-const unblocked = (url: string): string =>
+/** The address by which the console asks (G14): ad blockers stop `analytics`, and ADMIN_HOST has another `/v1` (G1). */
+const askedAt = (url: string): string =>
   url
+    .replace(`${location.origin}/v1/`, `${location.origin}/api/`)
     .replace(/\/admin\/v1\/analytics\/(?=\w+(?:\?|$))/, '/admin/v1/figures/')
     .replace(/\/admin\/v1\/(\w+\/[^/?]+)\/analytics(?=\?|$)/, '/admin/v1/figures/$1')
 
@@ -13,14 +14,18 @@ export const clientOf = (apiKey: string, tenantId?: string | undefined): Laurel 
   new Laurel({
     url: location.origin,
     apiKey,
-    fetch: (url, init) => fetch(unblocked(url), init),
+    fetch: (url, init) => fetch(askedAt(url), init),
     ...(tenantId !== undefined && { tenant: tenantId }),
   })
 
-/** The client of the session. It changes with the key and the tenant. */
+const clients = new WeakMap<SignedIn, Laurel>()
+
+/** The client of the session. It changes with the key and the tenant, and knows the time of the server. */
 export function useLaurel(): Laurel {
-  const { apiKey, tenant } = useSignedIn()
-  return useMemo(() => clientOf(apiKey, tenant?.id), [apiKey, tenant?.id])
+  const signedIn = useSignedIn()
+  const client = clients.get(signedIn) ?? clientOf(signedIn.apiKey, signedIn.tenant?.id)
+  clients.set(signedIn, client)
+  return client
 }
 
 /** The admin interface. Everything that the console does goes through it. */

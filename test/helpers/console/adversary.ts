@@ -47,7 +47,7 @@ export async function holdWrites(page: Page, url: string) {
     begun.resolve()
     await answering
   }
-  const writes = new RegExp(`^${url}/(?:admin/)?v1/`)
+  const writes = new RegExp(`^${url}/(?:admin/v1|api)/`)
   await page.route(writes, hold)
   return {
     /** The writes so far, such as `POST /admin/v1/metrics`. */

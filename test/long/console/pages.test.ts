@@ -145,7 +145,7 @@ describe.skipIf(!hasBrowser)('the pages of the console', () => {
       const held = new Promise<void>((resolve) => {
         release = resolve
       })
-      await page.route(/\/(?:admin\/)?v1\//, async (route) => {
+      await page.route(/\/(?:v1|api)\//, async (route) => {
         await held
         await route.continue()
       })
@@ -159,7 +159,7 @@ describe.skipIf(!hasBrowser)('the pages of the console', () => {
       const shift = Number(await page.evaluate('shift'))
       // Below 0.1 counts as good (Web Vitals). A list may be shorter than its place.
       expect([path, shift < 0.05 ? 'steady' : shift]).toEqual([path, 'steady'])
-      await page.unroute(/\/(?:admin\/)?v1\//)
+      await page.unroute(/\/(?:v1|api)\//)
     }
     await page.context().close()
   })
@@ -168,21 +168,23 @@ describe.skipIf(!hasBrowser)('the pages of the console', () => {
     const { page, requests } = await world.signedIn()
     const lists = new Set<string>()
     page.on('response', async (response) => {
-      if (!/\/v1\//.test(response.url())) return
+      if (!/\/(?:v1|api)\//.test(response.url())) return
       const answer: unknown = await response.json().catch(() => null)
       if (Array.isArray(answer)) lists.add(response.url().slice(world.server.url.length))
     })
     for (const { path } of [...MAIN_PAGES, ...OTHER_PAGES]) {
       requests.splice(0)
       await world.open(page, path)
-      const asked = requests.filter((one) => /\/v1\//.test(one.path)).map((one) => one.path)
+      const asked = requests.filter((one) => /\/(?:v1|api)\//.test(one.path)).map((one) => one.path)
       expect([path, asked.filter((one, nth) => asked.indexOf(one) !== nth)]).toEqual([path, []])
+      // On the host ADMIN_HOST, that is the admin interface (G1).
+      expect([path, asked.filter((one) => one.startsWith('/v1/'))]).toEqual([path, []])
       const own = asked.filter((one) => one !== ENVIRONMENTS)
       expect([path, own.length <= 12 ? 'few' : own]).toEqual([path, 'few'])
     }
     expect(lists.size).toBeGreaterThan(10)
     // The achievements of a user and the environment have no pages. Neither do the databases, if there are several.
-    const whole = [ENVIRONMENTS, '/v1/users/demo-ada/achievements?includeIncomplete=true']
+    const whole = [ENVIRONMENTS, '/api/users/demo-ada/achievements?includeIncomplete=true']
     if (process.env.TEST_DATABASES !== undefined) whole.push('/admin/v1/databases')
     expect([...lists].filter((path) => !/[?&]limit=\d/.test(path)).toSorted()).toEqual(whole.toSorted())
     await page.context().close()
@@ -197,7 +199,7 @@ describe.skipIf(!hasBrowser)('the pages of the console', () => {
         requests.splice(0)
         await world.open(page, path)
         await answered()
-        numbers[path] = requests.filter((one) => /\/v1\//.test(one.path)).length
+        numbers[path] = requests.filter((one) => /\/(?:v1|api)\//.test(one.path)).length
       }
       return numbers
     }
