@@ -17,7 +17,7 @@ describe('numbers in the fields of the console', () => {
       expect([shown, numberOf(shown, locale)]).toEqual([shown, number])
       expect(numberOf(asText(number, locale), locale)).toBe(number)
     }
-    expect(numberOf('1.5', locale)).toBe(1.5)
+    expect([numberOf('1.5', locale), numberOf('－１５', locale)]).toEqual([1.5, -15])
   })
 
   it.each(['', 'ten', '1,5', '1,50', '1.2.3', '1e5', '--1', '0x10', '1,2345', '1 500'])(

@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ComponentProps } from 'react'
-import { useAdmin } from '../api/laurel'
+import { useLaurel } from '../api/laurel'
 import { useSignedIn } from '../session/session-context'
 import { useAddress } from '../ui/address'
 import { classes } from '../ui/classes'
+import { TypedInput } from '../ui/labelled'
 import { Skeleton } from '../ui/page'
 
 /** Local dates, both included. */
@@ -40,16 +41,16 @@ function periodOf(search: Readonly<Record<string, unknown>>, today: string): Per
   return { from: first, to, days: Math.round((Date.parse(to) - Date.parse(first)) / DAY) + 1 }
 }
 
-/** The present moment, by the test clock of the server if it has one. Null while that is loading. */
+/** The present moment by the clock of the server, or its test clock. Null while that is loading. */
 export function useNow(): number | null {
-  const admin = useAdmin()
+  const laurel = useLaurel()
   const { testClock } = useSignedIn()
   const clock = useQuery({
     queryKey: ['test-clock'],
-    queryFn: () => admin.testClock.get(),
+    queryFn: () => laurel.admin.testClock.get(),
     enabled: testClock,
   })
-  if (!testClock || clock.isError) return Date.now()
+  if (!testClock || clock.isError) return laurel.now()
   return clock.data === undefined ? null : Date.parse(clock.data.now)
 }
 
@@ -125,14 +126,16 @@ const DateField = ({
   label,
   onPick,
   ...props
-}: ComponentProps<'input'> & { label: string; onPick: (date: string) => void }) => (
+}: Omit<ComponentProps<typeof TypedInput>, 'onType'> & { label: string; onPick: (date: string) => void }) => (
+  // biome-ignore lint/a11y/noLabelWithoutControl: it has a field.
   <label className="flex items-center gap-2 max-sm:min-w-0 max-sm:flex-1 max-sm:flex-col max-sm:items-stretch max-sm:gap-1">
     <span className="text-quiet">{label}</span>
-    <input
+    {/* While a year is typed, it begins with zeros. */}
+    <TypedInput
       type="date"
-      className="control sm:w-auto!"
+      className="sm:w-auto!"
       {...props}
-      onChange={({ target: { value } }) => value !== '' && onPick(value)}
+      onType={(date) => date >= '1' && onPick(date)}
     />
   </label>
 )

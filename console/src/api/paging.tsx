@@ -3,7 +3,7 @@ import type { List } from '@laurel/client'
 import { type QueryKey, type UseInfiniteQueryResult, useInfiniteQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Button } from '../ui/button'
-import { Card, Empty, Notice, Page, Skeleton, Waiting } from '../ui/page'
+import { Card, Empty, Fault, Notice, Page, Skeleton, Waiting } from '../ui/page'
 import { Table, type TableProps } from '../ui/table'
 import { isNotFound, messageOf } from './errors'
 
@@ -52,7 +52,9 @@ export const useCursorPages = <T,>(
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,
     select: ({ pages }) => pages.flatMap(({ items }) => items),
-    refetchInterval: ({ state }) => again?.(state.data?.pages.flatMap(({ items }) => items) ?? []) ?? false,
+    // All shown pages are read again: the more there are, the later.
+    refetchInterval: ({ state: { data } }) =>
+      data ? (again?.(data.pages.flatMap(({ items }) => items)) ?? 0) * data.pages.length : false,
   })
 
 /** The state of a list, as the hooks above give it, or as one query does that reads all of it. */
@@ -61,11 +63,12 @@ export type Pages<T> = Pick<UseInfiniteQueryResult<T[]>, 'data' | 'error'> &
     refetch: () => unknown
   }
 
-/** The button for the next page of a list, if there is one. */
-export const ShowMore = ({ pages }: { pages: Omit<Pages<unknown>, 'data' | 'error' | 'refetch'> }) =>
+/** The button for the next page of a list, if there is one. It is not disabled meanwhile: it would lose the focus. */
+export const ShowMore = ({ pages }: { pages: Omit<Pages<unknown>, 'data' | 'refetch'> }) =>
   pages.hasNextPage && (
     <div className="border-t border-line p-3 text-center">
-      <Button look="quiet" isBusy={pages.isFetchingNextPage === true} onClick={() => pages.fetchNextPage?.()}>
+      <Fault>{pages.error ? messageOf(pages.error) : undefined}</Fault>
+      <Button look="quiet" aria-busy={pages.isFetchingNextPage} onClick={() => pages.fetchNextPage?.()}>
         Show more
       </Button>
     </div>
@@ -106,14 +109,11 @@ export function Loaded<T>({
 export function PagedTable<T extends { id: string }>({
   pages,
   empty,
-  isLoading = false,
   ...table
 }: Omit<TableProps<T>, 'rows'> & {
   pages: Pages<T>
   /** Is shown if the list is empty. */
   empty: { title: string; text: ReactNode; action?: ReactNode }
-  /** True while other data of the table is loading. */
-  isLoading?: boolean
 }) {
   const { data, error, hasNextPage } = pages
   if (error !== null && data === undefined)
@@ -129,7 +129,7 @@ export function PagedTable<T extends { id: string }>({
           {empty.text}
         </Empty>
       ) : (
-        <Table {...table} rows={isLoading ? undefined : data} />
+        <Table {...table} rows={data} />
       )}
       <ShowMore pages={pages} />
     </>

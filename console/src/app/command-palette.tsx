@@ -1,8 +1,9 @@
 import { Autocomplete } from '@base-ui/react/autocomplete'
-import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query'
+import { useQueries, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useAdmin } from '../api/laurel'
+import { keyOf } from '../resource/resource'
 import { Overlay } from '../ui/dialog'
 import { Icon, type IconName } from '../ui/icon'
 import { nameOr, trimmed, userPath } from '../ui/text'
@@ -50,16 +51,15 @@ function fitting(commands: readonly Command[], text: string): readonly Command[]
 const MOST_USERS = 5
 const LETTERS = 2
 
-/** The users whose id, name or email address contains a text. */
+/** The users whose id, name or email address contains a text. Enter opens the first one, so none are of an older text. */
 function useUsersFor(text: string): readonly Command[] {
   const admin = useAdmin()
   const search = useSettled(text)
-  const isWanted = search.length >= LETTERS && text.length >= LETTERS
+  const isWanted = search.length >= LETTERS && search === text
   const { data } = useQuery({
     queryKey: ['/users', 'palette', search],
     queryFn: ({ signal }) => admin.users.list({ search, limit: MOST_USERS }, { signal }),
     enabled: isWanted,
-    placeholderData: keepPreviousData,
   })
   if (!isWanted || data === undefined) return []
   return data.map(({ id, name }) => ({
@@ -96,13 +96,12 @@ function useThingsFor(text: string): readonly Command[] {
     })),
   })
   if (!isWanted) return []
-  const commands = KINDS.flatMap(({ path, icon, one, by }, index) =>
+  const commands = KINDS.flatMap(({ path, icon, one, ...kind }, index) =>
     (kinds[index]?.data ?? []).map((thing) => ({
       label: nameOr(thing.name, thing.key),
       about: `${one} ${thing.key}`,
       words: `${thing.key} ${thing.key.replaceAll(/[-_]+/g, ' ')}`.toLowerCase(),
-      // `/metrics/new` is a form.
-      path: `${path}/${encodeURIComponent(thing[by] === 'new' ? thing.id : thing[by])}`,
+      path: `${path}/${encodeURIComponent(keyOf(kind, thing))}`,
       icon,
     })),
   )

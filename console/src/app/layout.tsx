@@ -55,7 +55,8 @@ function Shell() {
       // Without Latin letters, the place of the key counts. What a browser fills in has no key.
       const key = /^[a-z]$/i.test(event.key) ? event.key.toLowerCase() : event.code
       if (key !== 'k' && key !== 'KeyK') return
-      if (!(event.metaKey || event.ctrlKey) || event.shiftKey || event.altKey) return
+      // On a Mac, Ctrl+K deletes the rest of a line.
+      if (!(isApple ? event.metaKey : event.ctrlKey) || event.shiftKey || event.altKey) return
       event.preventDefault()
       // A form or a question has to be closed first: its entries would be lost.
       setPaletteOpen((isOpen) => !isOpen && openDialog() === undefined)

@@ -8,8 +8,8 @@ import type { IconName } from '../ui/icon'
 export type PageModule = () => Promise<{ default: RouteComponent }>
 
 type Things = {
-  /** The part of the address is the key, or the id. */
-  by: 'key' | 'id'
+  /** Set if their addresses have the id, not the key. */
+  pathsBy?: 'id'
   all: (admin: Admin) => Promise<readonly Named[]>
 }
 
@@ -66,7 +66,7 @@ const GROUPS = [
         words: 'events',
         one: 'metric',
         kind: 'metric',
-        things: { by: 'key', all: (admin) => admin.metrics.list().toArray() },
+        things: { all: (admin) => admin.metrics.list().toArray() },
         page: () => import('../features/metrics/metrics.resource'),
       },
       {
@@ -76,7 +76,7 @@ const GROUPS = [
         words: 'systems levels triggers boosts xp',
         one: 'points system',
         kind: 'points_system',
-        things: { by: 'key', all: (admin) => admin.points.list().toArray() },
+        things: { all: (admin) => admin.points.list().toArray() },
         page: () => import('../features/points/points.resource'),
       },
       {
@@ -93,7 +93,7 @@ const GROUPS = [
         words: 'badges',
         one: 'achievement',
         kind: 'achievement',
-        things: { by: 'key', all: (admin) => admin.achievements.list().toArray() },
+        things: { all: (admin) => admin.achievements.list().toArray() },
         page: () => import('../features/achievements/achievements.resource'),
       },
       {
@@ -103,7 +103,7 @@ const GROUPS = [
         words: 'rankings leagues',
         one: 'leaderboard',
         kind: 'leaderboard',
-        things: { by: 'key', all: (admin) => admin.leaderboards.list().toArray() },
+        things: { all: (admin) => admin.leaderboards.list().toArray() },
         page: () => import('../features/leaderboards/leaderboards.resource'),
       },
       {
@@ -113,7 +113,7 @@ const GROUPS = [
         words: 'fields filters',
         one: 'attribute',
         kind: 'attribute',
-        things: { by: 'id', all: (admin) => admin.attributes.list().toArray() },
+        things: { pathsBy: 'id', all: (admin) => admin.attributes.list().toArray() },
         page: () => import('../features/attributes/attributes.resource'),
       },
     ],
@@ -129,7 +129,6 @@ const GROUPS = [
         one: 'webhook',
         kind: 'webhook',
         things: {
-          by: 'key',
           all: async (admin) =>
             (await admin.webhooks.list().toArray()).map(({ id, key, url }) => ({
               id,

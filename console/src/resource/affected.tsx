@@ -64,7 +64,7 @@ export async function usersOf(
       return these === '' ? [] : [entry('points', system, effects.parts(these))]
     }),
   )
-  const variable = new RegExp(`[."']${key}\\b`)
+  const variable = new RegExp(`[."']${key}(?![\\w-])`)
   const isIn = ({ subject, title, body }: { subject?: string; title?: string; body: string }) =>
     variable.test(`${subject} ${title} ${body}`)
   return [

@@ -7,7 +7,7 @@ import type { Problem } from '../session/kept'
 import { useKept } from '../session/session-context'
 import { useSettled } from '../ui/typed'
 import { useFormValues } from './form-values'
-import { changedFields, readAgain, type Stored } from './meanwhile'
+import { changedFields, isSame, readAgain, type Stored } from './meanwhile'
 import type { Field } from './resource'
 import { changed } from './values'
 import { PAUSE, problemOf, shownProblem, useWrite, type Write } from './writes'
@@ -55,6 +55,7 @@ export function useEntryForm({
   const [isRestored, setRestored] = useState(restored === undefined)
   const [problem, setProblem] = useState<Problem | undefined>()
   const own = useId()
+  const all = fields.map(({ name }) => name)
   // What people have seen: it stays while there are entries.
   const [first, setFirst] = useState<FieldValues>({ ...latest, ...restored?.seen })
   // The values stay as they are: the draft is made when they are sent.
@@ -83,11 +84,12 @@ export function useEntryForm({
   const values = useFormValues(form, fields, scope === null)
   useFormState({ control: form.control })
   const { begin, isBusy, isOnItsWay } = useWrite({ ...options, scope: scope ?? own, showsAnswer: true })
+  /** By field, not by what holds several: when entries come back, others may have changed the rest of that. */
+  const byField = (given: object) => Object.fromEntries(all.map((name) => [name, get(given, name)]))
   // A value that a field has got by itself is no entry, but it is kept with the entries. The form knows it at once:
   // what was drawn lags behind, and a press may come before it is drawn again.
-  const hasChanged = () => Object.keys(changed(form.getValues(), form.control._defaultValues)).length > 0
-  const changes = hasChanged() ? changed(values, first) : {}
-  const all = fields.map(({ name }) => name)
+  const hasChanged = () => !isSame(byField(form.getValues()), byField(form.control._defaultValues))
+  const changes = hasChanged() ? changed(byField(values), byField(first)) : {}
   const etag = stored?.item.etag
   const seen = etag === undefined ? undefined : first
   const isFree = isRestored && !hasChanged()

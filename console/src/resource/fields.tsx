@@ -63,7 +63,7 @@ function FormField({ field, form, values, lookups, isNew }: FieldProps) {
     case 'text':
       return input({ placeholder: field.placeholder })
     case 'key':
-      return input({ spellCheck: false, autoCapitalize: 'off', className: 'font-mono' })
+      return input({ spellCheck: false, className: 'font-mono' })
     case 'date':
     case 'time':
       return input({ type: field.kind })

@@ -35,7 +35,7 @@ export async function readAgain<Item extends object>(
   return { ...stored, item: now ?? item }
 }
 
-const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
+export const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
 
 /** The fields that have another value now than people have seen, and than they have entered. */
 export const changedFields = (fields: readonly Field[], seen: object, entered: object, now: object) =>

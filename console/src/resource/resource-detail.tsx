@@ -10,7 +10,7 @@ import { AskButton } from './confirm-write'
 import { type Lookups, useLookups } from './lookups'
 import { changedFields, changesInWords, readAgain } from './meanwhile'
 import { fieldInWords } from './parts'
-import { keyOf, type Move, type Resource, type Thing, titleOf, type Written } from './resource'
+import { type Move, type Resource, type Thing, titleOf, type Written } from './resource'
 import { Status } from './resource-list'
 import { hideItem, showWritten, useResourceItem } from './shown'
 import { valuesIn } from './values'
@@ -64,7 +64,7 @@ export function ResourceDetailPage({ resource, itemKey }: { resource: Resource; 
       <Card title="Details">
         <Facts
           facts={[
-            ['Key', <Code key="key">{keyOf(resource, item)}</Code>],
+            ['Key', <Code key="key">{item.key}</Code>],
             ...factsOf(resource, item, lookups),
             ['Id', <Code key="id">{item.id}</Code>],
           ]}

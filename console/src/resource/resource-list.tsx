@@ -13,11 +13,9 @@ export function Status({ status }: { status: string }) {
   return <Badge tone={tone}>{status}</Badge>
 }
 
-/** The address of an item's page. An item whose key is a word of the address is named by its id. */
-export function hrefOf(resource: Resource, item: Thing): string {
-  const key = keyOf(resource, item)
-  return `${resource.path}/${encodeURIComponent(key === 'new' ? item.id : key)}`
-}
+/** The address of an item's page. */
+export const hrefOf = (resource: Resource, item: Thing): string =>
+  `${resource.path}/${encodeURIComponent(keyOf(resource, item))}`
 
 /**
  * The table of a resource, and the button that creates an item.
@@ -41,8 +39,8 @@ export function useResourceTable(resource: Resource, hrefOf: (item: Thing) => st
     table: (
       <PagedTable
         label={resource.name}
-        {...{ columns, pages, hrefOf, empty }}
-        isLoading={lookups.isLoading}
+        {...{ columns, hrefOf, empty }}
+        pages={lookups.isLoading ? { ...pages, data: undefined } : pages}
       />
     ),
   }

@@ -87,7 +87,7 @@ function Opened({
       <Facts
         facts={[
           status ? ['Status', <Status key="status" status={status} />] : null,
-          [resource.pathsBy === 'id' ? 'Id' : 'Key', <Code key="key">{keyOf(resource, item)}</Code>],
+          [item.key ? 'Key' : 'Id', <Code key="key">{item.key ?? item.id}</Code>],
           ...factsOf(resource, item, lookups),
         ]}
       />

@@ -223,9 +223,9 @@ export type Resource<
   }
 }
 
-/** The part of a path that names an item: its id or its key. */
-export const keyOf = ({ pathsBy }: Pick<Resource, 'pathsBy'>, { id, key }: Thing) =>
-  pathsBy === 'id' ? id : (key ?? id)
+/** The part of a path that names an item: its id or its key. The key `new` would be the form of a new item. */
+export const keyOf = ({ pathsBy }: Pick<Resource, 'pathsBy'>, { id, key = id }: Thing) =>
+  pathsBy === 'id' || key === 'new' ? id : key
 
 /** The name of an item, or of what a form sends. It is the key or the id if nothing of the name can be seen. */
 export function titleOf({ nameOf }: Pick<Resource, 'nameOf'>, item: object, lookups: Lookups): string {

@@ -22,9 +22,9 @@ function emptyOf(field: Field) {
 const isPicture = (stored: unknown): stored is { url: string } =>
   typeof stored === 'object' && stored !== null && 'url' in stored
 
-/** Something stored as a field has it: a number is its text, a picture its address, and each line has one end. */
+/** Something stored as a field has it: a number is its text, a picture its address. Forms send texts trimmed. */
 const asValue = (stored: unknown) => {
-  if (typeof stored === 'string') return stored.replaceAll(/\r\n?/g, '\n')
+  if (typeof stored === 'string') return stored.replaceAll(/\r\n?/g, '\n').trim()
   return typeof stored === 'number' ? asText(stored) : isPicture(stored) ? stored.url : stored
 }
 

@@ -13,7 +13,6 @@ export type Features = {
   multiTenancy: boolean
   /** Whether there is a test clock. */
   testClock: boolean
-  version: string
 }
 
 /** A key that the server has accepted. */
@@ -33,14 +32,13 @@ export type SessionState = {
 function read(): SignedIn | null {
   try {
     const stored: Record<string, unknown> = Object(JSON.parse(sessionStorage.getItem(STORED) ?? 'null'))
-    const { apiKey, multiTenancy, testClock, version, tenant } = stored
+    const { apiKey, multiTenancy, testClock, tenant } = stored
     if (typeof apiKey !== 'string') return null
     const { id, name }: Record<string, unknown> = Object(tenant)
     return {
       apiKey,
       multiTenancy: multiTenancy === true,
       testClock: testClock === true,
-      version: String(version ?? ''),
       tenant: typeof id === 'string' && typeof name === 'string' ? { id, name } : null,
     }
   } catch {

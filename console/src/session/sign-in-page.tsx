@@ -12,8 +12,8 @@ import { useSession, useSessionState } from './session-context'
 
 /** Asks the server whether it accepts a key, and signs in with it. Throws if it does not. */
 async function signIn(session: Session, apiKey: string): Promise<void> {
-  const { multiTenancy, testClock, version } = await clientOf(apiKey).admin.session()
-  session.signIn(apiKey, { multiTenancy, testClock, version })
+  const { multiTenancy, testClock } = await clientOf(apiKey).admin.session()
+  session.signIn(apiKey, { multiTenancy, testClock })
 }
 
 /** What no key has: characters outside of ASCII, blanks, quotes around it, or the name of a header before it. */
@@ -74,7 +74,6 @@ export function SignInPage() {
             type="password"
             value={key}
             onChange={({ target }) => setKey(target.value)}
-            autoCapitalize="off"
             // The page has only this field.
             autoFocus
           />

@@ -1,9 +1,8 @@
 import { type ReactNode, useEffect, useState } from 'react'
-import { messageOf } from '../api/errors'
 import { useAdmin } from '../api/laurel'
-import { useSkipPages } from '../api/paging'
+import { Unread, useSkipPages } from '../api/paging'
 import { Button } from '../ui/button'
-import { Empty, Notice, Skeleton } from '../ui/page'
+import { Empty, Skeleton } from '../ui/page'
 import { nameOr, trimmed } from '../ui/text'
 import { LeaveButton } from './leave-button'
 import { useSession, useSignedIn } from './session-context'
@@ -24,8 +23,8 @@ export function TenantPage({ create }: { create: ReactNode }) {
     ({ name, customerId, status }) =>
       status === 'active' && `${name} ${customerId}`.toLowerCase().includes(wanted),
   )
-  const { hasNextPage, isFetching, fetchNextPage } = tenants
-  const isSearching = wanted !== '' && hasNextPage && (found?.length ?? 0) < ENOUGH
+  const { hasNextPage, isFetching, isError, fetchNextPage } = tenants
+  const isSearching = wanted !== '' && hasNextPage && !isError && (found?.length ?? 0) < ENOUGH
   useEffect(() => {
     if (isSearching && !isFetching) fetchNextPage()
   }, [isSearching, isFetching, fetchNextPage])
@@ -40,7 +39,7 @@ export function TenantPage({ create }: { create: ReactNode }) {
           Sign out
         </LeaveButton>
       </div>
-      {tenants.isError && <Notice tone="danger">{messageOf(tenants.error)}</Notice>}
+      {isError && <Unread of={tenants} />}
       <input
         className="control"
         aria-label="Find a tenant"
@@ -66,7 +65,7 @@ export function TenantPage({ create }: { create: ReactNode }) {
             </button>
           </li>
         ))}
-        {found?.length === 0 && !isSearching && (
+        {found?.length === 0 && !isSearching && !isError && (
           <li>
             {wanted === '' ? (
               <Empty title="No tenants yet">Create one for each of your customers or products.</Empty>

@@ -7,6 +7,7 @@ import { classes } from './classes'
 import { headingOfPage, useFocusReturn } from './heading'
 import { Icon } from './icon'
 import { Labelled, PlainInput } from './labelled'
+import { seen } from './text'
 import { useToasts } from './toasts'
 
 /** The classes of the area behind a dialog. */
@@ -275,7 +276,7 @@ export function Confirm({
             <Button
               look={isDangerous ? 'danger' : 'primary'}
               isBusy={isBusy}
-              disabled={typed !== undefined && given !== typed.text}
+              disabled={typed !== undefined && seen(given) !== seen(typed.text)}
               onClick={onConfirm}
             >
               {isBusy ? 'Waiting…' : confirm}

@@ -46,10 +46,11 @@ export function Labelled({
   )
 }
 
-/** A field for an id or a search. Browsers suggest and correct nothing in it. */
+/** A field for an id or a search. Browsers suggest and correct nothing in it, and phones write no capital. */
 export const PlainInput = ({ className, ...props }: ComponentProps<'input'>) => (
   <input
     autoComplete="off"
+    autoCapitalize="none"
     spellCheck={false}
     {...useTies()}
     {...props}

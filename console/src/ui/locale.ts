@@ -24,7 +24,8 @@ function signsOf(locale: string): { point: string; group: string } {
  */
 export function numberOf(text: string, locale: string = LOCALE): number {
   const { point, group } = signsOf(locale)
-  const given = text.trim()
+  // Keyboards of East Asia write wide signs: `１５`.
+  const given = text.replaceAll(/[！-～]/g, (sign) => String.fromCharCode(sign.charCodeAt(0) - 0xfee0)).trim()
   const between = /\s/.test(group) ? '\\s' : `[${group}]`
   const isGrouped = new RegExp(`^[+-]?\\d{1,3}(?:${between}\\d{2,3})*${between}\\d{3}(?!\\d)`).test(given)
   const plain = (isGrouped ? given.replaceAll(new RegExp(between, 'g'), '') : given).replace(point, '.')

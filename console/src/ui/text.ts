@@ -3,6 +3,10 @@
 /** Without blanks and invisible characters at its ends, such as a text that was pasted has. */
 export const trimmed = (text: string): string => text.replace(/^[\s\p{Cc}\p{Cf}]+|[\s\p{Cc}\p{Cf}]+$/gu, '')
 
+/** What people can see and type of a text: no blanks, which a page shows as one, and no invisible characters. */
+export const seen = (text: string): string =>
+  text.normalize().replaceAll(/[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]+/gu, '')
+
 /** A name; the id if nothing of the name can be seen. */
 export const nameOr = (name: string | null | undefined, id: string): string =>
   /[^\s\p{Cc}\p{Default_Ignorable_Code_Point}\u2800]/u.test(name ?? '') ? (name ?? '').trim() : id

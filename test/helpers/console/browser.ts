@@ -67,6 +67,13 @@ export async function watchedPage(
   return { page, complaints, requests }
 }
 
+/** An answer that refuses a read. The client does not ask again. */
+export const REFUSED = {
+  status: 422,
+  headers: { 'x-request-id': 'a-test' },
+  json: { error: 'Not now.' },
+}
+
 /** Signs in on the page that is open. */
 export async function signIn(page: Page, key: string): Promise<void> {
   await page.getByLabel('Admin API key').fill(key)

@@ -76,6 +76,35 @@ describe.skipIf(!hasBrowser)('pages', () => {
     await page.context().close()
   })
 
+  it('leave Ctrl+K to the fields on a Mac, and find by ⌘K', async () => {
+    const { page } = await world.page()
+    await page.addInitScript(
+      "Object.defineProperty(navigator, 'userAgent', { value: 'Macintosh; Mac OS X' })",
+    )
+    await page.goto(`${world.server.url}/console`)
+    await signIn(page, world.server.adminKey)
+    await page.keyboard.press('Control+k')
+    await page.keyboard.press('Meta+k')
+    // Ctrl+K would have opened it, and ⌘K closed it.
+    await page.getByRole('dialog', { name: 'Search' }).locator('input:focus').waitFor()
+    await page.context().close()
+  })
+
+  it('know what today is by the clock of the server', async () => {
+    const { page } = await world.page()
+    // The answers have the time of the test clock, in 2082.
+    const features = { multiTenancy: false, testClock: false }
+    await page.route('**/admin/v1/session', async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, json: { ...(await response.json()), ...features } })
+    })
+    const asked = page.waitForRequest(/figures\/overview\?.*to=2082-/)
+    await page.goto(`${world.server.url}/console`)
+    await signIn(page, world.server.adminKey)
+    await asked
+    await page.context().close()
+  })
+
   it('go on while the browser translates them', async () => {
     const { page, complaints } = await world.signedIn()
     await settled(page)

@@ -142,13 +142,17 @@ describe.skipIf(!hasBrowser)('entries', () => {
     complaints.splice(0)
   })
 
-  it('the palette finds configured things, and Ctrl+K closes it', async () => {
-    await openPalette(page)
-    await page.keyboard.type('weekly')
-    await page.getByRole('option', { name: /XP this week/ }).waitFor()
-    await page.keyboard.press('Enter')
-    await heading('XP this week').waitFor()
+  it('the palette finds users by the text that it has, and Ctrl+K closes it', async () => {
     const palette = await openPalette(page)
+    await page.keyboard.type('demo-ada')
+    await page.getByRole('option', { name: /Ada/ }).waitFor()
+    // Enter opens nobody whom an older text has found.
+    await palette.getByRole('combobox').fill('demo-grace')
+    await page.keyboard.press('Enter')
+    await page.getByRole('option', { name: /Grace/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await heading('Grace').waitFor()
+    await openPalette(page)
     await page.keyboard.press('Control+k')
     await palette.waitFor({ state: 'detached' })
     // A keyboard without Latin letters, and what a browser sends when it fills in a field.
@@ -211,6 +215,14 @@ describe.skipIf(!hasBrowser)('entries', () => {
   })
 
   it('[G9, I2] a points system and others say by names and numbers what their deletion affects', async () => {
+    // It names a metric whose key begins with the one of another.
+    const template = {
+      type: 'recap',
+      channel: 'push',
+      title: 'More',
+      body: '{{ metrics["demo-quizzes-more"] }}',
+    }
+    await world.ask('POST', '/admin/v1/notifications/templates', [template])
     // Figures are made when the clock moves.
     await world.ask('PUT', '/admin/v1/test-clock', { advance: 'PT1M' })
     const plan = (await world.ask('GET', '/admin/v1/attributes?key=demo-plan')).body[0].id

@@ -14,6 +14,8 @@ const IDS = ['twin', 'twin ', ' twin', 'a  b', 'a / b', 'a/ b', 'twin\u200b', 'a
 const NAMES = [
   ['unseen', '\u200b\u3164', 'unseen'],
   ['turned', `${TO_LEFT}ada`, '\u2068ada\u2069'],
+  // The address of a form, if it were in a path.
+  ['new', 'Fresh', 'Fresh'],
 ] as const
 
 /** Things that people name, with the page that lists them, and what else a new one has. */

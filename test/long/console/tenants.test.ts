@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { loseDeletion } from '../../helpers/console/adversary'
-import { expectAccessible, hasBrowser, settled } from '../../helpers/console/browser'
+import { expectAccessible, hasBrowser, REFUSED, settled } from '../../helpers/console/browser'
 import { sharedWorld } from '../../helpers/console/world'
 import { words } from '../../helpers/words'
 
@@ -138,7 +138,7 @@ describe.skipIf(!hasBrowser)('the console with several tenants', () => {
     const { page, complaints } = await world.page()
     const named: (string | undefined)[] = []
     page.on('request', (request) => {
-      if (!/\/v1\//.test(request.url())) return
+      if (!/\/(?:v1|api)\//.test(request.url())) return
       const isOfAccount = /\/admin\/v1\/(?:session|tenants|admin-api-keys|test-clock|status)\b/.test(
         request.url(),
       )
@@ -176,7 +176,7 @@ describe.skipIf(!hasBrowser)('the console with several tenants', () => {
     const held = new Promise<void>((resolve) => {
       release = resolve
     })
-    await page.route(/\/v1\/(?!tenants)/, async (route) => {
+    await page.route(/\/(?:v1|api)\/(?!tenants)/, async (route) => {
       await held
       await route.continue().catch(() => undefined)
     })
@@ -191,7 +191,7 @@ describe.skipIf(!hasBrowser)('the console with several tenants', () => {
     await page.getByRole('heading', { level: 1, name: 'User of berry' }).waitFor()
     await settled(page)
     expect(await page.getByText(/apple/).count()).toBe(0)
-    await page.unroute(/\/v1\/(?!tenants)/)
+    await page.unroute(/\/(?:v1|api)\/(?!tenants)/)
 
     for (const path of words`/users /metrics /points /metrics/shared /points/shared /audit-log /`) {
       await world.open(page, path)
@@ -248,9 +248,20 @@ describe.skipIf(!hasBrowser)('the console with several tenants', () => {
     await page.getByRole('heading', { level: 1, name: 'Choose a tenant' }).waitFor()
     await page.getByRole('button', { name: 'Show more' }).click()
     await page.getByRole('button', { name: /^Shop 119/ }).waitFor()
-    // A search goes on by itself.
+    // A search goes on by itself, and ends if a page of them can't be read.
+    const isNext = /tenants\?.*skip=[1-9]/
+    const asked: string[] = []
+    await page.route(isNext, (route) => {
+      asked.push(route.request().url())
+      return route.fulfill(REFUSED)
+    })
     await page.reload()
     await page.getByLabel('Find a tenant').fill('shop-119')
+    await page.getByText('Not now.').waitFor()
+    await settled(page)
+    expect(asked).toHaveLength(1)
+    await page.unroute(isNext)
+    await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByRole('button', { name: /^Shop 119/ }).click()
     await page.getByRole('navigation', { name: 'Main' }).waitFor()
     await page.context().close()

@@ -57,8 +57,7 @@ function AdminKeys() {
     >
       <PagedTable
         label="Admin keys"
-        pages={pages}
-        isLoading={session.isPending}
+        pages={session.data ? pages : { error: session.error, refetch: session.refetch, data: undefined }}
         expected={2}
         empty={{
           title: 'No further admin keys',

@@ -33,7 +33,6 @@ export const attributes: Resource<AdminAttribute, z.input<typeof Draft>, z.outpu
     { name: 'Key', cell: ({ key }) => <Code>{key}</Code>, isMinor: true },
     { name: 'Type', cell: ({ type }) => type },
   ],
-  facts: ({ key }) => [['Attribute key', <Code key="key">{key}</Code>]],
   form: {
     schema: Draft,
     fields: [

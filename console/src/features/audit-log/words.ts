@@ -126,7 +126,7 @@ export function valueText(value: unknown): string {
 export function pathOf({ action, kind, key, resourceId, fields }: AuditLogEntry): string | null {
   if (action === 'delete' || action === 'purge') return null
   const path = PATHS.get(kind)
-  if (path !== undefined) return `${path}/${encodeURIComponent(key ?? resourceId ?? '')}`
+  if (path !== undefined) return `${path}/${encodeURIComponent(resourceId ?? key ?? '')}`
   const { after: systemId } = fields.pointsSystemId ?? {}
   // Levels, triggers and boosts are on the page of their system.
   return OTHER_PATHS[kind] ?? (typeof systemId === 'string' ? `/points/${systemId}` : null)

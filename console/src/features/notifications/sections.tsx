@@ -5,7 +5,7 @@ import { PagedTable, Unread, useCursorPages } from '../../api/paging'
 import { useAddress } from '../../ui/address'
 import { DetailSheet } from '../../ui/dialog'
 import { Moment } from '../../ui/format'
-import { Badge, Card, Code, Facts, Skeleton } from '../../ui/page'
+import { Badge, Card, Code, Facts, Notice, Skeleton } from '../../ui/page'
 import { nameOr, userPath } from '../../ui/text'
 import { useChannels } from './template-help'
 import { Message } from './template-preview'
@@ -69,6 +69,9 @@ export function LogSection() {
   const message = pages.data?.find(({ id }) => id === search.message)
   return (
     <Card title="Messages" about="All messages to users, newest first." flush>
+      {pages.data && !message && search.message !== undefined && (
+        <Notice tone="warning">The message of this link is not among these. It may be older.</Notice>
+      )}
       <PagedTable
         label="Messages"
         pages={pages}

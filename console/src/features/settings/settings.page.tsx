@@ -22,7 +22,7 @@ const Tenants = () => <ResourceSection resource={useTenantsResource()} within="/
 
 export default function SettingsPage() {
   const admin = useAdmin()
-  const { tenant, version, testClock } = useSignedIn()
+  const { tenant, testClock } = useSignedIn()
   const settings = useQuery(settingsRead(admin))
   return (
     <Page
@@ -37,7 +37,6 @@ export default function SettingsPage() {
       <Card title="This deployment">
         <Facts
           facts={[
-            ['Version', version],
             tenant === null ? null : ['Tenant', nameOr(tenant.name, tenant.id)],
             tenant === null ? null : ['Tenant id', <Code key="tenant">{tenant.id}</Code>],
             ['Test clock', testClock ? 'on: time can be moved' : 'off'],

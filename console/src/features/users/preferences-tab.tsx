@@ -6,14 +6,14 @@ import type {
 } from '@laurel/client'
 import { useQuery } from '@tanstack/react-query'
 import { z } from 'zod'
-import { messageOf } from '../../api/errors'
 import { streakSettingsRead, useAdmin, useLaurel } from '../../api/laurel'
+import { Loaded } from '../../api/paging'
 import { PageForm } from '../../resource/form-sheet'
 import type { Field } from '../../resource/resource'
 import { changed } from '../../resource/values'
 import { Toggle } from '../../ui/button'
 import { DaysOff, weekdaysInWords } from '../../ui/days-off'
-import { Card, Notice, Waiting } from '../../ui/page'
+import { Card, Notice } from '../../ui/page'
 import { Table } from '../../ui/table'
 import { say } from '../../ui/text'
 import { keyOfUser, USERS, writesOf } from './user-paths'
@@ -39,15 +39,13 @@ export function PreferencesTab({ user }: { user: User }) {
     queryFn: () => laurel.users.preferences.get(user.id),
   })
   const settings = useQuery(streakSettingsRead(admin))
-  const error = preferences.error ?? settings.error
-  if (error !== null) return <Notice tone="danger">{messageOf(error)}</Notice>
-  if (preferences.data === undefined || settings.data === undefined)
-    return (
-      <Card title="Preferences">
-        <Waiting className="h-72" />
-      </Card>
-    )
-  return <PreferencesForm user={user} preferences={preferences.data} settings={settings.data} />
+  const { error, refetch } = preferences.error === null ? settings : preferences
+  const data = preferences.data && settings.data && { preferences: preferences.data, settings: settings.data }
+  return (
+    <Loaded query={{ data, error, refetch }} className="h-72">
+      {(read) => <PreferencesForm user={user} {...read} />}
+    </Loaded>
+  )
 }
 
 /** The days off in the settings, in words. */

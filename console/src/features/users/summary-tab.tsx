@@ -131,7 +131,7 @@ function Points({ points: { id, key, name, total, maxPoints } }: { points: GetUs
   const admin = useAdmin()
   const levels = useQuery({
     queryKey: ['/points', 'levels', id],
-    queryFn: async () => admin.points.levels.list(id, { limit: 100 }),
+    queryFn: () => admin.points.levels.list(id).toArray(),
     staleTime: 60_000,
   })
   return (

@@ -115,7 +115,9 @@ export function UserForm({ user, onClose }: { user: User | null; onClose: () => 
   const first = {
     ...valuesOf(fields, user),
     id: user?.id ?? '',
-    attributes: Object.fromEntries(attributes.map(({ id, key }) => [id, user?.attributes[key] ?? ''])),
+    attributes: Object.fromEntries(
+      attributes.map(({ id, key }) => [id, user?.attributes[key]?.trim() ?? '']),
+    ),
   }
   const schema = Values.refine(
     ({ email }) => email !== '' || !user?.email,

@@ -8,7 +8,7 @@ import { formatNumber, formatPercent, Moment } from '../../ui/format'
 import { Badge, Notice } from '../../ui/page'
 
 /** An address without its scheme, which all share. */
-export const shortUrl = (url: string) => url.replace(/^https?:\/\//, '').replace(/\/$/, '')
+export const shortUrl = (url: string) => url.replace(/^https?:\/\//i, '').replace(/\/$/, '')
 
 /** How the endpoint of a webhook does: what failed within a day, and until when nothing is sent. */
 export function Health({ goneAt, health }: Pick<AdminWebhook, 'goneAt' | 'health'>) {

@@ -19,7 +19,7 @@ const Draft = z
       .trim()
       .min(1, 'Fill this in.')
       .max(2048, 'Use at most 2,048 characters.')
-      .regex(/^https?:\/\/\S+$/, 'Use a whole address, such as https://example.com/laurel.'),
+      .regex(/^https?:\/\/\S+$/i, 'Use a whole address, such as https://example.com/laurel.'),
     key: optionalText(255).regex(/^[\w-]*$/, 'Use letters, digits, hyphens and underscores only.'),
     isAll: z.boolean(),
     events: z.array(z.string()).transform((given) => given.filter(isEventType)),

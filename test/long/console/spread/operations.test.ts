@@ -1,7 +1,7 @@
 /** The pages of webhooks, notifications, keys, settings, the audit log and the status, in a real browser. */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { expectAccessible, hasBrowser, signIn, type Watched } from '../../../helpers/console/browser'
+import { expectAccessible, hasBrowser, REFUSED, signIn, type Watched } from '../../../helpers/console/browser'
 import { ATTACK, sharedWorld } from '../../../helpers/console/world'
 import { Receiver } from '../../../helpers/receiver'
 
@@ -50,7 +50,7 @@ describe.skipIf(!hasBrowser)('the pages of operations', () => {
     await form.getByLabel('Address').fill('nowhere')
     await form.getByRole('button', { name: 'Create webhook' }).click()
     await form.getByText('Use a whole address').waitFor()
-    await form.getByLabel('Address').fill(`http://${address}`)
+    await form.getByLabel('Address').fill(`Http://${address}`)
     await form.getByRole('button', { name: 'Create webhook' }).click()
     const secret = await shownSecret('The webhook was created', 'Signing secret')
     expect(secret).toMatch(/^whsec_/)
@@ -152,6 +152,8 @@ describe.skipIf(!hasBrowser)('the pages of operations', () => {
     await open('/notifications')
     expect(await page.getByText('not configured', { exact: true }).count()).toBe(2)
     await expectAccessible(page, 'the notifications')
+    await open('/notifications?message=018f0000-0000-7000-8000-000000000000')
+    await page.getByText('The message of this link is not among these.').waitFor()
     await page.getByRole('button', { name: 'New template' }).click()
     const form = dialog('New template')
     await form.getByLabel('Type').selectOption('recap')
@@ -210,6 +212,8 @@ describe.skipIf(!hasBrowser)('the pages of operations', () => {
 
     await page.getByRole('button', { name: 'New application key' }).click()
     const form = dialog('New application key')
+    // A phone would write `Demo-ada`.
+    expect(await form.getByLabel('User id').getAttribute('autocapitalize')).toBe('none')
     await form.getByLabel('User id').fill('demo-ada')
     await form.getByLabel('Last day').fill('2099-12-31')
     await form.getByRole('button', { name: 'Create key' }).click()
@@ -236,13 +240,17 @@ describe.skipIf(!hasBrowser)('the pages of operations', () => {
     await own.goto(`${world.server.url}/console/settings`)
     await signIn(own, body.created[0].key)
     const { promise, resolve } = Promise.withResolvers<void>()
-    await own.route('**/admin/v1/session', (route) => promise.then(() => route.continue()))
+    await own.route('**/admin/v1/session', (route) => promise.then(() => route.fulfill(REFUSED)))
     const listed = own.waitForResponse('**/admin/v1/admin-api-keys*')
     await own.getByRole('link', { name: 'API keys' }).click()
     await (await listed).finished()
     await own.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
     expect(await own.getByRole('button', { name: 'Rotate Of a session' }).count()).toBe(0)
     resolve()
+    await own.getByText('Not now.').waitFor()
+    expect(await own.getByRole('button', { name: 'Rotate Of a session' }).count()).toBe(0)
+    await own.unroute('**/admin/v1/session')
+    await own.getByRole('button', { name: 'Try again' }).click()
     await own
       .getByRole('row', { name: /Of a session/ })
       .getByText('You are signed in with it')
@@ -327,7 +335,7 @@ describe.skipIf(!hasBrowser)('the pages of operations', () => {
     const [oldest] = Object.values(entries).toReversed()
     await open(`/audit-log?entry=${Object(oldest).id}`)
     await dialog('Created metric demo-lessons').getByRole('link', { name: 'metric demo-lessons' }).click()
-    await page.waitForURL('**/console/metrics/demo-lessons')
+    await page.getByRole('heading', { level: 1, name: 'Lessons completed' }).waitFor()
     await open('/audit-log?entry=018f0000-0000-7000-8000-000000000000')
     await page.getByText('There is no such entry.').waitFor()
     expect(watched.complaints).toEqual([])

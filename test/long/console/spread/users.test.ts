@@ -1,7 +1,7 @@
 /** The pages of users and the overview, in a real browser on a real server. */
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { hasBrowser, settled, type Watched } from '../../../helpers/console/browser'
+import { hasBrowser, REFUSED, settled, type Watched } from '../../../helpers/console/browser'
 import { sharedWorld } from '../../../helpers/console/world'
 
 const world = sharedWorld({ clock: Date.UTC(2083, 2, 1, 10) })
@@ -79,19 +79,40 @@ describe.skipIf(!hasBrowser)('users', () => {
   })
 
   it('[U2] a user without an email address can be edited, and stays subscribed', async () => {
+    // Only what was changed is sent: not even blanks of other values are.
+    const untouched = { attributes: { 'demo-plan': ' pro ' } }
     await sendLessons('by-event', 1)
+    await ask('PATCH', '/v1/users/by-event', untouched)
     await open('/users/by-event/edit')
     await page.getByLabel('Name', { exact: true }).fill('By event')
     await page.getByRole('button', { name: 'Save changes' }).click()
     await page.getByRole('heading', { level: 1, name: 'By event' }).waitFor()
     expect((await ask('GET', '/v1/users/by-event')).body).toMatchObject({
+      ...untouched,
       name: 'By event',
       email: null,
       subscribeToEmails: true,
     })
   })
 
-  it('asks for no more users than it shows', async () => {
+  it('brings back the entries of a reload, and no old values of what others have changed since', async () => {
+    await ask('POST', '/admin/v1/attributes', [{ name: 'Score', key: 'score', type: 'user' }])
+    await ask('POST', '/v1/users', { id: 'returning', attributes: { score: '1' } })
+    await open('/users/returning/edit')
+    await page.getByLabel('Plan', { exact: true }).fill('pro')
+    await expect.poll(() => page.evaluate("sessionStorage.getItem('laurel.entries')")).toContain('pro')
+    await ask('PATCH', '/v1/users/returning', { attributes: { score: '2' } })
+    await page.reload()
+    await page.getByText('Your entries from before are back.').waitFor()
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await dialog().waitFor({ state: 'detached' })
+    expect((await ask('GET', '/v1/users/returning')).body.attributes).toEqual({
+      score: '2',
+      'demo-plan': 'pro',
+    })
+  })
+
+  it('asks for no more users than it shows, and says if the next ones can’t be read', async () => {
     for (let nth = 0; nth < 30; nth += 1) await ask('POST', '/v1/users', { id: `many-${nth}` })
     const requests: URL[] = []
     page.on('request', (request) => {
@@ -101,11 +122,28 @@ describe.skipIf(!hasBrowser)('users', () => {
     await open('/users?search=many')
     expect(await page.getByRole('row').count()).toBe(26)
     expect(requests.map(({ searchParams }) => searchParams.get('limit'))).toEqual(['25'])
-    await page.getByRole('button', { name: 'Show more' }).click()
+    await page.route(/after=/, (route) => route.fulfill(REFUSED), { times: 1 })
+    const more = page.getByRole('button', { name: 'Show more' })
+    await more.press('Enter')
+    await page.getByRole('alert').filter({ hasText: 'Not now.' }).waitFor()
+    // The button has kept the focus.
+    await page.keyboard.press('Enter')
     await page.getByRole('link', { name: 'many-9' }).waitFor()
     expect(await page.getByRole('row').count()).toBe(31)
-    expect(requests).toHaveLength(2)
-    expect(requests[1]?.searchParams.get('after')).toBeTruthy()
+    expect(requests).toHaveLength(3)
+    expect(requests[2]?.searchParams.get('after')).toBeTruthy()
+  })
+
+  it('[P9] shows the level of a user, also if it is not among the first hundred', async () => {
+    const levels = Array.from({ length: 101 }, (_, nth) => ({
+      ...{ key: `floor-${nth}`, name: `Floor ${nth}`, points: nth },
+    }))
+    await ask('POST', '/admin/v1/points', [{ name: 'Floors', key: 'floors', levels: levels.slice(0, 100) }])
+    await ask('POST', '/admin/v1/points/floors/levels', levels.slice(100))
+    await ask('POST', '/v1/users', { id: 'climber' })
+    await ask('POST', '/admin/v1/points/floors/adjustments', [{ userId: 'climber', amount: 100 }])
+    await open('/users/climber')
+    await page.getByText('Floor 100', { exact: true }).waitFor()
   })
 
   it('[X1] explains an award in words, and voids an event', async () => {
@@ -185,6 +223,15 @@ describe.skipIf(!hasBrowser)('users', () => {
     await open('/users/choosy/preferences')
     await page.getByLabel('Recap by push').uncheck()
     await page.getByLabel('The user has a streak').uncheck()
+    // A read that fails meanwhile takes no entries away.
+    const isRead = (url: URL) => url.pathname.endsWith('/preferences')
+    await page.route(isRead, (route) => route.fulfill(REFUSED), { times: 1 })
+    const read = page.waitForResponse((response) => isRead(new URL(response.url())))
+    await choose('Grant a freeze')
+    await question().getByRole('button', { name: 'Confirm: grant a freeze' }).click()
+    await (await read).finished()
+    await settled(page)
+    expect(await page.getByLabel('Recap by push').isChecked()).toBe(false)
     await page.getByRole('button', { name: 'Save preferences' }).click()
     await page
       .getByText(/^The preferences of .* were saved$/)
@@ -239,19 +286,20 @@ describe.skipIf(!hasBrowser)('users', () => {
   })
 
   it('[U8] exports all data, and erases a user only after the id was typed', async () => {
-    await sendLessons('gone', 1)
-    await open('/users/gone')
+    // A page shows two blanks as one, so people type one.
+    await sendLessons('gone  now', 1)
+    await open('/users/gone%20%20now')
     const downloaded = page.waitForEvent('download')
     await choose('Export all data')
     const file = await downloaded
-    expect(file.suggestedFilename()).toBe('user-gone.json')
+    expect(file.suggestedFilename()).toMatch(/^user-gone_now-\w+\.json$/)
     await choose('Erase this user')
     const confirm = question().getByRole('button', { name: 'Confirm: erase' })
     expect(await confirm.isDisabled()).toBe(true)
-    await question().getByLabel('Type gone to confirm').fill('gone')
+    await question().getByLabel('Type gone now to confirm').fill('gone now')
     await confirm.click()
     await page.getByRole('heading', { level: 1, name: 'Users' }).waitFor()
-    expect((await ask('GET', '/v1/users/gone')).status).toBe(404)
+    expect((await ask('GET', '/v1/users/gone%20%20now')).status).toBe(404)
   })
 })
 
@@ -293,7 +341,8 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     await settled(page)
     expect(page.url()).toContain('days=7')
     expect(await card.getByRole('row').count()).toBe(8)
-    await page.getByLabel('To', { exact: true }).fill('2083-02-25')
+    // Key by key: a year of one digit is a date already.
+    await page.getByLabel('To', { exact: true }).pressSequentially('02252083')
     await page.waitForURL(/to=2083-02-25/)
   })
 

@@ -48,7 +48,7 @@ export function Timeline({ user }: { user: User }) {
       }
     >
       <div className="border-t border-line" aria-busy={entries.isPending}>
-        {entries.isError ? (
+        {entries.isLoadingError ? (
           <div className="p-5">
             <Unread of={entries} />
           </div>
