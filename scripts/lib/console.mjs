@@ -30,7 +30,7 @@ export async function builtConsole(folder, environment = process.env) {
   const draft = join(builds, `draft-${process.pid}`)
   const args = [toolScript('vite', 'bin', 'vite.js'), 'build', '--outDir', draft, '--emptyOutDir']
   const failure =
-    'The console could not be built. Repair the source above, run `npm install` if a package is missing, or move Laurel if its path has a #.'
+    'The console could not be built. Repair the source above, run `npm install` if a package is missing, or move Laurel if its path has a # or ?.'
   // A test's environment would put the development build of React into it, which is larger and slower.
   const env = { ...environment, NODE_ENV: 'production' }
   try {

@@ -24,7 +24,7 @@ const NEEDED = {
 
 /** Adds the lines that the file lacks, and changes nothing else. Returns its variables. */
 export function completeDevVars(/** @type {string} */ path) {
-  const before = existsSync(path) ? readFileSync(path, 'utf8') : ''
+  const before = existsSync(path) ? readFileSync(path, 'utf8').replace(/^\ufeff/, '') : ''
   const found = util.parseEnv(before)
   const missing = Object.entries(NEEDED).filter(([name]) => !found[name])
   const lines = missing.map(([name, make]) => `${name}=${make()}\n`)

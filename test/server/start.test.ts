@@ -36,7 +36,8 @@ const health = async (url: string) => (await fetch(`${url}/health`)).status
 
 // In order, because the last tests end both.
 describe('two projects, started at the same time', { shuffle: false }, () => {
-  const before = `# mine\nexport DEMO="on" # see below\nADMIN_API_KEY='adm_mine.Only$For-"tests"-of-npm-start'`
+  // The first character is the byte order mark that editors of Windows write.
+  const before = `\ufeffADMIN_API_KEY='adm_mine.Only$For-"tests"-of-npm-start'\n# mine\nexport DEMO="on" # see below`
   let plain: Server
   let custom: Server
 

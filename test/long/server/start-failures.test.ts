@@ -87,7 +87,7 @@ describe('a start that does not succeed', () => {
       const server = await startServer({ folder })
       expect(server.output()).toContain('no-such-package')
       expect(server.output()).toMatch(
-        /The console could not be built\. .*npm install.* if its path has a #\./,
+        /The console could not be built\. .*npm install.* if its path has a # or \?\./,
       )
       expect((await fetch(`${server.url}/health`)).status).toBe(200)
       expect(await (await fetch(`${server.url}/console`)).text()).toContain('The console could not be built')
