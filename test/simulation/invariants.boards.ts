@@ -16,22 +16,15 @@ import type { World } from './world'
 /** L3–L6, L8, L12, L13: the served rankings are equal to a recount of the log. */
 
 const HOUR = 3_600_000
-const Rankings = z.array(
-  z.object({ userId: z.string(), rank: z.number(), value: z.number() }).transform((one) => one),
-)
+const Keys = z.array(z.object({ key: z.string() }))
+const Rankings = z.array(z.object({ userId: z.string(), rank: z.number(), value: z.number() }))
 
 type Shown = { board: OracleBoard; max: number; wanteds: readonly Wanted[] }
 
 function boardsOf({ began }: World, isSmall: boolean): Shown[] {
   const whole = {
-    start: utcDate(began),
-    end: null,
-    unit: null,
-    interval: 1,
-    from: null,
-    to: null,
-    breakdown: [],
-    filters: [],
+    ...{ start: utcDate(began), end: null, unit: null, interval: 1, from: null, to: null },
+    ...{ breakdown: [], filters: [] },
   }
   const daily = { ...whole, unit: 'day' as const }
   const window = { from: '20:00', to: '12:00', breakdown: ['team'] }
@@ -57,15 +50,9 @@ function happenings(
   const metrics = new Map(['steps', 'words'].map((key) => [ids[key] ?? '', key]))
   const team = ids.team ?? ''
   const first: ChangeInput[] = [
-    ...shown.map(
-      ({ board, max }): ChangeInput => ({
-        at: began,
-        kind: 'board',
-        board: board.key,
-        status: 'active',
-        max,
-      }),
-    ),
+    ...shown.map(({ board: { key: board }, max }): ChangeInput => {
+      return { at: began, kind: 'board', board, status: 'active', max }
+    }),
     ...users.map((user): ChangeInput => {
       const value = user.attributes[team]
       const attributes = value === undefined ? {} : { team: value }
@@ -92,12 +79,7 @@ function happenings(
 /** The keys of leaderboards that are not hidden. */
 async function keysOf({ client }: World): Promise<Set<string>> {
   const body = await client.sure('GET', '/v1/leaderboards')
-  return new Set(
-    z
-      .array(z.object({ key: z.string() }))
-      .parse(body)
-      .map(({ key }) => key),
-  )
+  return new Set(Keys.parse(body).map(({ key }) => key))
 }
 
 /**

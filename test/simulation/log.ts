@@ -10,56 +10,33 @@ const json = <S extends z.ZodType>(schema: S) =>
     .transform((text): unknown => JSON.parse(text))
     .pipe(schema)
 
+const [text, number, texts] = [z.string(), z.number(), z.record(z.string(), z.string())] as const
+
 const UserRow = z.object({
-  id: z.string(),
-  iid: z.string(),
-  seq: z.number(),
-  created: z.number(),
-  tz: z.string().nullable(),
-  sign_up_date: z.string().nullable(),
-  control: z.number(),
-  attributes: json(z.record(z.string(), z.string())),
-  metrics: json(z.array(z.tuple([z.string(), z.number(), z.number()]))),
-  points: json(z.record(z.string(), z.number())),
+  ...{ id: text, iid: text, seq: number, created: number, control: number },
+  ...{ tz: text.nullable(), sign_up_date: text.nullable(), attributes: json(texts) },
+  metrics: json(z.array(z.tuple([text, number, number]))),
+  points: json(z.record(text, number)),
   streak: json(
-    z.object({ run: z.object({ length: z.number() }).nullish(), freezes: z.number().default(0) }),
+    z.object({ run: z.object({ length: number }).nullish(), freezes: number.default(0) }),
   ).nullable(),
-  achievements: json(z.array(z.tuple([z.string(), z.string(), z.number(), z.number()]))),
+  achievements: json(z.array(z.tuple([text, text, number, number]))),
 })
 export type UserRow = z.output<typeof UserRow>
 
 const EventRow = z.object({
-  user_iid: z.string(),
-  metric_id: z.string(),
-  at: z.number(),
-  seq: z.number(),
-  id: z.string(),
-  value: z.number(),
-  utc_offset: z.number(),
-  attributes: json(z.record(z.string(), z.string())).nullable(),
+  ...{ user_iid: text, metric_id: text, at: number, seq: number, id: text, value: number },
+  ...{ utc_offset: number, attributes: json(texts).nullable() },
 })
 export type EventRow = z.output<typeof EventRow>
 
 const AwardRow = z.object({
-  user_iid: z.string(),
-  system_id: z.string(),
-  at: z.number(),
-  seq: z.number(),
-  position: z.number(),
-  id: z.string(),
-  awarded: z.number(),
-  total: z.number(),
-  utc_offset: z.number(),
-  trigger_id: z.string(),
+  ...{ user_iid: text, system_id: text, at: number, seq: number, position: number, id: text },
+  ...{ awarded: number, total: number, utc_offset: number, trigger_id: text },
 })
 export type AwardRow = z.output<typeof AwardRow>
 
-const KeyRow = z.object({
-  user_iid: z.string(),
-  metric_id: z.string(),
-  key: z.string(),
-  event_id: z.string(),
-})
+const KeyRow = z.object({ user_iid: text, metric_id: text, key: text, event_id: text })
 export type KeyRow = z.output<typeof KeyRow>
 
 /** The stored data of a tenant that invariants check. */
@@ -77,7 +54,7 @@ export type Stored = {
 const all = async <S extends z.ZodType>(schema: S, sql: string, ...params: unknown[]) =>
   z.array(schema).parse(await rowsEverywhere(sql, ...params))
 
-const Count = z.object({ name: z.string(), count: z.number() })
+const Count = z.object({ name: text, count: number })
 
 const OF_NOBODY = 'WHERE user_iid IS NOT NULL AND user_iid NOT IN (SELECT iid FROM users)'
 const NOW = '(SELECT now FROM test_clock)'
@@ -106,15 +83,13 @@ export async function storedOf(tenantId: string): Promise<Stored> {
   const awards = await all(AwardRow, `SELECT * FROM ${readable.awards} ORDER BY user_iid, seq, position`)
   const counts: Record<string, number> = {}
   for (const [name, where] of Object.entries(COUNTED)) {
-    const found = await all(z.object({ count: z.number() }), `SELECT count(*) AS count FROM ${where}`)
+    const found = await all(z.object({ count: number }), `SELECT count(*) AS count FROM ${where}`)
     counts[name] = found.reduce((sum, { count }) => sum + count, 0)
   }
   const users = await all(UserRow, 'SELECT * FROM users WHERE tenant_id = ?1', tenantId)
   // The first database also has the boosts of users who are in other ones.
-  const boosts = await all(
-    z.object({ user_iid: z.string() }),
-    'SELECT user_iid FROM points_boosts WHERE user_iid IS NOT NULL',
-  )
+  const ofUsers = 'SELECT user_iid FROM points_boosts WHERE user_iid IS NOT NULL'
+  const boosts = await all(z.object({ user_iid: text }), ofUsers)
   const iids = new Set(users.map(({ iid }) => iid))
   counts['boosts without a user'] = boosts.filter(({ user_iid }) => !iids.has(user_iid)).length
   const counters = await all(Count, 'SELECT name, count FROM tenant_counters WHERE tenant_id = ?1', tenantId)
