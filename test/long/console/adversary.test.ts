@@ -55,9 +55,8 @@ describe.skipIf(!hasBrowser)('a write', () => {
     await page.getByLabel('Name').fill('Quarters')
     await button('Save changes').click()
     await button('Saving…').waitFor()
-    expect(await page.getByRole('heading', { level: 1, name: 'Quarters', includeHidden: true }).count()).toBe(
-      0,
-    )
+    const saved = page.getByRole('heading', { level: 1, name: 'Quarters', includeHidden: true })
+    expect(await saved.count()).toBe(0)
     expect(await isAskedBeforeReload()).toBe(true)
     await leave()
     await held.release('passes')
@@ -74,27 +73,20 @@ describe.skipIf(!hasBrowser)('a write', () => {
     expect(await stored('/metrics/hours')).toMatchObject({ name: 'Hours' })
   })
 
+  const notCreated = 'The metric “Pages” was not created'
+  const notKnown = 'It is not known whether the metric “Pages” was created'
   it.each([
-    ['is refused', 'The metric “Pages” was not created', /is not wanted\. Choose another one\./i],
-    [
-      'is refused in a 200',
-      'The metric “Pages” was not created',
-      'The name is not wanted. Choose another one.',
-    ],
-    [
-      'must wait for an hour',
-      'The metric “Pages” was not created',
-      'Too many requests. Try again in 1 hour.',
-    ],
-    ['fails', 'It is not known whether the metric “Pages” was created', 'Something failed.'],
-    ['lost', 'It is not known whether the metric “Pages” was created', 'There was no answer of the server.'],
+    ['is refused', notCreated, /is not wanted\. Choose another one\./i],
+    ['is refused in a 200', notCreated, 'The name is not wanted. Choose another one.'],
+    ['must wait for an hour', notCreated, 'Too many requests. Try again in 1 hour.'],
+    ['fails', notKnown, 'Something failed.'],
+    ['lost', notKnown, 'There was no answer of the server.'],
   ] as const)('that %s after people left its form leads back to the entries', async (fault, told, why) => {
     await begin('Pages')
     const held = await hold()
     await button('Create metric').click()
     await leave()
-    const end = await held.release(fault)
-    await end()
+    await (await held.release(fault))()
     await message(told).waitFor()
     await message(why).waitFor()
     await staysThere()
@@ -133,8 +125,7 @@ describe.skipIf(!hasBrowser)('a write', () => {
       await world.open(page, path)
       const held = await hold()
       for (const name of press) await button(name).click()
-      const end = await held.release('is refused in a 200')
-      await end()
+      await (await held.release('is refused in a 200'))()
       await page.getByText(told).first().waitFor()
       await page.getByText('The name is not wanted. Choose another one.').first().waitFor()
     }
@@ -259,7 +250,6 @@ const demand = async (method: string, path: string, body?: unknown) => {
   ])
   return answer.body
 }
-/** The things of a list. */
 const listOf = async (path: string): Promise<Record<string, unknown>[]> =>
   Object.values((await world.ask('GET', `${ADMIN}${path}?limit=100`)).body).map((one) => Object(one))
 const dialog = () => page.getByRole('dialog')
@@ -314,10 +304,19 @@ const sheet = (
   isDone,
 })
 
-const creation = (one: string, path: string, list: string, entries: Entries, by = 'name'): Task =>
-  sheet(`create a ${one}`, path, entries, 'was created', async (name) =>
-    (await listOf(list)).some((item) => item[by] === entryOf(Object.values(entries)[0] ?? '', name)),
-  )
+/** What a form makes. The first entry is the field `by` of the new thing. */
+const creation = (
+  one: string,
+  path: string,
+  list: string,
+  entries: Entries,
+  by = 'name',
+  subject?: Task['subject'],
+): Task => {
+  const isDone = async (name: string) =>
+    (await listOf(list)).some((item) => String(item[by]) === entryOf(Object.values(entries)[0] ?? '', name))
+  return sheet(`create a ${one}`, path, entries, 'was created', isDone, subject)
+}
 
 const edit = (path: string, item: string, entries: Entries = { Name: 'NAME' }, by = 'name'): Task =>
   sheet(`edit ${item}`, path, entries, 'was saved', async (name) => {
@@ -380,22 +379,12 @@ const isGone = (list: string) => async (name: string) =>
   (await world.ask('GET', `${ADMIN}${list}/${name}`)).status === 404
 
 const achievement = made('/achievements', (name) => ({ name, key: name, trigger: 'api', status: 'active' }))
-const boardOf = (name: string) => ({
-  name,
-  key: name,
-  rankBy: 'metric',
-  metricId: metricId,
-  start: '2082-01-01',
-})
+const boardOf = (name: string) => ({ name, key: name, rankBy: 'metric', metricId, start: '2082-01-01' })
 const board = made('/leaderboards', (name) => ({ ...boardOf(name), status: 'active' }))
 const inactive = (list: string, item: (name: string) => object) =>
   made(list, (name) => ({ ...item(name), status: 'inactive' }))
-const webhook = made('/webhooks', (name) => ({
-  key: name,
-  url: `https://example.com/${name}`,
-  events: ['*'],
-  status: 'active',
-}))
+const HOOK = { events: ['*'], status: 'active' }
+const webhook = made('/webhooks', (key) => ({ ...HOOK, key, url: `https://example.com/${key}` }))
 let metricId = ''
 
 const SYSTEM = '/points/demo-coins'
@@ -405,35 +394,16 @@ const part = (list: string, item: (name: string) => object) => async (name: stri
   return `${SYSTEM}?open=${list}.${created[0].key}`
 }
 const level = part('levels', (name) => ({ name, key: name, points: Number(numberOf(name)) }))
-const boost = part('boosts', (name) => ({
-  name,
-  key: name,
-  multiplier: 2,
-  start: '2083-05-01',
-  end: null,
-  rounding: 'down',
-}))
+const BOOST = { multiplier: 2, start: '2083-05-01', end: null, rounding: 'down' }
+const boost = part('boosts', (name) => ({ ...BOOST, name, key: name }))
 /** A trigger that never fires. */
-const trigger = part('triggers', (name) => ({
-  type: 'streak',
-  streakLength: 1000,
-  points: Number(numberOf(name)),
-  status: 'active',
-}))
-const template = made(
-  '/notifications/templates',
-  (name) => ({
-    key: name,
-    type: 'recap',
-    channel: 'push',
-    title: 'Before',
-    body: 'Hello',
-    status: 'inactive',
-  }),
-  '/notifications',
-)
+const NEVER = { type: 'streak', streakLength: 1000, status: 'active' }
+const trigger = part('triggers', (name) => ({ ...NEVER, points: Number(numberOf(name)) }))
+const TEMPLATES = '/notifications/templates'
+const RECAP = { type: 'recap', channel: 'push', title: 'Before', body: 'Hello', status: 'inactive' }
+const template = made(TEMPLATES, (key) => ({ ...RECAP, key }), '/notifications')
 /** Its words, as it has no other name. */
-const TEMPLATE = 'Recap by push message'
+const asTemplate = () => 'Recap by push message'
 /** User and event attributes may share a key, so the path names the id. */
 const attribute = async (name: string) => {
   const { created } = await demand('POST', `${ADMIN}/attributes`, [{ name, key: name, type: 'user' }])
@@ -441,16 +411,22 @@ const attribute = async (name: string) => {
 }
 const attributeOf = async (name: string) => (await listOf('/attributes')).find(({ key }) => key === name)
 
-/** The form of a thing that was made for the round. The first field gets the entry of the round. */
+/** The form of a thing that was made for the round. The first field, which is `by` of the thing, gets its entry. */
 const editOf = (
   one: string,
   begin: Task['begin'],
   end: string,
   entries: Entries,
-  isDone: Task['isDone'],
-  subject: Task['subject'],
-): Task =>
-  sheet(`edit a ${one}`, async (name) => `${await begin(name)}${end}`, entries, 'was saved', isDone, subject)
+  find: (name: string) => Promise<Record<string, unknown> | undefined>,
+  by = 'name',
+  subject: Task['subject'] = (name) => `${name}x`,
+): Task => {
+  const isDone = async (name: string) =>
+    String((await find(name))?.[by]) === entryOf(Object.values(entries)[0] ?? '', name)
+  const path = async (name: string) => `${await begin(name)}${end}`
+  return sheet(`edit a ${one}`, path, entries, 'was saved', isDone, subject)
+}
+const itemOf = (list: string) => (name: string) => stored(`${list}/${name}`)
 
 /** The admin keys that rounds have made, by their names. */
 const keys = new Map<string, string>()
@@ -468,26 +444,45 @@ const user = (search: string) => async (name: string) => {
   return `/users/${name}${search}`
 }
 const streakOf = async (name: string) => (await demand('GET', `/v1/users/${name}/streak`)) ?? {}
+/** A user of the round whose streak was reset. */
+const lostStreak = async (name: string) => {
+  const path = await user('')(name)
+  await demand('POST', `${ADMIN}/streaks/reset`, { users: [{ id: name }] })
+  return path
+}
+const isStreak = (field: string, value: number) => async (name: string) =>
+  (await streakOf(name))[field] === value
 
 const TRIGGERS = `${SYSTEM}/triggers`
 const triggerOf = async (name: string) =>
   (await listOf(TRIGGERS)).find(({ points }) => String(points) === numberOf(name))
+/** Whether a trigger has this status, or does not exist. */
+const isTrigger = (status?: string) => async (name: string) => (await triggerOf(name))?.status === status
 /** A trigger is named by its words, in which the number of the round is. */
 const byNumber = (name: string) => `${Number(numberOf(name)).toLocaleString('en-US')}[^.]{0,80}`
+
+const activation = (list: string, begin: Task['begin'], subject?: Task['subject']) =>
+  action(['Activate'], 'was activated', begin, isStatus(list, 'active'), subject)
+const deactivation = (begin: Task['begin'], isDone: Task['isDone'], subject?: Task['subject']) =>
+  action(['Deactivate'], 'was deactivated', begin, isDone, subject)
+const DELETE = ['Delete', 'Confirm: delete']
+const deletion = (begin: Task['begin'], isDone: Task['isDone'], subject?: Task['subject']) =>
+  action(DELETE, 'was deleted', begin, isDone, subject)
+/** What support does by the menu of a user. */
+const support = (presses: readonly string[], did: string, begin: Task['begin'], isDone: Task['isDone']) =>
+  action(['Actions', ...presses], did, begin, isDone)
+
+const NEW_TRIGGER = { Points: 'NUMBER', Type: 'user_creation' }
+const NEW_TEMPLATE = { Title: 'NAME', Body: 'Hello', Type: 'recap' }
+const EARNED = 'Days until another one is earned'
 
 /** The tasks, by the test that plays them. */
 const TASKS: Readonly<Record<string, readonly Task[]>> = {
   'what is new': [
     creation('metric', '/metrics/new', '/metrics', { Name: 'NAME' }),
     creation('points system', '/points/new', '/points', { Name: 'NAME' }),
-    creation('level', '/points/demo-coins?open=levels.new', '/points/demo-coins/levels', {
-      Name: 'NAME',
-      Points: 'NUMBER',
-    }),
-    creation('boost', '/points/demo-coins?open=boosts.new', '/points/demo-coins/boosts', {
-      Name: 'NAME',
-      Start: '2083-05-01',
-    }),
+    creation('level', `${SYSTEM}?open=levels.new`, `${SYSTEM}/levels`, { Name: 'NAME', Points: 'NUMBER' }),
+    creation('boost', `${SYSTEM}?open=boosts.new`, `${SYSTEM}/boosts`, { Name: 'NAME', Start: '2083-05-01' }),
     creation('achievement', '/achievements/new', '/achievements', { Name: 'NAME', Trigger: 'api' }),
     creation('leaderboard', '/leaderboards/new', '/leaderboards', { Name: 'NAME', 'Rank by': 'streak' }),
     creation('attribute', '/attributes/new', '/attributes', { Name: 'NAME' }),
@@ -495,22 +490,8 @@ const TASKS: Readonly<Record<string, readonly Task[]>> = {
     creation('admin key', '/api-keys/new-admin', '/admin-api-keys', { Name: 'NAME' }),
     creation('application key', '/api-keys/new', '/application-api-keys', { 'User id': 'NAME' }, 'userId'),
     creation('user', '/users/new', '/users', { Id: 'NAME' }, 'id'),
-    sheet(
-      'create a trigger',
-      '/points/demo-coins?open=triggers.new',
-      { Points: 'NUMBER', Type: 'user_creation' },
-      'was created',
-      async (name) => (await triggerOf(name)) !== undefined,
-      byNumber,
-    ),
-    sheet(
-      'create a template',
-      '/notifications/new',
-      { Title: 'NAME', Body: 'Hello', Type: 'recap' },
-      'was created',
-      async (name) => (await listOf('/notifications/templates')).some(({ title }) => title === name),
-      () => TEMPLATE,
-    ),
+    creation('trigger', `${SYSTEM}?open=triggers.new`, TRIGGERS, NEW_TRIGGER, 'points', byNumber),
+    creation('template', '/notifications/new', TEMPLATES, NEW_TEMPLATE, 'title', asTemplate),
   ],
   'what is changed': [
     edit('/metrics/demo-minutes/edit', '/metrics/demo-minutes'),
@@ -518,141 +499,51 @@ const TASKS: Readonly<Record<string, readonly Task[]>> = {
     edit('/achievements/demo-first-lesson/edit', '/achievements/demo-first-lesson'),
     edit('/leaderboards/demo-weekly-xp/edit', '/leaderboards/demo-weekly-xp'),
     edit('/users/demo-grace/edit', '/users/demo-grace'),
-    sheet(
-      'edit a webhook',
-      async (name) => `${await webhook(name)}/edit`,
-      { Address: 'https://example.com/NAMEx' },
-      'was saved',
-      async (name) => (await stored(`/webhooks/${name}`)).url === `https://example.com/${name}x`,
-      (name) => `${name}x`,
-    ),
-    editOf(
-      'level',
-      level,
-      '.edit',
-      { Name: 'NAMEx' },
-      async (name) => (await stored(`${SYSTEM}/levels/${name}`)).name === `${name}x`,
-      (name) => `${name}x`,
-    ),
-    editOf(
-      'boost',
-      boost,
-      '.edit',
-      { Name: 'NAMEx' },
-      async (name) => (await stored(`${SYSTEM}/boosts/${name}`)).name === `${name}x`,
-      (name) => `${name}x`,
-    ),
-    editOf(
-      'trigger',
-      trigger,
-      '.edit',
-      { 'Streak length': 'NUMBER' },
-      async (name) => String((await triggerOf(name))?.streakLength) === numberOf(name),
-      byNumber,
-    ),
-    editOf(
-      'template',
-      template,
-      '/edit',
-      { Title: 'NAMEx' },
-      async (name) => (await stored(`/notifications/templates/${name}`)).title === `${name}x`,
-      () => TEMPLATE,
-    ),
-    editOf(
-      'attribute',
-      attribute,
-      '/edit',
-      { Name: 'NAMEx' },
-      async (name) => (await attributeOf(name))?.name === `${name}x`,
-      (name) => `${name}x`,
-    ),
-    pageForm(
-      (name) => user('/preferences')(name),
-      'Recap by push',
-      OFF,
-      'preferences',
-      async (name) => {
-        const { notifications } = await demand('GET', `/v1/users/${name}/preferences`)
-        return notifications.recap?.includes('push') === false
-      },
-    ),
+    editOf('webhook', webhook, '/edit', { Address: 'https://example.com/NAMEx' }, itemOf('/webhooks'), 'url'),
+    editOf('level', level, '.edit', { Name: 'NAMEx' }, itemOf(`${SYSTEM}/levels`)),
+    editOf('boost', boost, '.edit', { Name: 'NAMEx' }, itemOf(`${SYSTEM}/boosts`)),
+    editOf('trigger', trigger, '.edit', { 'Streak length': 'NUMBER' }, triggerOf, 'streakLength', byNumber),
+    editOf('template', template, '/edit', { Title: 'NAMEx' }, itemOf(TEMPLATES), 'title', asTemplate),
+    editOf('attribute', attribute, '/edit', { Name: 'NAMEx' }, attributeOf),
+    pageForm(user('/preferences'), 'Recap by push', OFF, 'preferences', async (name) => {
+      const { notifications } = await demand('GET', `/v1/users/${name}/preferences`)
+      return notifications.recap?.includes('push') === false
+    }),
     pageForm('/settings', 'Name of the app', 'NAME', 'settings', async (name) => {
       const { branding } = await stored('/settings')
       return branding.appName === name
     }),
-    pageForm(
-      '/streaks',
-      'Days until another one is earned',
-      'NUMBER',
-      'settings of streaks',
-      async (name) => {
-        const { freezes } = await stored('/streaks/settings')
-        return String(freezes.autoEarnInterval) === numberOf(name)
-      },
-    ),
+    pageForm('/streaks', EARNED, 'NUMBER', 'settings of streaks', async (name) => {
+      const { freezes } = await stored('/streaks/settings')
+      return String(freezes.autoEarnInterval) === numberOf(name)
+    }),
   ],
   'what is done by a button': [
     action(['Lock'], 'was locked', achievement, isStatus('/achievements', 'locked')),
-    action(['Delete', 'Confirm: delete'], 'was deleted', achievement, isGone('/achievements')),
-    action(['Deactivate'], 'was deactivated', board, isStatus('/leaderboards', 'inactive')),
+    deletion(achievement, isGone('/achievements')),
+    deactivation(board, isStatus('/leaderboards', 'inactive')),
     action(['Finish', 'Confirm: finish'], 'was finished', board, isStatus('/leaderboards', 'finished')),
-    action(['Delete', 'Confirm: delete'], 'was deleted', board, isGone('/leaderboards')),
-    action(['Deactivate'], 'was deactivated', webhook, isStatus('/webhooks', 'inactive')),
-    action(['Delete', 'Confirm: delete'], 'was deleted', webhook, isGone('/webhooks')),
+    deletion(board, isGone('/leaderboards')),
+    deactivation(webhook, isStatus('/webhooks', 'inactive')),
+    deletion(webhook, isGone('/webhooks')),
     action(
       ['Rotate secret', 'Confirm: rotate secret'],
       'was replaced',
       webhook,
       async (name) => (await stored(`/webhooks/${name}`)).previousSecretEnds !== null,
     ),
-    action(
-      ['Activate'],
-      'was activated',
+    activation(
+      '/achievements',
       inactive('/achievements', (name) => ({ name, key: name, trigger: 'api' })),
-      isStatus('/achievements', 'active'),
     ),
-    action(
-      ['Activate'],
-      'was activated',
-      inactive('/leaderboards', boardOf),
-      isStatus('/leaderboards', 'active'),
-    ),
-    action(
-      ['Activate'],
-      'was activated',
-      template,
-      isStatus('/notifications/templates', 'active'),
-      () => TEMPLATE,
-    ),
-    action(
-      ['Delete', 'Confirm: delete'],
-      'was deleted',
-      template,
-      isGone('/notifications/templates'),
-      () => TEMPLATE,
-    ),
-    action(
-      ['Deactivate'],
-      'was deactivated',
-      trigger,
-      async (name) => (await triggerOf(name))?.status === 'inactive',
-      byNumber,
-    ),
-    action(
-      ['Delete', 'Confirm: delete'],
-      'was deleted',
-      trigger,
-      async (name) => (await triggerOf(name)) === undefined,
-      byNumber,
-    ),
-    action(['Delete', 'Confirm: delete'], 'was deleted', level, isGone(`${SYSTEM}/levels`)),
-    action(['Delete', 'Confirm: delete'], 'was deleted', boost, isGone(`${SYSTEM}/boosts`)),
-    action(
-      ['Delete', 'Confirm: delete'],
-      'was deleted',
-      attribute,
-      async (name) => (await attributeOf(name)) === undefined,
-    ),
+    activation('/leaderboards', inactive('/leaderboards', boardOf)),
+    activation(TEMPLATES, template, asTemplate),
+    deletion(template, isGone(TEMPLATES), asTemplate),
+    deactivation(trigger, isTrigger('inactive'), byNumber),
+    deletion(trigger, isTrigger(undefined), byNumber),
+    deletion(level, isGone(`${SYSTEM}/levels`)),
+    deletion(boost, isGone(`${SYSTEM}/boosts`)),
+    deletion(attribute, async (name) => (await attributeOf(name)) === undefined),
     action(['Rotate NAME', 'Confirm: rotate key'], 'was replaced', adminKey, isRefused),
     action(['Delete NAME', 'Confirm: delete key'], 'was deleted', adminKey, isRefused),
   ],
@@ -669,28 +560,9 @@ const TASKS: Readonly<Record<string, readonly Task[]>> = {
         return button('Confirm: erase')
       },
     },
-    action(
-      ['Actions', 'Grant a freeze', 'Confirm: grant a freeze'],
-      'was granted',
-      user(''),
-      async (name) => (await streakOf(name)).freezes === 2,
-    ),
-    action(
-      ['Actions', 'Reset the streak', 'Confirm: reset'],
-      'was reset',
-      user(''),
-      async (name) => (await streakOf(name)).length === 0,
-    ),
-    action(
-      ['Actions', 'Restore the streak', 'Confirm: restore'],
-      'was restored',
-      async (name) => {
-        const path = await user('')(name)
-        await demand('POST', `${ADMIN}/streaks/reset`, { users: [{ id: name }] })
-        return path
-      },
-      async (name) => (await streakOf(name)).length === 1,
-    ),
+    support(['Grant a freeze', 'Confirm: grant a freeze'], 'was granted', user(''), isStreak('freezes', 2)),
+    support(['Reset the streak', 'Confirm: reset'], 'was reset', user(''), isStreak('length', 0)),
+    support(['Restore the streak', 'Confirm: restore'], 'was restored', lostStreak, isStreak('length', 1)),
     sheet(
       'adjust points',
       user('?action=adjust-points'),
@@ -767,8 +639,8 @@ const DELETIONS: readonly [
     ['Revoke NAME', 'Confirm: revoke'],
     (name) => `The achievement “${name}” of ${name} was revoked`,
   ],
-  ['an achievement', achievement, ['Delete', 'Confirm: delete'], (name) => `“${name}” was deleted`],
-  ['a level', level, ['Delete', 'Confirm: delete'], (name) => `“${name}” was deleted`],
+  ['an achievement', achievement, DELETE, (name) => `“${name}” was deleted`],
+  ['a level', level, DELETE, (name) => `“${name}” was deleted`],
 ]
 const prefixes = new Map<string, string>()
 
@@ -796,8 +668,7 @@ describe.skipIf(!hasBrowser)('a deletion', () => {
     await world.open(page, await begin(name))
     const held = await hold()
     await press(texts, name)
-    const end = await held.release('is refused in a 200')
-    await end()
+    await (await held.release('is refused in a 200'))()
     await page.getByText('The name is not wanted. Choose another one.').first().waitFor()
   })
 })
