@@ -211,7 +211,7 @@ function plan(
 ) {
   const isLost = (/** @type {Row} */ { type, name }) =>
     /^(plain_text|json)$/.test(type) && !(name in config.vars)
-  const lost = isPackage ? [] : (worker ?? []).filter(isLost)
+  const lost = isPackage || config.keep_vars ? [] : (worker ?? []).filter(isLost)
   const rows = [
     ...parts.map(({ kind, name, id }) => [
       kind,

@@ -229,6 +229,8 @@ describe('on an account that has nothing', () => {
     scene.configure((text) => text.replace(/^vars = .*/, ''))
     const lost = await scene.deploy('--dry-run')
     expect(lost.output).toMatch(/variable +ENVIRONMENT +is deleted: .*\n +variable +PUBLIC_URL +is deleted/)
+    scene.configure((text) => `keep_vars = true\n${text}`)
+    expect((await scene.deploy('--dry-run')).output).not.toContain('is deleted')
 
     const undeploy = (...args: string[]) => scene.run('undeploy', ['--name', 'staging', ...args])
     const asked = await undeploy()
