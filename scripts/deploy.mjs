@@ -209,8 +209,7 @@ function plan(
   /** @type {string | null} */ address,
   /** @type {string} */ where,
 ) {
-  const isLost = (/** @type {Row} */ { type, name }) =>
-    /^(plain_text|json)$/.test(type) && !(name in config.vars)
+  const isLost = (/** @type {Row} */ { type, name }) => /plain|json/.test(type) && !(name in config.vars)
   const lost = isPackage || config.keep_vars ? [] : (worker ?? []).filter(isLost)
   const rows = [
     ...parts.map(({ kind, name, id }) => [
@@ -344,16 +343,12 @@ async function upload(
   const result = deployment.fileOf('result')
   rmSync(result, { force: true })
   const isAsked = process.stdin.isTTY && process.stdout.isTTY
+  const output = isAsked ? { WRANGLER_OUTPUT_FILE_PATH: result } : {}
   const child = spawn(nodeExecutable(), [wranglerScript(), ...args], {
     cwd: project,
     stdio: ['inherit', 'inherit', 'pipe'],
     timeout: uploadPatience() * 1000,
-    env: {
-      ...process.env,
-      ...QUIET,
-      ...(isAsked && { WRANGLER_OUTPUT_FILE_PATH: result }),
-      CLOUDFLARE_ACCOUNT_ID: deployment.account.id,
-    },
+    env: { ...process.env, ...QUIET, ...output, CLOUDFLARE_ACCOUNT_ID: deployment.account.id },
   })
   child.stderr.pipe(process.stderr)
   const [colored, [code, signal]] = await Promise.all([text(child.stderr), once(child, 'close')])
