@@ -101,30 +101,18 @@ const jsonOf = (body: Buffer): Json => {
   return isJson(value) ? value : {}
 }
 const listOf = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isJson) : [])
-const text = (value: unknown, name: string): string => {
-  if (typeof value !== 'string' || value === '') throw new Refusal(400, 10_001, `${name} must be a string`)
-  return value
+const refuse = (status: number, code: number, message: string): never => {
+  throw new Refusal(status, code, message)
 }
-const found = <T>(value: T | undefined, status: number, code: number, message: string): T => {
-  if (value === undefined) throw new Refusal(status, code, message)
-  return value
-}
+const text = (value: unknown, name: string): string =>
+  typeof value === 'string' && value !== '' ? value : refuse(400, 10_001, `${name} must be a string`)
 const workerOf = (name: string) =>
-  found(workers.get(name), 404, 10_007, 'This Worker does not exist on your account.')
+  workers.get(name) ?? refuse(404, 10_007, 'This Worker does not exist on your account.')
 const databaseOf = (name: string) =>
-  found(
-    databases.find((one) => one.uuid === name || one.name === name),
-    404,
-    7404,
-    `The database ${name} could not be found`,
-  )
+  databases.find((one) => one.uuid === name || one.name === name) ??
+  refuse(404, 7404, `The database ${name} could not be found`)
 const queueOf = (id: string) =>
-  found(
-    queues.find(({ queue_id }) => queue_id === id),
-    404,
-    11_000,
-    'Queue not found.',
-  )
+  queues.find(({ queue_id }) => queue_id === id) ?? refuse(404, 11_000, 'Queue not found.')
 
 /** The right that a path needs, as the dashboard names it. */
 function rightOf(path: string): string {
@@ -167,9 +155,8 @@ const MODULE = 'application/javascript+module'
 
 /** A new version of a Worker, from the form that wrangler sends. */
 async function upload(name: string, contentType: string, body: Buffer) {
-  const form = await new Response(new Uint8Array(body), {
-    headers: { 'content-type': contentType },
-  }).formData()
+  const headers = { 'content-type': contentType }
+  const form = await new Response(new Uint8Array(body), { headers }).formData()
   const given = form.get('metadata')
   const metadata = jsonOf(Buffer.from(typeof given === 'string' ? given : ((await given?.text()) ?? '')))
   const main = form.get(text(metadata.main_module, 'main_module'))
@@ -185,21 +172,18 @@ async function upload(name: string, contentType: string, body: Buffer) {
     for (const step of listOf(migrations.steps))
       if (Array.isArray(step.new_sqlite_classes)) classes.push(...step.new_sqlite_classes.map(String))
   }
-  const all = listOf(metadata.bindings).map((one) => ({
-    ...one,
-    type: text(one.type, 'type'),
-    name: text(one.name, 'name'),
-  }))
+  const all = listOf(metadata.bindings).map((one) => {
+    return { ...one, type: text(one.type, 'type'), name: text(one.name, 'name') }
+  })
   checkBindings(all, classes, before)
   const kept = Array.isArray(metadata.keep_bindings) && metadata.keep_bindings.includes('secret_text')
   const secrets: Record<string, string> = kept ? { ...before?.secrets } : {}
   const bindings: Binding[] = []
-  for (const binding of all)
+  for (const binding of all) {
+    const inherited = binding.type === 'inherit' && before?.bindings.find((one) => one.name === binding.name)
     if (binding.type === 'secret_text') secrets[binding.name] = text(Object(binding).text, binding.name)
-    else
-      bindings.push(
-        before?.bindings.find((one) => binding.type === 'inherit' && one.name === binding.name) ?? binding,
-      )
+    else bindings.push(inherited || binding)
+  }
   const version = randomUUID()
   const after: Worker = {
     tag: before?.tag ?? newId(),
@@ -261,6 +245,7 @@ const bookmarkOf = ({ uuid }: Database) => `00000085-0000024c-00004c6d-${uuid.re
 /** The three steps of D1's import. The file is run whole or not at all. */
 function importInto(database: Database, { action, etag, filename, current_bookmark: given }: Json) {
   const name = `${database.uuid}/${String(etag)}.sql`
+  const step = { success: true, type: 'import', messages: [] }
   if (action === 'init') {
     if (!/^[\da-f]{32}$/.test(String(etag))) throw new Refusal(400, 7400, 'etag must be an MD5')
     return { success: true, filename: name, upload_url: `${origin}/upload/${name}` }
@@ -272,34 +257,16 @@ function importInto(database: Database, { action, etag, filename, current_bookma
       database.sql.exec(`BEGIN; ${sql}; COMMIT`)
     } catch (error) {
       if (database.sql.isTransaction) database.sql.exec('ROLLBACK')
-      return {
-        success: true,
-        type: 'import',
-        status: 'error',
-        errors: [`${Object(error).message}`],
-        messages: [],
-      }
+      return { ...step, status: 'error', errors: [`${Object(error).message}`] }
     }
-    return { success: true, type: 'import', status: 'active', at_bookmark: name, messages: [] }
+    return { ...step, status: 'active', at_bookmark: name }
   }
-  if (action === 'poll' && given !== undefined)
-    return {
-      success: true,
-      type: 'import',
-      status: 'complete',
-      messages: [],
-      result: { num_queries: 1, final_bookmark: bookmarkOf(database), meta: { duration: 1 } },
-    }
-  throw new Refusal(400, 7400, 'unknown action')
+  if (action !== 'poll' || given === undefined) throw new Refusal(400, 7400, 'unknown action')
+  const result = { num_queries: 1, final_bookmark: bookmarkOf(database), meta: { duration: 1 } }
+  return { ...step, status: 'complete', result }
 }
 
-type Question = {
-  method: string
-  path: string
-  search: URLSearchParams
-  body: Buffer
-  contentType: string
-}
+type Question = Record<'method' | 'path' | 'contentType', string> & { search: URLSearchParams; body: Buffer }
 
 /** Answers a question about D1, KV or queues; undefined for another one. */
 function storage(call: string, { search, body }: Question): unknown {
@@ -309,12 +276,9 @@ function storage(call: string, { search, body }: Question): unknown {
     ) ?? []
   const method = call.slice(0, call.indexOf(' '))
   const given = jsonOf(body)
-  const toInfo = ({ uuid, name, place }: Database) => ({
-    uuid,
-    name,
-    running_in_region: place,
-    version: 'production',
-  })
+  const toInfo = ({ uuid, name, place }: Database) => {
+    return { uuid, name, running_in_region: place, version: 'production' }
+  }
   switch (`${method} ${what}${id === '' ? '' : '/id'}${more === '' ? '' : `/${more}`}`) {
     case 'GET d1/database':
       return databases.filter(({ name }) => name.includes(search.get('name') ?? '')).map(toInfo)
@@ -360,12 +324,8 @@ function storage(call: string, { search, body }: Question): unknown {
     }
     case 'POST queues': {
       const name = text(given.queue_name, 'queue_name')
-      if (queues.some(({ queue_name }) => queue_name === name))
-        throw new Refusal(
-          409,
-          11_009,
-          `Queue name '${name}' is already taken. Please use a different name and try again.`,
-        )
+      const taken = `Queue name '${name}' is already taken. Please use a different name and try again.`
+      if (queues.some(({ queue_name }) => queue_name === name)) throw new Refusal(409, 11_009, taken)
       const made = { queue_id: newId(), queue_name: name, consumers: [] }
       queues.push(made)
       return made
@@ -421,17 +381,15 @@ async function ofWorkers(call: string, { search, body, contentType }: Question):
       if (given.subdomain === 'taken') throw new Refusal(409, 10_031, 'Subdomain is unavailable.')
       subdomain = text(given.subdomain, 'subdomain')
       return { subdomain }
-    case 'GET domains':
-      return domains.filter(
-        ({ service, hostname }) =>
-          service === (search.get('service') ?? service) && hostname === (search.get('hostname') ?? hostname),
-      )
-    case 'DELETE domains/name':
-      domains.splice(
-        domains.findIndex(({ id }) => id === name),
-        1,
-      )
+    case 'GET domains': {
+      const isAsked = (field: string, value: string) => value === (search.get(field) ?? value)
+      return domains.filter((one) => isAsked('service', one.service) && isAsked('hostname', one.hostname))
+    }
+    case 'DELETE domains/name': {
+      const index = domains.findIndex(({ id }) => id === name)
+      domains.splice(index, 1)
       return null
+    }
     case 'GET services/name': {
       const { tag, migration_tag } = workerOf(name)
       const script = { id: name, tag, migration_tag, last_deployed_from: changedBy }
@@ -455,25 +413,16 @@ async function ofWorkers(call: string, { search, body, contentType }: Question):
       return { jwt: tokenOf({ session: true }), buckets: [[...new Set(hashes)]] }
     }
     case 'PUT scripts/name': {
-      const version = await upload(name, contentType, body)
+      const version = (await upload(name, contentType, body)).replaceAll('-', '')
       workerOf(name).assets = assets.files
-      return {
-        id: name,
-        tag: workerOf(name).tag,
-        deployment_id: version.replaceAll('-', ''),
-        startup_time_ms: 9,
-      }
+      return { id: name, tag: workerOf(name).tag, deployment_id: version, startup_time_ms: 9 }
     }
     case 'POST scripts/name/versions': {
       workerOf(name)
       const id = await upload(name, contentType, body)
       workerOf(name).assets = assets.files
-      return {
-        id,
-        resources: { script: { etag: newId() } },
-        metadata: { has_preview: false },
-        startup_time_ms: 9,
-      }
+      const resources = { script: { etag: newId() } }
+      return { id, resources, metadata: { has_preview: false }, startup_time_ms: 9 }
     }
     case 'GET scripts/name/deployments': {
       const [version_id] = workerOf(name).versions.slice(-1)
@@ -492,11 +441,10 @@ async function ofWorkers(call: string, { search, body, contentType }: Question):
       return { schedules: [] }
     case 'GET scripts/name/subdomain':
     case 'POST scripts/name/subdomain':
-      if (method === 'POST')
-        workerOf(name).subdomain = {
-          enabled: given.enabled === true,
-          previews_enabled: given.previews_enabled === true,
-        }
+      if (method === 'POST') {
+        const { enabled, previews_enabled } = given
+        workerOf(name).subdomain = { enabled: enabled === true, previews_enabled: previews_enabled === true }
+      }
       return workerOf(name).subdomain
     case 'POST scripts/name/domains/changeset':
       return { added: [], removed: [], updated: [], conflicting: [] }
@@ -571,22 +519,15 @@ function control(given: Control) {
         queue.consumers = [{ consumer_id: newId(), type: 'worker', script: given.reader[1] }]
   if (given.database !== undefined) {
     const { name, sql } = given.database
-    let database = databases.find((one) => one.name === name)
-    if (database === undefined) database = newDatabase(name, '')
+    const database = databases.find((one) => one.name === name) ?? newDatabase(name, '')
     database.sql.exec(sql)
   }
   if (given.worker !== undefined) {
     const { name, classes } = given.worker
     const type = 'durable_object_namespace'
     workers.set(name, {
-      ...{
-        tag: newId(),
-        migration_tag: classes.length > 0 ? 'v4' : undefined,
-        classes,
-        secrets: {},
-        modules: [],
-      },
-      ...{ settings: {}, versions: [randomUUID()], crons: [], assets: [] },
+      ...{ tag: newId(), migration_tag: classes.length > 0 ? 'v4' : undefined, classes, secrets: {} },
+      ...{ modules: [], settings: {}, versions: [randomUUID()], crons: [], assets: [] },
       bindings: classes.map((class_name) => ({ type, name: class_name, class_name })),
       subdomain: { enabled: true, previews_enabled: false },
     })
@@ -598,18 +539,8 @@ function control(given: Control) {
     return { uuid, name, place, tables, epoch: Number(Object(restores).epoch ?? 0) }
   })
   const left = faults.map(({ call }) => call)
-  return {
-    databases: told,
-    namespaces,
-    queues,
-    workers: Object.fromEntries(workers),
-    domains,
-    subdomain,
-    calls,
-    queries,
-    left,
-    adminKeys,
-  }
+  const lists = { databases: told, namespaces, queues, domains, calls, queries, left, adminKeys }
+  return { ...lists, workers: Object.fromEntries(workers), subdomain }
 }
 export type State = Pick<ReturnType<typeof control>, keyof ReturnType<typeof control>>
 
@@ -652,29 +583,28 @@ async function handle(request: IncomingMessage, response: ServerResponse) {
     return fault?.how === 'lost' ? response.destroy() : send(response, status, said)
   }
   calls.push(call)
-  const refuse = (status: number, code: number, message: string) =>
+  const deny = (status: number, code: number, message: string) =>
     send(response, status, { success: false, errors: [{ code, message }], messages: [], result: null })
   try {
     const isAssets = path.endsWith('/workers/assets/upload')
     const token = request.headers.authorization?.replace('Bearer ', '') ?? ''
-    if (!isAssets && ![TOKEN, OWNED_TOKEN].includes(token)) return refuse(400, 9109, 'Invalid access token')
+    if (!isAssets && ![TOKEN, OWNED_TOKEN].includes(token)) return deny(400, 9109, 'Invalid access token')
     if (path === '/accounts' && token === OWNED_TOKEN)
-      return refuse(400, 1001, 'List accounts endpoint does not support account owned tokens.')
+      return deny(400, 1001, 'List accounts endpoint does not support account owned tokens.')
     if ((lacks.includes(rightOf(path)) && !LISTS.test(path)) || fault?.how === 403)
-      return refuse(403, rightOf(path) === 'D1' ? 7403 : 10_000, 'Authentication error')
-    if (fault?.how === 500) return refuse(500, 10_013, 'An unknown error has occurred.')
+      return deny(403, rightOf(path) === 'D1' ? 7403 : 10_000, 'Authentication error')
+    if (fault?.how === 500) return deny(500, 10_013, 'An unknown error has occurred.')
     const contentType = request.headers['content-type'] ?? ''
     const result = fault?.how === 'idle' ? IDLE : await answer({ method, path, search, body, contentType })
     if (fault?.how === 'lost') return response.destroy()
     if (result === EMPTY) return response.writeHead(200).end()
-    const listed = Array.isArray(result) ? result.length : 0
-    const result_info = Array.isArray(result)
-      ? { page: 1, per_page: 100, total_pages: 1, count: listed, total_count: listed }
-      : undefined
-    return send(response, 200, { success: true, errors: [], messages: [], result, result_info })
+    const count = Array.isArray(result) ? result.length : null
+    const page = { page: 1, per_page: 100, total_pages: 1, count, total_count: count }
+    const info = count === null ? {} : { result_info: page }
+    return send(response, 200, { success: true, errors: [], messages: [], result, ...info })
   } catch (error) {
-    if (!(error instanceof Refusal)) return refuse(500, 10_013, String(Object(error).stack))
-    return refuse(error.status, error.code, error.message)
+    if (!(error instanceof Refusal)) return deny(500, 10_013, String(Object(error).stack))
+    return deny(error.status, error.code, error.message)
   }
 }
 
