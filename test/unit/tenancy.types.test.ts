@@ -101,6 +101,9 @@ const exceptions = {
   'features/points/ticks': of<typeof import('../../src/features/points/ticks')>({
     ...{ restartTicks: CLOCK_BACK, restartTicksElsewhere: CLOCK_BACK },
   }),
+  'features/streaks/admin.routes': of<typeof import('../../src/features/streaks/admin.routes')>({
+    capSettings: CLOCK_BACK,
+  }),
   'features/streaks/rankings': of<typeof import('../../src/features/streaks/rankings')>(null),
   'features/support/adjustments.routes':
     of<typeof import('../../src/features/support/adjustments.routes')>(null),
