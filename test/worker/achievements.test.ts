@@ -142,8 +142,10 @@ describe('GET /achievements', () => {
     expect(await stats()).toEqual([2, 66.67])
     const first = shown('first', { id, achievedAt: moment(0), completions: 2, rarity: 66.67 })
     expect(await ofUser('u1')).toEqual([first])
+    // The first of several databases may have none of these users.
     const grow = env.DB.prepare(
-      'UPDATE tenant_counters SET count = count + ?3 WHERE tenant_id = ?1 AND name = ?2',
+      `INSERT INTO tenant_counters (tenant_id, name, count) VALUES (?1, ?2, ?3)
+       ON CONFLICT DO UPDATE SET count = count + ?3`,
     )
     for (const [name, count] of Object.entries({ users: 797, [id]: 55 }))
       await grow.bind(s.tenant.id, name, count).run()
