@@ -8,6 +8,7 @@ import { anotherUuid } from '../helpers/readable'
 import { behind } from '../helpers/worker/faulty'
 import {
   at,
+  databases,
   lastDatabase,
   newApp,
   newTenantInLast,
@@ -223,8 +224,10 @@ describe('[P11] reads of all users of a tenant', () => {
     const nines = order.filter((id) => id.includes('9'))
     expect(await ids('search=9&limit=100&skip=500')).toEqual(nines.slice(500, 600))
     expect(await ids('search=a&limit=3&skip=5900')).toEqual(order.slice(5_900, 5_903))
-    expect(Math.max(...seen.bytes)).toBeGreaterThan(3_000_000)
-    expect(Math.max(...seen.bytes)).toBeLessThan(4_500_000)
+    // Several databases share the bytes.
+    const most = Math.max(...seen.bytes) * databases().length
+    expect(most).toBeGreaterThan(3_000_000)
+    expect(most).toBeLessThan(4_500_000)
   })
 
   it('identical requests share a scan, different ones run two at a time, and other tenants do not wait', async () => {
