@@ -1,15 +1,7 @@
 /** `npm run serve`: its data, its listeners, and its end. */
 import { execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { chmod, chown, cp, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { connect, createServer } from 'node:net'
@@ -520,7 +512,9 @@ test.runIf(process.getuid?.() === 0)(
       }
     }
     const first = startAsOther()
-    await until(() => existsSync(join(data, 'public.sock')))
+    // Its socket is there before all of its files are open.
+    const health = `http://127.0.0.1:${env.PORT}/health`
+    await until(async () => (await fetch(health).catch(() => null))?.ok === true)
     for (const name of readdirSync(data)) await chown(join(data, name), 0, 0)
     await Promise.all([chown(data, 0, 0), chmod(data, 0o1777)])
     first.child.kill('SIGTERM')
