@@ -352,7 +352,7 @@ async function upload(
   })
   child.stderr.pipe(process.stderr)
   const [colored, [code, signal]] = await Promise.all([text(child.stderr), once(child, 'close')])
-  // At a terminal, wrangler may ask whether to go on, and ends well if it is told not to.
+  // At a terminal, wrangler may ask whether to go on. If the answer is no, it still ends with 0.
   const isTold = isAsked && code === 0 && readFileSync(result, 'utf8').includes('"version_id":null')
   if (code === 0 && !isTold) return
   const said = stripVTControlCharacters(colored)

@@ -46,7 +46,7 @@ export class Refusal extends Complaint {
   }
 }
 
-/** What to say if there is a proxy that Node does not use. It uses one only if a variable says so at its start. */
+/** A hint if a proxy is set, but Node does not use it: it needs NODE_USE_ENV_PROXY when it starts. */
 function proxyHint() {
   const { HTTPS_PROXY, https_proxy: lower, NODE_USE_ENV_PROXY: isUsed } = process.env
   return (HTTPS_PROXY || lower) && !isUsed

@@ -95,9 +95,9 @@ describe('[C1] the test clock', () => {
     const dateIn = async () => Date.parse((await tenant.app('GET', '/points')).headers.get('date') ?? '')
     // A request can take some seconds, if the machine is busy.
     expectBetween(Date.parse(now), await dateIn(), Date.parse(now) + 60_000)
-    for (const where of [tenant, other, tenant.through(newApp())]) {
+    for (const [n, where] of [tenant, other, tenant.through(newApp())].entries()) {
       expect((await clock(where, 'GET')).body).toEqual({ now })
-      const user = await where.app('POST', '/users', { id: `u${Math.random()}` })
+      const user = await where.app('POST', '/users', { id: `u${n}` })
       expect(user.body).toMatchObject({ created: now, updated: now })
     }
     await untilTheClockMoves()

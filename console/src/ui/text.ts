@@ -3,7 +3,7 @@
 /** Without blanks and invisible characters at its ends, such as a text that was pasted has. */
 export const trimmed = (text: string): string => text.replace(/^[\s\p{Cc}\p{Cf}]+|[\s\p{Cc}\p{Cf}]+$/gu, '')
 
-/** What people can see and type of a text: no blanks, which a page shows as one, and no invisible characters. */
+/** A text without blanks and invisible characters: people can't see how many there are. For comparing what they type. */
 export const seen = (text: string): string =>
   text.normalize().replaceAll(/[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]+/gu, '')
 

@@ -162,13 +162,13 @@ export function storeSettings({ db, tenant, now }: Scope, settings: StreakSettin
   return [db.built(update), scheduleForUsers(db, 'recount', { at: now, on: 'again' })]
 }
 
-const AHEAD = ['goalSince', 'freezes.since', 'daysOffBefore[#-1].until']
 const CAP = `
   UPDATE tenants SET config_version = config_version + 1, streaks = json_replace(streaks,
     '$.goalSince', min(streaks ->> '$.goalSince', ?1), '$.freezes.since', min(streaks ->> '$.freezes.since', ?1),
     '$.daysOffBefore', json((SELECT json_group_array(json_replace(value, '$.until', min(value ->> '$.until', ?1)))
       FROM json_each(streaks, '$.daysOffBefore'))))
-  WHERE ${AHEAD.map((path) => `streaks ->> '$.${path}' > ?1`).join(' OR ')}`
+  WHERE max(coalesce(streaks ->> '$.goalSince', 0), coalesce(streaks ->> '$.freezes.since', 0),
+    coalesce(streaks ->> '$.daysOffBefore[#-1].until', 0)) > ?1`
 
 /** Changes of settings by a clock that was ahead count from `now` on, since no streak would reach them (C1, C3). */
 export const capSettings = (db: AccountDatabase, now: Instant): Statement => db.statement(CAP, now)

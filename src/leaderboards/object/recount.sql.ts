@@ -47,9 +47,9 @@ const MOST_FOUND = 1_000
 const SHORT = Math.floor(MOST_AT_ONCE / MOST_FOUND)
 
 // A page limits the users that a query walks past, not the users that it finds. So the work of a query is
-// bounded.
+// bounded. The last page has no last user: another database may have users after those of this one.
 const WALKED = `
-  SELECT max(id) AS last FROM (SELECT id FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3)`
+  SELECT iif(count(*) < ?3, NULL, max(id)) AS last FROM (SELECT id FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3)`
 const CURSORS = `
   SELECT ${IDS}, octet_length(${GROUP}) AS bytes, CASE WHEN octet_length(${GROUP}) <= ${SHORT} THEN ${GROUP}
     END AS "group"

@@ -304,7 +304,7 @@ const sheet = (
   isDone,
 })
 
-/** What a form makes. The first entry is the field `by` of the new thing. */
+/** The task of creating a thing by a form. The first entry is the field that names the thing. */
 const creation = (
   one: string,
   path: string,
@@ -456,7 +456,7 @@ const isStreak = (field: string, value: number) => async (name: string) =>
 const TRIGGERS = `${SYSTEM}/triggers`
 const triggerOf = async (name: string) =>
   (await listOf(TRIGGERS)).find(({ points }) => String(points) === numberOf(name))
-/** Whether a trigger has this status, or does not exist. */
+/** Whether a trigger has this status. Without a status: whether it does not exist. */
 const isTrigger = (status?: string) => async (name: string) => (await triggerOf(name))?.status === status
 /** A trigger is named by its words, in which the number of the round is. */
 const byNumber = (name: string) => `${Number(numberOf(name)).toLocaleString('en-US')}[^.]{0,80}`
@@ -468,7 +468,7 @@ const deactivation = (begin: Task['begin'], isDone: Task['isDone'], subject?: Ta
 const DELETE = ['Delete', 'Confirm: delete']
 const deletion = (begin: Task['begin'], isDone: Task['isDone'], subject?: Task['subject']) =>
   action(DELETE, 'was deleted', begin, isDone, subject)
-/** What support does by the menu of a user. */
+/** A task with the menu "Actions" on the page of a user. */
 const support = (presses: readonly string[], did: string, begin: Task['begin'], isDone: Task['isDone']) =>
   action(['Actions', ...presses], did, begin, isDone)
 

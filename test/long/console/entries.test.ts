@@ -146,7 +146,7 @@ describe.skipIf(!hasBrowser)('entries', () => {
     const palette = await openPalette(page)
     await page.keyboard.type('demo-ada')
     await page.getByRole('option', { name: /Ada/ }).waitFor()
-    // Enter opens nobody whom an older text has found.
+    // Enter does not open a user who was found by the text before.
     await palette.getByRole('combobox').fill('demo-grace')
     await page.keyboard.press('Enter')
     await page.getByRole('option', { name: /Grace/ }).waitFor()

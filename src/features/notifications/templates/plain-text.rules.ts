@@ -23,10 +23,7 @@ const ENTITIES = new Map([
   ...named(LATIN).map((name, nth) => [name, String.fromCharCode(0xa0 + nth)] as const),
   ...named(OTHERS).map((one) => [one.slice(0, -1), one.slice(-1)] as const),
   ...['nbsp', 'ensp', 'emsp', 'thinsp'].map((name) => [name, ' '] as const),
-  ...([
-    ['zwnj', '\u200c'],
-    ['zwj', '\u200d'],
-  ] as const),
+  ...['zwnj', 'zwj'].map((name, nth) => [name, String.fromCharCode(0x200c + nth)] as const),
 ])
 
 /** The plain text of an HTML email: a line for each block, and addresses of links. Takes linear time. */
