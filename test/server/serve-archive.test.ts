@@ -1,11 +1,11 @@
 /** The files of `npm run serve -- backup` and `restore`, and disks that refuse them. No server runs. */
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmod, chown, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { packTar, type TarHeader } from 'modern-tar'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { newProject, run as runIn, runServe, serveEnv } from '../helpers/server/harness'
 
 let folder: string
@@ -13,7 +13,6 @@ let folder: string
 beforeAll(async () => {
   folder = await newProject()
 })
-afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const SCRIPT = 'scripts/serve.mjs'
 const SERVE = [process.execPath, SCRIPT]

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { type BuildOptions, build } from 'esbuild'
 import { type Browser, chromium } from 'playwright-core'
+import { afterAll } from 'vitest'
 
 const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
 
@@ -11,9 +12,12 @@ export const hasBrowser = existsSync(executablePath)
 /** The words of a test that is skipped because there is no browser. */
 export const NO_BROWSER = `no browser at ${executablePath} (apt-get install chromium, or set CHROMIUM_PATH)`
 
-/** Starts a browser that reaches no other machine. */
-export const launchBrowser = (): Promise<Browser> =>
-  chromium.launch({
+const browsers: Browser[] = []
+afterAll(() => Promise.all(browsers.map((browser) => browser.close())))
+
+/** Starts a browser that reaches no other machine. It is closed after the last test of the file. */
+export async function launchBrowser(): Promise<Browser> {
+  const browser = await chromium.launch({
     executablePath,
     args: [
       '--no-sandbox',
@@ -24,6 +28,9 @@ export const launchBrowser = (): Promise<Browser> =>
       '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1',
     ],
   })
+  browsers.push(browser)
+  return browser
+}
 
 /** Bundles a script for a page. Without other options, the exports of its module are `laurelPage` in the page. */
 export async function pageScript(options: BuildOptions): Promise<string> {

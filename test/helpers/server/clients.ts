@@ -39,17 +39,8 @@ export class Clients {
     const tenths = metric === 'lessons' ? this.#dice.below(40) : this.#dice.below(90) - 45
     const ref = `r${this.ledger.entries.length}`
     const key = this.#dice.roll() < 0.65 ? `key ${ref}` : null
-    const entry = {
-      ref,
-      user,
-      metric,
-      tenths,
-      key,
-      batch,
-      day: this.today,
-      counted: false,
-      isTaken: false,
-    } satisfies Entry
+    const fate = { day: this.today, counted: false, isTaken: false }
+    const entry: Entry = { ref, user, metric, tenths, key, batch, ...fate }
     this.ledger.entries.push(entry)
     return entry
   }

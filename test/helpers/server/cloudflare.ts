@@ -1,8 +1,7 @@
 /** A project of its own whose scripts, and the real wrangler, talk to a stand-in for Cloudflare's REST API. */
-import { execFile, fork, spawn } from 'node:child_process'
+import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeAll, beforeEach } from 'vitest'
 import { fetchedFolder } from '../../../scripts/lib/fetched.mjs'
@@ -10,6 +9,7 @@ import { readMigrations } from '../../../scripts/lib/migrations.mjs'
 import { nodeExecutable } from '../../../scripts/lib/tools.mjs'
 import { NODES } from '../packed-app'
 import { type Control, type State, TOKEN } from './cloudflare-server'
+import { newFolder, run } from './harness'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 
@@ -36,7 +36,7 @@ export type Outcome = { code: number; output: string }
  * an empty folder, and the commands are those of this script of an installed `@laurel/cli`.
  */
 export function cloudflare(laurel?: () => string) {
-  const folder = mkdtempSync(join(tmpdir(), 'laurel-deploy-'))
+  const folder = newFolder('laurel-deploy')
   const file = (...path: string[]) => join(folder, ...path)
   const environment = () => ({
     ...{ PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, TZ: 'Europe/Berlin', HOME: folder },
@@ -60,17 +60,14 @@ export function cloudflare(laurel?: () => string) {
     configure: (change: (text: string) => string) =>
       writeFileSync(file('wrangler.toml'), change(readFileSync(file('wrangler.toml'), 'utf8'))),
     /** Runs a script without a terminal. */
-    run: (script: string, args: string[], variables: NodeJS.ProcessEnv = {}) =>
-      new Promise<Outcome>((resolve) => {
-        const child = execFile(
-          laurel === undefined ? process.execPath : (NODES[0]?.path ?? process.execPath),
-          [...(laurel === undefined ? [file('scripts', `${script}.mjs`)] : [laurel(), script]), ...args],
-          { cwd: folder, env: { ...environment(), ...variables } },
-          (error, stdout, stderr) =>
-            resolve({ code: error === null ? 0 : Number(error.code), output: `${stdout}${stderr}` }),
-        )
-        child.stdin?.end()
-      }),
+    run: async (script: string, args: string[], variables: NodeJS.ProcessEnv = {}): Promise<Outcome> => {
+      const command =
+        laurel === undefined
+          ? [process.execPath, file('scripts', `${script}.mjs`)]
+          : [NODES[0]?.path ?? process.execPath, laurel(), script]
+      const { code, said } = await run(folder, [...command, ...args], { ...environment(), ...variables })
+      return { code, output: said }
+    },
     /** Deploys the build of the project at a terminal, and answers no to a question. */
     refuse: async (question: string): Promise<Outcome> => {
       const words = [process.execPath, file('scripts', 'deploy.mjs'), '--built', '--url', scene.origin]
@@ -101,15 +98,13 @@ export function cloudflare(laurel?: () => string) {
   }
   let server: ReturnType<typeof fork>
   beforeAll(() => {
-    const remove = () => rmSync(folder, { recursive: true, force: true })
-    if (laurel !== undefined) return remove
+    if (laurel !== undefined) return
     cpSync(join(root, 'scripts'), file('scripts'), { recursive: true })
     for (const name of ['node_modules', 'src', 'migrations', 'package.json', 'tsconfig.json'])
       symlinkSync(join(root, name), file(name))
     mkdirSync(file('dist', 'deploy'), { recursive: true })
     // The stand-in runs no Worker.
     writeFileSync(file('dist', 'deploy', 'index.js'), 'export default { fetch: () => new Response() }\n')
-    return remove
   })
   beforeEach(async () => {
     if (laurel === undefined) {

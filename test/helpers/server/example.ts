@@ -1,15 +1,12 @@
 /** The examples of `examples/` as somebody copies them: in a folder of their own, by the commands of their README. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { cpSync, mkdtempSync, readFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { inProject } from '../../../scripts/lib/project.mjs'
+import { expectAccessible } from '../console/browser'
 import { PATIENCE } from '../patience'
-import { run } from './harness'
+import { environment, newFolder, type Running, run, type Server, startCommand } from './harness'
 
 export interface Example {
   folder: string
@@ -17,7 +14,6 @@ export interface Example {
   run(...command: string[]): Promise<void>
   /** Starts a command, and waits until it has printed a text. */
   start(command: string[], env: Record<string, string>, text: RegExp): Promise<Running>
-  remove(): Promise<void>
 }
 
 /** A new page of an app at its sign-in, in a browser context of its own, and all errors that its console shows. */
@@ -39,14 +35,32 @@ export async function openedApp(
   return { context, page, complaints }
 }
 
-export interface Running {
-  output(): string
-  stop(): Promise<void>
+/** Expects that axe finds nothing on a page, and that the page is not too wide. */
+export async function expectGood(page: Page, name: string) {
+  await expectAccessible(page, name)
+  expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), name).toBe(0)
 }
+
+/** Expects that the set-up of an example, with a key among what it has made, can run again without a change. */
+export async function expectSameAgain(
+  { start }: Example,
+  server: Server,
+  { env, paths, key }: { env: Record<string, string>; paths: string[]; key: string },
+) {
+  const read = () =>
+    Promise.all(paths.map(async (path) => (await server.ask('GET', `/admin/v1/${path}`)).body))
+  const before = await read()
+  expect(JSON.stringify(before)).toContain(key)
+  const again = await start(['npm', 'run', 'setup'], env, /has all that the app needs/)
+  await again.ended()
+  expect(await read()).toEqual(before)
+}
+
+const QUIET_NPM = { npm_config_prefer_offline: 'true', npm_config_audit: 'false', npm_config_fund: 'false' }
 
 /** Copies an example, and installs its packages by the command of its README for a clone. */
 export async function installedExample(name: string): Promise<Example> {
-  const folder = mkdtempSync(join(tmpdir(), `laurel-${name}-`))
+  const folder = newFolder(`laurel-${name}`)
   const source = inProject('examples', name)
   // What a developer has installed or built there is no part of the example.
   const isMade = /[\\/](node_modules|dist|\.next|\.wrangler|\.env\.local|next-env\.d\.ts)$/
@@ -59,43 +73,13 @@ export async function installedExample(name: string): Promise<Example> {
       const { code, said } = await run(folder, command, environment(QUIET_NPM))
       expect(code, said).toBe(0)
     },
-    start: (command, env, text) => started(folder, command, env, text),
-    remove: () => rm(folder, { recursive: true, force: true }),
+    start: async (command, env, text) => {
+      // A group of its own, since npm starts further processes.
+      const app = startCommand(command, { cwd: folder, env: environment(env), ownGroup: true })
+      await app.printed(text)
+      return app
+    },
   }
   await example.run('sh', '-c', command.replaceAll('../../', `${inProject()}/`))
   return example
-}
-
-const QUIET_NPM = { npm_config_prefer_offline: 'true', npm_config_audit: 'false', npm_config_fund: 'false' }
-
-/** The environment of a shell, without what this test run has added. */
-const environment = (env: Record<string, string>) => ({
-  ...Object.fromEntries(Object.entries(process.env).filter(([key]) => !/^(NODE_ENV|VITEST|npm_)/.test(key))),
-  ...env,
-})
-
-async function started(
-  folder: string,
-  [program = '', ...args]: string[],
-  env: Record<string, string>,
-  text: RegExp,
-): Promise<Running> {
-  // A group of its own, since npm starts further processes.
-  const child = spawn(program, args, { cwd: folder, env: environment(env), detached: true })
-  const closed = once(child, 'close')
-  let output = ''
-  const stop = async () => {
-    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM')
-    await closed
-  }
-  await new Promise<void>((resolve, reject) => {
-    const end = () => reject(new Error(`It ended before it printed ${text}:\n${output}`))
-    child.once('close', end)
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (part) => {
-        output += part
-        if (text.test(output)) resolve()
-      })
-  })
-  return { output: () => output, stop }
 }

@@ -1,16 +1,19 @@
 /**
  * Starts the real thing, `npm start` or `npm run serve`, in a folder of its own, and watches the processes that it
- * starts.
+ * starts. After the last test of a file, what still runs is stopped, and the folders are removed.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { cp, mkdtemp, rm, symlink } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { existsSync, mkdtempSync } from 'node:fs'
+import { cp, rm, symlink } from 'node:fs/promises'
+import { createServer, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { afterAll } from 'vitest'
+import { listening } from '../listening'
 import { PATIENCE } from '../patience'
 import { beginClock } from './local-state'
 import { descendants, stillRunning } from './processes'
@@ -40,10 +43,7 @@ const OURS = [...VARIABLES, 'PORT', 'HOST', 'LAUREL_DATA', 'DATABASES', 'TRUST_P
 
 export type StartOptions = {
   env?: Record<string, string>
-  /**
-   * The project's folder. It stays after the server stops. By default, a new folder is made, and removed at
-   * the end.
-   */
+  /** The project's folder. By default, a new one is made. */
   folder?: string
   port?: number
   /**
@@ -51,6 +51,8 @@ export type StartOptions = {
    * again what a test has changed.
    */
   by?: 'npm' | 'start' | 'serve'
+  /** Another command that does what `by` says. */
+  command?: string[]
   /** The id of the user and the group that run it; by default those of the tests. Only root can set it. */
   uid?: number
   /** True if it leads a process group of its own, so that `kill` is one signal to each of its groups. */
@@ -68,10 +70,8 @@ export type StartOptions = {
 
 export type Ending = { code: number | null; leftovers: string[] }
 
-/** A running start script, ready or not. */
-export type Starting = {
-  folder: string
-  port: number
+/** A command that runs, or has ended. */
+export type Running = {
   pid: number
   /** The process groups that it has, if it has its own: those of its processes when it printed something. */
   groups: ReadonlySet<number>
@@ -87,6 +87,9 @@ export type Starting = {
   /** Kills it and all its processes, like a machine that fails, and waits until they have ended. */
   kill(): Promise<Ending>
 }
+
+/** A running start script, ready or not. */
+export type Starting = Running & { folder: string; port: number }
 
 export type Server = Starting & { url: string; adminKey: string; curl: string; ask: Ask }
 
@@ -115,13 +118,47 @@ const askOf =
     return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) }
   }
 
+/**
+ * Sends a request without `fetch`, whose answers the set-up compares with the contract. Of a stream, it reads only the
+ * head. Throws if the answer breaks off.
+ */
+export async function askPlainly(
+  url: string,
+  method: string,
+  path: string,
+  headers: Record<string, string> = {},
+  body = '',
+): Promise<Answer> {
+  const isSized = body !== '' && headers['transfer-encoding'] === undefined
+  const common = {
+    'content-type': 'application/json',
+    ...(isSized && { 'content-length': Buffer.byteLength(body) }),
+  }
+  const call = request(`${url}${path}`, { method, headers: { ...common, ...headers }, agent: false }).end(
+    body,
+  )
+  const [answer] = await once(call, 'response')
+  const came = new Headers(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]))
+  const type = came.get('content-type') ?? ''
+  if (type.startsWith('text/event-stream')) {
+    call.destroy()
+    return { status: answer.statusCode, headers: came, body: null }
+  }
+  const said = await text(answer)
+  const isJson = type.includes('json') && said !== ''
+  return { status: answer.statusCode, headers: came, body: isJson ? JSON.parse(said) : said }
+}
+
 /** Runs a program in a folder. Answers its exit code, and what it has printed on both streams. */
 export async function run(
   folder: string,
   [program = '', ...args]: string[],
   env: NodeJS.ProcessEnv = process.env,
 ) {
-  const { stdout, stderr, code } = await promisify(execFile)(program, args, { cwd: folder, env })
+  const running = promisify(execFile)(program, args, { cwd: folder, env })
+  // As without a terminal.
+  running.child.stdin?.end()
+  const { stdout, stderr, code } = await running
     .then((said) => ({ ...said, code: 0 }))
     .catch((error) => Object(error))
   return { code: Number(code), said: `${stdout}${stderr}` }
@@ -138,9 +175,24 @@ export const serveEnv = (folder: string, data: string): NodeJS.ProcessEnv => ({
   LAUREL_DATA: join(folder, data),
 })
 
-/** A new project in a temporary folder, with linked `node_modules`. */
+/** What a test file has started and made. */
+const running = new Set<Running>()
+const folders: string[] = []
+afterAll(async () => {
+  await Promise.all([...running].map((one) => one.stop()))
+  await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })))
+})
+
+/** A new folder with a name that begins like this. By default, it is with the other temporary files. */
+export function newFolder(name = 'laurel', parent = tmpdir()): string {
+  const folder = mkdtempSync(join(parent, `${name}-`))
+  folders.push(folder)
+  return folder
+}
+
+/** A new project in a new folder, with linked `node_modules`. */
 export async function newProject(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'laurel-'))
+  const folder = newFolder()
   await Promise.all(COPIED.map((name) => cp(join(root, name), join(folder, name), { recursive: true })))
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'), 'dir')
   // Made before the tests (build.ts). It is as good as new until a test changes a source.
@@ -150,19 +202,17 @@ export async function newProject(): Promise<string> {
 
 /** A port that no process listens on. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
+  const server = createServer()
+  const { port } = new URL(await listening(server))
   server.close()
   await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
+  return Number(port)
 }
 
-/** Kills a process, or a group if the id is negative. It may have ended already. */
-function killed(id: number): void {
+/** Sends a signal to a process, or to a group if the id is negative. It may have ended already. */
+function signal(id: number, name: NodeJS.Signals): void {
   try {
-    process.kill(id, 'SIGKILL')
+    process.kill(id, name)
   } catch {
     // It has ended already.
   }
@@ -171,12 +221,12 @@ function killed(id: number): void {
 /** The admin key of servers that are told one. */
 export const ADMIN_KEY = 'adm_serve.the-key-of-the-tests-and-of-nothing-else'
 
-function commandOf(by: 'npm' | 'start' | 'serve', folder: string): [command: string, args: string[]] {
-  if (by === 'npm') return ['npm', ['start']]
-  if (by === 'start') return [process.execPath, ['scripts/serve.mjs', 'start']]
+function commandOf(by: 'npm' | 'start' | 'serve', folder: string): string[] {
+  if (by === 'npm') return ['npm', 'start']
+  if (by === 'start') return [process.execPath, 'scripts/serve.mjs', 'start']
   const isBuilt = existsSync(join(folder, 'dist', 'serve', 'settings.json'))
   // That of the machine, since other users may not read the tests' own.
-  return ['node', ['scripts/serve.mjs', ...(isBuilt ? ['--built'] : [])]]
+  return ['node', 'scripts/serve.mjs', ...(isBuilt ? ['--built'] : [])]
 }
 
 /** Runs a command whose standard input is a new terminal. Its other end is open as long as the command runs. */
@@ -187,35 +237,39 @@ os.dup2(inner, 0)
 os.execvp(sys.argv[1], sys.argv[1:])`
 
 /** The command with the limits and the terminal that the options ask for. */
-function commandWith({ by = 'start', inTerminal, descriptors }: StartOptions, folder: string): string[] {
-  const [command, args] = commandOf(by, folder)
+function commandWith(options: StartOptions, folder: string): string[] {
+  const { by = 'start', command = commandOf(by, folder), inTerminal, descriptors } = options
   const limit = ['sh', '-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh']
   const terminal = ['python3', '-c', IN_TERMINAL]
-  return [...(descriptors ? limit : []), ...(inTerminal ? terminal : []), command, ...args]
+  return [...(descriptors ? limit : []), ...(inTerminal ? terminal : []), ...command]
 }
 
-/** Runs the start script without waiting for anything. */
-export async function launch(options: StartOptions = {}): Promise<Starting> {
-  const folder = options.folder ?? (await newProject())
-  const port = options.port ?? (await freePort())
-  const databases = options.env?.DATABASES ?? process.env.TEST_DATABASES
-  if (options.clock !== undefined) beginClock(folder, options.clock)
-  const inherited = Object.entries(process.env).filter(
-    ([name]) => !OURS.includes(name) && !/^(npm_|VITEST)/.test(name),
-  )
-  const [command = '', ...args] = commandWith(options, folder)
-  const child = spawn(command, args, {
-    cwd: folder,
+/** The environment of a shell: that of the tests, without what they have added or what a server would read. */
+export const environment = (more: Record<string, string | undefined> = {}): NodeJS.ProcessEnv => ({
+  ...Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !OURS.includes(name) && !/^(npm_|VITEST)/.test(name)),
+  ),
+  ...more,
+})
+
+type CommandOptions = {
+  cwd: string
+  env: NodeJS.ProcessEnv
+  ownGroup?: boolean | undefined
+  uid?: number | undefined
+}
+
+/** Starts a command in a folder, without waiting for anything, and watches the processes that it starts. */
+export function startCommand(
+  [program = '', ...args]: string[],
+  { cwd, env, ownGroup = false, uid }: CommandOptions,
+): Running {
+  const child = spawn(program, args, {
+    cwd,
+    env,
+    detached: ownGroup,
     stdio: ['ignore', 'pipe', 'pipe'],
-    detached: options.ownGroup ?? false,
-    ...(options.uid !== undefined && { uid: options.uid, gid: options.uid }),
-    env: {
-      ...Object.fromEntries(inherited),
-      PORT: String(port),
-      ...(databases !== undefined && { DATABASES: databases }),
-      ...(options.by === 'serve' && { ADMIN_API_KEY: ADMIN_KEY }),
-      ...options.env,
-    },
+    ...(uid !== undefined && { uid, gid: uid }),
   })
   let output = ''
   child.stdout.on('data', (part) => (output += part))
@@ -224,44 +278,43 @@ export async function launch(options: StartOptions = {}): Promise<Starting> {
   const pid = child.pid ?? 0
   // Ctrl-C in a terminal does not reach another process group. workerd has a further one (`npm run serve`).
   const groups = new Set([pid])
-  const killGroup = () => {
-    for (const group of groups) killed(-group)
+  const killGroups = () => {
+    for (const group of groups) signal(-group, 'SIGKILL')
   }
-  if (options.ownGroup) {
-    process.once('exit', killGroup)
-    child.once('exit', () => process.off('exit', killGroup))
+  if (ownGroup) {
+    process.once('exit', killGroups)
+    child.once('exit', () => process.off('exit', killGroups))
   }
+  const isOver = () => child.exitCode !== null || child.signalCode !== null
 
   const ended = async () => {
-    const started = descendants(pid)
+    const started = isOver() ? [] : descendants(pid)
     const deadline = performance.now() + PATIENCE
     await Promise.race([closed, sleep(PATIENCE, undefined, { ref: false })])
     // Under npm, the processes may end a moment after npm itself.
     while (stillRunning(started).length > 0 && performance.now() < deadline) await sleep(25)
-    if (options.folder === undefined) await rm(folder, { recursive: true, force: true })
     return { code: child.exitCode, leftovers: stillRunning(started) }
   }
-  return {
-    folder,
-    port,
+  const started: Running = {
     pid,
     groups,
     child,
     output: () => output,
     ended,
-    stop: (signal = 'SIGTERM') => {
+    stop: (name = 'SIGTERM') => {
       const ending = ended()
-      child.kill(signal)
+      if (!ownGroup) child.kill(name)
+      else if (!isOver()) signal(-pid, name)
       return ending
     },
     kill: () => {
       // Kills at once: everything that a client has a response for must be stored by now.
-      if (options.ownGroup) {
-        killGroup()
+      if (ownGroup) {
+        killGroups()
         return ended()
       }
       const ending = ended()
-      for (const { id } of descendants(pid)) killed(id)
+      for (const { id } of descendants(pid)) signal(id, 'SIGKILL')
       return ending
     },
     printed: async (pattern) => {
@@ -269,17 +322,35 @@ export async function launch(options: StartOptions = {}): Promise<Starting> {
       for (;;) {
         const match = pattern.exec(output)
         if (match !== null) {
-          for (const { group } of options.ownGroup ? descendants(pid) : []) groups.add(group)
+          for (const { group } of ownGroup ? descendants(pid) : []) groups.add(group)
           return match
         }
-        const isOver = child.exitCode !== null || child.signalCode !== null
-        if (isOver || performance.now() > deadline) {
-          throw new Error(`${isOver ? 'It ended' : 'Timeout'} before it printed ${pattern}:\n${output}`)
+        if (isOver() || performance.now() > deadline) {
+          throw new Error(`${isOver() ? 'It ended' : 'Timeout'} before it printed ${pattern}:\n${output}`)
         }
         await sleep(50)
       }
     },
   }
+  running.add(started)
+  child.once('close', () => running.delete(started))
+  return started
+}
+
+/** Runs the start script without waiting for anything. */
+export async function launch(options: StartOptions = {}): Promise<Starting> {
+  const folder = options.folder ?? (await newProject())
+  const port = options.port ?? (await freePort())
+  const databases = options.env?.DATABASES ?? process.env.TEST_DATABASES
+  if (options.clock !== undefined) beginClock(folder, options.clock)
+  const env = environment({
+    PORT: String(port),
+    ...(databases !== undefined && { DATABASES: databases }),
+    ...(options.by === 'serve' && { ADMIN_API_KEY: ADMIN_KEY }),
+    ...options.env,
+  })
+  const { ownGroup, uid } = options
+  return { ...startCommand(commandWith(options, folder), { cwd: folder, env, ownGroup, uid }), folder, port }
 }
 
 /** Starts a server and waits until it is ready. */

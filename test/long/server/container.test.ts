@@ -2,14 +2,12 @@
  * The container: the stages of the Dockerfile, built by buildah. No registry of images is asked: the base is a Debian by
  * debootstrap, with the Node and the npm of this machine. It takes some minutes, and Debian's and npm's packages.
  */
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { cpSync, mkdtempSync, readdirSync, symlinkSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cpSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { nodeExecutable } from '../../../scripts/lib/tools.mjs'
-import { ADMIN_KEY, freePort, run } from '../../helpers/server/harness'
+import { ADMIN_KEY, freePort, newFolder, run, startCommand } from '../../helpers/server/harness'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 const MINUTES = 1_200_000
@@ -26,7 +24,7 @@ const reasons = [
 
 describe.skipIf(reasons.length > 0)(`the container (${reasons.join(', ') || 'by buildah'})`, () => {
   // On the disk: the folder for temporary files may be in memory.
-  const folder = reasons.length > 0 ? '' : mkdtempSync('/var/tmp/laurel-container-')
+  const folder = reasons.length > 0 ? '' : newFolder('laurel-container', '/var/tmp')
   /** Its images and containers are apart from those of this machine. */
   const command = (args: string[]) => [
     ...['buildah', '--root', join(folder, 'images'), '--runroot', join(folder, 'running')],
@@ -68,7 +66,6 @@ describe.skipIf(reasons.length > 0)(`the container (${reasons.join(', ') || 'by 
     await run(root, command(['umount', '--all']))
     await run(root, command(['rm', '--all']))
     await run(root, command(['rmi', '--all', '--force']))
-    await rm(folder, { recursive: true, force: true })
   }, MINUTES)
 
   it('is small, and has no tool of the build', () => {
@@ -97,24 +94,12 @@ describe.skipIf(reasons.length > 0)(`the container (${reasons.join(', ') || 'by 
     const [, ...check] = config.Healthcheck.Test
     expect((await run(root, inside(...check))).code).not.toBe(0)
 
-    const [program = '', ...args] = inside(...config.Entrypoint, ...config.Cmd)
-    const server = spawn(program, args)
-    const closed = once(server, 'close')
-    try {
-      let output = ''
-      for (const stream of [server.stdout, server.stderr])
-        stream.setEncoding('utf8').on('data', (part) => (output += part))
-      const isServing = () => output.includes('Laurel serves')
-      while (!isServing() && server.exitCode === null)
-        await Promise.race([once(server.stdout, 'data'), closed])
-      expect(isServing(), output).toBe(true)
-      const answer = await fetch(`http://127.0.0.1:${port}/health`)
-      expect([answer.status, await answer.json()]).toEqual([200, { status: 'ok' }])
-      expect(await run(root, inside(...check))).toEqual({ code: 0, said: '' })
-      expect((await run(root, inside('/usr/local/bin/node', '-p', 'process.getuid()'))).said).toBe('1000\n')
-    } finally {
-      server.kill()
-      await closed
-    }
+    const server = startCommand(inside(...config.Entrypoint, ...config.Cmd), { cwd: root, env: process.env })
+    onTestFinished(async () => void (await server.stop()))
+    await server.printed(/Laurel serves/)
+    const answer = await fetch(`http://127.0.0.1:${port}/health`)
+    expect([answer.status, await answer.json()]).toEqual([200, { status: 'ok' }])
+    expect(await run(root, inside(...check))).toEqual({ code: 0, said: '' })
+    expect((await run(root, inside('/usr/local/bin/node', '-p', 'process.getuid()'))).said).toBe('1000\n')
   })
 })

@@ -1,16 +1,21 @@
 /** examples/nextjs in a browser: the reading diary, as its README starts it. */
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { expectAccessible } from '../../helpers/console/browser'
 import { hasBrowser, launchBrowser, NO_BROWSER } from '../../helpers/server/browser'
-import { type Example, installedExample, openedApp, type Running } from '../../helpers/server/example'
+import {
+  type Example,
+  expectGood,
+  expectSameAgain,
+  installedExample,
+  openedApp,
+} from '../../helpers/server/example'
 import { freePort, type Server, startServer } from '../../helpers/server/harness'
 import { SERVER_START } from '../../helpers/time'
 
 describe.skipIf(!hasBrowser)(`the diary${hasBrowser ? '' : ` (skipped: ${NO_BROWSER})`}`, () => {
   let example: Example
   let server: Server
-  let app: Running
   let url: string
   let env: Record<string, string>
   let browser: Browser
@@ -24,14 +29,8 @@ describe.skipIf(!hasBrowser)(`the diary${hasBrowser ? '' : ` (skipped: ${NO_BROW
     const TZ = 'Pacific/Auckland'
     env = { PORT: port, TZ, LAUREL_URL: server.url, LAUREL_ADMIN_KEY: server.adminKey }
     // This builds the app too, and so checks all types.
-    app = await example.start(['npm', 'start'], env, /Ready in/)
+    await example.start(['npm', 'start'], env, /Ready in/)
     browser = await launchBrowser()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await app?.stop()
-    await server?.stop()
-    await example?.remove()
   })
 
   const opened = (options: Parameters<typeof openedApp>[2] = {}) =>
@@ -210,10 +209,7 @@ describe.skipIf(!hasBrowser)(`the diary${hasBrowser ? '' : ` (skipped: ${NO_BROW
       ['phone, dark', { width: 390, height: 844 }, 'dark'],
     ] as const) {
       const { context, page, complaints } = await opened({ viewport, colorScheme })
-      const check = async (name: string) => {
-        await expectAccessible(page, `${name}, ${look}`)
-        expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), name).toBe(0)
-      }
+      const check = (name: string) => expectGood(page, `${name}, ${look}`)
       await check('sign-in')
       await signIn(page, `Mary of ${look}`)
       await log(page, 'Frankenstein', '0')
@@ -229,16 +225,8 @@ describe.skipIf(!hasBrowser)(`the diary${hasBrowser ? '' : ` (skipped: ${NO_BROW
   })
 
   it('sets up again without a change, and says that Laurel does not answer', async () => {
-    const read = async () => {
-      const paths = ['metrics', 'attributes', 'points', 'leaderboards', 'streaks/settings']
-      return Promise.all(paths.map(async (path) => (await server.ask('GET', `/admin/v1/${path}`)).body))
-    }
-    const before = await read()
-    expect(JSON.stringify(before)).toContain('reading-week')
-    const again = await example.start(['npm', 'run', 'setup'], env, /has all that the app needs/)
-    await again.stop()
-    expect(await read()).toEqual(before)
-
+    const paths = ['metrics', 'attributes', 'points', 'leaderboards', 'streaks/settings']
+    await expectSameAgain(example, server, { env, paths, key: 'reading-week' })
     const { context, page } = await opened()
     await signIn(page, 'Niels')
     await server.stop()

@@ -1,10 +1,15 @@
 /** examples/study in a browser: the app for learners, as its README starts it. */
 import type { Browser, Locator, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { LESSONS, type Lesson } from '../../../examples/study/src/lessons.ts'
-import { expectAccessible } from '../../helpers/console/browser'
 import { hasBrowser, launchBrowser, NO_BROWSER } from '../../helpers/server/browser'
-import { type Example, installedExample, openedApp, type Running } from '../../helpers/server/example'
+import {
+  type Example,
+  expectGood,
+  expectSameAgain,
+  installedExample,
+  openedApp,
+} from '../../helpers/server/example'
 import { freePort, type Server, startServer } from '../../helpers/server/harness'
 import { SERVER_START } from '../../helpers/time'
 
@@ -12,13 +17,11 @@ let example: Example
 beforeAll(async () => {
   example = await installedExample('study')
 })
-afterAll(() => example?.remove())
 
 it('has no errors of types', () => example.run('npm', 'run', 'types'))
 
 describe.skipIf(!hasBrowser)(`the app${hasBrowser ? '' : ` (skipped: ${NO_BROWSER})`}`, () => {
   let server: Server
-  let app: Running
   let url: string
   let env: Record<string, string>
   let browser: Browser
@@ -28,13 +31,8 @@ describe.skipIf(!hasBrowser)(`the app${hasBrowser ? '' : ` (skipped: ${NO_BROWSE
     const port = String(await freePort())
     url = `http://localhost:${port}`
     env = { PORT: port, LAUREL_URL: server.url, LAUREL_ADMIN_KEY: server.adminKey }
-    app = await example.start(['npm', 'start'], env, /The app is at http/)
+    await example.start(['npm', 'start'], env, /The app is at http/)
     browser = await launchBrowser()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await app?.stop()
-    await server?.stop()
   })
 
   const opened = (options: Parameters<typeof openedApp>[2] = {}) =>
@@ -188,10 +186,7 @@ describe.skipIf(!hasBrowser)(`the app${hasBrowser ? '' : ` (skipped: ${NO_BROWSE
     ['phone, dark', { width: 390, height: 844 }, 'dark'],
   ] as const)('axe finds nothing, and nothing is too wide: %s', async (look, viewport, colorScheme) => {
     const { context, page, complaints } = await opened({ viewport, colorScheme })
-    const check = async (name: string) => {
-      await expectAccessible(page, `${name}, ${look}`)
-      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), name).toBe(0)
-    }
+    const check = (name: string) => expectGood(page, `${name}, ${look}`)
     await check('sign-in')
     await signIn(page, `Mary of ${look}`)
     await page.getByText('Live').waitFor()
@@ -231,14 +226,7 @@ describe.skipIf(!hasBrowser)(`the app${hasBrowser ? '' : ` (skipped: ${NO_BROWSE
   })
 
   it('sets up again without a change', async () => {
-    const read = async () => {
-      const paths = ['metrics', 'attributes', 'points', 'achievements', 'leaderboards', 'streaks/settings']
-      return Promise.all(paths.map(async (path) => (await server.ask('GET', `/admin/v1/${path}`)).body))
-    }
-    const before = await read()
-    expect(JSON.stringify(before)).toContain('study-first-light')
-    const again = await example.start(['npm', 'run', 'setup'], env, /has all that the app needs/)
-    await again.stop()
-    expect(await read()).toEqual(before)
+    const paths = ['metrics', 'attributes', 'points', 'achievements', 'leaderboards', 'streaks/settings']
+    await expectSameAgain(example, server, { env, paths, key: 'study-first-light' })
   })
 })

@@ -25,10 +25,7 @@ beforeAll(async () => {
   const tenants = hasTenants ? { MULTI_TENANCY: 'on' } : {}
   server = await startServer({ env: { DEMO: 'off', RATE_LIMITS: 'off', ...tenants }, clock: SERVER_START })
 })
-afterAll(async () => {
-  agent.destroy()
-  await server.stop()
-})
+afterAll(() => agent.destroy())
 
 /** Backslashes, and segments of one or two dots. Most clients resolve them before they send (G2). */
 const UNRESOLVED = /\\|\/(\.|%2e){1,2}(?=[/?]|$)/i

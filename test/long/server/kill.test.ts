@@ -3,7 +3,6 @@
  * have happened exactly once. Changes without a response have happened once or not at all.
  */
 import { randomUUID } from 'node:crypto'
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it, onTestFailed } from 'vitest'
@@ -64,10 +63,7 @@ beforeAll(async () => {
   beginClock(folder, SERVER_START)
   server = await start()
 })
-afterAll(async () => {
-  await server.kill()
-  await rm(folder, { recursive: true, force: true })
-})
+afterAll(() => server.kill())
 
 async function create(path: string, item: object): Promise<string> {
   const { status, body } = await send('POST', `/admin/v1${path}`, [item])

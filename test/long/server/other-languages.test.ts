@@ -5,16 +5,15 @@
  */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, beforeEach, expect, it } from 'vitest'
 import { inProject } from '../../../scripts/lib/project.mjs'
 import { fetchedTool, nodeExecutable } from '../../../scripts/lib/tools.mjs'
 import { dependencies } from '../../../scripts/tools/generators/package.json'
 import { blocksOf, isShell } from '../../helpers/server/examples'
-import { type Server, startServer } from '../../helpers/server/harness'
+import { newFolder, type Server, startServer } from '../../helpers/server/harness'
 
 const MINUTES = 600_000
 const blocks = blocksOf(readFileSync(inProject('docs', 'other-languages.md'), 'utf8'))
@@ -25,16 +24,9 @@ let folder: string
 beforeAll(async () => {
   server = await startServer()
 })
-afterAll(() => server.stop())
-
-async function inNewFolder(work: () => Promise<void>) {
-  folder = await mkdtemp(join(tmpdir(), 'laurel-languages-'))
-  try {
-    await work()
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
-}
+beforeEach(() => {
+  folder = newFolder('laurel-languages')
+})
 
 /** Runs commands in the folder, and answers all that they print. Throws if one of them fails. */
 async function shell(commands: string): Promise<string> {
@@ -80,21 +72,19 @@ it(
       modules = fetchedTool('generators')
     })
     if (reason !== null) skip(`no npm registry: ${reason}`)
-    await inNewFolder(async () => {
-      const { commands, output } = await readSection('TypeScript')
-      const [install = '', generate = '', start = ''] = commands
-      const installed = [...install.matchAll(/ (@?[\w/-]+)@(\d[\w.-]*)/g)].map(([, name, version]) => [
-        name,
-        version,
-      ])
-      expect(Object.fromEntries(installed)).toEqual(dependencies)
+    const { commands, output } = await readSection('TypeScript')
+    const [install = '', generate = '', start = ''] = commands
+    const installed = [...install.matchAll(/ (@?[\w/-]+)@(\d[\w.-]*)/g)].map(([, name, version]) => [
+      name,
+      version,
+    ])
+    expect(Object.fromEntries(installed)).toEqual(dependencies)
 
-      await writeFile(join(folder, 'package.json'), '{"type": "module"}')
-      await symlink(modules, join(folder, 'node_modules'), 'dir')
-      expect(await shell(generate)).not.toMatch(/warn|error|⚠/i)
-      expect(await readFile(join(folder, 'laurel-admin.d.ts'), 'utf8')).toContain('"/achievements"')
-      expect(await shell(start)).toBe(output)
-    })
+    await writeFile(join(folder, 'package.json'), '{"type": "module"}')
+    await symlink(modules, join(folder, 'node_modules'), 'dir')
+    expect(await shell(generate)).not.toMatch(/warn|error|⚠/i)
+    expect(await readFile(join(folder, 'laurel-admin.d.ts'), 'utf8')).toContain('"/achievements"')
+    expect(await shell(start)).toBe(output)
   },
   MINUTES,
 )
@@ -102,27 +92,25 @@ it(
 it(
   'openapi-python-client makes clients from both documents without a warning, which send an event and read a streak',
   async ({ skip }) => {
-    await inNewFolder(async () => {
-      const { commands, output } = await readSection('Python')
-      const [install = '', start = ''] = commands
-      const steps = install.trim().split('\n')
-      const generate = steps.findIndex((line) => line.startsWith('openapi-python-client'))
-      const reason = await missing(() => shell(steps.slice(0, generate).join('\n')))
-      if (reason !== null) skip(`no PyPI, or no Python with venv: ${reason}`)
+    const { commands, output } = await readSection('Python')
+    const [install = '', start = ''] = commands
+    const steps = install.trim().split('\n')
+    const generate = steps.findIndex((line) => line.startsWith('openapi-python-client'))
+    const reason = await missing(() => shell(steps.slice(0, generate).join('\n')))
+    if (reason !== null) skip(`no PyPI, or no Python with venv: ${reason}`)
 
-      const activate = steps.slice(1, 2)
-      const generated = await shell([...activate, ...steps.slice(generate)].join('\n'))
-      expect(generated.trim().split(/\n+/)).toEqual(['Generating laurel', 'Generating laurel_admin'])
-      expect(await shell([...activate, start].join('\n'))).toBe(output)
-      const list = `
+    const activate = steps.slice(1, 2)
+    const generated = await shell([...activate, ...steps.slice(generate)].join('\n'))
+    expect(generated.trim().split(/\n+/)).toEqual(['Generating laurel', 'Generating laurel_admin'])
+    expect(await shell([...activate, start].join('\n'))).toBe(output)
+    const list = `
 import os
 from laurel_admin import AuthenticatedClient
 from laurel_admin.api.metrics import admin_metrics_list
 laurel = AuthenticatedClient(os.environ["URL"] + "/admin/v1", os.environ["ADMIN_API_KEY"], prefix="", auth_header_name="X-API-KEY")
 print(admin_metrics_list.sync(client=laurel)[0].key)`
-      await writeFile(join(folder, 'list.py'), list)
-      expect(await shell([...activate, 'python3 list.py'].join('\n'))).toBe('demo-lessons\n')
-    })
+    await writeFile(join(folder, 'list.py'), list)
+    expect(await shell([...activate, 'python3 list.py'].join('\n'))).toBe('demo-lessons\n')
   },
   MINUTES,
 )

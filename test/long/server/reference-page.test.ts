@@ -1,6 +1,6 @@
 /** Tests `GET /docs` in a real browser. */
 import type { Browser, Locator, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { version } from '../../../package.json'
 import { hasBrowser, launchBrowser, watchedPage } from '../../helpers/console/browser'
 import { type Server, startServer } from '../../helpers/server/harness'
@@ -12,10 +12,6 @@ describe.skipIf(!hasBrowser)('the reference page', () => {
   beforeAll(async () => {
     server = await startServer()
     browser = await launchBrowser()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await server.stop()
   })
 
   it('[G1] sends the example of an event unchanged, keeps the key when the document changes, and calls no other server', async () => {

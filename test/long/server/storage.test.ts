@@ -1,14 +1,10 @@
 /** `npm run serve` on a disk that fails: on a file system that has turned read-only, and on a full one. */
 import { execFileSync } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, globSync, writeFileSync } from 'node:fs'
-import { mkdir, rm } from 'node:fs/promises'
-import { type IncomingMessage, request } from 'node:http'
+import { mkdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { isEventStream } from '../../helpers/conformance'
-import { ADMIN_KEY, newProject, type Server, startServer } from '../../helpers/server/harness'
+import { ADMIN_KEY, askPlainly, newProject, type Server, startServer } from '../../helpers/server/harness'
 import { until } from '../../helpers/until'
 import { type Ask, callsOf, operations, pathOf, settle, type World } from '../../helpers/walk'
 
@@ -22,21 +18,9 @@ let disk: string
 let server: Server
 let world: World
 
-/** Not by `fetch`: the set-up would reject a 503. Of a stream, only the head is read. */
-const ask: Ask = async (method, path, headers, body) => {
-  const sent = body === undefined ? '' : JSON.stringify(body)
-  const common = { 'x-api-key': ADMIN_KEY, 'content-type': 'application/json' }
-  const call = request(`${server.url}${path}`, {
-    method,
-    headers: { ...common, 'content-length': Buffer.byteLength(sent), ...headers },
-  }).end(sent)
-  const [answer]: IncomingMessage[] = await once(call, 'response')
-  if (answer === undefined) throw new Error('no answer')
-  const came = new Headers(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]))
-  if (isEventStream(came)) call.destroy()
-  const read = isEventStream(came) ? '' : await text(answer)
-  return { status: answer.statusCode ?? 0, headers: came, body: read === '' ? null : JSON.parse(read) }
-}
+/** Not by `fetch`: the set-up would reject a 503. */
+const ask: Ask = (method, path, headers, body) =>
+  askPlainly(server.url, method, path, { 'x-api-key': ADMIN_KEY, ...headers }, JSON.stringify(body))
 
 const get = async (path: string) => {
   const { status, headers, body } = await ask('GET', path, { accept: 'application/json' }, undefined)
@@ -61,7 +45,6 @@ async function failures(): Promise<[id: string, status: number, retryAfter: stri
 
 beforeAll(async () => {
   if (canMount) folder = await newProject()
-  return () => canMount && rm(folder, { recursive: true, force: true })
 })
 
 beforeEach(async ({ skip }) => {

@@ -2,7 +2,6 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
 import { createServer as createSecureServer } from 'node:https'
 import { type AddressInfo, createServer, type Server as NetServer } from 'node:net'
 import { join } from 'node:path'
@@ -42,10 +41,8 @@ beforeAll(async () => {
   const env = { WEBHOOK_ALLOW: hosts.join(), EXPO_URL: provider, ...mail }
   server = await startServer({ folder, by: 'serve', env })
 })
-afterAll(async () => {
-  await server.stop()
+afterAll(() => {
   for (const one of servers) one.close()
-  await rm(folder, { recursive: true, force: true })
 })
 
 const admin = (method: string, path: string, body?: unknown) => server.ask(method, `/admin/v1${path}`, body)

@@ -5,13 +5,11 @@
  * scratch version, and, as soon as there is a second migration, the one after the commit before the newest.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { request } from 'node:http'
-import { tmpdir } from 'node:os'
+import { cpSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { NEEDED_MIGRATION } from '../../../src/platform/schema-version.sql'
-import { newProject, type Server, startServer } from '../../helpers/server/harness'
+import { askPlainly, newFolder, newProject, type Server, startServer } from '../../helpers/server/harness'
 import { inDatabase, STATE } from '../../helpers/server/local-state'
 
 const root = join(import.meta.dirname, '..', '..', '..')
@@ -73,7 +71,7 @@ function commitBefore(): string | null {
 
 /** Makes the project of a commit, with the packages of the present one. */
 function checkOut(commit: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'laurel-before-'))
+  const folder = newFolder('laurel-before')
   const archive = execFileSync('git', ['archive', commit], { cwd: root, maxBuffer: 256 << 20 })
   execFileSync('tar', ['-x', '-C', folder], { input: archive })
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'dir')
@@ -101,22 +99,8 @@ function applyMigration(folder: string, of: string, name: string): void {
 
 /** Sends a request. Not by `fetch`: that checks against the contract of the present version. */
 function send({ port, adminKey }: Server, method: string, path: string, body?: unknown) {
-  const headers = {
-    'x-api-key': adminKey,
-    'content-type': 'application/json',
-    'idempotency-key': path + method,
-  }
-  return new Promise<{ status: number | undefined; body: ReturnType<ObjectConstructor> }>(
-    (resolve, reject) => {
-      const sent = request({ host: '127.0.0.1', port, method, path, headers }, async (response) => {
-        let text = ''
-        for await (const part of response) text += part
-        resolve({ status: response.statusCode, body: Object(JSON.parse(text)) })
-      })
-      sent.on('error', reject)
-      sent.end(body === undefined ? undefined : JSON.stringify(body))
-    },
-  )
+  const headers = { 'x-api-key': adminKey, 'idempotency-key': path + method }
+  return askPlainly(`http://127.0.0.1:${port}`, method, path, headers, JSON.stringify(body))
 }
 
 const commit = commitBefore()
@@ -130,17 +114,12 @@ const pairs: [what: string, make: () => Promise<Versions>][] = [
 if (commit !== null) pairs.push(['the version before the newest migration', () => commitAndPresent(commit)])
 
 let server: Server | undefined
-let folders: string[] = []
-afterEach(async () => {
-  await server?.stop()
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
-})
+afterEach(() => server?.stop())
 
 it.each(pairs)(
   'the earlier one serves after the migration, and the later one goes on: %s',
   async (_what, make) => {
     const { before, after, migration, beforeServes } = await make()
-    folders = [before, after]
     const env = { DEMO: 'off', RATE_LIMITS: 'off' }
     let total = 0
     const event = async (running: Server) => {

@@ -1,5 +1,4 @@
 /** Changes of users on their way to the receivers, by webhooks and by email, over two crashes of the server. */
-import { rm } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Receiver } from '../../helpers/receiver'
 import { freePort, newProject, type Server, startServer } from '../../helpers/server/harness'
@@ -26,11 +25,7 @@ beforeAll(async () => {
   }
   server = await startServer({ folder, port, env, clock: SERVER_START })
 })
-afterAll(async () => {
-  receiver.stop()
-  await server.stop()
-  await rm(folder, { recursive: true, force: true })
-})
+afterAll(() => receiver.stop())
 
 /** JSON without a schema. The tests of the Worker check it against the contract. */
 const json = (text: string) => Object(JSON.parse(text))
