@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { descriptorsFor, Front } from '../../scripts/serve/front.mjs'
+import { listening } from '../helpers/listening'
 import { until } from '../helpers/until'
 
 const SOCKET = join(tmpdir(), `laurel-front-${process.pid}.sock`)
@@ -22,11 +23,8 @@ let port: number
 
 async function startFront(options: { most?: number; trusted?: string } = {}): Promise<void> {
   front = new Front({ most: 100, trusted: '', ...options, to: SOCKET })
-  front.server.listen(0, '127.0.0.1')
-  await once(front.server, 'listening')
+  port = Number(new URL(await listening(front.server)).port)
   front.open()
-  const address = front.server.address()
-  port = typeof address === 'object' ? (address?.port ?? 0) : 0
 }
 
 beforeEach(async () => {
@@ -142,6 +140,7 @@ test('[G2] the address of a client comes from its connection, or from the header
   await front.end()
   await startFront({ trusted: 'X-Real-IP' })
   expect(await addressOf()).toBe('192.0.2.2')
+  expect(await addressOf('\r\nx-real-ip: 192.0.2.4:5000')).toBe('192.0.2.4')
   expect(await addressOf('\r\nx-real-ip: 192.0.2.3, [2001:db8::1]:80')).toBe('2001:db8::1')
 
   const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true)

@@ -1,13 +1,18 @@
 /** `@laurel/cli` as it is published, in an empty folder: no clone, no registry, and Node 20 if the machine has that. */
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { complaintsAbout, NODES, type PackedApp, packedApp } from '../../helpers/packed-app'
 import { cloudflare } from '../../helpers/server/cloudflare'
-import { ADMIN_KEY, freePort } from '../../helpers/server/harness'
+import {
+  environment,
+  freePort,
+  launch,
+  newFolder,
+  run,
+  type Server,
+  startServer,
+} from '../../helpers/server/harness'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 const manifestOf = (...path: string[]) => JSON.parse(readFileSync(join(...path, 'package.json'), 'utf8'))
@@ -24,67 +29,29 @@ beforeAll(async () => {
 })
 
 /** A new, empty folder, in which a person calls `laurel`. */
-function emptyFolder() {
-  const folder = mkdtempSync(join(tmpdir(), 'laurel-cli-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
+const emptyFolder = () => newFolder('laurel-cli')
 
-/** The environment of a person's terminal. */
-const environment = (env: Record<string, string> = {}) => ({
-  PATH: process.env.PATH,
-  HOME: tmpdir(),
-  ...env,
+/** Calls a command until it ends. `script` is that of another package. */
+const callOf = (script: string, folder: string, ...args: string[]) =>
+  run(folder, [NODE, script, ...args], environment())
+const call = (folder: string, ...args: string[]) => callOf(laurel(), folder, ...args)
+
+/** How `start` or `serve` is called in a folder. */
+const commandIn = (folder: string, port: number, by: 'start' | 'serve' = 'start', script = laurel()) => ({
+  ...{ folder, port, by },
+  command: [NODE, script, by],
 })
 
-/** Calls a command until it ends. */
-const call = (folder: string, ...args: string[]) =>
-  new Promise<{ code: number; output: string }>((resolve) => {
-    const options = { cwd: folder, env: environment() }
-    execFile(NODE, [laurel(), ...args], options, (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : Number(error.code), output: `${stdout}${stderr}` }),
-    )
-  })
-
-/** Calls `start` or `serve`, and waits until it serves or ends. `script` is that of another version. */
-async function start(folder: string, port: number, script = laurel(), command = 'start') {
-  const env = environment({ PORT: `${port}`, ...(command === 'serve' && { ADMIN_API_KEY: ADMIN_KEY }) })
-  const child = spawn(NODE, [script, command], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  let output = ''
-  const ended = once(child, 'close').then(([code]) => Number(code))
-  await new Promise<void>((resolve) => {
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (part) => {
-        output += part
-        if (command === 'start' ? /\ncurl .*\n\n$/.test(output) : output.includes('Laurel serves ')) resolve()
-      })
-    void ended.then(() => resolve())
-  })
-  const end = (signal: 'SIGINT' | 'SIGTERM' = 'SIGINT') => {
-    child.kill(signal)
-    return ended
-  }
-  return { output: () => output, ended, end }
-}
-
-/** Sends an event of a user with the admin key that `start` has printed. */
-async function sendEvent(port: number, printed: string, idempotencyKey: string) {
-  const [, key = ''] = /Admin key +(\S+)/.exec(printed) ?? []
-  const answer = await fetch(`http://127.0.0.1:${port}/v1/metrics/demo-lessons/event`, {
-    method: 'POST',
-    headers: { 'x-api-key': key, 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
-    body: JSON.stringify({ user: { id: 'ada' }, value: 1 }),
-  })
-  return { status: answer.status, body: await answer.json() }
-}
+/** Sends an event of a user. */
+const sendEvent = ({ ask }: Server, key: string) =>
+  ask('POST', '/v1/metrics/demo-lessons/event', { user: { id: 'ada' }, value: 1 }, { 'idempotency-key': key })
 
 /** Opens the printed link to the console. */
-async function signIn(port: number, printed: string) {
-  const [, code] = /#code=(\S+)/.exec(printed) ?? []
-  const answer = await fetch(`http://localhost:${port}/console/one-time-code`, {
+async function signIn({ url, output }: Server) {
+  const [, code] = /#code=(\S+)/.exec(output()) ?? []
+  const answer = await fetch(`${url}/console/one-time-code`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', origin: `http://localhost:${port}` },
+    headers: { 'content-type': 'application/json', origin: url },
     body: JSON.stringify({ code }),
   })
   return answer.status
@@ -129,21 +96,21 @@ describe('the package', () => {
   it('says what it can do, and what is not a command', async () => {
     const folder = emptyFolder()
     const { version } = manifestOf(installed())
-    expect(await call(folder, '--version')).toEqual({ code: 0, output: `${version}\n` })
+    expect(await call(folder, '--version')).toEqual({ code: 0, said: `${version}\n` })
     const help = await call(folder, '--help')
     expect(help.code).toBe(0)
-    const commands = [...help.output.matchAll(/^ {2}(\w+) /gm)].map(([, name = '']) => name)
+    const commands = [...help.said.matchAll(/^ {2}(\w+) /gm)].map(([, name = '']) => name)
     expect(commands).toEqual(
       expect.arrayContaining(['start', 'serve', 'deploy', 'undeploy', 'backup', 'restore']),
     )
     for (const name of commands.filter((one) => one !== 'wrangler'))
       expect(await call(folder, name, '--help')).toMatchObject({
         code: 0,
-        output: expect.stringContaining(`npx @laurel/cli ${name}`),
+        said: expect.stringContaining(`npx @laurel/cli ${name}`),
       })
     expect(await call(folder, 'strat')).toEqual({
       code: 1,
-      output: `There is no command strat.\n\n${help.output}`,
+      said: `There is no command strat.\n\n${help.said}`,
     })
     expect(existsSync(join(folder, '.laurel'))).toBe(false)
   })
@@ -153,12 +120,12 @@ describe('laurel start', () => {
   it('goes from an empty folder to the first event, a backup, another folder and the next version', async () => {
     const [folder, other] = [emptyFolder(), emptyFolder()]
     const port = await freePort()
-    const first = await start(folder, port)
+    const first = await startServer(commandIn(folder, port))
     expect(first.output()).toMatch(
       /^Laurel serves \S+ with the data in \S+\.laurel\/data\.\n\nLaurel is ready\.\n[^{]*\/console#code=[^{]*\n\ncurl -sS .*demo-lessons/,
     )
     expect(readFileSync(join(folder, '.laurel', '.gitignore'), 'utf8')).toBe('*\n')
-    expect(await sendEvent(port, first.output(), 'one')).toMatchObject({
+    expect(await sendEvent(first, 'one')).toMatchObject({
       status: 201,
       body: {
         total: 1,
@@ -168,23 +135,17 @@ describe('laurel start', () => {
     })
     const page = await fetch(`http://127.0.0.1:${port}/console`)
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<title>')])
-    expect(await signIn(port, first.output())).toBe(200)
-    expect(await signIn(port, first.output())).not.toBe(200)
-
-    const second = await start(folder, await freePort())
-    expect([await second.ended, second.output()]).toEqual([
-      1,
-      expect.stringMatching(/^Another server uses the data in .*\n$/),
-    ])
-    const sameport = await start(other, port)
-    expect([await sameport.ended, sameport.output()]).toEqual([
-      1,
+    expect(await signIn(first)).toBe(200)
+    expect(await signIn(first)).not.toBe(200)
+    const second = await launch(commandIn(other, port))
+    expect((await second.ended()).code).toBe(1)
+    expect(second.output()).toBe(
       `Port ${port} is in use. Choose another one: PORT=${port + 1} npx @laurel/cli start\n`,
-    ])
+    )
 
     const file = join(other, 'copy.backup')
-    expect(await call(folder, 'backup', file)).toEqual({ code: 0, output: `The backup is in ${file}.\n` })
-    expect(await first.end()).toBe(0)
+    expect(await call(folder, 'backup', file)).toEqual({ code: 0, said: `The backup is in ${file}.\n` })
+    expect(await first.stop('SIGINT')).toEqual({ code: 0, leftovers: [] })
     expect(first.output()).toMatch(/\nLaurel stops: SIGINT\.\n$/)
     rmSync(join(other, '.laurel'), { recursive: true, force: true })
     expect(await call(other, 'restore', 'copy.backup')).toMatchObject({ code: 0 })
@@ -197,21 +158,23 @@ describe('laurel start', () => {
       [folder, 2],
       [other, 2],
     ] as const) {
-      const again = await start(place, port, join(next, 'bin', 'laurel.mjs'))
-      expect(await sendEvent(port, again.output(), 'two'), again.output()).toMatchObject({
+      const again = await startServer(commandIn(place, port, 'start', join(next, 'bin', 'laurel.mjs')))
+      expect(await sendEvent(again, 'two'), again.output()).toMatchObject({
         status: 201,
         body: { total },
       })
-      expect(await sendEvent(port, again.output(), 'one')).toMatchObject({ status: 202 })
-      expect(await again.end('SIGTERM')).toBe(0)
+      expect(await sendEvent(again, 'one')).toMatchObject({ status: 202 })
+      expect(await again.stop()).toEqual({ code: 0, leftovers: [] })
     }
   }, 120_000)
 
   it('says in one sentence that it cannot write to the folder', async () => {
     const folder = emptyFolder()
     writeFileSync(join(folder, '.laurel'), '')
-    const { code, output } = await call(folder, 'start')
-    expect([code, output]).toEqual([1, expect.stringMatching(/^Can't mkdir .*\.laurel: .*\n$/)])
+    expect(await call(folder, 'start')).toEqual({
+      code: 1,
+      said: expect.stringMatching(/^Can't mkdir .*\.laurel: .*\n$/),
+    })
   })
 
   it('does not serve with a part that npm has left out, and says so', async () => {
@@ -219,34 +182,22 @@ describe('laurel start', () => {
     const alone = join(folder, 'node_modules', '@laurel', 'cli')
     mkdirSync(alone, { recursive: true })
     cpSync(installed(), alone, { recursive: true })
-    const { code, output } = await new Promise<{ code: number; output: string }>((resolve) =>
-      execFile(
-        NODE,
-        [join(alone, 'bin', 'laurel.mjs'), 'serve'],
-        { cwd: folder, env: environment() },
-        (error, stdout, stderr) => resolve({ code: Number(error?.code ?? 0), output: `${stdout}${stderr}` }),
-      ),
-    )
-    expect(code).toBe(1)
-    expect(output).toBe(
-      'workerd is not installed. Install @laurel/cli again, with its optional dependencies.\n',
-    )
+    expect(await callOf(join(alone, 'bin', 'laurel.mjs'), folder, 'serve')).toEqual({
+      code: 1,
+      said: 'workerd is not installed. Install @laurel/cli again, with its optional dependencies.\n',
+    })
   })
 })
 
 describe('laurel serve', () => {
   it('serves without a demo and a test clock, with the key that it is given', async () => {
-    const [folder, port] = [emptyFolder(), await freePort()]
-    const server = await start(folder, port, laurel(), 'serve')
-    const ask = async (path: string) => {
-      const answer = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { 'x-api-key': ADMIN_KEY } })
-      return { status: answer.status, body: await answer.json() }
-    }
-    expect(await ask('/admin/v1/metrics')).toMatchObject({ status: 200, body: [] })
-    expect((await ask('/admin/v1/test-clock')).status).not.toBe(200)
+    const folder = emptyFolder()
+    const server = await startServer(commandIn(folder, await freePort(), 'serve'))
+    expect(await server.ask('GET', '/admin/v1/metrics')).toMatchObject({ status: 200, body: [] })
+    expect((await server.ask('GET', '/admin/v1/test-clock')).status).toBe(404)
     expect(await call(folder, 'backup', 'laurel.backup')).toMatchObject({ code: 0 })
     expect(existsSync(join(folder, 'laurel.backup'))).toBe(true)
-    expect(await server.end('SIGTERM')).toBe(0)
+    expect((await server.stop()).code).toBe(0)
     expect(readFileSync(join(folder, '.laurel', '.gitignore'), 'utf8')).toBe('*\n')
   })
 })

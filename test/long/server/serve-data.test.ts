@@ -10,8 +10,8 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { cp, rm } from 'node:fs/promises'
-import { basename, dirname, join, relative } from 'node:path'
+import { cp } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { Receiver } from '../../helpers/receiver'
 import {
@@ -22,15 +22,15 @@ import {
   type StartOptions,
   startServer,
 } from '../../helpers/server/harness'
-import { inFile } from '../../helpers/server/local-state'
+import { databaseFile, inFile } from '../../helpers/server/local-state'
 import { until } from '../../helpers/until'
 
 let folder: string
 let server: Server | undefined
 const receiver = new Receiver()
 let env: Record<string, string>
-/** The paths of the two databases. */
-const databases = { first: '', second: '' }
+/** The paths of the two databases, in a folder of data. */
+const databases = { first: databaseFile('', 1), second: databaseFile('', 2) }
 
 const options = (data: string, more: Record<string, string> = {}): StartOptions => ({
   folder,
@@ -52,20 +52,9 @@ beforeAll(async () => {
     (await server?.ask('GET', '/admin/v1/databases'))?.body.map(({ users }: { users: number }) => users > 0)
   await until(async () => JSON.stringify(await holders()) === '[true,true]')
   await server.kill()
-  // Opening a database merges its -wal, so this opens copies.
-  await copied('opened')
-  for (const file of objectsOf('opened', 'Database')) {
-    const isFirst = has(file, 'SELECT 1 FROM tenants WHERE is_copy = 0')
-    databases[isFirst ? 'first' : 'second'] = relative(join(folder, 'opened'), file)
-  }
 })
-afterEach(async () => {
-  await server?.stop()
-})
-afterAll(async () => {
-  receiver.stop()
-  await rm(folder, { recursive: true, force: true })
-})
+afterEach(() => server?.stop())
+afterAll(() => receiver.stop())
 
 const sendLesson = (to: Server, id: string) =>
   to.ask('POST', '/v1/metrics/demo-lessons/event', { user: { id, tz: 'UTC' }, value: 1 })
@@ -91,6 +80,7 @@ const dump = (data: string) =>
     }),
   )
 
+const exec = (file: string, sql: string) => inFile(file, (database) => database.exec(sql))
 const has = (file: string, query: string) =>
   inFile(file, (database) => database.prepare(query).get() !== undefined)
 const hasTable = (file: string, name: string) =>
@@ -103,12 +93,11 @@ const usedQueues = (data: string) =>
 /** Sets the alarm of an object, in nanoseconds, as workerd stores it. */
 function setAlarm(file: string, at: bigint): void {
   const id = basename(file, '.sqlite')
-  inFile(file, (database) => {
-    database.exec('CREATE TABLE IF NOT EXISTS _cf_METADATA (key INTEGER PRIMARY KEY, value BLOB)')
-    database.prepare('INSERT OR REPLACE INTO _cf_METADATA VALUES (1, ?)').run(at)
-  })
-  inFile(join(dirname(file), 'metadata.sqlite'), (database) =>
-    database.prepare('INSERT OR REPLACE INTO _cf_ALARM VALUES (?, ?, NULL)').run(id, at),
+  exec(file, 'CREATE TABLE IF NOT EXISTS _cf_METADATA (key INTEGER PRIMARY KEY, value BLOB)')
+  exec(file, `INSERT OR REPLACE INTO _cf_METADATA VALUES (1, ${at})`)
+  exec(
+    join(dirname(file), 'metadata.sqlite'),
+    `INSERT OR REPLACE INTO _cf_ALARM VALUES ('${id}', ${at}, NULL)`,
   )
 }
 
@@ -120,14 +109,11 @@ async function overdue(data: string): Promise<string> {
   await copied(data)
   for (const className of ['Timekeeper', 'Courier', 'MessageQueue'])
     for (const file of objectsOf(data, className)) setAlarm(file, 1_600_000_000_000_000_000n)
-  for (const file of objectsOf(data, 'Database'))
-    inFile(file, (database) => database.exec('UPDATE due_work SET due_at = 0'))
+  for (const file of objectsOf(data, 'Database')) exec(file, 'UPDATE due_work SET due_at = 0')
   for (const file of usedQueues(data))
-    inFile(file, (database) =>
-      database.exec("INSERT INTO messages (body, sent, due, attempts) VALUES ('{}', 0, 0, 0)"),
-    )
+    exec(file, "INSERT INTO messages (body, sent, due, attempts) VALUES ('{}', 0, 0, 0)")
   for (const file of objectsOf(data, 'Courier').filter((one) => hasTable(one, 'messages')))
-    inFile(file, (database) => database.exec("UPDATE messages SET status = 'pending', next_at = 0"))
+    exec(file, "UPDATE messages SET status = 'pending', next_at = 0")
   return data
 }
 
@@ -140,12 +126,13 @@ async function refused(data: string, more?: Record<string, string>): Promise<str
 
 test('[G1] with data of a later version it changes nothing, whatever is due', async () => {
   const data = await overdue('later')
-  inFile(join(folder, data, databases.first), (database) =>
-    database.exec("UPDATE schema_version SET migration = 99, name = '0099_later', oldest = 98"),
-  )
+  const later = "UPDATE schema_version SET migration = 99, name = '0099_later', oldest = 98"
+  exec(join(folder, data, databases.first), later)
   const before = dump(data)
   expect(before.length).toBeGreaterThan(12)
-  expect(await refused(data)).toContain('has applied the migration 0099_later. Deploy that version again.')
+  expect(await refused(data)).toContain(
+    'has applied the migration 0099_later. Deploy that version again.\nLaurel does not start.\n',
+  )
   expect(dump(data)).toEqual(before)
 })
 
@@ -167,13 +154,11 @@ test('[C3] work, messages of queues and alarms of a clock that was years ahead a
   const YEAR = 366 * 86_400_000
   const AHEAD = Date.UTC(2100, 0, 1)
   for (const file of objectsOf('ahead', 'Database'))
-    inFile(file, (database) => database.exec(`UPDATE due_work SET due_at = due_at + ${YEAR}`))
+    exec(file, `UPDATE due_work SET due_at = due_at + ${YEAR}`)
   const queues = usedQueues('ahead')
   expect(queues).not.toEqual([])
   for (const file of queues) {
-    inFile(file, (database) =>
-      database.exec(`INSERT INTO messages (body, sent, due, attempts) VALUES ('{}', ${AHEAD}, ${AHEAD}, 0)`),
-    )
+    exec(file, `INSERT INTO messages (body, sent, due, attempts) VALUES ('{}', ${AHEAD}, ${AHEAD}, 0)`)
     setAlarm(file, BigInt(AHEAD) * 1_000_000n)
   }
   server = await startServer(options('ahead'))
