@@ -1,5 +1,5 @@
 import { DAILY, type OracleSettings } from './streaks.oracle'
-import { type Hop, PROFILE, type StreakStep, type StreakWorld, type TwinWorld } from './streaks.worlds'
+import { PROFILE, type StreakStep, type StreakWorld } from './streaks.worlds'
 
 /** Fixed lives of one user, for the core and over HTTP. They do not depend on chance. */
 
@@ -119,15 +119,6 @@ function actionOf([word = '', ...rest]: string[], settings: readonly OracleSetti
 const daysOf = (text: string) => (text === 'none' ? null : text === '' ? [] : text.split(',').map(Number))
 const thresholds = (text: string) => (text === 'none' ? [] : units(Number(text)))
 
-/** Hops to the west, to the east, and both. Some last a moment, some last hours. */
-const HOPS: readonly Hop[] = [
-  { leaves: 1, stays: 0, zones: ['Pacific/Pago_Pago', 'Asia/Tokyo'] },
-  { leaves: 0, stays: 0, zones: ['Pacific/Kiritimati', 'Pacific/Pago_Pago', 'Europe/Berlin'] },
-  { leaves: 0.5, stays: 90, zones: ['Pacific/Pago_Pago'] },
-  { leaves: 0.3, stays: 60, zones: ['Pacific/Kiritimati', 'America/New_York'] },
-  { leaves: 1, stays: 0, zones: ['Pacific/Kiritimati'] },
-]
-
 /** Cases that random worlds rarely contain. Together they cover everything that is counted as seen. */
 export const STREAK_CASES: Record<string, StreakWorld> = {
   '[S2, S3, U7] a goal that is met without an event keeps the freeze': lived({
@@ -208,6 +199,13 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
     freezes: earned(0, 3, 3),
   })`
     New_York: day2 18:00 to Tokyo; 12:00 set 1; day +1; day3 +1`,
+  '[S7, S11] a new interval earns nothing for a date that comes again': lived(DAILY, {
+    ...DAILY,
+    freezes: earned(0, 3, 3),
+  })`
+    New_York: day2 18:00 to Tokyo; 12:00 set 1; to New_York; day +1; day3 +1`,
+  '[S9, S11] a date that was missed before a journey is missed in a recount': lived()`
+    New_York: +1; day2 18:00 to Tokyo; +1`,
   '[S1, S11] a skipped date that ends while streaks are off need not be spared': lived()`
     New_York: +1; day 18:00 to Tokyo; off; day on; +1; day 23:00 to Kiritimati; +1`,
   '[S11] a hop each evening takes no freeze before the next midnight': lived({
@@ -250,6 +248,12 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
     { ...DAILY, frequency: 'weekly', freezes: earned(2, 2) },
   )`
     New_York: +1; hop; hop; 18:00 to Tokyo; 12:00 set 1; 12:00 set 0; to New_York; +1; habit 1`,
+  '[S11] hops to the west and the east in a month': lived(MONTHLY)`
+    +1; day25 to Pago_Pago; to Berlin; +1; day3 to Kiritimati; to Pago_Pago; to Berlin; +1; day9 +1`,
+  '[S11] a hop before a journey': lived()`
+    Pago_Pago: +1; day 23:30 to Kiritimati; to Pago_Pago; to Tokyo; +1; day +1; day +1`,
+  '[S4, S11] a hop from the 2nd to the 3rd, and from there to the 1st': lived()`
+    Tokyo: day 19:30 to Seoul; to Kiritimati; to Pago_Pago; to Seoul; +1; to Pago_Pago; +1; habit 2`,
   '[S11] two dates at once': lived()`
     Pago_Pago: +1; day 23:30 to Kiritimati; +1; to Tokyo; +1; to Pago_Pago; +1; habit 2`,
   '[S4] a hop to the west and back opens no date that had ended': lived(DAILY, WEEKLY)`
@@ -327,6 +331,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
   '[S11, S13] a reset on a journey': lived({ ...DAILY, freezes: earned(2, 3) })`
     New_York: habit 2; day 18:00 to Tokyo; 18:10 +1; 18:20 to New_York; 18:30 reset; +1; reset; restore;
     18:40 to Tokyo; +1; day +1`,
+  '[S13] sums from before a reset count no more': lived(FIVE)`+5; day +4; reset; +1; +4`,
   '[S13, V2] an event before a reset is voided': lived(FIVE)`
     +5; reset; +2; void 1; +3; day +5; reset; +1; void 0; +5`,
   '[S4] changes of other profile fields': lived()`
@@ -337,6 +342,11 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
   '[S8] after 89 days': lived()`habit 5; day89 restore; restore; +1`,
   '[S8] after 90 days': lived()`habit 5; day90 restore; restore; +1`,
   '[S8] after 91 days': lived()`habit 5; day91 restore; restore; +1`,
+  '[V2, S9] a voided event is not counted again': lived(DAILY, WEEKLY)`+1; day7 +1; void 1; 12:00 set 1`,
+  '[S11] a paused date does not need to be spared': lived()`
+    New_York: +1; pause 1 0; day 18:00 to Tokyo; 14:30 to New_York; hop; 12:00 +1`,
+  // Its last week has days of 2028.
+  '[S8] weeks of this year': lived(WEEKLY)`day322 +1; day7 +1; day15 restore`,
   '[S9] freezes that would be earned in a recount save no period': lived(
     { ...DAILY, frequency: 'weekly', freezes: earned(0, 5, 1) },
     { ...DAILY, freezes: earned(0, 5, 1) },
@@ -363,18 +373,3 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
   // February is no longer paused.
   pausesRecount: lived(DAILY, MONTHLY)`+1; day25 +1; day3 pause 0 0; day to Madrid; day set 1`,
 }
-
-const once = (...zones: string[]): Hop[] => [{ leaves: 0, stays: 0, zones }]
-
-/** Lives of twins with hops of all kinds: all cases above, and some with hops at certain moments. */
-export const TWIN_CASES: readonly TwinWorld[] = [
-  ...Object.values(STREAK_CASES).map((world) => ({ world, hops: HOPS })),
-  { world: lived(MONTHLY)`+1; day25 +1; day3 +1; day9 +1`, hops: HOPS },
-  // At the moment at which a journey begins, there is a hop.
-  { world: lived()`Pago_Pago: +1; day 23:30 to Tokyo; +1; day +1; day +1`, hops: once('Pacific/Kiritimati') },
-  // From the 2nd to the 3rd, and from there to the 1st.
-  {
-    world: lived()`Tokyo: day 19:30 to Seoul; +1; to Pago_Pago; +1; habit 2`,
-    hops: once('Pacific/Kiritimati', 'Pacific/Pago_Pago'),
-  },
-]

@@ -53,21 +53,6 @@ export type StreakWorld = {
   steps: StreakStep[]
 }
 
-/** A visit to other zones without activity. It ends in the zone in which it began. */
-export type Hop = {
-  /** The start of the hop, as a fraction of the time between two steps: from 0 to 1. */
-  leaves: number
-  /** Minutes in each zone. */
-  stays: number
-  zones: readonly (string | null)[]
-}
-
-/**
- * The life of twins. One of them makes the n-th hop before the n-th step, and starts with the first hop again
- * after the last.
- */
-export type TwinWorld = { world: StreakWorld; hops: readonly Hop[] }
-
 /** The profile fields that users may change, apart from the zone. */
 export const PROFILE = ['email', 'name', 'subscribeToEmails', 'deviceTokens', 'attributes'] as const
 
@@ -260,15 +245,3 @@ export const streakWorlds: fc.Arbitrary<StreakWorld> = fc
         .map((groups) => groups.flat()),
     }),
   )
-
-const FAR = ['Pacific/Kiritimati', 'Asia/Tokyo', 'Pacific/Pago_Pago'] as const
-const hop: fc.Arbitrary<Hop> = fc.record({
-  leaves: fc.oneof(fc.constantFrom(0, 1), fc.double({ min: 0, max: 1, noNaN: true })),
-  stays: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 300 })),
-  zones: fc.array(fc.oneof(fc.constantFrom(...FAR), zone), { minLength: 1, maxLength: 4 }),
-})
-
-export const twinWorlds: fc.Arbitrary<TwinWorld> = fc.record({
-  world: streakWorlds,
-  hops: fc.array(hop, { minLength: 1, maxLength: 5 }),
-})

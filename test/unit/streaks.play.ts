@@ -29,7 +29,7 @@ import {
 import { isStale, streakAsOf } from '../../src/rules/streaks/streaks.rules'
 import { beginningOf, dateIn, plusDays } from '../oracle/calendar.oracle'
 import { type ChangeInput, type OracleSettings, StreakReplay } from '../oracle/streaks.oracle'
-import type { Hop, PROFILE, StreakStep, StreakWorld } from '../oracle/streaks.worlds'
+import type { PROFILE, StreakStep, StreakWorld } from '../oracle/streaks.worlds'
 import { configured } from '../oracle/worlds'
 
 /** Plays random lives of one user on the core, and compares them with the oracle after each step. */
@@ -40,14 +40,6 @@ export const nothingSeen = () => ({
   ...{ recounts: 0, ticks: 0, silent: 0, open: 0, back: 0, spared: 0, fired: 0, achieved: 0 },
   ...{ met: 0, voided: 0, deleted: 0, dayOff: 0, extendedOff: 0, reset: 0 },
 })
-
-/** The number of hops, by the frequency at that time. */
-export const noHops = () => ({
-  daily: { west: 0, east: 0 },
-  weekly: { west: 0, east: 0 },
-  monthly: { west: 0, east: 0 },
-})
-type Hops = ReturnType<typeof noHops>
 
 /** Expects two things to be equal. If they are, it is much faster than `toEqual`. */
 function same<T extends object>(found: T, expected: { [K in keyof T]: unknown }): void {
@@ -301,16 +293,11 @@ export class Play {
   #hasMoved = false
   /** The first date that had not ended after the last step. */
   #open = ''
-  /** True if the goal of the life has changed, or an event does not count any more. */
-  #hasNewGoal = false
   #isAchieved = false
   /** How often the streak was extended so far. */
   #extensions = 0
-  /** Hops to an earlier and to a later date. */
-  readonly hops: Hops
 
-  constructor(world: StreakWorld, seen: ReturnType<typeof nothingSeen>, hops = noHops()) {
-    this.hops = hops
+  constructor(world: StreakWorld, seen: ReturnType<typeof nothingSeen>) {
     this.#world = world
     this.seen = seen
     this.oracle = new StreakReplay(world.settings)
@@ -364,72 +351,15 @@ export class Play {
     return this.prompt.terms.isOn
   }
 
-  /** Plays a step, with a hop before it. */
-  play(step: StreakStep, hop?: Hop): void {
+  play(step: StreakStep): void {
     const times = step.do === 'habit' ? step.times : 1
     for (let n = 0; n < times; n += 1) {
-      const next = this.#next(step)
-      if (hop !== undefined && n === 0) this.#hop(hop, next)
-      this.#now = next
+      this.#now = this.#next(step)
       if (step.isLate) this.late.tick(this.#now)
       this.#ticks(this.prompt, this.#now)
       this.#do(step)
       this.#agrees(step.do)
     }
-  }
-
-  /** Expects that a twin has the same shown streak, and the same streak after a recount of the log. */
-  isTwinOf(other: Play): void {
-    const shown = ({ prompt }: Play) => ({
-      ...prompt.shown(this.#now, 9),
-      points: prompt.user.points.get(SYSTEM) ?? 0,
-    })
-    const recounted = ({ prompt }: Play) => {
-      const { streak, runs } = prompt.recount(this.#now, this.#log)
-      const run = streak.run && { ...streak.run, judged: undefined }
-      return { run, missed: streak.missed, spared: streak.spared, runs }
-    }
-    same(shown(this), shown(other))
-    if (this.prompt.isWhole && other.prompt.isWhole) same(recounted(this), recounted(other))
-  }
-
-  /**
-   * Visits zones on the way to the next step. The visit takes only a moment if a midnight would pass during it,
-   * at home or elsewhere. It is left out if it ends a date (S11), and also if it leads back at length 0 and the
-   * goal has changed meanwhile, because the date may then meet the goal (S2, S4).
-   */
-  #hop({ leaves, stays, zones }: Hop, next: number): void {
-    const home = this.#zone
-    const start = Math.round(this.#now + leaves * (next - this.#now))
-    const date = dateIn(home ?? 'UTC', start)
-    const stay = stays * 60_000
-    const isLong = [home, ...zones].some((zone, n) => {
-      const [from, to] =
-        n === 0 ? [start, start + zones.length * stay] : [start + (n - 1) * stay, start + n * stay]
-      return to > next || dateIn(zone ?? 'UTC', to) > dateIn(zone ?? 'UTC', from)
-    })
-    const visits = [...zones, home].map((zone, n) => ({ zone, at: start + (isLong ? 0 : n * stay) }))
-    const dates = visits.map(({ zone, at }) => dateIn(zone ?? 'UTC', at))
-    if (dates.some((one) => one > plusDays(this.oracle.openAt(start), 2))) return
-    if (this.#hasNewGoal && this.#lengthAt(start) === 0 && dates.some((one) => one < date)) return
-    // Only the last changes of zone are kept.
-    if (this.prompt.user.streak.jumps.length > 80) return
-    for (const { zone, at } of visits) {
-      this.#ticks(this.prompt, at)
-      this.#now = at
-      this.#tell({ at, do: 'zone', zone })
-      for (const one of this.#both) one.perform({ kind: 'upsert', user: { tz: zone }, by: 'user' }, at)
-    }
-    this.#agrees('hop')
-    const { frequency } = this.#settings
-    if (dates.some((one) => one < date)) this.hops[frequency].west += 1
-    if (dates.some((one) => one > date)) this.hops[frequency].east += 1
-  }
-
-  /** The length at a moment, also if it is not shown. */
-  #lengthAt(at: number): number {
-    const { user, terms, tz } = this.prompt
-    return streakAsOf(user, terms, dayIn(tz, at), instant(at)).streak.run?.length ?? 0
   }
 
   #next(step: StreakStep): number {
@@ -439,7 +369,8 @@ export class Play {
     const date = plusDays(dateIn(zone, this.#now), days)
     // Just before, at and after midnights, and at any time of the day.
     const at = beginningOf(zone, date) + minute * 60_000
-    return Math.max(this.#now + 1, at)
+    // A journey may begin at the very moment of the step before.
+    return Math.max(this.#now + (step.do === 'zone' ? 0 : 1), at)
   }
 
   #do(step: StreakStep): void {
@@ -560,7 +491,6 @@ export class Play {
         }
         if ('daysOff' in own) this.#isPlain = false
         if ('mode' in own || 'metrics' in own) this.#isPlain = false
-        if ('mode' in own || 'metrics' in own) this.#hasNewGoal = true
         this.#tell({ at, do: 'preferences', ...own })
         const streak = {
           ...(own.enabled !== undefined && { enabled: own.enabled }),
@@ -612,7 +542,6 @@ export class Play {
         const isLeft = this.#config.metrics.some(({ id }) => id === event?.metricId)
         if (event === undefined || event.isVoided || !isLeft) return
         this.#isPlain = false
-        this.#hasNewGoal = true
         event.isVoided = true
         this.#tell({ at, do: 'void', nth })
         for (const one of this.#both) one.void(at, event)
@@ -621,7 +550,6 @@ export class Play {
       }
       case 'unmetric': {
         this.#isPlain = false
-        this.#hasNewGoal = true
         this.#ticks(this.late, at)
         this.#tell({ at, do: 'unmetric', metric: step.metric })
         const metrics = this.#config.metrics.filter(({ id }) => id !== idOf(step.metric))
@@ -647,7 +575,6 @@ export class Play {
     // Past deadlines run first.
     this.#ticks(this.late, at)
     if (!settings.enabled) this.#wasOff = true
-    this.#hasNewGoal = true
     this.#settings = settings
     this.#tell({ at, do: 'settings', settings })
     this.#config = { ...this.#config, streaks: stored(settings, this.#config.streaks, at) }

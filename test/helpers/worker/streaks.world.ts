@@ -271,6 +271,9 @@ class Life {
         this.#tell({ at: now, do: 'unmetric', metric })
         await this.#admin('DELETE', `/metrics?keys=${metric}`, undefined, 200)
         await this.#walk()
+        const shown = await this.#admin('GET', '/streaks/settings', undefined, 200)
+        const left = this.#settings.metrics.filter((one) => this.#metrics.has(one.metric))
+        expect(at(shown, 'metrics')).toEqual(thresholdsBody(left))
         this.#seen.deleted += 1
         return
       }
