@@ -37,7 +37,8 @@ export function exampleWorlds(year: number): Record<string, World> {
     users: ['z', 'ﬀ', '\u{1D482}', 'a'].map((id) => ({ id, passed: PLAIN })),
     economy: ECONOMY,
     boards: [{ ...BOARD, start: `${year}-03-01`, ...board }],
-    steps,
+    // The first user, and other pages each time.
+    steps: steps.map((step, nth) => ({ ...step, look: 4 * nth })),
   })
   const finish: Step = { look: 0, do: 'finish', board: 0 }
   const [a, b] = [within('red', 'a'), within('red', 'b:1')]
@@ -56,6 +57,11 @@ export function exampleWorlds(year: number): Record<string, World> {
         ...[at(event(0, '5', zone('Pacific/Kiritimati'))), identify(0, zone('UTC'))],
         at(event(0, '3')),
       ),
+    '[L2, L7] a leaderboard opens and finishes by itself, and then its last run is served': world(
+      { start: `${year}-03-03`, end: `${year}-03-12`, unit: 'day', interval: 7 },
+      ...[wait(0.9), wait(1 / 60), at(event(0, '5', zone('Pacific/Kiritimati'))), wait(7)],
+      ...[at(event(1, '3')), wait(2), at(event(0, '2')), wait(2.5), at(event(0, '5'))],
+    ),
     '[L3, L7] an inactive leaderboard is hidden, and all events since its start count when it is active':
       world(
         { opens: 'later', unit: 'day', interval: 2 },
