@@ -375,27 +375,6 @@ describe('status', () => {
 })
 
 describe('deletions', () => {
-  it('[G9] a metric or points system is deleted with its leaderboards, in every status', async () => {
-    const { tenant, words: metric, xp: system } = s
-    const other = s.pages
-    for (const status of ['inactive', 'active']) {
-      await create(`metric-${status}`, { status })
-      await create(`points-${status}`, { status, rankBy: 'points', pointsSystemId: system })
-      await create(`other-${status}`, { status, metricId: other })
-      await create(`streak-${status}`, { status, rankBy: 'streak' })
-    }
-    const keys = async () => pick((await tenant.admin('GET', PATH)).body, 'key')
-    await tenant.admin('DELETE', `/metrics?ids=${metric}`)
-    expect(await keys()).toEqual(
-      ['inactive', 'active'].flatMap((status) => [`points-${status}`, `other-${status}`, `streak-${status}`]),
-    )
-    await tenant.admin('DELETE', `/points?ids=${system}`)
-    const rest = ['inactive', 'active'].flatMap((status) => [`other-${status}`, `streak-${status}`])
-    expect(await keys()).toEqual(rest)
-    await create('metric-active', { metricId: other })
-    expect(await keys()).toEqual([...rest, 'metric-active'])
-  })
-
   it('[G9, L13] deleting an attribute of the breakdown or filters of an unfinished leaderboard is an issue', async () => {
     const { tenant, plan, city } = s
     const remove = async (id: string) => (await tenant.admin('DELETE', `/attributes?ids=${id}`)).body

@@ -2,26 +2,32 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Board } from '../../src/leaderboards/object/board'
-import { casesOf } from '../helpers/runs'
+import { casesOf, runs } from '../helpers/runs'
+import { SEED } from '../helpers/seed'
 import { START } from '../helpers/time'
 import { words } from '../helpers/words'
 import {
   agrees,
   arrive,
+  type Counted,
   DAY,
   dateAt,
   events,
   forgetTime,
   HOUR,
+  type Message,
   moveTo,
   NOON,
   patch,
   ranking,
+  type Setup,
   statusOfBoard,
   through,
   withBoard,
 } from '../helpers/worker/boards'
-import { databases, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
+import { lost } from '../helpers/worker/faulty'
+import { databases, pick, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
+import { chance } from '../simulation/random'
 
 afterEach(forgetTime)
 afterEach(() => vi.restoreAllMocks())
@@ -206,20 +212,6 @@ describe('a breakdown attribute that changes', () => {
     expect((await tenant.app('PUT', `/users/${id}`, { attributes: { team } })).status).toBe(200)
   }
 
-  it('[L6] its call is lost: correct with the user’s next change', async () => {
-    const setup = await withBoard({ breakdown: ['team'] })
-    await events(setup.tenant, ['ada', 4, { team: 'x' }], ['bob', 5, { team: 'x' }])
-    const { tenant, calls } = through(setup.tenant)
-    await identify(tenant, 'ada', 'y')
-    await identify(tenant, 'bob', 'y')
-    expect(calls).toHaveLength(2)
-    await events(setup.tenant, ['ada', 1])
-    await identify(setup.tenant, 'bob', 'z')
-    expect(await teams(setup)).toEqual({ x: [], y: ['ada 5'], z: ['bob 5'] })
-    await arrive(...calls)
-    expect(await teams(setup)).toEqual({ x: [], y: ['ada 5'], z: ['bob 5'] })
-  })
-
   it('[L6] its call is lost, and there is no later change: correct within the hour', async () => {
     await moveTo(NOON)
     const setup = await withBoard({ breakdown: ['team'] })
@@ -246,31 +238,6 @@ describe('a breakdown attribute that changes', () => {
       await identify(tenant, 'ada', 'z')
       await arrive(...[...order].map((place) => calls[Number(place)]))
       expect(await teams(setup)).toEqual({ x: [], y: [], z: ['ada 6'] })
-    },
-  )
-
-  it.each([
-    ['x', ['bob 5'], ['ada 6', 'bob 5']],
-    ['y', [], []],
-    ['z', ['ada 6'], []],
-  ])(
-    '[L13] a board of team %s has who is in it, in any order of the messages',
-    async (value, after, last) => {
-      const filter = { userAttributes: [{ attributeKey: 'team', attributeValue: value }] }
-      for (const order of casesOf(2, words`2102 0211 012 120`)) {
-        const setup = await withBoard(filter)
-        const is = { filter: { [setup.team]: value } }
-        await events(setup.tenant, ['ada', 4, { team: 'x' }], ['bob', 5, { team: 'x' }])
-        const { tenant, calls } = through(setup.tenant)
-        await identify(tenant, 'ada', 'y')
-        await events(tenant, ['ada', 2, { team: 'x' }])
-        await identify(tenant, 'ada', 'z')
-        await arrive(...[...order].flatMap((place) => calls[Number(place)] ?? []))
-        await identify(setup.tenant, 'bob', 'x')
-        expect(await agrees(setup, is)).toEqual(after)
-        await identify(setup.tenant, 'ada', 'x')
-        expect(await agrees(setup, is)).toEqual(last)
-      }
     },
   )
 
@@ -322,6 +289,67 @@ describe('a breakdown attribute that changes', () => {
   })
 })
 
+/** A number from 0 to `sides` - 1, which follows from the names: not from which of parallel calls is first. */
+const dice = (sides: number, ...names: readonly (string | number)[]) =>
+  Math.floor(chance(SEED, ...names) * sides)
+
+describe('attributes that change while events of the same users are under way', () => {
+  const filtered = { userAttributes: [{ attributeKey: 'team', attributeValue: 'x' }] }
+  const kinds = {
+    filter: [filtered, (setup) => ({ filter: { [setup.team]: 'x' } })],
+    breakdown: [{ breakdown: ['team'] }, (setup) => ({ group: { [setup.team]: 'x' } })],
+    'filter, by points': [
+      { ...filtered, rankBy: 'points' },
+      (setup) => ({ filter: { [setup.team]: 'x' }, system: setup.system }),
+    ],
+    'filter and breakdown': [
+      { ...filtered, breakdown: ['plan'] },
+      (setup) => ({ filter: { [setup.team]: 'x' }, group: { [setup.plan]: 'pro' } }),
+    ],
+  } satisfies Record<string, readonly [object, (setup: Setup) => Counted]>
+
+  it.each(Object.entries(kinds))(
+    '[L13, L6, L12] calls that are lost, doubled, late or unanswered leave a board exact: %s',
+    async (_kind, [more, counted]) => {
+      const setup = await withBoard(more)
+      const users = ['ada', 'bob', 'cai']
+      const late: Message[] = []
+      const faulty = () =>
+        through(setup.tenant, async (go, message) => {
+          const draw = dice(6, ...message.changes.flatMap(({ userId, seq }) => [userId, seq]))
+          if (draw === 1) late.push(message)
+          if (draw === 2) await arrive(message, message)
+          if (draw < 2) throw lost()
+          const reply = await go()
+          if (draw === 3) throw lost()
+          return reply
+        })
+      const isolates = [faulty(), faulty()]
+      for (let round = 0; round < runs(2, 12); round += 1) {
+        const work = Array.from({ length: 24 }, async (_, nth) => {
+          const { tenant } = isolates[nth % 2] ?? faulty()
+          const draw = (sides: number, name: string) => dice(sides, round, nth, name)
+          const id = users[draw(users.length, 'user')] ?? ''
+          const attributes = {
+            team: draw(2, 'team') === 0 ? 'x' : 'y',
+            plan: draw(3, 'plan') === 0 ? 'free' : 'pro',
+          }
+          const what = draw(3, 'what')
+          if (what === 0) await tenant.app('PUT', `/users/${id}`, { attributes })
+          else await tenant.event('steps', what === 1 ? { id, attributes } : id, 1 + draw(4, 'value'))
+        })
+        await Promise.all(work)
+        const messages = late.splice(0)
+        await Promise.all(messages.filter((_, nth) => nth % 2 === 0).map((message) => arrive(message)))
+        // Each user's next change makes the board right again, and no late call changes that.
+        await events(setup.tenant, ...users.map((id): [string, number] => [id, 1]))
+        await Promise.all(messages.map((message) => arrive(message)))
+        await agrees(setup, counted(setup))
+      }
+    },
+  )
+})
+
 describe('a metric or points system that is deleted', () => {
   it.each([
     ['metric', {}],
@@ -330,6 +358,10 @@ describe('a metric or points system that is deleted', () => {
   ])('[G9] the %s: the leaderboard is 404 at once, and its object deletes its data', async (what, more) => {
     const setup = await withBoard(more)
     await events(setup.tenant, ['ada', 4], ['bob', 5])
+    const by = { rankBy: 'metric', metricId: setup.metric, pointsSystemId: setup.system, ...more }
+    const others = { other: { ...by, rankBy: 'metric', metricId: setup.other }, streak: { rankBy: 'streak' } }
+    for (const [key, item] of Object.entries({ idle: by, ...others }))
+      await setup.tenant.create('/leaderboards', { key, name: key, ...item })
     const paths = { metric: `/metrics?ids=${setup.metric}`, 'points system': `/points?ids=${setup.system}` }
     const path = Object.entries(paths).find(([name]) => name === what)?.[1]
     const deleted = await setup.tenant.admin('DELETE', path ?? `/leaderboards?ids=${setup.board}`)
@@ -337,6 +369,8 @@ describe('a metric or points system that is deleted', () => {
     expect(await statusOfBoard(setup)).toBe(404)
     expect((await setup.tenant.app('GET', '/users/ada/leaderboards/board')).status).toBe(404)
     expect(await kept(setup.board)).toEqual([])
+    const left = pick((await setup.tenant.admin('GET', '/leaderboards')).body, 'key')
+    expect(left).toEqual([...(what === 'leaderboard' ? ['idle'] : []), ...Object.keys(others)])
   })
 })
 

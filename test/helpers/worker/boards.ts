@@ -93,10 +93,7 @@ export async function arrive(...messages: (Message | undefined)[]): Promise<void
 
 /** A promise, `opened`, that `open` settles. */
 export function gate() {
-  let open: () => void = () => undefined
-  const opened = new Promise<void>((resolve) => {
-    open = resolve
-  })
+  const { promise: opened, resolve: open } = Promise.withResolvers<void>()
   return { open, opened }
 }
 
