@@ -3,34 +3,16 @@ import {
   causesEvent,
   compared,
   type Fact,
-  flushAt,
   isSame,
-  joined,
   listenedOf,
   type Place,
   rowsOf,
   sentListOf,
-  without,
 } from '../../src/leaderboards/notify/board-events.sql.ts'
-import { instant } from '../../src/lib/clock'
 import { civilDate, dayOf } from '../../src/lib/zone'
 import { latestRuns } from '../../src/rules/runs.rules'
 
-const MINUTE = 60_000
 const place = (name: string, rank: number, value: number): Place => [name, `iid-${name}`, rank, value]
-
-describe('[W5] the due time of a message about a change', () => {
-  it.each([
-    ['the first change', 100, 0, 100],
-    ['just after a flush', 101, 100, 115],
-    ['just before the quiet time is over', 114, 100, 115],
-    ['at the end of the quiet time', 115, 100, 115],
-    ['after the quiet time', 200, 100, 200],
-    ['a change that is older than the flush', 90, 100, 115],
-  ])('%s', (_what, now, flushed, due) => {
-    expect(flushAt(instant(now * MINUTE), flushed * MINUTE)).toBe(due * MINUTE)
-  })
-})
 
 describe('[W5] changes that may cause a webhook event', () => {
   const [RANKS, TOPS] = [['leaderboard.rank_changed'], ['leaderboard.changed']]
@@ -73,32 +55,6 @@ describe('[W5] the comparison with the last sent list', () => {
     expect(moves.map(({ iid, rank }) => `${iid} ${rank}`)).toEqual(['new 1', 'old null'])
   })
 
-  it('[U8] an erased user leaves an empty place, so the others keep the ranks that were sent', () => {
-    const { moves } = compared([null, ['bob', 'iid-bob', 8]], [place('bob', 1, 8)])
-    expect(moves).toMatchObject([{ userId: 'bob', previousRank: 2, rank: 1 }])
-    expect(isSame([null, ['bob', 'iid-bob', 8]], [place('bob', 1, 8)])).toBe(false)
-  })
-
-  it.each([true, false])(
-    '[L6] a user who changes groups has one move, to the new group, in any order of the groups: %s',
-    (isFirst) => {
-      const inGroup = (value: string, { moves }: ReturnType<typeof compared>) =>
-        moves.map((move) => ({ ...move, group: [['team', value] as [string, string]] }))
-      const left = compared(sentListOf([place('ada', 1, 9), place('bob', 2, 8)]), [place('bob', 1, 8)])
-      const came = compared(sentListOf([place('cai', 1, 5)]), [place('ada', 1, 11), place('cai', 2, 5)])
-      const groups = [inGroup('x', left), inGroup('y', came)]
-      const moves = joined((isFirst ? groups : groups.toReversed()).flat())
-      const told = moves.map((one) => [one.userId, one.previousRank, one.rank, one.group[0]?.[1]])
-      expect(told.toSorted()).toEqual([
-        ['ada', 1, 1, 'y'],
-        ['bob', 2, 1, 'x'],
-        ['cai', 1, 2, 'y'],
-      ])
-      const ada = moves.find(({ userId }) => userId === 'ada')
-      expect(ada).toMatchObject({ value: 11, previousValue: 9 })
-    },
-  )
-
   it.each([
     ['the same', [place('ada', 1, 9), place('bob', 2, 8)], true],
     ['another value', [place('ada', 1, 9), place('bob', 2, 7)], false],
@@ -140,13 +96,6 @@ describe('the rows of the outbox', () => {
     const rows = rowsOf(facts)
     expect(rows.flat()).toEqual(facts)
     for (const row of rows) expect(JSON.stringify(row).length).toBeLessThan(600_000)
-  })
-
-  it('[U8] leave an erased user out', () => {
-    expect(without(ranked(1), 'i1')).toBeNull()
-    expect(without(ranked(1), 'i2')).toEqual(ranked(1))
-    expect(without(changed(2), 'iid-u0')).toEqual({ ...changed(0), top: [place('u1', 2, 1)] })
-    expect(without({ type: 'leaderboard.started', run }, 'i1')).not.toBeNull()
   })
 })
 

@@ -102,6 +102,9 @@ export function news(webhookId: string, from: number): string[] {
   for (const message of messages) {
     expect(misfits(WEBHOOKS[message.event] ?? z.never(), message.body, '', message.event)).toEqual([])
     expect(at(message.body, 'type')).toBe(message.event)
+    // Of the run: its leaderboard may go on.
+    if (message.event === 'leaderboard.finished')
+      expect(at(message.body, 'leaderboard', 'status')).toBe('finished')
     expect([message.id, timeOf(message.id)]).toEqual([message.id, momentOf(message)])
     const user = at(message.body, 'user', 'id')
     const ofBoard = `board:${at(message.body, 'leaderboard', 'id')}`
