@@ -98,21 +98,6 @@ describe('a batch that is refused', () => {
     expect(error).not.toMatch(/(^|; )0/)
   })
 
-  it('[E6, U4] has unknown attributes of events and users: all of them are named', async () => {
-    const tenant = await prepared()
-    const items = [
-      event('ada', 1, { attributes: { kind: 'a' }, user: { id: 'ada', attributes: { plan: 'a' } } }),
-      event('ada', 1, { attributes: { plan: 'a', x: 'b' } }),
-      event('bob', 1, { user: { id: 'bob', attributes: { kind: null, plan: null } } }),
-    ]
-    const named = [
-      '1: Invalid attribute keys: plan, x. Attribute keys must match those configured for events',
-      '2: Invalid attribute keys: kind. Attribute keys must match those configured for users.',
-    ]
-    const error = await refused(tenant, items, 422, ...named)
-    expect(error).not.toMatch(/\.;|\.\./)
-  })
-
   it('[E7] has unknown metrics: 404 that names each with the index of its event, before any other error', async () => {
     const tenant = await prepared()
     const other = await newTenant()
@@ -194,25 +179,6 @@ describe('a batch that is accepted', () => {
     expect(await done(tenant, idOf(answer))).toEqual(processed(3))
     const { body } = await tenant.app('GET', '/users/ada')
     expect(body).toMatchObject({ ...named, tz: null, attributes: {} })
-  })
-
-  it('[U1] an empty email or tz counts as absent, and numbers and booleans become the text of attributes', async () => {
-    const tenant = await newTenantWith('words')
-    await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
-    await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
-    const known = { id: 'ada', email: 'a@example.com', tz: 'Europe/Paris' }
-    const empty = { id: 'ada', email: '', tz: '', attributes: { plan: 7 } }
-    const id = await send(tenant, [
-      event('ada', 1, { user: known }),
-      event('ada', 2, { user: empty, attributes: { kind: true } }),
-    ])
-    expect(await done(tenant, id)).toEqual(processed(2))
-    const { body } = await tenant.admin('GET', '/users/ada/export')
-    expect(at(body, 'user')).toMatchObject({ ...known, attributes: { plan: '7' } })
-    expect(at(body, 'events', 1, 'attributes', 0)).toMatchObject({ value: 'true' })
-    const subscribing = { id: 'bob', email: '', subscribeToEmails: true }
-    const { status } = await post(tenant, [event('bob', 1, { user: subscribing })])
-    expect(status).toBe(422)
   })
 
   it('[E9, T3] is known by its id to its own tenant, and to no other', async () => {
