@@ -5,7 +5,7 @@
  */
 import { type Ask, settle, type World } from '../helpers/walk'
 import { Dice } from './dice'
-import { readApi } from './document'
+import { operationsOf } from './document'
 import { curlOf, judged, type Reached, signatureOf } from './judge'
 import { Pool } from './pool'
 import { type Scene, type Shot, shotOf } from './requests'
@@ -71,10 +71,11 @@ export async function fuzz(options: Options): Promise<Report> {
     return { ...answer, body: json(answer.text) }
   }
   const document = async (path: string) => (await asJson('GET', path, {}, undefined)).body
-  const api = readApi([await document('/v1/openapi.json'), await document('/admin/v1/openapi.json')])
+  const documents = [await document('/v1/openapi.json'), await document('/admin/v1/openapi.json')]
+  const operations = documents.flatMap(operationsOf)
   const report: Report = {
     sent: 0,
-    responses: new Map(api.operations.map(({ id }) => [id, new Map()])),
+    responses: new Map(operations.map(({ id }) => [id, new Map()])),
     findings: [],
     slowest: { milliseconds: 0, operation: '' },
   }
@@ -106,7 +107,7 @@ export async function fuzz(options: Options): Promise<Report> {
     const ask: Ask = async (method, path, headers, body) => {
       const of: Record<string, string> = tenant === null ? {} : { 'tenant-id': tenant }
       const answer = await asJson(method, path, { ...of, ...headers }, body)
-      const operation = api.operations.find((one) => one.method === method && ownsPath(one.path, path))
+      const operation = operations.find((one) => one.method === method && ownsPath(one.path, path))
       if (operation && answer.status < 300) pool.harvest(operation, answer.body, answer.headers)
       return answer
     }
@@ -114,7 +115,7 @@ export async function fuzz(options: Options): Promise<Report> {
     const world: World = await settle({ ask, mark: 'fuzz', factor: 3, day })
     for (const id of ['ada', 'bob', 'cleo', 'dora', 'only-fuzz', '__proto__', 'a/b?c#d %', 'grâce'])
       pool.add('users', id)
-    return { api, pool, adminKey, tenant, world, now }
+    return { operations, pool, adminKey, tenant, world, now }
   }
 
   let scene = await newScene(0, null)

@@ -11,15 +11,9 @@ const INSIDE = /\n {4}at |node_modules|D1_ERROR|SQLITE_|\.ts:\d+/
 /** All problems of a response. Empty if it is as documented. */
 export function judged(shot: Shot, { status, headers, text }: Reached): string[] {
   const { operation, method } = shot
-  const path = resolved(shot.path)
-  const found = faults({ method, path, status, headers, text })
+  const found = faults({ method, path: resolved(shot.path), status, headers, text })
   if (status >= 500) found.push(`${operation.id} ${status}: the service failed`)
   if (INSIDE.test(text)) found.push(`${operation.id} ${status}: it shows internals`)
-  // The document's statuses apply only if the request reaches this operation. The form of the path shows it.
-  const isItsOwn =
-    method === operation.method && /^[\w\-./]+$/.test(path) && ownPath(operation.path).test(path)
-  if (isItsOwn && !operation.statuses.has(status))
-    found.push(`${operation.id} ${status}: the document does not have this status`)
   return [...new Set(found)]
 }
 
@@ -28,8 +22,6 @@ export const resolved = (path: string): string => {
   const url = URL.parse(`http://laurel.test${path}`)
   return url === null ? path : url.pathname + url.search
 }
-
-const ownPath = (pattern: string) => new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, '[\\w-]+')}$`)
 
 /** The signature of a kind of finding: the problem without the numbers, ids and texts of one request. */
 export const signatureOf = (fault: string) =>

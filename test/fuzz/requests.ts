@@ -5,7 +5,7 @@
 import type { Call, World } from '../helpers/walk'
 import { calls } from '../helpers/walk'
 import type { Dice } from './dice'
-import type { Api, Operation } from './document'
+import type { Operation } from './document'
 import type { Pool } from './pool'
 import { NOWHERE, type Source, valid } from './values'
 import { spoilt, spoiltText, weirdHeader, weirdPart, weirdQuery } from './weird'
@@ -25,7 +25,7 @@ export type Shot = {
 
 /** The surroundings of the requests. */
 export type Scene = {
-  api: Api
+  operations: readonly Operation[]
   pool: Pool
   adminKey: string
   /** The current tenant, as `Tenant-ID` names it. Null if multi-tenancy is off. */
@@ -45,8 +45,7 @@ const RARE = new Set([
 const OFTEN = ['metrics_event', 'admin_metrics_batch_events', 'users_identify', 'achievements_complete']
 
 /** The next operation: usually in turn, some more often, and operations that remove things less often. */
-function operationOf({ api }: Scene, number: number, dice: Dice): Operation {
-  const { operations } = api
+function operationOf({ operations }: Scene, number: number, dice: Dice): Operation {
   const inTurn = operations[number % operations.length]
   if (dice.chance(0.1)) {
     const id = dice.pick(OFTEN)
@@ -61,7 +60,7 @@ function operationOf({ api }: Scene, number: number, dice: Dice): Operation {
 
 export function shotOf(scene: Scene, number: number, dice: Dice): Shot {
   const operation = operationOf(scene, number, dice)
-  const source: Source = { api: scene.api, pool: scene.pool, dice, path: operation.path, now: scene.now }
+  const source: Source = { ...operation, pool: scene.pool, dice, now: scene.now }
   const call = callOf(operation, scene, source)
   // The current tenant must stay until its turn ends.
   if (operation.id === 'admin_tenants_delete' && JSON.stringify(call).includes(scene.tenant ?? 'none'))

@@ -1,7 +1,7 @@
 /** Values that a JSON schema allows. Existing ids and keys are used if a field's name asks for them. */
 import fc from 'fast-check'
 import type { Dice } from './dice'
-import type { Api, Schema } from './document'
+import type { Operation, Schema } from './document'
 import type { Pool } from './pool'
 
 const DAY = 86_400_000
@@ -10,13 +10,13 @@ const ZONES = ['UTC', 'Asia/Kathmandu', 'America/New_York', 'Pacific/Kiritimati'
 /** A destination for webhooks on this machine. Nothing listens there. */
 export const NOWHERE = 'http://127.0.0.1:9'
 
-/** The source of values. `now` is the service's time in milliseconds since the epoch. */
-export type Source = { api: Api; pool: Pool; dice: Dice; path: string; now: number }
+/** The source of the values of an operation. `now` is the service's time in milliseconds since the epoch. */
+export type Source = Pick<Operation, 'path' | 'resolve'> & { pool: Pool; dice: Dice; now: number }
 
 /** A value that fits a schema. `name` is the name of the field that gets it. */
 export function valid(schema: Schema, name: string, source: Source, depth = 0): unknown {
-  const { api, dice } = source
-  const one = api.resolve(schema)
+  const { dice } = source
+  const one = source.resolve(schema)
   if (one.const !== undefined) return one.const
   if (one.enum) return dice.pick(one.enum)
   // Beside properties, alternatives only say which of them are needed.

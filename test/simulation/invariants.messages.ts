@@ -2,12 +2,11 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { at } from '../helpers/worker/harness'
 import type { Hook } from '../helpers/worker/receiver'
-import { climbIs } from './invariants.levels'
-import type { Stored } from './log'
+import type { Stored, UserRow } from './log'
 import type { Story } from './play'
-import type { World } from './world'
+import { LEVELS, type World } from './world'
 
-/** W2, W4, W5, N2: all due messages were sent, under ids that stay the same, or were given up. */
+/** W2, W4, W5, N2, P9: all due messages were sent, under ids that stay the same, or were given up. */
 
 /** Violations, and the number of messages that arrived and of messages that were given up. */
 export type Messages = { broken: string[]; delivered: number; dead: number }
@@ -163,4 +162,18 @@ function allTold(
   if (new Set(finals).size !== finals.length)
     broken.push(`two messages say that the same run is final: ${finals.join()}`)
   return broken
+}
+
+/**
+ * The level messages of a user are one climb from none to the current level, because no trigger takes points
+ * of that system away.
+ */
+function climbIs({ ids }: World, user: UserRow, told: readonly unknown[]): string[] {
+  const steps = told
+    .filter((body) => at(body, 'points', 'key') === 'xp')
+    .map((body) => [at(body, 'previousLevel', 'points') ?? null, at(body, 'newLevel', 'points') ?? null])
+    .toSorted(([, one], [, two]) => Number(one) - Number(two))
+  const last = steps.reduce<unknown>((level, [from, to]) => (from === level ? to : 'elsewhere'), null)
+  const should = LEVELS.findLast((points) => points <= (user.points[ids.xp ?? ''] ?? 0)) ?? null
+  return last === should ? [] : [`${user.id}: received levels ${JSON.stringify(steps)}, but is at ${should}`]
 }

@@ -1,7 +1,7 @@
 import { settle } from '../helpers/worker/databases-moves'
 import { at } from '../helpers/worker/harness'
 import { plusMonths, utcDate } from '../oracle/calendar.oracle'
-import type { Reply } from './client'
+import type { Asked, Reply } from './client'
 import { disturb } from './disturb'
 import { chaos } from './faults'
 import {
@@ -112,14 +112,23 @@ export class Play {
       ...{ tz, attributes: { team }, email: `${user}@b.example` },
       deviceTokens: [`ExponentPushToken[${user}]`],
     }
-    const reply = await this.#world.client.insist(isolate, { method: 'PUT', path: `/v1/users/${user}`, body })
-    this.#must([200], reply, 'identify')
+    await this.#ask(isolate, { method: 'PUT', path: `/v1/users/${user}`, body }, 'identify')
     this.story.done.push({ at: this.#now, step, do: 'profile', ...profile })
   }
 
   #must(statuses: readonly number[], { status, body }: Reply, what: string): void {
     if (!statuses.includes(status))
       this.#world.client.broken.push(`${what}: ${status} ${JSON.stringify(body)}`)
+  }
+
+  /** Repeats a request until there is a response, which must have one of these statuses. */
+  async #ask(
+    isolate: number,
+    asked: Asked,
+    what: string,
+    statuses: readonly number[] = [200],
+  ): Promise<void> {
+    this.#must(statuses, await this.#world.client.insist(isolate, asked), what)
   }
 
   /**
@@ -162,35 +171,24 @@ export class Play {
       }
       case 'streaks': {
         const { enabled, daysOff } = deed
-        const body = { enabled, daysOff }
-        const asked = { method: 'PATCH', path: '/admin/v1/streaks/settings', body }
-        this.#must([200], await this.#world.client.insist(step, asked), 'streaks')
-        this.story.done.push({ ...when, do: 'streaks', user: null, enabled, daysOff })
+        const asked = { method: 'PATCH', path: '/admin/v1/streaks/settings', body: { enabled, daysOff } }
+        await this.#ask(step, asked, deed.do)
+        this.story.done.push({ ...when, user: null, ...deed })
         return
       }
-      case 'switch': {
-        const { user, enabled } = deed
-        await this.#own('PATCH', `/v1/users/${user}/preferences`, { streak: { enabled } }, deed)
-        this.story.done.push({ ...when, do: 'switch', user, enabled })
-        return
-      }
-      case 'days off': {
-        const { user, daysOff } = deed
-        await this.#own('PATCH', `/v1/users/${user}/preferences`, { streak: { daysOff } }, deed)
-        this.story.done.push({ ...when, do: 'days off', user, daysOff })
-        return
-      }
-      case 'zone': {
-        const { user, tz } = deed
-        await this.#own('PATCH', `/v1/users/${user}`, { tz }, deed)
-        this.story.done.push({ ...when, do: 'zone', user, tz })
-        return
-      }
-      case 'field': {
-        const { user, field, nth } = deed
-        await this.#own('PUT', `/v1/users/${user}`, FIELD[field](user, nth, this.#world.began), deed)
-      }
+      case 'switch':
+        await this.#own('PATCH', '/preferences', { streak: { enabled: deed.enabled } }, deed)
+        break
+      case 'days off':
+        await this.#own('PATCH', '/preferences', { streak: { daysOff: deed.daysOff } }, deed)
+        break
+      case 'zone':
+        await this.#own('PATCH', '', { tz: deed.tz }, deed)
+        break
+      case 'field':
+        return this.#own('PUT', '', FIELD[deed.field](deed.user, deed.nth, this.#world.began), deed)
     }
+    this.story.done.push({ ...when, ...deed })
   }
 
   /** Sends a request with the user's own key, if there is one. */
@@ -202,8 +200,8 @@ export class Play {
   ): Promise<void> {
     // Some fields may be set only by admins.
     const key = 'attributes' in body || 'signUpDate' in body ? undefined : this.#world.client.keys.get(user)
-    const asked = { method, path, body, ...(key !== undefined && { headers: { 'x-api-key': key } }) }
-    this.#must([200], await this.#world.client.insist(isolate, asked), deed.do)
+    const headers = key === undefined ? {} : { 'x-api-key': key }
+    await this.#ask(isolate, { method, path: `/v1/users/${user}${path}`, body, headers }, deed.do)
   }
 
   /** Sends an event. With a key, it is repeated until there is a response. Without a key, it is sent once. */
@@ -261,23 +259,23 @@ export class Play {
 
   async #complete(user: string, isolate: number): Promise<void> {
     const asked = { method: 'POST', path: '/v1/achievements/hello/complete', body: { user: { id: user } } }
-    this.#must([201], await this.#world.client.insist(isolate, asked), 'completion')
+    await this.#ask(isolate, asked, 'completion', [201])
   }
 
   async #prefer({ user, channels }: Step['preferences'][number]): Promise<void> {
     const body = { notifications: { streak_reminder: channels, achievement_completed: channels } }
     const asked = { method: 'PATCH', path: `/v1/users/${user}/preferences`, body }
-    this.#must([200], await this.#world.client.insist(1, asked), 'preferences')
+    await this.#ask(1, asked, 'preferences')
   }
 
   async #moveTeam({ user, team, isolate }: Step['teams'][number]): Promise<void> {
     const asked = { method: 'PATCH', path: `/v1/users/${user}`, body: { attributes: { team } } }
-    this.#must([200], await this.#world.client.insist(isolate, asked), 'team')
+    await this.#ask(isolate, asked, 'team')
   }
 
   async #erase(user: string, step: number): Promise<void> {
     const asked = { method: 'DELETE', path: `/admin/v1/users/${user}` }
-    this.#must([200, 202, 204, 404], await this.#world.client.insist(step, asked), 'erasure')
+    await this.#ask(step, asked, 'erasure', [200, 202, 204, 404])
     this.story.done.push({ at: this.#now, step, do: 'erase', user })
   }
 
@@ -287,12 +285,8 @@ export class Play {
    */
   async #configure(planned: ConfigurationChange, step: number): Promise<void> {
     const { client, ids } = this.#world
-    const patch = async (path: string, change: object) =>
-      this.#must(
-        [200],
-        await client.insist(step, { method: 'PATCH', path: `/admin/v1${path}`, body: [change] }),
-        planned.do,
-      )
+    const patch = (path: string, change: object) =>
+      this.#ask(step, { method: 'PATCH', path: `/admin/v1${path}`, body: [change] }, planned.do)
     switch (planned.do) {
       case 'toggle':
         this.#toggled = !this.#toggled

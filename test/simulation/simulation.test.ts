@@ -7,7 +7,6 @@ import { chaos } from './faults'
 import { eventsOnce, totalsAdd } from './invariants'
 import { rankingsAre } from './invariants.boards'
 import { awardsAre, countsAre } from './invariants.counts'
-import { levelsAre } from './invariants.levels'
 import { messagesSettled } from './invariants.messages'
 import { streaksAre } from './invariants.streaks'
 import { storedOf } from './log'
@@ -51,7 +50,6 @@ async function simulate(seed: number): Promise<Outcome> {
     ...totalsAdd(world, stored),
     ...countsAre(world, stored),
     ...awardsAre(world, now, stored),
-    ...(await levelsAre(world, stored)),
     ...(await rankingsAre(world, story, now, stored, size === 'small')),
     ...(await streaksAre(world, plan, story, now, stored)),
   ]
