@@ -134,17 +134,3 @@ test('of two reads, the answer to the newer one counts, in whichever order they 
   await act(async () => release())
   expect(result.current.data?.total).toBe(110)
 })
-
-test('data of a server is there at once, and is not read again', async () => {
-  const now = Date.UTC(2026, 10, 23, 12)
-  vi.useFakeTimers({ toFake: ['Date'], now })
-  const initialData = { ...points(7), awards: [] }
-  const result = hook(() => usePoints('xp', { initialData }))
-  expect(result.current).toMatchObject({ data: { total: 7 }, isLoading: false })
-  expect(server.requests).toEqual([])
-  // The clock of the browser is behind that of the server.
-  const initialDataUpdatedAt = now + 86_400_000
-  const later = hook(() => usePoints('lives', { initialData, initialDataUpdatedAt }))
-  expect(later.current.data?.total).toBe(7)
-  await waitFor(() => expect(server.count('/points/lives')).toBe(1))
-})

@@ -10,7 +10,7 @@ import {
   levelMiddle,
   levelTop,
 } from '../gallery/data.ts'
-import type { GroupData } from '../src/index.ts'
+import type { GroupData, Labels } from '../src/index.ts'
 import {
   AchievementGrid,
   AwardToast,
@@ -255,17 +255,22 @@ test('[P9] a points system without levels has neither a level nor a full bar', (
   expect(screen.queryByText('Highest level reached')).toBeNull()
 })
 
-test('settings inside of other settings change only the named ones', () => {
-  render(
-    <LaurelSettings locale="de" labels={{ levelTop: 'Ganz oben' }}>
+test('settings replace texts and numbers, and those inside of others change only the named ones', () => {
+  const levelNext: Labels['levelNext'] = ({ level }, format) =>
+    `noch ${format.number(1234)} bis ${level.name}`
+  const page = (data: typeof levelTop) => (
+    <LaurelSettings locale="de" labels={{ levelTop: 'Ganz oben', levelNext }}>
       <LaurelSettings labels={{ level: 'Stufe' }}>
-        <LevelProgress data={levelTop} />
+        <LevelProgress data={data} />
       </LaurelSettings>
-    </LaurelSettings>,
+    </LaurelSettings>
   )
+  const { rerender } = render(page(levelTop))
   expect(screen.getByRole('progressbar', { name: 'Stufe: Laurel' })).toBeDefined()
   expect(screen.getByText('Ganz oben')).toBeDefined()
   expect(screen.getByText('18.400')).toBeDefined()
+  rerender(page(levelMiddle))
+  expect(screen.getByText('noch 1.234 bis Gold')).toBeDefined()
 })
 
 test('with reduced motion a new total is shown at once', () => {
@@ -279,21 +284,10 @@ test('with reduced motion a new total is shown at once', () => {
   expect(container.querySelector('strong > span')?.textContent).toBe('150')
 })
 
-test('labels and locale replace texts and numbers', () => {
-  render(
-    <LaurelSettings
-      locale="de"
-      labels={{ levelNext: ({ level }, format) => `noch ${format.number(1234)} bis ${level.name}` }}
-    >
-      <LevelProgress data={levelMiddle} />
-    </LaurelSettings>,
-  )
-  expect(screen.getByText('noch 1.234 bis Gold')).toBeDefined()
-})
-
 test('a failed component offers to try again', () => {
   const refetch = vi.fn()
   render(<PointsCounter error={new Error('No network.')} refetch={refetch} />)
+  expect(screen.getByText('This could not be loaded.')).toBeDefined()
   fireEvent.click(screen.getByRole('button', { name: 'Try again' }))
   expect(refetch).toHaveBeenCalledOnce()
 })

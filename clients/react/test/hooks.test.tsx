@@ -4,7 +4,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   AchievementGrid,
   Energy,
-  LaurelProvider,
   Leaderboard,
   LevelProgress,
   PointsCounter,
@@ -45,21 +44,6 @@ test.each(['2026-11-23', '1970-01-01'])('a hook is loading until its data is the
   expect(user.current).toMatchObject({ data: undefined, isLoading: true, error: null })
   await waitFor(() => expect(user.current.data?.name).toBe('Ada'))
   expect(user.current).toMatchObject({ isLoading: false, error: null })
-})
-
-test('another user has other data', async () => {
-  server.answers.set('GET users/bob/points/xp', points(5))
-  const Total = () => <output>{usePoints('xp').data?.total ?? 'none'}</output>
-  const of = (userId: string) => (
-    <LaurelProvider client={server.client} userId={userId}>
-      <Total />
-    </LaurelProvider>
-  )
-  const { rerender } = render(of('ada'))
-  await screen.findByText('100')
-  rerender(of('bob'))
-  expect(screen.getByRole('status').textContent).toBe('none')
-  await screen.findByText('5')
 })
 
 test('a hook outside of a provider throws an error that names the provider', () => {
@@ -161,6 +145,8 @@ describe('[L6] the groups of a leaderboard', () => {
     const counts = () => all.current.groups.data?.map(({ users }) => users)
     await waitFor(() => expect(server.openStreams).toBe(1))
     expect(counts()).toEqual([2, 9])
+    const query = 'limit=3&userAttributes=team%3Aowls'
+    expect(server.requests).toContain(`GET /v1/leaderboards/weekly-xp/live?${query}`)
     const ranked = async (version: number, ...users: string[]) => {
       const rankings = users.map((user, index) => row(user, index + 1, 90 - index))
       act(() => server.send('ranking', { version, run: '2026-11-23', status: 'active', rankings }))

@@ -1,11 +1,10 @@
 // @vitest-environment happy-dom
-import { act, screen, waitFor } from '@testing-library/react'
+import { act, waitFor } from '@testing-library/react'
 import { hydrateRoot } from 'react-dom/client'
 import { renderToString } from 'react-dom/server'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { LaurelProvider, Leaderboard, PointsCounter, useLeaderboard, usePoints } from '../src/index.ts'
+import { LaurelProvider, Leaderboard, PointsCounter, useLeaderboard } from '../src/index.ts'
 import { board, row, serverOfAda } from './answers.ts'
-import { FakeServer } from './fake-server.ts'
 import { Gallery } from './pages.tsx'
 
 /** Renders as a server does, then hydrates. Answers all complaints of React. */
@@ -25,19 +24,6 @@ async function hydrate(page: React.ReactNode, meanwhile = () => {}): Promise<unk
 
 test('every component hydrates without a warning', async () => {
   expect(await hydrate(<Gallery />)).toEqual([])
-})
-
-test('a hook hydrates as it was rendered, and reads afterwards', async () => {
-  const server = new FakeServer()
-  const Total = () => <PointsCounter {...usePoints('xp')} />
-  const complaints = await hydrate(
-    <LaurelProvider client={server.client} userId="ada">
-      <Total />
-    </LaurelProvider>,
-  )
-  expect(complaints).toEqual([])
-  await waitFor(() => expect(server.count('/points/xp')).toBe(1))
-  await screen.findByText('This could not be loaded.')
 })
 
 test('[L14] the run of a leaderboard is that of the data, with another clock in the browser than on the server', async () => {

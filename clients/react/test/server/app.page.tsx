@@ -1,10 +1,8 @@
 import { Laurel } from '@laurel/client/app'
-import { useState } from 'react'
 import { createRoot } from 'react-dom/client'
 import {
   AchievementGrid,
   AwardToast,
-  type GroupData,
   LaurelProvider,
   Leaderboard,
   LevelProgress,
@@ -13,7 +11,6 @@ import {
   StreakCounter,
   useAchievements,
   useLeaderboard,
-  useLeaderboardGroups,
   useLevel,
   usePoints,
   useSendEvent,
@@ -32,24 +29,6 @@ export function start(url: string, apiKey: string, userId: string): void {
   )
 }
 
-/** A leaderboard with groups. It begins with the user's own one. */
-function Plans() {
-  const groups = useLeaderboardGroups('demo-minutes-by-plan').data
-  const [chosen, choose] = useState<GroupData>()
-  const group = chosen ?? groups?.[0] ?? null
-  const board = useLeaderboard('demo-minutes-by-plan', { group, live: true })
-  return (
-    <Leaderboard
-      {...board}
-      groups={groups}
-      group={group ?? undefined}
-      onGroupChange={choose}
-      maxHeight={420}
-      id="plans"
-    />
-  )
-}
-
 function App() {
   const event = useSendEvent()
   const streak = useStreak()
@@ -62,7 +41,6 @@ function App() {
       <LevelProgress {...useLevel('demo-xp')} />
       <AchievementGrid {...useAchievements()} />
       <Leaderboard {...useLeaderboard('demo-all-time', { live: true })} id="board" />
-      <Plans />
       <button type="button" onClick={() => void event.send('demo-lessons', { value: 3 })}>
         Learn
       </button>

@@ -1,7 +1,7 @@
 /** An app of hooks and components, in a real browser, against a running server. */
 import { createServer, type Server as HttpServer } from 'node:http'
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listening, stop } from '../../../../test/helpers/listening'
 import { PATIENCE } from '../../../../test/helpers/patience'
@@ -39,29 +39,26 @@ describe.skipIf(!hasBrowser)('an app with React', () => {
     await server?.stop()
   })
 
-  async function appOf(userId: string): Promise<{ page: Page; complaints: string[] }> {
-    const { created } = await laurel.admin.applicationKeys.create([{ userId }])
+  it('[E2, L9, Y1] shows the state of a user, the effects of an event, and what other users score', async () => {
+    const score = (id: string, name: string, value: number) =>
+      laurel.event('demo-lessons', { user: { id, name: `${name} of React` }, value })
+    await score('react-grace', 'Grace', 900)
+    await score('react-ada', 'Ada', 899)
+    const { created } = await laurel.admin.applicationKeys.create([{ userId: 'react-ada' }])
     const page = await browser.newPage()
     page.setDefaultTimeout(PATIENCE)
     const complaints: string[] = []
     page.on('pageerror', (error) => complaints.push(error.message))
-    // Before the page begins: timers from before would not end, and the time would be 1970 for a moment.
-    await page.clock.install()
     await page.goto(origin)
-    await page.evaluate(`app.start(...${JSON.stringify([server.url, created[0]?.key, userId])})`)
-    return { page, complaints }
-  }
+    await page.evaluate(`app.start(...${JSON.stringify([server.url, created[0]?.key, 'react-ada'])})`)
 
-  it('[E2, L9] shows the state of a user, sends an event, and shows its effects', async () => {
-    const metric = 'demo-lessons'
-    await laurel.event(metric, { user: { id: 'react-grace', name: 'Grace of React' }, value: 900 })
-    await laurel.event(metric, { user: { id: 'react-ada', name: 'Ada of React' }, value: 899 })
-    const { page, complaints } = await appOf('react-ada')
     await page.getByRole('heading', { name: 'Ada of React' }).waitFor()
-    const own = page.locator('#board tr[aria-current]')
+    const board = page.locator('#board')
+    const own = (rank: unknown) => board.locator(`tr[aria-current][data-rank="${rank}"]`).waitFor()
     const before = await laurel.users.leaderboards.get('react-ada', 'demo-all-time')
-    await own.and(page.locator(`[data-rank="${before.rank}"]`)).waitFor()
+    await own(before.rank)
     await page.locator('#streak').getByText('1', { exact: true }).first().waitFor()
+    await board.getByText('Live').waitFor()
     await page.getByRole('button', { name: 'Learn' }).click()
     await page.locator('#toast').getByText('+30').waitFor()
     const [points, after] = await Promise.all([
@@ -70,50 +67,10 @@ describe.skipIf(!hasBrowser)('an app with React', () => {
     ])
     expect(after.rank).toBe(Number(before.rank) - 1)
     await page.locator('#points').getByText(points.total.toLocaleString('en')).last().waitFor()
-    await own.and(page.locator(`[data-rank="${after.rank}"]`)).waitFor()
-    expect(complaints).toEqual([])
-  })
-
-  it('[Y1] follows a leaderboard while other users score', async () => {
-    const metric = 'demo-lessons'
-    await laurel.event(metric, { user: { id: 'react-alan', name: 'Alan of React' }, value: 700 })
-    const { page, complaints } = await appOf('react-alan')
-    const board = page.locator('#board')
-    await board.getByText('Live').waitFor()
-    const { rank } = await laurel.users.leaderboards.get('react-alan', 'demo-all-time')
-    const own = board.locator('tr[aria-current]')
-    await own.and(page.locator(`[data-rank="${rank}"]`)).waitFor()
-    await laurel.event(metric, { user: { id: 'react-emmy', name: 'Emmy of React' }, value: 701 })
-    await own.and(page.locator(`[data-rank="${Number(rank) + 1}"]`)).waitFor()
+    await own(after.rank)
+    await score('react-emmy', 'Emmy', 905)
+    await own(before.rank)
     await board.getByRole('row', { name: /Emmy of React.*new/ }).waitFor()
-    expect(complaints).toEqual([])
-  })
-
-  it('[L6, Y1] begins with the own group, and counts the users who join it and other groups', async () => {
-    const practise = (id: string, plan: string) =>
-      laurel.event('demo-minutes', { user: { id, attributes: { 'demo-plan': plan } }, value: 5 })
-    await laurel.users.create({ id: 'react-lise', attributes: { 'demo-plan': 'react' } })
-    const { page, complaints } = await appOf('react-lise')
-    const plans = page.locator('#plans')
-    const options = plans.getByRole('radio')
-    /** Waits until the picker has these counts, and the chosen group as many rows as it counts. */
-    const counts = async (own: number, other?: number) => {
-      await expect.poll(() => plans.locator('tbody tr[data-rank]').count()).toBe(own)
-      // A ranking lets the picker be read again, at most every 15 seconds.
-      await page.clock.fastForward(15_000)
-      await plans.locator(`label[data-own] small:text-is("${own}")`).waitFor()
-      if (other !== undefined) await plans.locator(`label[title="other"] small:text-is("${other}")`).waitFor()
-    }
-    await counts(0)
-    expect(await options.first().isChecked()).toBe(true)
-    await practise('react-lise', 'react')
-    await counts(1)
-    await practise('react-mary', 'react')
-    await practise('react-max', 'react')
-    await counts(3)
-    // One of them leaves for another group, which no stream follows.
-    await practise('react-max', 'other')
-    await counts(2, 1)
     expect(complaints).toEqual([])
   })
 })

@@ -2,7 +2,6 @@
  * Ten minutes in a real browser, behind a network that fails all the time. `SOAK_SECONDS` makes it shorter, and
  * `TEST_SEED` makes other faults.
  */
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BrowserContext, Page } from 'playwright-core'
 import { describe, expect, it, vi } from 'vitest'
@@ -12,6 +11,7 @@ import { hasBrowser, launchBrowser, pageScript } from '../../../../test/helpers/
 import { startServer } from '../../../../test/helpers/server/harness'
 import { Random } from '../../../../test/simulation/random'
 import { Laurel } from '../../src/index.js'
+import { PAGE } from '../server/browser.js'
 import { faultyProxy } from './faulty-proxy.js'
 
 const SECONDS = Number(process.env.SOAK_SECONDS ?? 600)
@@ -29,7 +29,7 @@ describe.skipIf(!hasBrowser)('a page behind a network that fails', () => {
     const server = await startServer()
     const laurel = new Laurel({ url: server.url, apiKey: server.adminKey })
     const random = new Random(Number(process.env.TEST_SEED ?? 1))
-    const script = await pageScript({ entryPoints: [join(import.meta.dirname, 'soak.page.ts')] })
+    const script = await pageScript({ entryPoints: [PAGE], conditions: ['@laurel/source'] })
     const proxy = faultyProxy(
       server.url,
       `<!doctype html><title>Page</title><script>${script}</script>`,
@@ -46,18 +46,20 @@ describe.skipIf(!hasBrowser)('a page behind a network that fails', () => {
     let beginnings = 0
     const open = async () => {
       await page.goto(`${origin}/page`)
-      for (const [nth, user] of USERS.entries())
-        await call('open', { user, key: created[nth]?.key, limit: LIMIT })
+      for (const [nth, user] of USERS.entries()) {
+        await call('open', { url: origin, key: created[nth]?.key, user })
+        await call('follow', user, LIMIT)
+      }
       beginnings += 1
     }
     /** Waits until no event waits. Nothing may have been dropped, and no board may be watched no more. */
     const untilIdle = async () => {
       for (const user of USERS) {
-        await vi.waitFor(async () => expect(await call('state', user)).toMatchObject({ waiting: 0 }), {
+        await vi.waitFor(async () => expect(await call('waiting', user)).toEqual([]), {
           timeout: PATIENCE,
           interval: 500,
         })
-        expect(await call('state', user)).toMatchObject({ ends: [] })
+        expect(await call('ends', user)).toEqual([])
       }
     }
 
@@ -83,7 +85,7 @@ describe.skipIf(!hasBrowser)('a page behind a network that fails', () => {
       const pauses = (SECONDS * 1_000) / EVENTS
       for (let sent = 0; sent < EVENTS; sent += 1) {
         // Each user's events have the values 1, 2, 3 …
-        await call('send', USERS[sent % USERS.length], Math.floor(sent / USERS.length) + 1)
+        await call('send', USERS[sent % USERS.length], [Math.floor(sent / USERS.length) + 1])
         if (sent % 50 === 49) await mishap(random.of([...MISHAPS]))
         const early = began + (sent + 1) * pauses - performance.now()
         if (early > 0) await sleep(early)
@@ -103,7 +105,7 @@ describe.skipIf(!hasBrowser)('a page behind a network that fails', () => {
       const { rankings } = await laurel.leaderboards.get('demo-all-time', { limit: LIMIT })
       await vi.waitFor(
         async () => {
-          for (const user of USERS) expect(await call('state', user)).toMatchObject({ rankings })
+          for (const user of USERS) expect(await call('rankings', user)).toEqual(rankings)
         },
         { timeout: PATIENCE, interval: 500 },
       )

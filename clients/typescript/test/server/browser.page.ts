@@ -1,5 +1,5 @@
 /** The script of a page that uses the client. It is bundled, and runs in the browser (browser.ts). */
-import { Laurel, LaurelError } from '@laurel/client/app'
+import { Laurel, LaurelError, type LiveRanking } from '@laurel/client/app'
 import { browserStorage, OfflineQueue } from '@laurel/client/offline'
 
 type Access = { url: string; key: string; user: string }
@@ -48,15 +48,38 @@ export async function watch(access: Access): Promise<unknown[]> {
   return scores
 }
 
-let queue: OfflineQueue | undefined
+type Person = { laurel: Laurel; queue: OfflineQueue; board: LiveRanking | undefined; ends: string[] }
 
-const dropped: string[] = []
+const people = new Map<string, Person>()
 
-/** Opens the queue of this page, which sends whatever waits. */
+const personOf = (user: string): Person => {
+  const person = people.get(user)
+  if (person === undefined) throw new Error(`${user} is not here`)
+  return person
+}
+
+/** Opens the queue of a user, which sends whatever waits. */
 export function open(access: Access): void {
-  queue = new OfflineQueue(clientOf(access), {
+  const laurel = clientOf(access)
+  const ends: string[] = []
+  const queue = new OfflineQueue(laurel, {
     name: `events-${access.user}`,
-    onDropped: ({ message }) => dropped.push(message),
+    onDropped: ({ message }) => ends.push(message),
+  })
+  people.set(access.user, { laurel, queue, board: undefined, ends })
+}
+
+/** Watches the leaderboard as a user who has a queue. */
+export function follow(user: string, limit: number): void {
+  const person = personOf(user)
+  person.laurel.leaderboards.live('demo-all-time', {
+    limit,
+    onRanking: (ranking) => {
+      person.board = ranking
+    },
+    onError: (error, isOver) => {
+      if (isOver) person.ends.push(String(error))
+    },
   })
 }
 
@@ -72,17 +95,24 @@ export async function storeUnsendable(user: string): Promise<void> {
   }
 }
 
-/** The reasons for which events were dropped. */
-export const drops = (): string[] => dropped
+/** Why events were dropped, and the watching has ended. */
+export const ends = (user: string): string[] => personOf(user).ends
+
+/** The newest ranking that a user has seen. */
+export const rankings = (user: string) => personOf(user).board?.rankings ?? []
 
 /** Queues events with these values. */
 export async function send(user: string, values: number[]): Promise<void> {
   for (const value of values)
-    await queue?.event('demo-lessons', { user: { id: user }, value, idempotencyKey: `offline-${value}` })
+    await personOf(user).queue.event('demo-lessons', {
+      user: { id: user },
+      value,
+      idempotencyKey: `offline-${value}`,
+    })
 }
 
 /** The values of the events that wait. */
-export async function waiting(): Promise<number[]> {
-  const events = (await queue?.waiting()) ?? []
+export async function waiting(user: string): Promise<number[]> {
+  const events = await personOf(user).queue.waiting()
   return events.map(({ event }) => event.value)
 }

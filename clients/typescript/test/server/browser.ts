@@ -2,11 +2,11 @@ import { createServer, type Server as HttpServer } from 'node:http'
 import { join } from 'node:path'
 import type { BuildOptions } from 'esbuild'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listening, stop } from '../../../../test/helpers/listening'
-import { PATIENCE } from '../../../../test/helpers/patience'
 import { hasBrowser, launchBrowser, pageScript } from '../../../../test/helpers/server/browser'
 import type { Server } from '../../../../test/helpers/server/harness'
+import { untilHeld } from '../../../../test/helpers/until'
 import { Laurel } from '../../src/index.js'
 
 /** The script of the page of the tests. */
@@ -46,12 +46,17 @@ export function testBrowser(
       return { url: server().url, key: created[0]?.key ?? '', user }
     }
 
+    async function opened(): Promise<Page> {
+      const page = await browser.newPage()
+      await page.goto(origin)
+      return page
+    }
+
     const evaluate = (page: Page, name: string, ...args: unknown[]): Promise<unknown> =>
       page.evaluate(`laurelPage.${name}(...${JSON.stringify(args)})`)
 
     it('[G8] sends events, reads, and sees errors with their request ids', async () => {
-      const page = await browser.newPage()
-      await page.goto(origin)
+      const page = await opened()
       const visited = await evaluate(page, 'visit', await accessOf('browser-ada'))
       expect(visited).toEqual({
         totals: [2, 2],
@@ -65,8 +70,7 @@ export function testBrowser(
     })
 
     it('[Y1] watches a leaderboard', async () => {
-      const page = await browser.newPage()
-      await page.goto(origin)
+      const page = await opened()
       const scores = await evaluate(page, 'watch', await accessOf('watching-ada'))
       expect(scores).toEqual([undefined, 5000])
       await page.close()
@@ -83,13 +87,11 @@ export function testBrowser(
       await context.setOffline(true)
       await evaluate(first, 'send', access.user, [1, 2])
       await evaluate(second, 'send', access.user, [3])
-      expect(await evaluate(first, 'waiting')).toEqual([1, 2, 3])
+      expect(await evaluate(first, 'waiting', access.user)).toEqual([1, 2, 3])
       await first.close()
       // The second page begins to send when the network is back.
       await context.setOffline(false)
-      await vi.waitFor(async () => expect(await evaluate(second, 'waiting')).toEqual([]), {
-        timeout: PATIENCE,
-      })
+      await untilHeld(async () => expect(await evaluate(second, 'waiting', access.user)).toEqual([]))
       await context.close()
       const entries = await laurel.admin.users.timeline.list(access.user, { types: 'event' }).toArray()
       const values = entries.map((entry) => (entry.type === 'event' ? entry.value : null))
@@ -98,8 +100,7 @@ export function testBrowser(
 
     it('[E4] sends events from a sandboxed frame, which gets no storage and no locks', async () => {
       const access = await accessOf('framed-ada')
-      const page = await browser.newPage()
-      await page.goto(origin)
+      const page = await opened()
       await page.setContent(`<iframe sandbox="allow-scripts" src="${origin}"></iframe>`)
       const frame = page.frames()[1]
       await frame?.waitForLoadState()
@@ -107,42 +108,22 @@ export function testBrowser(
         frame?.evaluate(`laurelPage.${name}(...${JSON.stringify(args)})`)
       await inFrame('open', access)
       await inFrame('send', access.user, [3, 4])
-      await vi.waitFor(async () => expect(await inFrame('waiting')).toEqual([]), { timeout: PATIENCE })
+      await untilHeld(async () => expect(await inFrame('waiting', access.user)).toEqual([]))
       await page.close()
       expect(await laurel.users.metrics.get(access.user, 'demo-lessons')).toMatchObject({ current: 7 })
     })
 
     it('[E4] drops stored events of which no request can be made, and sends those behind them', async () => {
       const access = await accessOf('blocked-ada')
-      const context = await browser.newContext()
-      const page = await context.newPage()
-      await page.goto(origin)
+      const page = await opened()
       await evaluate(page, 'storeUnsendable', access.user)
       await evaluate(page, 'open', access)
       await evaluate(page, 'send', access.user, [7, 8])
-      await vi.waitFor(async () => expect(await evaluate(page, 'waiting')).toEqual([]), { timeout: PATIENCE })
+      await untilHeld(async () => expect(await evaluate(page, 'waiting', access.user)).toEqual([]))
       const reason = 'No request can be made of this event.'
-      expect(await evaluate(page, 'drops')).toEqual([reason, reason, reason])
-      await context.close()
-      expect(await laurel.users.metrics.get(access.user, 'demo-lessons')).toMatchObject({ current: 15 })
-    })
-
-    it('[E4] sends the events of a page that was closed, when a page opens the queue again', async () => {
-      const access = await accessOf('reopened-ada')
-      const context = await browser.newContext()
-      const page = await context.newPage()
-      await page.goto(origin)
-      await evaluate(page, 'open', access)
-      await context.setOffline(true)
-      await evaluate(page, 'send', access.user, [5, 6])
+      expect(await evaluate(page, 'ends', access.user)).toEqual([reason, reason, reason])
       await page.close()
-      await context.setOffline(false)
-      const next = await context.newPage()
-      await next.goto(origin)
-      await evaluate(next, 'open', access)
-      await vi.waitFor(async () => expect(await evaluate(next, 'waiting')).toEqual([]), { timeout: PATIENCE })
-      await context.close()
-      expect(await laurel.users.metrics.get(access.user, 'demo-lessons')).toMatchObject({ current: 11 })
+      expect(await laurel.users.metrics.get(access.user, 'demo-lessons')).toMatchObject({ current: 15 })
     })
   })
 }

@@ -213,9 +213,3 @@ it('a key that is missing is refused at once', async () => {
   })
   expect(sent).toEqual([])
 })
-
-it('a key that is a text is not tried again after a 401', async () => {
-  const { sent, options } = fake(failure(401))
-  expect(await errorOf(new Laurel(options).users.get('ada'))).toMatchObject({ status: 401 })
-  expect(sent).toHaveLength(1)
-})

@@ -68,14 +68,6 @@ describe('a list', () => {
     expect(sizes).toEqual([2, 1])
   })
 
-  it('that is short has one page', async () => {
-    const { sent, options } = fake(json(items(0, 3)))
-    const seen: unknown[] = []
-    for await (const system of new Laurel(options).points.list()) seen.push(system)
-    expect(seen).toEqual(items(0, 3))
-    expect(sent).toHaveLength(1)
-  })
-
   it('stops at an error', async () => {
     const { options } = fake(json(items(0, 2), 200, link('c1')), failure(403))
     const list = new Laurel(options).admin.users.list({ limit: 2 })

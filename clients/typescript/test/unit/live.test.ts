@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { untilHeld } from '../../../../test/helpers/until'
 import { Laurel, LaurelError, type LiveRanking } from '../../src/app.js'
 import { serverSentEvents } from '../../src/application/server-sent-events.js'
@@ -162,41 +162,27 @@ describe('a live leaderboard', () => {
     },
   )
 
-  it('goes on after a callback that throws, and reports its error', async () => {
-    const { options, sent } = fake(tells(1, 2), failure(404))
-    const onRanking = vi.fn(() => {
-      throw new Error('The page is broken.')
-    })
-    const errors: unknown[] = []
-    await new Promise<void>((resolve) => {
-      new Laurel(options).leaderboards.live('weekly', {
-        onRanking,
-        onError: (error, isOver) => {
-          errors.push(error)
-          if (isOver) resolve()
-        },
-      })
-    })
+  const broken = () => {
+    throw new Error('The page is broken.')
+  }
+  it.each<[string, onError: undefined | (() => void), told: number, logged: number]>([
+    ['onError', () => undefined, 3, 0],
+    ['the console without onError', undefined, 0, 2],
+    ['the console, with its own error, if onError throws too', broken, 3, 3],
+  ])('goes on after a callback that throws, and reports its error to %s', async (_, report, told, logged) => {
+    const log = vi.spyOn(console, 'error').mockReturnValue()
+    onTestFinished(() => log.mockRestore())
+    const { options, sent } = fake(tells(1, 2), networkFailure(), silent)
+    const onRanking = vi.fn(broken)
+    const onError = report && vi.fn<(...told: unknown[]) => void>(report)
+    const stop = new Laurel(options).leaderboards.live('weekly', { onRanking, onError })
+    await untilHeld(() => expect(sent).toHaveLength(3))
+    stop()
     expect(onRanking).toHaveBeenCalledTimes(2)
     const message = 'The page is broken.'
-    expect(errors).toMatchObject([{ message }, { message }, { status: 404 }])
-    expect(sent).toHaveLength(2)
-  })
-
-  it('goes on after a callback that throws, also if onError is absent or throws', async () => {
-    const logged = vi.spyOn(console, 'error').mockReturnValue()
-    const broken = () => {
-      throw new Error('The page is broken.')
-    }
-    for (const onError of [undefined, broken]) {
-      logged.mockClear()
-      const { options, sent } = fake(tells(1), networkFailure(), silent)
-      const stop = new Laurel(options).leaderboards.live('weekly', { onRanking: broken, onError })
-      await untilHeld(() => expect(sent).toHaveLength(3))
-      stop()
-      expect(logged).toHaveBeenCalledTimes(onError ? 2 : 1)
-    }
-    logged.mockRestore()
+    const errors = [{ message }, { message }, { status: 0 }].map((error) => [error, false])
+    expect(onError?.mock.calls ?? []).toMatchObject(errors.slice(0, told))
+    expect(log).toHaveBeenCalledTimes(logged)
   })
 
   it('gets a new key for each connection', async () => {

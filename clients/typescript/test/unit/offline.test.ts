@@ -94,22 +94,6 @@ describe('an offline queue', () => {
     expect(await storage.list()).toEqual([])
   })
 
-  it('goes on after a crash between the answer and the removal', async () => {
-    const { sent, storage, queue } = queueOf(accepted())
-    await storage.add({ metric: 'lessons', event: lesson('ada', 1), queued: 0 })
-    const remove = vi.spyOn(storage, 'remove').mockRejectedValue(new Error('It crashed.'))
-    const first = queue()
-    await first.flush()
-    first.close()
-    expect(await storage.list()).toHaveLength(1)
-    remove.mockRestore()
-    sent.length = 0
-    await queue().flush()
-    expect(await storage.list()).toEqual([])
-    // It has the same key, so the service counts it once.
-    expect(keysOf(sent)).toEqual(['ada-1'])
-  })
-
   it.each([400, 404, 413, 422])('drops an event after a %i, and tells', async (status) => {
     const { sent, storage, onDropped, queue } = queueOf((request) =>
       request.headers.get('idempotency-key') === 'ada-1' ? failure(status) : accepted(),
@@ -124,45 +108,6 @@ describe('an offline queue', () => {
     )
     expect(keysOf(sent)).toEqual(['ada-1', 'ada-2'])
     expect(await storage.list()).toEqual([])
-  })
-
-  it('[K3] keeps the events of a user whose key is not there, and sends those of others', async () => {
-    const { sent, storage, onDropped, queue } = queueOf(({ body }) =>
-      Object(body).user.id === 'grace' ? failure(403) : accepted(),
-    )
-    await storage.add({ metric: 'lessons', event: lesson('grace', 1), queued: 0 })
-    await storage.add({ metric: 'lessons', event: lesson('grace', 2), queued: 0 })
-    await storage.add({ metric: 'lessons', event: lesson('ada', 1), queued: 0 })
-    const events = queue()
-    await events.flush()
-    events.close()
-    expect((await storage.list()).map(({ event }) => event.idempotencyKey)).toEqual(['grace-1', 'grace-2'])
-    expect(keysOf(sent)).toContain('ada-1')
-    expect(keysOf(sent)).not.toContain('grace-2')
-    expect(onDropped).not.toHaveBeenCalled()
-  })
-
-  it('waits longer after each failure, at most five minutes, and as long as Retry-After says', async () => {
-    const { pauses, queue, pass } = queueOf(
-      failure(503, 'Full.', { 'retry-after': '40' }),
-      ...Array.from({ length: 13 }, networkFailure),
-    )
-    const events = queue()
-    await events.event('lessons', lesson('ada', 1))
-    await untilHeld(() => expect(pauses).toEqual([40_250]))
-    await pass()
-    for (let attempt = 0; attempt < 12; attempt += 1) await events.flush()
-    expect(pauses.slice(0, 4)).toEqual([40_250, 500, 1000, 2000])
-    // Chance is a half, so it is half of the longest one.
-    expect(pauses.at(-1)).toBe(150_000)
-  })
-
-  it('sends at once what cannot be stored', async () => {
-    const { sent, storage, onSent, queue } = queueOf(accepted({ total: 1 }))
-    vi.spyOn(storage, 'add').mockRejectedValue(new DOMException('Full.', 'QuotaExceededError'))
-    await queue().event('lessons', lesson('ada', 1))
-    expect(keysOf(sent)).toEqual(['ada-1'])
-    expect(onSent).toHaveBeenCalledTimes(1)
   })
 
   const broken = () => {
@@ -302,27 +247,32 @@ describe('an offline queue', () => {
     }
   }
 
-  it('sends the events of others while the event of one user fails, and keeps the order of each user', async () => {
-    const grace = { fails: true }
-    const set = queueOf(byUser({ grace: () => (grace.fails ? failure(500) : accepted()) }))
-    const { sent, storage, pauses, queue, pass } = set
-    await store(set, 'grace', 'ada', 'grace', 'linus', 'ada')
-    const events = queue()
-    await untilHeld(() => expect(pauses).toEqual([250]))
-    expect(keysOf(sent)).toEqual(['grace-1', 'ada-1', 'linus-1', 'ada-2'])
-    // Its pauses grow, and an event of another user ends none of them.
-    await pass()
-    await events.event('lessons', lesson('ada', 3))
-    await untilHeld(() => expect(pauses).toEqual([250, 500, 500]))
-    expect(keysOf(sent).slice(4)).toEqual(['grace-1', 'ada-3'])
-    for (let attempt = 0; attempt < 12; attempt += 1) await pass()
-    expect(pauses.at(-1)).toBe(150_000)
-    expect(sent).toHaveLength(18)
-    grace.fails = false
-    await pass()
-    expect(keysOf(sent).slice(18)).toEqual(['grace-1', 'grace-2'])
-    expect(await storage.list()).toEqual([])
-  })
+  // With a 403, the key of this user is not there.
+  it.each([500, 403])(
+    '[K3] sends the events of others while one user gets a %i, and keeps the order of each',
+    async (status) => {
+      const grace = { fails: true }
+      const set = queueOf(byUser({ grace: () => (grace.fails ? failure(status) : accepted()) }))
+      const { sent, storage, pauses, queue, pass } = set
+      await store(set, 'grace', 'ada', 'grace', 'linus', 'ada')
+      const events = queue()
+      await untilHeld(() => expect(pauses).toEqual([250]))
+      expect(keysOf(sent)).toEqual(['grace-1', 'ada-1', 'linus-1', 'ada-2'])
+      // Its pauses grow, and an event of another user ends none of them.
+      await pass()
+      await events.event('lessons', lesson('ada', 3))
+      await untilHeld(() => expect(pauses).toEqual([250, 500, 500]))
+      expect(keysOf(sent).slice(4)).toEqual(['grace-1', 'ada-3'])
+      for (let attempt = 0; attempt < 12; attempt += 1) await pass()
+      expect(pauses.at(-1)).toBe(150_000)
+      expect(sent).toHaveLength(18)
+      grace.fails = false
+      await pass()
+      expect(keysOf(sent).slice(18)).toEqual(['grace-1', 'grace-2'])
+      expect(await storage.list()).toEqual([])
+      expect(set.onDropped).not.toHaveBeenCalled()
+    },
+  )
 
   it('sends the events of others first, after an event that never gets an answer', async () => {
     const set = queueOf(
@@ -342,6 +292,10 @@ describe('an offline queue', () => {
     await events.event('lessons', lesson('ada', 3))
     await untilHeld(() => expect(set.pauses).toHaveLength(3))
     expect(keysOf(set.sent).slice(4)).toEqual(['ada-3', 'grace-1'])
+    // After each failure it waits longer, for half of five minutes at most: chance is a half.
+    for (let attempt = 0; attempt < 12; attempt += 1) await events.flush()
+    expect(set.pauses.slice(2, 6)).toEqual([250, 500, 1000, 2000])
+    expect(set.pauses.at(-1)).toBe(150_000)
   })
 
   it('ends an attempt after failures of three users, since the service itself fails', async () => {

@@ -44,28 +44,30 @@ describe('an answer of another server that never ends', () => {
 describe('timeouts and signals', () => {
   const hung = () => new Promise<Response>(() => undefined)
   const unread = () => new Response(new ReadableStream(), { headers: { 'x-request-id': 'r' } })
-
-  it.each([
-    ['a fetch', hung],
-    ['a body', unread],
-  ])('end %s that knows no signal and never ends', async (_, answer) => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    const { sent, options } = fake(answer)
-    const laurel = new Laurel({ ...options, tries: 1 })
-    const late = errorOf(laurel.users.get('ada', { timeout: 50 }))
-    const controller = new AbortController()
-    const aborted = errorOf(laurel.users.get('ada', { signal: controller.signal }))
-    await vi.advanceTimersByTimeAsync(50)
-    controller.abort('Enough.')
-    expect(await late).toMatchObject({ status: 0, message: expect.stringContaining('within 50 ms') })
-    expect(await aborted).toBe('Enough.')
-    expect([sent.length, vi.getTimerCount()]).toEqual([2, 0])
-  })
-
   const never = (_: unknown, { signal }: RequestInit) =>
     new Promise<Response>((_resolve, reject) => {
       signal?.addEventListener('abort', () => reject(signal.reason))
     })
+
+  it.each([
+    ['a fetch that knows no signal', hung],
+    ['a body that knows no signal', unread],
+    ['a fetch that ends with its signal', never],
+  ])('end %s, with an error of status 0 or the reason of the signal', async (_, answer) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { sent, options } = fake(answer)
+    const laurel = new Laurel(options)
+    const late = errorOf(laurel.users.get('ada', { timeout: 50, tries: 1 }))
+    const controller = new AbortController()
+    const { signal } = controller
+    const aborted = [1, 5].map((tries) => errorOf(laurel.users.get('ada', { signal, tries })))
+    await vi.advanceTimersByTimeAsync(50)
+    controller.abort('Enough.')
+    const message = 'https://laurel.example.com did not answer within 50 ms.'
+    expect(await late).toMatchObject({ name: 'LaurelError', status: 0, message })
+    expect(await Promise.all(aborted)).toEqual(['Enough.', 'Enough.'])
+    expect([sent.length, vi.getTimerCount()]).toEqual([3, 0])
+  })
 
   it('listen once to a signal that many calls share, and only while they last', async () => {
     const { sent, options } = fake(never)
@@ -89,45 +91,6 @@ describe('timeouts and signals', () => {
     expect(sent).toHaveLength(1)
     await vi.advanceTimersByTimeAsync(1)
     expect(await user).toEqual(USER)
-  })
-
-  it('are errors with status 0', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    const { options } = fake(never)
-    const error = errorOf(new Laurel({ ...options, tries: 1 }).users.get('ada', { timeout: 50 }))
-    await vi.advanceTimersByTimeAsync(50)
-    expect(await error).toMatchObject({
-      name: 'LaurelError',
-      status: 0,
-      message: 'https://laurel.example.com did not answer within 50 ms.',
-    })
-  })
-
-  it('reject with the reason of the signal, during a request', async () => {
-    const { sent, options } = fake(never)
-    const controller = new AbortController()
-    const reason = new Error('The page is closed.')
-    const error = errorOf(new Laurel(options).users.get('ada', { signal: controller.signal }))
-    await untilHeld(() => expect(sent).toHaveLength(1))
-    controller.abort(reason)
-    expect(await error).toBe(reason)
-    expect(sent).toHaveLength(1)
-  })
-
-  it('reject with the reason of the signal, while a key is fetched', async () => {
-    const { sent, options } = fake((_, { signal }) => {
-      signal?.throwIfAborted()
-      return json(USER)
-    })
-    const controller = new AbortController()
-    const apiKey = async () => {
-      controller.abort()
-      return 'app_key'
-    }
-    const laurel = new Laurel({ ...options, apiKey })
-    const error = await errorOf(laurel.users.get('ada', { signal: controller.signal }))
-    expect(error).toMatchObject({ name: 'AbortError' })
-    expect(sent.length).toBeLessThan(2)
   })
 
   it('reject with the reason of the signal, during a pause and before a request', async () => {
