@@ -63,12 +63,6 @@ describe('[K6] POST /admin/v1/user-tokens', () => {
     expect(await env.KEYS.list()).toEqual(kv)
   })
 
-  it.each([60, 900, 86_400])('[K6] a token may last %i seconds', async (ttl) => {
-    await moveTo(NOON)
-    const { body } = await tenant.admin('POST', '/user-tokens', { userId: 'ada', ttl })
-    expect(at(body, 'expires')).toBe(new Date(NOON + ttl * 1000).toISOString())
-  })
-
   it('[K6] refuses wrong fields, and an unknown user', async () => {
     const ask = (body: unknown) => tenant.admin('POST', '/user-tokens', body)
     for (const [wrong, message] of [
@@ -87,32 +81,8 @@ describe('[K6] POST /admin/v1/user-tokens', () => {
     for (const body of [[{ userId: 'ada' }], 'ada', null]) expect((await ask(body)).status).toBe(422)
     const error = 'No user has the id "nobody". Check it, or create the user first.'
     expect(await ask({ userId: 'nobody', ttl: 1 })).toMatchObject({ status: 404, body: { error } })
-    expect((await ask({ userId: 'ada', ttl: null, scope: null })).status).toBe(201)
-  })
-
-  it('[O4] warns about unknown fields', async () => {
-    const { status, body } = await tenant.admin('POST', '/user-tokens', { userId: 'ada', tll: 60 })
-    const warning = { severity: 'warning', message: 'Unknown field "tll". Did you mean "ttl"?' }
-    expect([status, at(body, 'issues')]).toEqual([201, [warning]])
-  })
-
-  it('[K6] needs an admin key', async () => {
-    const token = await tokenOf(tenant)
-    for (const key of [token, await tenant.key('ada')]) {
-      const sent = { body: { userId: 'ada' }, headers: { 'x-api-key': key } }
-      expect((await call(tenant.send, 'POST', '/admin/v1/user-tokens', sent)).status).toBe(403)
-    }
-  })
-
-  it('[K6] without a secret, it says what to set, and nothing else changes', async () => {
-    const token = await tokenOf(tenant)
-    const key = await tenant.key('ada')
-    const bare = tenant.through(newApp({ TOKEN_SECRET: '' }))
-    const error = expect.stringContaining('TOKEN_SECRET')
-    const refused = await bare.admin('POST', '/user-tokens', { userId: 'ada' })
-    expect(refused).toMatchObject({ status: 422, body: { error } })
-    expect(await bare.as(token, 'GET', '/users/ada')).toMatchObject(INVALID)
-    expect((await bare.as(key, 'GET', '/users/ada')).status).toBe(200)
+    for (const ttl of [null, 86_400])
+      expect((await ask({ userId: 'ada', ttl, scope: null })).status).toBe(201)
   })
 })
 
@@ -134,26 +104,6 @@ describe('[K6] a token counts as an application key', () => {
       expect([path, (await tenant.as(token, method, path, body)).status]).toEqual([path, 403])
     const headers = { 'x-api-key': token }
     expect((await call(tenant.send, 'GET', '/admin/v1/metrics', { headers })).status).toBe(403)
-  })
-
-  it('[K7] it may not set attributes that only admins may set', async () => {
-    await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
-    const token = await tokenOf(tenant)
-    const attributes = { plan: 'gold' }
-    expect((await tenant.as(token, 'PATCH', '/users/ada', { attributes })).status).toBe(403)
-    const own = { ...event(), user: { id: 'ada', attributes } }
-    const sent = await tenant.as(token, 'POST', '/metrics/words/event', own)
-    expect(sent.status).toBe(201)
-    expect(sent.headers.get('x-laurel-warning')).toContain('plan')
-  })
-
-  it('[G8] pages of any origin may send it and read the answers', async () => {
-    const token = await tokenOf(tenant)
-    for (const key of [token, `${token}x`]) {
-      const origin = { origin: 'https://a.example' }
-      const { headers } = await tenant.as(key, 'GET', '/users/ada', undefined, origin)
-      expect(headers.get('access-control-allow-origin')).toBe('*')
-    }
   })
 
   it('[G2] all tokens of a user of a tenant share one rate limit, and forged ones count for their address', async () => {
@@ -205,6 +155,15 @@ describe('[K6] a token counts as an application key', () => {
     expect(await costOf(token)).toEqual(usual)
   })
 
+  it('[K6] it is also accepted if it was signed with the previous secret, but not with an older one', async () => {
+    const token = await tokenOf(tenant)
+    const TOKEN_SECRET = 'x'.repeat(32)
+    const rotated = tenant.through(newApp({ TOKEN_SECRET, TOKEN_SECRET_PREVIOUS: SECRET }))
+    expect((await rotated.as(token, 'GET', '/users/ada')).status).toBe(200)
+    const later = tenant.through(newApp({ TOKEN_SECRET }))
+    expect(await later.as(token, 'GET', '/users/ada')).toMatchObject(INVALID)
+  })
+
   it('[K6] one read confirms the tokens and keys of events that are stored together', async () => {
     const key = await tenant.key('bob')
     const tokens = [await tokenOf(tenant), await tokenOf(tenant, { userId: 'bob' })]
@@ -220,15 +179,6 @@ describe('[K6] a token counts as an application key', () => {
       ),
     )
     expect(sent.map(({ status }) => status)).toEqual([201, 401, 401, 201, 401])
-  })
-
-  it('[K6] under contention, the user’s lane checks it too', async () => {
-    const token = await tokenOf(tenant)
-    const isolates = [tenant.through(newApp()), tenant.through(newApp()), tenant.through(newApp())]
-    const each = () => isolates.map((where) => where.as(token, 'POST', '/metrics/words/event', event()))
-    const sent = await Promise.all(Array.from({ length: 8 }, each).flat())
-    expect(sent.map(({ status }) => status)).toEqual(Array(24).fill(201))
-    expect((await tenant.app('GET', '/users/ada/metrics/words')).body).toMatchObject({ current: 24 })
   })
 })
 
@@ -277,20 +227,6 @@ describe('[K6] the end of a token', () => {
     const next = await tokenOf(tenant)
     expect((await warm.as(next, 'POST', '/metrics/words/event', event())).body).toMatchObject({ total: 1 })
   })
-
-  it('[K6] the secret is replaced without a break: the previous one is accepted, a third one is not', async () => {
-    const previous = await tokenOf(tenant)
-    const NEXT = 'the-next-secret-of-tokens-in-tests-0123456789'
-    const rotated = tenant.through(newApp({ TOKEN_SECRET: NEXT, TOKEN_SECRET_PREVIOUS: SECRET }))
-    expect((await rotated.as(previous, 'POST', '/metrics/words/event', event())).status).toBe(201)
-    const current = await tokenOf(rotated)
-    expect(decoded(current, 0).kid).not.toBe(decoded(previous, 0).kid)
-    expect((await rotated.as(current, 'GET', '/users/ada')).status).toBe(200)
-    const later = tenant.through(newApp({ TOKEN_SECRET: NEXT }))
-    expect((await later.as(current, 'GET', '/users/ada')).status).toBe(200)
-    expect(await later.as(previous, 'GET', '/users/ada')).toMatchObject(INVALID)
-    expect(await later.as(previous, 'POST', '/metrics/words/event', event())).toMatchObject(INVALID)
-  })
 })
 
 describe('[K6, T2] tokens and tenants', () => {
@@ -312,13 +248,6 @@ describe('[K6, T2] tokens and tenants', () => {
     expect((await other.app('GET', '/users/ada/metrics/words')).body).toMatchObject({ current: 0 })
     await tenant.admin('DELETE', '/users/ada')
     expect((await tenant.as(token, 'GET', '/users/ada', undefined, inOther)).status).toBe(401)
-  })
-
-  it('[K6, T1] without multi-tenancy, a token of another tenant is not valid', async () => {
-    const token = await tokenOf(tenant)
-    const off = newApp({ MULTI_TENANCY: 'off' })
-    const headers = { 'x-api-key': token }
-    expect(await call(off, 'GET', '/v1/users/ada', { headers })).toMatchObject(INVALID)
   })
 
   it('[K6, U8] a token ends with its tenant', async () => {
@@ -350,7 +279,6 @@ describe('[K6] anything else', () => {
         .setProtectedHeader({ alg: 'HS256', ...header })
         .sign(new TextEncoder().encode(secret))
     return {
-      'another secret': await sign({}, 'x'.repeat(40)),
       expired: await sign({ exp: 1 }),
       'an end that is infinite': await sign({ exp: 1e300 }),
       'an end before all time': await sign({ exp: -1e300 }),
@@ -358,11 +286,6 @@ describe('[K6] anything else', () => {
       'the internal id of another user': await sign({ sub: 'bob' }),
       'no such user': await sign({ sub: 'nobody', iid: 'nobody' }),
       'a user of another tenant': await sign({ tenant: other.id }),
-      'claims of other types': await sign({ sub: 7, iid: [], tenant: {} }),
-      'three dots': '...',
-      'very long': `${token}${'A'.repeat(8_000)}`,
-      'long everywhere': Array(3).fill('A'.repeat(2_600)).join('.'),
-      bearer: `Bearer ${token}`,
     }
   }
 
@@ -392,17 +315,5 @@ describe('[K6] anything else', () => {
     expect(await where.as(forged, 'POST', '/metrics/words/event', event())).toMatchObject(INVALID)
     // The migration of the tables is read once in each isolate.
     expect(count.batches).toBeLessThanOrEqual(1)
-  })
-
-  it('[K6] no token is in the log', async () => {
-    forgetLines()
-    const token = await tokenOf(tenant)
-    await tenant.as(token, 'GET', '/users/ada')
-    await tenant.as(`${token}x`, 'GET', '/users/ada')
-    await tenant.as(token, 'GET', '/users/bob')
-    const [, payload = '', signature = ''] = token.split('.')
-    const lines = linesSoFar().join('\n')
-    expect(lines).toContain('/admin/v1/user-tokens')
-    for (const secret of [payload, signature, SECRET]) expect(lines).not.toContain(secret)
   })
 })
