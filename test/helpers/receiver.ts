@@ -1,6 +1,5 @@
 /** A receiver of webhooks: an HTTP server that keeps all requests, and responds by a plan. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { listening, stop } from './listening'
 import { PATIENCE } from './patience'
 
@@ -12,8 +11,6 @@ export type Step = {
   status?: number
   headers?: Record<string, string>
   body?: string
-  /** A delay in milliseconds. */
-  delay?: number
   /** No response until the test releases it. */
   hold?: boolean
   /** Nothing follows after the head of the response. */
@@ -114,7 +111,6 @@ export class Receiver {
     const plan = this.#plans.get(name) ?? []
     const step = this.#deciders.get(name)?.(seen) ?? (plan[0]?.always ? plan[0] : (plan.shift() ?? {}))
     for (const wake of this.#waiting.splice(0)) wake()
-    if (step.delay !== undefined) await sleep(step.delay)
     if (step.hold) {
       const held = this.#held.get(name) ?? []
       this.#held.set(name, held)

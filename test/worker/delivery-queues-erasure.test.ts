@@ -2,7 +2,7 @@ import { runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { DeliveryQueueStore } from '../../src/webhooks/delivery/queue.sql'
 import { forgetTime, moveTo, NOON } from '../helpers/worker/boards'
-import { hand, log, message, withHook } from '../helpers/worker/delivery-queues'
+import { hand, message, withHook } from '../helpers/worker/delivery-queues'
 import { messagesOf } from '../helpers/worker/messages'
 
 beforeEach(() => moveTo(NOON))
@@ -47,29 +47,4 @@ it('[U8] removes an erased user from the rankings in messages, and keeps the oth
   })
   expect(finished?.body).toEqual({ ...parsed(1), leaderboard: { ...parsed(1).leaderboard, rankings: [] } })
   expect(others.map(({ body }) => body)).toEqual([parsed(2), parsed(3), parsed(4)])
-})
-
-it('[U8] stores no response bodies to leaderboard events, because they may name an erased user', async () => {
-  const setup = await withHook()
-  const { destination, hook } = setup
-  await hook.plan({ status: 500, body: 'unknown user Ada Lovelace', always: true })
-  const board = message(NOON, 'board:b', { event: 'leaderboard.changed' })
-  const rank = message(NOON, 'ada', { event: 'leaderboard.rank_changed' })
-  const own = message(NOON, 'bob')
-  await hand(destination, NOON, board, rank, own)
-  await moveTo(NOON)
-  const errors = async () =>
-    (await log(setup)).map(({ event, lastStatus, lastError }) => [event, lastStatus, lastError])
-  const quoted = ['streak.lost', 500, 'answered 500: unknown user Ada Lovelace']
-  expect((await errors()).toSorted()).toEqual([
-    ['leaderboard.changed', 500, 'answered 500'],
-    ['leaderboard.rank_changed', 500, 'answered 500'],
-    quoted,
-  ])
-  await hook.plan({ drop: true, always: true })
-  const cut = message(NOON + 1, 'board:c', { event: 'leaderboard.finished' })
-  await hand(destination, NOON + 1, cut)
-  await moveTo(NOON + 1)
-  expect(await errors()).toContainEqual(['leaderboard.finished', null, 'no answer'])
-  expect(await errors()).toContainEqual(quoted)
 })

@@ -34,17 +34,6 @@ it('[W4] a run begins at most 500 attempts, and its alarm continues with the res
   await until(async () => (await log({ deliveryQueue }, 600)).every(({ status }) => status === 'delivered'))
 })
 
-it('one slow response does not delay the messages after it', async () => {
-  const { hook, destination } = await withHook()
-  await hook.plan({ hold: true })
-  const [slow, next] = [message(NOON - 2), message(NOON - 1)]
-  await hand(destination, NOON, slow)
-  await hook.seen(1)
-  await hand(destination, NOON, next)
-  expect(await hook.ids(2)).toEqual([slow.id, next.id])
-  await hook.release()
-})
-
 it('[C1] tries a destination again that rested in the future of a removed test clock', async () => {
   const setup = await withHook()
   await runInDurableObject(setup.deliveryQueue, (_, { storage }) => {

@@ -69,7 +69,7 @@ describe('[W1] targets', () => {
     const tenant = await newTenant()
     const { status, body } = await tenant.admin('POST', '/webhooks', [
       HOOK,
-      { ...HOOK, url: 'https://0xa.1/' },
+      { ...HOOK, url: 'https://[::ffff:169.254.169.254]/' },
       { ...HOOK, url: 5 },
       { url: 'http://example.com/', events: [] },
       { ...HOOK, url: `https://example.com/${'a'.repeat(2_048)}` },
@@ -78,7 +78,7 @@ describe('[W1] targets', () => {
     const faults = [
       ...['2.url: must be a string', '3.events: must have at least 1 item'],
       '4.url: must have at most 2048 characters',
-      `1.url: must lead to a public address, and 10.0.0.1 is a private one. ${permit}`,
+      `1.url: must lead to a public address, and [::ffff:a9fe:a9fe] is a link-local one. ${permit}`,
       '3.url: must be an https URL, such as https://example.com/hooks.',
     ]
     expect([status, body]).toMatchObject([422, { error: faults.join('; ') }])
