@@ -1,12 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Boost, System } from '../../src/configuration/model'
+import type { Boost } from '../../src/configuration/model'
 import { BoundedMap } from '../../src/lib/bounded'
-import { instant, iso } from '../../src/lib/clock'
+import { instant } from '../../src/lib/clock'
 import { isId } from '../../src/lib/ids'
 import { newId } from '../../src/lib/new-id'
 import { boostSpan, boostStatus } from '../../src/rules/points/boosts.rules'
-import { ladder, levelOf } from '../../src/rules/points/points.rules'
 import { isInControlGroup } from '../../src/rules/profile.rules'
 
 const moment = (text: string) => instant(Date.parse(text))
@@ -81,21 +80,6 @@ describe("[P5] a boost's status", () => {
     expect(boostStatus(weekend, moment(at), null)).toBe(status)
   })
 
-  test.each([
-    ['America/New_York', '2026-03-07T05:00:00.000Z', '2026-03-09T04:00:00.000Z'],
-    ['Pacific/Kiritimati', '2026-03-06T10:00:00.000Z', '2026-03-08T10:00:00.000Z'],
-    ['Pacific/Pago_Pago', '2026-03-07T11:00:00.000Z', '2026-03-09T11:00:00.000Z'],
-    ['Asia/Kathmandu', '2026-03-06T18:15:00.000Z', '2026-03-08T18:15:00.000Z'],
-    ['UTC', '2026-03-07T00:00:00.000Z', '2026-03-09T00:00:00.000Z'],
-  ])("a user's own, by the midnights of %s: from %s to %s", (zone, begins, ends) => {
-    const span = boostSpan(weekend, zone)
-    expect([iso(span.begins), span.ends === null ? null : iso(span.ends)]).toEqual([begins, ends])
-    const status = (ms: number) => boostStatus(weekend, instant(ms), zone)
-    const [begin, end] = [Date.parse(begins), Date.parse(ends)]
-    const around = [begin - 1, begin, end - 1, end].map(status)
-    expect(around).toEqual(['scheduled', 'active', 'active', 'finished'])
-  })
-
   test('a boost without an end is never finished', () => {
     const open = boost('2026-03-07', '9999-12-31')
     expect(boostSpan(open, null).ends).toBeNull()
@@ -106,26 +90,6 @@ describe("[P5] a boost's status", () => {
   test('a boost that ends on the last but one date also has a status', () => {
     const late = boost('2026-03-07', '9999-12-30')
     expect(boostStatus(late, moment('2026-03-08T00:00:00Z'), null)).toBe('active')
-  })
-})
-
-const BLANK = { ...NEW, description: '', badgeUrl: null }
-const systemOf = (points: readonly number[]): System => ({
-  ...{ ...BLANK, id: 's', key: 's', name: 's', maxPoints: null, triggers: [], boosts: [] },
-  levels: points.map((one, index) => ({
-    ...{ ...BLANK, id: `${index}`, systemId: 's', key: `${one}`, name: '', points: one },
-  })),
-})
-
-describe('[P9] levels', () => {
-  test('a level begins at its points, in any order of creation', () => {
-    const system = systemOf([100, 10, 50])
-    const at = [0, 9, 10, 49, 50, 99, 100, 2_147_483_647].map((total) => levelOf(system, total)?.key ?? null)
-    expect(at).toEqual([null, null, '10', '10', '50', '50', '100', '100'])
-    expect(ladder(system).map(({ points }) => points)).toEqual([10, 50, 100])
-    expect(system.levels.map(({ points }) => points)).toEqual([100, 10, 50])
-    expect(levelOf(systemOf([]), 5)).toBeNull()
-    expect(levelOf(systemOf([0]), 0)?.key).toBe('0')
   })
 })
 

@@ -31,12 +31,7 @@ describe('[U7] preferences', () => {
   })
 
   it.each([
-    [{ notifications: { mail: ['email'] } }, 'mail'],
     [{ notifications: { recap: ['fax'] } }, 'notifications.recap.0'],
-    [{ notifications: { recap: 'email' } }, 'notifications.recap'],
-    [{ streak: { enabled: 'no' } }, 'streak.enabled'],
-    [{ streak: { evaluationMode: 'SOME' } }, 'streak.evaluationMode'],
-    [{ streak: { metrics: [{ key: 'steps', threshold: 0 }] } }, 'streak.metrics.0.threshold'],
     [{ streak: { metrics: [{ key: 'steps', threshold: 1e-9 }] } }, 'streak.metrics.0.threshold'],
     [
       {

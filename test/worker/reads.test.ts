@@ -530,12 +530,4 @@ describe('GET /streaks/pauses', () => {
     expect(at(body, 'error')).toMatch(/limit: /)
     expect((await pauses('?userId=a&userId=b')).status).toBe(422)
   })
-
-  it('[U8] a user who comes back after an erasure has none of the old pauses', async () => {
-    await tenant.app('PUT', '/users/ada', {})
-    await create(pause('ada', 1, 2))
-    await tenant.admin('DELETE', '/users/ada')
-    await tenant.app('PUT', '/users/ada', {})
-    expect((await pauses('?userId=ada')).body).toEqual([])
-  })
 })

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { loadConfiguration } from '../../src/configuration/configuration'
-import { templateFor, templatesFor } from '../../src/features/notifications/notification'
+import { templateFor } from '../../src/features/notifications/notification'
 import { systemNow } from '../../src/lib/system-clock'
 import { parseUser, userStatement } from '../../src/store/users/users.sql.ts'
 import { contextOf } from '../helpers/worker/contexts'
@@ -47,7 +47,10 @@ describe('[N3, G7] templates', () => {
   })
 
   it.each([
-    [{ ...EMAIL, subject: undefined, title: 'x' }, ['0.subject: must be a string, and is missing']],
+    [
+      { ...EMAIL, subject: undefined, title: 'x', body: ' ' },
+      ['0.subject: must be a string, and is missing', '0.body: must not be empty'],
+    ],
     [{ ...PUSH, title: null, subject: 'x' }, ['0.title: must be a string, and is missing']],
     [
       { ...EMAIL, subject: 'a\n {% fo %}' },
@@ -119,30 +122,6 @@ describe('[N3, G7] templates', () => {
       templateFor(config, await userOf(id), 'streak_reminder', 'email')?.title
     expect([await titleFor('ada'), await titleFor('bob')]).toEqual(['pro', 'all'])
     expect(templateFor(config, await userOf('ada'), 'streak_reminder', 'push')).toBeUndefined()
-  })
-
-  it('[N1] no messages for users in the control group, without the preference or without an address', async () => {
-    for (const item of [EMAIL, { ...PUSH, type: 'streak_reminder' }]) {
-      await tenant.create(PATH, { ...item, status: 'active' })
-    }
-    const config = await configOf()
-    const told = async (id: string, change: object = {}) => {
-      await tenant.app('PUT', `/users/${id}`, change)
-      return templatesFor(config, await userOf(id), 'streak_reminder').map(({ channel }) => channel)
-    }
-    expect(await told('ada')).toEqual([])
-    expect(await told('ada', { deviceTokens: [] })).toEqual([])
-    expect(await told('ada', { deviceTokens: ['x'] })).toEqual(['push'])
-    expect(await told('ada', { email: 'ada@b.example' })).toEqual(['email', 'push'])
-    expect(await told('ada', { subscribeToEmails: false })).toEqual(['push'])
-    const prefer = (notifications: object) => tenant.app('PATCH', '/users/ada/preferences', { notifications })
-    await prefer({ streak_reminder: ['email'] })
-    expect(await told('ada')).toEqual([])
-    expect(await told('ada', { subscribeToEmails: true })).toEqual(['email'])
-    await prefer({ streak_reminder: [], recap: ['push'] })
-    expect(await told('ada')).toEqual([])
-    await tenant.admin('PATCH', '/settings', { experimentation: { controlRatio: 100 } })
-    expect(await told('eve', { email: 'eve@b.example', deviceTokens: ['x'] })).toEqual([])
   })
 })
 

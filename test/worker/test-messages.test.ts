@@ -1,7 +1,7 @@
 /** Test messages: a message by a template to a real user, now and once (N4). */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Bindings } from '../../src/platform/env'
-import { at, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
+import { at, newApp, newTenant, pick, type TestTenant } from '../helpers/worker/harness'
 
 const PATH = '/notifications/templates'
 const EMAIL = { type: 'recap', channel: 'email', subject: 'Hi {{ user.name }}', body: '<p>Go on</p>' }
@@ -102,21 +102,18 @@ describe('[N4] a test of a template', () => {
 
   it('[N4, N6] sends a push message to each device, and removes tokens that are gone', async () => {
     const id = await tenant.create(PATH, PUSH)
+    const tickets = {
+      good: { status: 'ok', id: 'x' },
+      gone: { status: 'error', message: 'gone', details: { error: 'DeviceNotRegistered' } },
+      slow: { status: 'error', message: 'slow', details: { error: 'MessageRateExceeded' } },
+    }
     provider((body) => {
-      const tickets = Array.isArray(body) ? body : []
-      return Response.json({
-        data: tickets.map(({ to }) =>
-          to === tokenOf('gone')
-            ? { status: 'error', message: 'gone', details: { error: 'DeviceNotRegistered' } }
-            : to === tokenOf('slow')
-              ? { status: 'error', message: 'slow', details: { error: 'MessageRateExceeded' } }
-              : { status: 'ok', id: 'x' },
-        ),
-      })
+      const named = Object.entries(tickets)
+      const ticketOf = (to: unknown) => named.find(([name]) => to === tokenOf(name))?.[1]
+      return Response.json({ data: pick(body, 'to').map(ticketOf) })
     })
     expect((await test(EXPO, id)).body).toEqual({ channel: 'push', status: 'sent', reason: null })
-    const devices = async () => at((await tenant.app('GET', '/users/wyn')).body, 'deviceTokens')
-    expect(await devices()).toEqual([tokenOf('good')])
+    expect(at((await tenant.app('GET', '/users/wyn')).body, 'deviceTokens')).toEqual([tokenOf('good')])
     await tenant.app('PUT', '/users/wyn', { deviceTokens: [tokenOf('good'), tokenOf('slow')] })
     expect((await test(EXPO, id)).body).toMatchObject({
       status: 'sent',
@@ -149,7 +146,7 @@ describe('[N4] a test of a template', () => {
     const [email, push] = [await tenant.create(PATH, EMAIL), await tenant.create(PATH, PUSH)]
     const users = {
       nomail: {},
-      left: { email: 'l@b.example', subscribeToEmails: false },
+      left: { email: 'l@b.example', subscribeToEmails: false, deviceTokens: [] },
       unwilling: { email: 'u@b.example', deviceTokens: [tokenOf('u')] },
     }
     for (const [id, user] of Object.entries(users)) await tenant.app('PUT', `/users/${id}`, user)
@@ -177,14 +174,6 @@ describe('[N4] a test of a template', () => {
     ])
     expect(await told('nothing', 'ada')).toEqual([404, expect.any(String)])
     expect(await logged()).toEqual([])
-  })
-
-  it('[N3] refuses a template that can’t be rendered', async () => {
-    nothingIsSent()
-    const body = '{% for i in (1..10000) %}{% for j in (1..10000) %}x{% endfor %}{% endfor %}'
-    const id = await tenant.create(PATH, { ...EMAIL, body })
-    const answer = await test(RESEND, id)
-    expect([answer.status, at(answer.body, 'error')]).toEqual([422, expect.stringContaining('body:')])
   })
 
   it('[N4] is limited for each tenant; beyond the limit nothing is sent', async () => {

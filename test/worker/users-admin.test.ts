@@ -112,40 +112,41 @@ describe('GET /admin/v1/users', () => {
       ...{ ' ': 'Ada b_b bxb', ['a'.repeat(255)]: '' },
     })
     expect(await listed(tenant, { search: 'b', skip: '1', limit: '1' })).toEqual(['bxb'])
-    const long = `search=${'a'.repeat(256)}`
-    await expectRefused(tenant, ['search=', long, 'search=a&search=b', 'limit=0', 'limit=101'])
+    for (const [query, error] of [
+      ['search=', 'must not be empty'],
+      ['search=a&search=b', 'must be given once'],
+      [`search=${'é'.repeat(256)}`, 'must have at most 255 characters'],
+    ]) {
+      const { status, body } = await tenant.admin('GET', `/users?${query}`)
+      expect([status, at(body, 'error')]).toEqual([422, `search: ${error}.`])
+    }
+    await expectRefused(tenant, ['limit=0', 'limit=101'])
   })
 
   it('[U8] searches in upper or lower case of all scripts, composed or not, page by page', async () => {
     const tenant = await newTenant()
     await moveTo(NOON)
+    // test/unit/search.test.ts has all characters.
     const people: Record<string, Record<string, string>> = {
-      u01: { name: 'Дмитрий' },
-      u02: { name: 'ÅSA' },
-      u03: { name: 'Jürgen', email: 'Jürgen@example.com' },
-      u04: { name: 'Rene\u0301 \u1112\u1161\u11ab' },
-      u05: { name: 'Straße' },
-      u06: { name: 'STRASSE' },
-      u07: { name: 'GROẞ' },
-      u08: { name: 'Iğdır İstanbul' },
-      u09: { name: 'ΟΔΥΣΣΕΥΣ' },
-      u10: { name: 'ＴＯＫＹＯ ﬁsh' },
-      u11: { name: 'ascii' },
-      u12: { name: 'nul\u0000Ж' },
-      Ж13: {},
+      u1: { name: 'Дмитрий' },
+      u2: { name: 'Jürgen', email: 'Jürgen@example.com' },
+      u3: { name: 'Straße Rene\u0301' },
+      u4: { name: 'STRASSE' },
+      u5: { name: 'Iğdır İstanbul' },
+      u6: { name: 'ascii' },
+      u7: { name: 'nul\u0000Ж' },
+      Ж8: {},
     }
     for (const [id, fields] of Object.entries(people))
       await tenant.app('PUT', `/users/${encodeURIComponent(id)}`, fields)
     await finds(tenant, {
-      ...{ дмитрий: 'u01', 'ДМИТРИИ\u0306': 'u01', åsa: 'u02', 'a\u030asa': 'u02', 'JÜRGEN@': 'u03' },
-      ...{ 'ju\u0308rgen': 'u03', RENÉ: 'u04', 한: 'u04', strasse: 'u05 u06', STRAẞE: 'u05 u06' },
-      ...{ groß: 'u07', ıĞDIR: 'u08', istanbul: 'u08', İSTANBUL: 'u08', οδυσσευς: 'u09', οδυσσευσ: 'u09' },
-      ...{ tokyo: 'u10', FISH: 'u10', ａｓｃｉｉ: 'u11', ж: 'u12 Ж13' },
+      ...{ дмитрий: 'u1', 'ДМИТРИИ\u0306': 'u1', 'JÜRGEN@': 'u2', 'ju\u0308rgen': 'u2', RENÉ: 'u3' },
+      ...{ strasse: 'u3 u4', STRAẞE: 'u3 u4', ıĞDIR: 'u5', istanbul: 'u5', ａｓｃｉｉ: 'u6', ж: 'u7 Ж8' },
       // Other letters stay other letters.
       ...{ jurgen: '', ё: '' },
     })
-    expect(await pagesOf(tenant, 'limit=1&search=STRAẞE')).toEqual([['u05'], ['u06']])
-    expect(await listed(tenant, { search: 'ж', skip: '1', limit: '1' })).toEqual(['Ж13'])
+    expect(await pagesOf(tenant, 'limit=1&search=STRAẞE')).toEqual([['u3'], ['u4']])
+    expect(await listed(tenant, { search: 'ж', skip: '1', limit: '1' })).toEqual(['Ж8'])
   })
 
   it('[U8] filters by values of attributes, also together with a search, page by page', async () => {
@@ -173,14 +174,6 @@ describe('GET /admin/v1/users', () => {
     expect(await pagesOf(tenant, `limit=1&${city}&${city}`)).toEqual([['a1'], ['a3']])
     const unknown = ['userAttributes=nothing:1', 'userAttributes=device:ios', 'userAttributes=plan']
     await expectRefused(tenant, unknown)
-  })
-
-  it('[G2] names the problem of a search', async () => {
-    const tenant = await newTenant()
-    const error = async (query: string) => at((await tenant.admin('GET', `/users?${query}`)).body, 'error')
-    expect(await error('search=')).toBe('search: must not be empty.')
-    expect(await error('search=a&search=b')).toBe('search: must be given once.')
-    expect(await error(`search=${'é'.repeat(256)}`)).toBe('search: must have at most 255 characters.')
   })
 
   it('reads a page by the index: no more rows than it passes, and without a sort', async () => {

@@ -17,7 +17,6 @@ import {
   toApp,
   untilTheClockMoves,
 } from '../helpers/worker/harness'
-import { removeUsers } from '../helpers/worker/stored-users'
 
 const ODD = [
   ...words`a/b 100% %2F %252F 😀 __proto__ constructor ?#&=+ ümläut "quoted" ... % :id * null`,
@@ -157,12 +156,9 @@ describe('the fields of a user', () => {
     await put(tenant, 'ada', {})
     const before = await tenant.stored()
     const wrong = [
-      ...['x', '@', 'a@', '@b', 'a b@c', 'a@b@c', ' ', 5, {}].map((email) => ({ email })),
-      ...[
-        ...['Nowhere/Else', '+02:00', '-05:00', 'UTC+2', 'Z', ' ', 'Europe/Paris ', 'x'.repeat(300), 5],
-        // The runtime knows the last three, but they are no zones of IANA.
-        ...['02:00', '../etc', 'PST', 'IST', 'ACT'],
-      ].map((tz) => ({ tz })),
+      ...['x', 5, {}].map((email) => ({ email })),
+      // The runtime knows the last three, but they are no zones of IANA.
+      ...['Nowhere/Else', '+02:00', ' ', 'x'.repeat(300), 5, 'PST', 'IST', 'ACT'].map((tz) => ({ tz })),
       ...['yes', 0, 1, []].map((subscribeToEmails) => ({ subscribeToEmails })),
       ...['t', {}, [5], [null]].map((deviceTokens) => ({ deviceTokens })),
       ...['x', [], 5].map((attributes) => ({ attributes })),
@@ -206,7 +202,8 @@ describe('the fields of a user', () => {
     const tenant = await newTenant()
     const wrong = [
       ...words`a@example..com a@example.com. a@.example.com a@-example.com a,b@example.com a，b@example.com`,
-      ...['a;b@example.com', 'Ada <a@example.com>', '"a"@example.com', 'a@example.com\n'],
+      ...['a;b@example.com', 'Ada <a@example.com>', '"a"@example.com', 'a@example.com\n', '@', 'a@', '@b'],
+      ...['a b@c', 'a@b@c', ' '],
       // Zero width space, soft hyphen, byte order mark, Hangul filler, variation selector, no-break space.
       ...['\u200b', '\u00ad', '\ufeff', '\u3164', '\ufe0f', '\u00a0', '\u202e'].flatMap((sign) => [
         `${sign}a@example.com`,
@@ -247,17 +244,6 @@ describe('the fields of a user', () => {
     const wanted = 'tz: must be an IANA time zone, such as Europe/Paris, not'
     expect(await errorOf('Mars/Olympus "1"')).toBe(`${wanted} "Mars/Olympus \\"1\\"".`)
     expect(await errorOf(`x${'y'.repeat(300)}`)).toBe(`${wanted} "x${'y'.repeat(63)}".`)
-  })
-
-  it('[U1] answers a zone in the upper and lower case of IANA, and an alias as an alias', async () => {
-    const tenant = await newTenantWith('words')
-    for (const tz of words`SystemV/EST5 America/Port-au-Prince Asia/Calcutta NZ-CHAT Etc/GMT+5 UTC`) {
-      for (const passed of [tz, tz.toLowerCase(), tz.toUpperCase()]) {
-        expect([passed, at((await put(tenant, 'ada', { tz: passed })).body, 'tz')]).toEqual([passed, tz])
-        await tenant.event('words', { id: 'bob', tz: passed }, 1)
-        expect(await get(tenant, 'bob')).toMatchObject({ tz })
-      }
-    }
   })
 
   it('[U1] an empty email or tz counts as absent, and numbers and booleans become the text of an attribute', async () => {
@@ -304,7 +290,7 @@ describe('the fields of a user', () => {
     expect(at(ofEvent, 'additionalProperties', 'type')).toEqual(['string', 'number', 'boolean'])
   })
 
-  it('[U1] every zone that the platform lists works, and so do older names', async () => {
+  it('[U1] every zone that the platform lists works, also older names, and is answered in the case of IANA', async () => {
     const tenant = await newTenantWith('words')
     const older = words`
       US/Pacific Asia/Calcutta EST5EDT Europe/Kyiv Zulu NZ-CHAT Mexico/BajaNorte Etc/GMT+12 Etc/GMT-14 GMT
@@ -316,29 +302,13 @@ describe('the fields of a user', () => {
       expect([tz, isZone(canonicalZone(tz))]).toEqual([tz, true])
     }
     for (const tz of [...older, 'Asia/Kathmandu', 'Pacific/Kiritimati']) {
-      expect([tz, (await tenant.event('words', { id: 'ada', tz }, 1)).status]).toEqual([tz, 201])
+      expect([tz, (await tenant.event('words', { id: 'ada', tz: tz.toLowerCase() }, 1)).status]).toEqual([
+        tz,
+        201,
+      ])
       expect(await get(tenant, 'ada')).toMatchObject({ tz })
+      expect(at((await put(tenant, 'bob', { tz: tz.toUpperCase() })).body, 'tz')).toBe(tz)
     }
-  })
-
-  it('[U4] unknown attribute keys are 422, all of them named; so is a subscription without an address', async () => {
-    const tenant = await withPlan()
-    const before = await tenant.stored()
-    const invalid = 'Invalid attribute keys: pln, x. Attribute keys must match those configured for users.'
-    const subscription = expect.stringContaining('subscribeToEmails')
-    const refused: [object, unknown][] = [
-      [{ attributes: { pln: 'a', plan: 'b', x: 'c' } }, invalid],
-      [{ attributes: { pln: null, x: 'c' } }, invalid],
-      [{ subscribeToEmails: true }, subscription],
-      [{ subscribeToEmails: true, email: null }, subscription],
-    ]
-    for (const [fields, error] of refused) {
-      for (const pass of [WAYS.PUT, WAYS.POST, WAYS.event])
-        expect(await pass(tenant, 'ada', fields)).toMatchObject({ status: 422, body: { error } })
-    }
-    expect(await tenant.stored()).toEqual(before)
-    expect((await put(tenant, 'ada', { subscribeToEmails: true, email: 'a@b.c' })).status).toBe(200)
-    expect((await put(tenant, 'ada', { subscribeToEmails: true })).status).toBe(200)
   })
 })
 
@@ -416,24 +386,6 @@ describe('changes of a user', () => {
     expect(await get(tenant, 'late')).toMatchObject({ control: true })
     expect((await put(tenant, 'later', {})).body).toMatchObject({ control: false })
   })
-
-  it('[U5] the control group is a share of users, by a hash of tenant and user, for every way of creation', async () => {
-    const tenant = await newTenant()
-    await tenant.admin('PATCH', '/settings', { experimentation: { controlRatio: 30 } })
-    const ids = Array.from({ length: 100 }, (_, n) => `user-${n}`)
-    const made: unknown[] = []
-    for (let from = 0; from < ids.length; from += 50) {
-      const responses = await Promise.all(ids.slice(from, from + 50).map((id) => put(tenant, id, {})))
-      made.push(...responses.map(({ body }) => at(body, 'control')))
-    }
-    const share = made.filter((control) => control === true).length
-    expect(share).toBeGreaterThan(12)
-    expect(share).toBeLessThan(50)
-    // The same users, deleted and created again one by one, get the same value.
-    await removeUsers(tenant)
-    const again = await Promise.all(ids.slice(0, 20).map((id) => tenant.app('POST', '/users', { id })))
-    expect(again.map(({ body }) => at(body, 'control'))).toEqual(made.slice(0, 20))
-  })
 })
 
 describe('[U6] the creation of a user', () => {
@@ -487,15 +439,6 @@ describe('[U6] the creation of a user', () => {
     expect(await points(tenant, 'ada')).toMatchObject({ total: 50, awards: [{ awarded: 50 }] })
     expect(await rowsEverywhere('SELECT id FROM users WHERE tenant_id = ?', tenant.id)).toHaveLength(1)
     expect((await tenant.app('GET', '/users/ada/metrics/words')).body).toMatchObject({ current: 7 })
-  })
-
-  it('[P7] blocking is for metric triggers; a user_creation trigger that takes points prevents no creation', async () => {
-    const tenant = await newTenantWith('words')
-    const triggers = [{ type: 'user_creation', points: -5, status: 'active', blockIfOutOfPoints: true }]
-    await tenant.create('/points', { key: 'xp', name: 'XP', triggers })
-    expect((await put(tenant, 'ada', {})).status).toBe(200)
-    expect((await tenant.event('words', 'bob', 1)).status).toBe(201)
-    expect(await points(tenant, 'bob')).toMatchObject({ total: 0, awards: [] })
   })
 })
 
