@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
+import { words } from '../helpers/words'
 import { at, newApp, toApp } from '../helpers/worker/harness'
 
 const get = (path: string, method = 'GET') => toApp(new Request(`http://laurel.test${path}`, { method }))
@@ -46,13 +47,7 @@ describe('the reference page', () => {
       ...['', '/', '/index.html', '/package.json', '/swagger-ui.js', '/../package.json'].map(
         (name) => folder + name,
       ),
-      ...[
-        '/index.html',
-        '/package.json',
-        '/admin.json',
-        '/swagger-ui-bundle.js',
-        '/docs/0.0.0/swagger-ui-bundle.js',
-      ],
+      ...words`/index.html /package.json /admin.json /swagger-ui-bundle.js /docs/0.0.0/swagger-ui-bundle.js`,
     ]) {
       expect([path, (await get(path)).status]).toEqual([path, 404])
     }
@@ -97,14 +92,7 @@ describe('the site', () => {
       return files.includes(name) ? new Response(name) : new Response(null, { status: 404 })
     },
   })
-  const files = [
-    'index.page',
-    'guides/react.page',
-    'reference/index.page',
-    'llms.txt',
-    'guides/react.md',
-    'a.png',
-  ]
+  const files = words`index.page guides/react.page reference/index.page llms.txt guides/react.md a.png`
   const site = newApp({ ASSETS: assets(...[...files, 'assets/a.1x.js'].map((name) => `site/${name}`)) })
   const open = (path: string) => site(new Request(`http://laurel.test${path}`))
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { operations, pathOf } from '../helpers/walk'
+import { words } from '../helpers/words'
 import { ADMIN_KEY, at, call, newApp, newTenant, toApp } from '../helpers/worker/harness'
 
 /** Paths that are also the {id} of a resource, which can be read. */
@@ -57,13 +58,7 @@ describe('a known path with a wrong method', () => {
   })
 
   it('[O5] needs no key if the path needs none', async () => {
-    for (const path of [
-      '/health',
-      '/docs',
-      '/v1/openapi.json',
-      '/api/openapi.json',
-      '/admin/v1/openapi.json',
-    ]) {
+    for (const path of words`/health /docs /v1/openapi.json /api/openapi.json /admin/v1/openapi.json`) {
       const { status, headers } = await call(toApp, 'POST', path)
       expect([path, status, headers.get('allow')]).toEqual([path, 405, 'GET, HEAD'])
     }

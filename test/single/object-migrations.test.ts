@@ -63,15 +63,6 @@ describe('numbered steps', () => {
     }),
   )
 
-  it('make the tables of a new object, and run once', () =>
-    inNewObject((storage) => {
-      migrate(storage, STEPS)
-      storage.sql.exec('INSERT INTO things (id, size) VALUES (1, 5)')
-      const before = contents(storage)
-      migrate(storage, STEPS)
-      expect(contents(storage)).toEqual(before)
-    }))
-
   it('are done all or not at all', () =>
     inNewObject((storage) => {
       migrate(storage, STEPS.slice(0, 1))
@@ -81,24 +72,6 @@ describe('numbered steps', () => {
       expect(contents(storage)).toEqual(before)
       migrate(storage, STEPS)
       expect(contents(storage)).not.toEqual(before)
-    }))
-
-  it('refuse the tables of a later version, and do not change them', () =>
-    inNewObject((storage) => {
-      migrate(storage, STEPS)
-      const before = contents(storage)
-      expect(() => migrate(storage, STEPS.slice(0, 2))).toThrow(
-        'have version 3, but this version of Laurel knows only versions up to 2',
-      )
-      expect(contents(storage)).toEqual(before)
-    }))
-
-  it('read one row and write none if all is done', () =>
-    inNewObject((storage) => {
-      expect(migrate(storage, STEPS)).toBeGreaterThan(0)
-      const spied = counted(storage)
-      expect(migrate(spied.storage, STEPS)).toBe(0)
-      expect(spied.costs()).toEqual([1, 0])
     }))
 })
 

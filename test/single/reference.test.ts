@@ -120,10 +120,6 @@ describe('the OpenAPI documents', () => {
 })
 
 describe('the examples of the documents', () => {
-  it('name objects of the demo', async () => {
-    expect(await nameless(await freshDemo())).toEqual([])
-  })
-
   // In both orders, each example is sent before and after each other one. So none of them needs or breaks
   // another.
   it.each([

@@ -2,8 +2,6 @@ import * as fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import * as z from 'zod'
 import { AttributeMap, defaulted, optional } from '../../src/api/fields'
-import { EventRequest } from '../../src/api/shapes/events'
-import { UpdateUserPreferencesRequest } from '../../src/api/shapes/users'
 import {
   fieldWarnings,
   ignoredHeader,
@@ -11,7 +9,6 @@ import {
   type UnknownField,
   unknownFields,
   unknownMessage,
-  withWarnings,
 } from '../../src/api/unknown-fields'
 import { adminOperations, applicationOperations } from '../../src/worker/operations'
 
@@ -100,22 +97,6 @@ describe('unknown fields', () => {
 describe('warnings', () => {
   const spec = { surface: 'admin', body: Items } as const
 
-  it('[O4] name the item by its index, and the field by its path', () => {
-    expect(fieldWarnings(spec, [{ name: 'a' }, { unit: 1, parts: [{ pionts: 1 }], extra: 1 }])).toEqual([
-      { index: 1, severity: 'warning', message: 'Unknown field "unit". Did you mean "units"?' },
-      {
-        index: 1,
-        severity: 'warning',
-        message: 'Unknown field "parts.0.pionts". Did you mean "parts.0.points"?',
-      },
-      { index: 1, severity: 'warning', message: 'Unknown field "extra". It is ignored.' },
-    ])
-  })
-
-  it('[O4] are for the admin interface only', () => {
-    expect(fieldWarnings({ ...spec, surface: 'application' }, [{ unit: 1 }])).toEqual([])
-  })
-
   it('[O4] are counted if there are very many', () => {
     const many = Object.fromEntries(Array.from({ length: 1_500 }, (_, n) => [`field${n}`, n]))
     const warnings = fieldWarnings(spec, [many])
@@ -124,24 +105,10 @@ describe('warnings', () => {
     const oneMore = Object.fromEntries(Object.entries(many).slice(0, 1_001))
     expect(fieldWarnings(spec, [oneMore]).at(-1)?.message).toBe('And 1 more unknown field.')
   })
-
-  it('[O4] come after the other issues, and change nothing if there are none', () => {
-    const body = { created: [], issues: [{ index: 0 }] }
-    expect(withWarnings(body, [])).toBe(body)
-    const warning = { severity: 'warning', message: 'm' } as const
-    expect(withWarnings(body, [warning])).toEqual({ created: [], issues: [{ index: 0 }, warning] })
-    expect(withWarnings({ now: 1 }, [warning])).toEqual({ now: 1, issues: [warning] })
-  })
 })
 
 describe('the header of ignored fields', () => {
   const header = (json: unknown) => ignoredHeader(unknownFields(Items, json))
-
-  it('[G3] names each field by its path', () => {
-    expect(header([{ unit: 'x', badge: { uri: '' } }, { parts: [{ points: 1 }, { point: 1 }] }])).toBe(
-      '0.unit, 0.badge.uri, 1.parts.1.point',
-    )
-  })
 
   it('[G3] can be split again, whatever the names are', () => {
     const read = (text: string) =>
@@ -170,16 +137,6 @@ describe('the header of ignored fields', () => {
       expect(ignoredHeader(unknownFields(body, []))).toBe('')
     },
   )
-
-  it('[G3] finds nested fields of events and preferences', () => {
-    expect(ignoredHeader(unknownFields(EventRequest, { user: { plan: 1, attributes: { a: 1 } } }))).toBe(
-      'user.plan',
-    )
-    const streak = { metrics: [{ key: 'a', treshold: 1 }], mode: 'AND' }
-    expect(ignoredHeader(unknownFields(UpdateUserPreferencesRequest, { streak }))).toBe(
-      'streak.metrics.0.treshold, streak.mode',
-    )
-  })
 })
 
 test('[O4] the answers of all admin writes with a body can have issues', () => {
