@@ -89,15 +89,7 @@ async function holds(tenant: TestTenant, sent: readonly Sent[], batches: readonl
   expect(await rowsEverywhere('SELECT no FROM inbox WHERE tenant_id = ?1', tenant.id)).toEqual([])
 }
 
-describe.skipIf(names.length === 1)('[B6] a batch of users in three databases', () => {
-  it('is stored by one write in the first database, and each user’s events in the user’s own', async () => {
-    const tenant = await prepared()
-    const id = await send(tenant, events(1, 90))
-    await done(tenant, id)
-    expect(Math.min(...Object.values(await usersByDatabase(tenant)))).toBeGreaterThan(0)
-    await holds(tenant, events(1, 90), [id])
-  })
-
+describe('[B6] a batch of users in three databases', () => {
   it('counts once and in order if any write of any database is lost, before or after it', async () => {
     for (const [nth, database] of names.entries()) {
       for (const isDone of inTurn(1, [false, true], nth)) {
@@ -199,5 +191,6 @@ describe.skipIf(names.length === 1)('[B6] a batch of users in three databases', 
     const subscribed = USERS.map((id) => ({ key: 'words', user: { id, subscribeToEmails: true }, value: 1 }))
     const id = await send(tenant, subscribed)
     expect(await done(tenant, id)).toEqual(processed(USERS.length))
+    expect(Math.min(...Object.values(await usersByDatabase(tenant)))).toBeGreaterThan(0)
   })
 })

@@ -1,10 +1,8 @@
-import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, test } from 'vitest'
 import * as clocks from '../../src/access/clock.sql'
-import { newInstance } from '../../src/configuration/configuration'
 import { settleCopy } from '../../src/configuration/copies'
-import { newContext } from '../../src/platform/context'
 import { START } from '../helpers/time'
+import { contextOfAccount } from '../helpers/worker/contexts'
 import { away, behind, lost } from '../helpers/worker/faulty'
 import {
   account,
@@ -85,7 +83,7 @@ describe('[C1, B4] a change of the test clock', () => {
     const user = userIn(tenant, 'DB_2')
     expect((await tenant.event('words', user, 1)).status).toBe(201)
     await d1Of('DB_2').prepare('INSERT INTO test_clock (id, now, changing) VALUES (1, 5, 0)').run()
-    const context = newContext(newInstance(), { ...env, TEST_CLOCK: 'off' }, () => undefined)
+    const context = contextOfAccount({ TEST_CLOCK: 'off' })
     expect(await settleCopy(context.databases, tenant.id, 'DB_2')).toBe('settled')
     expect(await all()).toEqual([])
     expect((await tenant.through(newApp({ TEST_CLOCK: 'off' })).event('words', user, 1)).status).toBe(201)
@@ -148,7 +146,7 @@ describe('[C1, B4] a change of the test clock', () => {
 })
 
 describe('[C1, B3] a database that is added', () => {
-  const compare = () => clocks.compareClock(newContext(newInstance(), env, () => undefined).databases, 'DB_2')
+  const compare = () => clocks.compareClock(contextOfAccount().databases, 'DB_2')
   const store = (now: number, changing: number | null = null) =>
     d1Of('DB_2')
       .prepare('INSERT OR REPLACE INTO test_clock (id, now, changing) VALUES (1, ?1, ?2)')

@@ -2,13 +2,12 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { noteMoment } from '../../src/access/restores.sql'
-import { newInstance } from '../../src/configuration/configuration'
 import { noteBound } from '../../src/features/databases/databases.routes'
 import { type Instant, instant } from '../../src/lib/clock'
 import { BUCKETS } from '../../src/lib/ids'
-import { newContext } from '../../src/platform/context'
 import type { Bindings } from '../../src/platform/env'
 import { Timekeeper } from '../../src/worker/index'
+import { contextOfAccount } from '../helpers/worker/contexts'
 import { deleteData } from '../helpers/worker/delete-data'
 import { addDueWork, dueWork } from '../helpers/worker/due-work'
 import { awayAfter, beforeEachCall, faulty, intercepted, lost } from '../helpers/worker/faulty'
@@ -17,9 +16,6 @@ import { d1Of, databases, newTenant, rowsEverywhere, userIn } from '../helpers/w
 
 /* The notes of the cron trigger in several databases. */
 
-const contextWith = (bindings: Partial<Bindings> = {}) =>
-  newContext(newInstance(), { ...env, ...bindings }, () => undefined)
-
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 let now: Instant = instant(Date.UTC(2026, 10, 23, 12))
@@ -27,7 +23,7 @@ let now: Instant = instant(Date.UTC(2026, 10, 23, 12))
 /** Runs the next run of the cron trigger, five minutes later. Returns its moment. */
 async function tick(bindings: Partial<Bindings> = {}): Promise<Instant> {
   now = instant(now + 5 * MINUTE)
-  await noteMoment(contextWith(bindings).databases, now)
+  await noteMoment(contextOfAccount(bindings).databases, now)
   return now
 }
 
@@ -196,7 +192,7 @@ describe('[B3] databases that are bound', () => {
     const store = env.DB.prepare('INSERT INTO database_weights (name, weight) VALUES (?1, 0.5)')
     await env.DB.batch(['DB_2', 'DB_3'].map((name) => store.bind(name)))
     const without: Record<string, undefined> = { DB_3: undefined }
-    await noteBound(contextWith(without))
+    await noteBound(contextOfAccount(without))
     const { results } = await env.DB.prepare('SELECT name FROM database_weights').all()
     expect(results).toEqual([{ name: 'DB_2' }])
   })

@@ -1,18 +1,7 @@
-import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, test } from 'vitest'
-import { newInstance } from '../../src/configuration/configuration'
-import { newContext } from '../../src/platform/context'
 import { takeDevices } from '../../src/store/users/devices.sql'
-import {
-  allIn,
-  countEach,
-  LAST,
-  moveAll,
-  NAMES,
-  settle,
-  wake,
-  weigh,
-} from '../helpers/worker/databases-moves'
+import { contextOfAccount } from '../helpers/worker/contexts'
+import { allIn, countEach, LAST, moveBy, NAMES, settle, wake, weigh } from '../helpers/worker/databases-moves'
 import { dueWork } from '../helpers/worker/due-work'
 import { away } from '../helpers/worker/faulty'
 import { at, newApp, newTenant, type TestTenant, until, userIn } from '../helpers/worker/harness'
@@ -72,7 +61,7 @@ describe('[U2] a device token of users in several databases', () => {
     const ids = [userIn(tenant, LAST), userIn(tenant, 'DB')]
     for (const id of ids) await send(tenant, id, ['phone'])
     expect(await owners(tenant, ids)).toEqual(ids)
-    const { databases: reached } = newContext(newInstance(), { ...env, ...away(LAST) }, () => undefined)
+    const { databases: reached } = contextOfAccount(away(LAST))
     await expect(takeDevices(reached, tenant.id, ids[1] ?? '')).rejects.toThrow()
     expect(await owners(tenant, ids)).toEqual(ids)
     await taken(tenant)
@@ -84,12 +73,10 @@ describe('[U2] a device token of users in several databases', () => {
     const ids = NAMES.map((name) => userIn(tenant, name))
     const [first = '', second = '', third = ''] = ids
     await send(tenant, first, ['phone'])
-    await weigh(allIn(LAST))
-    await moveAll(tenant)
+    await moveBy(tenant, allIn(LAST))
     await send(tenant, second, ['phone'])
     expect(await owners(tenant, ids)).toEqual([second])
-    await weigh({})
-    await moveAll(tenant)
+    await moveBy(tenant, {})
     await send(tenant, third, ['phone'])
     await taken(tenant)
     expect(await owners(tenant, ids)).toEqual([third])

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bucketOf } from '../../src/lib/ids'
 import { utf8Bytes } from '../../src/lib/packed'
 import { anotherUuid } from '../helpers/readable'
-import { forgetTime } from '../helpers/worker/boards'
+import { DAY, forgetTime, HOUR, MINUTE, moveTo } from '../helpers/worker/boards'
 import { usersByDatabase } from '../helpers/worker/databases-moves'
 import { away, behind } from '../helpers/worker/faulty'
 import {
@@ -24,15 +24,10 @@ import {
 
 /* Questions about several or all users, of a tenant in three databases (B5). */
 
-const DAY = 86_400_000
-const HOUR = DAY / 24
-const MINUTE = HOUR / 60
 const BASE = Date.UTC(2027, 2, 3, 10)
 
 /** The evening of the last day on which something happens. */
 const END = BASE + 5 * DAY + 9 * HOUR
-
-const setClock = (now: number) => account('PUT', '/test-clock', { now: new Date(now).toISOString() })
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
 
@@ -136,93 +131,89 @@ const pagesOf = async (tenant: TestTenant, query: string) =>
   (await pagesFrom(tenant, `/users?${query}`)).map(withoutIds)
 
 // In order, because the last tests move the clock.
-describe.runIf(databases().length > 1)(
-  '[B1, B5] a tenant in three databases and one in a single database',
-  { shuffle: false },
-  () => {
-    let spreadOver: TestTenant
-    let whole: TestTenant
+describe('[B1, B5] a tenant in three databases and one in a single database', { shuffle: false }, () => {
+  let spreadOver: TestTenant
+  let whole: TestTenant
 
-    beforeAll(async () => {
-      await forgetTime()
-      await setClock(BASE)
-      spreadOver = await newTenant()
-      whole = await newTenantInFirst()
-      const both = [spreadOver, whole]
-      for (const tenant of both) await configure(tenant)
-      for (let day = 0; day < 6; day += 1) {
-        await setClock(BASE + day * DAY + day * HOUR)
-        for (const tenant of both) await playDay(tenant, day)
-      }
-      for (const tenant of both) {
-        await tenant.admin('DELETE', `/users/${encoded[5]}`)
-        // Requests the distributions of the year.
-        await tenant.app('GET', `/users/${encoded[0]}/wrapped?year=2027`)
-      }
-      await setClock(END)
-    }, 240_000)
+  beforeAll(async () => {
+    await forgetTime()
+    await moveTo(BASE)
+    spreadOver = await newTenant()
+    whole = await newTenantInFirst()
+    const both = [spreadOver, whole]
+    for (const tenant of both) await configure(tenant)
+    for (let day = 0; day < 6; day += 1) {
+      await moveTo(BASE + day * DAY + day * HOUR)
+      for (const tenant of both) await playDay(tenant, day)
+    }
+    for (const tenant of both) {
+      await tenant.admin('DELETE', `/users/${encoded[5]}`)
+      // Requests the distributions of the year.
+      await tenant.app('GET', `/users/${encoded[0]}/wrapped?year=2027`)
+    }
+    await moveTo(END)
+  }, 240_000)
 
-    test('the users of one are in three databases', async () => {
-      expect(Math.min(...Object.values(await usersByDatabase(spreadOver)))).toBeGreaterThan(3)
-    })
+  test('the users of one are in three databases', async () => {
+    expect(Math.min(...Object.values(await usersByDatabase(spreadOver)))).toBeGreaterThan(3)
+  })
 
-    test('there is something to count', async () => {
-      const size = async (path: string, ...steps: string[]) => {
-        const list = at((await whole.app('GET', path)).body, ...steps)
-        return Array.isArray(list) ? list.length : 0
-      }
-      expect(await size('/leaderboards/all?limit=100', 'rankings')).toBeGreaterThan(30)
-      expect(await size('/leaderboards/streaks?limit=100', 'rankings')).toBeGreaterThan(10)
-      expect(await size('/leaderboards/plans/groups?run=2027-03-03')).toBe(3)
-      expect(await size('/streaks/rankings?type=active&limit=100')).toBeGreaterThan(10)
-      const { body } = await whole.app('GET', `/users/${encoded[0]}/wrapped?year=2027`)
-      expect(JSON.stringify(body)).toMatch(/"percentileThisYear":\d|"percentile[A-Za-z]*":\d/)
-      const analytics = await whole.admin('GET', '/analytics/overview?from=2027-03-01&to=2027-03-08')
-      expect(at(analytics.body, 'updated')).toBe(new Date(END).toISOString())
-      expect(at(analytics.body, 'active', 'week')).toBeGreaterThan(30)
-    })
+  test('there is something to count', async () => {
+    const size = async (path: string, ...steps: string[]) => {
+      const list = at((await whole.app('GET', path)).body, ...steps)
+      return Array.isArray(list) ? list.length : 0
+    }
+    expect(await size('/leaderboards/all?limit=100', 'rankings')).toBeGreaterThan(30)
+    expect(await size('/leaderboards/streaks?limit=100', 'rankings')).toBeGreaterThan(10)
+    expect(await size('/leaderboards/plans/groups?run=2027-03-03')).toBe(3)
+    expect(await size('/streaks/rankings?type=active&limit=100')).toBeGreaterThan(10)
+    const { body } = await whole.app('GET', `/users/${encoded[0]}/wrapped?year=2027`)
+    expect(JSON.stringify(body)).toMatch(/"percentileThisYear":\d|"percentile[A-Za-z]*":\d/)
+    const analytics = await whole.admin('GET', '/analytics/overview?from=2027-03-01&to=2027-03-08')
+    expect(at(analytics.body, 'updated')).toBe(new Date(END).toISOString())
+    expect(at(analytics.body, 'active', 'week')).toBeGreaterThan(30)
+  })
 
-    test.each(QUESTIONS)('answer the same to %s %s', async (side, path) => {
-      const answers = [await whole[side]('GET', path), await spreadOver[side]('GET', path)]
-      const [expected, found] = answers.map(({ status, body }) => [status, withoutIds(body)])
-      expect(found?.[0]).toBe(200)
-      expect(found).toEqual(expected)
-    })
+  test.each(QUESTIONS)('answer the same to %s %s', async (side, path) => {
+    const answers = [await whole[side]('GET', path), await spreadOver[side]('GET', path)]
+    const [expected, found] = answers.map(({ status, body }) => [status, withoutIds(body)])
+    expect(found?.[0]).toBe(200)
+    expect(found).toEqual(expected)
+  })
 
-    test.each([
-      'limit=7',
-      'limit=100',
-      'limit=1',
-      'limit=5&search=a1',
-      'limit=3&search=NAME',
-      'limit=4&userAttributes=plan:pro',
-      'limit=2&search=b&userAttributes=plan:free',
-      'limit=10&search=nobody',
-      ...[1, 6, 38, 39, 100].map((skip) => `limit=4&skip=${skip}`),
-      'limit=2&skip=3&search=a',
-    ])('list the same users for %s', async (query) => {
-      expect(await pagesOf(spreadOver, query)).toEqual(await pagesOf(whole, query))
-    })
+  test.each([
+    'limit=7',
+    'limit=100',
+    'limit=1',
+    'limit=5&search=a1',
+    'limit=3&search=NAME',
+    'limit=4&userAttributes=plan:pro',
+    'limit=2&search=b&userAttributes=plan:free',
+    'limit=10&search=nobody',
+    ...[1, 6, 38, 39, 100].map((skip) => `limit=4&skip=${skip}`),
+    'limit=2&skip=3&search=a',
+  ])('list the same users for %s', async (query) => {
+    expect(await pagesOf(spreadOver, query)).toEqual(await pagesOf(whole, query))
+  })
 
-    test('compare a board with all databases, and find a change that it has missed in each', async () => {
-      for (const tenant of [spreadOver, whole]) {
-        for (const { d1 } of databases()) {
-          await d1
-            .prepare(
-              `UPDATE users SET attributes = replace(attributes, '"free"', '"team"'), seq = seq + 1,
+  test('compare a board with all databases, and find a change that it has missed in each', async () => {
+    for (const tenant of [spreadOver, whole]) {
+      for (const { d1 } of databases()) {
+        await d1
+          .prepare(
+            `UPDATE users SET attributes = replace(attributes, '"free"', '"team"'), seq = seq + 1,
                changed = ?2 WHERE tenant_id = ?1`,
-            )
-            .bind(tenant.id, END)
-            .run()
-        }
+          )
+          .bind(tenant.id, END)
+          .run()
       }
-      await setClock(END + 2 * HOUR)
-      const ranking = async (tenant: TestTenant, plan: string) =>
-        withoutIds((await tenant.app('GET', `/leaderboards/plans?userAttributes=plan:${plan}`)).body)
-      for (const plan of PLANS) expect(await ranking(spreadOver, plan)).toEqual(await ranking(whole, plan))
-    })
-  },
-)
+    }
+    await moveTo(END + 2 * HOUR)
+    const ranking = async (tenant: TestTenant, plan: string) =>
+      withoutIds((await tenant.app('GET', `/leaderboards/plans?userAttributes=plan:${plan}`)).body)
+    for (const plan of PLANS) expect(await ranking(spreadOver, plan)).toEqual(await ranking(whole, plan))
+  })
+})
 
 /** Stores users of a tenant in the databases that hold them. They are spread evenly over three. */
 async function fill(tenant: TestTenant, systemId: string, count: number): Promise<void> {
@@ -316,7 +307,7 @@ function watched(onScan: (turn: number) => Promise<void> = async () => undefined
 
 const COUNT = 21_000
 
-describe.runIf(databases().length > 1)('[B5] a database that is away', () => {
+describe('[B5] a database that is away', () => {
   test('makes questions about all users 503, and is named by the state of the service', async () => {
     const tenant = await newTenant()
     await tenant.create('/points', { key: 'xp', name: 'XP' })
@@ -346,13 +337,13 @@ describe.runIf(databases().length > 1)('[B5] a database that is away', () => {
 })
 
 // In order, because the last test moves the users.
-describe.runIf(databases().length > 1)('[P11, B5] many users in three databases', { shuffle: false }, () => {
+describe('[P11, B5] many users in three databases', { shuffle: false }, () => {
   let tenant: TestTenant
   let systemId: string
 
   beforeAll(async () => {
     await forgetTime()
-    await setClock(BASE + 20 * DAY)
+    await moveTo(BASE + 20 * DAY)
     tenant = await newTenant()
     systemId = await tenant.create('/points', {
       key: 'xp',
@@ -387,7 +378,7 @@ describe.runIf(databases().length > 1)('[P11, B5] many users in three databases'
         .run()
     expect(await levels(app)).toEqual(exact)
     expect(seen.turn).toBe(before)
-    await setClock(BASE + 20 * DAY + MINUTE + 1_000)
+    await moveTo(BASE + 20 * DAY + MINUTE + 1_000)
     // Several readers share the renewal.
     expect(await Promise.all([levels(app), levels(app), levels(app)])).toEqual(
       Array.from({ length: 3 }, () => [0, COUNT]),
@@ -450,7 +441,7 @@ describe.runIf(databases().length > 1)('[P11, B5] many users in three databases'
   })
 
   test('[B3] users who move between two steps of a summary count once', async () => {
-    await setClock(BASE + 20 * DAY + HOUR)
+    await moveTo(BASE + 20 * DAY + HOUR)
     const moves: Record<number, [string, string]> = { 4: ['DB_2', 'DB_3'], 11: ['DB_3', 'DB'] }
     const { seen, app } = watched(async (turn) => {
       const move = moves[turn]

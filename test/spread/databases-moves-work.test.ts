@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { casesOf } from '../helpers/runs'
-import { present, TODAY } from '../helpers/time'
+import { TODAY } from '../helpers/time'
 import { DAY, dateAt, forgetTime, moveTo } from '../helpers/worker/boards'
 import {
   allIn,
@@ -11,6 +11,8 @@ import {
   iidsOf,
   LAST,
   moveAll,
+  moveBy,
+  moveWith,
   NAMES,
   newUsers,
   newWorld,
@@ -22,14 +24,14 @@ import {
   wake,
   weigh,
 } from '../helpers/worker/databases-moves'
-import { behind, lost, onWrites } from '../helpers/worker/faulty'
+import { behind, lost } from '../helpers/worker/faulty'
 import {
-  ADMIN_KEY,
+  account,
   at,
-  call,
   lastDatabase,
   newApp,
   newTenant,
+  pick,
   rowsEverywhere,
   toApp,
   until,
@@ -47,8 +49,7 @@ describe('Moves of buckets [B3]', () => {
   test('find users who came while there was one database, also if users had moved before', async () => {
     const tenant = await newWorld()
     const totals = await newUsers(tenant, 12)
-    await weigh(allIn('DB'))
-    await moveAll(tenant)
+    await moveBy(tenant, allIn('DB'))
     expect((await usersByDatabase(tenant)).DB).toBe(12)
     const alone = Object.fromEntries(NAMES.filter((name) => name !== 'DB').map((name) => [name, undefined]))
     const through = tenant.through(newApp(alone))
@@ -67,42 +68,31 @@ describe('Moves of buckets [B3]', () => {
     for (const id of totals.keys()) expect((await tenant.app('GET', `/users/${id}`)).status).toBe(200)
   })
 
-  test('wait half a minute before the first users come to a database', async () => {
-    const tenant = await newWorld()
-    await newUsers(tenant, 6)
-    await weigh(allIn('DB'))
-    await moveAll(tenant)
-    await env.DB.prepare('DELETE FROM known_databases').run()
-    await weigh(allIn(LAST))
-    const began = present()
-    const next = await stepWith({}, tenant)
-    expect(next ?? 0).toBeGreaterThanOrEqual(began + 29_000)
-    expect((await usersByDatabase(tenant)).DB).toBe(6)
-    await hurry()
-    await moveAll(tenant)
-    expect((await usersByDatabase(tenant))[LAST]).toBe(6)
-  })
-
-  test('[B2] leave a tenant whole that was never spread', async () => {
-    const places = async (id: string) =>
-      env.DB.prepare('SELECT places FROM directory WHERE tenant_id = ?1').bind(id).first<string>('places')
-    const ids: string[] = []
-    await until(async () => {
-      const customerId = crypto.randomUUID()
-      const { body } = await call(toApp, 'POST', '/admin/v1/tenants', {
-        headers: { 'x-api-key': ADMIN_KEY },
-        body: [{ customerId, name: customerId }],
-      })
-      ids.push(String(at(body, 'created', 0, 'id')))
-      return (await places(ids.at(-1) ?? '')) !== null
-    })
-    const id = ids.at(-1) ?? ''
-    const before = await places(id)
+  test('[B2] leave a tenant whole that was never spread, in the one database that the weights have chosen', async () => {
+    const made = async (count: number) => {
+      const ids = Array.from({ length: count }, () => crypto.randomUUID())
+      const items = ids.map((id) => ({ customerId: id, name: id }))
+      return pick(at((await account('POST', '/tenants', items)).body, 'created'), 'id')
+    }
+    const placesOf = async (ids: readonly unknown[]) => {
+      const sql =
+        'SELECT tenant_id AS id, places FROM directory WHERE tenant_id IN (SELECT value FROM json_each(?1))'
+      return (await env.DB.prepare(sql).bind(JSON.stringify(ids)).all()).results
+    }
+    // A tenant in the first database has no row.
+    const elsewhere = await placesOf(await made(30))
+    expect(elsewhere.length).toBeLessThan(30)
+    const whole = NAMES.slice(1).map((name) => JSON.stringify([[0, name]]))
+    expect(new Set(pick(elsewhere, 'places'))).toEqual(new Set(whole))
+    const id = String(at(elsewhere, 0, 'id'))
     const tenant = Object.assign((await newTenant()).through(toApp), { id })
     await tenant.metric('words')
     await newUsers(tenant, 6)
     expect(await stepWith({}, tenant)).toBeNull()
-    expect(await places(id)).toBe(before)
+    expect(await placesOf([id])).toEqual(elsewhere.slice(0, 1))
+    expect(Object.values(await usersByDatabase(tenant)).toSorted()).toEqual([0, 0, 6])
+    await weigh(allIn(LAST))
+    expect(pick(await placesOf(await made(1)), 'places')).toEqual([JSON.stringify([[0, LAST]])])
   })
 
   test('[I1] leave the figures and their moment as they are, also in a database without users before', async () => {
@@ -115,14 +105,10 @@ describe('Moves of buckets [B3]', () => {
       const { body } = await tenant.admin('GET', `/analytics/overview?from=${day}&to=${day}`)
       return { updated: at(body, 'updated'), events: at(body, 'series', 0, 'events') }
     }
-    const moveFrom = async (weights: Record<string, number>) => {
-      await weigh(weights)
-      await moveAll(tenant)
-    }
     const iso = (ms: number) => new Date(ms).toISOString()
     expect(await overview()).toEqual({ updated: null, events: 0 })
     const [someone] = (await newUsers(tenant, 12)).keys()
-    await moveFrom(allIn('DB'))
+    await moveBy(tenant, allIn('DB'))
     await moveTo(start + 2 * hour)
     const counted = { updated: iso(start + 2 * hour), events: 24 }
     expect(await overview()).toEqual(counted)
@@ -133,7 +119,7 @@ describe('Moves of buckets [B3]', () => {
     const uncounted = { updated: iso(start + 2 * hour + 10 * minute), events: 24 }
     expect(await overview()).toEqual(uncounted)
     for (const weights of casesOf(2, [allIn(LAST), { DB: 0 }, {}, allIn('DB')])) {
-      await moveFrom(weights)
+      await moveBy(tenant, weights)
       expect([weights, await overview()]).toEqual([weights, uncounted])
     }
     await moveTo(start + 4 * hour)
@@ -205,11 +191,9 @@ describe('Moves of buckets [B3]', () => {
       tenant.create('/points/xp/boosts', { name, start: dateAt(start + day * DAY), multiplier: 2 })
     await boost('while empty', 2)
     await boost('later', 4)
-    await weigh({ DB: 0 })
-    await moveAll(tenant)
+    await moveBy(tenant, { DB: 0 })
     await moveTo(start + 3 * DAY)
-    await weigh({})
-    await moveAll(tenant)
+    await moveBy(tenant, {})
     expect((await usersByDatabase(tenant)).DB).toBeGreaterThan(0)
     await moveTo(start + 6 * DAY)
     const told = (await toldOf(tenant, 'points.boost_')).map(({ body }) => at(body, 'boost', 'name'))
@@ -222,21 +206,10 @@ describe('Moves of buckets [B3]', () => {
     const totals = await newUsers(tenant, 9)
     let isDone = false
     for (let nth = 0; !isDone; nth += 1) {
-      await weigh(allIn(LAST))
-      await moveAll(tenant)
+      await moveBy(tenant, allIn(LAST))
       await weigh(allIn(nth % 2 === 0 ? 'DB' : (NAMES[1] ?? '')))
       const key = `at-${nth}`
-      const changes: Promise<void>[] = []
-      const { bindings } = onWrites(async ({ run }, write) => {
-        if (write === nth) {
-          changes.push(begin(key))
-          await Promise.race([changes[0], new Promise((resolve) => setTimeout(resolve, 30))])
-        }
-        return run()
-      })
-      await stepWith(bindings, tenant)
-      await Promise.all(changes)
-      isDone = changes.length === 0
+      isDone = !(await moveWith(tenant, nth, () => [begin(key)]))
       if (isDone) break
       await settle(tenant)
       await until(async () => {

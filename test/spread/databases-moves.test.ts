@@ -1,15 +1,13 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { newInstance } from '../../src/configuration/configuration'
 import { placementIs } from '../../src/features/databases/copies.sql'
 import { placementIn } from '../../src/features/databases/databases.sql.ts'
 import { MOVED } from '../../src/features/databases/moved-tables'
-import { stepMoves } from '../../src/features/databases/moves'
-import { newContext } from '../../src/platform/context'
 import { removeMovedRows } from '../../src/store/user-data/user-data.sql.ts'
 import { present } from '../helpers/time'
 import { DAY, forgetTime, moveTo } from '../helpers/worker/boards'
+import { contextOfAccount } from '../helpers/worker/contexts'
 import {
   addRareRows,
   allIn,
@@ -17,11 +15,10 @@ import {
   expectTotals,
   hurry,
   iidsOf,
-  KINDS,
   LAST,
   Listed,
   listed,
-  moveAll,
+  moveBy,
   NAMES,
   newUsers,
   newWorld,
@@ -29,9 +26,11 @@ import {
   rowsOf,
   settle,
   states,
+  stepWith,
   usersByDatabase,
   wake,
   weigh,
+  whileMoving,
 } from '../helpers/worker/databases-moves'
 import { deleteData } from '../helpers/worker/delete-data'
 import { behind } from '../helpers/worker/faulty'
@@ -49,8 +48,8 @@ import {
 afterEach(() => weigh({}))
 
 describe('The databases [B3]', () => {
-  test('are listed with their buckets, users, events and states', async () => {
-    // Tenants of other tests may still get buckets.
+  test('are listed with their buckets, users, events and states: those of weight 0 are draining, until it changes', async () => {
+    // Tenants of other tests may still get buckets, or move, and some of those can't.
     await deleteData()
     const before = z.array(Listed).parse((await listed()).body)
     const tenant = await newWorld()
@@ -62,18 +61,10 @@ describe('The databases [B3]', () => {
     expect(sum(after, 'buckets') - sum(before, 'buckets')).toBe(4096)
     expect(sum(after, 'users') - sum(before, 'users')).toBe(20)
     expect(sum(after, 'events') - sum(before, 'events')).toBe(40)
-    const [first] = await iidsOf(tenant)
-    expect(first).toBeDefined()
     await tenant.admin('DELETE', `/users/${someone}`)
     const erased = z.array(Listed).parse((await listed()).body)
     expect(sum(erased, 'users') - sum(before, 'users')).toBe(19)
-  })
 
-  test('of weight 0 are draining, until the weight changes', async () => {
-    // Tenants of other tests move too, and some of those can't.
-    await deleteData()
-    const tenant = await newWorld()
-    await newUsers(tenant, 20)
     const { status, body } = await rebalance({ [LAST]: 0 })
     expect(status).toBe(202)
     expect(states(at(body, 'databases'))).toEqual({
@@ -126,8 +117,7 @@ describe('The databases [B3]', () => {
       return left.reduce((sum, n) => sum + n, 0) === counted.reduce((sum, n) => sum + n, 0) - 8
     })
     expect(await events(large)).toEqual(await events(toApp))
-    await weigh({ [LAST]: 0 })
-    await moveAll(tenant)
+    await moveBy(tenant, { [LAST]: 0 })
     expect(await events(large)).toEqual(await events(toApp))
     expect((await usersByDatabase(tenant))[LAST]).toBe(0)
     await forgetTime()
@@ -184,8 +174,7 @@ describe('Buckets move between databases [B3]', () => {
       )
     expect(await counted()).toEqual(before)
 
-    await weigh({ [LAST]: 0 })
-    await moveAll(tenant)
+    await moveBy(tenant, { [LAST]: 0 })
     const after = await rowsOf(iids)
     expect(after.rows).toEqual(rows)
     expect(after.places[LAST]).toBeUndefined()
@@ -196,8 +185,10 @@ describe('Buckets move between databases [B3]', () => {
     }
     // The shares of before. Equal weights would leave one bucket in another database, maybe with a user: 4,096 is no
     // multiple of three.
-    await weigh(Object.fromEntries(NAMES.map((name, n) => [name, firstBucket(n + 1) - firstBucket(n)])))
-    await moveAll(tenant)
+    await moveBy(
+      tenant,
+      Object.fromEntries(NAMES.map((name, n) => [name, firstBucket(n + 1) - firstBucket(n)])),
+    )
     expect(await usersByDatabase(tenant)).toEqual(before)
     expect(await rowsOf(iids)).toEqual({ rows, places })
     expect(
@@ -208,8 +199,7 @@ describe('Buckets move between databases [B3]', () => {
   test('audit entries about no user go to the first database when a tenant leaves theirs [Z1]', async () => {
     const tenant = await newWorld()
     await newUsers(tenant, 3)
-    await weigh(allIn(LAST))
-    await moveAll(tenant)
+    await moveBy(tenant, allIn(LAST))
     await lastDatabase()
       .d1.prepare(
         `INSERT INTO audit_log (tenant_id, id, at, key_name, action, kind, key, request_id, fields)
@@ -224,19 +214,17 @@ describe('Buckets move between databases [B3]', () => {
         tenant.id,
       )
     expect(await entries()).toEqual(Object.fromEntries(NAMES.map((name) => [name, name === LAST ? 2 : 0])))
-    await weigh({ [LAST]: 0 })
-    await moveAll(tenant)
+    await moveBy(tenant, { [LAST]: 0 })
     expect(await entries()).toEqual(Object.fromEntries(NAMES.map((name) => [name, name === 'DB' ? 2 : 0])))
   })
 
   test('a deletion of copies that is stored late leaves users alone who have arrived since', async () => {
     const tenant = await newWorld()
     await newUsers(tenant, 12)
-    const { databases: all } = newContext(newInstance(), env, () => undefined)
+    const { databases: all } = contextOfAccount()
     const first = all.named('DB')
     const { placement = 0 } = (await placementIn(first, tenant.id)) ?? {}
-    await weigh(allIn('DB'))
-    await moveAll(tenant)
+    await moveBy(tenant, allIn('DB'))
     const iids = await iidsOf(tenant)
     const before = await rowsOf(iids)
     // It was decided before the users came.
@@ -250,11 +238,10 @@ describe('Buckets move between databases [B3]', () => {
     const tenant = await newWorld()
     const totals = await newUsers(tenant, 60)
     const ids = [...totals.keys()]
-    let isOver = false
     let sent = 0
-    const client = async (nth: number) => {
+    const client = (nth: number) => async (isOver: () => boolean) => {
       const through = tenant.through(newApp())
-      for (let round = 0; !isOver; round += 1) {
+      for (let round = 0; !isOver(); round += 1) {
         const id = ids[((round * 7) % 20) * 3 + nth] ?? ''
         const key = `${nth}-${round}`
         const { status, body } = await through.event('words', id, 1, { idempotencyKey: key })
@@ -270,19 +257,8 @@ describe('Buckets move between databases [B3]', () => {
         }
       }
     }
-    const clients = Promise.all([0, 1, 2].map(client))
-    const moves = async () => {
-      try {
-        for (const weights of [{ [LAST]: 0 }, { DB: 0 }, {}]) {
-          await weigh(weights)
-          // The test itself does the moves: in this runner, no object runs while the test sends requests.
-          await moveAll(tenant)
-        }
-      } finally {
-        isOver = true
-      }
-    }
-    await Promise.all([clients, moves()])
+    // The test itself does the moves: in this runner, no object runs while the test sends requests.
+    await whileMoving(tenant, [0, 1, 2].map(client))
     await expectTotals(tenant, totals)
     expect(sent).toBeGreaterThan(50)
   })
@@ -301,8 +277,9 @@ describe('Buckets move between databases [B3]', () => {
     await wake(tenant)
     expect((await usersByDatabase(tenant)).DB).toBe(40)
     await rebalance()
-    await wake(tenant)
-    // An isolate of the version before may still run, so the first move waits.
+    // An isolate of the version before may still run, so the first move waits half a minute.
+    const began = present()
+    expect(await stepWith({}, tenant)).toBeGreaterThanOrEqual(began + 29_000)
     expect((await usersByDatabase(tenant)).DB).toBe(40)
     await settle(tenant)
     for (const count of Object.values(await usersByDatabase(tenant))) expect(count).toBeGreaterThan(0)
@@ -314,7 +291,6 @@ describe('Buckets move between databases [B3]', () => {
   })
 
   test('without tenants, users spread by themselves over databases that were added', async () => {
-    const bindings = { ...env, MULTI_TENANCY: 'off' }
     const id = '00000000-0000-7000-8000-000000000000'
     // Other tests have asked all tenants to spread, this one too, and its object may have begun.
     await deleteData()
@@ -322,12 +298,7 @@ describe('Buckets move between databases [B3]', () => {
     await env.DB.prepare('INSERT INTO known_databases (name, since) SELECT value, ?2 FROM json_each(?1)')
       .bind(JSON.stringify(NAMES.slice(1)), present())
       .run()
-    await stepMoves(
-      newContext(newInstance(), bindings, () => undefined),
-      id,
-      KINDS,
-      true,
-    )
+    await stepWith({ MULTI_TENANCY: 'off' }, { id })
     const places = await env.DB.prepare('SELECT places FROM directory WHERE tenant_id = ?1')
       .bind(id)
       .first<string>('places')

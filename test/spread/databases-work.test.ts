@@ -1,12 +1,11 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { newInstance } from '../../src/configuration/configuration'
 import { backdateJob } from '../../src/features/achievements/backdate'
 import { TickProgress, tickStep } from '../../src/features/points/ticks'
 import { instant } from '../../src/lib/clock'
 import { BUCKETS } from '../../src/lib/ids'
-import { newContext, type TenantContext } from '../../src/platform/context'
+import type { TenantContext } from '../../src/platform/context'
 import type { Bindings } from '../../src/platform/env'
 import { DueRow, workOf } from '../../src/time/due-work.sql.ts'
 import { workOffKind } from '../../src/time/run'
@@ -14,8 +13,8 @@ import { JOBS } from '../../src/worker/jobs'
 import { readable } from '../helpers/readable'
 import { present, TODAY } from '../helpers/time'
 import { DAY, forgetTime, moveTo, moveUnseen } from '../helpers/worker/boards'
-import { whenBy, workWith } from '../helpers/worker/contexts'
-import { moveAll, NAMES, usersByDatabase, wake, weigh } from '../helpers/worker/databases-moves'
+import { contextOfAccount, whenBy, workWith } from '../helpers/worker/contexts'
+import { moveBy, NAMES, usersByDatabase, wake, weigh } from '../helpers/worker/databases-moves'
 import { forgetDueWork } from '../helpers/worker/due-work'
 import { away, behind, type Call, lost } from '../helpers/worker/faulty'
 import {
@@ -43,7 +42,7 @@ const idle = () => newApp({ TIMEKEEPER: ASLEEP })
 
 /** The context of work in one database, in an isolate without memory. */
 async function contextIn({ id }: TestTenant, name: string, bindings: Bindings = env): Promise<TenantContext> {
-  const context = newContext(newInstance(), bindings, () => undefined)
+  const context = contextOfAccount(bindings)
   const place = (await context.databases.usersOf(id).holders()).find((one) => one.name === name)
   return { ...context, db: place?.db ?? expect.fail(`${name} holds no users`) }
 }
@@ -171,8 +170,7 @@ describe('[A2, A4] an achievement that counts the log', () => {
     while (await backdate(tenant, 'DB', id)) {}
     // All users of the first database move to a database that held none. Those of the other one stay.
     const held = firstBucket(1)
-    await weigh({ DB: 0, DB_2: BUCKETS - held, DB_3: held })
-    await moveAll(tenant)
+    await moveBy(tenant, { DB: 0, DB_2: BUCKETS - held, DB_3: held })
     expect(await usersByDatabase(tenant)).toEqual({ DB: 0, DB_2: 1, DB_3: 1 })
     for (const user of [...users, 'late']) await tenant.event('pages', user, 1, PAGE)
     await wake(tenant)

@@ -11,7 +11,6 @@ import { hand, message } from '../helpers/worker/delivery-queues'
 import { faultyAll } from '../helpers/worker/faulty'
 import { cron, handOver } from '../helpers/worker/handlers'
 import {
-  ADMIN_KEY,
   at,
   call,
   everything,
@@ -296,19 +295,4 @@ describe('a tenant that is erased in the middle of its work', () => {
     await one.tenant.through(newApp({ KEYS })).as(one.key, 'GET', '/achievements')
     await isGone(one, names)
   })
-})
-
-it('[T3] a tenant of the same customer is a new one', async () => {
-  const one = await furnished()
-  const customerId = `customer-${one.tenant.id}`
-  await archive(one.tenant.id)
-  expect((await purge(one.tenant.id)).status).toBe(202)
-  const { body } = await tenants('POST', '', { body: [{ customerId, name: 'Again' }] })
-  const id = created(body)
-  expect(id).not.toBe(one.tenant.id)
-  const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': customerId }
-  for (const path of ['/users', '/metrics', '/webhooks', '/leaderboards', '/application-api-keys'])
-    expect([path, (await call(toApp, 'GET', `/admin/v1${path}`, { headers })).body]).toEqual([path, []])
-  expect((await call(toApp, 'GET', `/admin/v1/users/${one.users[0]}/export`, { headers })).status).toBe(404)
-  expect((await tenants('GET', `/${one.tenant.id}`)).status).toBe(404)
 })

@@ -3,7 +3,7 @@ import type * as z from 'zod'
 import { newInstance } from '../../../src/configuration/configuration'
 import { type Instant, instant } from '../../../src/lib/clock'
 import { systemNow } from '../../../src/lib/system-clock'
-import { newContext, type TenantContext } from '../../../src/platform/context'
+import { type Context, newContext, type TenantContext } from '../../../src/platform/context'
 import type { Bindings } from '../../../src/platform/env'
 import { type DueWork, readProgress, Work } from '../../../src/time/due-work.sql.ts'
 import type { When, Workplace } from '../../../src/time/job'
@@ -11,13 +11,17 @@ import { nextWork, workOff, workplacesOf } from '../../../src/time/run'
 import { JOBS } from '../../../src/worker/jobs'
 import { lastDatabase, type TestTenant } from './harness'
 
+/** The context of work on the whole account, in an isolate without memory. */
+export const contextOfAccount = (bindings: Partial<Bindings> = {}): Context =>
+  newContext(newInstance(), { ...env, ...bindings }, () => undefined)
+
 /** The context of a tenant's background work, in an isolate without cached data. */
 export const contextOf = (tenantId: string, DB: D1Database = env.DB): TenantContext =>
   contextWith(tenantId, { DB })
 
 /** The same with other bindings, such as all databases `behind` a fault. */
 export function contextWith(tenantId: string, bindings: Partial<Bindings>): TenantContext {
-  const context = newContext(newInstance(), { ...env, ...bindings }, () => undefined)
+  const context = contextOfAccount(bindings)
   return { ...context, db: context.db.of(tenantId) }
 }
 
@@ -37,7 +41,7 @@ export const ofUsers = (context: TenantContext): TenantContext => ({
 
 /** All databases in which a tenant may have due work. `bindings` replace others. */
 export function everyPlace(tenantId: string, bindings: Partial<Bindings> = {}): Promise<Workplace[]> {
-  const context = newContext(newInstance(), { ...env, ...bindings }, () => undefined)
+  const context = contextOfAccount(bindings)
   return workplacesOf(context, tenantId, JOBS)
 }
 

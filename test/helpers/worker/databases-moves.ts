@@ -2,14 +2,14 @@
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
 import * as z from 'zod'
-import { newInstance } from '../../../src/configuration/configuration'
 import { MOVED } from '../../../src/features/databases/moved-tables'
 import { stepMoves } from '../../../src/features/databases/moves'
 import { bucketOf } from '../../../src/lib/ids'
-import { newContext } from '../../../src/platform/context'
 import type { Bindings } from '../../../src/platform/env'
 import { JOBS } from '../../../src/worker/jobs'
 import { readableTable } from '../readable'
+import { contextOfAccount } from './contexts'
+import { onWrites } from './faulty'
 import {
   account,
   databases,
@@ -137,18 +137,59 @@ export async function newWorld(): Promise<TestTenant> {
 export const KINDS = JOBS.list.flatMap(({ kind, of }) => (of === 'users' ? [kind] : []))
 
 /** Does moves as the Timekeeper does, with these bindings instead of others, in an isolate without memory. */
-export const stepWith = (bindings: Partial<Bindings>, { id }: TestTenant) =>
-  stepMoves(
-    newContext(newInstance(), { ...env, ...bindings }, () => undefined),
-    id,
-    KINDS,
-    true,
-  )
+export const stepWith = (bindings: Partial<Bindings>, { id }: Pick<TestTenant, 'id'>) =>
+  stepMoves(contextOfAccount(bindings), id, KINDS, true)
 
 /** Does all moves in the test itself: in this runner, no object runs while the test sends requests. */
 export async function moveAll(tenant: TestTenant): Promise<void> {
   do await hurry()
   while ((await stepWith({}, tenant)) !== null)
+}
+
+/** Moves users three times while clients work. Each client is told when to end. */
+export async function whileMoving(
+  tenant: TestTenant,
+  clients: readonly ((isOver: () => boolean) => Promise<void>)[],
+): Promise<void> {
+  let isOver = false
+  const moves = async () => {
+    try {
+      for (const weights of [{ [LAST]: 0 }, { DB: 0 }, {}]) {
+        await moveBy(tenant, weights)
+      }
+    } finally {
+      isOver = true
+    }
+  }
+  await Promise.all([moves(), ...clients.map((client) => client(() => isOver))])
+}
+
+/**
+ * Does the moves of a tenant, and something else at one of its writes. The first of these acts has time to be stored
+ * before that write, and the others may come after it. Returns false if there were fewer writes.
+ */
+export async function moveWith(
+  tenant: TestTenant,
+  nth: number,
+  act: () => readonly Promise<unknown>[],
+): Promise<boolean> {
+  const acting: Promise<unknown>[] = []
+  const { bindings } = onWrites(async ({ run }, write) => {
+    if (write === nth) {
+      acting.push(...act())
+      await Promise.race([acting[0], new Promise((resolve) => setTimeout(resolve, 30))])
+    }
+    return run()
+  })
+  await stepWith(bindings, tenant)
+  await Promise.all(acting)
+  return acting.length > 0
+}
+
+/** Spreads the users of a tenant by these weights; the other databases count 1. */
+export async function moveBy(tenant: TestTenant, weights: Record<string, number>): Promise<void> {
+  await weigh(weights)
+  await moveAll(tenant)
 }
 
 /** Gives each user rows in the tables that few users have, so that no message is sent and nothing is due. */

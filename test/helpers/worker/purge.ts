@@ -11,17 +11,15 @@ import { JOBS } from '../../../src/worker/jobs'
 import { words } from '../words'
 import { DAY, dateAt, NOON, withBoard } from './boards'
 import { everyPlace } from './contexts'
-import { intercepted, lost } from './faulty'
+import { beforeFirst as beforeFirstCall, type Call, lost, only } from './faulty'
 import {
-  ADMIN_KEY,
   type Answer,
+  account,
   at,
-  call,
   everything,
   lastDatabase,
   newApp,
   newTenantInLast,
-  replaced,
   rowsEverywhere,
   type Send,
   type TestTenant,
@@ -36,9 +34,8 @@ import { Hook } from './receiver'
 export const tenants = (
   method: string,
   path: string,
-  { send = toApp, body }: { send?: Send; body?: unknown } = {},
-): Promise<Answer> =>
-  call(send, method, `/admin/v1/tenants${path}`, { headers: { 'x-api-key': ADMIN_KEY }, body })
+  { send, body }: { send?: Send; body?: unknown } = {},
+): Promise<Answer> => account(method, `/tenants${path}`, body, send)
 
 export const archive = (id: string) => tenants('DELETE', `?ids=${id}`)
 export const purge = (id: string, send: Send = toApp) => tenants('DELETE', `/${id}?purge=true`, { send })
@@ -117,42 +114,22 @@ export async function furnished(): Promise<Furnished> {
 
 const WRITE = /^\s*(insert|update|delete|with)/i
 
-/**
- * Databases that call `around` for each batch with a statement of this form. The texts of the batch identify
- * it.
- */
-function aroundBatches(
-  form: RegExp,
-  around: (run: () => Promise<D1Result[]>, texts: string) => Promise<D1Result[]>,
-): Record<string, D1Database> {
-  return replaced((d1) =>
-    intercepted(d1, ({ texts, run }) =>
-      texts.some((text) => form.test(text)) ? around(run, texts.join(';')) : run(),
-    ),
-  )
-}
-
 /** Databases that run `work` before the first batch that writes, or that has a statement of this form. */
-export function beforeFirst(work: () => Promise<void>, form = WRITE): Record<string, D1Database> {
-  let isFirst = true
-  return aroundBatches(form, async (run) => {
-    const isNow = isFirst
-    isFirst = false
-    if (isNow) await work()
-    return run()
-  })
-}
+export const beforeFirst = (work: () => Promise<void>, form = WRITE): Record<string, D1Database> =>
+  only(({ texts }) => texts.some((text) => form.test(text)), beforeFirstCall(work)).bindings
 
 /**
  * Databases that fail once at each different write of an erasure, before or after the write; and the failed
- * writes.
+ * writes. The texts of a write identify it.
  */
 export function failingOnce(isDone: boolean): { bindings: Record<string, D1Database>; failed: Set<string> } {
   const failed = new Set<string>()
-  const bindings = aroundBatches(WRITE, async (run, texts) => {
+  const isWrite = ({ texts }: Call) => texts.some((text) => WRITE.test(text))
+  const { bindings } = only(isWrite, async ({ texts, run }) => {
+    const all = texts.join(';')
     // The write that postpones failed work does not fail.
-    if (/SET due_at/.test(texts) || failed.has(texts)) return run()
-    failed.add(texts)
+    if (/SET due_at/.test(all) || failed.has(all)) return run()
+    failed.add(all)
     if (isDone) await run()
     throw lost()
   })
@@ -174,11 +151,9 @@ export async function namesOf({ tenant, users }: Pick<Furnished, 'tenant' | 'use
   return [tenant.id, ...users, ...ids.flat()]
 }
 
-/** An entry of the account's audit log; without the id of its tenant if it has nothing else of it (Z1). */
+/** An entry of an audit log; without the id of its user or tenant if nothing else of it is left (Z1). */
 const withoutErased = (row: string): string =>
-  row.includes('"tenant_id":""') && row.includes('"key":null') && row.includes('"fields":"{}"')
-    ? row.replaceAll(/"resource_id":"[^"]*"/g, '')
-    : row
+  row.includes('"fields":"{}"') ? row.replaceAll(/"(user_iid|resource_id)":"[^"]*"/g, '') : row
 
 /** The tables that still contain one of the names. */
 export async function tablesWith(names: readonly string[]): Promise<string[]> {

@@ -1,17 +1,14 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { newInstance } from '../../../src/configuration/configuration'
 import { redoDeletions } from '../../../src/features/account/purge'
 import { bucketOf } from '../../../src/lib/ids'
 import { systemNow } from '../../../src/lib/system-clock'
-import { newContext } from '../../../src/platform/context'
 import { removeRowsEverywhere } from '../../../src/store/user-data/user-data.sql.ts'
 import { workOff } from '../../../src/time/run'
 import { JOBS } from '../../../src/worker/jobs'
-import { PATIENCE } from '../../helpers/patience'
 import { readable } from '../../helpers/readable'
-import { contextOf, placesOf } from '../../helpers/worker/contexts'
-import { iidsOf, usersByDatabase, wake, weigh } from '../../helpers/worker/databases-moves'
+import { contextOf, contextOfAccount, placesOf } from '../../helpers/worker/contexts'
+import { iidsOf, wake } from '../../helpers/worker/databases-moves'
 import { dueWork, makeDueAt } from '../../helpers/worker/due-work'
 import { behind, type Fault, lost } from '../../helpers/worker/faulty'
 import {
@@ -19,16 +16,16 @@ import {
   at,
   call,
   databases,
-  everything,
   firstBucket,
   newApp,
   newTenant,
   rowsEverywhere,
   type TestTenant,
   toApp,
+  until,
 } from '../../helpers/worker/harness'
 import { event, muted, send } from '../../helpers/worker/inbox'
-import { archive, created, purge, tenants } from '../../helpers/worker/purge'
+import { archive, purge, tablesWith, tenants } from '../../helpers/worker/purge'
 import { iidOf } from '../../helpers/worker/stored-users'
 
 /* Erasures, exports and changes of tenants whose users are in three databases (U8, T3, B3, B4). */
@@ -61,27 +58,14 @@ async function prepared(): Promise<TestTenant> {
 const oneOfEach = (tenant: TestTenant) =>
   names.map((name, nth): [holder: string, user: string] => [name, usersOf(tenant)[3 * nth] ?? ''])
 
-/** The tables with one of these texts, in any database. Entries of the audit log may keep the internal id. */
-async function traces(...texts: string[]): Promise<string[]> {
-  const tables = Object.entries(await everything()).filter(([name]) => name !== 'audit_log')
-  return tables
-    .filter(([, rows]) => rows.some((row) => texts.some((text) => row.includes(text))))
-    .map(([name]) => name)
-}
-
 /** Waits until the rest of an erasure is done: its second round begins a minute later. */
-async function finished(tenant: TestTenant): Promise<void> {
+function finished(tenant: TestTenant): Promise<void> {
   const erasure = { tenant, kind: 'erasure' }
-  await expect
-    .poll(
-      async () => {
-        await makeDueAt(erasure, systemNow())
-        await wake(tenant, 100)
-        return dueWork(erasure)
-      },
-      { timeout: PATIENCE, interval: 20 },
-    )
-    .toEqual([])
+  return until(async () => {
+    await makeDueAt(erasure, systemNow())
+    await wake(tenant, 100)
+    return (await dueWork(erasure)).length === 0
+  })
 }
 
 const deletions = async (tenant: TestTenant, iid: string) =>
@@ -118,7 +102,7 @@ describe('[U8] the erasure of a user', () => {
           expect((await tenant.app('GET', path)).status).toBe(404)
           expect(await deletions(tenant, iid)).toBe(1)
           await finished(tenant)
-          expect(await traces(iid, `"${user}"`)).toEqual([])
+          expect(await tablesWith([iid, `"${user}"`])).toEqual([])
         }
         for (const user of usersOf(tenant).slice(0, 3)) {
           const { status, body } = await tenant.app('GET', `/users/${user}/metrics/words`)
@@ -144,7 +128,7 @@ describe('[U8] the erasure of a user', () => {
       await finished(tenant)
       expect((await tenant.through(newApp()).as(key, 'PUT', `/users/${user}`, {})).status).toBe(401)
       expect((await tenant.app('GET', `/users/${user}`)).status).toBe(404)
-      expect(await traces(iid, `"${user}"`)).toEqual([])
+      expect(await tablesWith([iid, `"${user}"`])).toEqual([])
       expect(await deletions(tenant, iid)).toBe(1)
     }
   })
@@ -191,7 +175,7 @@ describe('[U8] the erasure of a user', () => {
       await redoDeletions(contextOf(tenant.id))
       expect((await tenant.app('GET', `/users/${user}`)).status).toBe(404)
       await finished(tenant)
-      expect(await traces(iid)).toEqual([])
+      expect(await tablesWith([iid])).toEqual([])
     }
   })
 })
@@ -281,58 +265,17 @@ describe('[T3, B4] a tenant in three databases', () => {
         expect([202, 503]).toContain(status)
       }
       // Its steps have the same faults.
-      const context = newContext(newInstance(), { ...env, ...behind(fault) }, () => undefined)
+      const context = contextOfAccount(behind(fault))
       const places = placesOf({ ...context, db: context.databases.home(tenant.id) })
       for (let n = 0; n < 60; n += 1) {
         const when = { to: systemNow(), steps: 20, mustAll: true, grace: { first: 0, finals: 0 } }
         await workOff(JOBS, places, when).catch((error) => expect(String(error)).toContain('connection lost'))
       }
       await wake(tenant, 100)
-      expect(await traces(tenant.id, ...iids)).toEqual([])
+      expect(await tablesWith([tenant.id, ...iids])).toEqual([])
       expect((await tenants('GET', `/${tenant.id}`)).status).toBe(404)
       expect((await tenant.event('words', 'somebody', 1)).status).toBe(404)
       for (const id of usersOf(other)) expect((await other.event('words', id, 1)).status).toBe(201)
-    }
-  })
-})
-
-describe('[B2] a new tenant', () => {
-  it('lives whole in one database, by the weights', async () => {
-    const items = Array.from({ length: 30 }, () => {
-      const id = crypto.randomUUID()
-      return { customerId: id, name: id }
-    })
-    const { body } = await tenants('POST', '', { body: items })
-    const ids = items.map((_, n) => String(at(body, 'created', n, 'id')))
-    const places = await env.DB.prepare(
-      'SELECT places FROM directory WHERE tenant_id IN (SELECT value FROM json_each(?1))',
-    )
-      .bind(JSON.stringify(ids))
-      .all<{ places: string }>()
-    // A tenant in the first database has no row.
-    expect(new Set(places.results.map((row) => row.places))).toEqual(
-      new Set(names.slice(1).map((name) => JSON.stringify([[0, name]]))),
-    )
-    expect(places.results.length).toBeLessThan(30)
-    for (const tenantId of ids.slice(0, 6)) {
-      const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenantId }
-      const user = (id: string) => call(toApp, 'PUT', `/v1/users/${id}`, { body: { name: id }, headers })
-      for (const id of ['ada', 'bob', 'cai']) expect((await user(id)).status).toBe(200)
-      // It is not spread by itself.
-      await wake({ id: tenantId })
-      const holders = await usersByDatabase({ id: tenantId })
-      expect(Object.values(holders).toSorted()).toEqual([0, 0, 3])
-    }
-    try {
-      await weigh({ DB: 0, DB_2: 0 })
-      const id = crypto.randomUUID()
-      const made = await tenants('POST', '', { body: [{ customerId: id, name: id }] })
-      const row = await env.DB.prepare('SELECT places FROM directory WHERE tenant_id = ?1')
-        .bind(created(made.body))
-        .first('places')
-      expect(row).toBe('[[0,"DB_3"]]')
-    } finally {
-      await weigh({})
     }
   })
 })

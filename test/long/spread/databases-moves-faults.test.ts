@@ -10,6 +10,7 @@ import {
   hurry,
   LAST,
   moveAll,
+  moveWith,
   NAMES,
   newUsers,
   newWorld,
@@ -73,27 +74,14 @@ describe('Buckets move between databases, under faults [B3]', () => {
       const ids = Array.from({ length: 3 }, (_, n) => `${victim}-${n}`)
       for (const id of ids) await tenant.event('words', id, 30, { idempotencyKey: 'k' })
       for (const id of ids) erased.push(await iidOf(tenant, id))
-      const meanwhile: Promise<unknown>[] = []
-      const { bindings } = onWrites(async ({ run }, write) => {
-        if (write === nth) {
-          for (const id of ids) meanwhile.push(tenant.through(newApp(asleep)).admin('DELETE', `/users/${id}`))
-          for (const id of totals.keys()) {
-            const counted = tenant
-              .through(newApp())
-              .event('words', id, 1)
-              .then(({ status }) => expect(status).toBe(201))
-            meanwhile.push(counted)
-            totals.set(id, (totals.get(id) ?? 0) + 1)
-          }
-          // Some have time to be stored before the write, and the others come after it.
-          await Promise.race([meanwhile[0], new Promise((resolve) => setTimeout(resolve, 30))])
-        }
-        return run()
-      })
-      await stepWith(bindings, tenant)
-      isDone = meanwhile.length === 0
+      isDone = !(await moveWith(tenant, nth, () => [
+        ...ids.map((id) => tenant.through(newApp(asleep)).admin('DELETE', `/users/${id}`)),
+        ...[...totals.keys()].map(async (id) => {
+          totals.set(id, (totals.get(id) ?? 0) + 1)
+          expect((await tenant.through(newApp()).event('words', id, 1)).status).toBe(201)
+        }),
+      ]))
       if (isDone) for (const id of ids) await tenant.admin('DELETE', `/users/${id}`)
-      await Promise.all(meanwhile)
       await moveAll(tenant)
       await expectTotals(tenant, totals)
     }

@@ -7,6 +7,8 @@ import {
   iidsOf,
   LAST,
   moveAll,
+  moveBy,
+  moveWith,
   NAMES,
   newUsers,
   newWorld,
@@ -16,12 +18,12 @@ import {
   usersByDatabase,
   wake,
   weigh,
+  whileMoving,
 } from '../../helpers/worker/databases-moves'
 import { losing, onWrites } from '../../helpers/worker/faulty'
 import {
   at,
   databases,
-  everything,
   newApp,
   nextPath,
   type TestTenant,
@@ -30,51 +32,14 @@ import {
 } from '../../helpers/worker/harness'
 import { watch } from '../../helpers/worker/live'
 import { ASLEEP } from '../../helpers/worker/objects'
-import { archive, purge } from '../../helpers/worker/purge'
+import { archive, purge, tablesWith } from '../../helpers/worker/purge'
 
 /* Clients, operators and watchers at work while buckets move (B3). */
 
 afterEach(() => weigh({}))
 
-/** Moves users three times while clients work. Each client is told when to end. */
-async function whileMoving(
-  tenant: TestTenant,
-  clients: readonly ((isOver: () => boolean) => Promise<void>)[],
-): Promise<void> {
-  let isOver = false
-  const moves = async () => {
-    try {
-      for (const weights of [{ [LAST]: 0 }, { DB: 0 }, {}]) {
-        await weigh(weights)
-        await moveAll(tenant)
-      }
-    } finally {
-      isOver = true
-    }
-  }
-  await Promise.all([moves(), ...clients.map((client) => client(() => isOver))])
-}
-
 /** The bindings of an isolate that reaches no Timekeeper: no object runs while the test sends requests. */
 const asleep = { DB: env.DB, TIMEKEEPER: ASLEEP }
-
-/**
- * Does the moves of a tenant, and something else at one of its writes, which may be stored before or after
- * that write. Returns false if there were fewer writes.
- */
-async function moveWith(tenant: TestTenant, nth: number, act: () => Promise<void>): Promise<boolean> {
-  const acting: Promise<void>[] = []
-  const { bindings } = onWrites(async ({ run }, write) => {
-    if (write === nth) {
-      acting.push(act())
-      await Promise.race([acting[0], new Promise((resolve) => setTimeout(resolve, 30))])
-    }
-    return run()
-  })
-  await stepWith(bindings, tenant)
-  await Promise.all(acting)
-  return acting.length > 0
-}
 
 describe('While buckets move [B3]', () => {
   test('[V1, V2, I1] voids, adjustments and passes of the analytics count each change once', async () => {
@@ -205,7 +170,7 @@ describe('While buckets move [B3]', () => {
     for (let nth = 0; !isDone; nth += 1) {
       await weigh(nth % 2 === 0 ? { [LAST]: 0 } : {})
       const points = nth + 10
-      isDone = !(await moveWith(tenant, nth, async () => {
+      const change = async () => {
         const through = tenant.through(newApp())
         const changed = await through.admin('PATCH', '/points/xp/triggers', [{ id, points }])
         expect([changed.status, at(changed.body, 'issues')]).toEqual([200, []])
@@ -214,7 +179,8 @@ describe('While buckets move [B3]', () => {
           expect([status, at(body, 'points', 'xp', 'added')], `${user} at ${nth}`).toEqual([201, points])
         })
         await Promise.all(sent)
-      }))
+      }
+      isDone = !(await moveWith(tenant, nth, () => [change()]))
       await moveAll(tenant)
       if (nth > 4) expect((await usersByDatabase(tenant))[LAST] === 0).toBe(nth % 2 === 0)
     }
@@ -228,22 +194,19 @@ describe('While buckets move [B3]', () => {
       const iids = await iidsOf(tenant)
       await weigh({ [LAST]: 0 })
       let hasBegun = false
-      isDone = !(await moveWith(tenant, nth, async () => {
+      const erase = async () => {
         const through = newApp(asleep)
         hasBegun = true
         expect((await archive(tenant.id)).status).toBe(200)
         expect((await purge(tenant.id, through)).status).toBe(202)
-      }))
+      }
+      isDone = !(await moveWith(tenant, nth, () => [erase()]))
       expect(hasBegun).toBe(!isDone)
       if (isDone) break
       const names = [tenant.id, ...iids]
       await until(async () => {
         await wake(tenant, 100)
-        const left = Object.entries(await everything()).filter(
-          ([table, rows]) =>
-            table !== 'audit_log' && rows.some((row) => names.some((one) => row.includes(one))),
-        )
-        return left.length === 0
+        return (await tablesWith(names)).length === 0
       })
     }
   })
@@ -292,8 +255,7 @@ describe('While buckets move [B3]', () => {
         .bind(tenant.id)
         .run()
     }
-    await weigh({ [LAST]: 0 })
-    await moveAll(tenant)
+    await moveBy(tenant, { [LAST]: 0 })
     expect((await usersByDatabase(tenant))[LAST]).toBe(0)
     await expectTotals(tenant, totals)
   })
