@@ -82,7 +82,6 @@ describe('the walk over every route', () => {
         const answer = await call(toApp, method, path, { headers })
         expect(answer.status, `${method} ${path} with a key ${what}`).toBe(401)
         expect(Object.keys(Object(answer.body))).toEqual(['error'])
-        expect(answer.headers.get('x-request-id')).toMatch(UUID)
       }
     }
   })
@@ -106,7 +105,6 @@ describe('the walk over every route', () => {
       for (const one of bodies) {
         const answer = await call(toApp, method, path, { ...one, headers: { 'x-api-key': key } })
         expect(`${method} ${path} ${answer.status}`).toBe(`${method} ${path} 403`)
-        expect(answer.headers.get('x-request-id')).toMatch(UUID)
       }
     }
   })
@@ -125,16 +123,6 @@ describe('the walk over every route', () => {
       }
     }
   })
-
-  it('[K3] 403 for an application key on another user in a body', async () => {
-    const headers = { 'x-api-key': key }
-    for (const path of ['/v1/metrics/words/event', '/api/metrics/words/event', '/v1/metrics/none/event']) {
-      const answer = await call(toApp, 'POST', path, { body: { user: { id: 'bob' }, value: 'x' }, headers })
-      expect(answer.status).toBe(403)
-    }
-    expect((await call(toApp, 'POST', '/v1/users', { body: { id: 'bob', tz: 1 }, headers })).status).toBe(403)
-    expect((await shared.app('GET', '/users/bob')).status).toBe(404)
-  })
 })
 
 describe('[G2] the order of API errors', () => {
@@ -151,6 +139,8 @@ describe('[G2] the order of API errors', () => {
   const EVENTS = ['POST /v1/metrics/none/event', 'POST /api/metrics/none/event']
   const CREATES = [...EVENTS, 'POST /v1/users']
   const WRITES = [...CREATES, 'POST /admin/v1/metrics']
+  const OF_WORDS = ['POST /v1/metrics/words/event', 'POST /api/metrics/words/event']
+  const WRONG_BOB = '{"id":"bob","tz":1,"user":{"id":"bob"},"value":"x"}'
   const OF_BOB = [...CREATES, 'PUT /v1/users/bob', 'PUT /api/users/bob', 'PATCH /v1/users/bob']
   const SEEN = ['/users/nobody/points/xp?awards=x', '/users/nobody/metrics/words/event-summary']
   const READS = [...SEEN, '/points/none/summary?userAttributes=x'].map((path) => `GET /v1${path}`)
@@ -166,6 +156,7 @@ describe('[G2] the order of API errors', () => {
     ['400 before 404 of a points system', 400, inShared, nested('POST'), [broken]],
     ['403 of another user before 404', 403, own, [...EVENTS, 'PATCH /v1/users/bob'], [event('bob')]],
     ['403 of another user before 404', 403, own, ['GET /v1/users/bob/metrics/none'], [undefined]],
+    ['403 of another user before 422', 403, own, [...OF_WORDS, 'POST /v1/users'], [WRONG_BOB]],
     ['404 of the metric before 422', 404, inShared, EVENTS, ['{}', event('ada').replace('1', '"x"')]],
     ['404 of the user before 422', 404, inShared, ['PATCH /v1/users/nobody'], ['{"tz":1,"email":"x"}']],
     ['404 of what a read is about before 422', 404, inShared, READS, [undefined]],
@@ -181,17 +172,6 @@ describe('[G2] the order of API errors', () => {
         if (expected === 422) expect(at(answer.body, 'error')).toContain('Tenant-ID')
       }
     }
-  })
-
-  it('[G2] a deleted key is 401 before an unknown tenant is 404', async () => {
-    const { id, key: own } = await shared.made('/application-api-keys', { userId: 'ada' })
-    const remembering = newApp()
-    expect((await shared.through(remembering).as(own, 'GET', '/points/none')).status).toBe(404)
-    await shared.admin('DELETE', `/application-api-keys?ids=${id}`)
-    const headers = { 'x-api-key': own, 'tenant-id': 'nobody' }
-    const body = { user: { id: 'ada' }, value: 1 }
-    expect((await call(remembering, 'GET', '/v1/users/ada', { headers })).status).toBe(401)
-    expect((await call(remembering, 'POST', '/v1/metrics/words/event', { body, headers })).status).toBe(401)
   })
 })
 
@@ -217,7 +197,6 @@ describe('headers of every response', () => {
       expect(headers.get('access-control-allow-methods')?.split(/, ?/)).toContain(method)
       expect(headers.get('access-control-allow-headers')?.toLowerCase().split(/, ?/)).toEqual(asked)
       expect(headers.has('access-control-allow-credentials')).toBe(false)
-      expect(headers.get('x-request-id')).toMatch(UUID)
     }
   })
 
@@ -266,7 +245,8 @@ describe('headers of every response', () => {
     }
   })
 
-  it('[G2] X-Request-Id and {error} on unknown paths and methods, on both interfaces and outside them', async () => {
+  // test/helpers/conformance.ts checks X-Request-Id and the form of the error in each answer.
+  it('[G2] 404 with an own X-Request-Id on unknown paths, on both interfaces and outside them', async () => {
     const seen = new Set<string | null>()
     const paths = [
       ...['/nowhere', '/v1', '/v1/', '/v1/nowhere', '/v1/users/', '/admin', '/admin/v1/nowhere', '/api/x'],
@@ -280,17 +260,14 @@ describe('headers of every response', () => {
     for (const path of paths) {
       for (const headers of [{}, { 'x-api-key': ADMIN_KEY, 'tenant-id': shared.id }]) {
         const answer = await call(toApp, 'GET', path, { headers })
-        expect([path, answer.status, typeof at(answer.body, 'error')]).toEqual([path, 404, 'string'])
-        expect([path, answer.headers.get('x-request-id')]).toEqual([path, expect.stringMatching(UUID)])
+        expect([path, answer.status]).toEqual([path, 404])
         seen.add(answer.headers.get('x-request-id'))
       }
     }
     expect(seen.size).toBe(paths.length * 2)
-    const method = await call(toApp, 'DELETE', '/v1/users', { headers: { 'x-api-key': ADMIN_KEY } })
-    expect([method.status, typeof at(method.body, 'error')]).toEqual([405, 'string'])
-    expect(method.headers.get('x-request-id')).toMatch(UUID)
   })
 
+  // test/worker/security.test.ts has the spellings of the host and of paths.
   it('[G1] on ADMIN_HOST, /v1 is the admin interface, without CORS; on others it is not', async () => {
     const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': shared.id, origin: 'https://example.com' }
     const own = newApp({ ADMIN_HOST: 'laurel.test' })
@@ -299,8 +276,6 @@ describe('headers of every response', () => {
     const list = await call(own, 'GET', '/v1/metrics', { headers })
     expect([list.status, at(list.body, 0, 'key')]).toEqual([200, 'words'])
     expect([...list.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
-    expect((await call(own, 'GET', '/v1/metrics', { headers: { 'x-api-key': key } })).status).toBe(403)
-    expect((await call(own, 'GET', '/admin/v1/metrics', { headers })).status).toBe(200)
     expect((await call(own, 'GET', '/health')).status).toBe(200)
     expect(at((await call(own, 'GET', '/v1/openapi.json')).body, 'servers', 0, 'url')).toBe('/admin/v1')
     // The operation of the application interface does not exist there. On the admin interface the path has
@@ -308,7 +283,6 @@ describe('headers of every response', () => {
     const users = await own(new Request('http://laurel.test/v1/users/ada', { headers: { 'x-api-key': key } }))
     expect(users.status).toBe(403)
     expect((await call(own, 'GET', '/v1/users/ada', { headers })).status).toBe(405)
-    expect((await call(own, 'GET', '/v1/users/ada/streak', { headers })).status).toBe(404)
     // At /api it exists, with CORS: only /v1 has another meaning on this host.
     const asEve = { 'x-api-key': eve, origin: 'https://example.com' }
     const older = await call(own, 'GET', '/api/users/eve', { headers: asEve })
@@ -317,11 +291,6 @@ describe('headers of every response', () => {
     expect((await call(own, 'GET', '/api/metrics', { headers })).status).toBe(404)
     const { body: served } = await call(own, 'GET', '/api/openapi.json')
     expect(pick(at(served, 'servers'), 'url')).toEqual(['/v1', '/api'])
-    const elsewhere = newApp({ ADMIN_HOST: 'admin.laurel.test' })
-    expect((await call(elsewhere, 'GET', '/v1/metrics', { headers })).status).toBe(404)
-    expect((await call(elsewhere, 'GET', '/v1/points/none', { headers })).status).toBe(404)
-    const other = await elsewhere(new Request('https://admin.laurel.test/v1/metrics?limit=1', { headers }))
-    expect([other.status, at(await other.json(), 0, 'key')]).toEqual([200, 'words'])
     const typed = newApp({ ADMIN_HOST: 'Admin.Laurel.test' })
     expect((await typed(new Request('https://ADMIN.laurel.test/v1/metrics', { headers }))).status).toBe(200)
   })
@@ -375,7 +344,7 @@ describe('application keys', () => {
     expect((await tenant.through(newApp()).as(third, 'GET', '/users/new')).status).toBe(200)
   })
 
-  it('[K2] a deleted key is refused at once, also if an isolate has cached it and KV still has it', async () => {
+  it('[K2, G2] a deleted key is refused at once, before an unknown tenant, also if an isolate has cached it and KV still has it', async () => {
     const tenant = await newTenantWith('words')
     await tenant.app('PUT', '/users/ada', {})
     const { id, key: own, prefix } = await tenant.made('/application-api-keys', { userId: 'ada' })
@@ -394,6 +363,9 @@ describe('application keys', () => {
       expect((await where.as(own, 'GET', '/users/ada')).status).toBe(401)
       expect((await where.as(own, 'PUT', '/users/ada', { name: 'X' })).status).toBe(401)
       expect((await where.as(own, 'GET', '/points/none')).status).toBe(401)
+      const elsewhere = { 'tenant-id': 'nobody' }
+      expect((await where.as(own, 'GET', '/users/ada', undefined, elsewhere)).status).toBe(401)
+      expect((await where.as(own, 'POST', '/metrics/words/event', event, elsewhere)).status).toBe(401)
       for (const body of [event, { ...event, value: 'x' }, { ...event, user: { id: 'bob' } }]) {
         expect((await where.as(own, 'POST', '/metrics/words/event', body)).status).toBe(401)
         expect((await where.as(own, 'POST', '/metrics/none/event', body)).status).toBe(401)
@@ -405,24 +377,6 @@ describe('application keys', () => {
     }
     expect((await tenant.app('GET', '/users/ada/metrics/words')).body).toMatchObject({ current: 0 })
     expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({ name: null })
-  })
-
-  it('[K2] deleted keys are noted, so that databases which are added later refuse them', async () => {
-    const tenant = await newTenant()
-    const prefixes = await Promise.all(
-      ['ada', 'bob'].map(async (user) => (await tenant.key(user)).split('.')[0] ?? ''),
-    )
-    const noted = async () => {
-      const sql = 'SELECT prefix FROM deleted_keys WHERE prefix IN (SELECT value FROM json_each(?1))'
-      const { results } = await env.DB.prepare(sql).bind(JSON.stringify(prefixes)).all()
-      return pick(results, 'prefix')
-    }
-    const listed = await tenant.admin('GET', '/application-api-keys?userId=ada')
-    await tenant.admin('DELETE', `/application-api-keys?ids=${at(listed.body, 0, 'id')}`)
-    expect(await noted()).toEqual([prefixes[0]])
-    // With their user, other keys are deleted.
-    await tenant.admin('DELETE', '/users/bob')
-    expect((await noted()).toSorted()).toEqual(prefixes.toSorted())
   })
 
   it('[K2] an unreachable KV, or an invalid record in it, only costs a round trip', async () => {

@@ -83,7 +83,7 @@ describe('key and tenant confusion', () => {
       expect((await toApp(request)).status).toBe(expected)
     }
     // An empty header counts as absent, and the key's own tenant is used.
-    expect(await status('/v1/users/ada', { 'x-api-key': key, 'tenant-id': '' })).toBe(200)
+    for (const name of ['', tenant.id, `customer-${tenant.id}`]) expect(await read(name), name).toBe(200)
     // Keys of tenants open nothing when multi-tenancy is off.
     const off = newApp({ MULTI_TENANCY: 'off' })
     expect(await status('/v1/users/ada', { 'x-api-key': key }, 'GET', off)).toBe(401)
@@ -158,7 +158,7 @@ describe('header and host tricks', () => {
       ...{ forwarded: 'host=admin.laurel.test', host: 'admin.laurel.test' },
       ...{ 'x-original-url': '/admin/v1/metrics', 'x-rewrite-url': '/admin/v1/metrics' },
       ...{ 'x-http-method-override': 'DELETE', 'x-original-host': 'admin.laurel.test' },
-      ...{ authorization: `Bearer ${ADMIN_KEY}`, cookie: `X-API-KEY=${ADMIN_KEY}` },
+      ...{ authorization: `Bearer ${ADMIN_KEY}`, cookie: `X-API-KEY=${ADMIN_KEY}`, constructor: 'x' },
     }
     for (const [name, value] of Object.entries(tricks)) {
       const headers = { 'x-api-key': key, [name]: value }
