@@ -1,3 +1,4 @@
+/* What is special about single operations: test/worker/resources.test.ts has the warnings of all admin resources. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Answer, at, call, newTenant, type TestTenant, toApp } from '../helpers/worker/harness'
 
@@ -12,29 +13,6 @@ const warning = (name: string, meant?: string) => ({
 })
 
 describe('unknown fields of an admin write', () => {
-  it('[O4] are warnings beside the result, and the status stays', async () => {
-    const item = { key: 'words', name: 'Words', unit: 'words' }
-    const made = await tenant.admin('POST', '/metrics', [{ key: 'pages', name: 'Pages' }, item])
-    expect(made).toMatchObject({ status: 201, body: { created: [{ key: 'pages' }, { units: '' }] } })
-    expect(at(made.body, 'issues')).toEqual([{ index: 1, ...warning('unit', 'units') }])
-    // The same item again is an error, and its unknown field still a warning.
-    const again = await tenant.admin('POST', '/metrics', [item])
-    const taken = { index: 0, severity: 'error', message: expect.stringContaining('is taken') }
-    const issues = [taken, { index: 0, ...warning('unit', 'units') }]
-    expect([again.status, at(again.body, 'issues')]).toEqual([200, issues])
-    const id = String(at(made.body, 'created', 1, 'id'))
-    const { status, body } = await tenant.admin('PATCH', '/metrics', [{ id, units: 'w', nmae: 'x' }])
-    expect([status, at(body, 'updated', 0, 'name')]).toEqual([200, 'Words'])
-    expect(at(body, 'issues')).toEqual([{ index: 0, ...warning('nmae', 'name') }])
-  })
-
-  it('[O4] have their path if they are nested', async () => {
-    const system = { key: 'xp', name: 'XP', levels: [{ key: 'a', name: 'A', points: 1, pionts: 2 }] }
-    const { status, body } = await tenant.admin('POST', '/points', [system])
-    const issue = { index: 0, ...warning('levels.0.pionts', 'levels.0.points') }
-    expect([status, at(body, 'issues')]).toEqual([201, [issue]])
-  })
-
   it('[O4] also of answers that are one object, which otherwise have no issues', async () => {
     const settings = await tenant.admin('PATCH', '/settings', { aggregationPeriod: 'weekly' })
     expect(Object.keys(Object(settings.body))).toEqual(['branding', 'experimentation', 'aggregationPeriod'])
@@ -44,14 +22,6 @@ describe('unknown fields of an admin write', () => {
     const freezes = { startCount: 0, maxCount: 5, maximum: 5 }
     const streaks = await tenant.admin('PATCH', '/streaks/settings', { freezes })
     expect(at(streaks.body, 'issues')).toEqual([warning('freezes.maximum')])
-    await tenant.metric('steps')
-    const events = [{ key: 'steps', value: 1, user: { id: 'ada', nme: 'Ada' }, attribute: {} }]
-    const batch = await tenant.admin('POST', '/metrics/events', events)
-    expect(batch).toMatchObject({ status: 202, body: { accepted: 1 } })
-    expect(at(batch.body, 'issues')).toEqual([
-      { index: 0, ...warning('user.nme', 'user.name') },
-      { index: 0, ...warning('attribute', 'attributes') },
-    ])
   })
 
   it('[O4] name the user in issues about users, and keep their older fields', async () => {
@@ -123,11 +93,6 @@ describe('unknown fields on the application interface', () => {
     const wrong = await send('/v1/metrics/walks/event', { user: event.user, vaule: 1 })
     expect(ignored(wrong)).toEqual([422, 'vaule'])
     expect(ignored(await send('/v1/metrics/none/event', body))).toEqual([404, 'date'])
-  })
-
-  it('[G8] in a header that pages of other origins can read', async () => {
-    const { headers } = await tenant.app('PUT', '/users/cleo', { nmae: 1 }, { origin: 'https://example.com' })
-    expect(headers.get('access-control-expose-headers')?.split(',')).toContain('X-Laurel-Ignored')
   })
 })
 
