@@ -2,11 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   Context,
-  CycleTag,
   defaultOperators,
   Expression,
   evalTokenValue,
-  filters,
   Liquid,
   Tokenizer,
   TypeGuards,
@@ -74,21 +72,6 @@ describe('everything that is rendered passes the code that charges', () => {
     expect(written).toEqual(['a', [1, 2]])
   })
 
-  it('steps are generators that may yield other steps, and the value sent back is the result', () => {
-    const liquid = engine()
-    const [output] = liquid.parse('{{ a.b }}')
-    const steps = output?.render(contextOf(liquid, { a: { b: 'c' } }), { buffer: '', write: () => undefined })
-    expect(steps).toMatchObject({ next: expect.any(Function), throw: expect.any(Function) })
-    expect(liquid.renderSync(liquid.parse('{{ a.b }}'), { a: { b: 'c' } })).toBe('c')
-  })
-
-  it('memoryLimit throws with these words once more than the limit is used', () => {
-    const liquid = engine({ memoryLimit: 10 })
-    const { memoryLimit } = contextOf(liquid, {})
-    memoryLimit.use(10)
-    expect(() => memoryLimit.use(1)).toThrow('memory alloc limit exceeded')
-  })
-
   it('variables are read by _getFromScope of the context, one property at a time or all at once', () => {
     const read: unknown[] = []
     class Seen extends Context {
@@ -108,21 +91,6 @@ describe('everything that is rendered passes the code that charges', () => {
 })
 
 describe('replaced parts', () => {
-  it('filters are functions or have a handler, and are called with the context as `this`', () => {
-    for (const [name, filter] of Object.entries(filters))
-      expect([name, typeof (typeof filter === 'function' ? filter : filter.handler)]).toEqual([
-        name,
-        'function',
-      ])
-    const liquid = engine({ memoryLimit: 77 })
-    let has = false
-    liquid.registerFilter('upcase', function (value: string) {
-      has = typeof this.context.memoryLimit.use === 'function'
-      return `own ${value}`
-    })
-    expect([liquid.parseAndRenderSync("{{ 'a' | upcase }}"), has]).toEqual(['own a', true])
-  })
-
   it('operators are the reviewed ones, and are called with both sides and the context', () => {
     expect(Object.keys(defaultOperators).sort()).toEqual(
       ['!=', '<', '<=', '==', '>', '>=', 'and', 'contains', 'not', 'or'].sort(),
@@ -147,18 +115,6 @@ describe('replaced parts', () => {
         ...words`echo for if include increment layout liquid raw render tablerow unless`,
       ].sort(),
     )
-  })
-
-  it('cycle renders by a generator, and its token knows its text', () => {
-    const liquid = engine()
-    class Own extends CycleTag {
-      override *render(...args: Parameters<CycleTag['render']>): Generator<unknown, unknown, unknown> {
-        args[1].write(`${this.token.getText()}:`)
-        return yield super.render(...args)
-      }
-    }
-    liquid.registerTag('cycle', Own)
-    expect(liquid.parseAndRenderSync("{% cycle 'a', 'b' %}")).toBe("{% cycle 'a', 'b' %}:a")
   })
 })
 
