@@ -3,7 +3,6 @@ import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { instant } from '../../src/lib/clock'
-import { Sql } from '../../src/platform/objects'
 import { runs } from '../helpers/runs'
 import { present, START } from '../helpers/time'
 import { words } from '../helpers/words'
@@ -18,6 +17,7 @@ import {
   recordDeliveryQueues,
   sent,
   subscribe,
+  writtenRows,
 } from '../helpers/worker/board-events'
 import {
   DAY,
@@ -297,20 +297,6 @@ describe('subscriptions that begin or end', () => {
     expect(rows.listening).toBe((rows.none ?? 0) + 2)
   })
 })
-
-/** The rows that objects write for webhook events from now on, each by its table; a note of a flush is a `note`. */
-function writtenRows(): string[] {
-  const written: string[] = []
-  const { rows } = Sql.prototype
-  vi.spyOn(Sql.prototype, 'rows').mockImplementation(function (this: Sql, statement, ...values) {
-    const before = this.rowsWritten
-    const found = rows.call(this, statement, ...values)
-    const row = values[0] === 'events' ? 'note' : /sent_lists|outbox/.exec(statement)?.[0]
-    if (row !== undefined) written.push(...Array(this.rowsWritten - before).fill(row))
-    return found
-  })
-  return written
-}
 
 describe('the cost', () => {
   it('[W2] a flush writes six rows in the object, for any number of events and users', async () => {

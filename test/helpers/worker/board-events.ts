@@ -3,6 +3,7 @@ import { env } from 'cloudflare:workers'
 import { expect, vi } from 'vitest'
 import * as z from 'zod'
 import { timeOf } from '../../../src/lib/ids'
+import { Sql } from '../../../src/platform/objects'
 import { WEBHOOKS } from '../../../src/webhooks/events'
 import { Courier, Timekeeper } from '../../../src/worker'
 import { misfits } from '../conformance'
@@ -129,6 +130,20 @@ export function kept(board: string): Promise<Record<'sent' | 'outbox' | 'notes',
       notes: rows("SELECT * FROM notes WHERE name = 'events'"),
     }
   })
+}
+
+/** The rows that objects write for webhook events from now on, each by its table; a note of a flush is a `note`. */
+export function writtenRows(): string[] {
+  const written: string[] = []
+  const { rows } = Sql.prototype
+  vi.spyOn(Sql.prototype, 'rows').mockImplementation(function (this: Sql, statement, ...values) {
+    const before = this.rowsWritten
+    const found = rows.call(this, statement, ...values)
+    const row = values[0] === 'events' ? 'note' : /sent_lists|outbox/.exec(statement)?.[0]
+    if (row !== undefined) written.push(...Array(this.rowsWritten - before).fill(row))
+    return found
+  })
+  return written
 }
 
 /** Moves the clock to a number of minutes after a moment. */
