@@ -27,6 +27,7 @@ import { manyUsers } from '../helpers/worker/many-users'
 import { messagesOf, subscribe } from '../helpers/worker/messages'
 import { keepTold, toldOf } from '../helpers/worker/received'
 import { Hook } from '../helpers/worker/receiver'
+import { EXAMPLES, holdsIn } from '../helpers/worker/schedule.world'
 import { removeUsers } from '../helpers/worker/stored-users'
 
 /** A Wednesday at noon, in UTC, some weeks ahead. */
@@ -117,17 +118,6 @@ describe('[N2, C2] a step of the schedule, under faults', () => {
     await step(tenant, faultyLast(beforeFirst(() => tenant.event('m', 'ada', 1))).DB)
     await allSteps(tenant)
     expect(await told(tenant)).toEqual([`${REMINDER} ada`, `${REMINDER} bob`])
-  })
-
-  it('[S11] a user who comes back to a day that is not extended yet is reminded, unless a later day has counted', async () => {
-    const tenant = await reminded([{ id: 'ada' }, { id: 'bob' }])
-    // It is noon. In Kiritimati, 14 hours ahead, the next day has begun.
-    await tenant.app('PATCH', '/users/ada', { tz: 'Pacific/Kiritimati' })
-    await tenant.event('m', { id: 'bob', tz: 'Pacific/Kiritimati' }, 1)
-    for (const user of ['ada', 'bob']) await tenant.app('PATCH', `/users/${user}`, { tz: 'UTC' })
-    await stealthily(tenant, TODAY)
-    await allSteps(tenant)
-    expect(await told(tenant)).toEqual([`${REMINDER} ada`])
   })
 
   it('[U8] with a user erased between read and write: nothing is kept of the user', async () => {
@@ -307,37 +297,6 @@ describe('[N1, N5] which users are notified', () => {
     })
   })
 
-  const voidLast = async (tenant: TestTenant, response: { body: unknown }, user = 'ada') => {
-    const path = `/users/${user}/events/${at(response.body, 'eventId')}/void`
-    expect((await tenant.admin('POST', path, {})).status).toBe(200)
-  }
-
-  it('[N2, V2] a recap needs an event that counts and is not 0', async () => {
-    const tenant = await newTenantWith('m', newTenantInLast)
-    await tenant.create('/webhooks', { ...HOOK, events: ['emails.recap_due'] })
-    await voidLast(tenant, await tenant.event('m', 'ada', 1))
-    await tenant.event('m', 'bob', 0)
-    await tenant.event('m', 'cleo', -1)
-    await moveTo(NOON + 6 * DAY)
-    expect(await told(tenant)).toEqual(['emails.recap_due cleo'])
-  })
-
-  it('[N2, V2] reactivation counts from the last event that is not voided, also from one of value 0, if there is one', async () => {
-    const tenant = await newTenantWith('m', newTenantInLast)
-    await tenant.metric('n')
-    await tenant.create('/webhooks', { ...HOOK, events: ['emails.reactivation_due'] })
-    await tenant.event('m', 'bob', 1)
-    for (const user of ['ada', 'cleo']) await voidLast(tenant, await tenant.event('m', user, 1), user)
-    await moveTo(NOON + DAY)
-    await tenant.event('n', 'ada', 0)
-    await moveTo(NOON + 2 * DAY)
-    await voidLast(tenant, await tenant.event('m', 'ada', 1))
-    await moveTo(NOON + 5 * DAY)
-    const sent = await toldOf(tenant, 'emails.')
-    const days = sent.map(({ user, at: when }) => `${user} ${(when - NOON + 3 * HOUR) / DAY}`)
-    expect(days.sort()).toEqual(['ada 4', 'bob 3', 'bob 5'])
-  })
-
   it('[N2, S7] there is no reactivation in a pause, and after it the days count from its end', async () => {
     const tenant = await newTenantWith('m', newTenantInLast)
     await tenant.create('/webhooks', { ...HOOK, events: ['emails.reactivation_due', 'emails.recap_due'] })
@@ -409,18 +368,6 @@ describe('[N2] when users are notified', () => {
     expect(await told(tenant)).toEqual([])
     await moveTo(NOON + 7 * DAY)
     expect(await told(tenant)).toEqual(['emails.reactivation_due ada'])
-  })
-
-  it('in a zone that is new to the tenant, from its first moment on', async () => {
-    const tenant = await reminded()
-    await tenant.event('m', { id: 'cleo' }, 1)
-    await moveTo(NOON + 2 * DAY)
-    // 20:00 in Kathmandu is 14:15 in UTC.
-    await tenant.app('PATCH', '/users/cleo', { tz: 'Asia/Kathmandu' })
-    await moveTo(NOON + 2 * DAY + 2 * HOUR + 14 * 60_000)
-    expect((await told(tenant)).filter((line) => line.endsWith('cleo'))).toEqual([])
-    await moveTo(NOON + 2 * DAY + 2 * HOUR + 15 * 60_000)
-    expect((await told(tenant)).filter((line) => line.endsWith('cleo'))).toEqual([`${REMINDER} cleo`])
   })
 
   it('in a zone with several names and spellings, each user once, and the zone counts once', async () => {
@@ -502,109 +449,12 @@ describe('[N2] when users are notified', () => {
   })
 })
 
-/** Zones without changes of clocks, by their hours ahead of UTC. */
-const [LIMA, LAGOS, DUBAI, TOKYO] = ['America/Lima', 'Africa/Lagos', 'Asia/Dubai', 'Asia/Tokyo'] as const
-const SUNDAY = NOON + 4 * DAY
+describe('[N2] lives of two users', () => {
+  it.each(Object.entries(EXAMPLES))('%s', (_, world) => holdsIn(world))
+})
 
-/** True if another user lives in the zone to which a user travels. */
-describe.each(casesOf(1, [true, false]))(
-  '[N2] a change of zone that skips the hour of a message (others there: %s)',
-  (isKnown) => {
-    /** A tenant with a user in a zone, and an event of the user. */
-    const start = async (zone: string, to: string, since: number, settings: object | null = null) => {
-      await moveTo(since)
-      const tenant = await newTenantWith('m', newTenantInLast)
-      await tenant.create('/webhooks', HOOK)
-      if (isKnown) await tenant.app('PUT', '/users/other', { tz: to })
-      await tenant.app('PUT', '/users/ada', { tz: zone })
-      if (settings) await tenant.admin('PATCH', '/streaks/settings', settings)
-      await tenant.event('m', 'ada', 1)
-      return tenant
-    }
-    const travel = async (tenant: TestTenant, when: number, tz: string) => {
-      await moveTo(when)
-      expect((await tenant.app('PATCH', '/users/ada', { tz })).status).toBe(200)
-    }
-    const toldAda = async (tenant: TestTenant) =>
-      (await toldOf(tenant, 'emails.')).map(({ type, at: when, body, id }) => {
-        expect(body.timestamp).toBe(new Date(when).toISOString())
-        return { type: type.slice(7, -4), when, id }
-      })
-
-    it('sends a recap at once, on the same date', async () => {
-      const tenant = await start(LIMA, LAGOS, SUNDAY)
-      // Monday, 07:30 in Lima, is 13:30 in Lagos.
-      const monday = SUNDAY + DAY + 30 * 60_000
-      await travel(tenant, monday, LAGOS)
-      await moveTo(monday + 3 * HOUR)
-      expect(await toldAda(tenant)).toMatchObject([{ type: 'recap', when: monday }])
-    })
-
-    it('sends no recap and no reactivation on a later date', async () => {
-      const tenant = await start('Pacific/Honolulu', 'Pacific/Kiritimati', SUNDAY)
-      // Monday, 08:00 in Honolulu, is Tuesday, 08:00, in Kiritimati. Three days later it is Friday.
-      await travel(tenant, SUNDAY + DAY + 6 * HOUR, 'Pacific/Kiritimati')
-      await travel(tenant, SUNDAY + 2 * DAY, 'Pacific/Honolulu')
-      await travel(tenant, SUNDAY + 3 * DAY + 6 * HOUR, 'Pacific/Kiritimati')
-      await moveTo(SUNDAY + 4 * DAY)
-      expect(await toldAda(tenant)).toMatchObject([{ type: 'streak_reminder' }])
-    })
-
-    it('sends a daily reminder at once, also at night, and once if the hour comes again', async () => {
-      const tenant = await start(LAGOS, DUBAI, NOON)
-      // 19:30 in Lagos is 22:30 in Dubai.
-      const evening = NOON + DAY + 6.5 * HOUR
-      await travel(tenant, evening, DUBAI)
-      await moveTo(evening + 60_000)
-      const first = await toldAda(tenant)
-      expect(first).toMatchObject([{ type: 'streak_reminder', when: evening }])
-      await travel(tenant, evening + 2 * 60_000, LAGOS)
-      await moveTo(evening + 2 * HOUR)
-      expect(pick(await toldAda(tenant), 'id')).toEqual([first[0]?.id, first[0]?.id])
-    })
-
-    it('sends no daily reminder if the date is over', async () => {
-      const tenant = await start(LAGOS, TOKYO, NOON)
-      // 19:30 in Lagos is 03:30 of the next date in Tokyo.
-      await travel(tenant, NOON + DAY + 6.5 * HOUR, TOKYO)
-      await moveTo(NOON + DAY + 12 * HOUR)
-      expect(await toldAda(tenant)).toEqual([])
-    })
-
-    it.each([
-      ['weekly', NOON + 9 * DAY, 7],
-      ['monthly', Date.UTC(2026, 7, 25, 12), 30],
-    ])('sends a %s reminder until the period ends', async (frequency, due, days) => {
-      // From a Friday or a 25th, 08:00 in Honolulu, to a Saturday or a 26th, 08:00 in Kiritimati.
-      const tenant = await start('Pacific/Honolulu', 'Pacific/Kiritimati', due - days * DAY, { frequency })
-      await rowsEverywhere('UPDATE users SET active_day = active_day - 100 WHERE tenant_id = ?1', tenant.id)
-      await travel(tenant, due + 6 * HOUR, 'Pacific/Kiritimati')
-      await moveTo(due + 2 * DAY)
-      const sent = (await toldAda(tenant)).filter(({ type }) => type !== 'recap')
-      expect(sent).toMatchObject([{ type: 'streak_reminder', when: due + 6 * HOUR }])
-    })
-
-    it('sends reactivation at once, on the same date', async () => {
-      const tenant = await start(LIMA, LAGOS, NOON, { enabled: false })
-      // Three days later, 08:30 in Lima is 14:30 in Lagos.
-      const third = NOON + 3 * DAY + 1.5 * HOUR
-      await travel(tenant, third, LAGOS)
-      await moveTo(third + 3 * HOUR)
-      expect(await toldAda(tenant)).toMatchObject([{ type: 'reactivation', when: third }])
-    })
-
-    it('sends nothing that was not due at the hour of the zone that the user has left', async () => {
-      const tenant = await start(TOKYO, 'Asia/Shanghai', NOON)
-      await tenant.app('PATCH', '/users/ada/preferences', { streak: { enabled: false } })
-      // 21:00 in Tokyo, and 20:00 in Shanghai.
-      await moveTo(NOON + DAY)
-      await tenant.app('PATCH', '/users/ada/preferences', { streak: { enabled: true } })
-      await travel(tenant, NOON + DAY + HOUR / 2, 'Asia/Shanghai')
-      await moveTo(NOON + DAY + HOUR)
-      expect(await toldAda(tenant)).toEqual([])
-    })
-  },
-)
+// Zones without changes of clocks.
+const [LIMA, LAGOS, DUBAI] = ['America/Lima', 'Africa/Lagos', 'Asia/Dubai'] as const
 
 describe('[N2] a change of zone', () => {
   it('after the hour, but before the sweep has reached the user, loses no message', async () => {
