@@ -136,7 +136,7 @@ const people: fc.Arbitrary<TickPerson> = fc.record({
   own: fc.record({ 'system 0': fc.array(own, { maxLength: 2 }) }),
 })
 
-describe('[P4] the awards of ticks', () => {
+describe('[P4, P5, P6, E8] the awards of ticks', () => {
   test('equal the result of going through time minute by minute', () => {
     const world = fc.tuple(systems, people, minutes(-1_500, 2_500), fc.integer({ min: 0, max: 4_000 }))
     fc.assert(
@@ -173,29 +173,6 @@ describe('[P4] the awards of ticks', () => {
     expect(new Set(awards.map(({ id }) => id)).size).toBe(awards.length)
     for (const { id, at } of awards)
       expect([isId(id), Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)]).toEqual([true, at])
-  })
-
-  test('begin with the user: at the exact moment of the creation, not before', () => {
-    const list = [xp({ triggers: [hourly()] })]
-    const dues = (created: number) =>
-      told(grant(list, { ...ADA, created }, 0, 240)).map(({ at }) => at / HOUR)
-    expect(dues(120)).toEqual([2, 3, 4])
-    expect(dues(121)).toEqual([3, 4])
-  })
-
-  test('[E8] use days of 24 hours even if the zone has another length, and the offset of the due time', () => {
-    const anchor = BERLIN_SPRING + 60
-    const list = [xp({ triggers: [hourly({ interval: 1_440, anchor })] })]
-    const awards = told(grant(list, { ...ADA, zone: 'Europe/Berlin' }, anchor, anchor + 2 * 1_440))
-    expect(awards.map(({ at, offset }) => [at, offset])).toEqual([
-      [Date.parse('2026-03-29T01:00:00Z'), 120],
-      [Date.parse('2026-03-30T01:00:00Z'), 120],
-    ])
-    const before = told(grant(list, { ...ADA, zone: 'Europe/Berlin' }, anchor - 1, anchor + 1_439))
-    expect(before).toEqual([])
-    const hours = [xp({ triggers: [hourly({ anchor: BERLIN_SPRING + 1_380 })] })]
-    const around = told(grant(hours, { ...ADA, zone: 'Europe/Berlin' }, BERLIN_SPRING, BERLIN_SPRING + 1_560))
-    expect(around.map(({ offset }) => offset)).toEqual([60, 120, 120])
   })
 })
 

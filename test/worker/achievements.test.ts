@@ -354,6 +354,11 @@ describe('the achievements of a user', () => {
     ])
     expect((await s.tenant.app('GET', '/users/ada/metrics/words')).body).toEqual(at(body, 0))
     const hundred = shown('hundred', { ...byWords(100), achievedAt: null })
-    expect(at(body, 0, 'achievements', 1)).toEqual(hundred)
+    expect(at(body, 0)).toEqual({
+      ...{ id: s.metric, key: 'words', name: 'Metric words', status: 'active', current: 1 },
+      achievements: [expect.objectContaining({ key: 'one' }), hundred],
+    })
+    for (const path of ['/users/ada/metrics/none', '/users/nobody/metrics', '/users/nobody/metrics/words'])
+      expect((await s.tenant.app('GET', path)).status).toBe(404)
   })
 })

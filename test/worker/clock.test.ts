@@ -66,17 +66,14 @@ async function setup() {
   return made
 }
 
-/** The dates, changes and totals in the summary of a user's events, by metric or points. */
-async function summary(tenant: TestTenant, user: string, kind: string, range: string, by = 'daily') {
+/** The dates, changes and totals in the summary of ada's events, by metric or points, on which something happened. */
+async function changes(tenant: TestTenant, kind: string, range: string) {
   const [from, to] = range.split('..')
-  const query = `aggregation=${by}&startDate=${from}&endDate=${to}`
-  const { body } = await tenant.app('GET', `/users/${user}/${kind}/event-summary?${query}`)
-  return list(body).map((row) => [at(row, 'date'), at(row, 'change'), at(row, 'total')])
+  const query = `aggregation=daily&startDate=${from}&endDate=${to}`
+  const { body } = await tenant.app('GET', `/users/ada/${kind}/event-summary?${query}`)
+  const rows = list(body).map((row) => [at(row, 'date'), at(row, 'change'), at(row, 'total')])
+  return rows.filter(([, change]) => change !== 0)
 }
-
-/** The same of ada, without the dates on which nothing happened. */
-const changes = async (tenant: TestTenant, kind: string, range: string) =>
-  (await summary(tenant, 'ada', kind, range)).filter(([, change]) => change !== 0)
 
 /** Expects a time in a response to be the time of the request, by the machine's clock. */
 async function expectRealTime(ask: () => Promise<unknown>): Promise<void> {
@@ -453,36 +450,6 @@ describe("[E8] an event's local date", () => {
       ['2027-03-10', 14, 14],
       ['2027-03-11', 17, 31],
     ])
-  })
-})
-
-describe('[P12] event summaries over time', () => {
-  it('[P12] have all buckets, also empty ones; weeks begin on Monday, months on the first; totals are at their ends', async () => {
-    const { tenant } = await setup()
-    const values = { '03-08': 1, '03-14': 2.5, '03-15': 4, '03-30': -8, '05-31': 16 }
-    for (const [date, value] of Object.entries(values)) {
-      await move(tenant, `2027-${date}T23:59:59.999Z`)
-      await tenant.event('words', 'ada', value)
-    }
-    const rows = (by: string, range: string) => summary(tenant, 'ada', 'metrics/words', range, by)
-    expect(await rows('weekly', '2027-03-11..2027-04-02')).toEqual([
-      ['2027-03-08', 3.5, 3.5],
-      ['2027-03-15', 4, 7.5],
-      ['2027-03-22', 0, 7.5],
-      ['2027-03-29', -8, -0.5],
-    ])
-    expect(await rows('monthly', '2027-03-31..2027-06-01')).toEqual([
-      ['2027-03-01', -0.5, -0.5],
-      ['2027-04-01', 0, -0.5],
-      ['2027-05-01', 16, 15.5],
-      ['2027-06-01', 0, 15.5],
-    ])
-    expect(await rows('daily', '2027-03-14..2027-03-16')).toEqual([
-      ['2027-03-14', 2.5, 3.5],
-      ['2027-03-15', 4, 7.5],
-      ['2027-03-16', 0, 7.5],
-    ])
-    expect(await rows('daily', '2027-03-06..2027-03-06')).toEqual([['2027-03-06', 0, 0]])
   })
 })
 

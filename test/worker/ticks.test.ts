@@ -529,20 +529,6 @@ describe('[C1, P4] ticks by the test clock', () => {
 
   afterEach(forgetTime)
 
-  it('a move runs all due ticks, exactly, over any distance', async () => {
-    const setup = await withTicks([{ points: 5 }, { unit: 'days', interval: 7, points: 1 }])
-    const [hourly = 0, weekly = 0] = (await anchors(setup)).map(Number)
-    await moveTo(hourly + HOUR - 1)
-    expect(await duesOf(setup)).toEqual([])
-    await moveTo(hourly + HOUR)
-    expect(await duesOf(setup)).toEqual([hourly + HOUR])
-    await moveTo(hourly + 20 * DAY)
-    const expected = [...dues(hourly, HOUR, 1, 480), ...dues(weekly, 7 * DAY, 1, 2)]
-    expect((await duesOf(setup)).sort()).toEqual(expected.sort())
-    const answer = await add(setup.tenant, 3)
-    expect(answer.body).toMatchObject({ points: { xp: { total: 480 * 5 + 2 + 3 } } })
-  })
-
   it.each([
     ['a shorter one', 24, { timeInterval: 2 }, [2, 4]],
     ['a longer one', 1, { timeInterval: 3 }, [3]],

@@ -34,10 +34,6 @@ const wrapped = async (tenant: TestTenant, user: string, query = '') => {
   return at(body, 'activity')
 }
 
-/** The figures of a metric or points system: total, change and per cent. */
-const figures = (told: unknown) =>
-  ['currentTotal', 'changeThisPeriod', 'percentChange'].map((name) => at(told, name))
-
 const sums = (currentTotal: number, changeThisPeriod: number, percentChange: number) => {
   return { currentTotal, changeThisPeriod, percentChange }
 }
@@ -212,14 +208,6 @@ describe('a year', { shuffle: false }, () => {
       WHERE tenant_id = ?1 ORDER BY 1`
     // There were no users to compare in the empty years.
     expect((await env.DB.prepare(years).bind(tenant.id).all()).results).toEqual([{ year: '2036' }])
-  })
-
-  it('[R1] a negative change has its sign', async () => {
-    await event(tenant, 'words', 'low', 8)
-    await event(tenant, 'words', 'low', -12.5)
-    const told = await wrapped(tenant, 'low')
-    expect(figures(at(told, 'entireYear', 'metrics', 'words'))).toEqual([-4.5, -4.5, 100])
-    expect(figures(at(told, 'entireYear', 'points', 'xp'))).toEqual([8, 8, 100])
   })
 
   it('[R1] refuses years that are in the future or invalid', async () => {
