@@ -34,11 +34,21 @@ type Worker = {
  */
 type Fault = { call: string; how: 500 | 403 | 'lost' | 'held' | 'idle' }
 
-/** What a test can set. */
-export type Control = {
-  faults?: Fault[]
+/** What holds until a test sets something else. */
+type Settings = {
+  faults: Fault[]
   /** The rights that the token lacks, such as `D1`. */
-  lacks?: string[]
+  lacks: string[]
+  /** The name at workers.dev. */
+  subdomain: string
+  /** By what the Worker was changed last. */
+  changedBy: 'wrangler' | 'api'
+  /** What `/health` answers. */
+  health: { status: number; body: Json }
+}
+
+/** What a test can set, or make. */
+export type Control = Partial<Settings> & {
   /** Makes a Worker with objects of these classes. */
   worker?: { name: string; classes: string[] }
   /** Makes a database if there is none of the name, and runs SQL in it. */
@@ -50,11 +60,6 @@ export type Control = {
   /** Lets a Worker read a queue. */
   reader?: [queue: string, worker: string]
   zone?: string
-  subdomain?: string
-  /** By what the Worker was changed last. */
-  changedBy?: 'wrangler' | 'api'
-  /** What `/health` answers. */
-  health?: { status: number; body: Json }
 }
 
 export const ACCOUNT = '0123456789abcdef0123456789abcdef'
@@ -76,14 +81,13 @@ const databases: Database[] = []
 const namespaces: { id: string; title: string }[] = []
 const queues: Queue[] = []
 const workers = new Map<string, Worker>()
-const domains: { id: string; hostname: string; zone_name: string; service: string }[] = []
+let domains: { id: string; hostname: string; zone_name: string; service: string }[] = []
 const zones: { id: string; name: string }[] = []
 const adminKeys: Json[] = []
-let subdomain: string | undefined
-let faults: Fault[] = []
-let lacks: string[] = []
-let changedBy = 'wrangler'
-let health: Control['health'] = { status: 200, body: { status: 'ok' } }
+const set: Settings = {
+  ...{ faults: [], lacks: [], subdomain: '', changedBy: 'wrangler' },
+  health: { status: 200, body: { status: 'ok' } },
+}
 /** All questions, in their order. */
 const calls: string[] = []
 /** All SQL that databases were asked, with their names. */
@@ -111,6 +115,12 @@ const workerOf = (name: string) =>
 const databaseOf = (name: string) =>
   databases.find((one) => one.uuid === name || one.name === name) ??
   refuse(404, 7404, `The database ${name} could not be found`)
+/** Takes an item out of a list. */
+function take<T>(list: T[], isIt: (one: T) => boolean) {
+  const index = list.findIndex(isIt)
+  if (index === -1) refuse(404, 10_013, 'not found')
+  list.splice(index, 1)
+}
 const queueOf = (id: string) =>
   queues.find(({ queue_id }) => queue_id === id) ?? refuse(404, 11_000, 'Queue not found.')
 
@@ -154,7 +164,7 @@ const EMPTY = Symbol('empty')
 const MODULE = 'application/javascript+module'
 
 /** A new version of a Worker, from the form that wrangler sends. */
-async function upload(name: string, contentType: string, body: Buffer) {
+async function upload(name: string, { contentType, body }: Question) {
   const headers = { 'content-type': contentType }
   const form = await new Response(new Uint8Array(body), { headers }).formData()
   const given = form.get('metadata')
@@ -199,39 +209,25 @@ async function upload(name: string, contentType: string, body: Buffer) {
     versions: [...(before?.versions ?? []), version],
     subdomain: before?.subdomain ?? { enabled: false, previews_enabled: false },
     crons: before?.crons ?? [],
-    assets: before?.assets ?? [],
+    assets,
   }
   workers.set(name, after)
   return version
 }
 
-function secretList({ secrets }: Worker) {
-  return Object.keys(secrets).map((name) => ({ name, type: 'secret_text' }))
-}
+const secretList = (secrets: Record<string, string>) =>
+  Object.keys(secrets).map((name) => ({ name, type: 'secret_text' }))
 
 /** Runs SQL as D1's `query` does: one answer for each statement, all in one transaction. */
 function query({ sql, name }: Database, statements: string) {
   try {
     queries.push(`${name}: ${statements}`)
     sql.exec('BEGIN')
-    const answers = []
-    let rest = statements.trim()
-    while (rest !== '') {
-      // The shortest text that is a whole statement, so that a semicolon in a trigger ends none.
-      let end = rest.indexOf(';')
-      let prepared = null
-      while (end !== -1 && prepared === null) {
-        try {
-          prepared = sql.prepare(rest.slice(0, end + 1))
-        } catch (error) {
-          if (!String(error).includes('incomplete input')) throw error
-          end = rest.indexOf(';', end + 1)
-        }
-      }
-      prepared ??= sql.prepare(rest)
-      answers.push({ results: prepared.all(), success: true, meta: { duration: 0 } })
-      rest = end === -1 ? '' : rest.slice(end + 1).trim()
-    }
+    // What the scripts ask has no semicolon inside of a statement. Triggers are imported.
+    const parts = statements.split(';').filter((one) => one.trim() !== '')
+    const answers = parts.map((one) => {
+      return { results: sql.prepare(one).all(), success: true, meta: { duration: 0 } }
+    })
     sql.exec('COMMIT')
     return answers
   } catch (error) {
@@ -266,97 +262,11 @@ function importInto(database: Database, { action, etag, filename, current_bookma
   return { ...step, status: 'complete', result }
 }
 
-type Question = Record<'method' | 'path' | 'contentType', string> & { search: URLSearchParams; body: Buffer }
+/** The form of a JWT, which wrangler reads. */
+const tokenOf = (claims: Json) =>
+  `e30.${Buffer.from(JSON.stringify({ exp: 4_000_000_000, ...claims })).toString('base64url')}.x`
 
-/** Answers a question about D1, KV or queues; undefined for another one. */
-function storage(call: string, { search, body }: Question): unknown {
-  const [, what = '', id = '', more = '', last = ''] =
-    /^\w+ \/(d1\/database|storage\/kv\/namespaces|queues)(?:\/([^/]+))?(?:\/([\w/]+?))?(?:\/([\da-f-]{32,}))?$/.exec(
-      call,
-    ) ?? []
-  const method = call.slice(0, call.indexOf(' '))
-  const given = jsonOf(body)
-  const toInfo = ({ uuid, name, place }: Database) => {
-    return { uuid, name, running_in_region: place, version: 'production' }
-  }
-  switch (`${method} ${what}${id === '' ? '' : '/id'}${more === '' ? '' : `/${more}`}`) {
-    case 'GET d1/database':
-      return databases.filter(({ name }) => name.includes(search.get('name') ?? '')).map(toInfo)
-    case 'POST d1/database': {
-      const name = text(given.name, 'name')
-      if (databases.some((one) => one.name === name))
-        throw new Refusal(400, 7502, `Database with name '${name}' already exists`)
-      const place = String(given.primary_location_hint ?? given.jurisdiction ?? '')
-      if (!/^(|weur|eeur|wnam|enam|apac|oc|eu|fedramp)$/.test(place))
-        throw new Refusal(400, 7400, `Invalid location hint: ${place}`)
-      return toInfo(newDatabase(name, place))
-    }
-    case 'GET d1/database/id':
-      return toInfo(databaseOf(id))
-    case 'DELETE d1/database/id':
-      databases.splice(databases.indexOf(databaseOf(id)), 1)
-      return null
-    case 'POST d1/database/id/query':
-      return query(databaseOf(id), text(given.sql, 'sql'))
-    case 'POST d1/database/id/import':
-      return importInto(databaseOf(id), given)
-    case 'GET d1/database/id/time_travel/bookmark':
-      return { bookmark: bookmarkOf(databaseOf(id)) }
-    case 'GET storage/kv/namespaces':
-      return namespaces
-    case 'POST storage/kv/namespaces': {
-      const title = text(given.title, 'title')
-      if (namespaces.some((one) => one.title === title))
-        throw new Refusal(400, 10_014, 'a namespace with this account ID and title already exists')
-      const made = { id: newId(), title, supports_url_encoding: true }
-      namespaces.push(made)
-      return made
-    }
-    case 'DELETE storage/kv/namespaces/id': {
-      const index = namespaces.findIndex((one) => one.id === id)
-      if (index === -1) throw new Refusal(404, 10_013, 'namespace not found')
-      namespaces.splice(index, 1)
-      return null
-    }
-    case 'GET queues': {
-      const names = search.getAll('name')
-      return queues.filter(({ queue_name: name }) => names.length === 0 || names.includes(name))
-    }
-    case 'POST queues': {
-      const name = text(given.queue_name, 'queue_name')
-      const taken = `Queue name '${name}' is already taken. Please use a different name and try again.`
-      if (queues.some(({ queue_name }) => queue_name === name)) throw new Refusal(409, 11_009, taken)
-      const made = { queue_id: newId(), queue_name: name, consumers: [] }
-      queues.push(made)
-      return made
-    }
-    case 'DELETE queues/id':
-      queues.splice(queues.indexOf(queueOf(id)), 1)
-      return null
-    case 'GET queues/id/consumers':
-      return queueOf(id).consumers
-    case 'POST queues/id/consumers': {
-      const queue = queueOf(id)
-      if (queue.consumers.length > 0)
-        throw new Refusal(400, 11_004, `Queue ${queue.queue_name} already has a consumer`)
-      queue.consumers.push(consumerOf(given))
-      return queue.consumers[0]
-    }
-    case 'PUT queues/id/consumers': {
-      const queue = queueOf(id)
-      if (queue.consumers[0]?.consumer_id !== last) throw new Refusal(404, 11_001, 'Consumer not found.')
-      queue.consumers = [consumerOf(given, last)]
-      return queue.consumers[0]
-    }
-    case 'DELETE queues/id/consumers':
-      queueOf(id).consumers = []
-      return null
-    default:
-      return undefined
-  }
-}
-
-function consumerOf(given: Json, id = newId()): Json {
+const consumerOf = (given: Json, id = newId()): Json => {
   const dead = given.dead_letter_queue
   if (dead !== undefined && !queues.some(({ queue_name }) => queue_name === dead))
     throw new Refusal(400, 11_003, `Dead letter queue '${String(dead)}' does not exist.`)
@@ -365,138 +275,199 @@ function consumerOf(given: Json, id = newId()): Json {
   return { ...given, consumer_id: id, script, service: script, environment: 'production' }
 }
 
-/** Answers a question about Workers. */
-async function ofWorkers(call: string, { search, body, contentType }: Question): Promise<unknown> {
-  const [, kind = '', name = '', more = ''] =
-    /^\w+ \/workers\/(\w+)(?:\/([^/]+))?(?:\/(.+))?$/.exec(call) ?? []
-  const method = call.slice(0, call.indexOf(' '))
-  const given = contentType.startsWith('multipart/') ? {} : jsonOf(body)
-  switch (`${method} ${kind}${name === '' ? '' : '/name'}${more === '' ? '' : `/${more}`}`) {
-    case 'GET subdomain':
-      if (subdomain === undefined)
-        throw new Refusal(404, 10_007, 'This account does not have a workers.dev subdomain.')
-      return { subdomain }
-    case 'PUT subdomain':
-      if (subdomain !== undefined) throw new Refusal(409, 10_036, 'This account already has a subdomain.')
-      if (given.subdomain === 'taken') throw new Refusal(409, 10_031, 'Subdomain is unavailable.')
-      subdomain = text(given.subdomain, 'subdomain')
-      return { subdomain }
-    case 'GET domains': {
-      const isAsked = (field: string, value: string) => value === (search.get(field) ?? value)
-      return domains.filter((one) => isAsked('service', one.service) && isAsked('hostname', one.hostname))
-    }
-    case 'DELETE domains/name': {
-      const index = domains.findIndex(({ id }) => id === name)
-      domains.splice(index, 1)
-      return null
-    }
-    case 'GET services/name': {
-      const { tag, migration_tag } = workerOf(name)
-      const script = { id: name, tag, migration_tag, last_deployed_from: changedBy }
-      return { id: name, default_environment: { environment: 'production', script } }
-    }
-    case 'GET workers/name':
-      return { name, subdomain: workerOf(name).subdomain }
-    case 'GET scripts/name/settings': {
-      const worker = workerOf(name)
-      return { bindings: [...worker.bindings, ...secretList(worker)], migration_tag: worker.migration_tag }
-    }
-    case 'GET scripts/name/secrets':
-      return secretList(workerOf(name))
-    case 'PUT scripts/name/secrets':
-      workerOf(name).secrets[text(given.name, 'name')] = text(given.text, 'text')
-      return { name: given.name, type: 'secret_text' }
-    case 'POST scripts/name/assets-upload-session': {
-      const manifest = isJson(given.manifest) ? given.manifest : {}
-      const hashes = Object.values(manifest).map((file) => String(Object(file).hash))
-      assets = { files: Object.keys(manifest).sort(), hashes }
-      return { jwt: tokenOf({ session: true }), buckets: [[...new Set(hashes)]] }
-    }
-    case 'PUT scripts/name': {
-      const version = (await upload(name, contentType, body)).replaceAll('-', '')
-      workerOf(name).assets = assets.files
-      return { id: name, tag: workerOf(name).tag, deployment_id: version, startup_time_ms: 9 }
-    }
-    case 'POST scripts/name/versions': {
-      workerOf(name)
-      const id = await upload(name, contentType, body)
-      workerOf(name).assets = assets.files
-      const resources = { script: { etag: newId() } }
-      return { id, resources, metadata: { has_preview: false }, startup_time_ms: 9 }
-    }
-    case 'GET scripts/name/deployments': {
-      const [version_id] = workerOf(name).versions.slice(-1)
-      return { deployments: [{ id: randomUUID(), versions: [{ version_id, percentage: 100 }] }] }
-    }
-    case 'POST scripts/name/deployments':
-      for (const { version_id } of listOf(given.versions))
-        if (!workerOf(name).versions.includes(String(version_id)))
-          throw new Refusal(404, 10_092, 'Version not found.')
-      return { id: randomUUID() }
-    case 'PATCH scripts/name/script-settings':
-      Object.assign(workerOf(name).settings, given)
-      return given
-    case 'PUT scripts/name/schedules':
-      workerOf(name).crons = listOf(JSON.parse(body.toString())).map(({ cron }) => text(cron, 'cron'))
-      return { schedules: [] }
-    case 'GET scripts/name/subdomain':
-    case 'POST scripts/name/subdomain':
-      if (method === 'POST') {
-        const { enabled, previews_enabled } = given
-        workerOf(name).subdomain = { enabled: enabled === true, previews_enabled: previews_enabled === true }
-      }
-      return workerOf(name).subdomain
-    case 'POST scripts/name/domains/changeset':
-      return { added: [], removed: [], updated: [], conflicting: [] }
-    case 'PUT scripts/name/routes':
-      return listOf(JSON.parse(body.toString())).map(({ pattern }) => text(pattern, 'pattern'))
-    case 'PUT scripts/name/domains/records':
-      for (const { hostname } of listOf(given.origins)) bindDomain(name, text(hostname, 'hostname'))
-      return null
-    case 'DELETE scripts/name':
-      if (workerOf(name).classes.length > 0 && search.get('force') !== 'true')
-        throw new Refusal(400, 10_064, 'The Worker has Durable Objects, or reads queues. Add force=true.')
-      workers.delete(name)
-      return EMPTY
-    default:
-      return undefined
-  }
-}
-
-let assets: { files: string[]; hashes: string[] } = { files: [], hashes: [] }
-/** The form of a JWT, which wrangler reads. */
-const tokenOf = (claims: Json) =>
-  `e30.${Buffer.from(JSON.stringify({ exp: 4_000_000_000, ...claims })).toString('base64url')}.x`
-
 function bindDomain(service: string, hostname: string) {
   const zone = zones.find(({ name }) => hostname === name || hostname.endsWith(`.${name}`))
   if (zone === undefined) throw new Refusal(400, 100_117, `No zone found for ${hostname}`)
-  const at = domains.findIndex((one) => one.hostname === hostname)
-  if (at !== -1) domains.splice(at, 1)
-  domains.push({ id: newId(), hostname, zone_name: zone.name, service })
+  const others = domains.filter((one) => one.hostname !== hostname)
+  domains = [...others, { id: newId(), hostname, zone_name: zone.name, service }]
 }
 
-async function answer(question: Question): Promise<unknown> {
-  const { method, path, search } = question
+const toInfo = ({ uuid, name, place }: Database) => {
+  return { uuid, name, running_in_region: place, version: 'production' }
+}
+
+/** The files of the last session of uploads. */
+let assets: string[] = []
+
+/** `given` is the body as JSON, or empty if it is a form. */
+type Question = Record<'path' | 'contentType', string> & {
+  search: URLSearchParams
+  body: Buffer
+  given: Json
+}
+type Answerer = (question: Question, ...ids: string[]) => unknown
+
+/** The questions about an account: the method and the path, in which each `*` is a name or an id. */
+const OF_ACCOUNT: Record<string, Answerer> = {
+  'GET /d1/database': ({ search }) =>
+    databases.filter(({ name }) => name.includes(search.get('name') ?? '')).map(toInfo),
+  'POST /d1/database': ({ given }) => {
+    const name = text(given.name, 'name')
+    if (databases.some((one) => one.name === name))
+      throw new Refusal(400, 7502, `Database with name '${name}' already exists`)
+    const place = String(given.primary_location_hint ?? given.jurisdiction ?? '')
+    if (!/^(|weur|eeur|wnam|enam|apac|oc|eu|fedramp)$/.test(place))
+      throw new Refusal(400, 7400, `Invalid location hint: ${place}`)
+    return toInfo(newDatabase(name, place))
+  },
+  'DELETE /d1/database/*': (_, id) => take(databases, (one) => one === databaseOf(id)),
+  'POST /d1/database/*/query': ({ given }, id) => query(databaseOf(id), text(given.sql, 'sql')),
+  'POST /d1/database/*/import': ({ given }, id) => importInto(databaseOf(id), given),
+  'GET /d1/database/*/time_travel/bookmark': (_, id) => ({ bookmark: bookmarkOf(databaseOf(id)) }),
+
+  'GET /storage/kv/namespaces': () => namespaces,
+  'POST /storage/kv/namespaces': ({ given }) => {
+    const title = text(given.title, 'title')
+    if (namespaces.some((one) => one.title === title))
+      throw new Refusal(400, 10_014, 'a namespace with this account ID and title already exists')
+    const made = { id: newId(), title, supports_url_encoding: true }
+    namespaces.push(made)
+    return made
+  },
+  'DELETE /storage/kv/namespaces/*': (_, id) => take(namespaces, (one) => one.id === id),
+
+  'GET /queues': ({ search }) => {
+    const names = search.getAll('name')
+    return queues.filter(({ queue_name: name }) => names.length === 0 || names.includes(name))
+  },
+  'POST /queues': ({ given }) => {
+    const name = text(given.queue_name, 'queue_name')
+    const taken = `Queue name '${name}' is already taken. Please use a different name and try again.`
+    if (queues.some(({ queue_name }) => queue_name === name)) throw new Refusal(409, 11_009, taken)
+    const made = { queue_id: newId(), queue_name: name, consumers: [] }
+    queues.push(made)
+    return made
+  },
+  'DELETE /queues/*': (_, id) => take(queues, (one) => one === queueOf(id)),
+  'GET /queues/*/consumers': (_, id) => queueOf(id).consumers,
+  'POST /queues/*/consumers': ({ given }, id) => {
+    const queue = queueOf(id)
+    if (queue.consumers.length > 0)
+      throw new Refusal(400, 11_004, `Queue ${queue.queue_name} already has a consumer`)
+    queue.consumers.push(consumerOf(given))
+    return queue.consumers[0]
+  },
+  'PUT /queues/*/consumers/*': ({ given }, id, consumer) => {
+    const queue = queueOf(id)
+    if (queue.consumers[0]?.consumer_id !== consumer) throw new Refusal(404, 11_001, 'Consumer not found.')
+    queue.consumers = [consumerOf(given, consumer)]
+    return queue.consumers[0]
+  },
+  'DELETE /queues/*/consumers/*': (_, id) => {
+    queueOf(id).consumers = []
+  },
+
+  'GET /workers/subdomain': () => {
+    if (set.subdomain === '') refuse(404, 10_007, 'This account does not have a workers.dev subdomain.')
+    return { subdomain: set.subdomain }
+  },
+  'PUT /workers/subdomain': ({ given }) => {
+    if (set.subdomain !== '') refuse(409, 10_036, 'This account already has a subdomain.')
+    if (given.subdomain === 'taken') refuse(409, 10_031, 'Subdomain is unavailable.')
+    set.subdomain = text(given.subdomain, 'subdomain')
+    return { subdomain: set.subdomain }
+  },
+  'GET /workers/domains': ({ search }) => {
+    const isAsked = (field: string, value: string) => value === (search.get(field) ?? value)
+    return domains.filter((one) => isAsked('service', one.service) && isAsked('hostname', one.hostname))
+  },
+  'DELETE /workers/domains/*': (_, id) => take(domains, (one) => one.id === id),
+  'GET /workers/services/*': (_, name) => {
+    const { tag, migration_tag } = workerOf(name)
+    const script = { id: name, tag, migration_tag, last_deployed_from: set.changedBy }
+    return { id: name, default_environment: { environment: 'production', script } }
+  },
+  'GET /workers/workers/*': (_, name) => ({ name, subdomain: workerOf(name).subdomain }),
+  'POST /workers/assets/upload': () => ({ jwt: tokenOf({}) }),
+
+  'GET /workers/scripts/*/settings': (_, name) => {
+    const { bindings, secrets, migration_tag } = workerOf(name)
+    return { bindings: [...bindings, ...secretList(secrets)], migration_tag }
+  },
+  'GET /workers/scripts/*/secrets': (_, name) => secretList(workerOf(name).secrets),
+  'POST /workers/scripts/*/assets-upload-session': ({ given }) => {
+    const manifest = isJson(given.manifest) ? given.manifest : {}
+    const hashes = Object.values(manifest).map((file) => String(Object(file).hash))
+    assets = Object.keys(manifest).sort()
+    return { jwt: tokenOf({ session: true }), buckets: [[...new Set(hashes)]] }
+  },
+  'PUT /workers/scripts/*': async (question, name) => {
+    const version = (await upload(name, question)).replaceAll('-', '')
+    return { id: name, tag: workerOf(name).tag, deployment_id: version, startup_time_ms: 9 }
+  },
+  'POST /workers/scripts/*/versions': async (question, name) => {
+    workerOf(name)
+    const id = await upload(name, question)
+    const resources = { script: { etag: newId() } }
+    return { id, resources, metadata: { has_preview: false }, startup_time_ms: 9 }
+  },
+  'GET /workers/scripts/*/deployments': (_, name) => {
+    const [version_id] = workerOf(name).versions.slice(-1)
+    return { deployments: [{ id: randomUUID(), versions: [{ version_id, percentage: 100 }] }] }
+  },
+  'POST /workers/scripts/*/deployments': ({ given }, name) => {
+    for (const { version_id } of listOf(given.versions))
+      if (!workerOf(name).versions.includes(String(version_id)))
+        throw new Refusal(404, 10_092, 'Version not found.')
+    return { id: randomUUID() }
+  },
+  'PATCH /workers/scripts/*/script-settings': ({ given }, name) => {
+    Object.assign(workerOf(name).settings, given)
+    return given
+  },
+  'PUT /workers/scripts/*/schedules': ({ body }, name) => {
+    workerOf(name).crons = listOf(JSON.parse(body.toString())).map(({ cron }) => text(cron, 'cron'))
+    return { schedules: [] }
+  },
+  'POST /workers/scripts/*/subdomain': ({ given }, name) => {
+    const [enabled, previews_enabled] = [given.enabled === true, given.previews_enabled === true]
+    workerOf(name).subdomain = { enabled, previews_enabled }
+    return workerOf(name).subdomain
+  },
+  'POST /workers/scripts/*/domains/changeset': () => {
+    return { added: [], removed: [], updated: [], conflicting: [] }
+  },
+  'PUT /workers/scripts/*/routes': ({ body }) =>
+    listOf(JSON.parse(body.toString())).map(({ pattern }) => text(pattern, 'pattern')),
+  'PUT /workers/scripts/*/domains/records': ({ given }, name) => {
+    for (const { hostname } of listOf(given.origins)) bindDomain(name, text(hostname, 'hostname'))
+  },
+  'DELETE /workers/scripts/*': ({ search }, name) => {
+    if (workerOf(name).classes.length > 0 && search.get('force') !== 'true')
+      throw new Refusal(400, 10_064, 'The Worker has Durable Objects, or reads queues. Add force=true.')
+    workers.delete(name)
+    return EMPTY
+  },
+}
+
+/** The other questions. */
+const OTHERS: Record<string, Answerer> = {
+  'GET /accounts': () => [{ id: ACCOUNT, name: 'The account of the test' }],
+  'GET /zones': ({ search }) =>
+    zones.filter(({ name }) => name === search.get('name')).map((one) => ({ ...one, status: 'active' })),
+  'GET /zones/*/workers/routes': () => [],
+}
+
+const toRoute = ([pattern, answerer]: [string, Answerer]) =>
+  [new RegExp(`^${pattern.replaceAll('*', '([^/]+)')}$`), answerer] as const
+const ROUTES = [
+  ...Object.entries(OTHERS),
+  ...Object.entries(OF_ACCOUNT).map(([pattern, answerer]): [string, Answerer] => [
+    pattern.replace('/', `/accounts/${ACCOUNT}/`),
+    answerer,
+  ]),
+].map(toRoute)
+
+async function answer(method: string, question: Question): Promise<unknown> {
+  const { path, search } = question
   if (LISTS.test(path) && Number(search.get('per_page')) > 50)
     throw new Refusal(400, 6008, 'Invalid request parameters')
-  if (lacks.includes(rightOf(path)) && LISTS.test(path)) return []
-  if (path === '/accounts') return [{ id: ACCOUNT, name: 'The account of the test' }]
-  if (path === '/memberships') return [{ id: newId(), account: { id: ACCOUNT, name: 'The account' } }]
-  if (path === '/user') return { id: newId(), email: 'ada@example.com' }
-  if (path === '/zones')
-    return zones
-      .filter(({ name }) => name === search.get('name'))
-      .map((one) => ({ ...one, status: 'active' }))
-  if (method === 'GET' && /^\/zones\/\w+\/workers\/routes$/.test(path)) return []
-  const own = `/accounts/${ACCOUNT}`
-  if (!path.startsWith(`${own}/`))
-    throw new Refusal(404, 7003, `Could not route to ${path}, perhaps your object identifier is invalid?`)
-  const call = `${method} ${path.slice(own.length)}`
-  if (call === 'POST /workers/assets/upload') return { jwt: tokenOf({}) }
-  const result = call.includes(' /workers/') ? await ofWorkers(call, question) : storage(call, question)
-  if (result === undefined) throw new Refusal(404, 7000, `No route for that URI: ${call}`)
-  return result
+  if (set.lacks.includes(rightOf(path)) && LISTS.test(path)) return []
+  for (const [pattern, answerer] of ROUTES) {
+    const [whole, ...ids] = pattern.exec(`${method} ${path}`) ?? []
+    if (whole !== undefined) return (await answerer(question, ...ids)) ?? null
+  }
+  throw new Refusal(404, 7003, `Could not route to ${path}, perhaps your object identifier is invalid?`)
 }
 
 const send = (response: ServerResponse, status: number, body: unknown) =>
@@ -504,26 +475,22 @@ const send = (response: ServerResponse, status: number, body: unknown) =>
 
 /** Sets what a test wants, and answers the state. */
 function control(given: Control) {
-  if (given.faults !== undefined) faults = given.faults
-  if (given.lacks !== undefined) lacks = given.lacks
-  if (given.health !== undefined) health = given.health
-  if (given.changedBy !== undefined) changedBy = given.changedBy
-  if (given.subdomain !== undefined) subdomain = given.subdomain || undefined
-  if (given.zone !== undefined) zones.push({ id: newId(), name: given.zone })
-  if (given.namespace !== undefined) namespaces.push({ id: newId(), title: given.namespace })
-  for (const name of given.queues ?? []) queues.push({ queue_id: newId(), queue_name: name, consumers: [] })
-  if (given.lose !== undefined) databases.splice(databases.indexOf(databaseOf(given.lose)), 1)
-  if (given.reader !== undefined)
-    for (const queue of queues)
-      if (queue.queue_name === given.reader[0])
-        queue.consumers = [{ consumer_id: newId(), type: 'worker', script: given.reader[1] }]
-  if (given.database !== undefined) {
-    const { name, sql } = given.database
-    const database = databases.find((one) => one.name === name) ?? newDatabase(name, '')
-    database.sql.exec(sql)
+  const { worker, database, lose, namespace, queues: names = [], reader = [], zone, ...settings } = given
+  Object.assign(set, settings)
+  if (zone !== undefined) zones.push({ id: newId(), name: zone })
+  if (namespace !== undefined) namespaces.push({ id: newId(), title: namespace })
+  for (const name of names) queues.push({ queue_id: newId(), queue_name: name, consumers: [] })
+  if (lose !== undefined) take(databases, (one) => one.name === lose)
+  const [read, script] = reader
+  for (const queue of queues.filter(({ queue_name: name }) => name === read))
+    queue.consumers = [{ consumer_id: newId(), type: 'worker', script }]
+  if (database !== undefined) {
+    const { name, sql } = database
+    const found = databases.find((one) => one.name === name) ?? newDatabase(name, '')
+    found.sql.exec(sql)
   }
-  if (given.worker !== undefined) {
-    const { name, classes } = given.worker
+  if (worker !== undefined) {
+    const { name, classes } = worker
     const type = 'durable_object_namespace'
     workers.set(name, {
       ...{ tag: newId(), migration_tag: classes.length > 0 ? 'v4' : undefined, classes, secrets: {} },
@@ -538,15 +505,15 @@ function control(given: Control) {
     const [restores] = tables > 9 ? sql.prepare('SELECT epoch FROM restores').all() : []
     return { uuid, name, place, tables, epoch: Number(Object(restores).epoch ?? 0) }
   })
-  const left = faults.map(({ call }) => call)
+  const left = set.faults.map(({ call }) => call)
   const lists = { databases: told, namespaces, queues, domains, calls, queries, left, adminKeys }
-  return { ...lists, workers: Object.fromEntries(workers), subdomain }
+  return { ...lists, workers: Object.fromEntries(workers) }
 }
 export type State = Pick<ReturnType<typeof control>, keyof ReturnType<typeof control>>
 
 /** What the deployed Worker answers: `/health`, and a new admin key. */
 function service(path: string, request: IncomingMessage, body: Buffer): [status: number, body: unknown] {
-  if (path === '/health') return [health?.status ?? 200, health?.body]
+  if (path === '/health') return [set.health.status, set.health.body]
   const keys = [...workers.values()].map(({ secrets }) => secrets.ADMIN_API_KEY)
   if (path !== '/admin/v1/admin-api-keys') return [404, { error: 'not found' }]
   if (!keys.includes(String(request.headers['x-api-key']))) return [401, { error: 'no key' }]
@@ -568,8 +535,8 @@ async function handle(request: IncomingMessage, response: ServerResponse) {
   const call = `${method} ${path.replace(`/accounts/${ACCOUNT}`, '')}`
   const asker = request.headers['user-agent']?.startsWith('wrangler/') ? 'wrangler ' : ''
   const action = path.endsWith('/import') ? ` ${jsonOf(body).action}` : ''
-  const fault = faults.find((one) => new RegExp(`^${one.call}$`).test(asker + call + action))
-  if (fault !== undefined) faults = faults.filter((one) => one !== fault)
+  const fault = set.faults.find((one) => new RegExp(`^${one.call}$`).test(asker + call + action))
+  set.faults = set.faults.filter((one) => one !== fault)
   if (fault?.how === 'held') return
   if (!isApi && typeof fault?.how === 'number') return send(response, fault.how, {})
   if (upload !== undefined) {
@@ -591,11 +558,13 @@ async function handle(request: IncomingMessage, response: ServerResponse) {
     if (!isAssets && ![TOKEN, OWNED_TOKEN].includes(token)) return deny(400, 9109, 'Invalid access token')
     if (path === '/accounts' && token === OWNED_TOKEN)
       return deny(400, 1001, 'List accounts endpoint does not support account owned tokens.')
-    if ((lacks.includes(rightOf(path)) && !LISTS.test(path)) || fault?.how === 403)
+    if ((set.lacks.includes(rightOf(path)) && !LISTS.test(path)) || fault?.how === 403)
       return deny(403, rightOf(path) === 'D1' ? 7403 : 10_000, 'Authentication error')
     if (fault?.how === 500) return deny(500, 10_013, 'An unknown error has occurred.')
     const contentType = request.headers['content-type'] ?? ''
-    const result = fault?.how === 'idle' ? IDLE : await answer({ method, path, search, body, contentType })
+    const given = contentType.startsWith('multipart/') ? {} : jsonOf(body)
+    const question = { path, search, body, contentType, given }
+    const result = fault?.how === 'idle' ? IDLE : await answer(method, question)
     if (fault?.how === 'lost') return response.destroy()
     if (result === EMPTY) return response.writeHead(200).end()
     const count = Array.isArray(result) ? result.length : null
