@@ -2,9 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { createServer, request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { listening, stop } from '../listening'
 import { PATIENCE } from '../patience'
 import type { Variables } from './examples'
 import { descendants, type Process } from './processes'
@@ -99,10 +100,10 @@ export type RecordingProxy = {
   tenant: string | null
   /** The responses since the last call of this method, in order. */
   take(): Exchange[]
-  close(): Promise<void>
+  close(): void
 }
 
-export async function startProxy(port: number, target: () => number): Promise<RecordingProxy> {
+export async function startProxy(target: () => number): Promise<RecordingProxy> {
   const exchanges: Exchange[] = []
   const server = createServer((incoming, pending) => {
     const headers = {
@@ -114,51 +115,38 @@ export async function startProxy(port: number, target: () => number): Promise<Re
     const { method, url: path } = incoming
     let sent = ''
     incoming.on('data', (part) => (sent += part))
-    const onward = request({ host: '127.0.0.1', port: target(), method, path, headers }, (answer) =>
-      passOn(answer, pending).then((text) => {
-        const body: unknown = sent.startsWith('{') || sent.startsWith('[') ? JSON.parse(sent) : undefined
-        exchanges.push({ ...read(answer, text), request: `${method} ${path}`, sent: body })
+    const onward = request({ host: '127.0.0.1', port: target(), method, path, headers }, (answer) => {
+      const { statusCode: status = 502, headers: came } = answer
+      pending.writeHead(status, came)
+      let text = ''
+      answer.setEncoding('utf8').on('data', (part) => {
+        text += part
+        pending.write(part)
+      })
+      answer.on('error', end)
+      answer.on('end', () => {
+        const flat = Object.entries(came).map(([name, value]) => [name, String(value)])
+        exchanges.push({
+          ...{ request: `${method} ${path}`, status, headers: Object.fromEntries(flat) },
+          sent: /^[{[]/.test(sent) ? JSON.parse(sent) : undefined,
+          body: came['content-type']?.includes('json') === true ? JSON.parse(text) : text,
+        })
         // The caller may take the exchange as soon as the response has ended.
         pending.end()
-      }, end),
-    )
+      })
+    })
     // A stream ends if one of its two sides goes away.
     const end = () => pending.destroy()
     onward.on('error', end)
     pending.on('close', () => onward.destroy())
     incoming.pipe(onward)
   })
-  server.listen(port, '127.0.0.1')
-  await once(server, 'listening')
+  const { port } = new URL(await listening(server))
   const proxy: RecordingProxy = {
-    port,
+    port: Number(port),
     tenant: null,
     take: () => exchanges.splice(0),
-    close: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
+    close: () => stop(server),
   }
   return proxy
-}
-
-/** Forwards a response without its end, and reads its body. */
-async function passOn(answer: IncomingMessage, pending: ServerResponse): Promise<string> {
-  pending.writeHead(answer.statusCode ?? 502, answer.headers)
-  let text = ''
-  for await (const part of answer.setEncoding('utf8')) {
-    text += part
-    pending.write(part)
-  }
-  return text
-}
-
-function read(
-  { statusCode = 0, headers }: IncomingMessage,
-  text: string,
-): Omit<Exchange, 'request' | 'sent'> {
-  const isJson = headers['content-type']?.includes('json') === true
-  const flat = Object.entries(headers).map(([name, value]) => [name, String(value)])
-  return { status: statusCode, headers: Object.fromEntries(flat), body: isJson ? JSON.parse(text) : text }
 }

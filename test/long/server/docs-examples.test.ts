@@ -1,7 +1,7 @@
 /** Runs the examples of the README and of docs/, unchanged, in a new shell, against a server. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
-import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
@@ -178,7 +178,7 @@ describe.skipIf(!hasShell)('the examples of docs/, on an empty service', () => {
 
   beforeAll(async () => {
     folder = await newProject()
-    proxy = await startProxy(await freePort(), () => server.port)
+    proxy = await startProxy(() => server.port)
     // Each page has its own tenant, which is as empty as a new service. The proxy adds the tenant, so the
     // page need not.
     server = await startServer({
@@ -186,11 +186,7 @@ describe.skipIf(!hasShell)('the examples of docs/, on an empty service', () => {
       env: { MULTI_TENANCY: 'on', PUBLIC_URL: `http://localhost:${proxy.port}` },
     })
   })
-  afterAll(async () => {
-    await proxy?.close()
-    await server?.stop()
-    await rm(folder, { recursive: true, force: true })
-  })
+  afterAll(() => proxy?.close())
 
   // If a page fails, this restores the clock that all pages share.
   afterEach(() => server.ask('DELETE', '/admin/v1/test-clock'))
@@ -215,13 +211,9 @@ describe.skipIf(!hasShell)(
       folder = await newProject()
       // Started as the README says.
       server = await startServer({ folder, by: 'npm' })
-      proxy = await startProxy(await freePort(), () => server.port)
+      proxy = await startProxy(() => server.port)
     })
-    afterAll(async () => {
-      await proxy?.close()
-      await server?.stop()
-      await rm(folder, { recursive: true, force: true })
-    })
+    afterAll(() => proxy?.close())
 
     test.each(ON_THE_DEMO)('%s runs unchanged', { timeout: MINUTES }, (name) =>
       holdsPages([name], folder, proxy, null),

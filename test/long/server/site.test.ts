@@ -3,27 +3,18 @@
  * samples of the reference, which are sent as a reader sends them.
  */
 import { spawnSync } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { cp, rm } from 'node:fs/promises'
-import { createServer, type Server as HttpServer } from 'node:http'
 import { createRequire } from 'node:module'
-import { extname, join } from 'node:path'
+import { join } from 'node:path'
 import { transform } from 'esbuild'
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type Operation, readReference } from '../../../site/reference.mjs'
 import { requestOf, searchOf } from '../../../site/samples.mjs'
 import { PATIENCE } from '../../helpers/patience'
 import { hasBrowser, launchBrowser, NO_BROWSER } from '../../helpers/server/browser'
-import { freePort, newProject, run, type Server, startServer } from '../../helpers/server/harness'
+import { newProject, run, type Server, startServer } from '../../helpers/server/harness'
 import { STATE } from '../../helpers/server/local-state'
 import { type RecordingProxy, Shell, startProxy } from '../../helpers/server/shell'
 import { SERVER_START } from '../../helpers/time'
@@ -38,27 +29,21 @@ const isInstalled =
   spawnSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: join(root, 'site') }).status === 0
 const NOT_INSTALLED = 'the packages of the site are not installed, and npm cannot install them (npm run site)'
 
-/** The files of the built site over HTTP, as a host of static files serves them. */
-async function serveSite(folder: string): Promise<{ server: HttpServer; url: string }> {
-  const types: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' }
-  const server = createServer(({ url = '/' }, answer) => {
-    const path = decodeURIComponent(new URL(url, 'http://localhost').pathname)
-    const file = [path, `${path}.html`, `${path}index.html`]
-      .map((name) => join(folder, name))
-      .find((name) => existsSync(name) && statSync(name).isFile())
-    answer.writeHead(file ? 200 : 404, { 'content-type': types[extname(file ?? '')] ?? 'image/svg+xml' })
-    answer.end(file && readFileSync(file))
-  })
-  const port = await freePort()
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
-  return { server, url: `http://127.0.0.1:${port}/` }
-}
-
 describe.skipIf(!isInstalled)(`the site${isInstalled ? '' : ` (skipped: ${NOT_INSTALLED})`}`, () => {
   const built = join(root, 'dist', 'site')
+  let folder: string
+  /** A Worker that serves it too. */
+  let server: Server
   beforeAll(async () => {
-    const { code, said } = await run(root, [process.execPath, 'site/build.mjs'])
-    expect(code, said).toBe(0)
+    for (const options of [[], ['--worker']]) {
+      const { code, said } = await run(root, [process.execPath, 'site/build.mjs', ...options])
+      expect(code, said).toBe(0)
+    }
+    folder = await newProject()
+    const made = join(root, 'dist', 'site-of-worker')
+    await cp(made, join(folder, 'dist', 'site-of-worker'), { recursive: true })
+    await rm(made, { recursive: true })
+    server = await startServer({ folder })
   }, MINUTES)
 
   test('has texts for assistants, whose links lead to pages', () => {
@@ -73,63 +58,42 @@ describe.skipIf(!isInstalled)(`the site${isInstalled ? '' : ` (skipped: ${NOT_IN
   })
 
   test('[G14] a running Worker serves it', { timeout: MINUTES }, async () => {
-    const made = join(root, 'dist', 'site-of-worker')
-    const folder = await newProject()
-    const { code, said } = await run(root, [process.execPath, 'site/build.mjs', '--worker'])
-    expect(code, said).toBe(0)
-    await cp(made, join(folder, 'dist', 'site-of-worker'), { recursive: true })
-    await rm(made, { recursive: true })
-    const server = await startServer({ folder })
     const open = async (path: string, type: string) => {
       const answer = await fetch(server.url + path)
       expect([path, answer.status, answer.headers.get('content-type')]).toEqual([path, 200, type])
       return answer.text()
     }
-    try {
-      const page = 'text/html; charset=utf-8'
-      const script = 'text/javascript; charset=utf-8'
-      const first = await open('/site/', page)
-      expect(first).toContain('<title>Laurel')
-      expect(await open('/site/guides/award-points', page)).toContain('<title>Award points')
-      expect(await open('/site/reference/leaderboards', page)).toContain('GET /v1/leaderboards')
-      expect(await open('/site/llms.txt', 'text/plain; charset=utf-8')).toContain('](/site/')
-      const index = readdirSync(join(folder, 'dist', 'site-of-worker', 'assets', 'chunks')).filter((name) =>
-        name.startsWith('@localSearchIndex'),
-      )
-      expect(index).toHaveLength(1)
-      expect(await open(`/site/assets/chunks/${index[0]}`, script)).toContain('Idempotency')
-      // All that the first page loads is there.
-      const parts = [...first.matchAll(/(?:src|href)="(\/site\/[^"#]+\.(?:js|css|svg|woff2))"/g)]
-      const loaded = [...new Set(parts.map(([, path = '']) => path))]
-      expect(loaded.length).toBeGreaterThan(4)
-      const answers = await Promise.all(
-        loaded.map(async (path) => [path, (await fetch(server.url + path)).status]),
-      )
-      expect(answers).toEqual(loaded.map((path) => [path, 200]))
-      expect(await (await fetch(server.url)).text()).toContain('/site/')
-      for (const path of [
-        '/site/no-page',
-        '/site/guides/',
-        '/site/assets/no.js',
-        '/site/guides/award-points/',
-      ])
-        expect([path, (await fetch(server.url + path)).status]).toEqual([path, 404])
-    } finally {
-      await server.stop()
-      await rm(folder, { recursive: true, force: true })
-    }
+    const page = 'text/html; charset=utf-8'
+    const script = 'text/javascript; charset=utf-8'
+    const first = await open('/site/', page)
+    expect(first).toContain('<title>Laurel')
+    expect(await open('/site/guides/award-points', page)).toContain('<title>Award points')
+    expect(await open('/site/reference/leaderboards', page)).toContain('GET /v1/leaderboards')
+    expect(await open('/site/llms.txt', 'text/plain; charset=utf-8')).toContain('](/site/')
+    const index = readdirSync(join(folder, 'dist', 'site-of-worker', 'assets', 'chunks')).filter((name) =>
+      name.startsWith('@localSearchIndex'),
+    )
+    expect(index).toHaveLength(1)
+    expect(await open(`/site/assets/chunks/${index[0]}`, script)).toContain('Idempotency')
+    // All that the first page loads is there.
+    const parts = [...first.matchAll(/(?:src|href)="(\/site\/[^"#]+\.(?:js|css|svg|woff2))"/g)]
+    const loaded = [...new Set(parts.map(([, path = '']) => path))]
+    expect(loaded.length).toBeGreaterThan(4)
+    const answers = await Promise.all(
+      loaded.map(async (path) => [path, (await fetch(server.url + path)).status]),
+    )
+    expect(answers).toEqual(loaded.map((path) => [path, 200]))
+    expect(await (await fetch(server.url)).text()).toContain('/site/')
+    for (const path of ['/site/no-page', '/site/guides/', '/site/assets/no.js', '/site/guides/award-points/'])
+      expect([path, (await fetch(server.url + path)).status]).toEqual([path, 404])
   })
 
   describe.skipIf(!hasBrowser)(`in a browser${hasBrowser ? '' : ` (skipped: ${NO_BROWSER})`}`, () => {
     let browser: Browser
-    let host: Awaited<ReturnType<typeof serveSite>>
+    let url: string
     beforeAll(async () => {
       browser = await launchBrowser()
-      host = await serveSite(built)
-    })
-    afterAll(async () => {
-      await browser?.close()
-      host?.server.close()
+      url = `${server.url}/site/`
     })
 
     test.each([
@@ -155,7 +119,7 @@ describe.skipIf(!isInstalled)(`the site${isInstalled ? '' : ` (skipped: ${NOT_IN
           .map((name) => name.replace(/(^|\/)index\.html$|\.html$/, '$1'))
         expect(names.length).toBeGreaterThan(80)
         for (const name of names) {
-          await page.goto(host.url + name)
+          await page.goto(url + name)
           await page.locator('main').waitFor()
           await page.evaluate(axe)
           const violations: unknown[] = await page.evaluate(
@@ -173,9 +137,9 @@ describe.skipIf(!isInstalled)(`the site${isInstalled ? '' : ` (skipped: ${NOT_IN
       const page = await browser.newPage()
       const elsewhere: string[] = []
       page.on('request', (request) => {
-        if (!request.url().startsWith(host.url)) elsewhere.push(request.url())
+        if (!request.url().startsWith(url)) elsewhere.push(request.url())
       })
-      await page.goto(host.url)
+      await page.goto(url)
       await page.getByRole('button', { name: 'Search' }).click()
       await page.getByRole('searchbox').fill('idempotency key')
       const first = page.locator('.VPLocalSearchBox .result').first()
@@ -234,7 +198,6 @@ describe('the samples of the reference', () => {
     const { code, said } = await run(root, [process.execPath, 'clients/typescript/scripts/build.mjs'])
     expect(code, said).toBe(0)
   }, MINUTES)
-  afterAll(() => rm(folder, { recursive: true, force: true }))
 
   test('are of every operation of both documents', () => {
     expect(operations.length).toBeGreaterThan(130)
@@ -284,36 +247,35 @@ describe('the samples of the reference', () => {
     isIn: (operation: Operation) => boolean,
   ) {
     const server = await startServer({ folder, env, clock: SERVER_START })
-    const proxy = await startProxy(await freePort(), () => server.port)
+    const proxy = await startProxy(() => server.port)
     const shell = new Shell(folder, { URL: `http://localhost:${proxy.port}`, KEY: server.adminKey })
+    onTestFinished(async () => {
+      proxy.close()
+      await Promise.all([shell.end(), server.stop()])
+    })
     // Python would otherwise hold back what it prints of a stream.
     await shell.run('export URL KEY PYTHONUNBUFFERED=1')
-    try {
-      const served = await servedBy(server)
-      const failures: unknown[] = []
-      for (const one of operations.filter(isIn)) {
-        const { query, body, inPath } = served(one)
-        const { request } = one
-        const sample = withIds(
-          one.samples[language],
-          idsIn([request.inPath, request.query, request.body], [inPath, query, body]),
-        )
-        const command = await COMMANDS[language](folder, sample)
-        if (request.isStream) {
-          const { stdout } = await shell.run(`timeout 4 ${command.replaceAll('\\\n', ' ')} || true`)
-          if (!stdout.includes('demo-')) failures.push([one.id, stdout])
-          proxy.take()
-          continue
-        }
-        const { stdout, stderr } = await shell.run(command)
-        failures.push(...faultsOf(one, proxy, stdout + stderr))
+    const served = await servedBy(server)
+    const failures: unknown[] = []
+    for (const one of operations.filter(isIn)) {
+      const { query, body, inPath } = served(one)
+      const { request } = one
+      const sample = withIds(
+        one.samples[language],
+        idsIn([request.inPath, request.query, request.body], [inPath, query, body]),
+      )
+      const command = await COMMANDS[language](folder, sample)
+      if (request.isStream) {
+        const { stdout } = await shell.run(`timeout 4 ${command.replaceAll('\\\n', ' ')} || true`)
+        if (!stdout.includes('demo-')) failures.push([one.id, stdout])
+        proxy.take()
+        continue
       }
-      expect(failures.map((one) => JSON.stringify(one))).toEqual([])
-    } finally {
-      await shell.end()
-      await proxy.close()
-      await server.stop()
+      const { stdout, stderr } = await shell.run(command)
+      failures.push(...faultsOf(one, proxy, stdout + stderr))
     }
+    expect(failures.map((one) => JSON.stringify(one))).toEqual([])
+    await server.stop()
   }
 
   /** What is wrong with the exchange of a sample. */
