@@ -44,12 +44,12 @@ export const inDatabase = (data: string, number: number, sql: string): Row[] =>
  */
 export function beginClock(folder: string, moment: number): void {
   const file = join(folder, 'dist', 'serve', 'migrations.json')
-  const migrations = JSON.parse(readFileSync(file, 'utf8'))
-  const clock = {
-    name: '9999_test_clock.sql',
-    sql: `INSERT INTO test_clock (id, now) VALUES (1, ${moment})`,
-  }
-  writeFileSync(file, JSON.stringify([...migrations, clock]))
+  const name = '9999_test_clock.sql'
+  const sql = `INSERT INTO test_clock (id, now) VALUES (1, ${moment})`
+  const migrations: { name: string }[] = JSON.parse(readFileSync(file, 'utf8'))
+  // Another start in the folder may have added it.
+  const others = migrations.filter((one) => one.name !== name)
+  writeFileSync(file, JSON.stringify([...others, { name, sql }]))
 }
 
 /** The statements that write a directory of one tenant. */
