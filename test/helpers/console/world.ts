@@ -10,13 +10,16 @@ export const ATTACK = '<img src=x onerror=alert(1)>'
 
 export type World = ReturnType<typeof sharedWorld>
 
+/** How the server starts. Its test clock begins at the same moment in all tests, unless they want real time. */
+type WorldOptions = Omit<StartOptions, 'clock'> & { clock?: number | 'real' }
+
 /** Starts a server and a browser before the tests of this file, and ends both after them. */
-export function sharedWorld(options: StartOptions = {}) {
+export function sharedWorld({ clock = SERVER_START, ...options }: WorldOptions = {}) {
   let server: Server
   let browser: Browser
   beforeAll(async () => {
     ;[server, browser] = await Promise.all([
-      startServer({ clock: SERVER_START, ...options }),
+      startServer({ ...options, ...(clock !== 'real' && { clock }) }),
       launchBrowser(),
     ])
   })

@@ -57,6 +57,8 @@ describe.skipIf(!hasBrowser)('a write', () => {
     await button('Saving…').waitFor()
     const saved = page.getByRole('heading', { level: 1, name: 'Quarters', includeHidden: true })
     expect(await saved.count()).toBe(0)
+    for (const disabled of [button('Saving…'), page.getByLabel('Name')])
+      expect(await disabled.isDisabled()).toBe(true)
     expect(await isAskedBeforeReload()).toBe(true)
     await leave()
     await held.release('passes')
@@ -71,6 +73,7 @@ describe.skipIf(!hasBrowser)('a write', () => {
     await message('The metric “Hours” was created').waitFor()
     await staysThere()
     expect(await stored('/metrics/hours')).toMatchObject({ name: 'Hours' })
+    expect([held.seen.length, second.seen.length]).toEqual([1, 1])
   })
 
   const notCreated = 'The metric “Pages” was not created'
@@ -117,7 +120,7 @@ describe.skipIf(!hasBrowser)('a write', () => {
     expect(requests).toHaveLength(1)
   })
 
-  it('of an action that is refused says why, with the name of the item', async () => {
+  it('of an action that is refused says why, with the name of the item, which stays as it is', async () => {
     for (const [path, press, told] of [
       ['/achievements/demo-first-lesson', ['Lock'], 'The achievement “First lesson” was not locked'],
       ['/leaderboards/demo-weekly-xp', ['Delete', 'Confirm: delete'], 'Delete XP this week?'],
@@ -125,9 +128,13 @@ describe.skipIf(!hasBrowser)('a write', () => {
       await world.open(page, path)
       const held = await hold()
       for (const name of press) await button(name).click()
+      if (press.length === 1) await page.getByText('Saving: The achievement “First lesson”…').waitFor()
+      const active = page.locator('h1 + *', { hasText: /^active$/ })
+      await active.waitFor({ state: 'attached' })
       await (await held.release('is refused in a 200'))()
       await page.getByText(told).first().waitFor()
       await page.getByText('The name is not wanted. Choose another one.').first().waitFor()
+      await active.waitFor({ state: 'attached' })
     }
   })
 })
@@ -466,6 +473,7 @@ const activation = (list: string, begin: Task['begin'], subject?: Task['subject'
 const deactivation = (begin: Task['begin'], isDone: Task['isDone'], subject?: Task['subject']) =>
   action(['Deactivate'], 'was deactivated', begin, isDone, subject)
 const DELETE = ['Delete', 'Confirm: delete']
+const DELETE_KEY = ['Delete NAME', 'Confirm: delete key']
 const deletion = (begin: Task['begin'], isDone: Task['isDone'], subject?: Task['subject']) =>
   action(DELETE, 'was deleted', begin, isDone, subject)
 /** A task with the menu "Actions" on the page of a user. */
@@ -545,7 +553,7 @@ const TASKS: Readonly<Record<string, readonly Task[]>> = {
     deletion(boost, isGone(`${SYSTEM}/boosts`)),
     deletion(attribute, async (name) => (await attributeOf(name)) === undefined),
     action(['Rotate NAME', 'Confirm: rotate key'], 'was replaced', adminKey, isRefused),
-    action(['Delete NAME', 'Confirm: delete key'], 'was deleted', adminKey, isRefused),
+    action(DELETE_KEY, 'was deleted', adminKey, isRefused),
   ],
   'what support does for a user': [
     {
@@ -594,55 +602,44 @@ const TASKS: Readonly<Record<string, readonly Task[]>> = {
   ],
 }
 
-/** Items to delete: for each kind the page, the buttons to press, and the beginning of the message. */
-const DELETIONS: readonly [
-  kind: string,
-  begin: Task['begin'],
-  presses: readonly string[],
-  told: (name: string) => string,
-][] = [
-  [
-    'an admin key',
-    adminKey,
-    ['Delete NAME', 'Confirm: delete key'],
-    (name) => `The key “${name}” was deleted`,
-  ],
+const prefixes = new Map<string, string>()
+const applicationKey = async (name: string) => {
+  const { created } = await demand('POST', `${ADMIN}/application-api-keys`, [{ userId: name }])
+  prefixes.set(name, created[0].prefix)
+  return '/api-keys'
+}
+const paused = async (name: string) => {
+  const path = await user('')(name)
+  const pause = { userId: name, start: '2082-07-01', end: '2082-07-02' }
+  await demand('POST', `${ADMIN}/streaks/pauses`, { pauses: [pause] })
+  return path
+}
+const completed = async (name: string) => {
+  await achievement(name)
+  await user('')(name)
+  await demand('POST', `/v1/achievements/${name}/complete`, { user: { id: name } })
+  return `/users/${name}/achievements`
+}
+
+/** Items to delete: for each kind the page, the buttons to press, and the end of the message. */
+const DELETIONS: readonly [kind: string, begin: Task['begin'], presses: readonly string[], told: string][] = [
+  ['an admin key', adminKey, DELETE_KEY, 'The key “NAME” was deleted'],
   [
     'an application key',
-    async (name) => {
-      const { created } = await demand('POST', `${ADMIN}/application-api-keys`, [{ userId: name }])
-      prefixes.set(name, created[0].prefix)
-      return '/api-keys'
-    },
+    applicationKey,
     ['Delete PREFIX', 'Confirm: delete key'],
-    (name) => `The key of ${name} was deleted`,
+    'The key of NAME was deleted',
   ],
-  [
-    'a pause',
-    async (name) => {
-      const path = await user('')(name)
-      const pause = { userId: name, start: '2082-07-01', end: '2082-07-02' }
-      await demand('POST', `${ADMIN}/streaks/pauses`, { pauses: [pause] })
-      return path
-    },
-    ['Remove'],
-    (name) => `The pause of ${name} was removed`,
-  ],
+  ['a pause', paused, ['Remove'], 'The pause of NAME was removed'],
   [
     'a completion',
-    async (name) => {
-      await achievement(name)
-      await user('')(name)
-      await demand('POST', `/v1/achievements/${name}/complete`, { user: { id: name } })
-      return `/users/${name}/achievements`
-    },
+    completed,
     ['Revoke NAME', 'Confirm: revoke'],
-    (name) => `The achievement “${name}” of ${name} was revoked`,
+    'The achievement “NAME” of NAME was revoked',
   ],
-  ['an achievement', achievement, DELETE, (name) => `“${name}” was deleted`],
-  ['a level', level, DELETE, (name) => `“${name}” was deleted`],
+  ['an achievement', achievement, DELETE, '“NAME” was deleted'],
+  ['a level', level, DELETE, '“NAME” was deleted'],
 ]
-const prefixes = new Map<string, string>()
 
 describe.skipIf(!hasBrowser)('a deletion', () => {
   async function press(texts: readonly string[], name: string) {
@@ -651,26 +648,24 @@ describe.skipIf(!hasBrowser)('a deletion', () => {
   }
 
   it.each(DELETIONS)(
-    'of %s is told as done if only its first answer is lost',
+    'of %s says why it is refused, and is told as done if only its first answer is lost',
     async (_, begin, texts, told) => {
       const name = nextName()
-      await world.open(page, await begin(name))
+      const path = await begin(name)
+      await world.open(page, path)
+      const held = await hold()
+      await press(texts, name)
+      await (await held.release('is refused in a 200'))()
+      await page.getByText('The name is not wanted. Choose another one.').first().waitFor()
+
+      await world.open(page, path)
       const sent = await loseDeletion(page, world.server.url)
       await press(texts, name)
-      await message(new RegExp(`${told(name)}$`)).waitFor()
+      await message(new RegExp(`${told.replaceAll('NAME', name)}$`)).waitFor()
       expect(sent).toEqual([sent[0], sent[0]])
       await page.getByRole('alertdialog').waitFor({ state: 'detached' })
     },
   )
-
-  it.each(DELETIONS)('of %s that is refused for another reason says it', async (_, begin, texts) => {
-    const name = nextName()
-    await world.open(page, await begin(name))
-    const held = await hold()
-    await press(texts, name)
-    await (await held.release('is refused in a 200'))()
-    await page.getByText('The name is not wanted. Choose another one.').first().waitFor()
-  })
 })
 
 type Round = { task: Task; way: (typeof WAYS)[number]; fault: (typeof NAMES)[number] }

@@ -1,32 +1,11 @@
 /** The console in browsers that block requests, or that keep nothing. */
 import { describe, expect, it } from 'vitest'
 import { hasBrowser, settled, signIn } from '../../helpers/console/browser'
-import { MAIN_PAGES, OTHER_PAGES } from '../../helpers/console/pages'
 import { sharedWorld } from '../../helpers/console/world'
 
 const world = sharedWorld()
 
-/** What lists of ad blockers stop in an address, as EasyPrivacy does. */
-const BLOCKED =
-  /analytics|telemetry|beacon|pixel|counter|(?:send|page|client)-?event|track(?:er|ing)?[./?-]|stats?[./?-]/i
-
 describe.skipIf(!hasBrowser)('the console', () => {
-  it('[G14] shows all pages and their figures with an ad blocker', async () => {
-    const { page, requests, complaints } = await world.signedIn()
-    await page.route(
-      ({ pathname }) => BLOCKED.test(pathname),
-      (route) => route.abort('blockedbyclient'),
-    )
-    for (const { path, heading } of [...MAIN_PAGES, ...OTHER_PAGES]) {
-      await world.open(page, path)
-      expect([path, await page.locator('h1').allTextContents()]).toEqual([path, [heading]])
-    }
-    expect(requests.filter(({ path }) => BLOCKED.test(path.replace(/\?.*/, '')))).toEqual([])
-    expect(requests.filter(({ path }) => path.startsWith('/admin/v1/figures/')).length).toBeGreaterThan(3)
-    expect(complaints).toEqual([])
-    await page.context().close()
-  })
-
   it('says in one sentence that the browser blocks requests, and does not ask for ever', async () => {
     const { page, requests } = await world.signedIn()
     await page.route('**/admin/v1/figures/**', (route) => route.abort('blockedbyclient'))

@@ -203,17 +203,6 @@ describe.skipIf(!hasBrowser)('entries', () => {
     await page.getByRole('button', { name: 'Cancel' }).click()
   })
 
-  it('[G9] a metric names the things that use it before it is deleted', async () => {
-    await world.open(page, '/metrics/demo-lessons')
-    await page.getByRole('button', { name: 'Delete' }).click()
-    const question = page.getByRole('alertdialog')
-    await question.getByRole('link', { name: 'First lesson' }).waitFor()
-    await question.getByRole('link', { name: 'Lessons of all time' }).waitFor()
-    await question.getByRole('link', { name: 'XP', exact: true }).click()
-    await heading('XP').waitFor()
-    expect(complaints).toEqual([])
-  })
-
   it('[G9, I2] a points system and others say by names and numbers what their deletion affects', async () => {
     // It names a metric whose key begins with the one of another.
     const template = {
@@ -243,14 +232,18 @@ describe.skipIf(!hasBrowser)('entries', () => {
       [`/attributes/${plan}`, 'XP: names it in 1 boost', 'Pro league: names it'],
       ['/leaderboards/demo-all-time', /^Ranked users: \d+$/],
       ['/metrics/demo-quizzes', 'Nothing else is affected.'],
+      ['/metrics/demo-lessons', 'First lesson', 'Lessons of all time'],
     ] as const) {
       await world.open(page, path)
       await page.getByRole('button', { name: 'Delete' }).click()
       const question = page.getByRole('alertdialog')
       for (const line of lines)
         await question.locator('li, p').filter({ hasText: line }).first().waitFor({ timeout: 9000 })
-      await question.getByRole('button', { name: 'Cancel' }).click()
+      if (!path.endsWith('-lessons')) await question.getByRole('button', { name: 'Cancel' }).click()
     }
+    // What is affected has links.
+    await page.getByRole('alertdialog').getByRole('link', { name: 'XP', exact: true }).click()
+    await heading('XP').waitFor()
     expect(complaints).toEqual([])
   })
 })

@@ -1,40 +1,24 @@
 /** The first steps of a new deployment in the console: nothing is configured, and there are no users. */
 import { execFile, spawnSync } from 'node:child_process'
 import { promisify } from 'node:util'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  expectAccessible,
-  hasBrowser,
-  launchBrowser,
-  settled,
-  signedInPage,
-} from '../../helpers/console/browser'
-import { type Server, startServer } from '../../helpers/server/harness'
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { expectAccessible, hasBrowser } from '../../helpers/console/browser'
+import { sharedWorld } from '../../helpers/console/world'
 
 const hasCurl = spawnSync('curl', ['--version']).status === 0
 
-let server: Server
-let browser: Browser
+const world = sharedWorld({ env: { DEMO: 'off' }, clock: 'real' })
 let page: Page
 let complaints: string[]
 
-async function open(path: string): Promise<void> {
-  await page.goto(`${server.url}/console${path}`)
-  await settled(page)
-}
-
+const open = (path: string) => world.open(page, path)
 const command = () => page.getByRole('region', { name: 'Command' })
 const form = () => page.getByRole('dialog')
 
 beforeAll(async () => {
-  ;[server, browser] = await Promise.all([startServer({ env: { DEMO: 'off' } }), launchBrowser()])
   if (!hasBrowser) return
-  ;({ page, complaints } = await signedInPage(browser, server))
-})
-afterAll(async () => {
-  await browser?.close()
-  await server?.stop()
+  ;({ page, complaints } = await world.signedIn())
 })
 
 describe.skipIf(!hasBrowser || !hasCurl)('first steps', () => {
@@ -50,16 +34,6 @@ describe.skipIf(!hasBrowser || !hasCurl)('first steps', () => {
     await page.mouse.click(200, 700)
     const question = page.getByRole('alertdialog', { name: 'Discard your entries?' })
     await expectAccessible(page, 'the question')
-    await question.getByRole('button', { name: 'Keep editing' }).click()
-    await page.keyboard.press('Escape')
-    await question.getByRole('button', { name: 'Discard' }).click()
-    await form().waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: 'New metric' }).click()
-    await page.keyboard.press('Escape')
-    await form().waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: 'New metric' }).click()
-    await form().getByLabel('Name').fill('Lessons completed')
-    await page.keyboard.press('Escape')
     await page.keyboard.press('Escape')
     await question.waitFor({ state: 'detached' })
     expect(await form().getByLabel('Name').inputValue()).toBe('Lessons completed')
@@ -72,11 +46,11 @@ describe.skipIf(!hasBrowser || !hasCurl)('first steps', () => {
     await open('/')
     await page.getByText('2 of 9 steps are done.').waitFor()
     const text = await command().innerText()
-    expect(text).not.toContain(server.adminKey)
+    expect(text).not.toContain(world.server.adminKey)
     await expectAccessible(page, 'the first event')
     const { stdout } = await promisify(execFile)('sh', [
       '-c',
-      `${text.replace('YOUR_API_KEY', server.adminKey)} -sS`,
+      `${text.replace('YOUR_API_KEY', world.server.adminKey)} -sS`,
     ])
     expect(JSON.parse(stdout)).toMatchObject({ total: 1 })
     // The page notices the first user by itself.
@@ -111,7 +85,7 @@ describe.skipIf(!hasBrowser || !hasCurl)('first steps', () => {
   it('[C1] the test clock moves forward and returns to real time', async () => {
     const bar = page.getByRole('region', { name: 'Test clock' })
     expect(await bar.getByRole('button', { name: 'real time' }).count()).toBe(0)
-    const now = async () => Date.parse((await server.ask('GET', '/admin/v1/test-clock')).body.now)
+    const now = async () => Date.parse((await world.ask('GET', '/admin/v1/test-clock')).body.now)
     const before = await now()
     // The answers while the work of the move goes on. That may be over sooner than anybody can see it.
     let isMoving = true

@@ -9,6 +9,9 @@ import { words } from '../../helpers/words'
 const world = sharedWorld()
 /** The frame around all pages asks this. */
 const ENVIRONMENTS = '/admin/v1/environments'
+/** What lists of ad blockers stop in an address, as EasyPrivacy does. */
+const BLOCKED =
+  /analytics|telemetry|beacon|pixel|counter|(?:send|page|client)-?event|track(?:er|ing)?[./?-]|stats?[./?-]/i
 /** The id of an event in the timeline of `opened`. */
 let eventId: string
 
@@ -141,10 +144,7 @@ describe.skipIf(!hasBrowser)('the pages of the console', () => {
         for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) shift += value
       }).observe({ type: 'layout-shift', buffered: true })`)
     for (const { heading, path } of MAIN_PAGES) {
-      let release = () => {}
-      const held = new Promise<void>((resolve) => {
-        release = resolve
-      })
+      const { promise: held, resolve: release } = Promise.withResolvers<void>()
       await page.route(/\/(?:v1|api)\//, async (route) => {
         await held
         await route.continue()
@@ -164,8 +164,10 @@ describe.skipIf(!hasBrowser)('the pages of the console', () => {
     await page.context().close()
   })
 
-  it('ask once for what they show: few requests, and no list without a limit', async () => {
+  it('[G14] ask once for what they show: few requests, none that ad blockers stop, and no list without a limit', async () => {
     const { page, requests } = await world.signedIn()
+    const isBlocked = (one: { path: string }) => BLOCKED.test(one.path.replace(/\?.*/, ''))
+    let figures = 0
     const lists = new Set<string>()
     page.on('response', async (response) => {
       if (!/\/(?:v1|api)\//.test(response.url())) return
@@ -173,7 +175,7 @@ describe.skipIf(!hasBrowser)('the pages of the console', () => {
       if (Array.isArray(answer)) lists.add(response.url().slice(world.server.url.length))
     })
     for (const { path } of [...MAIN_PAGES, ...OTHER_PAGES]) {
-      requests.splice(0)
+      expect(requests.splice(0).filter(isBlocked)).toEqual([])
       await world.open(page, path)
       const asked = requests.filter((one) => /\/(?:v1|api)\//.test(one.path)).map((one) => one.path)
       expect([path, asked.filter((one, nth) => asked.indexOf(one) !== nth)]).toEqual([path, []])
@@ -181,7 +183,10 @@ describe.skipIf(!hasBrowser)('the pages of the console', () => {
       expect([path, asked.filter((one) => one.startsWith('/v1/'))]).toEqual([path, []])
       const own = asked.filter((one) => one !== ENVIRONMENTS)
       expect([path, own.length <= 12 ? 'few' : own]).toEqual([path, 'few'])
+      figures += asked.filter((one) => one.startsWith('/admin/v1/figures/')).length
     }
+    expect(requests.filter(isBlocked)).toEqual([])
+    expect(figures).toBeGreaterThan(3)
     expect(lists.size).toBeGreaterThan(10)
     // The achievements of a user and the environment have no pages. Neither do the databases, if there are several.
     const whole = [ENVIRONMENTS, '/api/users/demo-ada/achievements?includeIncomplete=true']

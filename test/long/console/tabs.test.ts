@@ -54,72 +54,64 @@ async function enter(on: Page, label: string, value: string) {
 type Field = readonly [label: string, value: string, nameInService: string]
 
 /** A form, a field for which two people have two values, and another one that only one of them changes. */
-type Kind = { form: string; api: string; both: Field; theirs: string; also: Field }
+type Kind = { api: string; both: Field; theirs: string; also: Field; form: string }
 
-const kind = (form: string, api: string, both: Field, theirs: string, also: Field): Kind => ({
-  ...{ form, api, both, theirs, also },
+/** By default, the form has the address of the item. */
+const kind = (api: string, both: Field, theirs: string, also: Field, form = `${api}/edit`): Kind => ({
+  ...{ api, both, theirs, also, form },
 })
 
-const NAME = ['Name', 'Mine', 'name'] as const
+const [NAME, THEIRS] = [['Name', 'Mine', 'name'] as const, 'Theirs']
+const TITLE = ['Title', 'Mine', 'title'] as const
+const ADDRESS = ['Address', 'https://example.com/mine', 'url'] as const
+const APP = ['Name of the app', 'Mine', 'branding.appName'] as const
+const FREEZES = ['Freezes at most', '3', 'freezes.maxCount'] as const
+const XP = '/points/demo-xp'
+const PUSH = '/achievement_completed-push'
+/** `KEY` and `ID` stand for the first item of the list that `api` then is. */
 const KINDS: readonly Kind[] = [
-  kind('/metrics/demo-minutes/edit', '/metrics/demo-minutes', NAME, 'Theirs', ['Units', 'hours', 'units']),
-  kind('/points/demo-coins/edit', '/points/demo-coins', NAME, 'Theirs', [
-    'Description',
-    'Money',
-    'description',
-  ]),
-  kind('/points/demo-xp?open=levels.demo-legend.edit', '/points/demo-xp/levels/demo-legend', NAME, 'Theirs', [
-    'Points',
-    '900000',
-    'points',
-  ]),
-  kind('/points/demo-xp?open=boosts.KEY.edit', '/points/demo-xp/boosts', NAME, 'Theirs', [
-    'Multiplier',
-    '3',
-    'multiplier',
-  ]),
-  kind('/points/demo-xp?open=triggers.KEY.edit', '/points/demo-xp/triggers', ['Points', '7', 'points'], '8', [
-    'Status',
-    'inactive',
-    'status',
-  ]),
-  kind('/achievements/demo-ten-hours/edit', '/achievements/demo-ten-hours', NAME, 'Theirs', [
-    'Value',
-    '500',
-    'metricValue',
-  ]),
-  kind('/leaderboards/demo-sprint/edit', '/leaderboards/demo-sprint', NAME, 'Theirs', ['Key', 'dash', 'key']),
-  kind('/attributes/ID/edit', '/attributes', NAME, 'Theirs', ['Set by', 'admin', 'writableBy']),
+  kind('/metrics/demo-minutes', NAME, THEIRS, ['Units', 'hours', 'units']),
+  kind('/points/demo-coins', NAME, THEIRS, ['Description', 'Money', 'description']),
   kind(
-    '/webhooks/KEY/edit',
+    `${XP}/levels/demo-legend`,
+    NAME,
+    THEIRS,
+    ['Points', '900000', 'points'],
+    `${XP}?open=levels.demo-legend.edit`,
+  ),
+  kind(`${XP}/boosts`, NAME, THEIRS, ['Multiplier', '3', 'multiplier'], `${XP}?open=boosts.KEY.edit`),
+  kind(
+    `${XP}/triggers`,
+    ['Points', '7', 'points'],
+    '8',
+    ['Status', 'inactive', 'status'],
+    `${XP}?open=triggers.KEY.edit`,
+  ),
+  kind('/achievements/demo-ten-hours', NAME, THEIRS, ['Value', '500', 'metricValue']),
+  kind('/leaderboards/demo-sprint', NAME, THEIRS, ['Key', 'dash', 'key']),
+  kind('/attributes', NAME, THEIRS, ['Set by', 'admin', 'writableBy'], '/attributes/ID/edit'),
+  kind(
     '/webhooks',
-    ['Address', 'https://example.com/mine', 'url'],
+    ADDRESS,
     'https://example.com/theirs?key=1',
     ['Key', 'hook', 'key'],
+    '/webhooks/KEY/edit',
   ),
   kind(
-    '/notifications/achievement_completed-push/edit',
-    '/notifications/templates/achievement_completed-push',
-    ['Title', 'Mine', 'title'],
-    'Theirs',
+    `/notifications/templates${PUSH}`,
+    TITLE,
+    THEIRS,
     ['Body', 'Well done', 'body'],
+    `/notifications${PUSH}/edit`,
   ),
-  kind('/settings', '/settings', ['Name of the app', 'Mine', 'branding.appName'], 'Theirs', [
-    'Colour',
-    '#000000',
-    'branding.brandColor',
-  ]),
-  kind('/streaks', '/streaks/settings', ['Freezes at most', '3', 'freezes.maxCount'], '4', [
-    'Freezes of a new user',
-    '2',
-    'freezes.startCount',
-  ]),
+  kind('/settings', APP, THEIRS, ['Colour', '#000000', 'branding.brandColor'], '/settings'),
+  kind('/streaks/settings', FREEZES, '4', ['Freezes of a new user', '2', 'freezes.startCount'], '/streaks'),
 ]
 
 const at = (item: object, path: string) =>
   String(path.split('.').reduce<unknown>((found, part) => Object(found)[part], item))
 
-/** The addresses of a kind. The first item of a list stands for `KEY` and `ID`. */
+/** The addresses of a kind. */
 async function addressesOf({ form, api }: Kind) {
   if (!/KEY|ID/.test(form)) return { form, api: (id = api) => id }
   const [{ id, key }] = await stored(`${api}?limit=1`)
@@ -140,6 +132,7 @@ describe.skipIf(!hasBrowser)('two tabs', () => {
     await enter(other, label, theirs)
     await enter(other, also[0], also[1])
     await save(other)
+    if (also[2] === 'key') await other.waitForURL(new RegExp(`/${also[1]}$`))
 
     await button('Save changes').dblclick()
     await page.getByText('Nothing was done: it was changed meanwhile.').waitFor()
@@ -222,6 +215,8 @@ describe.skipIf(!hasBrowser)('two tabs', () => {
     await page.getByText('Nothing was done: it was deleted meanwhile.').waitFor()
     expect(await field('Name').inputValue()).toBe('Leaves')
     await button('Cancel').click()
+    await world.open(page, '/metrics/pages')
+    await page.getByText('There is no metric with this key').waitFor()
   })
 
   it.each([
