@@ -31,7 +31,9 @@ describe('[U7] preferences', () => {
   })
 
   it.each([
+    [{ notifications: { mail: ['email'] } }, 'mail'],
     [{ notifications: { recap: ['fax'] } }, 'notifications.recap.0'],
+    [{ streak: { enabled: 'no' } }, 'streak.enabled'],
     [{ streak: { metrics: [{ key: 'steps', threshold: 1e-9 }] } }, 'streak.metrics.0.threshold'],
     [
       {
