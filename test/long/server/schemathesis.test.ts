@@ -26,7 +26,10 @@ const LEFT_OUT = [
 const REFUSED: readonly (readonly [reason: string, errors: RegExp])[] = [
   ['attributes, metrics, users and others are named that the tenant has not', /must match those configured/],
   ['the same', /existing user|there is no |does not exist|is not a metric that streaks count/],
-  ['it depends on the state of the thing', /must be a user |webhook is inactive|completes by itself/],
+  [
+    'it depends on the state of the thing',
+    /must be a user |webhook is inactive|completes by itself|being sent again/,
+  ],
   ['the same', /has no breakdown|has no email address|only daily streaks have days off|is final|has ended/],
   ['the server has one tenant', /Multi-tenancy is off/],
   ['a cursor comes from the page before', /must be the cursor/],
