@@ -34,7 +34,7 @@ type Worker = {
  */
 type Fault = { call: string; how: 500 | 403 | 'lost' | 'held' | 'idle' }
 
-/** What holds until a test sets something else. */
+/** The settings of the stand-in. A test can change them while it runs. */
 type Settings = {
   faults: Fault[]
   /** The rights that the token lacks, such as `D1`. */
@@ -43,11 +43,11 @@ type Settings = {
   subdomain: string
   /** By what the Worker was changed last. */
   changedBy: 'wrangler' | 'api'
-  /** What `/health` answers. */
+  /** The status and the body of the answer of `/health`. */
   health: { status: number; body: Json }
 }
 
-/** What a test can set, or make. */
+/** A request of a test to the stand-in: it changes settings, or makes and deletes things. */
 export type Control = Partial<Settings> & {
   /** Makes a Worker with objects of these classes. */
   worker?: { name: string; classes: string[] }
@@ -223,7 +223,7 @@ function query({ sql, name }: Database, statements: string) {
   try {
     queries.push(`${name}: ${statements}`)
     sql.exec('BEGIN')
-    // What the scripts ask has no semicolon inside of a statement. Triggers are imported.
+    // Each semicolon ends a statement here. Triggers have more of them, but the scripts import triggers as files.
     const parts = statements.split(';').filter((one) => one.trim() !== '')
     const answers = parts.map((one) => {
       return { results: sql.prepare(one).all(), success: true, meta: { duration: 0 } }

@@ -175,7 +175,7 @@ export const serveEnv = (folder: string, data: string): NodeJS.ProcessEnv => ({
   LAUREL_DATA: join(folder, data),
 })
 
-/** What a test file has started and made. */
+/** The processes and folders of a test file. They are stopped and removed after its last test. */
 const running = new Set<Running>()
 const folders: string[] = []
 afterAll(async () => {

@@ -146,7 +146,7 @@ export async function moveAll(tenant: TestTenant): Promise<void> {
   while ((await stepWith({}, tenant)) !== null)
 }
 
-/** Moves users three times while clients work. Each client is told when to end. */
+/** Moves users three times while clients send requests. A client ends when `isOver()` is true: after the last move. */
 export async function whileMoving(
   tenant: TestTenant,
   clients: readonly ((isOver: () => boolean) => Promise<void>)[],
@@ -165,8 +165,9 @@ export async function whileMoving(
 }
 
 /**
- * Does the moves of a tenant, and something else at one of its writes. The first of these acts has time to be stored
- * before that write, and the others may come after it. Returns false if there were fewer writes.
+ * Does the moves of a tenant, and other acts just before one of its writes. That write waits for the first act, but at
+ * most 30 ms, since the act may itself wait for the move. Each order of the two must be right, so the time decides
+ * only which order is tried. Returns false if there were fewer writes.
  */
 export async function moveWith(
   tenant: TestTenant,

@@ -73,8 +73,8 @@ export const worlds: fc.Arbitrary<ScheduleWorld> = fc.record({
 const STEP = { minutes: 0 as const, zone: 'Australia/Lord_Howe', days: [1, 5] satisfies [number, number] }
 
 /**
- * An event of value 0, and a pause on the third day after it. Another user has the hour of the reminder in
- * one zone while the streak is off, and then comes to a zone that is new to the tenant, where it is over.
+ * An event of value 0, and a pause on the third day after it. Another user's streak is off at the hour of the
+ * reminder. Then the user moves to a zone that is new to the tenant. In that zone, the hour is over.
  */
 export const CHOSEN: ScheduleWorld = {
   begins: '2028-06-21T00:00:00Z',

@@ -173,9 +173,7 @@ describe.skipIf(!hasBrowser)('entries', () => {
       await page.getByLabel('Name', { exact: true }).fill(name)
       await page.getByLabel('Points', { exact: true }).fill(points)
       await page.getByRole('button', { name: 'Save and add another' }).click()
-      await expect
-        .poll(() => page.getByLabel('Name', { exact: true }).inputValue(), { timeout: 9000 })
-        .toBe('')
+      await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('')
     }
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
@@ -237,11 +235,10 @@ describe.skipIf(!hasBrowser)('entries', () => {
       await world.open(page, path)
       await page.getByRole('button', { name: 'Delete' }).click()
       const question = page.getByRole('alertdialog')
-      for (const line of lines)
-        await question.locator('li, p').filter({ hasText: line }).first().waitFor({ timeout: 9000 })
+      for (const line of lines) await question.locator('li, p').filter({ hasText: line }).first().waitFor()
       if (!path.endsWith('-lessons')) await question.getByRole('button', { name: 'Cancel' }).click()
     }
-    // What is affected has links.
+    // The question links to the things that the deletion would change.
     await page.getByRole('alertdialog').getByRole('link', { name: 'XP', exact: true }).click()
     await heading('XP').waitFor()
     expect(complaints).toEqual([])
