@@ -7,7 +7,7 @@ import { Sql } from '../../../src/platform/objects'
 import { WEBHOOKS } from '../../../src/webhooks/events'
 import { Courier, Timekeeper } from '../../../src/worker'
 import { misfits } from '../conformance'
-import { DAY, HOUR, moveTo } from './boards'
+import { DAY, dateAt, HOUR, moveTo, NOON } from './boards'
 import { at, type TestTenant } from './harness'
 
 /** Webhook events of leaderboards, as they arrive at the delivery queues. */
@@ -83,6 +83,42 @@ function line({ at: when, event, body }: Sent, from: number): string {
     ? rankings.map(short).join(', ')
     : `${at(body, 'user', 'id')} ${at(board, 'previousRank')}→${at(board, 'rank')} ${at(board, 'previousValue')}→${at(board, 'value')}`
   return `${(when - from) / 60_000} ${what} ${run}${rest === '' ? '' : `: ${rest}`}`
+}
+
+/** The places of a ranking, which is written as `bob 7, ada 6`, best first. */
+const placesOf = (head: string, ranking: string) =>
+  (ranking === '' ? [] : ranking.split(', ')).map((one, index) => {
+    const [user = '', value = ''] = one.split(' ')
+    return { head, user, rank: index + 1, value }
+  })
+
+/**
+ * What a flush sends, as lines of `news` (W5, W6): the groups whose ranking is another, then each user with another
+ * rank or group. `groups` has the rankings before and after the flush, by the name of the group; '' is the board.
+ */
+export function flushOfGroups(
+  minute: number,
+  groups: Record<string, [before: string, after: string]>,
+  run = dateAt(NOON).slice(5),
+): string[] {
+  const lists = Object.entries(groups).map(([group, [before, after]]) => {
+    const head = group === '' ? run : `${run} [${group}]`
+    return { head, before: placesOf(head, before), after: placesOf(head, after) }
+  })
+  const changed = lists.map(({ head, after }) => {
+    const rankings = after.map(({ user, rank, value }) => `${user} ${rank} ${value}`).join(', ')
+    return `${minute} changed ${head}${rankings === '' ? '' : `: ${rankings}`}`
+  })
+  const was = new Map(lists.flatMap(({ before }) => before.map((place) => [place.user, place])))
+  const is = new Map(lists.flatMap(({ after }) => after.map((place) => [place.user, place])))
+  const users = new Set(lists.flatMap(({ before, after }) => [...after, ...before].map(({ user }) => user)))
+  const moved = [...users].flatMap((user) => {
+    const [from, to] = [was.get(user), is.get(user)]
+    if (from?.head === to?.head && from?.rank === to?.rank) return []
+    const move = `${from?.rank ?? null}→${to?.rank ?? null} ${from?.value ?? null}→${to?.value ?? null}`
+    return `${minute} rank_changed ${to?.head ?? from?.head}: ${user} ${move}`
+  })
+  return [...changed, ...moved]
 }
 
 /** The moment in the id of a message. A run has the same id when it begins or ends again (M2). */
