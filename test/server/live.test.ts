@@ -27,13 +27,9 @@ beforeAll(async () => {
   server = await startServer({ folder: await newProject(), clock: SERVER_START })
 })
 afterAll(async () => {
-  try {
-    // At the end, because real time is far behind the clock, and no request could move it forward so far (C1).
-    const reset = specOf('admin_test_clock_reset')
-    expect(fault(reset, await sendTo(reset, {}, ask))).toBeNull()
-  } finally {
-    await server.stop()
-  }
+  // At the end, because real time is far behind the clock, and no request could move it forward so far (C1).
+  const reset = specOf('admin_test_clock_reset')
+  expect(fault(reset, await sendTo(reset, {}, ask))).toBeNull()
 })
 
 const ask: Ask = async (method, path, headers, body) => {
@@ -211,153 +207,141 @@ describe('one service, in order', { shuffle: false }, () => {
   // The last test says which methods were called.
   describe('the npm client', () => {
     let methods: Watched[]
+    let start: number
+    const at = (days: number) => new Date(start + days * DAY)
+    const date = (days: number) => at(days).toISOString().slice(0, 10)
+    const move = async (days: number) =>
+      expect((await send('PUT', '/admin/v1/test-clock', { now: at(days).toISOString() })).status).toBe(200)
+    const lesson = (id: string, value = 1) =>
+      client().metrics.event('demo-lessons', { user: { id, name: id.toUpperCase() }, value })
+
     beforeAll(() => {
       methods = watchedMethods(client())
+      start = nextNoon()
+      return move(0)
     })
 
-    describe('on one day', () => {
-      beforeAll(() => send('PUT', '/admin/v1/test-clock', { now: new Date(nextNoon()).toISOString() }))
-
-      it('creates, changes and reads a user, with dates as dates, and one error for all failures', async () => {
-        const { users } = client()
-        const made = await users.create({ id: 'client', name: 'Client', tz: 'Asia/Kathmandu' })
-        expect(made).toMatchObject({ id: 'client', tz: 'Asia/Kathmandu', created: new Date(noon) })
-        const identified = await users.identify('client', { email: 'client@example.com' })
-        expect(identified).toMatchObject({ name: 'Client', email: 'client@example.com' })
-        expect(await users.update('client', { name: 'Renamed' })).toMatchObject({ name: 'Renamed' })
-        expect((await users.get('client')).created).toEqual(made.created)
-        await expect(users.update('nobody', { name: 'x' })).rejects.toThrow(TrophyApiError)
-        const notifications = { streakReminder: ['push' as const], recap: [] }
-        const changed = await users.updatePreferences('client', { notifications })
-        expect(changed).toEqual({ notifications })
-        expect(await users.getPreferences('client')).toEqual(changed)
-      })
-
-      it('sends events with idempotency keys, and reads points, metrics and summaries', async () => {
-        const { metrics, users, points } = client()
-        const send = () =>
-          metrics.event('demo-lessons', { user: { id: 'client' }, value: 2, idempotencyKey: 'lesson' })
-        const first = await send()
-        expect(first).toMatchObject({ total: 2, idempotentReplayed: false, idempotencyKey: 'lesson' })
-        expect(first.points['demo-xp']).toMatchObject({ total: 20, added: 20 })
-        expect(await send()).toMatchObject({ eventId: first.eventId, total: 2, idempotentReplayed: true })
-        expect(await users.points('client', 'demo-xp', { awards: 1 })).toMatchObject({ total: 20 })
-        expect(await users.allMetrics('client')).toHaveLength(3)
-        expect(await users.singleMetric('client', 'demo-lessons')).toMatchObject({ current: 2 })
-        const today = new Date(noon).toISOString().slice(0, 10)
-        const range = { aggregation: 'daily', startDate: today, endDate: today } as const
-        expect(await users.metricEventSummary('client', 'demo-lessons', range)).toHaveLength(1)
-        expect(await users.pointsEventSummary('client', 'demo-xp', range)).toHaveLength(1)
-        expect(await points.summary('demo-xp')).not.toEqual([])
-        expect(await points.system('demo-xp')).toMatchObject({ name: 'XP' })
-      })
-
-      it('reads leaderboards, with nulls as undefined', async () => {
-        const { metrics, users, leaderboards } = client()
-        const user = { id: 'racer', name: 'Racer' }
-        const event = await metrics.event('demo-minutes', { user, value: 1_000_000 })
-        expect(event.leaderboards['demo-weekly-xp']).toMatchObject({ rank: 1, previousRank: undefined })
-        expect(await leaderboards.all()).toHaveLength(4)
-        const board = await leaderboards.get('demo-weekly-xp', { limit: 1 })
-        expect(board.rankings).toMatchObject([{ userId: 'racer', userName: 'Racer', rank: 1 }])
-        const place = await users.leaderboard('racer', 'demo-weekly-xp')
-        expect(place).toMatchObject({ rank: 1, value: 500_000, history: [{ rank: 1, value: 500_000 }] })
-        expect((await users.leaderboard('racer', 'demo-all-time')).rank).toBeUndefined()
-      })
+    it('creates, changes and reads a user, with dates as dates, and one error for all failures', async () => {
+      const { users } = client()
+      const made = await users.create({ id: 'client', name: 'Client', tz: 'Asia/Kathmandu' })
+      expect(made).toMatchObject({ id: 'client', tz: 'Asia/Kathmandu', created: at(0) })
+      const identified = await users.identify('client', { email: 'client@example.com' })
+      expect(identified).toMatchObject({ name: 'Client', email: 'client@example.com' })
+      expect(await users.update('client', { name: 'Renamed' })).toMatchObject({ name: 'Renamed' })
+      expect((await users.get('client')).created).toEqual(made.created)
+      await expect(users.update('nobody', { name: 'x' })).rejects.toThrow(TrophyApiError)
+      const notifications = { streakReminder: ['push' as const], recap: [] }
+      const changed = await users.updatePreferences('client', { notifications })
+      expect(changed).toEqual({ notifications })
+      expect(await users.getPreferences('client')).toEqual(changed)
     })
 
-    describe('day by day', () => {
-      let start: number
-      const at = (days: number) => new Date(start + days * DAY)
-      const date = (days: number) => at(days).toISOString().slice(0, 10)
-      const move = async (days: number) =>
-        expect((await send('PUT', '/admin/v1/test-clock', { now: at(days).toISOString() })).status).toBe(200)
-      const lesson = (id: string, value = 1) =>
-        client().metrics.event('demo-lessons', { user: { id, name: id.toUpperCase() }, value })
-
-      beforeAll(() => {
-        start = nextNoon()
-        return move(0)
-      })
-
-      it('sees streaks and achievements in responses to events, and reads achievements', async () => {
-        const { achievements, users } = client()
-        const first = await lesson('steady')
-        expect(first.achievements).toMatchObject([{ key: 'demo-first-lesson', achievedAt: at(0) }])
-        expect(first.currentStreak).toMatchObject({ extended: true, length: 1, expires: date(1) })
-        await move(1)
-        expect((await lesson('steady', 2)).currentStreak).toMatchObject({ length: 2, expires: date(2) })
-        const user = { id: 'steady', email: 's@example.com' }
-        const done = await achievements.complete('demo-profile', { user })
-        expect(done.achievement).toMatchObject({ key: 'demo-profile', trigger: 'api', achievedAt: at(1) })
-        const again = await achievements.complete('demo-profile', { user: { id: 'steady' } })
-        expect(again.completionId).toBe(done.completionId)
-        await expect(achievements.complete('nope', { user })).rejects.toThrow(TrophyApiError)
-        expect(await achievements.all()).toMatchObject([
-          {},
-          { completions: 0 },
-          { completions: 1 },
-          { key: 'demo-year', trigger: 'anniversary' },
-        ])
-        const had = await users.achievements('steady')
-        expect(had.map(({ achievedAt }) => achievedAt)).toEqual([at(0), at(1)])
-        const [, , onFire] = await users.achievements('steady', { includeIncomplete: 'true' })
-        expect(onFire).toMatchObject({ key: 'demo-on-fire', streakLength: 7, achievedAt: undefined })
-      })
-
-      /** Issues about users: in the contract's words, and in the words of the client. */
-      const issue = (userId: string, severity: 'error' | 'warning', pattern: RegExp) => {
-        const text = expect.stringMatching(pattern)
-        return { userId, severity, level: severity, message: text, reason: text }
-      }
-
-      it('sees a streak lost, restored and ranked, and grants a freeze', async () => {
-        const { users, streaks, admin } = client()
-        expect(await admin.streaks.freezes.create({ freezes: [{ userId: 'steady' }] })).toEqual({
-          issues: [],
-        })
-        const freezes = [{ userId: 'ghost' }, { userId: 'steady' }]
-        expect(await admin.streaks.freezes.create({ freezes })).toMatchObject({
-          issues: [issue('ghost', 'error', /no user/), issue('steady', 'warning', /None was granted/)],
-        })
-        await move(5)
-        const { streakHistory, ...lost } = await users.streak('steady', { historyPeriods: 6 })
-        expect(lost).toMatchObject({ length: 0, freezes: 0 })
-        expect(streakHistory?.map(({ length }) => length)).toEqual([1, 2, 2, 2, 0, 0])
-        expect(streakHistory?.map(({ usedFreeze }) => usedFreeze).indexOf(true)).toBe(2)
-        const asked = [{ id: 'ghost' }, { id: 'steady' }]
-        expect(await admin.streaks.restore({ users: asked })).toMatchObject({
-          restoredUsers: ['steady'],
-          issues: [issue('ghost', 'error', /no user/)],
-        })
-        expect(await admin.streaks.restore({ users: asked })).toMatchObject({
-          restoredUsers: [],
-          issues: [issue('ghost', 'error', /no user/), issue('steady', 'warning', /Nothing was restored/)],
-        })
-        await lesson('newcomer')
-        expect(await streaks.list({ userIds: ['newcomer', 'nobody', 'steady'] })).toEqual([
-          { userId: 'steady', streakLength: 2 },
-          { userId: 'newcomer', streakLength: 1, extended: at(5).toISOString() },
-        ])
-        const first = { userId: 'steady', name: 'STEADY', streakLength: 2 }
-        expect(await streaks.rankings({ type: 'longest', limit: 1 })).toEqual([first])
-      })
-
-      it('reads the year', async () => {
-        const { activity } = await client().users.wrapped('steady', { year: at(0).getUTCFullYear() })
-        expect(activity).toMatchObject({ daysActive: 2, mostActiveDay: { date: date(0) } })
-        expect(activity.entireYear.longestStreak).toMatchObject({ length: 2, started: date(0) })
-        await expect(client().users.wrapped('nobody')).rejects.toThrow(TrophyApiError)
-      })
+    it('sends events with idempotency keys, and reads points, metrics and summaries', async () => {
+      const { metrics, users, points } = client()
+      const send = () =>
+        metrics.event('demo-lessons', { user: { id: 'client' }, value: 2, idempotencyKey: 'lesson' })
+      const first = await send()
+      expect(first).toMatchObject({ total: 2, idempotentReplayed: false, idempotencyKey: 'lesson' })
+      expect(first.points['demo-xp']).toMatchObject({ total: 20, added: 20 })
+      expect(await send()).toMatchObject({ eventId: first.eventId, total: 2, idempotentReplayed: true })
+      expect(await users.points('client', 'demo-xp', { awards: 1 })).toMatchObject({ total: 20 })
+      expect(await users.allMetrics('client')).toHaveLength(3)
+      expect(await users.singleMetric('client', 'demo-lessons')).toMatchObject({ current: 2 })
+      const range = { aggregation: 'daily', startDate: date(0), endDate: date(0) } as const
+      expect(await users.metricEventSummary('client', 'demo-lessons', range)).toHaveLength(1)
+      expect(await users.pointsEventSummary('client', 'demo-xp', range)).toHaveLength(1)
+      expect(await points.summary('demo-xp')).not.toEqual([])
+      expect(await points.system('demo-xp')).toMatchObject({ name: 'XP' })
     })
 
-    describe('in the end', () => {
-      it('every method was called', () => {
-        const names = methods.map(([name]) => name)
-        expect(names).toContain('admin.streaks.freezes.create')
-        expect(names.length).toBeGreaterThanOrEqual(25)
-        expect(methods.filter(([, { mock }]) => mock.calls.length === 0).map(([name]) => name)).toEqual([])
+    it('reads leaderboards, with nulls as undefined', async () => {
+      const { metrics, users, leaderboards } = client()
+      const user = { id: 'racer', name: 'Racer' }
+      const event = await metrics.event('demo-minutes', { user, value: 1_000_000 })
+      expect(event.leaderboards['demo-weekly-xp']).toMatchObject({ rank: 1, previousRank: undefined })
+      expect(await leaderboards.all()).toHaveLength(4)
+      const board = await leaderboards.get('demo-weekly-xp', { limit: 1 })
+      expect(board.rankings).toMatchObject([{ userId: 'racer', userName: 'Racer', rank: 1 }])
+      const place = await users.leaderboard('racer', 'demo-weekly-xp')
+      expect(place).toMatchObject({ rank: 1, value: 500_000, history: [{ rank: 1, value: 500_000 }] })
+      expect((await users.leaderboard('racer', 'demo-all-time')).rank).toBeUndefined()
+    })
+
+    it('sees streaks and achievements in responses to events, and reads achievements', async () => {
+      const { achievements, users } = client()
+      const first = await lesson('steady')
+      expect(first.achievements).toMatchObject([{ key: 'demo-first-lesson', achievedAt: at(0) }])
+      expect(first.currentStreak).toMatchObject({ extended: true, length: 1, expires: date(1) })
+      await move(1)
+      expect((await lesson('steady', 2)).currentStreak).toMatchObject({ length: 2, expires: date(2) })
+      const user = { id: 'steady', email: 's@example.com' }
+      const done = await achievements.complete('demo-profile', { user })
+      expect(done.achievement).toMatchObject({ key: 'demo-profile', trigger: 'api', achievedAt: at(1) })
+      const again = await achievements.complete('demo-profile', { user: { id: 'steady' } })
+      expect(again.completionId).toBe(done.completionId)
+      await expect(achievements.complete('nope', { user })).rejects.toThrow(TrophyApiError)
+      expect(await achievements.all()).toMatchObject([
+        {},
+        { completions: 0 },
+        { completions: 1 },
+        { key: 'demo-year', trigger: 'anniversary' },
+      ])
+      const had = await users.achievements('steady')
+      expect(had.map(({ achievedAt }) => achievedAt)).toEqual([at(0), at(1)])
+      const [, , onFire] = await users.achievements('steady', { includeIncomplete: 'true' })
+      expect(onFire).toMatchObject({ key: 'demo-on-fire', streakLength: 7, achievedAt: undefined })
+    })
+
+    /** Issues about users: in the contract's words, and in the words of the client. */
+    const issue = (userId: string, severity: 'error' | 'warning', pattern: RegExp) => {
+      const text = expect.stringMatching(pattern)
+      return { userId, severity, level: severity, message: text, reason: text }
+    }
+
+    it('sees a streak lost, restored and ranked, and grants a freeze', async () => {
+      const { users, streaks, admin } = client()
+      expect(await admin.streaks.freezes.create({ freezes: [{ userId: 'steady' }] })).toEqual({
+        issues: [],
       })
+      const freezes = [{ userId: 'ghost' }, { userId: 'steady' }]
+      expect(await admin.streaks.freezes.create({ freezes })).toMatchObject({
+        issues: [issue('ghost', 'error', /no user/), issue('steady', 'warning', /None was granted/)],
+      })
+      await move(5)
+      const { streakHistory, ...lost } = await users.streak('steady', { historyPeriods: 6 })
+      expect(lost).toMatchObject({ length: 0, freezes: 0 })
+      expect(streakHistory?.map(({ length }) => length)).toEqual([1, 2, 2, 2, 0, 0])
+      expect(streakHistory?.map(({ usedFreeze }) => usedFreeze).indexOf(true)).toBe(2)
+      const asked = [{ id: 'ghost' }, { id: 'steady' }]
+      expect(await admin.streaks.restore({ users: asked })).toMatchObject({
+        restoredUsers: ['steady'],
+        issues: [issue('ghost', 'error', /no user/)],
+      })
+      expect(await admin.streaks.restore({ users: asked })).toMatchObject({
+        restoredUsers: [],
+        issues: [issue('ghost', 'error', /no user/), issue('steady', 'warning', /Nothing was restored/)],
+      })
+      await lesson('newcomer')
+      expect(await streaks.list({ userIds: ['newcomer', 'nobody', 'steady'] })).toEqual([
+        { userId: 'steady', streakLength: 2 },
+        { userId: 'newcomer', streakLength: 1, extended: at(5).toISOString() },
+      ])
+      const first = { userId: 'steady', name: 'STEADY', streakLength: 2 }
+      expect(await streaks.rankings({ type: 'longest', limit: 1 })).toEqual([first])
+    })
+
+    it('reads the year', async () => {
+      const { activity } = await client().users.wrapped('steady', { year: at(0).getUTCFullYear() })
+      expect(activity).toMatchObject({ daysActive: 2, mostActiveDay: { date: date(0) } })
+      expect(activity.entireYear.longestStreak).toMatchObject({ length: 2, started: date(0) })
+      await expect(client().users.wrapped('nobody')).rejects.toThrow(TrophyApiError)
+    })
+
+    it('every method was called', () => {
+      const names = methods.map(([name]) => name)
+      expect(names).toContain('admin.streaks.freezes.create')
+      expect(names.length).toBeGreaterThanOrEqual(25)
+      expect(methods.filter(([, { mock }]) => mock.calls.length === 0).map(([name]) => name)).toEqual([])
     })
   })
 

@@ -4,20 +4,19 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import * as z from 'zod'
+import { newFolder } from '../helpers/server/harness'
 
 const State = z.object({ queued: z.array(z.string()), leaders: z.array(z.string()) })
 
-let folder: string
 let workerd: ChildProcess
 let port: number
 
@@ -32,7 +31,7 @@ const config :Workerd.Config = (
 `
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'laurel-waiting-'))
+  const folder = newFolder('laurel-waiting')
   await build({
     entryPoints: [join(import.meta.dirname, '../helpers/server/waiting.worker.ts')],
     outfile: join(folder, 'worker.mjs'),
@@ -52,10 +51,7 @@ beforeAll(async () => {
   const [line] = await once(createInterface({ input: control }), 'line')
   port = JSON.parse(line).port
 })
-afterAll(async () => {
-  workerd.kill('SIGKILL')
-  await rm(folder, { recursive: true })
-})
+afterAll(() => void workerd.kill('SIGKILL'))
 
 /** Sends a request on a connection of its own. The contract knows nothing of this Worker, so not by fetch. */
 function ask(path: string) {

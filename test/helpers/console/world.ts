@@ -1,6 +1,6 @@
 /** The server with the demo and the browser that all tests of a file share. */
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll } from 'vitest'
+import { beforeAll } from 'vitest'
 import { type Server, type StartOptions, startServer } from '../server/harness'
 import { SERVER_START } from '../time'
 import { launchBrowser, type PageOptions, settled, signedInPage, watchedPage } from './browser'
@@ -13,7 +13,7 @@ export type World = ReturnType<typeof sharedWorld>
 /** How the server starts. Its test clock begins at the same moment in all tests, unless they want real time. */
 type WorldOptions = Omit<StartOptions, 'clock'> & { clock?: number | 'real' }
 
-/** Starts a server and a browser before the tests of this file, and ends both after them. */
+/** Starts a server and a browser before the tests of this file. Both end after its last test. */
 export function sharedWorld({ clock = SERVER_START, ...options }: WorldOptions = {}) {
   let server: Server
   let browser: Browser
@@ -22,10 +22,6 @@ export function sharedWorld({ clock = SERVER_START, ...options }: WorldOptions =
       startServer({ ...options, ...(clock !== 'real' && { clock }) }),
       launchBrowser(),
     ])
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await server?.stop()
   })
   return {
     get server() {

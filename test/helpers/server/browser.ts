@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs'
 import { type BuildOptions, build } from 'esbuild'
 import { type Browser, chromium } from 'playwright-core'
 import { afterAll } from 'vitest'
+// Its servers are stopped later, when no page keeps a stream open.
+import './harness'
 
 const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
 

@@ -1,6 +1,6 @@
 /** Entries that are not saved, the palette, and forms that help, in a real browser. */
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { hasBrowser, openPalette } from '../../helpers/console/browser'
 import { sharedWorld } from '../../helpers/console/world'
 
@@ -13,9 +13,6 @@ describe.skipIf(!hasBrowser)('entries', () => {
     const signedIn = await world.signedIn()
     page = signedIn.page
     complaints = signedIn.complaints
-  })
-  afterAll(async () => {
-    await page?.context().close()
   })
   const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true })
 

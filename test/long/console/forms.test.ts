@@ -1,12 +1,10 @@
 /** Forms of the console send only drafts that the interface accepts, or show its objection at the field. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import type * as z from 'zod'
-import { type Server, startServer } from '../../helpers/server/harness'
+import { newFolder, type Server, startServer } from '../../helpers/server/harness'
 import { SERVER_START } from '../../helpers/time'
 
 const console_ = join(import.meta.dirname, '..', '..', '..', 'console')
@@ -52,12 +50,10 @@ const SOURCES = `
 `
 
 let server: Server
-let folder: string
 let sources: Sources
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'laurel-forms-'))
-  const outfile = join(folder, 'forms.mjs')
+  const outfile = join(newFolder('laurel-forms'), 'forms.mjs')
   ;[server] = await Promise.all([
     startServer({ clock: SERVER_START }),
     build({
@@ -83,10 +79,6 @@ beforeAll(async () => {
     }),
   ])
   sources = await import(pathToFileURL(outfile).href)
-})
-afterAll(async () => {
-  await server?.stop()
-  await rm(folder, { recursive: true, force: true })
 })
 
 const idOf = async (path: string) => String((await server.ask('GET', `/admin/v1${path}`)).body.id)

@@ -33,11 +33,7 @@ describe.skipIf(!hasBrowser)('an app with React', () => {
     server = await startServer()
     laurel = new Laurel({ url: server.url, apiKey: server.adminKey })
   })
-  afterAll(async () => {
-    await browser?.close()
-    if (pages !== undefined) stop(pages)
-    await server?.stop()
-  })
+  afterAll(() => stop(pages))
 
   it('[E2, L9, Y1] shows the state of a user, the effects of an event, and what other users score', async () => {
     const score = (id: string, name: string, value: number) =>

@@ -35,10 +35,7 @@ export function testBrowser(
       browser = await launchBrowser()
       laurel = new Laurel({ url: server().url, apiKey: server().adminKey })
     })
-    afterAll(async () => {
-      await browser?.close()
-      stop(pages)
-    })
+    afterAll(() => stop(pages))
 
     /** A user's access, with an application key. */
     async function accessOf(user: string) {

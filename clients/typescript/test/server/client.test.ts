@@ -1,5 +1,5 @@
 /** The client against a running server, in Node and in a real browser. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Server, startServer } from '../../../../test/helpers/server/harness'
 import { Laurel } from '../../src/index.js'
 import { testBrowser } from './browser.js'
@@ -11,7 +11,6 @@ beforeAll(async () => {
   server = await startServer()
   laurel = new Laurel({ url: server.url, apiKey: server.adminKey })
 })
-afterAll(() => server.stop())
 
 describe('the client in Node', () => {
   it('[E4] sends an event, and reads everything that it changed', async () => {
