@@ -5,7 +5,8 @@
  * users would compute every id again for each user.
  */
 
-const uuid = (
+/** The text of a UUID that is stored as bytes. The bytes are a SQL expression. */
+export const uuid = (
   bytes: string,
 ) => `(SELECT lower(substr(h, 1, 8) || '-' || substr(h, 9, 4) || '-' || substr(h, 13, 4) || '-' ||
   substr(h, 17, 4) || '-' || substr(h, 21)) FROM (SELECT hex(${bytes}) AS h))`

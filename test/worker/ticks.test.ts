@@ -4,7 +4,7 @@ import { TickProgress, type TickStep, tickStep } from '../../src/features/points
 import { type Instant, instant } from '../../src/lib/clock'
 import type { TenantContext } from '../../src/platform/context'
 import { type DueWork, progressText, workOf } from '../../src/time/due-work.sql.ts'
-import { readable } from '../helpers/readable'
+import { bytes, number, readable, uuid } from '../helpers/readable'
 import { present, START } from '../helpers/time'
 import { forgetTime, moveTo } from '../helpers/worker/boards'
 import { contextOfUsers, workWith } from '../helpers/worker/contexts'
@@ -161,8 +161,11 @@ async function ledger({ tenant, system }: Setup): Promise<z.infer<typeof AwardRo
   const [awardRows, userRows] = await d1.batch([
     d1
       .prepare(
-        `SELECT u.id AS user, a.* FROM ${readable.awards} a JOIN users u ON u.iid = a.user_iid
-       WHERE u.tenant_id = ?1 AND a.system_id = ?2 ORDER BY u.id, a.seq, a.position`,
+        `SELECT u.id AS user, a.at, a.seq, a.position, ${uuid('a.id')} AS id, a.awarded, a.total, a.utc_offset,
+         (SELECT t.id FROM points_triggers t WHERE t.no = a.trigger_no) AS trigger_id
+       FROM users u CROSS JOIN awards a ON a.user_iid = ${bytes('u.iid')}
+       WHERE u.tenant_id = ?1 AND a.system_no = ${number('points_systems', '?2')}
+       ORDER BY u.id, a.seq, a.position`,
       )
       .bind(tenant.id, system),
     d1.prepare('SELECT id, seq, points, last_seq_by_input FROM users WHERE tenant_id = ?1').bind(tenant.id),
