@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { anniversariesJob } from '../../src/features/achievements/anniversaries'
 import { instant } from '../../src/lib/clock'
+import { often } from '../helpers/arbitraries'
 import { runs } from '../helpers/runs'
 import { START } from '../helpers/time'
 import { DAY, forgetTime, HOUR, moveTo } from '../helpers/worker/boards'
@@ -95,22 +96,19 @@ type Deed =
   | { activate: boolean }
 
 const deed: fc.Arbitrary<Deed> = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ zone: fc.constantFrom(...EXTREMES, ...ZONES) }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({ ago: fc.integer({ min: 0, max: 3 }), days: fc.integer({ min: -1, max: 4 }) }),
-  },
-  { weight: 1, arbitrary: fc.constantFrom({ plan: 'pro' }, { plan: 'free' }) },
-  { weight: 1, arbitrary: fc.constant({ event: true }) },
-  { weight: 1, arbitrary: fc.constantFrom({ date: '2024-02-29' }, { date: null }) },
-  { weight: 1, arbitrary: fc.constant({ activate: true }) },
+  often(6, fc.record({ zone: fc.constantFrom(...EXTREMES, ...ZONES) })),
+  often(2, fc.record({ ago: fc.integer({ min: 0, max: 3 }), days: fc.integer({ min: -1, max: 4 }) })),
+  often(1, fc.constantFrom({ plan: 'pro' }, { plan: 'free' })),
+  often(1, fc.constant({ event: true })),
+  often(1, fc.constantFrom({ date: '2024-02-29' }, { date: null })),
+  often(1, fc.constant({ activate: true })),
 )
 
 const step = fc.record({
   wait: fc.oneof(
-    { weight: 4, arbitrary: fc.nat({ max: 1_500 }) },
-    { weight: 2, arbitrary: fc.constantFrom(0, 1, 14, 16) },
-    { weight: 1, arbitrary: fc.nat({ max: 500_000 }) },
+    often(4, fc.nat({ max: 1_500 })),
+    often(2, fc.constantFrom(0, 1, 14, 16)),
+    often(1, fc.nat({ max: 500_000 })),
   ),
   deed,
 })

@@ -275,7 +275,7 @@ describe('[N4, N6] push', () => {
     })
   })
 
-  it('[N6] a token that is gone is removed from the user, and no other', async () => {
+  it('[N6, X2] a token that is gone is removed from the user, and no other', async () => {
     await tenant.app('PUT', '/users/ada', { deviceTokens: tokensOf('a', 'gone', 'b', 'gone') })
     const before = await userOf('ada')
     const attempt = await carried(push(tokensOf('a', 'gone')), expo())
@@ -286,6 +286,9 @@ describe('[N4, N6] push', () => {
     const { db } = contextOfUsers(tenant.id)
     await removeDeviceTokens(db, { userId: 'ada', iid }, tokensOf('gone'))
     expect((await userOf('ada')).seq).toBe(after.seq)
+    const { body } = await tenant.admin('GET', '/users/ada/timeline?types=change&limit=1')
+    const deviceTokens = { before: tokensOf('a', 'gone', 'b', 'gone'), after: tokensOf('a', 'b') }
+    expect(body).toMatchObject([{ fields: { deviceTokens } }])
     await tenant.app('PUT', '/users/ada', { deviceTokens: tokensOf('gone') })
     const gone = await carried(push(tokensOf('gone')), expo())
     expect(gone).toMatchObject({ kind: 'refused', error: 'DeviceNotRegistered' })

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { bytes, number, numbered } from '../helpers/readable'
+import { bytes } from '../helpers/readable'
 import { casesOf } from '../helpers/runs'
 import { DAY, dateAt, forgetTime, moveTo, NOON } from '../helpers/worker/boards'
 import { faulty } from '../helpers/worker/faulty'
@@ -15,8 +15,7 @@ import {
   type TestTenant,
   until,
 } from '../helpers/worker/harness'
-import { manyEvents } from '../helpers/worker/stored-events'
-import { iidOf } from '../helpers/worker/stored-users'
+import { manyAwards, manyEvents } from '../helpers/worker/stored-events'
 
 afterEach(forgetTime)
 
@@ -307,20 +306,6 @@ describe('GET /admin/v1/users/{id}/timeline', () => {
     expect(await whole({ limit: '1' })).toEqual(all)
   })
 
-  it('[X2, N6] notes device tokens that are gone', async () => {
-    await tenant.app('PUT', '/users/ada', { deviceTokens: ['one', 'two'] })
-    const { removeDeviceTokens } = await import('../../src/store/users/devices.sql')
-    const { contextOf } = await import('../helpers/worker/contexts')
-    const iid = await iidOf(tenant)
-    const db = contextOf(tenant.id).databases.usersOf(tenant.id).of('ada')
-    await removeDeviceTokens(db, { userId: 'ada', iid }, ['two', 'three'])
-    await removeDeviceTokens(db, { userId: 'ada', iid }, ['three'])
-    expect(await whole({ types: 'change' })).toMatchObject([
-      { fields: { deviceTokens: { before: ['one', 'two'], after: ['one'] } } },
-      { fields: { deviceTokens: { before: null, after: ['one', 'two'] } } },
-    ])
-  })
-
   it('[X2] lists each entry once and in order, also if rows without the wanted types are in between', async () => {
     const metric = await tenant.metric('words')
     await words(1, { id: 'ada', name: 'Ada' })
@@ -341,14 +326,7 @@ describe('GET /admin/v1/users/{id}/timeline', () => {
       const system = await tenant.create('/points', { key: 'xp', name: 'XP', triggers: [trigger] })
       await words(1)
       await manyEvents(tenant, { metric, count: 100_000, after: 0 })
-      await rowsEverywhere(
-        `INSERT INTO awards (user_iid, system_no, at, seq, position, id, awarded, total, utc_offset,
-         trigger_no, trigger_version)
-       WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 100000)
-       SELECT ${bytes('iid')}, ${number('points_systems', '?2')}, n, 0, 0, ${numbered('n')}, 1, n, 0, 1, 1
-       FROM users, n WHERE tenant_id = ?1`,
-        ...[tenant.id, system],
-      )
+      await manyAwards(tenant, { system, count: 100_000, after: 0 })
       const read = async (path: string) => {
         const { DB, seen } = faulty(({ run }) => run())
         const found = await page(path, tenant.through(newApp({ DB })))

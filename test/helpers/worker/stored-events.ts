@@ -1,4 +1,4 @@
-/** Rows of the log, stored behind Laurel's back: more events than requests could send in a test. */
+/** Rows of the log, stored behind Laurel's back: more events and awards than requests could send in a test. */
 import { bytes, number, numbered } from '../readable'
 import { rowsEverywhere } from './harness'
 
@@ -17,6 +17,21 @@ export async function manyEvents(
      FROM users, n WHERE tenant_id = ?1 AND id = ?2`,
     ...[id, user, metric, count, after, value * 1e6],
     Object.keys(attributes).length === 0 ? null : JSON.stringify(attributes),
+  )
+}
+
+/** Stores many awards of a user in the same way, of one point each. */
+export async function manyAwards(
+  { id }: { id: string },
+  { user = 'ada', system, count, after }: Omit<ManyEvents, 'metric'> & { system: string },
+): Promise<void> {
+  await rowsEverywhere(
+    `INSERT INTO awards (user_iid, system_no, at, seq, position, id, awarded, total, utc_offset, trigger_no,
+       trigger_version)
+     WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?4)
+     SELECT ${bytes('iid')}, ${number('points_systems', '?3')}, ?5 + n, 0, 0, ${numbered('n')}, 1, n, 0, 1, 1
+     FROM users, n WHERE tenant_id = ?1 AND id = ?2`,
+    ...[id, user, system, count, after],
   )
 }
 
