@@ -222,6 +222,8 @@ describe.skipIf(!hasBrowser)('the pages', () => {
     await form.getByLabel('Key').fill('demo-lessons')
     await form.getByRole('button', { name: 'Create metric' }).click()
     await form.getByText('is taken by another metric').waitFor()
+    expect(await form.getByLabel('Key').getAttribute('aria-invalid')).toBe('true')
+    expect(await form.locator('[aria-invalid=true]').count()).toBe(1)
     await form.getByLabel('Key').fill('books-read')
     await form.getByRole('button', { name: 'Create metric' }).click()
     await page.getByRole('heading', { level: 1, name: 'Books read' }).waitFor()
