@@ -87,7 +87,7 @@ describe('template injection and render bombs', () => {
     expect(subject).not.toMatch(/\\r|\\n/)
     expect(html).toContain('{{ user.email }}{% for')
     expect(html).not.toMatch(/<img|eve@b\.example"/)
-    expect(headers).not.toContain('Bcc')
+    expect(headers).not.toMatch(/Bcc[":]/)
   })
 })
 
@@ -150,9 +150,9 @@ describe('mass assignment', () => {
 
 describe('secrets in logs and errors', () => {
   const SECRETS = {
-    ...{ ADMIN_API_KEY: 'adm_hush1.hush-of-admin-that-is-long-enough', RESEND_API_KEY: 're_hush2' },
-    ...{ EXPO_ACCESS_TOKEN: 'hush3', APNS_KEY: 'hush4', APNS_KEY_ID: 'hush5', APNS_TEAM_ID: 'hush6' },
-    ...{ APNS_TOPIC: 'hush7', FCM_SERVICE_ACCOUNT: '{"private_key":"hush8"}' },
+    ...{ ADMIN_API_KEY: 'adm_hushed1.hushed-of-admin-that-is-long-enough', RESEND_API_KEY: 're_hushed2' },
+    ...{ EXPO_ACCESS_TOKEN: 'hushed3', APNS_KEY: 'hushed4', APNS_KEY_ID: 'hushed5', APNS_TEAM_ID: 'hushed6' },
+    ...{ APNS_TOPIC: 'hushed7', FCM_SERVICE_ACCOUNT: '{"private_key":"hushed8"}' },
   }
   /** Fields of a user, which answers may show. */
   const VEILED = {
@@ -172,19 +172,23 @@ describe('secrets in logs and errors', () => {
     const KEYS = new Proxy(env.KEYS, { get: () => () => Promise.reject(new Error('KV broken')) })
     const limiter = { limit: () => Promise.reject(new Error('no limiter')) }
     const limits = { ADDRESS_LIMIT: limiter, ADMIN_LIMIT: limiter, APPLICATION_LIMIT: limiter }
-    const wrong = { RESEND_URL: 'hush11', PUBLIC_URL: 'https://hush12:hush13@[/' }
+    const wrong = { RESEND_URL: 'hushed11', PUBLIC_URL: 'https://hushed12:hushed13@[/' }
     const secret = await linkSecretOf(tenant)
     const [prefix = '', body = ''] = key.split('.')
-    const token = await unsubscribeToken(secret ?? '', { tenantId: tenant.id, iid: 'x', userId: 'hush-user' })
+    const token = await unsubscribeToken(secret ?? '', {
+      tenantId: tenant.id,
+      iid: 'x',
+      userId: 'hushed-user',
+    })
     const apps = [
       newApp(SECRETS),
       newApp({ ...SECRETS, DB: failing }),
       newApp({ ...SECRETS, ...limits, DB: failing, KEYS, RATE_LIMITS: 'on' }),
-      newApp({ ...SECRETS, MULTI_TENANCY: 'hush9' }),
-      newApp({ ...SECRETS, WEBHOOK_TIMEOUT: 'hush10', ...wrong }),
+      newApp({ ...SECRETS, MULTI_TENANCY: 'hushed9' }),
+      newApp({ ...SECRETS, WEBHOOK_TIMEOUT: 'hushed10', ...wrong }),
     ]
     const admin = SECRETS.ADMIN_API_KEY
-    const keys = [admin, `${admin}x`, key, `${prefix}.${body.slice(1)}x`, 'hush14']
+    const keys = [admin, `${admin}x`, key, `${prefix}.${body.slice(1)}x`, 'hushed14']
     const statuses: number[] = []
     const earlier = linesSoFar()
     const logged: string[] = []
@@ -192,14 +196,14 @@ describe('secrets in logs and errors', () => {
       forgetLines()
       for (const given of keys) {
         for (const [method, path, raw] of [
-          ['GET', '/v1/users/hush-user?x=hush15', undefined],
-          ['POST', '/v1/metrics/words/event', '{"user":"hush16"'],
-          ['PUT', '/v1/users/ada', '{"email":"hush17"}'],
+          ['GET', '/v1/users/hushed-user?x=hushed15', undefined],
+          ['POST', '/v1/metrics/words/event', '{"user":"hushed16"'],
+          ['PUT', '/v1/users/ada', '{"email":"hushed17"}'],
           ['GET', `/unsubscribe/${token}`, undefined],
           ['POST', `/unsubscribe/${token}x`, ''],
           ['POST', `/unsubscribe/${token}/x`, ''],
-          ['GET', '/hush18', undefined],
-          ['POST', '/admin/v1/webhooks', '[{"url":"https://hush19@x/"}]'],
+          ['GET', '/hushed18', undefined],
+          ['POST', '/admin/v1/webhooks', '[{"url":"https://hushed19@x/"}]'],
           ['GET', '/v1/points/xp/summary?userAttributes=plan:veiled', undefined],
           ['POST', '/v1/metrics/words/event', JSON.stringify({ user: { id: 'ada', ...VEILED }, value: 1 })],
           ['PUT', '/v1/users/ada', JSON.stringify(VEILED)],
@@ -208,7 +212,7 @@ describe('secrets in logs and errors', () => {
           ['POST', '/admin/v1/admin-api-keys', '[{"name":"veiled"}]'],
         ] as const) {
           // The answer to an event shows the key of the event.
-          const idempotencyKey = raw?.includes('Veiled') ? 'veiled' : 'hush20'
+          const idempotencyKey = raw?.includes('Veiled') ? 'veiled' : 'hushed20'
           const headers = {
             ...{ 'x-api-key': given, 'tenant-id': tenant.id, 'idempotency-key': idempotencyKey },
             'cf-connecting-ip': '192.0.2.9',
@@ -231,7 +235,7 @@ describe('secrets in logs and errors', () => {
     expect(logged.join('\n')).not.toMatch(/veiled/i)
     const texts = [body.slice(1), prefix, token, token.split('.')[1] ?? '', secret ?? '', '192.0.2.9']
     for (const told of [[...earlier, ...logged].join('\n'), responses.join('\n')]) {
-      expect(told).not.toMatch(/hush/i)
+      expect(told).not.toMatch(/hushed/i)
       for (const one of texts) expect(told).not.toContain(one)
     }
     for (const text of responses)
