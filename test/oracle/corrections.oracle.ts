@@ -44,7 +44,7 @@ export type OracleAchievement = {
   plan: string | null
 }
 
-/** What happened to the user. The first entry of a history is the event that creates the user. */
+/** A change of one user. The history of a user begins with the event that creates the user. */
 export type Change =
   | { is: 'event'; id: string; metric: string; value: number; kind: string | null }
   | { is: 'void'; event: string; reason: string }
@@ -197,7 +197,7 @@ function fired(
 function reversals(awards: readonly LedgerEntry[], total: number, max: number | null) {
   const wanted = -sum(awards.map(({ awarded }) => awarded))
   const allowed = totalAfter(total, wanted, max) - total
-  // What is left out, on the side that goes too far: of the points that come back, or of those that go.
+  // Cap and floor may allow less than all. `up` says how many points may not come back, `down` how many may not go.
   const tooMuch = { up: Math.max(0, wanted - allowed), down: Math.max(0, allowed - wanted) }
   const last = awards.toReversed()
   const up = last.filter(({ awarded }) => awarded < 0)

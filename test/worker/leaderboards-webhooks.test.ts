@@ -70,7 +70,7 @@ const DAILY = { runUnit: 'day', runInterval: 1 }
 const begins = (count: number) => (count * DAY - 14 * HOUR - (NOON % DAY)) / 60_000
 const FINAL = (DAY + 12 * HOUR - (NOON % DAY)) / 60_000
 
-/** What a flush of one ranking sends, and its lines about users with another rank. */
+/** The lines that a flush of a board without groups sends. `ranks` has only those about users whose rank changed. */
 const flush = (minute: number, before: string, after: string, run?: string) =>
   flushOfGroups(minute, { '': [before, after] }, run)
 const ranks = (...args: Parameters<typeof flush>) => flush(...args).filter((line) => line.includes(' rank_'))

@@ -1,4 +1,4 @@
-/* What is special about single operations: test/worker/resources.test.ts has the warnings of all admin resources. */
+/* Warnings of single operations. The warnings that all admin resources have are in test/worker/resources.test.ts. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Answer, at, call, newTenant, type TestTenant, toApp } from '../helpers/worker/harness'
 

@@ -93,8 +93,9 @@ const placesOf = (head: string, ranking: string) =>
   })
 
 /**
- * What a flush sends, as lines of `news` (W5, W6): the groups whose ranking is another, then each user with another
- * rank or group. `groups` has the rankings before and after the flush, by the name of the group; '' is the board.
+ * The lines of `news` that a flush sends (W5, W6). First comes a line for each group whose ranking has changed. Then
+ * comes a line for each user whose rank or group has changed. `groups` has the ranking before and after the flush for
+ * each group, by its name. A board without groups has one, with the name ''.
  */
 export function flushOfGroups(
   minute: number,

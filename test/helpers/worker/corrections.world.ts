@@ -259,7 +259,7 @@ class World {
   readonly #start = this.now
   /** The keys of metrics and attributes, by id. */
   readonly #names = new Map<string, string>()
-  /** What was sent, by idempotency key. */
+  /** The events that were sent. The keys are their idempotency keys. */
   readonly #sent = new Map<string, Sent>()
   readonly #entries = new Map<string, { seq: number; entry: Entry }>()
   #iid = ''

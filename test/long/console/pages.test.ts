@@ -9,7 +9,7 @@ import { words } from '../../helpers/words'
 const world = sharedWorld()
 /** The frame around all pages asks this. */
 const ENVIRONMENTS = '/admin/v1/environments'
-/** What lists of ad blockers stop in an address, as EasyPrivacy does. */
+/** Ad blockers with lists such as EasyPrivacy stop requests to addresses with these words. */
 const BLOCKED =
   /analytics|telemetry|beacon|pixel|counter|(?:send|page|client)-?event|track(?:er|ing)?[./?-]|stats?[./?-]/i
 /** The id of an event in the timeline of `opened`. */
