@@ -1,3 +1,4 @@
+import { IMPLICIT_TENANT_ID } from '../../src/access/tenants.sql'
 import { settle } from '../helpers/worker/databases-moves'
 import { at } from '../helpers/worker/harness'
 import { plusMonths, utcDate } from '../oracle/calendar.oracle'
@@ -322,7 +323,8 @@ export class Play {
     await chaos.settled()
     this.story.moments.push(this.#now)
     await this.moveTo(this.#now + 61 * MINUTE)
-    await settle({ id: this.#world.tenantId })
+    // Users of the tenant that is there from the beginning were asked to move, too.
+    for (const id of [this.#world.tenantId, IMPLICIT_TENANT_ID]) await settle({ id })
   }
 
   /**
