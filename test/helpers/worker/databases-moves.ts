@@ -1,6 +1,6 @@
 /** Worlds, and looks into the databases, for the tests of moves. */
 import { env } from 'cloudflare:workers'
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import * as z from 'zod'
 import { MOVED } from '../../../src/features/databases/moved-tables'
 import { stepMoves } from '../../../src/features/databases/moves'
@@ -165,9 +165,8 @@ export async function whileMoving(
 }
 
 /**
- * Does the moves of a tenant, and other acts just before one of its writes. That write waits for the first act, but at
- * most 30 ms, since the act may itself wait for the move. Each order of the two must be right, so the time decides
- * only which order is tried. Returns false if there were fewer writes.
+ * Does the moves of a tenant, and other acts just before one of its writes. That write waits until the first act is done,
+ * or itself waits for the move. Returns false if there were fewer writes.
  */
 export async function moveWith(
   tenant: TestTenant,
@@ -177,8 +176,15 @@ export async function moveWith(
   const acting: Promise<unknown>[] = []
   const { bindings } = onWrites(async ({ run }, write) => {
     if (write === nth) {
+      const { promise: waits, resolve } = Promise.withResolvers<void>()
+      const wait = scheduler.wait.bind(scheduler)
+      const waiting = vi.spyOn(scheduler, 'wait').mockImplementation((...asked) => {
+        resolve()
+        return wait(...asked)
+      })
       acting.push(...act())
-      await Promise.race([acting[0], new Promise((resolve) => setTimeout(resolve, 30))])
+      await Promise.race([acting[0], waits])
+      waiting.mockRestore()
     }
     return run()
   })
