@@ -10,11 +10,13 @@ import { makeDueAt } from '../helpers/worker/due-work'
 import { faulty, lost } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
+  account,
   at,
   call,
   databases,
   newApp,
   newTenant,
+  pick,
   rowsEverywhere,
   type TestTenant,
   until,
@@ -41,7 +43,8 @@ const wait = async (hours: number) => {
 const overview = async () => (await tenant.admin('GET', '/analytics/overview')).body
 
 beforeEach(async () => {
-  await rowsEverywhere("UPDATE tenants SET status = 'archived'")
+  const tenants = pick((await account('GET', '/tenants?limit=100')).body, 'id')
+  if (tenants.length > 0) await account('DELETE', `/tenants?ids=${tenants.join()}`)
   tenant = await newTenant()
   await tenant.clock('DELETE')
   now = (TODAY + 3) * DAY + 6 * HOUR

@@ -9,12 +9,12 @@ import { DAY, forgetTime, HOUR, moveTo } from '../helpers/worker/boards'
 import { contextOfUsers, whenBy, worksOf } from '../helpers/worker/contexts'
 import { faultyAll, faultyLast, lost } from '../helpers/worker/faulty'
 import {
+  account,
   at,
   lastDatabase,
   newApp,
   newTenantInLast,
   pick,
-  rowsEverywhere,
   type TestTenant,
 } from '../helpers/worker/harness'
 import { keepTold, toldOf } from '../helpers/worker/received'
@@ -157,7 +157,7 @@ describe('[A7] which instants complete which anniversaries', () => {
         }
         for (const { isSilent } of oracle.completed) seen[isSilent ? 'silent' : 'told'] += 1
         // Otherwise each later life would wait for the due work of all earlier ones.
-        await rowsEverywhere("UPDATE tenants SET status = 'archived' WHERE id = ?1", tenant.id)
+        await account('DELETE', `/tenants?ids=${tenant.id}`)
       }),
       { numRuns: runs(2, 150), examples: EXAMPLES.map((steps) => [steps]) },
     )

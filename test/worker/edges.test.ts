@@ -2,7 +2,16 @@ import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { intercepted, lost } from '../helpers/worker/faulty'
 import { cron } from '../helpers/worker/handlers'
-import { newApp, newTenant, newTenantInLast, rowsEverywhere } from '../helpers/worker/harness'
+import {
+  account,
+  at,
+  list,
+  newApp,
+  newTenant,
+  newTenantInLast,
+  pick,
+  rowsEverywhere,
+} from '../helpers/worker/harness'
 import { manyUsers } from '../helpers/worker/many-users'
 
 /** A D1 that holds its first batch with a statement for which `isHeld` is true, until `release` is called. */
@@ -112,11 +121,12 @@ describe('a change of the configuration', () => {
 })
 
 describe('the demo', () => {
+  const off = newApp({ MULTI_TENANCY: 'off' })
+  const listed = async (path: string) => list((await account('GET', path, undefined, off)).body)
   const demo = async (overrides: Parameters<typeof cron>[0]) => {
-    const before = await env.DB.prepare('SELECT count(*) AS n FROM metrics').first('n')
+    const before = await listed('/metrics')
     await cron(overrides)
-    const after = await env.DB.prepare('SELECT count(*) AS n FROM metrics').first('n')
-    return Number(after) - Number(before)
+    return (await listed('/metrics')).length - before.length
   }
 
   it('is loaded once, not with MULTI_TENANCY=on or DEMO=off, and its keys begin with demo-', async () => {
@@ -124,20 +134,14 @@ describe('the demo', () => {
     expect(await demo({ DEMO: 'off', MULTI_TENANCY: 'off' })).toBe(0)
     expect(await demo({ DEMO: 'on', MULTI_TENANCY: 'off' })).toBe(3)
     expect(await demo({ DEMO: 'on', MULTI_TENANCY: 'off' })).toBe(0)
-    const implicit = '00000000-0000-7000-8000-000000000000'
-    const keys = await env.DB.prepare(
-      `SELECT key FROM metrics WHERE tenant_id = ?1 UNION ALL SELECT key FROM points_systems
-        WHERE tenant_id = ?1
-       UNION ALL SELECT key FROM leaderboards WHERE tenant_id = ?1 AND status = 'active'`,
-    )
-      .bind(implicit)
-      .all()
-    expect(keys.results).toHaveLength(11)
-    for (const { key } of keys.results) expect(key).toMatch(/^demo-/)
-    const types = await env.DB.prepare('SELECT DISTINCT type FROM points_triggers WHERE tenant_id = ?1')
-      .bind(implicit)
-      .all()
-    expect(types.results.map(({ type }) => type).sort()).toEqual([
+    const systems = await listed('/points')
+    const boards = (await listed('/leaderboards')).filter((board) => at(board, 'status') === 'active')
+    const keys = pick([...(await listed('/metrics')), ...systems, ...boards], 'key')
+    expect(keys).toHaveLength(11)
+    for (const key of keys) expect(key).toMatch(/^demo-/)
+    const triggers = await Promise.all(systems.map((one) => listed(`/points/${at(one, 'id')}/triggers`)))
+    const types = pick(triggers.flat(), 'type')
+    expect([...new Set(types)].toSorted()).toEqual([
       'achievement',
       'metric',
       'streak',

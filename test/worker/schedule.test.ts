@@ -191,8 +191,7 @@ describe('[N2, C2] how many users are notified at once', () => {
     const tenant = await newTenantWith('m', newTenantInLast)
     await template(tenant, 'streak_reminder', 'email', 'x'.repeat(60_000))
     await template(tenant, 'recap', 'email', 'y')
-    await usersOf(tenant, 150)
-    await rowsEverywhere("UPDATE users SET email = 'a@example.com' WHERE tenant_id = ?1", tenant.id)
+    await usersOf(tenant, 150, { email: "'a@example.com'" })
     await moveTo(NOON + DAY)
     await stealthily(tenant, TODAY)
     await step(tenant)
@@ -206,13 +205,13 @@ describe('[N2, C2] how many users are notified at once', () => {
 })
 
 /** Makes users with a streak up to yesterday. */
-function usersOf(tenant: TestTenant, count: number): Promise<void> {
+function usersOf(tenant: TestTenant, count: number, more: Record<string, string> = {}): Promise<void> {
   const day = Math.floor(NOON / DAY)
   const run = { started: day, first: day, last: day, history: '1e', length: 1, extended: NOON }
   return manyUsers(tenant, count, {
     ...{ changed: `${NOON}`, created: `${NOON}`, updated: `${NOON}`, last_seq_by_input: "'{}'" },
     streak: `'${JSON.stringify({ frequency: 'daily', run })}'`,
-    ...{ streak_due: `${(day + 2) * DAY}`, active_day: `${day}` },
+    ...{ streak_due: `${(day + 2) * DAY}`, active_day: `${day}`, ...more },
   })
 }
 

@@ -10,6 +10,7 @@ import { addDueWork } from '../helpers/worker/due-work'
 import { awayAfter, intercepted } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
+  account,
   at,
   call,
   databases,
@@ -67,7 +68,7 @@ describe('[G12] the state of the service', () => {
     await work(second, 'leaderboard', now - 30_000, 'in time')
     await work(second, 'nothing', now - 7_200_000, 'of no kind that exists')
     await work(archived, 'leaderboard', now - 9_000_000, 'archived')
-    await env.DB.prepare("UPDATE tenants SET status = 'archived' WHERE id = ?1").bind(archived.id).run()
+    await account('DELETE', `/tenants?ids=${archived.id}`)
     expect(await status()).toMatchObject({
       due: { count: 3, oldest: new Date(now - 61_000).toISOString() },
       leaderboards: { behind: 1 },

@@ -3,8 +3,8 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { queueWith } from '../helpers/worker/boards'
 import { forgetDueWork } from '../helpers/worker/due-work'
 import { lost } from '../helpers/worker/faulty'
-import { at, newApp, newTenant, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
-import { stubbed } from '../helpers/worker/objects'
+import { at, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
+import { ASLEEP, stubbed } from '../helpers/worker/objects'
 import { ownDays } from '../helpers/worker/own-days'
 
 const { begin, date, move } = ownDays()
@@ -116,15 +116,10 @@ describe('[L3] boards by streak', () => {
     for (const day of [0, 1, 2]) await onDay(first + day, 'ada', 'bob')
     expect(await page()).toEqual(['ada 3', 'bob 3'])
     await move(first + 2, 12.5)
-    // The configuration before the walk over the users has run.
-    await rowsEverywhere(
-      `UPDATE tenants SET config_version = config_version + 1, streaks = json_object('enabled', json('true'),
-        'off', json('[]'),
-         'frequency', 'monthly', 'epoch', 1, 'metrics', json('[]'), 'evaluationMode', 'OR', 'customizationEnabled',
-           json('false'), 'daysOff', json('[]'), 'daysOffBefore', json('[]'),
-         'freezes', NULL) WHERE id = ?1`,
-      tenant.id,
-    )
+    const asleep = tenant.through(newApp({ TIMEKEEPER: ASLEEP }))
+    await asleep.admin('PATCH', '/streaks/settings', { frequency: 'monthly' })
+    // The walk over the users has not run yet.
+    await forgetDueWork({ tenant, kind: 'recount' })
     await tenant.app('PUT', '/users/ada', {})
     expect(await page()).toEqual(['ada 3', 'bob 3'])
     await move(first + 2, 13.5)

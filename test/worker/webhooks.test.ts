@@ -60,7 +60,7 @@ describe('[W1] the resource', () => {
     expect([status, body]).toMatchObject([422, { error }])
     const long = await post(['x'.repeat(10_000)])
     expect([long.status, String(at(long.body, 'error')).length < 300]).toEqual([422, true])
-    expect(await rowsOf(tenant)).toEqual([])
+    expect((await tenant.admin('GET', '/webhooks')).body).toEqual([])
   })
 })
 
@@ -84,7 +84,7 @@ describe('[W1] targets', () => {
     expect([status, body]).toMatchObject([422, { error: faults.join('; ') }])
     const far = await tenant.admin('POST', '/webhooks', Array(20_000).fill({ ...HOOK, url: 'http://10.1/' }))
     expect([far.status, String(at(far.body, 'error')).length < 1_000]).toEqual([422, true])
-    expect(await rowsOf(tenant)).toEqual([])
+    expect((await tenant.admin('GET', '/webhooks')).body).toEqual([])
     const { id } = await make(tenant)
     const before = await rowsOf(tenant)
     const update = await tenant.admin('PATCH', '/webhooks', [
