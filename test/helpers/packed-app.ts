@@ -1,12 +1,11 @@
-/** A new folder in which an app has installed packages as they are published. */
+/** A new folder in which an app has installed packages as they are published. It is removed after the file's last test. */
 import { execFile, execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { existsSync, writeFileSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { inProject } from '../../scripts/lib/project.mjs'
 import { fetchedTool, nodeExecutable } from '../../scripts/lib/tools.mjs'
+import { newFolder } from './server/harness'
 
 const run = promisify(execFile)
 
@@ -41,7 +40,6 @@ export type PackedApp = {
   ): Promise<{ stdout: string; stderr: string }>
   /** Runs a tool in the app's folder, by its path below `node_modules` of the project, or by its whole path. */
   tool(script: string, ...args: string[]): Promise<{ stdout: string; stderr: string }>
-  remove(): Promise<void>
 }
 
 /** The first code block of a language in a text of Markdown. */
@@ -89,7 +87,7 @@ async function packInto(folder: string, packages: readonly string[]) {
  * packages that they need are linked instead: those that the project has itself.
  */
 export async function packedApp(...packages: string[]): Promise<PackedApp> {
-  const folder = mkdtempSync(join(tmpdir(), 'laurel-packed-'))
+  const folder = newFolder('laurel-packed')
   const write = (files: Record<string, string>) => {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
   }
@@ -111,6 +109,5 @@ export async function packedApp(...packages: string[]): Promise<PackedApp> {
     node: (path, script, env) => node(path, script, env),
     tool: (script, ...args) =>
       node(process.execPath, resolve(inProject('node_modules'), script), TOOLS, ...args),
-    remove: () => rm(folder, { recursive: true }),
   }
 }

@@ -25,7 +25,6 @@ const laurel = () => join(installed(), 'bin', 'laurel.mjs')
 
 beforeAll(async () => {
   app = await packedApp('cli')
-  return () => app.remove()
 })
 
 /** A new, empty folder, in which a person calls `laurel`. */

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { inProject } from '../../../../scripts/lib/project.mjs'
 import {
   complaintsAbout,
@@ -122,7 +122,6 @@ describe.each(APPS)('the packed package, in an app with React $react', ({ beside
     app = await packedApp('clients/typescript', 'clients/react', ...others)
     app.write({ 'page.tsx': PAGE, 'small.tsx': SMALL ?? '' })
   })
-  afterAll(() => app.remove())
 
   test('has its entries, their types, the stylesheet, a README and a license', () => {
     const installed = join(app.folder, 'node_modules', '@laurel', 'react')
@@ -266,7 +265,6 @@ describe.each(APPS)('the packed package, in an app with React $react', ({ beside
       script = (await bundle('hydrate.jsx')).stdout
       browser = await launchBrowser()
     })
-    afterAll(() => browser?.close())
 
     // "fr" and "sv" have spaces of their own in numbers, and "ar" has marks of direction.
     const LOCALES = [undefined, 'de', 'fr', 'sv', 'ar']
@@ -341,10 +339,6 @@ describe.each(APPS)('the packed package, in an app with React $react', ({ beside
     beforeAll(async () => {
       server = await startServer()
       browser = await launchBrowser()
-    })
-    afterAll(async () => {
-      await browser?.close()
-      await server?.stop()
     })
 
     test('runs the first page of its README, after the first lines of the client', async () => {

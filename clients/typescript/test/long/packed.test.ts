@@ -67,10 +67,7 @@ beforeAll(async () => {
   url = await listening(service)
   app = await packedApp('clients/typescript')
 })
-afterAll(async () => {
-  stop(service)
-  await app.remove()
-})
+afterAll(() => stop(service))
 
 describe('the package', () => {
   it('has its entries, their types, a README and a license, and no dependency', () => {
@@ -257,7 +254,6 @@ describe('the package, with a server', () => {
   beforeAll(async () => {
     server = await startServer()
   })
-  afterAll(() => server.stop())
 
   it('runs the first example of its README', async () => {
     const readme = readFileSync(join(app.folder, 'node_modules', '@laurel', 'client', 'README.md'), 'utf8')

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BrowserContext, Page } from 'playwright-core'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { listening, stop } from '../../../../test/helpers/listening'
 import { PATIENCE } from '../../../../test/helpers/patience'
 import { hasBrowser, launchBrowser, pageScript } from '../../../../test/helpers/server/browser'
@@ -36,6 +36,7 @@ describe.skipIf(!hasBrowser)('a page behind a network that fails', () => {
       () => random.next(),
     )
     const origin = await listening(proxy.server)
+    onTestFinished(() => stop(proxy.server))
     const browser = await launchBrowser()
     const context = await browser.newContext()
     const page = await context.newPage()
@@ -78,47 +79,41 @@ describe.skipIf(!hasBrowser)('a page behind a network that fails', () => {
       await context.setOffline(false)
     }
 
-    try {
-      await open()
-      // Only the pace depends on real time.
-      const began = performance.now()
-      const pauses = (SECONDS * 1_000) / EVENTS
-      for (let sent = 0; sent < EVENTS; sent += 1) {
-        // Each user's events have the values 1, 2, 3 …
-        await call('send', USERS[sent % USERS.length], [Math.floor(sent / USERS.length) + 1])
-        if (sent % 50 === 49) await mishap(random.of([...MISHAPS]))
-        const early = began + (sent + 1) * pauses - performance.now()
-        if (early > 0) await sleep(early)
-      }
-      proxy.calm()
-      await untilIdle()
-      const each = EVENTS / USERS.length
-      const values = Array.from({ length: each }, (_, nth) => nth + 1)
-      for (const user of USERS) {
-        const entries = await laurel.admin.users.timeline.list(user, { types: 'event' }).toArray()
-        const counted = entries.map((entry) => (entry.type === 'event' ? entry.value : null)).reverse()
-        expect(counted).toEqual(values)
-        expect(await laurel.users.metrics.get(user, 'demo-lessons')).toMatchObject({
-          current: (each * (each + 1)) / 2,
-        })
-      }
-      const { rankings } = await laurel.leaderboards.get('demo-all-time', { limit: LIMIT })
-      await vi.waitFor(
-        async () => {
-          for (const user of USERS) expect(await call('rankings', user)).toEqual(rankings)
-        },
-        { timeout: PATIENCE, interval: 500 },
-      )
-      const { events, failedEvents, streams, failedStreams } = proxy.counts
-      console.info({ ...proxy.counts, beginnings, seconds: (performance.now() - began) / 1_000 })
-      // Each failure of the network needs one more request.
-      expect(events).toBeLessThanOrEqual(2 * (EVENTS + failedEvents))
-      expect(streams).toBeLessThanOrEqual(2 * (USERS.length * beginnings + failedStreams))
-    } finally {
-      await browser.close()
-      stop(proxy.server)
-      await server.stop()
+    await open()
+    // Only the pace depends on real time.
+    const began = performance.now()
+    const pauses = (SECONDS * 1_000) / EVENTS
+    for (let sent = 0; sent < EVENTS; sent += 1) {
+      // Each user's events have the values 1, 2, 3 …
+      await call('send', USERS[sent % USERS.length], [Math.floor(sent / USERS.length) + 1])
+      if (sent % 50 === 49) await mishap(random.of([...MISHAPS]))
+      const early = began + (sent + 1) * pauses - performance.now()
+      if (early > 0) await sleep(early)
     }
+    proxy.calm()
+    await untilIdle()
+    const each = EVENTS / USERS.length
+    const values = Array.from({ length: each }, (_, nth) => nth + 1)
+    for (const user of USERS) {
+      const entries = await laurel.admin.users.timeline.list(user, { types: 'event' }).toArray()
+      const counted = entries.map((entry) => (entry.type === 'event' ? entry.value : null)).reverse()
+      expect(counted).toEqual(values)
+      expect(await laurel.users.metrics.get(user, 'demo-lessons')).toMatchObject({
+        current: (each * (each + 1)) / 2,
+      })
+    }
+    const { rankings } = await laurel.leaderboards.get('demo-all-time', { limit: LIMIT })
+    await vi.waitFor(
+      async () => {
+        for (const user of USERS) expect(await call('rankings', user)).toEqual(rankings)
+      },
+      { timeout: PATIENCE, interval: 500 },
+    )
+    const { events, failedEvents, streams, failedStreams } = proxy.counts
+    console.info({ ...proxy.counts, beginnings, seconds: (performance.now() - began) / 1_000 })
+    // Each failure of the network needs one more request.
+    expect(events).toBeLessThanOrEqual(2 * (EVENTS + failedEvents))
+    expect(streams).toBeLessThanOrEqual(2 * (USERS.length * beginnings + failedStreams))
   })
 })
 
