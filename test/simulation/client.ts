@@ -11,7 +11,7 @@ export type Asked = { method: string; path: string; body?: unknown; headers?: Re
 
 /** The number of attempts. After them, a missing response is an error. */
 const TRIES = 400
-/** After so many attempts a storm ends. While it lasts, no request lives long enough to wake a move that waits. */
+/** After this many failed attempts, a storm ends. In it, each request fails before it can wake a move that has stopped. */
 const CALM = 50
 
 /** A client of the service. It uses several isolates with faulty bindings, and one without faults. */
@@ -70,7 +70,7 @@ export class Client {
       const reply = await this.once(nth + attempt, asked)
       if (reply.status < 500) return reply
       this.retries += 1
-      if (attempt === CALM) chaos.scale = Math.min(chaos.scale, 1)
+      if (attempt + 1 === CALM) chaos.scale = Math.min(chaos.scale, 1)
     }
     throw new Error(`${asked.method} ${asked.path} never got a response`)
   }

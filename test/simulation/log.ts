@@ -77,7 +77,7 @@ const COUNTED = {
   'points notifications without a user': `points_notifications ${OF_NOBODY}`,
 } as const
 
-/** Only one tenant has users, so this also finds rows that belong to no user. */
+/** Only one tenant has users. So all rows are read, also those that belong to no user. */
 export async function storedOf(tenantId: string): Promise<Stored> {
   const events = await all(EventRow, `SELECT * FROM ${readable.events} ORDER BY user_iid, seq`)
   const awards = await all(AwardRow, `SELECT * FROM ${readable.awards} ORDER BY user_iid, seq, position`)

@@ -323,7 +323,7 @@ export class Play {
     await chaos.settled()
     this.story.moments.push(this.#now)
     await this.moveTo(this.#now + 61 * MINUTE)
-    // Users of the tenant that is there from the beginning were asked to move, too.
+    // A rebalancing asks for moves of all tenants, also of the implicit one, which has no users here.
     for (const id of [this.#world.tenantId, IMPLICIT_TENANT_ID]) await settle({ id })
   }
 

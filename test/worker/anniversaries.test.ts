@@ -8,15 +8,8 @@ import { START } from '../helpers/time'
 import { DAY, forgetTime, HOUR, moveTo } from '../helpers/worker/boards'
 import { contextOfUsers, whenBy, worksOf } from '../helpers/worker/contexts'
 import { faultyAll, faultyLast, lost } from '../helpers/worker/faulty'
-import {
-  account,
-  at,
-  lastDatabase,
-  newApp,
-  newTenantInLast,
-  pick,
-  type TestTenant,
-} from '../helpers/worker/harness'
+import { at, lastDatabase, newApp, newTenantInLast, pick, type TestTenant } from '../helpers/worker/harness'
+import { archive } from '../helpers/worker/purge'
 import { keepTold, toldOf } from '../helpers/worker/received'
 import { Hook } from '../helpers/worker/receiver'
 import {
@@ -157,7 +150,7 @@ describe('[A7] which instants complete which anniversaries', () => {
         }
         for (const { isSilent } of oracle.completed) seen[isSilent ? 'silent' : 'told'] += 1
         // Otherwise each later life would wait for the due work of all earlier ones.
-        await account('DELETE', `/tenants?ids=${tenant.id}`)
+        await archive(tenant.id)
       }),
       { numRuns: runs(2, 150), examples: EXAMPLES.map((steps) => [steps]) },
     )

@@ -15,15 +15,9 @@ import { everyPlace } from '../helpers/worker/contexts'
 import { due, hand, log, logged, message, type WithHook, withHook } from '../helpers/worker/delivery-queues'
 import { makeDueAt } from '../helpers/worker/due-work'
 import { behind, lost } from '../helpers/worker/faulty'
-import {
-  account,
-  lastDatabase,
-  newApp,
-  newTenantInLast,
-  rowsEverywhere,
-  until,
-} from '../helpers/worker/harness'
+import { lastDatabase, newApp, newTenantInLast, rowsEverywhere, until } from '../helpers/worker/harness'
 import { stubbed } from '../helpers/worker/objects'
+import { archive } from '../helpers/worker/purge'
 import { raiseVersion } from '../helpers/worker/stored-tenants'
 import { iidOf } from '../helpers/worker/stored-users'
 
@@ -303,7 +297,7 @@ describe('the object', () => {
 
   it('sends nothing while the tenant is archived', async () => {
     const other = await withHook()
-    await account('DELETE', `/tenants?ids=${other.tenant.id}`)
+    await archive(other.tenant.id)
     await hand(other.destination, NOON, message(NOON))
     await runDurableObjectAlarm(other.deliveryQueue)
     const run = await other.deliveryQueue.runDue({ now: instant(NOON + DAY), wait: true })

@@ -10,7 +10,6 @@ import { addDueWork } from '../helpers/worker/due-work'
 import { awayAfter, intercepted } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
-  account,
   at,
   call,
   databases,
@@ -26,6 +25,7 @@ import { linesSoFar } from '../helpers/worker/lines'
 import { manyUsers } from '../helpers/worker/many-users'
 import { subscribe } from '../helpers/worker/messages'
 import { stubbed } from '../helpers/worker/objects'
+import { archive } from '../helpers/worker/purge'
 
 const headers = { 'x-api-key': ADMIN_KEY }
 const status = async (send: Send = toApp) => (await call(send, 'GET', '/admin/v1/status', { headers })).body
@@ -68,7 +68,7 @@ describe('[G12] the state of the service', () => {
     await work(second, 'leaderboard', now - 30_000, 'in time')
     await work(second, 'nothing', now - 7_200_000, 'of no kind that exists')
     await work(archived, 'leaderboard', now - 9_000_000, 'archived')
-    await account('DELETE', `/tenants?ids=${archived.id}`)
+    await archive(archived.id)
     expect(await status()).toMatchObject({
       due: { count: 3, oldest: new Date(now - 61_000).toISOString() },
       leaderboards: { behind: 1 },

@@ -118,7 +118,7 @@ describe('[L3] boards by streak', () => {
     await move(first + 2, 12.5)
     const asleep = tenant.through(newApp({ TIMEKEEPER: ASLEEP }))
     await asleep.admin('PATCH', '/streaks/settings', { frequency: 'monthly' })
-    // The walk over the users has not run yet.
+    // As if the walk over the users had not run yet.
     await forgetDueWork({ tenant, kind: 'recount' })
     await tenant.app('PUT', '/users/ada', {})
     expect(await page()).toEqual(['ada 3', 'bob 3'])

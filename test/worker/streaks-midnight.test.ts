@@ -63,7 +63,7 @@ async function allSteps(tenant: TestTenant, DB: D1Database = lastDatabase().d1):
   }
 }
 
-/** Changes the configuration without the work on users that follows. */
+/** The tenant through a Worker that wakes no Timekeeper: a change of the configuration starts no work on users. */
 const asleep = (tenant: TestTenant) => tenant.through(newApp({ TIMEKEEPER: ASLEEP }))
 
 const rows = (tenant: TestTenant, sql: string) => rowsEverywhere(sql, tenant.id)

@@ -164,33 +164,43 @@ export async function whileMoving(
   await Promise.all([moves(), ...clients.map((client) => client(() => isOver))])
 }
 
+/** The orders of a write of a move and of another act (`moveWith`). */
+export const ORDERS = ['before', 'beside'] as const
+
 /**
- * Does the moves of a tenant, and other acts just before one of its writes. That write waits until the first act is done,
- * or itself waits for the move. Returns false if there were fewer writes.
+ * Does the moves of a tenant, and begins other acts just before one of its writes. Each order of the two must be right.
+ * `before`: the write waits until the first act is done, or until any code waits in real time, as an act does that waits
+ * for the move. `beside`: the write does not wait. Returns false if there were fewer writes.
  */
 export async function moveWith(
   tenant: TestTenant,
   nth: number,
   act: () => readonly Promise<unknown>[],
+  order: (typeof ORDERS)[number] = 'before',
 ): Promise<boolean> {
   const acting: Promise<unknown>[] = []
+  let hasBegun = false
   const { bindings } = onWrites(async ({ run }, write) => {
     if (write === nth) {
+      hasBegun = true
       const { promise: waits, resolve } = Promise.withResolvers<void>()
       const wait = scheduler.wait.bind(scheduler)
       const waiting = vi.spyOn(scheduler, 'wait').mockImplementation((...asked) => {
         resolve()
         return wait(...asked)
       })
-      acting.push(...act())
-      await Promise.race([acting[0], waits])
-      waiting.mockRestore()
+      try {
+        acting.push(...act())
+        if (order === 'before') await Promise.race([acting[0], waits])
+      } finally {
+        waiting.mockRestore()
+      }
     }
     return run()
   })
   await stepWith(bindings, tenant)
   await Promise.all(acting)
-  return acting.length > 0
+  return hasBegun
 }
 
 /** Spreads the users of a tenant by these weights; the other databases count 1. */

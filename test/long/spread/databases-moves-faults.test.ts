@@ -14,6 +14,7 @@ import {
   NAMES,
   newUsers,
   newWorld,
+  ORDERS,
   rowsOf,
   settle,
   stepWith,
@@ -60,37 +61,41 @@ describe('Buckets move between databases, under faults [B3]', () => {
     },
   )
 
-  test('an erasure and an event at any moment of a move reach the user wherever the rows are', async () => {
-    const tenant = await newWorld()
-    const totals = await newUsers(tenant, 12)
-    const erased: string[] = []
-    // No object runs while the test sends requests, and an erasure would wait for it. It is woken later.
-    const asleep = { DB: env.DB, TIMEKEEPER: ASLEEP }
-    let isDone = false
-    for (let nth = 0; !isDone; nth += 1) {
-      await weigh(nth % 2 === 0 ? { [LAST]: 0 } : {})
-      const victim = `victim-${nth}`
-      // On the way each time: the bucket is in the last database now, or will be.
-      const ids = Array.from({ length: 3 }, (_, n) => `${victim}-${n}`)
-      for (const id of ids) await tenant.event('words', id, 30, { idempotencyKey: 'k' })
-      for (const id of ids) erased.push(await iidOf(tenant, id))
-      isDone = !(await moveWith(tenant, nth, () => [
-        ...ids.map((id) => tenant.through(newApp(asleep)).admin('DELETE', `/users/${id}`)),
-        ...[...totals.keys()].map(async (id) => {
-          totals.set(id, (totals.get(id) ?? 0) + 1)
-          expect((await tenant.through(newApp()).event('words', id, 1)).status).toBe(201)
-        }),
-      ]))
-      if (isDone) for (const id of ids) await tenant.admin('DELETE', `/users/${id}`)
-      await moveAll(tenant)
-      await expectTotals(tenant, totals)
-    }
-    await until(async () => {
-      await wake(tenant, 100)
-      return Object.keys((await rowsOf(erased)).rows).every((table) => table === 'audit_log')
-    })
-    expect(erased.length).toBeGreaterThan(20)
-  })
+  test.each(ORDERS)(
+    'an erasure and an event %s any write of a move reach the user wherever the rows are',
+    async (order) => {
+      const tenant = await newWorld()
+      const totals = await newUsers(tenant, 12)
+      const erased: string[] = []
+      // No object runs while the test sends requests, and an erasure would wait for it. It is woken later.
+      const asleep = { DB: env.DB, TIMEKEEPER: ASLEEP }
+      let isDone = false
+      for (let nth = 0; !isDone; nth += 1) {
+        await weigh(nth % 2 === 0 ? { [LAST]: 0 } : {})
+        const victim = `victim-${nth}`
+        // On the way each time: the bucket is in the last database now, or will be.
+        const ids = Array.from({ length: 3 }, (_, n) => `${victim}-${n}`)
+        for (const id of ids) await tenant.event('words', id, 30, { idempotencyKey: 'k' })
+        for (const id of ids) erased.push(await iidOf(tenant, id))
+        const acts = () => [
+          ...ids.map((id) => tenant.through(newApp(asleep)).admin('DELETE', `/users/${id}`)),
+          ...[...totals.keys()].map(async (id) => {
+            totals.set(id, (totals.get(id) ?? 0) + 1)
+            expect((await tenant.through(newApp()).event('words', id, 1)).status).toBe(201)
+          }),
+        ]
+        isDone = !(await moveWith(tenant, nth, acts, order))
+        if (isDone) for (const id of ids) await tenant.admin('DELETE', `/users/${id}`)
+        await moveAll(tenant)
+        await expectTotals(tenant, totals)
+      }
+      await until(async () => {
+        await wake(tenant, 100)
+        return Object.keys((await rowsOf(erased)).rows).every((table) => table === 'audit_log')
+      })
+      expect(erased.length).toBeGreaterThan(20)
+    },
+  )
 
   test('work on users waits while a database is away in the middle of a move, and other work goes on', async () => {
     const tenant = await newWorld()

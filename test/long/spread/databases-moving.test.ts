@@ -12,6 +12,7 @@ import {
   NAMES,
   newUsers,
   newWorld,
+  ORDERS,
   rowsOf,
   settle,
   stepWith,
@@ -161,55 +162,61 @@ describe('While buckets move [B3]', () => {
     await stream.leave()
   })
 
-  test('[B4] a change of the configuration at any moment counts from its answer on', async () => {
-    const tenant = await newWorld()
-    const totals = await newUsers(tenant, 9)
-    const listed = await tenant.admin('GET', '/points/xp/triggers')
-    const id = at(listed.body, 0, 'id')
-    let isDone = false
-    for (let nth = 0; !isDone; nth += 1) {
-      await weigh(nth % 2 === 0 ? { [LAST]: 0 } : {})
-      const points = nth + 10
-      const change = async () => {
-        const through = tenant.through(newApp())
-        const changed = await through.admin('PATCH', '/points/xp/triggers', [{ id, points }])
-        expect([changed.status, at(changed.body, 'issues')]).toEqual([200, []])
-        const sent = [...totals.keys()].map(async (user) => {
-          const { status, body } = await tenant.through(newApp()).event('words', user, 10)
-          expect([status, at(body, 'points', 'xp', 'added')], `${user} at ${nth}`).toEqual([201, points])
-        })
-        await Promise.all(sent)
-      }
-      isDone = !(await moveWith(tenant, nth, () => [change()]))
-      await moveAll(tenant)
-      if (nth > 4) expect((await usersByDatabase(tenant))[LAST] === 0).toBe(nth % 2 === 0)
-    }
-  })
-
-  test('[T3] a tenant that is erased at any moment of a move leaves nothing in any database', async () => {
-    let isDone = false
-    for (let nth = 0; !isDone; nth += 1) {
+  test.each(ORDERS)(
+    '[B4] a change of the configuration %s any write of a move counts from its answer on',
+    async (order) => {
       const tenant = await newWorld()
-      await newUsers(tenant, 9)
-      const iids = await iidsOf(tenant)
-      await weigh({ [LAST]: 0 })
-      let hasBegun = false
-      const erase = async () => {
-        const through = newApp(asleep)
-        hasBegun = true
-        expect((await archive(tenant.id)).status).toBe(200)
-        expect((await purge(tenant.id, through)).status).toBe(202)
+      const totals = await newUsers(tenant, 9)
+      const listed = await tenant.admin('GET', '/points/xp/triggers')
+      const id = at(listed.body, 0, 'id')
+      let isDone = false
+      for (let nth = 0; !isDone; nth += 1) {
+        await weigh(nth % 2 === 0 ? { [LAST]: 0 } : {})
+        const points = nth + 10
+        const change = async () => {
+          const through = tenant.through(newApp())
+          const changed = await through.admin('PATCH', '/points/xp/triggers', [{ id, points }])
+          expect([changed.status, at(changed.body, 'issues')]).toEqual([200, []])
+          const sent = [...totals.keys()].map(async (user) => {
+            const { status, body } = await tenant.through(newApp()).event('words', user, 10)
+            expect([status, at(body, 'points', 'xp', 'added')], `${user} at ${nth}`).toEqual([201, points])
+          })
+          await Promise.all(sent)
+        }
+        isDone = !(await moveWith(tenant, nth, () => [change()], order))
+        await moveAll(tenant)
+        if (nth > 4) expect((await usersByDatabase(tenant))[LAST] === 0).toBe(nth % 2 === 0)
       }
-      isDone = !(await moveWith(tenant, nth, () => [erase()]))
-      expect(hasBegun).toBe(!isDone)
-      if (isDone) break
-      const names = [tenant.id, ...iids]
-      await until(async () => {
-        await wake(tenant, 100)
-        return (await tablesWith(names)).length === 0
-      })
-    }
-  })
+    },
+  )
+
+  test.each(ORDERS)(
+    '[T3] a tenant that is erased %s any write of a move leaves nothing in any database',
+    async (order) => {
+      let isDone = false
+      for (let nth = 0; !isDone; nth += 1) {
+        const tenant = await newWorld()
+        await newUsers(tenant, 9)
+        const iids = await iidsOf(tenant)
+        await weigh({ [LAST]: 0 })
+        let hasBegun = false
+        const erase = async () => {
+          const through = newApp(asleep)
+          hasBegun = true
+          expect((await archive(tenant.id)).status).toBe(200)
+          expect((await purge(tenant.id, through)).status).toBe(202)
+        }
+        isDone = !(await moveWith(tenant, nth, () => [erase()], order))
+        expect(hasBegun).toBe(!isDone)
+        if (isDone) break
+        const names = [tenant.id, ...iids]
+        await until(async () => {
+          await wake(tenant, 100)
+          return (await tablesWith(names)).length === 0
+        })
+      }
+    },
+  )
 
   test('a user with more rows than fit in one step moves whole, also if a step fails', async () => {
     const tenant = await newWorld()

@@ -13,7 +13,6 @@ import { contextOf, workUntil } from '../../helpers/worker/contexts'
 import { forgetDueWork } from '../../helpers/worker/due-work'
 import { beforeFirst, behind, type Call, delayed, losing, lost, only } from '../../helpers/worker/faulty'
 import {
-  account,
   at,
   databases,
   newApp,
@@ -35,6 +34,7 @@ import {
   step,
 } from '../../helpers/worker/inbox'
 import { ASLEEP } from '../../helpers/worker/objects'
+import { archive } from '../../helpers/worker/purge'
 import { raiseVersion } from '../../helpers/worker/stored-tenants'
 import { removeUsers } from '../../helpers/worker/stored-users'
 
@@ -469,7 +469,7 @@ describe('changes before an event is processed', () => {
     const { tenant, id } = await prepared([event('u0', 1)])
     const work = await inboxWork(tenant)
     if (work === undefined) throw new Error('nothing is due')
-    await account('DELETE', `/tenants?ids=${tenant.id}`)
+    await archive(tenant.id)
     expect(await inboxWork(tenant)).toBeUndefined()
     await expect(inboxStep(contextOf(tenant.id), work, systemNow())).rejects.toThrow('the tenant is gone')
     await env.TIMEKEEPER.getByName(tenant.id).wake(tenant.id, 5)
@@ -528,7 +528,8 @@ describe('changes before an event is processed', () => {
       await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
       await send(tenant, [event('u0', 2)])
       expect(await step(tenant)).toBe(1)
-      expect((await tenant.app('GET', '/users/u0/streak')).body).toMatchObject({ length: 2 })
+      const streak = "SELECT streak ->> '$.run.length' AS length FROM users WHERE tenant_id = ?1"
+      expect(await rowsOf(tenant, streak)).toEqual([{ length: 2 }])
     })
 
     it('[C1] is set between read and write: the event is not earlier than the user’s other changes', async () => {
