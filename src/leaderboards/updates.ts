@@ -307,6 +307,8 @@ declare module '../time/due-work.sql.ts' {
 export const boardJob = defineJob({
   kind: 'leaderboard',
   of: 'tenant',
+  // Before a run is final, all ticks and events that belong to it are processed (L8).
+  waitsForAll: true,
   furthest: DAY + HOUR,
   step: runBoardWork,
 })

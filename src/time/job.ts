@@ -21,6 +21,7 @@ export type When = {
 /** One kind of due work, as the Timekeepers see it. Made by `defineJob`. */
 export type DueJob = WorkKind & {
   isFirst: boolean
+  waitsForAll: boolean
   of: 'users' | 'tenant'
   run(context: TenantContext, row: DueWork, when: When): Promise<void>
 }
@@ -28,7 +29,8 @@ export type DueJob = WorkKind & {
 type JobDefinition<P> = WorkKind & {
   /**
    * Whether other jobs rely on it. If so, it waits until no event can arrive that belongs before it, and if
-   * it fails, nothing else is done. Otherwise it waits a minute after a failure, and delays no other work.
+   * it fails, nothing else is done. Otherwise it waits a minute after a failure, and delays only jobs that wait
+   * for all.
    */
   isFirst?: boolean
   /**
@@ -36,6 +38,11 @@ type JobDefinition<P> = WorkKind & {
    * that database. All other work is in the first database (B1).
    */
   of: 'users' | 'tenant'
+  /**
+   * Whether it relies on all work that is due before it. If so, it waits while the work of a database is not known,
+   * while users are between two databases, and while work has failed under a test clock.
+   */
+  waitsForAll?: boolean
   /** The form of its progress, if it keeps any. */
   progress?: z.ZodType<P>
   /** Does a step in guarded batches, and stores when the next one is due. A repeated step does nothing. */
@@ -43,11 +50,18 @@ type JobDefinition<P> = WorkKind & {
 }
 
 /** Defines a job: one kind of due work, and the code that does a step of it. */
-export function defineJob<P = never>({ isFirst = false, progress, step, ...kind }: JobDefinition<P>): DueJob {
+export function defineJob<P = never>({
+  isFirst = false,
+  waitsForAll = false,
+  progress,
+  step,
+  ...kind
+}: JobDefinition<P>): DueJob {
   const read = (text: string | null) => (progress === undefined ? null : readProgress(progress, text))
   return {
     ...kind,
     isFirst,
+    waitsForAll,
     run: (context, row, when) => step(context, new Work(context.db, row, read(row.progress)), when),
   }
 }

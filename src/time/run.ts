@@ -26,7 +26,9 @@ export async function workplacesOf(context: Context, tenantId: string, { list }:
   // ends at once.
   const ofHome = hasUsers ? list.filter(({ of }) => of === 'tenant') : list
   return [
-    { context: home, list: ofHome, isSilent: hasUsers },
+    { context: home, list: ofHome.filter(({ waitsForAll }) => !waitsForAll), isSilent: hasUsers },
+    // Read apart, so that work that waits takes no room of other work.
+    { context: home, list: ofHome.filter(({ waitsForAll }) => waitsForAll), isSilent: true },
     ...holders.map(({ db }) => ({ context: { ...context, db }, list: ofUsers })),
   ]
 }
@@ -37,8 +39,8 @@ export const placesWithMessages = (places: readonly Workplace[]): Workplace[] =>
 
 /**
  * The work of all places, up to three pieces of each, in order of due time, and at the same moment in the
- * order of the jobs. With `mustAll` it throws if a database can't be reached; otherwise its work waits, and
- * `isWhole` is false.
+ * order of the jobs. With `mustAll` it throws if a database can't be reached; otherwise its work waits, with
+ * jobs that wait for all, and `isWhole` is false.
  */
 export async function nextWork(
   places: readonly Workplace[],
@@ -60,9 +62,10 @@ export async function nextWork(
     else if (mustAll || places.length === 1) throw result.reason
     else logProblem('warn', { error: `a database's due work waits: ${String(result.reason)}` })
   }
+  const isWhole = results.every((one) => one.status === 'fulfilled' || isGone(one.reason))
   const priority = (job: DueJob) => list.indexOf(job)
   found.sort((a, b) => a.work.dueAt - b.work.dueAt || priority(a.job) - priority(b.job))
-  return { found, isWhole: results.every((one) => one.status === 'fulfilled' || isGone(one.reason)) }
+  return { found: found.filter(({ job }) => isWhole || !job.waitsForAll), isWhole }
 }
 
 /** Whether a tenant has no copy in a database any more, because it was erased. */
@@ -95,7 +98,7 @@ export type Grace = { first: number; finals: number }
  * `mustAll`. Otherwise this work waits, and other work continues. During a move of the clock, `from` is the
  * earlier time, and messages are sent on the way. While a clock is set (`isClockSet`), the run waits for
  * delivery queues. So the caller that moves the clock finds their work either done or still due, never under
- * way (C1).
+ * way (C1). Returns whether work has failed that stays due.
  */
 export async function workOff(
   jobs: Jobs,
@@ -108,9 +111,13 @@ export async function workOff(
     from?: Instant | null
     isClockSet?: boolean
   },
-): Promise<void> {
+): Promise<boolean> {
   const { to, steps, mustAll, grace, from = null, isClockSet = mustAll } = run
   let now = from
+  // A set clock does not go on by itself. So work that has failed stays due (C1).
+  const failed = new Set<string>()
+  const mayRun = (one: PlacedWork) =>
+    wantedAt(one, grace) <= to && !failed.has(nameOf(one)) && !(one.job.waitsForAll && failed.size > 0)
   const hasRoom = () => mustAll || places.every(({ context }) => context.databases.hasRoom())
   for (let step = 0; step < steps && (step === 0 || hasRoom()); step += 1) {
     if (now !== null) {
@@ -124,9 +131,9 @@ export async function workOff(
       }
     }
     const { found } = await nextWork(places, jobs, mustAll)
-    const [first, ...others] = found.filter((one) => wantedAt(one, grace) <= to)
+    const [first, ...others] = found.filter(mayRun)
     if (first === undefined) {
-      if (now === null || now === to) return
+      if (now === null || now === to) return failed.size > 0
       // The messages that are sent at the end may make work of a delivery queue due.
       now = to
       continue
@@ -148,18 +155,23 @@ export async function workOff(
       const { kind, subject } = work
       const later = (delay: number) => new Work(context.db, work, null).goOnAt(instant(to + delay))
       const { tenantId } = context.db
-      // Live events came first each time. This is not an error: other work runs before the next attempt.
+      // Live events came first each time. This is not an error. In real time, other work runs before the next attempt.
       if (isConflict(error)) {
-        if (!mustAll) await context.db.batch([later(SOON)])
+        if (!mustAll && !isClockSet) await context.db.batch([later(SOON)])
         continue
       }
       if (mustAll) throw error
       const problem = { tenant: tenantId, work: kind, subject }
       logProblem('error', { ...problem, error: `due work failed: ${String(error)}` })
-      await context.db.batch([later(PAUSE)])
+      if (isClockSet) failed.add(nameOf(first))
+      else await context.db.batch([later(PAUSE)])
     }
   }
+  return failed.size > 0
 }
+
+const nameOf = ({ work: { kind, subject }, place }: PlacedWork): string =>
+  JSON.stringify([place.context.db.name, kind, subject])
 
 /** Whether two jobs have different users if they run in different databases. */
 const areApart = (one: DueJob, other: DueJob): boolean => one.of === 'users' && other.of === 'users'

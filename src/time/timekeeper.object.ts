@@ -116,7 +116,7 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
       logProblem('warn', { tenant: tenantId, error: `work on users waits for a move: ${String(error)}` })
       const places = (await workplacesOf(context, tenantId, this.jobs)).map((place) => ({
         ...place,
-        list: place.list.filter(({ of }) => of === 'tenant'),
+        list: place.list.filter(({ of, waitsForAll }) => of === 'tenant' && !waitsForAll),
       }))
       return { places, areUsersWhole: false }
     }
@@ -142,7 +142,7 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
     const clock = await readTestClock(context.db)
     const now = clock ?? systemNow()
     const grace = clock === null ? REAL : SET
-    await workOff(this.jobs, places, {
+    const hasFailed = await workOff(this.jobs, places, {
       to: moved?.to ?? now,
       steps,
       mustAll: moved !== null,
@@ -177,7 +177,8 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
     const present = systemNow()
     const isDue = next !== null && next <= now
     const times = [
-      ...(clock === null ? coming.map((one) => wantedAt(one, grace)) : isDue ? [present] : []),
+      ...(clock === null ? coming.map((one) => wantedAt(one, grace)) : []),
+      ...(clock !== null && isDue ? [hasFailed ? present + PAUSE : present] : []),
       ...(isWhole ? [] : [present + PAUSE]),
       ...(moving === null ? [] : [moving]),
     ]

@@ -12,9 +12,9 @@ import { workOffKind } from '../../src/time/run'
 import { JOBS } from '../../src/worker/jobs'
 import { readable } from '../helpers/readable'
 import { present, TODAY } from '../helpers/time'
-import { DAY, forgetTime, moveTo, moveUnseen } from '../helpers/worker/boards'
-import { contextOfAccount, whenBy, workWith } from '../helpers/worker/contexts'
-import { moveBy, NAMES, usersByDatabase, wake, weigh } from '../helpers/worker/databases-moves'
+import { DAY, dateAt, forgetTime, moveTo, moveUnseen } from '../helpers/worker/boards'
+import { contextOfAccount, whenBy, workUntil, workWith } from '../helpers/worker/contexts'
+import { LAST, moveBy, NAMES, usersByDatabase, wake, weigh } from '../helpers/worker/databases-moves'
 import { forgetDueWork } from '../helpers/worker/due-work'
 import { away, behind, type Call, lost } from '../helpers/worker/faulty'
 import {
@@ -31,6 +31,7 @@ import {
   toApp,
   userIn,
 } from '../helpers/worker/harness'
+import { event, read, send } from '../helpers/worker/inbox'
 import { ASLEEP } from '../helpers/worker/objects'
 
 /* [A4, P4, B4] Each database does the due work on its own users, while the configuration is changed. */
@@ -350,6 +351,42 @@ describe('[P4] ticks that were due before a change of their trigger', () => {
     for (const user of users) {
       const { body } = await tenant.app('GET', `/users/${user}/points/xp`)
       expect([user, at(body, 'total')]).toEqual([user, 100])
+    }
+    await forgetTime()
+  })
+})
+
+describe('[L8] a run becomes final', () => {
+  test('once each database has granted its ticks, also if the work of one was not read at first', async () => {
+    const midday = (TODAY + 1) * DAY + DAY / 2
+    await moveTo(midday - 30 * MINUTE)
+    const tenant = (await newTenant()).through(idle())
+    await tenant.metric('words')
+    const hourly = { type: 'time', timeUnit: 'hours', timeInterval: 1, points: 1, status: 'active' }
+    const pointsSystemId = await tenant.create('/points', { key: 'xp', name: 'XP', triggers: [hourly] })
+    const daily = { status: 'active', runUnit: 'day', runInterval: 1, rankBy: 'points', pointsSystemId }
+    const boards = ['one', 'two', 'three']
+    for (const key of boards) await tenant.create('/leaderboards', { key, name: key, ...daily })
+    const end = midday + DAY
+    await moveTo(end - 90 * MINUTE)
+    // In their zone, it is the day before until the run is final.
+    const users = NAMES.map((name) => userIn(tenant, name))
+    for (const id of users) await tenant.event('words', { id, tz: 'Etc/GMT+12' }, 1)
+    await moveUnseen(end)
+    const batch = await send(tenant, [event(userIn(tenant, 'DB'), 1)])
+    const isDue = ({ texts }: Call) => texts.some((text) => text.includes('FROM due_work'))
+    const silent = behind((call) =>
+      call.database === LAST && isDue(call) ? Promise.reject(lost()) : call.run(),
+    )
+    const alarm = { mustAll: false, isClockSet: true }
+    await workUntil(tenant, end, { ...alarm, bindings: silent })
+    // The leaderboards wait, and other work goes on.
+    expect((await read(tenant, batch)).body).toMatchObject({ status: 'done' })
+    await workUntil(tenant, end, alarm)
+    for (const key of boards) {
+      const { body } = await tenant.app('GET', `/leaderboards/${key}?run=${dateAt(midday)}`)
+      const ranked = users.map((userId) => expect.objectContaining({ userId, value: 1 }))
+      expect(at(body, 'rankings')).toEqual(expect.arrayContaining(ranked))
     }
     await forgetTime()
   })

@@ -1,8 +1,10 @@
-import { evictDurableObject } from 'cloudflare:test'
+import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { instant } from '../../src/lib/clock'
+import { Timekeeper } from '../../src/worker/index'
 import { bytes, number } from '../helpers/readable'
+import { present } from '../helpers/time'
 import {
   agrees,
   arrive,
@@ -12,6 +14,7 @@ import {
   forgetTime,
   HOUR,
   moveTo,
+  moveUnseen,
   NOON,
   patch,
   ranking,
@@ -20,8 +23,10 @@ import {
   through,
   withBoard,
 } from '../helpers/worker/boards'
+import { behind, type Call, lost } from '../helpers/worker/faulty'
 import type { TestTenant } from '../helpers/worker/harness'
 import { rowsEverywhere } from '../helpers/worker/harness'
+import { muted, send } from '../helpers/worker/inbox'
 
 /** The run of the first day becomes final at this moment (L8). */
 const FINAL = NOON - (NOON % DAY) + DAY + 12 * HOUR
@@ -62,6 +67,26 @@ describe('before a run is final', () => {
     const points = { system: setup.system }
     expect(await agrees(setup, { ...points, ...on(FIRST) })).toEqual(['ada 45', 'bob 45'])
     expect(await agrees(setup, { ...points, ...on(SECOND) })).toEqual(['ada 84', 'bob 84'])
+  })
+
+  it('[L8, C1] waiting events count, if an alarm under a test clock could not process them', async () => {
+    const setup = await withBoard(DAILY)
+    const { tenant } = setup
+    await moveTo(FINAL - 60_000)
+    // It is still the first day there.
+    const user = { id: 'ada', tz: 'Etc/GMT+12' }
+    await send(muted(tenant), [{ key: 'steps', user, value: 3 }])
+    await moveUnseen(FINAL)
+    const noInbox = ({ texts, run }: Call) =>
+      texts.some((text) => text.includes('FROM inbox')) ? Promise.reject(lost()) : run()
+    const stub = env.TIMEKEEPER.getByName(tenant.id)
+    const woken = present()
+    await runInDurableObject(stub, async (_, state) => {
+      await new Timekeeper(state, { ...env, ...behind(noInbox) }).wake(tenant.id, 20)
+      expect(await state.storage.getAlarm()).toBeGreaterThanOrEqual(woken + 60_000)
+    })
+    await stub.wake(tenant.id, 20)
+    expect(await agrees(setup, on(FIRST))).toEqual(['ada 3'])
   })
 })
 

@@ -278,6 +278,20 @@ describe('upkeep that was due before a full hour and comes after the upkeep of t
     await agrees(setup)
   })
 
+  it('[L12] is due again at once, if it has compared nothing since the hour before', async () => {
+    const { setup, call, definition } = await withheld('ada 1')
+    await inObject(setup, async (object) => {
+      await object.deliver(call(0))
+      await runDue(object, definition, FULL_HOUR)
+      const [now, until] = [instant(FULL_HOUR + 1), instant(FULL_HOUR + 2 * HOUR + 1)]
+      const dueAt = FULL_HOUR + 2 * HOUR
+      expect(await object.runDue({ definition, now, until, grace: 0 })).toMatchObject({ dueAt })
+      expect(await object.runDue({ definition, now: instant(dueAt), until, grace: 0 })).toMatchObject({
+        dueAt: dueAt + HOUR,
+      })
+    })
+  })
+
   it('[L12, M2] does not look like a restore if the answer to its note is lost', async () => {
     const { setup, call, definition } = await withheld('ada 1')
     const reopen = vi.spyOn(Board.prototype, 'reopen')

@@ -49,7 +49,7 @@ export async function runDue(
   for (let chunk = 0; chunk < CHUNKS; chunk += 1) {
     if (board.progress.comparison === null && !beginComparison(board, now, grace)) {
       board.events.queueDueEvents(sentAt)
-      return nextDue(board, until, grace)
+      return nextDue(board, { now, until, isCompared: chunk > 0 }, grace)
     }
     board.roll(utcDay(now))
     await compareChunk(board, { grace, sentAt })
@@ -98,10 +98,18 @@ function warn({ definition }: Board, reason: string): void {
   logProblem('warn', { leaderboard: definition.id, error })
 }
 
-/** When a board is due again: at the next full hour, when a run is made final, or to send events. */
-function nextDue(board: Board, until: Instant, grace: number): Instant | null {
+/**
+ * When a board is due again: at the next full hour, when a run is made final, or to send events. If this call came
+ * late and has not compared the board (`isCompared`), the comparison of the last full hour is still to be done.
+ */
+function nextDue(
+  board: Board,
+  { now, until, isCompared }: { now: Instant; until: Instant; isCompared: boolean },
+  grace: number,
+): Instant | null {
   if (isOver(board)) return null
-  const hour = (Math.floor(until / HOUR) + 1) * HOUR
+  const last = Math.floor(until / HOUR) * HOUR
+  const hour = now < last && !isCompared ? last : last + HOUR
   return instant(Math.min(hour, nextFinal(board, grace) ?? hour, board.events.dueAt ?? hour))
 }
 

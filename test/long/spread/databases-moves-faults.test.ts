@@ -100,6 +100,8 @@ describe('Buckets move between databases, under faults [B3]', () => {
   test('work on users waits while a database is away in the middle of a move, and other work goes on', async () => {
     const tenant = await newWorld()
     const totals = await newUsers(tenant, 12)
+    const board = { key: 'b', name: 'B', status: 'active', rankBy: 'metric', metricKey: 'words' }
+    await tenant.create('/leaderboards', board)
     const [first = '', target = ''] = NAMES
     await weigh({ [first]: 1, [target]: 2, [LAST]: 0 })
     const placement = async () =>
@@ -122,10 +124,11 @@ describe('Buckets move between databases, under faults [B3]', () => {
       await hurry()
       await stepWith(faulty, tenant)
     }
-    const streaks = { tenant, kind: 'streaks' }
-    await makeDueAt(streaks, 0)
-    const waiting = async () => (await dueWork(streaks)).filter(({ dueAt }) => dueAt === 0)
-    expect((await waiting()).length).toBeGreaterThan(0)
+    const kinds = ['streaks', 'leaderboard'].map((kind) => ({ tenant, kind }))
+    for (const kind of kinds) await makeDueAt(kind, 0)
+    const waiting = async () =>
+      (await Promise.all(kinds.map(dueWork))).flat().filter(({ dueAt }) => dueAt === 0)
+    expect((await waiting()).length).toBeGreaterThan(1)
     const user = userIn(tenant, first)
     await send(muted(tenant), [event(user, 7)])
     totals.set(user, (totals.get(user) ?? 0) + 7)
