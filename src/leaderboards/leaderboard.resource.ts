@@ -19,6 +19,7 @@ import { leaderboards } from '../configuration/tables.sql.ts'
 import { INT32_MAX } from '../lib/decimal'
 import { MOST_BREAKDOWN_ATTRIBUTES, MOST_PARTICIPANTS } from '../lib/limits'
 import { statusOf } from '../rules/runs.rules'
+import { catchUpKind } from '../time/timekeeper'
 import { leaderboardFrom, leaderboardPatched, leaderboardProblem, today } from './leaderboards.rules'
 import { NO_UPKEEP } from './object/recount.sql.ts'
 import { upkeepOf } from './updates'
@@ -92,13 +93,24 @@ export const leaderboard = defineResource({
     const board = leaderboardPatched(before, { ...named, runInterval }, item, now)
     return typeof board === 'string' ? board : (leaderboardProblem(config, board, now) ?? board)
   },
-  /** The upkeep of leaderboards whose scores may change (L3, L7). One that stays inactive has none. */
-  effects: ({ scope, draft: { changes } }) =>
-    upkeepOf(
+  /**
+   * The upkeep of leaderboards whose scores may change (L3, L7). One that stays inactive has none. One that is
+   * finished is final at once, so the ticks that are due are granted before that (L8).
+   */
+  effects: async ({ scope, draft: { changes } }) => {
+    const isFinished = changes.some(
+      ({ before, after }) =>
+        before?.rankBy === 'points' &&
+        statusOf(before, scope.now) === 'active' &&
+        after?.status === 'finished',
+    )
+    if (isFinished) await catchUpKind(scope, 'ticks', scope.now)
+    return upkeepOf(
       scope,
       changes.flatMap(({ before, after }) => {
         const isIdle = (before?.status ?? 'inactive') === 'inactive' && after?.status === 'inactive'
         return isIdle ? [] : ((after ?? before)?.id ?? [])
       }),
-    ),
+    )
+  },
 })

@@ -307,8 +307,8 @@ declare module '../time/due-work.sql.ts' {
 export const boardJob = defineJob({
   kind: 'leaderboard',
   of: 'tenant',
-  // Before a run is final, all ticks and events that belong to it are processed (L8).
-  waitsForAll: true,
+  // Before a run is final, all that belongs to it is processed (L8), also if it failed at first.
+  after: ['inbox', 'recount', 'backdate'],
   furthest: DAY + HOUR,
   step: runBoardWork,
 })

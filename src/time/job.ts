@@ -21,16 +21,16 @@ export type When = {
 /** One kind of due work, as the Timekeepers see it. Made by `defineJob`. */
 export type DueJob = WorkKind & {
   isFirst: boolean
-  waitsForAll: boolean
+  after: readonly DueKind[]
   of: 'users' | 'tenant'
   run(context: TenantContext, row: DueWork, when: When): Promise<void>
 }
 
 type JobDefinition<P> = WorkKind & {
   /**
-   * Whether other jobs rely on it. If so, it waits until no event can arrive that belongs before it, and if
-   * it fails, nothing else is done. Otherwise it waits a minute after a failure, and delays only jobs that wait
-   * for all.
+   * Whether other jobs rely on it. If so, it waits until no event can arrive that belongs before it. If it fails,
+   * all work on users in its database waits for a minute, and with one database all work. If another job fails, only
+   * this job waits, and jobs that come `after` it.
    */
   isFirst?: boolean
   /**
@@ -39,10 +39,10 @@ type JobDefinition<P> = WorkKind & {
    */
   of: 'users' | 'tenant'
   /**
-   * Whether it relies on all work that is due before it. If so, it waits while the work of a database is not known,
-   * while users are between two databases, and while work has failed under a test clock.
+   * The kinds of work that belong before it. It waits while such work is paused after a failure, while the work of a
+   * database is not known, and while users are between two databases.
    */
-  waitsForAll?: boolean
+  after?: readonly DueKind[]
   /** The form of its progress, if it keeps any. */
   progress?: z.ZodType<P>
   /** Does a step in guarded batches, and stores when the next one is due. A repeated step does nothing. */
@@ -52,7 +52,7 @@ type JobDefinition<P> = WorkKind & {
 /** Defines a job: one kind of due work, and the code that does a step of it. */
 export function defineJob<P = never>({
   isFirst = false,
-  waitsForAll = false,
+  after = [],
   progress,
   step,
   ...kind
@@ -61,7 +61,7 @@ export function defineJob<P = never>({
   return {
     ...kind,
     isFirst,
-    waitsForAll,
+    after,
     run: (context, row, when) => step(context, new Work(context.db, row, read(row.progress)), when),
   }
 }

@@ -1,15 +1,44 @@
 import { type Instant, instant, MINUTE, SECOND } from '../lib/clock'
 import { ApiError } from '../lib/errors'
-import { wait } from '../lib/system-clock'
+import { systemNow, wait } from '../lib/system-clock'
 import type { Context } from '../platform/context'
+import type { TenantDatabase } from '../platform/database'
 import { FIRST } from '../platform/databases/directory'
 import { isConflict } from '../platform/guard'
 import { logProblem } from '../platform/log'
-import { type DueKind, type DueWork, Work, workOf } from './due-work.sql.ts'
+import { type DueKind, type DueWork, workOf } from './due-work.sql.ts'
 import type { DueJob, Jobs, Workplace } from './job'
 import { nextWorkOf } from './timekeeper.sql.ts'
 
+/** Work that is left alone for some time. `kind` and `subject` are null for all work on users in the database. */
+type Pause = { name: string | null; kind: string | null; subject: string | null; until: Instant }
+
+/**
+ * Work that has failed, and until when it is left alone, in real time. It stays due at its own time in D1, since jobs
+ * work as of that time. A Timekeeper keeps this in memory: without it, the work is only tried earlier. An entry is
+ * deleted once its time has come.
+ */
+export class Paused {
+  readonly #pauses = new Map<string, Pause>()
+
+  /** Leaves a piece of work alone; without one, all work on users in the database. */
+  add({ name }: TenantDatabase, work: DueWork | null, ms: number): void {
+    const [kind, subject] = [work?.kind ?? null, work?.subject ?? null]
+    const pause = { name, kind, subject, until: instant(systemNow() + ms) }
+    this.#pauses.set(JSON.stringify([name, kind, subject]), pause)
+  }
+
+  /** All that is left alone at a moment. */
+  at(now: Instant): Pause[] {
+    for (const [key, { until }] of this.#pauses) if (until <= now) this.#pauses.delete(key)
+    return [...this.#pauses.values()]
+  }
+}
+
 type PlacedWork = { work: DueWork; place: Workplace; job: DueJob }
+
+/** Whether a job waits for other work. */
+export const isPatient = ({ after }: DueJob): boolean => after.length > 0
 
 /**
  * The databases in which a tenant has due work. The first one has everything that is not about users; each
@@ -26,9 +55,9 @@ export async function workplacesOf(context: Context, tenantId: string, { list }:
   // ends at once.
   const ofHome = hasUsers ? list.filter(({ of }) => of === 'tenant') : list
   return [
-    { context: home, list: ofHome.filter(({ waitsForAll }) => !waitsForAll), isSilent: hasUsers },
+    { context: home, list: ofHome.filter((job) => !isPatient(job)), isSilent: hasUsers },
     // Read apart, so that work that waits takes no room of other work.
-    { context: home, list: ofHome.filter(({ waitsForAll }) => waitsForAll), isSilent: true },
+    { context: home, list: ofHome.filter(isPatient), isSilent: true },
     ...holders.map(({ db }) => ({ context: { ...context, db }, list: ofUsers })),
   ]
 }
@@ -39,19 +68,26 @@ export const placesWithMessages = (places: readonly Workplace[]): Workplace[] =>
 
 /**
  * The work of all places, up to three pieces of each, in order of due time, and at the same moment in the
- * order of the jobs. With `mustAll` it throws if a database can't be reached; otherwise its work waits, with
- * jobs that wait for all, and `isWhole` is false.
+ * order of the jobs. With `mustAll` it throws if a database can't be reached; otherwise its work waits, and so do
+ * jobs that come after other work, and `isWhole` is false. It leaves out what is paused, and jobs that come after that.
  */
 export async function nextWork(
   places: readonly Workplace[],
   { list }: Jobs,
   mustAll: boolean,
+  pauses: readonly Pause[] = [],
 ): Promise<{ found: PlacedWork[]; isWhole: boolean }> {
   // A place has no jobs while its users wait for a move. Then it is not asked for work.
   const asked = places.filter((place) => place.list.length > 0)
+  const stopped = new Set(pauses.flatMap(({ name, kind }) => (kind === null ? [name] : [])))
+  const isStopped = ({ name }: TenantDatabase, { of }: DueJob) => of === 'users' && stopped.has(name)
+  const isHeld = ({ after }: DueJob) => pauses.some(({ kind }) => after.some((one) => one === kind))
   const results = await Promise.allSettled(
     asked.map(async (place) => {
-      const pieces = await nextWorkOf(place.context.db, place.list)
+      const { db } = place.context
+      const open = place.list.filter((job) => !isHeld(job) && !isStopped(db, job))
+      const own = pauses.filter(({ name }) => name === db.name)
+      const pieces = open.length === 0 ? [] : await nextWorkOf(db, open, own)
       return pieces.map((work): PlacedWork => ({ work, place, job: jobOf(place.list, work) }))
     }),
   )
@@ -62,10 +98,12 @@ export async function nextWork(
     else if (mustAll || places.length === 1) throw result.reason
     else logProblem('warn', { error: `a database's due work waits: ${String(result.reason)}` })
   }
-  const isWhole = results.every((one) => one.status === 'fulfilled' || isGone(one.reason))
+  const isWhole =
+    results.every((one) => one.status === 'fulfilled' || isGone(one.reason)) &&
+    !asked.some((place) => place.list.some((job) => isStopped(place.context.db, job)))
   const priority = (job: DueJob) => list.indexOf(job)
   found.sort((a, b) => a.work.dueAt - b.work.dueAt || priority(a.job) - priority(b.job))
-  return { found: found.filter(({ job }) => isWhole || !job.waitsForAll), isWhole }
+  return { found: found.filter(({ job }) => isWhole || !isPatient(job)), isWhole }
 }
 
 /** Whether a tenant has no copy in a database any more, because it was erased. */
@@ -94,11 +132,11 @@ export type Grace = { first: number; finals: number }
 /**
  * Does a tenant's work that is due by a moment, in order of due time, in at most `steps` steps; unless
  * `mustAll`, in as many as D1 accepts. Every step is idempotent: its results are in D1 before the next one
- * begins. If a job fails that no other job relies on, such as the work of one leaderboard, it throws if
- * `mustAll`. Otherwise this work waits, and other work continues. During a move of the clock, `from` is the
- * earlier time, and messages are sent on the way. While a clock is set (`isClockSet`), the run waits for
- * delivery queues. So the caller that moves the clock finds their work either done or still due, never under
- * way (C1). Returns whether work has failed that stays due.
+ * begins. With `mustAll`, a failure is thrown. Otherwise the failed work is paused, and other work continues; if
+ * other jobs rely on it, all work on users in its database is paused, or with one database it throws. During a
+ * move of the clock, `from` is the earlier time, and messages are sent on the way. While a clock is set
+ * (`isClockSet`), the run waits for delivery queues. So the caller that moves the clock finds their work either
+ * done or still due, never under way (C1).
  */
 export async function workOff(
   jobs: Jobs,
@@ -110,14 +148,13 @@ export async function workOff(
     grace: Grace
     from?: Instant | null
     isClockSet?: boolean
+    paused?: Paused
   },
-): Promise<boolean> {
-  const { to, steps, mustAll, grace, from = null, isClockSet = mustAll } = run
+): Promise<void> {
+  const { to, steps, mustAll, grace, from = null, isClockSet = mustAll, paused = new Paused() } = run
   let now = from
-  // A set clock does not go on by itself. So work that has failed stays due (C1).
-  const failed = new Set<string>()
-  const mayRun = (one: PlacedWork) =>
-    wantedAt(one, grace) <= to && !failed.has(nameOf(one)) && !(one.job.waitsForAll && failed.size > 0)
+  // A pause lasts for the whole run, so that slow failures leave time for other work.
+  const began = systemNow()
   const hasRoom = () => mustAll || places.every(({ context }) => context.databases.hasRoom())
   for (let step = 0; step < steps && (step === 0 || hasRoom()); step += 1) {
     if (now !== null) {
@@ -130,10 +167,10 @@ export async function workOff(
         })
       }
     }
-    const { found } = await nextWork(places, jobs, mustAll)
-    const [first, ...others] = found.filter(mayRun)
+    const { found } = await nextWork(places, jobs, mustAll, mustAll ? [] : paused.at(began))
+    const [first, ...others] = found.filter((one) => wantedAt(one, grace) <= to)
     if (first === undefined) {
-      if (now === null || now === to) return failed.size > 0
+      if (now === null || now === to) return
       // The messages that are sent at the end may make work of a delivery queue due.
       now = to
       continue
@@ -145,33 +182,24 @@ export async function workOff(
     const next = firstDue(others.filter((one) => one.place === place || !areApart(job, one.job)))
     const by = instant(Math.max(work.dueAt, Math.min(to - grace.first, next ?? to)))
     const when = { until: to, by, next, grace: grace.finals, mustAll, isClockSet }
-    if (job.isFirst) {
-      await job.run(context, work, when)
-      continue
-    }
     try {
       await job.run(context, work, when)
     } catch (error) {
-      const { kind, subject } = work
-      const later = (delay: number) => new Work(context.db, work, null).goOnAt(instant(to + delay))
-      const { tenantId } = context.db
-      // Live events came first each time. This is not an error. In real time, other work runs before the next attempt.
+      if (job.isFirst && (mustAll || places.length === 1)) throw error
+      const left = job.isFirst ? null : work
+      // Live events came first each time. This is not an error: other work runs before the next attempt.
       if (isConflict(error)) {
-        if (!mustAll && !isClockSet) await context.db.batch([later(SOON)])
+        if (!mustAll) paused.add(context.db, left, SOON)
         continue
       }
       if (mustAll) throw error
-      const problem = { tenant: tenantId, work: kind, subject }
+      const { kind, subject } = work
+      const problem = { tenant: context.db.tenantId, work: kind, subject }
       logProblem('error', { ...problem, error: `due work failed: ${String(error)}` })
-      if (isClockSet) failed.add(nameOf(first))
-      else await context.db.batch([later(PAUSE)])
+      paused.add(context.db, left, PAUSE)
     }
   }
-  return failed.size > 0
 }
-
-const nameOf = ({ work: { kind, subject }, place }: PlacedWork): string =>
-  JSON.stringify([place.context.db.name, kind, subject])
 
 /** Whether two jobs have different users if they run in different databases. */
 const areApart = (one: DueJob, other: DueJob): boolean => one.of === 'users' && other.of === 'users'

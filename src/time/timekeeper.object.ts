@@ -13,7 +13,9 @@ import {
   firstDue,
   type Grace,
   isGone,
+  isPatient,
   nextWork,
+  Paused,
   placesWithMessages,
   wantedAt,
   workOff,
@@ -49,6 +51,7 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
   /** The jobs that it does. The room `worker` defines them. */
   protected abstract readonly jobs: Jobs
   protected abstract readonly instance: Instance
+  #paused = new Paused()
   /** The last call in the line: calls run one after another. */
   #last: Promise<unknown> = Promise.resolve()
 
@@ -116,7 +119,7 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
       logProblem('warn', { tenant: tenantId, error: `work on users waits for a move: ${String(error)}` })
       const places = (await workplacesOf(context, tenantId, this.jobs)).map((place) => ({
         ...place,
-        list: place.list.filter(({ of, waitsForAll }) => of === 'tenant' && !waitsForAll),
+        list: place.list.filter((job) => job.of === 'tenant' && !isPatient(job)),
       }))
       return { places, areUsersWhole: false }
     }
@@ -142,14 +145,17 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
     const clock = await readTestClock(context.db)
     const now = clock ?? systemNow()
     const grace = clock === null ? REAL : SET
-    const hasFailed = await workOff(this.jobs, places, {
+    await workOff(this.jobs, places, {
       to: moved?.to ?? now,
       steps,
       mustAll: moved !== null,
       isClockSet: clock !== null,
       from: moved?.from ?? null,
       grace,
+      paused: this.#paused,
     })
+    // A move of the clock does all work, also work that was paused.
+    if (moved !== null) this.#paused = new Paused()
     // Side by side: a database that users have left answers only after the switch.
     await Promise.all(
       placesWithMessages(places).map(async ({ context: own }) => {
@@ -160,7 +166,8 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
         })
       }),
     )
-    const { found: coming, isWhole: areAllThere } = await nextWork(places, this.jobs, false)
+    const pauses = this.#paused.at(systemNow())
+    const { found: coming, isWhole: areAllThere } = await nextWork(places, this.jobs, false, pauses)
     const isWhole = areAllThere && areUsersWhole
     const next = firstDue(coming)
     // After a move of the clock, the moves of users go on by the alarm.
@@ -177,8 +184,8 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
     const present = systemNow()
     const isDue = next !== null && next <= now
     const times = [
-      ...(clock === null ? coming.map((one) => wantedAt(one, grace)) : []),
-      ...(clock !== null && isDue ? [hasFailed ? present + PAUSE : present] : []),
+      ...(clock === null ? coming.map((one) => wantedAt(one, grace)) : isDue ? [present] : []),
+      ...pauses.map(({ until }) => until),
       ...(isWhole ? [] : [present + PAUSE]),
       ...(moving === null ? [] : [moving]),
     ]

@@ -15,15 +15,21 @@ const turnsOf = (kinds: readonly WorkKind[]): string =>
 const DUE = `
   SELECT ${DUE_COLUMNS} FROM due_work
   CROSS JOIN json_each(?2) turn ON turn.value = (SELECT status FROM tenants WHERE id = ?1) || ' ' || kind
-  WHERE tenant_id = ?1 ORDER BY due_at, turn.key, subject LIMIT 3`
+  WHERE tenant_id = ?1 AND json_array(kind, subject) NOT IN (SELECT value FROM json_each(?3))
+  ORDER BY due_at, turn.key, subject LIMIT 3`
 
 /**
  * The three pieces of a tenant's work that are due first, in order of due time. At the same moment, they are
  * in the order of `kinds`. Work of other kinds waits, and so does work that is not done in the tenant's
- * present status.
+ * present status, and `paused` work.
  */
-export function nextWorkOf(db: TenantDatabase, kinds: readonly WorkKind[]): Promise<DueWork[]> {
-  return db.list(DueRow, DUE, db.tenantId, turnsOf(kinds))
+export function nextWorkOf(
+  db: TenantDatabase,
+  kinds: readonly WorkKind[],
+  paused: readonly { kind: string | null; subject: string | null }[],
+): Promise<DueWork[]> {
+  const left = paused.map(({ kind, subject }) => [kind, subject])
+  return db.list(DueRow, DUE, db.tenantId, turnsOf(kinds), JSON.stringify(left))
 }
 
 // The recursion goes from tenant to tenant by the outbox's key, so the number of their rows does not matter.

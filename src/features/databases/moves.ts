@@ -8,7 +8,7 @@ import { systemNow } from '../../lib/system-clock'
 import type { Context } from '../../platform/context'
 import type { Databases } from '../../platform/databases/databases'
 import { type Directory, FIRST, holdersOf } from '../../platform/databases/directory'
-import { isConflict, nullIfConflict } from '../../platform/guard'
+import { isConflict, mayBeStored, nullIfConflict } from '../../platform/guard'
 import { logProblem } from '../../platform/log'
 import { removeMovedRows } from '../../store/user-data/user-data.sql.ts'
 import * as logs from './copies.sql.ts'
@@ -66,7 +66,10 @@ type Next = 'now' | Instant | null
 
 const inMs = (ms: number): Instant => instant(systemNow() + ms)
 
-/** Finishes a move that has departed: no work on users may run while some are between two databases. */
+/**
+ * Finishes a move that has departed, or may depart at any moment: no work on users may run while some are between
+ * two databases.
+ */
 export async function finishMove(
   context: Context,
   tenantId: string,
@@ -86,8 +89,16 @@ export async function finishMove(
   const move = state?.progress.move ?? null
   if (state === null || move === null || move.version !== state.directory.version) return
   const moving = { databases, tenantId, kinds }
-  if (isAllBound(databases, state.directory) && (await hasDeparted(moving, move)))
-    await arriveAndSwitch(moving, move)
+  if (!isAllBound(databases, state.directory)) return
+  let isGone = await hasDeparted(moving, move)
+  // A departure without an answer may still be stored, also in the middle of the work on users.
+  if (!isGone && move.isLeaving && (await isReady(moving, state, move))) {
+    await logs.depart(databases.named(move.source), tenantId, move).catch((error: unknown) => {
+      if (mayBeStored(error)) throw error
+    })
+    isGone = await hasDeparted(moving, move)
+  }
+  if (isGone) await arriveAndSwitch(moving, move)
 }
 
 /**
@@ -254,8 +265,7 @@ async function goOn(moving: Moving, state: State, move: Move, wanted: ByName | n
     await databases.first.batch(repository.storeMove(tenantId, withCopies))
     return 'now'
   }
-  for (let round = 0; round < MOST_ROUNDS; round += 1) if ((await copy(moving, move)) === 'ready') break
-  if (!(await mayLeave(moving, state, move)))
+  if (!(await isReady(moving, state, move)))
     return inMs(state.status === 'archived' ? PAUSE_OF_ARCHIVED : PAUSE)
   const source = databases.named(move.source)
   const leaving = move.isLeaving
@@ -271,6 +281,12 @@ async function goOn(moving: Moving, state: State, move: Move, wanted: ByName | n
   if (left === null) return inMs(SOON)
   await arriveAndSwitch(moving, leaving)
   return 'now'
+}
+
+/** Brings the copies up to date. Returns whether the users may leave then. */
+async function isReady(moving: Moving, state: State, move: Move): Promise<boolean> {
+  for (let round = 0; round < MOST_ROUNDS; round += 1) if ((await copy(moving, move)) === 'ready') break
+  return mayLeave(moving, state, move)
 }
 
 /** Whether the weights still want a move: they may have changed since it began. */

@@ -121,8 +121,9 @@ declare module '../../time/due-work.sql.ts' {
 export const pointsNotificationsJob = defineJob({
   kind: 'outbox',
   of: 'users',
-  step: async (context, work, { mustAll }) => {
-    await drain(context, [flushPoints], { by: work.dueAt, mustAll })
+  step: async (context, work, { mustAll, until, isClockSet }) => {
+    // In real time, the quiet time begins when they are sent, also if that is late.
+    await drain(context, [flushPoints], { by: isClockSet || mustAll ? work.dueAt : until, mustAll })
     await context.db.batch([work.goOnAt(await firstDue(context.db))])
   },
 })

@@ -51,7 +51,8 @@ export async function runDue(
       board.events.queueDueEvents(sentAt)
       return nextDue(board, { now, until, isCompared: chunk > 0 }, grace)
     }
-    board.roll(utcDay(now))
+    // Late work reads the scores as they are now, so days that are over are recorded first (L10).
+    board.roll(utcDay(sentAt))
     await compareChunk(board, { grace, sentAt })
   }
   return now

@@ -7,10 +7,10 @@ export const stubbed = <T extends object>(binding: T, methods: (id: string) => o
     get: (target, name) => (name === 'getByName' ? methods : Reflect.get(target, name, target)),
   })
 
-const nothing = async () => undefined
+export const nothing = async () => undefined
 /** Timekeepers that do nothing: events stay in the inbox, and a test does due work itself. */
 export const ASLEEP = stubbed(env.TIMEKEEPER, () => ({ wake: nothing, purge: nothing, catchUpKind: nothing }))
 
-const fails = () => Promise.reject(lost())
+export const fails = () => Promise.reject(lost())
 /** Timekeepers that cannot be reached. */
 export const UNREACHED = stubbed(env.TIMEKEEPER, () => ({ wake: fails, purge: fails }))

@@ -1,7 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { forgetTime, moveTo, NOON } from '../../helpers/worker/boards'
-import { makeDueAt } from '../../helpers/worker/due-work'
 import { losing, lost, onWrites } from '../../helpers/worker/faulty'
 import { newApp, type TestTenant } from '../../helpers/worker/harness'
 import { stubbed, UNREACHED } from '../../helpers/worker/objects'
@@ -41,11 +40,7 @@ describe('[U8] the erasure of a tenant, interrupted', () => {
     await one.tenant.through(newApp({ TIMEKEEPER: UNREACHED })).admin('DELETE', `/users/${one.users[0]}`)
     await accepted(one)
     const { bindings, failed } = failingOnce(isDone)
-    for (let time = 0; time < 40; time += 1) {
-      await work(one.tenant.id, 40, bindings).catch(() => undefined)
-      // Failed work is postponed by a minute.
-      await makeDueAt({}, NOON)
-    }
+    for (let time = 0; time < 40; time += 1) await work(one.tenant.id, 40, bindings).catch(() => undefined)
     // The writes of objects (two), of a user's erasure, of keys and users, of ten configuration tables and
     // others, and of the end.
     expect(failed.size).toBeGreaterThan(14)
@@ -67,7 +62,6 @@ describe('[U8] the erasure of a tenant, interrupted', () => {
           },
         }))
         await work(one.tenant.id, 20, { [name]: objects })
-        await makeDueAt({}, NOON)
         await isGone(one, names)
       }
     },
@@ -90,7 +84,6 @@ describe('[U8] the erasure of a tenant, interrupted', () => {
     })
     for (let time = 0; time < 3; time += 1) {
       await work(one.tenant.id, 20, { KEYS })
-      await makeDueAt({}, NOON)
     }
     expect(left).toBeLessThan(0)
     await isGone(one, names)
