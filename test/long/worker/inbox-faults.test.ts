@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { inboxStep } from '../../../src/features/events/batches/process'
 import { systemNow } from '../../../src/lib/system-clock'
 import type { Bindings } from '../../../src/platform/env'
+import { Paused } from '../../../src/time/run'
 import { failing } from '../../helpers/failing'
 import { PATIENCE } from '../../helpers/patience'
 import { number, readable } from '../../helpers/readable'
@@ -248,11 +249,15 @@ describe('a step, when D1’s answer is lost', () => {
     const { tenant, id } = await prepared(turns(4, 2))
     const lines = linesOf('error')
     const { bindings } = only(isStep, () => Promise.reject(lost()))
+    const { dueAt } = (await inboxWork(tenant)) ?? expect.fail('nothing is due')
+    const run = { steps: 5, mustAll: false, paused: new Paused() }
     const to = present() + 1_000
-    await workUntil(tenant, to, { bindings, steps: 5, mustAll: false })
+    await workUntil(tenant, to, { ...run, bindings })
     expect(lines).toMatchObject([{ level: 'error', tenant: tenant.id, work: 'inbox' }])
-    expect((await inboxWork(tenant))?.dueAt).toBe(to + 60_000)
-    await workUntil(tenant, to + 60_000, { steps: 5, mustAll: false })
+    await workUntil(tenant, to, run)
+    expect(await inboxWork(tenant)).toMatchObject({ dueAt })
+    vi.spyOn(Date, 'now').mockReturnValue(to + 60_000)
+    await workUntil(tenant, to + 60_000, run)
     expect(await counts(tenant, id)).toMatchObject(done(4))
   })
 })
