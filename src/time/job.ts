@@ -28,9 +28,9 @@ export type DueJob = WorkKind & {
 
 type JobDefinition<P> = WorkKind & {
   /**
-   * Whether other jobs rely on it. If so, it waits until no event can arrive that belongs before it. If it fails,
-   * all work on users in its database waits for a minute, and with one database all work. If another job fails, only
-   * this job waits, and jobs that come `after` it.
+   * Whether other jobs rely on this one. Then it runs some seconds after its due time, when no event can arrive any
+   * more that belongs before it. If it fails, all work on users in its database waits for a minute. With one database,
+   * all work of the tenant waits. If a job fails that is not first, only this job waits, and jobs that come `after` it.
    */
   isFirst?: boolean
   /**

@@ -37,8 +37,8 @@ export class Paused {
 
 type PlacedWork = { work: DueWork; place: Workplace; job: DueJob }
 
-/** Whether a job waits for other work. */
-export const isPatient = ({ after }: DueJob): boolean => after.length > 0
+/** Whether a job must come after work of other kinds. */
+export const comesAfter = ({ after }: DueJob): boolean => after.length > 0
 
 /**
  * The databases in which a tenant has due work. The first one has everything that is not about users; each
@@ -55,9 +55,9 @@ export async function workplacesOf(context: Context, tenantId: string, { list }:
   // ends at once.
   const ofHome = hasUsers ? list.filter(({ of }) => of === 'tenant') : list
   return [
-    { context: home, list: ofHome.filter((job) => !isPatient(job)), isSilent: hasUsers },
+    { context: home, list: ofHome.filter((job) => !comesAfter(job)), isSilent: hasUsers },
     // Read apart, so that work that waits takes no room of other work.
-    { context: home, list: ofHome.filter(isPatient), isSilent: true },
+    { context: home, list: ofHome.filter(comesAfter), isSilent: true },
     ...holders.map(({ db }) => ({ context: { ...context, db }, list: ofUsers })),
   ]
 }
@@ -103,7 +103,7 @@ export async function nextWork(
     !asked.some((place) => place.list.some((job) => isStopped(place.context.db, job)))
   const priority = (job: DueJob) => list.indexOf(job)
   found.sort((a, b) => a.work.dueAt - b.work.dueAt || priority(a.job) - priority(b.job))
-  return { found: found.filter(({ job }) => isWhole || !isPatient(job)), isWhole }
+  return { found: found.filter(({ job }) => isWhole || !comesAfter(job)), isWhole }
 }
 
 /** Whether a tenant has no copy in a database any more, because it was erased. */

@@ -10,10 +10,10 @@ import { logProblem } from '../platform/log'
 import type { DueKind } from './due-work.sql.ts'
 import type { Jobs, Workplace } from './job'
 import {
+  comesAfter,
   firstDue,
   type Grace,
   isGone,
-  isPatient,
   nextWork,
   Paused,
   placesWithMessages,
@@ -119,7 +119,7 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
       logProblem('warn', { tenant: tenantId, error: `work on users waits for a move: ${String(error)}` })
       const places = (await workplacesOf(context, tenantId, this.jobs)).map((place) => ({
         ...place,
-        list: place.list.filter((job) => job.of === 'tenant' && !isPatient(job)),
+        list: place.list.filter((job) => job.of === 'tenant' && !comesAfter(job)),
       }))
       return { places, areUsersWhole: false }
     }
