@@ -1,4 +1,4 @@
-import { createExecutionContext } from 'cloudflare:test'
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import * as z from 'zod'
@@ -10,7 +10,7 @@ import { gate } from '../helpers/worker/boards'
 import { deleteData } from '../helpers/worker/delete-data'
 import { log, withHook } from '../helpers/worker/delivery-queues'
 import { addDueWork, dueWork, forgetDueWork } from '../helpers/worker/due-work'
-import { intercepted } from '../helpers/worker/faulty'
+import { intercepted, lost } from '../helpers/worker/faulty'
 import { cron } from '../helpers/worker/handlers'
 import {
   ADMIN_KEY,
@@ -138,14 +138,22 @@ describe('[C1] the test clock', () => {
     const LATER = { prefer: 'handling=lenient, Respond-Async;x=y' }
 
     const made: string[] = []
-    // Otherwise each later test that moves the clock far would do their ticks too.
-    afterEach(() => account('DELETE', `/tenants?ids=${made.splice(0).join('&ids=')}`))
+    const contexts: ExecutionContext[] = []
+    afterEach(async () => {
+      for (const context of contexts.splice(0)) await waitOnExecutionContext(context)
+      // Otherwise each later test that moves the clock far would do their ticks too.
+      await account('DELETE', `/tenants?ids=${made.splice(0).join('&ids=')}`)
+    })
 
     /** An isolate that answers before the rest of its work is done. */
-    const unawaited = (TIMEKEEPER: typeof env.TIMEKEEPER): Send => {
+    const unawaited = (TIMEKEEPER: typeof env.TIMEKEEPER, DB = env.DB): Send => {
       const instance = newInstance()
       const isolate = createApp(() => instance)
-      return async (request) => isolate.fetch(request, { ...env, TIMEKEEPER }, createExecutionContext())
+      return async (request) => {
+        const context = createExecutionContext()
+        contexts.push(context)
+        return isolate.fetch(request, { ...env, TIMEKEEPER, DB }, context)
+      }
     }
 
     /** Tenants with an hourly trigger, and an app in which the work of each waits for its gate. */
@@ -260,6 +268,30 @@ describe('[C1] the test clock', () => {
       await untilHeld(async () => expect(await pointsOf(one)).toBe(58))
       const stopped = 'a move of the test clock stopped: Error: Network connection lost.'
       expect(linesSoFar().join()).toContain(stopped)
+    })
+
+    it('[C1, C2] leaves a move to the cron trigger if D1 fails with it', async () => {
+      const { ask, pointsOf, held } = await waiting(1)
+      const [one] = held
+      if (one === undefined) throw new Error('no tenant')
+      let isLost = false
+      const failing = unawaited(
+        stubbed(env.TIMEKEEPER, () => ({
+          catchUp: () => {
+            isLost = true
+            return Promise.reject(lost())
+          },
+        })),
+        intercepted(env.DB, ({ run }) => (isLost ? Promise.reject(lost()) : run())),
+      )
+      forgetLines()
+      expect((await ask('PUT', { advance: 'P2D' }, LATER, failing)).status).toBe(202)
+      await untilHeld(() =>
+        expect(linesSoFar().join().split('a move of the test clock stopped')).toHaveLength(3),
+      )
+      expect(await pointsOf(one)).toBe(10)
+      await cron()
+      await untilHeld(async () => expect(await pointsOf(one)).toBe(58))
     })
   })
 

@@ -2,7 +2,7 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Board } from '../../src/leaderboards/object/board'
-import { instant } from '../../src/lib/clock'
+import { instant, iso } from '../../src/lib/clock'
 import { LeaderboardObject } from '../../src/worker'
 import {
   agrees,
@@ -14,6 +14,7 @@ import {
   HOUR,
   type Message,
   moveTo,
+  moveUnseen,
   NOON,
   patch,
   type Setup,
@@ -21,7 +22,7 @@ import {
   withBoard,
 } from '../helpers/worker/boards'
 import { behind, lost } from '../helpers/worker/faulty'
-import { newTenantInLast } from '../helpers/worker/harness'
+import { at, newTenantInLast, pick } from '../helpers/worker/harness'
 
 /**
  * Races in a leaderboard's object while it waits for D1: one answer comes late, others fail, and calls
@@ -290,6 +291,24 @@ describe('upkeep that was due before a full hour and comes after the upkeep of t
         dueAt: dueAt + HOUR,
       })
     })
+  })
+
+  it('[L10] records the day that is over before it reads the scores of the next day', async () => {
+    const { setup, call, definition, tenant } = await withheld('ada 1')
+    const midnight = (RUN + 1) * DAY
+    await moveUnseen(midnight + 1)
+    await events(tenant, ['ada', 5])
+    await inObject(setup, async (object) => {
+      await object.deliver(call(0))
+      const moments = { now: instant(midnight - HOUR), until: instant(midnight + 2), grace: HOUR }
+      await object.runDue({ definition, ...moments })
+    })
+    const { body } = await setup.tenant.app('GET', '/users/ada/leaderboards/board')
+    expect(pick(at(body, 'history'), 'timestamp')).toEqual([
+      iso(instant(midnight - DAY)),
+      iso(instant(midnight)),
+    ])
+    expect(pick(at(body, 'history'), 'value')).toEqual([1, 6])
   })
 
   it('[L12, M2] does not look like a restore if the answer to its note is lost', async () => {

@@ -123,15 +123,20 @@ async function workOff(scope: AccountScope, jobs: Jobs, { from, to }: Move): Pro
 /** For how long a move without due work counts as under way after it was seen at work: its request may have ended. */
 const SEEN_FOR = 5 * SECOND
 
-/** The same after the answer. If it fails, the work is left to the Timekeepers, as after a crash (C2). */
+/**
+ * The same after the answer. If it fails, the work is left to the Timekeepers, as after a crash (C2). If
+ * they can't be woken then, the cron trigger wakes them.
+ */
 async function workOffLater(scope: AccountScope, jobs: Jobs, move: Move): Promise<void> {
   const { size: tenants } = await dueTenants(scope, jobs.list, move.to)
   await beginMove(scope.db, move.to, { from: move.from, tenants, progress: 0, seen: systemNow() })
-  const work = workOff(scope, jobs, move).catch((error: unknown) => {
+  const log = (error: unknown) =>
     logProblem('error', { work: 'clock', error: `a move of the test clock stopped: ${String(error)}` })
+  const work = workOff(scope, jobs, move).catch((error: unknown) => {
+    log(error)
     return wakeAll(scope, jobs)
   })
-  scope.waitUntil(work)
+  scope.waitUntil(work.catch(log))
 }
 
 /** The time, and how far a move has come that is not done (C1). */
