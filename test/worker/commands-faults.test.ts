@@ -11,7 +11,7 @@ import type { Job } from '../../src/store/commit/decide'
 import { present } from '../helpers/time'
 import { contextOfUsers } from '../helpers/worker/contexts'
 import { beforeEachCall, faultyLast, losing, lost } from '../helpers/worker/faulty'
-import { at, newApp, newTenantInLast, type TestTenant } from '../helpers/worker/harness'
+import { at, newApp, newTenantInLast, type TestTenant, until } from '../helpers/worker/harness'
 import { stubbed } from '../helpers/worker/objects'
 import { disturbUsers } from '../helpers/worker/stored-users'
 
@@ -123,6 +123,39 @@ describe('[E3] the lane', () => {
     expect([status, at(body, 'points', 'xp', 'added')]).toEqual([201, 7])
     expect(replies).toEqual([expect.stringContaining(',"isEarlier":false')])
     expect([await completions(), await points()]).toEqual([1, 7])
+  })
+
+  it('[E3] counts an event once that comes to the lane again while it still waits there', async () => {
+    await tenant.metric('steps')
+    await tenant.app('PUT', '/users/ada', {})
+    const { promise: open, resolve: openGate } = Promise.withResolvers<void>()
+    const slow = faultyLast(({ run }) => open.then(() => run()))
+    let lane: UserLane | undefined
+    let calls = 0
+    const USER_LANE = stubbed(env.USER_LANE, (name) => ({
+      commit: (...asked: Parameters<UserLane['commit']>) =>
+        runInDurableObject(env.USER_LANE.getByName(name), async (_, state) => {
+          lane ??= new UserLane(state, { ...env, ...slow.bindings })
+          calls += 1
+          const work = lane.commit(...asked)
+          // The connection is lost. The lane goes on, and the isolate sends the first of the two events again.
+          if (calls === 2) throw lost()
+          if (calls === 3) openGate()
+          return work
+        }),
+    }))
+    /** An isolate that finds another change before these of its writes. */
+    const isolate = (isDisturbed: (nth: number) => boolean) => {
+      const { bindings } = faultyLast(beforeEachCall((nth) => isDisturbed(nth) && disturbUsers(tenant)))
+      return tenant.through(newApp({ ...bindings, USER_LANE }))
+    }
+    const other = isolate(() => true).event('steps', 'ada', 1)
+    await until(() => calls === 1)
+    // Four writes of two events together, and four of the first one alone.
+    const through = isolate((nth) => nth > 0 && nth <= 8)
+    await Promise.allSettled([other, ...[10, 100, 1000].map((value) => through.event('steps', 'ada', value))])
+    expect(calls).toBe(3)
+    expect(at((await tenant.app('GET', '/users/ada/metrics/steps')).body, 'current')).toBe(1111)
   })
 })
 

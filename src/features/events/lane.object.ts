@@ -25,15 +25,28 @@ declare module '../../platform/env' {
  */
 export class UserLane extends DurableObject<Bindings> {
   readonly #instance = newInstance()
+  /** Events that wait or are committed now, by id. An isolate that loses its connection sends them again. */
+  readonly #underWay = new Map<string, Promise<CommandResult>>()
 
   /** Commits commands of one user. Takes and returns JSON: `Commands` in, `LaneReply` out. */
   async commit(user: UserRef, messages: string): Promise<string> {
     const cost = noCost()
     const commands = Commands.parse(JSON.parse(messages))
     const results = await Promise.all(
-      commands.map((job) => this.#submit(user, job, cost).catch(failedResult)),
+      commands.map((job) => this.#submitOnce(user, job, cost).catch(failedResult)),
     )
     return JSON.stringify({ results, cost } satisfies z.infer<typeof LaneReply>)
+  }
+
+  /** Of two events with one id in a commit, both would count, since neither is in the log yet (E3). */
+  #submitOnce(user: UserRef, job: Job, cost: Cost): Promise<CommandResult> {
+    if (job.command.kind !== 'event') return this.#submit(user, job, cost)
+    const { eventId } = job.command
+    const known = this.#underWay.get(eventId)
+    if (known !== undefined) return known
+    const result = this.#submit(user, job, cost).finally(() => this.#underWay.delete(eventId))
+    this.#underWay.set(eventId, result)
+    return result
   }
 
   #submit(user: UserRef, job: Job, cost: Cost): Promise<CommandResult> {
