@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { DAY, forgetTime, moveTo, NOON } from '../helpers/worker/boards'
 import { EXAMPLES, holdsIn } from '../helpers/worker/corrections.world'
+import { beforeFirst, losing, onWrites } from '../helpers/worker/faulty'
 import { at, newApp, newTenant, pick, type TestTenant, until } from '../helpers/worker/harness'
 import { Hook } from '../helpers/worker/receiver'
 
@@ -295,6 +296,27 @@ describe('[V4] a completion that is taken back', () => {
     expect(at(await points(tenant), 'awards', 0)).toMatchObject({ awarded: -7, type: 'reversal' })
     expect((await revoke('?points=all')).status).toBe(422)
     expect((await revoke('', 'nothing')).status).toBe(404)
+  })
+
+  it('[V4, P8] does not say that it took points if another call took the completion first and left them', async () => {
+    const { tenant, revoke } = await completed()
+    const { bindings } = onWrites(beforeFirst(() => revoke()))
+    const path = '/users/ada/achievements/ten?points=revoke'
+    const { status } = await tenant.through(newApp(bindings)).admin('DELETE', path)
+    expect([status, at(await points(tenant), 'total')]).toEqual([404, 7])
+  })
+
+  it('[V4, L12] leaderboards follow although the answer of its write is lost', async () => {
+    const { tenant, xp } = await completed()
+    const board = { start: '2020-01-01', status: 'active', rankBy: 'points', pointsSystemId: xp }
+    await tenant.create('/leaderboards', { ...board, key: 'best', name: 'Best', maxParticipants: 10 })
+    const ranked = async () =>
+      pick(at((await tenant.app('GET', '/leaderboards/best')).body, 'rankings'), 'value')
+    expect(await ranked()).toEqual([7])
+    const { bindings } = onWrites(losing(0, true))
+    const path = '/users/ada/achievements/ten?points=revoke'
+    expect((await tenant.through(newApp(bindings)).admin('DELETE', path)).status).toBe(200)
+    expect(await ranked()).toEqual([])
   })
 
   it('[V4, A4] backdating does not complete it again', async () => {

@@ -15,6 +15,7 @@ import { timeOf } from '../../lib/ids'
 import { newId } from '../../lib/new-id'
 import { systemNow } from '../../lib/system-clock'
 import type { Scope } from '../../platform/context'
+import { mayBeStored } from '../../platform/guard'
 import { judged } from '../../rules/change.rules'
 import {
   type CorrectionChange,
@@ -266,8 +267,8 @@ async function revokeCompletion(
   withPoints: boolean,
 ): Promise<RevokeResponse> {
   const id = newId(scope.now)
-  /** The response of the last attempt, and the completion that it was about. */
-  let tried: RevokeResponse | null = null
+  /** The last attempt that may have been stored. After a conflict, another call may have taken it back. */
+  let tried: { response: RevokeResponse; change: CorrectionChange } | null = null
   return untilStored(async () => {
     const { db, tenant } = scope
     const read = await db.batchOf({
@@ -282,14 +283,17 @@ async function revokeCompletion(
     if (user === null) throw errors.notFound('This user')
     const completion = user.achievements.get(achievementId)
     // The response of an attempt was lost, and its completion is gone: that attempt was stored.
-    if (tried !== null && completion?.id !== tried.completionId) return tried
+    if (tried !== null && completion?.id !== tried.response.completionId) {
+      await updateBoards(scope, config, [tried.change], basis.now)
+      return tried.response
+    }
     if (completion === undefined || achievement === undefined) throw notCompleted()
     const awards = parseAwards(read.awards)
     const given = withPoints ? { reversed: awards, kept: [] } : { reversed: [], kept: awards }
     const change = revoked(config, user, achievement, given, { at: basis.now, id, reason: null })
     const achievedAt = iso(completion.at)
     const fields = goneFields({ id: completion.id, achievementId, achievedAt })
-    tried = {
+    const response = {
       id: achievementId,
       key: achievement.key,
       completionId: completion.id,
@@ -302,9 +306,12 @@ async function revokeCompletion(
       lowerTenantCounter(db, achievementId),
       ...restarts(db, change, null),
       ...auditEntries(scope, [userEntry('achievement_completion', 'delete', { iid: user.iid }, fields)]),
-    ])
+    ]).catch((error: unknown) => {
+      if (mayBeStored(error)) tried = { response, change }
+      throw error
+    })
     await updateBoards(scope, config, [change], basis.now)
-    return tried
+    return response
   })
 }
 
