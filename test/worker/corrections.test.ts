@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { DAY, forgetTime, moveTo, NOON } from '../helpers/worker/boards'
 import { EXAMPLES, holdsIn } from '../helpers/worker/corrections.world'
-import { beforeFirst, losing, onWrites } from '../helpers/worker/faulty'
+import { beforeEachCall, beforeFirst, losing, onWrites } from '../helpers/worker/faulty'
 import { at, newApp, newTenant, pick, type TestTenant, until } from '../helpers/worker/harness'
 import { Hook } from '../helpers/worker/receiver'
 
@@ -124,6 +124,29 @@ describe('[V1, V5] adjustments', () => {
     // The warning is not part of the answer that is kept.
     const again = await voidIt(tenant, id)
     expect([again.status, at(again.body, 'issues')]).toEqual([200, undefined])
+  })
+
+  it('[V1, E3] if a user keeps changing: others are done, and the answer says which item was not', async () => {
+    const { tenant } = await scene()
+    for (const user of ['ada', 'bob']) await tenant.app('PUT', `/users/${user}`, {})
+    const disturb = () => tenant.event('words', 'ada', 1)
+    const { bindings } = onWrites(beforeEachCall(disturb))
+    const items = [
+      { userId: 'ada', amount: 3 },
+      { userId: 'bob', amount: 4 },
+    ]
+    const answer = await adjust(tenant.through(newApp(bindings)), items)
+    const issue = {
+      index: 0,
+      userId: 'ada',
+      severity: 'error',
+      message: expect.stringContaining('was not stored'),
+    }
+    expect(answer).toMatchObject({
+      status: 201,
+      body: { created: [{ userId: 'bob', awarded: 4 }], issues: [issue] },
+    })
+    expect([at(await points(tenant), 'total'), at(await points(tenant, 'bob'), 'total')]).toEqual([0, 4])
   })
 
   it('[V1, E3] ten at once through two isolates count once each', async () => {

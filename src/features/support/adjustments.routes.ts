@@ -18,6 +18,7 @@ import { madeFields, userEntry } from '../../configuration/audit.rules'
 import { auditEntriesIf } from '../../configuration/audit.sql.ts'
 import { configurationOf } from '../../configuration/configuration'
 import { updateBoards } from '../../leaderboards/updates'
+import { ApiError } from '../../lib/errors'
 import { MOST_ADJUSTMENT_POINTS } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import { bytesOf, type ColumnValues, columnList, HexId, numberOf } from '../../platform/columns'
@@ -127,6 +128,7 @@ async function adjustPoints(
 ): Promise<{ response: Response; isCreated: boolean }> {
   const all = items.map((item, index): Pending => ({ item, index, id: newId(scope.now), tried: [] }))
   const ends = new Map<Pending, Ended>()
+  const isCreated = () => [...ends.values()].some((end) => 'isNew' in end && end.isNew)
   const userIdOf = ({ item }: Pending) => item.userId
   const { missed } = await scope.databases.usersOf(scope.tenant.id).each(all, userIdOf, (db, own) =>
     untilStored(async () => {
@@ -138,6 +140,11 @@ async function adjustPoints(
         left = waiting.length
         await attempt({ ...scope, db }, systemId, waiting, ends)
       }
+    }).catch((error: unknown) => {
+      // What is stored must not be sent again (E3), so the others are issues.
+      if (!(error instanceof ApiError) || !isCreated()) throw error
+      for (const { item } of own)
+        if (!ends.has(item)) ends.set(item, { issue: issueOf(item, 'error', error.message) })
     }),
   )
   for (const { item } of missed)
@@ -149,7 +156,7 @@ async function adjustPoints(
     if ('issue' in end) response.issues.push(end.issue)
     else response.created.push({ ...end.booked, userId: one.item.userId })
   }
-  return { response, isCreated: [...ends.values()].some((end) => 'isNew' in end && end.isNew) }
+  return { response, isCreated: isCreated() }
 }
 
 /** One attempt for the items that wait. Notes how items end. */
