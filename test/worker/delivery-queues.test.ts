@@ -295,6 +295,35 @@ describe('the object', () => {
     })
   })
 
+  it('[W4, U8] keeps that many also after some were sent again or erased', async () => {
+    const setup = await withHook({ status: 'inactive' })
+    await runInDurableObject(setup.deliveryQueue, (_, { storage }) => {
+      const store = new DeliveryQueueStore(storage)
+      const now = instant(NOON + DAY)
+      const messages = Array.from({ length: 4 }, (_, n) => message(NOON + n, n === 0 ? 'ada' : null))
+      const settle = (some: typeof messages) => {
+        for (const one of some)
+          store.settle(one, { status: 'dead', nextAt: null, lastStatus: null, lastError: 'x' }, 1)
+      }
+      const pruning = new Pruning(30, 4)
+      store.add(messages, now)
+      settle(messages)
+      pruning.run(store, now, 4)
+      // All are sent again, and fail again.
+      store.beginResend({ since: instant(0), status: null })
+      store.resendPart(now)
+      settle(messages)
+      pruning.run(store, now, 8)
+      expect(store.settled()).toBe(4)
+      store.erase({ iid: 'ada', userId: 'Ada' })
+      const another = [message(NOON + 10)]
+      store.add(another, now)
+      settle(another)
+      pruning.run(store, now, 9)
+      expect(store.settled()).toBe(4)
+    })
+  })
+
   it('sends nothing while the tenant is archived', async () => {
     const other = await withHook()
     await archive(other.tenant.id)

@@ -116,7 +116,7 @@ const SQL = {
   renew: `UPDATE messages SET status = 'pending', next_at = ?4, since = ?4, tries = 0, claimed = 0, waits =
     ${WAITS.forAnother}
     WHERE ${KEY}`,
-  following: `SELECT at, seq, id, created >= ?7 AND iif(?8 IS NULL, ${FAILED}, status = ?8) AS isMeant FROM messages
+  following: `SELECT at, seq, id, status, created >= ?7 AND iif(?8 IS NULL, ${FAILED}, status = ?8) AS isMeant FROM messages
     WHERE (at, seq, id) > (?1, ?2, ?3) AND (at, seq, id) <= (?4, ?5, ?6) ORDER BY at, seq, id LIMIT ${PART}`,
   capDueTimes: "UPDATE messages SET next_at = ?1 WHERE status = 'pending' AND next_at > ?2",
   list: pageOf(ROW),
@@ -128,7 +128,7 @@ const SQL = {
   newest: `SELECT ${ROW}, body FROM messages WHERE subject = ?1 AND subject IS NOT NULL
       AND event NOT GLOB '*.*' AND (at, seq, id) < (?2, ?3, ?4)
     ORDER BY at DESC, seq DESC, id DESC LIMIT ?5`,
-  erase: 'DELETE FROM messages WHERE subject = ?1',
+  erase: "DELETE FROM messages WHERE subject = ?1 RETURNING status <> 'pending' AS isSettled",
   // ?2 is ?1 as JSON. Most messages do not contain it, and need not be parsed.
   unrank: `UPDATE messages SET body = json_set(body, '$.leaderboard.rankings', json((
       SELECT json_group_array(json(value) ORDER BY key) FROM json_each(body, '$.leaderboard.rankings')
@@ -163,6 +163,8 @@ const keyBefore = (place: Place | null) =>
 /** The tables of a delivery queue. Calls without an await between them are one transaction. */
 export class DeliveryQueueStore {
   readonly sql: Sql
+  /** Settled messages that became pending again or were erased since this was made. */
+  unsettled = 0
 
   constructor(storage: TableStorage) {
     this.sql = new Sql(storage)
@@ -244,8 +246,9 @@ export class DeliveryQueueStore {
   }
 
   /** Makes a message pending, like a new one. */
-  renew(place: Place, now: Instant): void {
-    this.sql.run(SQL.renew, ...keyOf(place), now)
+  renew(message: Place & Pick<Row, 'status'>, now: Instant): void {
+    if (message.status !== 'pending') this.unsettled += 1
+    this.sql.run(SQL.renew, ...keyOf(message), now)
   }
 
   /** Ends a rest or a wait of the destination. */
@@ -277,7 +280,7 @@ export class DeliveryQueueStore {
     if (resend === null || resend.last === null || !resend.running) return false
     const { since, status, last, done } = resend
     const from = done === null ? FIRST : keyOf(done)
-    type Looked = Place & { isMeant: number }
+    type Looked = Place & Pick<Row, 'status'> & { isMeant: number }
     const rows = this.sql.rows<Looked>(SQL.following, ...from, ...keyOf(last), since, status)
     const meant = rows.filter(({ isMeant }) => isMeant === 1)
     for (const row of meant) this.renew(row, now)
@@ -347,7 +350,8 @@ export class DeliveryQueueStore {
   /** Deletes all messages about a user, and the user's entries in messages about leaderboards (U8). */
   erase({ iid, userId }: { iid: string; userId: string }): void {
     this.sql.run(SQL.unnameErased, iid)
-    this.sql.run(SQL.erase, iid)
+    const erased = this.sql.rows<{ isSettled: number }>(SQL.erase, iid)
+    this.unsettled += erased.filter(({ isSettled }) => isSettled === 1).length
     this.sql.run(SQL.unrank, userId, JSON.stringify(userId))
   }
 

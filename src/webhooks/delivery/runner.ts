@@ -219,7 +219,7 @@ const COUNTED = HOUR
 export class Pruning {
   readonly #kept: number
   readonly #most: number
-  /** The settled messages, and how many this object had settled by then. Null if they were not counted. */
+  /** The settled messages, and how many more this object had settled by then. Null if they were not counted. */
   #known: { count: number; settled: number } | null = null
   #done = 0
 
@@ -234,9 +234,10 @@ export class Pruning {
     if (settled - this.#done >= PASSING) this.run(store, now, settled)
   }
 
-  /** Deletes a part of these messages. `settled` is how many this object has settled so far. */
-  run(store: DeliveryQueueStore, now: Instant, settled: number): void {
-    this.#done = settled
+  /** Deletes a part of these messages. `done` is how many this object has settled so far, some several times. */
+  run(store: DeliveryQueueStore, now: Instant, done: number): void {
+    this.#done = done
+    const settled = done - store.unsettled
     // A resend leaves no message out that was there when it began.
     if (store.resend?.running) return
     const outdated = store.dropBefore(instant(now - this.#kept), DROPPED_AT_ONCE)
