@@ -11,7 +11,8 @@ import {
   retryAt,
 } from '../../src/webhooks/delivery/retries.rules'
 
-const MINUTE = 60_000
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const T = instant(1_800_000_000_000)
 
@@ -59,6 +60,9 @@ describe('a destination that fails', () => {
     expect(afterFailure(asked, end)).toEqual({ failures: 2, probeAt: null, restedUntil: end })
     expect(afterSuccess(asked, end)).toEqual({ failures: 0, probeAt: null, restedUntil: end })
     expect(isGivenUp(asked, T - 100 * HOUR, T)).toBe(false)
+    // So also after 20 failures in a row: what was under way when the receiver asked does not end the wait.
+    const busy = afterFailure({ ...HEALTHY, failures: 19 }, T, 10 * MINUTE)
+    expect(afterSuccess(busy, instant(T + SECOND)).probeAt).toBe(T + 10 * MINUTE)
   })
 
   it('gives up messages that are older than 24 hours, but only while it rests', () => {

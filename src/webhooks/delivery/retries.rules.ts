@@ -59,7 +59,9 @@ export function afterFailure(health: Health, at: Instant, asked = 0): Health {
 
 /** The health after an attempt has succeeded at a moment: a rest ends, unless the receiver asked for it. */
 export function afterSuccess(health: Health, at: Instant): Health {
-  const isAsked = health.failures < MOST_FAILURES && (health.probeAt ?? at) > at
+  // After many failures it rests by itself, too, but not for longer than this.
+  const own = health.failures < MOST_FAILURES ? 0 : REST
+  const isAsked = (health.probeAt ?? at) > at + own
   return isAsked ? { ...health, failures: 0 } : afterRest(health, at)
 }
 
