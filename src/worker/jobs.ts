@@ -44,7 +44,7 @@ export function channelTo(
     }
     case 'email':
     case 'push':
-      return notificationAdapter(context, destination.kind)
+      return notificationAdapter(context, destination.kind, config)
   }
 }
 

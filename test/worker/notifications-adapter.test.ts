@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
-import { newInstance } from '../../src/configuration/configuration'
+import { newInstance, presentState } from '../../src/configuration/configuration'
 import { notificationAdapter } from '../../src/features/notifications/channel'
 import { type Notification, notificationIn } from '../../src/features/notifications/notification'
 import { instant } from '../../src/lib/clock'
@@ -14,6 +14,7 @@ import { removeDeviceTokens } from '../../src/store/users/devices.sql'
 import { parseUser, userStatement } from '../../src/store/users/users.sql.ts'
 import { type Attempt, nameOf } from '../../src/webhooks/delivery/messages'
 import { enqueueMessages } from '../../src/webhooks/delivery/queue'
+import { channelTo } from '../../src/worker/jobs'
 import { contextOfUsers } from '../helpers/worker/contexts'
 import { lastAway } from '../helpers/worker/faulty'
 import {
@@ -236,6 +237,23 @@ describe('[N1, N2, U8] changes since a notification was made', () => {
     expect(await carried(reminder, bindings, { ...friday, now: 4 * day - 1 })).toEqual(DELIVERED)
     const over = await carried(reminder, bindings, { ...friday, now: 4 * day })
     expect(over).toMatchObject({ error: 'too late' })
+    expect(sent).toHaveLength(1)
+  })
+
+  it('[N2] a reminder that failed is not sent any more once the streak is extended', async () => {
+    const { sent, ...bindings } = box()
+    await tenant.metric('m')
+    await tenant.event('m', 'ada', 1)
+    const context = newContext(newInstance(), { ...env, ...bindings }, () => undefined)
+    const own = { ...context, db: context.db.of(tenant.id) }
+    const { config } = await presentState(own)
+    const adapter = config && channelTo(own, config, { kind: 'email', tenantId: tenant.id })
+    if (adapter === null || typeof adapter === 'string') throw new Error('nothing is sent')
+    const reminder: Notification = { ...email(), type: 'streak_reminder' }
+    const triedAt = (ms: number) => adapter.attempt(messageOf(reminder, letterId, ms - 60_000), instant(ms))
+    const now = systemNow()
+    expect(await triedAt(now)).toEqual(refusedAs('the streak is not in danger any more'))
+    expect(await triedAt(now + 86_400_000)).toEqual(DELIVERED)
     expect(sent).toHaveLength(1)
   })
 

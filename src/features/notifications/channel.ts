@@ -1,4 +1,5 @@
 import type { NotificationChannel } from '../../configuration/enumerations'
+import type { Configuration } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
 import { dayIn, periodStart } from '../../lib/zone'
 import type { TenantContext } from '../../platform/context'
@@ -18,10 +19,12 @@ import {
   type PushResult,
   providerOf,
 } from './providers/push'
+import { isInDanger } from './schedule.rules'
 import { readUsers } from './schedule.sql.ts'
 import { textOfHtml } from './templates/plain-text.rules'
 
 const UNWANTED = 'the user does not want this any more'
+const IS_SAFE = 'the streak is not in danger any more'
 const NO_DEVICE = 'the user has none of these devices any more'
 
 /** The last check before an attempt: why a message must not be sent any more, or null (N1, N2, U8). */
@@ -30,6 +33,7 @@ function reasonNotToSend(
   { at }: OutgoingMessage,
   user: UserState,
   now: Instant,
+  config: Configuration | null,
 ): string | null {
   const { type, channel } = notification
   if (!isReachable(user, type, channel)) return UNWANTED
@@ -39,6 +43,7 @@ function reasonNotToSend(
   const isOver = periodStart(dayIn(tz, now), rhythm) !== periodStart(dayIn(tz, at), rhythm)
   // In another period it is too late to extend the streak.
   if (type === 'streak_reminder' && isOver) return 'too late'
+  if (type === 'streak_reminder' && config !== null && !isInDanger(config, user, now)) return IS_SAFE
   if (notification.channel === 'email') return null
   return notification.tokens.some((token) => deviceTokens?.includes(token)) ? null : NO_DEVICE
 }
@@ -49,8 +54,15 @@ const PUSH_PROVIDERS = ['expo', 'apns', 'fcm'] as const
 const UNSENT: Attempt = { kind: 'unsent', error: 'unsent: no provider' }
 const UNREAD: Attempt = { kind: 'failed', status: null, error: 'the user could not be read' }
 
-/** Sends a tenant's notifications by the providers in the deployment's variables, as configured now (N4). */
-export function notificationAdapter(context: TenantContext, channel: NotificationChannel): ChannelAdapter {
+/**
+ * Sends a tenant's notifications by the providers in the deployment's variables, as configured now (N4). Without a
+ * configuration, a reminder is sent for any streak, as a test.
+ */
+export function notificationAdapter(
+  context: TenantContext,
+  channel: NotificationChannel,
+  config: Configuration | null = null,
+): ChannelAdapter {
   const email = channel === 'email' ? emailPort(context) : null
   return {
     // Most devices replace a push message that arrives twice; the others show it twice. An email must not
@@ -63,7 +75,7 @@ export function notificationAdapter(context: TenantContext, channel: Notificatio
       const user = await presentUser(context, notification)
       if (user === 'unread') return UNREAD
       if (user === null) return refused('the user is gone')
-      const problem = reasonNotToSend(notification, queuedMessage, user, now)
+      const problem = reasonNotToSend(notification, queuedMessage, user, now, config)
       if (problem !== null) return refused(problem)
       if (notification.channel === 'push') {
         const tokens = notification.tokens.filter((token) => user.profile.deviceTokens?.includes(token))
