@@ -217,6 +217,23 @@ describe('[A7] anniversaries at midnight', () => {
     expect(pick(shown, 'anniversaryYears')).toEqual([1, 2, 3, 5])
   })
 
+  it("[P5, C1] points have the user's own boost of that day, also if the work comes three days late", async () => {
+    const { tenant, activate } = await withAnniversaries(years(1))
+    const began = (await tenant.clock('GET')) + DAY
+    await moveTo(began)
+    await activate(...years(1))
+    const day = plusDays(utcDate(began), 2)
+    await put(tenant, 'ada', { signUpDate: plusMonths(day, -12) })
+    const boost = { name: 'B', start: day, end: day, multiplier: 2, userId: 'ada' }
+    const { body: systems } = await tenant.admin('GET', '/points')
+    await tenant.create(`/points/${at(systems, 0, 'id')}/boosts`, boost)
+    await moveTo(midnight(day) + 3 * DAY + HOUR)
+    expect((await tenant.app('GET', '/users/ada/points/xp')).body).toMatchObject({
+      total: 20,
+      awards: [{ awarded: 20, date: new Date(midnight(day)).toISOString() }],
+    })
+  })
+
   it('nothing is completed twice if a step fails, is repeated, or meets a change of its user', async () => {
     const { tenant, activate } = await withAnniversaries(years(1))
     const began = await tenant.clock('GET')

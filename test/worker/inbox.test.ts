@@ -288,6 +288,22 @@ describe('the test clock', () => {
     expect((await tenant.app('GET', '/users/ada/streak')).body).toMatchObject({ length: 2 })
   })
 
+  it("[P5, C1] points have the user's own boosts of that time, though it is over three days later", async () => {
+    const tenant = await newTenant()
+    const metricId = await tenant.metric('words')
+    const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
+    const trigger = { type: 'metric', metricId, metricThreshold: 1, points: 10, status: 'active' }
+    await tenant.create(`/points/${system}/triggers`, trigger)
+    await moveTo(NOON)
+    await tenant.event('words', 'ada', 1)
+    const day = new Date(NOON).toISOString().slice(0, 10)
+    const boost = { name: 'B', start: day, end: day, multiplier: 2, userId: 'ada' }
+    await tenant.create(`/points/${system}/boosts`, boost)
+    await send(muted(tenant), [event('ada', 1)])
+    await moveTo(NOON + 3 * DAY)
+    expect((await tenant.app('GET', '/users/ada/points/xp')).body).toMatchObject({ total: 30 })
+  })
+
   it('[S3] a streak that a batch extends is judged at its midnight', async () => {
     const tenant = await newTenantWith('words')
     await send(muted(tenant), [event('ada', 1), event('bob', 1, { user: { id: 'bob', tz: 'Asia/Tokyo' } })])

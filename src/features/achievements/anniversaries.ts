@@ -3,7 +3,6 @@ import { guardedStep } from '../../configuration/configuration'
 import { bulkStep } from '../../leaderboards/updates'
 import { DAY, FIRST_OFFSET, type Instant, instant, LAST_OFFSET } from '../../lib/clock'
 import { newId } from '../../lib/new-id'
-import { systemNow } from '../../lib/system-clock'
 import {
   civilDate,
   dateOfDay,
@@ -136,7 +135,7 @@ async function sweepUsers(
   const { at, key, day, after } = sweep
   const goOn = (last: string | null) =>
     work.put({ progress: { through, sweep: { ...sweep, after: last } }, dueAt: at })
-  const given = [after, systemNow(), db.testClock ? 1 : 0, shortAmong(CHUNK), JSON.stringify([key])]
+  const given = [after, at, db.testClock ? 1 : 0, shortAmong(CHUNK), JSON.stringify([key])]
   const step = await walkOn(
     context,
     async (config, users) => ({

@@ -93,12 +93,14 @@ export const USER_COLUMNS = columnNames(users, ['tenantId', 'counted', 'annivers
 const USER = readingOf(users, USER_COLUMNS)
 const UserRow = USER.row.extend({ boosts: json(z.array(BoostRow)) })
 
-/** SQL: own boosts that were not over two days ago. ?3 is the system time, ?4 if the test clock counts. */
+/**
+ * SQL: own boosts that were not over two days before a moment, ?3. If there may be a test clock, which is ?4, it is
+ * all of them: it may have been moved past their ends before work that is due in their time (P5, C1).
+ */
 export const OWN_BOOSTS = `
   (SELECT ${BOOST_LIST}
    FROM points_boosts b WHERE b.user_iid = u.iid
-     AND b."end" >= date(coalesce((SELECT now FROM test_clock
-       WHERE ?4), ?3) / ${SECOND} - ${(2 * DAY) / SECOND}, 'unixepoch')
+     AND (?4 OR b."end" >= date(?3 / ${SECOND} - ${(2 * DAY) / SECOND}, 'unixepoch'))
      AND b.deleted IS NULL) AS boosts`
 
 const WHOLE = `${USER.columns('u')}, ${OWN_BOOSTS}`
