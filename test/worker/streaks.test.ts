@@ -441,6 +441,31 @@ describe('[S12] days off', () => {
   })
 })
 
+describe('[S1] a time when streaks were off, and a test clock that was ahead', () => {
+  it('[S1, C1] a time that was only ahead spares no period later', async () => {
+    await move(30, 9)
+    await settings({ enabled: false })
+    await move(31, 9)
+    await settings({ enabled: true })
+    await tenant.clock('DELETE')
+    await tenant.moveClock(moment(29))
+    await tenant.event('steps', 'ada', 1)
+    await move(31)
+    expect(await length('ada')).toBe(0)
+  })
+
+  it('[S1, C1] a time that began ahead counts from the return on', async () => {
+    await move(30, 9)
+    await settings({ enabled: false })
+    await tenant.clock('DELETE')
+    await tenant.moveClock(moment(0))
+    await tenant.event('steps', 'ada', 1)
+    await move(3, 9)
+    await settings({ enabled: true })
+    expect(await length('ada')).toBe(1)
+  })
+})
+
 describe('[S13] resets', () => {
   const reset = (...ids: string[]) =>
     tenant.admin('POST', '/streaks/reset', { users: ids.map((id) => ({ id })) })

@@ -165,9 +165,12 @@ export function storeSettings({ db, tenant, now }: Scope, settings: StreakSettin
 const CAP = `
   UPDATE tenants SET config_version = config_version + 1, streaks = json_replace(streaks,
     '$.goalSince', min(streaks ->> '$.goalSince', ?1), '$.freezes.since', min(streaks ->> '$.freezes.since', ?1),
+    '$.off', json((SELECT json_group_array(json_replace(value, '$.from', min(value ->> '$.from', ?1),
+      '$.to', min(value ->> '$.to', ?1))) FROM json_each(streaks, '$.off'))),
     '$.daysOffBefore', json((SELECT json_group_array(json_replace(value, '$.until', min(value ->> '$.until', ?1)))
       FROM json_each(streaks, '$.daysOffBefore'))))
   WHERE max(coalesce(streaks ->> '$.goalSince', 0), coalesce(streaks ->> '$.freezes.since', 0),
+    coalesce(streaks ->> '$.off[#-1].to', streaks ->> '$.off[#-1].from', 0),
     coalesce(streaks ->> '$.daysOffBefore[#-1].until', 0)) > ?1`
 
 /** Changes of settings by a clock that was ahead count from `now` on, since no streak would reach them (C1, C3). */
