@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { DAY } from '../helpers/worker/boards'
+import { DAY, moveUnseen } from '../helpers/worker/boards'
 import { forgetDueWork } from '../helpers/worker/due-work'
 import { answerLost, faultyAll } from '../helpers/worker/faulty'
 import {
@@ -439,6 +439,49 @@ describe('[S12] days off', () => {
     await settings({ daysOff: [2] })
     expect(await streak('ada')).toMatchObject({ expires: date(2) })
   })
+})
+
+describe('[S1] other settings, when midnights have passed whose work is not done yet', () => {
+  const some = { startCount: 1, maxCount: 3, autoEarnInterval: null, autoEarnAmount: null }
+
+  it.each([
+    ['freezes off: the one of the missed date is used', some, null, { length: 1 }],
+    ['freezes on: the missed date has none', null, some, { length: 0 }],
+  ])('[S1, S7] %s', async (_, before, after, shown) => {
+    await settings({ freezes: some })
+    await tenant.app('PUT', '/users/ada', {})
+    await settings({ freezes: before })
+    await tenant.event('steps', 'ada', 1)
+    await move(1, 9)
+    await moveUnseen(moment(2, 9))
+    await settings({ freezes: after })
+    await move(2, 10)
+    expect(await streak('ada')).toMatchObject(shown)
+  })
+
+  it('[S1, S7] freezes less often: the one that was due is earned', async () => {
+    await settings({ freezes: { ...some, startCount: 0, autoEarnInterval: 2, autoEarnAmount: 1 } })
+    await tenant.event('steps', 'ada', 1)
+    await move(1, 9)
+    await tenant.event('steps', 'ada', 1)
+    await moveUnseen(moment(2, 9))
+    await settings({ freezes: { ...some, startCount: 0, autoEarnInterval: 30, autoEarnAmount: 1 } })
+    await move(2, 10)
+    expect(await streak('ada')).toMatchObject({ length: 2, freezes: 1 })
+  })
+
+  it.each([{ enabled: false }, { frequency: 'weekly' }])(
+    '[S1, W6] %o: a streak that was lost at such a midnight has its webhook',
+    async (change) => {
+      const webhook = await subscribe(tenant, 'streak.lost')
+      await tenant.event('steps', 'ada', 1)
+      await move(1, 9)
+      await moveUnseen(moment(2, 9))
+      await settings(change)
+      await move(2, 10)
+      expect(await loggedEvents(tenant, webhook)).toEqual(['streak.lost'])
+    },
+  )
 })
 
 describe('[S1] a time when streaks were off, and a test clock that was ahead', () => {

@@ -24,8 +24,8 @@ import { type FieldError, throwIfInvalid } from '../../lib/errors'
 import { MOST_FREEZE_INTERVAL_DAYS, MOST_FREEZES } from '../../lib/limits'
 import type { Scope } from '../../platform/context'
 import type { AccountDatabase, Statement } from '../../platform/database'
-import { scheduleForUsers } from '../../time/due-work.sql.ts'
-import { wakeTimekeeper } from '../../time/timekeeper'
+import { scheduleForUsers, workOf } from '../../time/due-work.sql.ts'
+import { catchUpKind, wakeTimekeeper } from '../../time/timekeeper'
 import { listenerStatements } from '../notifications/schedule'
 import * as schemas from './admin'
 import {
@@ -137,6 +137,7 @@ const withoutSince = ({ since: _since, ...freezes }: FreezeSettings) => freezes
  */
 export async function updateStreakSettings(scope: Scope, change: Update, ifMatch?: string) {
   const { db, now } = scope
+  await judgeOverdue(scope)
   const { result, mustWalk } = await configure(scope, (config) => {
     const before = config.streaks
     demandMatch(ifMatch, answer(config, before))
@@ -153,6 +154,13 @@ export async function updateStreakSettings(scope: Scope, change: Update, ifMatch
   })
   if (mustWalk) await wakeTimekeeper(scope)
   return result
+}
+
+/** Judges the midnights that have passed before the settings change, if their work comes late (S1). */
+async function judgeOverdue(scope: Scope): Promise<void> {
+  const { databases, tenant, now } = scope
+  const works = await databases.usersOf(tenant.id).askAll((db) => workOf(db, 'streaks'))
+  if (works.some((work) => work !== undefined && work.dueAt <= now)) await catchUpKind(scope, 'streaks', now)
 }
 
 /** Stores settings, and begins the walk over all users. The caller wakes the Timekeeper after that. */
