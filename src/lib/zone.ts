@@ -55,7 +55,8 @@ export function utcMidnight(date: CivilDate): Instant {
   return instant(dayOf(date) * DAY)
 }
 
-/** 9999-12-31: the last valid date, in days since 1970-01-01. */
+/** 0001-01-01 and 9999-12-31: the first and the last valid date, in days since 1970-01-01. */
+export const FIRST_DAY = -719_162
 export const LAST_DAY = 2_932_896
 
 /** The first day of a week: Monday, as 1 of ISO 8601's 1 to 7. */

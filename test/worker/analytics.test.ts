@@ -149,6 +149,13 @@ describe('ranges', () => {
     }
   })
 
+  it('[I1] begin with the first date that there is, if `to` is soon after it', async () => {
+    for (const path of ['/analytics/overview', '/metrics/words/analytics']) {
+      const { body } = await tenant.admin('GET', `${path}?to=0001-01-02`)
+      expect(pick(at(body, 'series'), 'date')).toEqual(['0001-01-01', '0001-01-02'])
+    }
+  })
+
   it('[G14] are the same without analytics in the path, also on the admin host', async () => {
     const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
     const query = '?from=2026-01-01&to=2026-01-02'

@@ -10,7 +10,7 @@ import { isoOrNull } from '../../lib/clock'
 import { fromMicros, micros } from '../../lib/decimal'
 import { throwIfInvalid } from '../../lib/errors'
 import { MOST_SUMMARY_DAYS } from '../../lib/limits'
-import { type CivilDate, civilDateOfDay, dayOf, utcDay } from '../../lib/zone'
+import { type CivilDate, civilDateOfDay, dayOf, FIRST_DAY, utcDay } from '../../lib/zone'
 import type { Scope } from '../../platform/context'
 import {
   activeIn,
@@ -81,7 +81,7 @@ type Range = { first: number; last: number }
 /** The days of a request, by default 30 that end today (UTC). Throws 422 if reversed or too many (I1). */
 function rangeOf({ now }: Scope, { from, to }: Query): Range {
   const last = to === undefined ? utcDay(now) : dayOf(to)
-  const first = from === undefined ? last - DEFAULT_DAYS + 1 : dayOf(from)
+  const first = from === undefined ? Math.max(FIRST_DAY, last - DEFAULT_DAYS + 1) : dayOf(from)
   const end = to === undefined ? `today, ${civilDateOfDay(last)}, if to is left out` : 'to'
   if (first > last)
     throwIfInvalid([{ path: 'from', message: `must not be after ${end}. Pass an earlier date` }])
