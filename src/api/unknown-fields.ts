@@ -75,6 +75,9 @@ export function strangeObjects(schema: z.core.$ZodType, json: unknown): UnknownF
   return [...new Map(nested.map((one) => [one.path.join(), one])).values()]
 }
 
+/** The most characters of a name in the path of a broken text. A path that has as many ends there. */
+const MOST_PATH = 500
+
 /** The texts of a body with unpaired surrogates (G3). It is no recursion: a body may be deep. */
 export function brokenTexts(json: unknown): FieldError[] {
   const found: FieldError[] = []
@@ -83,9 +86,10 @@ export function brokenTexts(json: unknown): FieldError[] {
     const [path, value] = next
     if (typeof value === 'string' && !value.isWellFormed())
       found.push({ path: path || 'body', message: 'must have no unpaired surrogates' })
-    if (typeof value === 'object' && value !== null)
-      for (const [name, inner] of Object.entries(value).reverse())
-        open.push([path === '' ? name : `${path}.${name}`, inner])
+    if (typeof value !== 'object' || value === null) continue
+    const before = path === '' ? '' : `${path}.`
+    for (const [name, inner] of Object.entries(value).reverse())
+      open.push([path.length < MOST_PATH ? before + name.slice(0, MOST_PATH) : path, inner])
   }
   return found
 }

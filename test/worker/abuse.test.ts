@@ -128,6 +128,16 @@ describe('bodies', () => {
     expect(at(change.body, 'error')).toBe('0.id: must be a UUID, and is missing. Pass it, or the key.')
   })
 
+  it('[G2, G3] answers little to a body with many broken texts, however deep or long their paths are', async () => {
+    const broken = Array(2_000).fill('"\\ud800"').join()
+    const deep = `${'['.repeat(200_000)}${broken}${']'.repeat(200_000)}`
+    for (const more of [`"x":${deep}`, `"${'x'.repeat(MIB / 2)}":[${broken}]`]) {
+      const raw = `{"user":{"id":"ada"},"value":1,${more}}`
+      const { body } = await refused('POST', '/v1/metrics/words/event', raw, [422])
+      expect(JSON.stringify(body).length).toBeLessThan(3 * MIB)
+    }
+  })
+
   it('[G2] answers 413 to a body over 1 MiB (batches: 4 MiB), with or without its length, and reads one of exactly that size', async () => {
     const before = await tenant.stored()
     for (const [nth, spec] of WRITES.entries()) {
