@@ -4,8 +4,10 @@ import type { OperationSpec } from '../../src/api/endpoint'
 import { adminOperations, applicationOperations } from '../../src/worker/operations'
 import { inTurn } from '../helpers/runs'
 import { basesOf } from '../helpers/walk'
+import { type Call, losing, only } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
+  account,
   at,
   call,
   countedD1,
@@ -507,6 +509,23 @@ describe('[K4] admin keys', () => {
     expect((await tenant.admin('POST', `/admin-api-keys/${NOBODY}/rotate`)).status).toBe(404)
     const { id } = await tenant.made('/application-api-keys', { userId: 'ada' })
     expect((await tenant.admin('POST', `/admin-api-keys/${id}/rotate`)).status).toBe(404)
+  })
+
+  it('[K4] a rotation whose answer from D1 is lost shows the new key, since the old one has ended', async () => {
+    const tenant = await newTenant()
+    const old = await tenant.made('/admin-api-keys', { name: 'CI' })
+    const rotate = ({ texts }: Call) => texts.some((text) => /^update "api_keys"/.test(text))
+    for (const isStored of [true, false]) {
+      const { bindings } = only(rotate, losing(0, isStored))
+      const send = newApp(bindings)
+      const path = `/admin-api-keys/${old.id}/rotate`
+      const rotated = await account('POST', path, undefined, send)
+      expect([isStored, rotated.status]).toEqual([isStored, isStored ? 200 : 503])
+      if (!isStored) continue
+      expect((await asKey(tenant, old.key)).status).toBe(401)
+      old.key = String(at(rotated.body, 'key'))
+    }
+    expect((await asKey(tenant, old.key)).status).toBe(200)
   })
 
   it('[K4] a deleted key is refused in the next request; the key of the variable stays', async () => {
