@@ -6,7 +6,7 @@ import { settleCopy } from '../../src/configuration/copies'
 import { present, START } from '../helpers/time'
 import { DAY, dateAt } from '../helpers/worker/boards'
 import { contextOfAccount } from '../helpers/worker/contexts'
-import { away, behind, faultyAll, lost } from '../helpers/worker/faulty'
+import { away, behind, type Call, faultyAll, losing, lost, only } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   account,
@@ -165,6 +165,22 @@ describe('[K2, B4] deleted keys', () => {
     const rotated = await account('POST', `/admin-api-keys/${id}/rotate`)
     expect(rotated.status).toBe(200)
     expect(await reads()).toEqual([401, 401, 401])
+  })
+
+  test('a key is refused in every database if the answer to its deletion is lost', async () => {
+    const deletes = ({ texts }: Call) => texts.some((text) => /^delete from "api_keys"/.test(text))
+    for (const userId of users) {
+      const { id, key } = await tenant.made('/application-api-keys', { userId })
+      const warm = tenant.through(newApp())
+      expect((await read(key, userId, warm)).status).toBe(200)
+      const { bindings, seen } = only(deletes, losing(0, true))
+      const send = tenant.through(newApp(bindings))
+      // Clients send a DELETE again after a 503.
+      const sent = () => send.admin('DELETE', `/application-api-keys?ids=${id}`)
+      if ((await sent()).status === 503) await sent()
+      expect(seen.count).toBeGreaterThan(0)
+      expect([userId, (await read(key, userId, warm)).status]).toEqual([userId, 401])
+    }
   })
 
   test('a deletion does not wait for a database that is away, which learns of it later', async () => {

@@ -379,7 +379,12 @@ async function remove(scope: AccountScope, owner: KeyOwner, ids: readonly string
     ...auditEntriesIf(scope, entries, KEY_EXISTS),
     ...notingDeletedKeys({ ids: found.map(({ id }) => id) }),
   ]
-  const gone = new Map((await deleteKeys(owner, ids, also)).map(({ id, prefix }) => [id, prefix]))
+  // If the answer is lost, the keys that are left say whether it was stored: the other databases must know it.
+  const deletedKeys = await deleteKeys(owner, ids, also).catch(async (error) => {
+    if (found.length > 0 && (await keysWithIds(owner, ids)).length === 0) return found
+    throw error
+  })
+  const gone = new Map(deletedKeys.map(({ id, prefix }) => [id, prefix]))
   forgetKeys(scope, [...gone.values()])
   await refuseKeys(scope, [...gone.values()])
   const issues = ids.filter((id) => !gone.has(id)).map((id) => unknownIssue(id, what))
