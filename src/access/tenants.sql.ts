@@ -256,8 +256,8 @@ const UPDATE = `
   UPDATE OR IGNORE tenants SET customer_id = coalesce(?2, customer_id), name = coalesce(?3, name),
     updated = CASE WHEN coalesce(?2, customer_id) = customer_id AND coalesce(?3, name) = name THEN updated
       ELSE ?4 END
-  WHERE id = ?1 AND status = 'active' AND NOT EXISTS (SELECT 1 FROM tenants t WHERE t.id = lower(?2)
-    AND t.id <> ?1)
+  WHERE id = ?1 AND status = 'active' AND ${IS_KNOWN} AND NOT EXISTS (SELECT 1 FROM tenants t
+    WHERE t.id = lower(?2) AND t.id <> ?1)
   RETURNING ${COLUMNS}`
 
 /** The new values of a tenant's fields. Absent ones stay. */

@@ -177,6 +177,8 @@ describe('[T2] the management of tenants', () => {
     const find = () => tenants('GET', `/${IMPLICIT_TENANT_ID}`)
     expect((await find()).status).toBe(404)
     for (const name of [IMPLICIT_TENANT_ID, 'default']) expect((await metrics(name)).status).toBe(404)
+    const renamed = await tenants('PATCH', '', [{ id: IMPLICIT_TENANT_ID, customerId: unused() }])
+    expect(renamed.body).toMatchObject({ updated: [], issues: [{ id: IMPLICIT_TENANT_ID }] })
     const single = newApp({ MULTI_TENANCY: 'off' })
     const created = await account('POST', '/metrics', WORDS, single)
     expect(created.status).toBe(201)
