@@ -150,6 +150,22 @@ describe('rankings', () => {
   })
 
   test.each([
+    ['year', 8_000],
+    ['month', 2_147_483_647],
+    ['day', 2_147_483_647],
+  ] as const)('[L2] a run of %s × %i lasts beyond the calendar', (runUnit, runInterval) => {
+    const schedule = { start: '2026-01-05', end: null, runUnit, runInterval }
+    expect(runOf(schedule, '2026-11-29')).toEqual({ start: '2026-01-05', end: null })
+    const ending = { ...schedule, end: '2027-01-01' }
+    expect(runOf(ending, '2028-11-29')).toEqual({ start: '2026-01-05', end: '2027-01-01' })
+  })
+
+  test('[L2] the runs of a board that began in the first century', () => {
+    const yearly = { start: '0001-01-31', end: null, runUnit: 'year' as const, runInterval: 1 }
+    expect(runOf(yearly, '2026-11-29')).toEqual({ start: '2026-01-31', end: '2027-01-30' })
+  })
+
+  test.each([
     ['2027-03-30', '2027-03-31', '2027-03-30T11:00:00.000Z', '2027-04-01T11:00:00.000Z'],
     ['2027-03-08', '2027-03-14', '2027-03-08T05:00:00.000Z', '2027-03-15T04:00:00.000Z'],
     ['2027-11-01', '2027-11-07', '2027-11-01T04:00:00.000Z', '2027-11-08T05:00:00.000Z'],

@@ -14,6 +14,7 @@ export interface Run {
 }
 
 const DAY = 86_400_000
+const LAST_DAY = Date.parse('9999-12-31')
 
 const iso = (time: number) => new Date(time).toISOString().slice(0, 10)
 
@@ -24,14 +25,20 @@ export function lastDateOf({ key, startsAt, endsAt }: Run): string | null {
   return iso(Date.parse(key) + (days - 1) * DAY)
 }
 
-/** The date after a number of units, or the last day of a shorter month: 31 January, 28 February. */
-function addUnits(date: string, unit: 'day' | 'month' | 'year', count: number): string {
+/**
+ * The date after a number of units, or the last day of a shorter month: 31 January, 28 February. Null after the year
+ * 9999, with which the calendar ends.
+ */
+function addUnits(date: string, unit: 'day' | 'month' | 'year', count: number): string | null {
   const time = Date.parse(`${date}T00:00:00Z`)
-  if (unit === 'day') return iso(time + count * DAY)
-  const day = new Date(time)
-  const month = day.getUTCMonth() + count * (unit === 'year' ? 12 : 1)
-  const last = new Date(Date.UTC(day.getUTCFullYear(), month + 1, 0)).getUTCDate()
-  return iso(Date.UTC(day.getUTCFullYear(), month, Math.min(day.getUTCDate(), last)))
+  const [day, last] = [new Date(time), new Date(time)]
+  if (unit === 'day') day.setTime(time + count * DAY)
+  else {
+    const month = day.getUTCMonth() + count * (unit === 'year' ? 12 : 1)
+    last.setUTCFullYear(last.getUTCFullYear(), month + 1, 0)
+    day.setUTCFullYear(day.getUTCFullYear(), month, Math.min(day.getUTCDate(), last.getUTCDate()))
+  }
+  return day.getTime() <= LAST_DAY ? iso(day.getTime()) : null
 }
 
 /** Whole units from one date to a later one, or a few less. */
@@ -43,7 +50,7 @@ function unitsBetween(from: string, to: string, unit: 'day' | 'month' | 'year'):
 
 /**
  * First and last date of the run that holds a date: the first run before it begins, the last one after it
- * ended (L2). `end` is null for a board that never ends.
+ * ended (L2). `end` is null for a board that never ends, and for a run that lasts beyond the year 9999.
  */
 export function runOf(schedule: Schedule, date: string): { start: string; end: string | null } {
   const { start, end, runUnit, runInterval } = schedule
@@ -52,7 +59,11 @@ export function runOf(schedule: Schedule, date: string): { start: string; end: s
   const wanted = end !== null && date > end ? end : date
   const begins = (run: number) => addUnits(start, runUnit, run * interval)
   let run = Math.max(0, Math.floor(unitsBetween(start, wanted, runUnit) / interval))
-  while (begins(run + 1) <= wanted) run += 1
-  const last = addUnits(begins(run + 1), 'day', -1)
-  return { start: begins(run), end: end !== null && end < last ? end : last }
+  let next = begins(run + 1)
+  while (next !== null && next <= wanted) {
+    run += 1
+    next = begins(run + 1)
+  }
+  const last = next && addUnits(next, 'day', -1)
+  return { start: begins(run) ?? start, end: end !== null && (last === null || end < last) ? end : last }
 }
