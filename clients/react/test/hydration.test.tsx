@@ -1,10 +1,11 @@
 // @vitest-environment happy-dom
 import { act, waitFor } from '@testing-library/react'
+import { Suspense } from 'react'
 import { hydrateRoot } from 'react-dom/client'
 import { renderToString } from 'react-dom/server'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { LaurelProvider, Leaderboard, PointsCounter, useLeaderboard } from '../src/index.ts'
-import { board, row, serverOfAda } from './answers.ts'
+import { LaurelProvider, Leaderboard, PointsCounter, useLeaderboard, usePoints } from '../src/index.ts'
+import { board, points, row, serverOfAda } from './answers.ts'
 import { Gallery } from './pages.tsx'
 
 /** Renders as a server does, then hydrates. Answers all complaints of React. */
@@ -51,6 +52,55 @@ test('[L14] the run of a leaderboard is that of the data, with another clock in 
     document.dispatchEvent(new Event('visibilitychange'))
   })
   await waitFor(() => expect(shown()).toBe('Nov 30 – Dec 6'))
+})
+
+const first = { initialData: points(90), initialDataUpdatedAt: 0 }
+const Read = () => usePoints('xp').data?.total ?? 'loading'
+const Given = () => usePoints('xp', first).data?.total ?? 'loading'
+const ranked = { ...board, rankings: [row('ada', 1, 9)] }
+const Live = () =>
+  useLeaderboard('weekly-xp', { live: true, initialData: ranked }).data?.rankings.map(({ userId }) => userId)
+
+test.each([
+  ['data that was read meanwhile', Read, Read, '100'],
+  ['data that is newer than that of the server', Given, Given, '100'],
+  ['data that only it has from the server', Read, Given, '100'],
+  ['a live ranking', Live, Live, 'bobada'],
+])('a part of the page that hydrates later does so without a warning: %s', async (_, Early, Late, shown) => {
+  const server = serverOfAda()
+  let load: (() => void) | undefined
+  let code: Promise<void> | undefined
+  // Its code is loaded on the server, and later in the browser.
+  const Loading = () => {
+    if (code !== undefined) throw code
+    return <Late />
+  }
+  const page = (
+    <LaurelProvider client={server.client} userId="ada">
+      <p>
+        <Early />
+      </p>
+      <Suspense fallback="">
+        <b>
+          <Loading />
+        </b>
+      </Suspense>
+    </LaurelProvider>
+  )
+  const complaints = await hydrate(page, () => {
+    code = new Promise((resolve) => {
+      load = resolve
+    })
+  })
+  const rankings = [row('bob', 1, 10), row('ada', 2, 9)]
+  await act(async () => server.send('ranking', { version: 1, run: board.run.key, rankings }))
+  await waitFor(() => expect(document.querySelector('p')?.textContent).toBe(shown))
+  await act(async () => {
+    code = undefined
+    load?.()
+  })
+  await waitFor(() => expect(document.querySelector('b')?.textContent).toBe(shown))
+  expect(complaints).toEqual([])
 })
 
 test.each(['https://pictures.test/a.png', '/broken.png', 'bro ken.png', '//pictures.test/ä.png'])(

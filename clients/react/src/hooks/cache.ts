@@ -22,6 +22,8 @@ export const errorOf = (thrown: unknown): Error =>
 /** Data under one key, and the components that show it. They share its reads. */
 export class Entry<Data> {
   state: State<Data> = NOTHING
+  /** The state in the HTML of a server. A part of the page may hydrate when newer data is there. */
+  rendered: State<Data> = NOTHING
   readonly #read: (signal: AbortSignal) => PromiseLike<Data>
   readonly #watchers = new Set<() => void>()
   #isInvalid = false
@@ -43,7 +45,9 @@ export class Entry<Data> {
 
   /** Takes data that a server has read, unless there is some. Components may call it while they render. */
   begin(data: Data, readAt: number): void {
-    if (this.state.data === undefined) this.state = { data, error: null, readAt }
+    const given = { data, error: null, readAt }
+    if (this.rendered.data === undefined) this.rendered = given
+    if (this.state.data === undefined) this.state = given
   }
 
   /**

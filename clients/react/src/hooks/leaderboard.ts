@@ -181,7 +181,8 @@ function useLiveState({ key, limit, attributes, isWanted, readAt }: Watched) {
   const { streams, userId } = context
   const id = JSON.stringify([userId, key, limit, attributes])
   const current = useCallback(() => (isWanted ? streams.stateOf(id) : undefined), [isWanted, streams, id])
-  const state = useSyncExternalStore(streams.subscribe, current, current)
+  // A server opens none.
+  const state = useSyncExternalStore(streams.subscribe, current, () => undefined)
   const revive = useCallback(() => streams.revive(id), [streams, id])
   useEffect(() => {
     if (!isWanted) return

@@ -45,7 +45,8 @@ export function useRead<Data>(options: Read<Data>): Resource<Data> & { readAt: n
   if (isWanted && owner?.dataKey === dataKey && initialData !== undefined)
     entry.begin(initialData, initialDataUpdatedAt ?? owner.since)
   const current = useCallback(() => entry.state, [entry])
-  const state = useSyncExternalStore(isWanted ? entry.watch : neverChanges, current, current)
+  const rendered = useCallback(() => entry.rendered, [entry])
+  const state = useSyncExternalStore(isWanted ? entry.watch : neverChanges, current, rendered)
   return useMemo(() => {
     const { data, error, readAt } = state
     return {
