@@ -24,7 +24,8 @@ export function sendEvent(
 ): Call<EventResponse> {
   const send = async () => {
     checkEvent(metric, event)
-    const { idempotencyKey = newId(), ...body } = event
+    const given = new Headers(options?.headers).get('idempotency-key')
+    const { idempotencyKey = given ?? newId(), ...body } = event
     const request = { path: { key: metric }, body }
     const settings =
       idempotencyKey === null

@@ -199,6 +199,14 @@ describe('events', () => {
     expect(sent[2]?.body).toEqual(LESSON)
   })
 
+  it('[E4] take a key from a header of the call, however it is written', async () => {
+    const { sent, options } = fake(networkFailure(), accepted())
+    const laurel = new Laurel(options)
+    await laurel.event('lessons', LESSON, { headers: { 'Idempotency-Key': 'lesson-1' } })
+    const keys = sent.map(({ headers }) => headers.get('idempotency-key'))
+    expect(keys).toEqual(['lesson-1', 'lesson-1'])
+  })
+
   it('are sent once if they have none', async () => {
     const { sent, options } = fake(networkFailure())
     const laurel = new Laurel(options)
