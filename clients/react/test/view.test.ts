@@ -187,6 +187,18 @@ test('texts and numbers follow the locale', () => {
   expect(defaultLabels.freezes({ count: 1, max: undefined }, formatOf('en', 'UTC'))).toBe('1 freeze')
 })
 
+test('a locale and a zone that the browser does not know count as "en" and "UTC"', () => {
+  // Browsers have these as their own, also in `navigator.language` and `resolvedOptions()`.
+  for (const [locale, zone] of [
+    ['en-US@posix', 'UTC'],
+    ['C', 'UTC'],
+    ['en', 'Etc/Unknown'],
+  ] as const) {
+    const { number, instant } = formatOf(locale, zone)
+    expect([number(1234.5), instant('2026-11-23T23:30:00Z')]).toEqual(['1,234.5', 'Nov 23, 2026'])
+  }
+})
+
 test('texts have the same spaces for every version of the locale data', () => {
   const english = formatOf('en', 'UTC')
   expect(english.dateRange('2026-11-02', '2026-11-08')).toBe('Nov 2 – 8')

@@ -2,11 +2,14 @@
 import { useActionState, useSyncExternalStore } from 'react'
 import { signIn } from './actions'
 
-/** The time zone of the browser. The server does not know it, so it is empty until the page has started. */
+/**
+ * The time zone of the browser. The server does not know it, so it is empty until the page has started. A browser that
+ * does not know its zone has one that Laurel refuses.
+ */
 const useTimeZone = () =>
   useSyncExternalStore(
     () => () => {},
-    () => Intl.DateTimeFormat().resolvedOptions().timeZone,
+    () => Intl.DateTimeFormat().resolvedOptions().timeZone.replace('Etc/Unknown', ''),
     () => '',
   )
 

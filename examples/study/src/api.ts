@@ -34,7 +34,8 @@ export const getSession = () => call<Session | null>('GET', '/api/session')
 
 export const signIn = (name: string) => {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
-  return call<Session>('POST', '/api/session', { name, timeZone })
+  // A browser that does not know its zone has one that Laurel refuses.
+  return call<Session>('POST', '/api/session', { name, timeZone: timeZone.replace('Etc/Unknown', 'UTC') })
 }
 
 export const signOut = () => call<null>('DELETE', '/api/session')

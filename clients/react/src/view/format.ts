@@ -32,8 +32,23 @@ const dateText = (text: string) => withSpaces(text, ' ')
 /** Numbers are never broken into two lines. */
 const numberText = (text: string) => withSpaces(text, '\u00a0')
 
-/** `timeZone` is that of instants. Dates have none. Throws a RangeError if locale or zone is unknown. */
-export function formatOf(locale: string, timeZone: string): Format {
+/**
+ * The name, or another one if this engine refuses it: browsers call their own language `en-US@posix` and their own
+ * zone `Etc/Unknown`, and an older one does not know all zones of users.
+ */
+function known(name: string, instead: string, check: (name: string) => unknown): string {
+  try {
+    check(name)
+    return name
+  } catch {
+    return instead
+  }
+}
+
+/** `timeZone` is that of instants. Dates have none. Names that are unknown count as `en` and `UTC`. */
+export function formatOf(givenLocale: string, givenZone: string): Format {
+  const locale = known(givenLocale, 'en', (name) => new Intl.NumberFormat(name))
+  const timeZone = known(givenZone, 'UTC', (name) => new Intl.DateTimeFormat('en', { timeZone: name }))
   // Newer locale data has Latin digits for Arabic without a country, and that of WebKit has Arabic ones.
   const tag = locale === 'ar' ? 'ar-u-nu-latn' : locale
   const numbers = (options?: Intl.NumberFormatOptions) =>
