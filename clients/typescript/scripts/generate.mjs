@@ -120,6 +120,46 @@ function operationsModule({ paths }) {
   ].join('\n')
 }
 
+/** The names of the schemas in bodies of requests, with all that these refer to. */
+function requestSchemas({ paths, components }) {
+  const names = new Set()
+  const add = (value) => {
+    if (typeof value !== 'object' || value === null) return
+    const name = value.$ref?.split('/').at(-1)
+    if (name !== undefined && !names.has(name)) {
+      names.add(name)
+      add(components.schemas[name])
+    }
+    for (const inner of Object.values(value)) add(inner)
+  }
+  for (const operations of Object.values(paths))
+    for (const { requestBody } of Object.values(operations)) add(requestBody)
+  return names
+}
+
+/**
+ * The types, in which a field that a request may leave out may also be `undefined`: JSON leaves it out. Without this,
+ * apps with `exactOptionalPropertyTypes` could not pass what they may not have.
+ */
+function withUndefined(types, document) {
+  const names = requestSchemas(document)
+  let isRequest = false
+  /** The indents of fields whose type goes on in later lines. */
+  const open = []
+  const lines = types.split('\n').map((line) => {
+    const [, type] = /^export type (\w+) = /.exec(line) ?? []
+    if (type !== undefined) isRequest = names.has(type)
+    if (!isRequest) return line
+    const [, indent] = /^( +)\S+\?: /.exec(line) ?? []
+    if (indent !== undefined) open.push(indent)
+    const isEnd = line.endsWith(';') && (indent !== undefined || line.startsWith(`${open.at(-1)}}`))
+    if (!isEnd) return line
+    open.pop()
+    return `${line.slice(0, -1)} | undefined;`
+  })
+  return lines.join('\n')
+}
+
 /** A first line that changes with the document, with this script and with the versions of its packages. */
 function stampOf(document) {
   const hash = createHash('sha256').update(JSON.stringify(document))
@@ -154,8 +194,10 @@ export async function makeTypes() {
       logs: { level: 'silent' },
     })
     writeFileSync(join(draft, 'operations.ts'), stamp + operationsModule(document))
+    const types = join(draft, 'types.gen.ts')
+    writeFileSync(types, withUndefined(readFileSync(types, 'utf8'), document))
     // A rename is atomic, so another process never reads a part of a file. The stamp comes last.
-    renameSync(join(draft, 'types.gen.ts'), join(target, 'types.ts'))
+    renameSync(types, join(target, 'types.ts'))
     renameSync(join(draft, 'operations.ts'), index)
   } finally {
     rmSync(draft, { recursive: true, force: true })

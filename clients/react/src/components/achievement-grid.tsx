@@ -12,7 +12,7 @@ import { CheckIcon, LockIcon, TrophyIcon } from './icons.tsx'
 
 export interface AchievementGridProps extends ResourceProps<readonly AchievementData[]>, CardAttributes {
   /** Grey tiles while achievements are loading. */
-  placeholderTiles?: number
+  placeholderTiles?: number | undefined
 }
 
 const placeholderOf = (tiles: number): AchievementData[] =>

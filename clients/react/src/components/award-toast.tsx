@@ -15,7 +15,7 @@ export interface AwardToastProps extends CardAttributes {
   /** Tells this toast from the one before. A new value starts the time again. */
   toastId?: string | number | undefined
   /** Milliseconds until it closes by itself; `Infinity` for never. 8000 by default. */
-  duration?: number
+  duration?: number | undefined
 }
 
 /** The most remarkable changes come first. */

@@ -22,7 +22,7 @@ export interface LeaderboardProps extends ResourceProps<LeaderboardData>, CardAt
   /** Pixels, or a CSS length. A longer ranking scrolls in it, and the own row stays in view. */
   maxHeight?: number | string | undefined
   /** Grey rows while the ranking is loading. */
-  placeholderRows?: number
+  placeholderRows?: number | undefined
   /** Draws the name of a user, for example as a link to the profile. The name alone if absent. */
   renderName?: RenderName | undefined
 }

@@ -17,7 +17,7 @@ import { MOST_AWARDS } from './reads.ts'
 import { keyOf } from './resource.ts'
 
 /** An event of the provider's user. `user` can change fields of the user in the same call. */
-export type EventOfUser = Omit<NewEvent, 'user'> & { user?: Omit<NewEvent['user'], 'id'> }
+export type EventOfUser = Omit<NewEvent, 'user'> & { user?: Omit<NewEvent['user'], 'id'> | undefined }
 
 export interface SentEvent {
   answer: EventResponse

@@ -7,7 +7,7 @@ export interface AnnouncerProps {
   /** A screen reader says this text when it has changed. It does not say the first text. */
   text: string | undefined
   /** Least time between two announcements, in milliseconds. In between, only the newest text waits. */
-  interval?: number
+  interval?: number | undefined
 }
 
 /** Tells screen readers about changes, politely and not too often. */

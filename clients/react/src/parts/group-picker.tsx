@@ -11,7 +11,7 @@ export interface GroupPickerProps extends Omit<ComponentProps<'fieldset'>, 'onCh
   value: GroupData | undefined
   onChange: (group: GroupData) => void
   /** The most groups that are shown as radio buttons. More groups are shown as a list. */
-  mostButtons?: number
+  mostButtons?: number | undefined
 }
 
 /** Identifies a group by its values. */

@@ -4,9 +4,9 @@ import { useBrowserLayoutEffect } from './browser.ts'
 
 export interface MeterProps extends Omit<ComponentProps<'div'>, 'role' | 'children' | 'ref'> {
   /** `progressbar` for the way to a goal, `meter` for a supply that goes up and down. */
-  role?: 'progressbar' | 'meter'
+  role?: 'progressbar' | 'meter' | undefined
   value: number
-  min?: number
+  min?: number | undefined
   max: number
   /** Name for screen readers. */
   label: string

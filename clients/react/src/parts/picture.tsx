@@ -4,7 +4,7 @@ import { type ComponentProps, type ReactNode, useCallback, useState } from 'reac
 export interface PictureProps extends Omit<ComponentProps<'img'>, 'src' | 'alt' | 'ref'> {
   src: string | null | undefined
   /** Empty by default: the text beside the picture says the same. */
-  alt?: string
+  alt?: string | undefined
   /** Is shown without `src`, and if the picture cannot be loaded. */
   fallback: ReactNode
 }

@@ -4,7 +4,7 @@ import type { Runtime } from './retries.js'
 export interface Token {
   token: string
   /** ISO 8601. */
-  expires?: string
+  expires?: string | undefined
 }
 
 /** A key, or a function that gets a key or a token when the client needs a new one. */

@@ -140,6 +140,8 @@ describe('the package', () => {
       const laurel = new Laurel({ url: 'http://localhost:8787', apiKey: async () => 'key' })
       export const event: Promise<EventResponse> = ${EVENT}
       export const user: User = await laurel.users.get('ada')
+      declare const profile: { name?: string; email: string | undefined }
+      await laurel.users.identify('ada', { name: profile.name, email: profile.email })
       const board = await laurel.leaderboards.get('weekly', { limit: 3 })
       export const rankings: LeaderboardRanking[] = board.rankings
       for await (const metric of laurel.admin.metrics.list()) metric.key satisfies string

@@ -166,6 +166,14 @@ describe('requests', () => {
     await expect(other).rejects.toThrow(/^RequestInit/)
   })
 
+  // `npm run types` checks that apps with `exactOptionalPropertyTypes` may pass it.
+  it('leave out fields that are undefined', async () => {
+    const { sent, options } = fake(json({ id: 'ada' }))
+    const laurel = new Laurel({ ...options, apiKey: () => ({ token: 'key', expires: undefined }) })
+    await laurel.users.identify('ada', { name: 'Ada', email: undefined, attributes: undefined })
+    expect(sent[0]?.body).toEqual({ name: 'Ada' })
+  })
+
   it.each([Number.NaN, Number.POSITIVE_INFINITY])(
     'are not sent with the number %d, which JSON lacks',
     async (n) => {
