@@ -137,6 +137,9 @@ describe('rankings', () => {
     expect(second.map(({ previousRank }) => previousRank)).toEqual([2, 1, null])
     const third = withPreviousRanks([row('b', 1), row('a', 2), row('c', 3)], second)
     expect(third.map(({ previousRank }) => previousRank)).toEqual([2, 1, null])
+    // Of three places, the last one gets a user who was below them.
+    const fourth = withPreviousRanks([row('b', 1), row('a', 2), row('d', 3)], third)
+    expect(fourth.map(({ previousRank }) => previousRank)).toEqual([2, 1, undefined])
   })
 
   test('[L2] a run is the one that holds the date, with days clamped to the month', () => {

@@ -31,9 +31,11 @@ export function withPreviousRanks(
   before: readonly RankingRow[],
 ): RankingRow[] {
   const earlier = new Map(before.map((row) => [row.userId, row]))
+  // A user who was not in a full list may have been ranked below it.
+  const hadAll = before.length > 0 && before.length < rankings.length
   return rankings.map((row) => {
     const was = earlier.get(row.userId)
-    if (was === undefined) return { ...row, previousRank: before.length === 0 ? undefined : null }
+    if (was === undefined) return { ...row, previousRank: hadAll ? null : undefined }
     return { ...row, previousRank: was.rank === row.rank ? was.previousRank : was.rank }
   })
 }
