@@ -73,7 +73,8 @@ const TIME = "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now') AS now"
 /** @typedef {ReturnType<typeof optionsOf>} Options */
 
 /**
- * How to bring the databases back: their names, and the option of `time-travel restore` with the moment.
+ * How to go back: the databases' names, the option of `time-travel restore` with the moment, and the command that
+ * brings the version back.
  *
  * @typedef {{ names: string[]; option: string; version: string }} WayBack
  */
@@ -253,6 +254,23 @@ async function demandUsedBound(
 }
 
 /**
+ * The way back to the present moment. If the Worker is not healthy now, it is that of the run before, if that has
+ * failed: the migrations of that run are applied, and its version may be deployed.
+ *
+ * @type {(deployment: Deployment, address: string | null) => Promise<WayBack>}
+ */
+async function findWayBack(deployment, address) {
+  const file = deployment.fileOf('way-back')
+  if (address !== null && existsSync(file) && (await askHealth(address)) !== null) {
+    process.stdout.write('\nThe Worker is not healthy now, so the way back is the one of the run before.\n')
+    return JSON.parse(readFileSync(file, 'utf8'))
+  }
+  const wayBack = await noteMoment(deployment)
+  writeFileSync(file, JSON.stringify(wayBack))
+  return wayBack
+}
+
+/**
  * The present moment, to which the databases can be brought back. Adds it to the log. Several databases have
  * to go back to one moment, because users move between them. So it is a time then, not a bookmark of each.
  *
@@ -276,7 +294,10 @@ async function noteMoment({ account, databases, config }) {
   process.stdout.write(
     `${isOne ? bookmark : `${time} of ${listed(names)}`} (also in ${relative('.', LOG)})\n`,
   )
-  const version = commandOf('wrangler', `rollback --name ${config.name}`)
+  // Without an id, wrangler goes back to the deployment before, which may have the same code and another secret.
+  const { deployments } = await account.ask(`/workers/scripts/${config.name}/deployments`)
+  const id = deployments[0]?.versions[0]?.version_id ?? ''
+  const version = commandOf('wrangler', `rollback ${id} --name ${config.name}`)
   return { names, option: isOne ? `--bookmark=${bookmark}` : `--timestamp=${time}`, version }
 }
 
@@ -514,7 +535,7 @@ async function deploy() {
     title(`Making the ${part.kind} ${part.name}…`)
     await deployment.make(part, place)
   }
-  const wayBack = deployment.isFirst ? undefined : await noteMoment(deployment)
+  const wayBack = deployment.isFirst ? undefined : await findWayBack(deployment, options.url ?? address)
   title(`Applying the migrations to ${listed(deployment.databases.map(({ name }) => name))}…`)
   await migrate(deployment, wayBack)
 
@@ -534,7 +555,8 @@ async function deploy() {
  * @param {{ address: string | null; key: string | undefined; file: string; wayBack: WayBack | undefined }} made
  * @param {Options} options
  */
-async function finish({ config, isFirst }, { address, key, file, wayBack }, { url, seconds }) {
+async function finish(deployment, { address, key, file, wayBack }, { url, seconds }) {
+  const { config, isFirst } = deployment
   const asked = url ?? address
   if (asked === null || address === null) {
     process.stdout.write(
@@ -548,6 +570,7 @@ async function finish({ config, isFirst }, { address, key, file, wayBack }, { ur
     process.stdout.write(farewell(address, key, link, config.workers_dev === true))
   }
   rmSync(file, { force: true })
+  rmSync(deployment.fileOf('way-back'), { force: true })
 }
 
 const KNOWN = {

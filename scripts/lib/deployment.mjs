@@ -208,8 +208,8 @@ export class Deployment {
     })
   }
 
-  /** A file about it on this machine: `secrets` while it has not ended well yet, or what wrangler gets and says. */
-  fileOf(/** @type {'secrets' | 'configuration' | 'result'} */ what) {
+  /** A file about it on this machine: two while it has not ended well yet, or what wrangler gets and says. */
+  fileOf(/** @type {'secrets' | 'way-back' | 'configuration' | 'result'} */ what) {
     makeHome()
     mkdirSync(inHome('deployments'), { recursive: true })
     return inHome('deployments', `${this.account.id}.${this.config.name}.${what}.json`)

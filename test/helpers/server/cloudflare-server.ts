@@ -236,7 +236,12 @@ function query({ sql, name }: Database, statements: string) {
   }
 }
 
-const bookmarkOf = ({ uuid }: Database) => `00000085-0000024c-00004c6d-${uuid.replaceAll('-', '')}`
+/** The present moment of a database, which its tables tell. */
+function bookmarkOf({ uuid, sql }: Database) {
+  const [row] = sql.prepare('SELECT count(*) AS tables FROM sqlite_schema').all()
+  const tables = Number(Object(row).tables).toString(16).padStart(8, '0')
+  return `${tables}-0000024c-00004c6d-${uuid.replaceAll('-', '')}`
+}
 
 /** The three steps of D1's import. The file is run whole or not at all. */
 function importInto(database: Database, { action, etag, filename, current_bookmark: given }: Json) {

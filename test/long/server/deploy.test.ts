@@ -332,7 +332,7 @@ describe('a deployment that was made by hand', () => {
     expect([Object.keys(secrets), subdomain?.enabled]).toEqual([['TOKEN_SECRET'], false])
     expect(output).not.toContain('adm_')
     const bookmark = /^\S+Z (\S+)\n$/.exec(readFileSync(scene.file('.wrangler', 'deployments.log'), 'utf8'))
-    expect(bookmark?.[1]).toBe(`00000085-0000024c-00004c6d-${id?.replaceAll('-', '')}`)
+    expect(bookmark?.[1]).toMatch(new RegExp(`^0000000\\d-.*-${id?.replaceAll('-', '')}$`))
     expect(output).toContain(bookmark?.[1])
     // The first imports were sent whole, with their notes.
     const names = readdirSync(scene.file('migrations')).filter((name) => name.endsWith('.sql'))
@@ -365,6 +365,38 @@ describe('a deployment that was made by hand', () => {
   })
 })
 
+describe('a deployment that is not healthy', () => {
+  const FAULTY = { status: 503, body: { error: 'Missing bindings: OUTBOX.' } }
+  const FINE = { status: 200, body: { status: 'ok' } }
+  /** What a run says of the way back. */
+  const wayBack = (output: string) => {
+    const [, bookmark = ''] = / --bookmark=(\S+)\n/.exec(output) ?? []
+    const [, version = ''] = /wrangler -- rollback (\S+) --name laurel\n/.exec(output) ?? []
+    return { bookmark, version }
+  }
+
+  it('goes back to what was before the first of the runs that have failed', async () => {
+    await scene.deployed(['laurel'], { isMigrated: false })
+    const before = await scene.control({ health: FINE })
+    const version = before.workers.laurel?.versions[0] ?? ''
+    await scene.control({ health: FAULTY })
+    const first = await scene.deploy('--wait', '0')
+    expect(wayBack(first.output)).toEqual({ bookmark: expect.stringMatching(/^0000000[1-9]-/), version })
+    // As it was told: it adds something, and deploys again.
+    const again = await scene.deploy('--wait', '0')
+    expect(again.output).toContain(
+      'The Worker is not healthy now, so the way back is the one of the run before',
+    )
+    expect(wayBack(again.output)).toEqual(wayBack(first.output))
+    await scene.control({ health: FINE })
+    await deployed()
+    await scene.control({ health: FAULTY })
+    const later = await scene.deploy('--wait', '0')
+    expect(wayBack(later.output).version).toBe((await scene.control()).workers.laurel?.versions.at(-2))
+    expect(wayBack(later.output).bookmark).not.toBe(wayBack(first.output).bookmark)
+  })
+})
+
 describe('with three databases', () => {
   const names = ['laurel', 'laurel-2', 'laurel-3']
   const three = async () => {
@@ -383,7 +415,7 @@ describe('with three databases', () => {
     const restore = '  npm run wrangler -- d1 time-travel restore'
     const back = names.map((name) => `${restore} ${name} --timestamp=${time}\n`).join('')
     expect(output).toContain('503 {"error":"Missing bindings: OUTBOX."}')
-    expect(output).toContain('npm run wrangler -- rollback --name laurel')
+    expect(output).toMatch(/npm run wrangler -- rollback [\da-f-]{36} --name laurel/)
     expect(output).toContain(`${back}Then check out the version before`)
     expect(output).toContain('A version from before a database was added does not know the users')
     const { databases } = await scene.control()
