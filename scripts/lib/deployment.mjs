@@ -166,7 +166,10 @@ export class Deployment {
     if (known !== undefined) return { kind: 'D1 database', name, id: known, binding }
     const named = await this.account.list('/d1/database', { name })
     const id = named.find((one) => one.name === name)?.uuid
-    if (id !== undefined) await this.#demandLaurel({ name, id })
+    if (id !== undefined) {
+      await this.#demandLaurel({ name, id })
+      await this.#demandFree({ name, id })
+    }
     return { kind: 'D1 database', name, id, binding }
   }
 
@@ -177,6 +180,18 @@ export class Deployment {
     throw new Complaint(
       `The account has a D1 database called ${database.name} that is not Laurel's. Choose another name with --name. Nothing was changed.`,
     )
+  }
+
+  /** Throws if it is one of another deployment: `laurel-2` is the second one of `laurel`, or the first of `laurel-2`. */
+  async #demandFree(/** @type {import('./cloudflare.mjs').Database} */ { name, id }) {
+    for (const owner of new Set([name, name.replace(/-\d+$/, '')])) {
+      if (owner === this.config.name) continue
+      const found = await this.account.find(`/workers/scripts/${owner}/settings`)
+      if (!found?.bindings.some((/** @type {Row} */ one) => one.id === id)) continue
+      throw new Complaint(
+        `The D1 database ${name} belongs to the Worker ${owner}. Choose another name with --name, or as database_name in wrangler.toml. Nothing was changed.`,
+      )
+    }
   }
 
   async #namespaces() {

@@ -46,6 +46,18 @@ describe('npm run databases', () => {
     expect((await scene.control()).databases.map(({ name }) => name)).toEqual(['laurel', 'laurel-2'])
   })
 
+  it('[B3] takes no D1 of another deployment', async () => {
+    const other = ['--built', '--url', scene.origin, '--location', 'weur', '--name', 'laurel-2']
+    expect(await scene.run('deploy', other)).toMatchObject({ code: 0 })
+    expect(await scene.run('deploy', other.slice(0, -2))).toMatchObject({ code: 0 })
+    const before = toml()
+    expect(await databases('add')).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('The D1 database laurel-2 belongs to the Worker laurel-2.'),
+    })
+    expect(toml()).toBe(before)
+  })
+
   it('prints its usage, with the code 2 for other words', async () => {
     const usage = expect.stringContaining('npm run databases -- add --dry-run')
     expect(await databases()).toEqual({ code: 0, output: usage })

@@ -240,6 +240,17 @@ describe('names that are taken', () => {
     await expectRefused("can't be a name", ...PLACE, '--name', 'Not a name')
     await deployed(...PLACE, '--name', 'laurel-2')
   })
+
+  it('changes nothing if a database of the name is one of another deployment', async () => {
+    scene.configure((text) => text + databaseBlock(2))
+    await deployed(...PLACE)
+    const { databases, workers } = await scene.control()
+    const { code, output } = await scene.deploy(...PLACE, '--name', 'laurel-2')
+    expect(code, output).toBe(1)
+    expect(output).toContain('The D1 database laurel-2 belongs to the Worker laurel. Choose another name')
+    const after = await scene.control()
+    expect([after.databases, Object.keys(after.workers)]).toEqual([databases, Object.keys(workers)])
+  })
 })
 
 describe('a token', () => {
