@@ -46,12 +46,14 @@ export function wholeOf(
   throw new Complaint(`--${name} must be a whole number from ${least} to ${most}, not ${text}.`)
 }
 
-/** The answer to a question; undefined if nobody sits at a terminal. */
+/** The answer to a question; undefined if nobody sits at a terminal. Throws a Complaint after Ctrl-C. */
 export async function answerTo(/** @type {string} */ question) {
   if (!process.stdin.isTTY || !process.stdout.isTTY) return undefined
   const lines = createInterface({ input: process.stdin, output: process.stdout })
   try {
     return (await lines.question(question)).trim()
+  } catch {
+    throw new Complaint('\nThis was stopped. Nothing was changed.')
   } finally {
     lines.close()
   }

@@ -68,8 +68,8 @@ export function cloudflare(laurel?: () => string) {
       const { code, said } = await run(folder, [...command, ...args], { ...environment(), ...variables })
       return { code, output: said }
     },
-    /** Deploys the build of the project at a terminal, and answers no to a question. */
-    refuse: async (question: string): Promise<Outcome> => {
+    /** Deploys the build of the project at a terminal, and answers no to a question, or presses something else. */
+    refuse: async (question: string, answer = 'n'): Promise<Outcome> => {
       const words = [process.execPath, file('scripts', 'deploy.mjs'), '--built', '--url', scene.origin]
       const args = ['--quiet', '--return', '--command', words.join(' '), '/dev/null']
       const child = spawn('script', args, { cwd: folder, env: environment() })
@@ -78,7 +78,7 @@ export function cloudflare(laurel?: () => string) {
       child.stdout.setEncoding('utf8').on('data', (part) => {
         const wasAsked = output.includes(question)
         output += part
-        if (!wasAsked && output.includes(question)) child.stdin.write('n')
+        if (!wasAsked && output.includes(question)) child.stdin.write(answer)
       })
       const [code] = await closed
       return { code, output }

@@ -188,6 +188,13 @@ describe('on an account that has nothing', () => {
     },
   )
 
+  it.runIf(process.platform === 'linux')('says that it was stopped if Ctrl-C answers a question', async () => {
+    const { code, output } = await scene.refuse('Where will it be?', '\x03')
+    expect(code, output).toBe(1)
+    expect(output).toMatch(/This was stopped\. Nothing was changed\.\s*$/)
+    expect(output).not.toMatch(/\n {4}at /)
+  })
+
   it('keeps two deployments apart, and deletes one of them', async () => {
     scene.configure((text) => `vars = { ENVIRONMENT = "x", PUBLIC_URL = "https://p.example.com" }\n${text}`)
     await deployed(...PLACE)
