@@ -1,7 +1,7 @@
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { DAY, forgetTime, moveTo, NOON } from '../helpers/worker/boards'
 import { EXAMPLES, holdsIn } from '../helpers/worker/corrections.world'
-import { beforeEachCall, beforeFirst, losing, onWrites } from '../helpers/worker/faulty'
+import { answerLost, beforeEachCall, beforeFirst, losing, onWrites } from '../helpers/worker/faulty'
 import { at, newApp, newTenant, pick, type TestTenant, until } from '../helpers/worker/harness'
 import { Hook } from '../helpers/worker/receiver'
 
@@ -147,6 +147,20 @@ describe('[V1, V5] adjustments', () => {
       body: { created: [{ userId: 'bob', awarded: 4 }], issues: [issue] },
     })
     expect([at(await points(tenant), 'total'), at(await points(tenant, 'bob'), 'total')]).toEqual([0, 4])
+  })
+
+  it('[V1, E3] an entry whose answer is lost after ten seconds is found, and not called not stored', async () => {
+    const { tenant } = await scene()
+    await tenant.app('PUT', '/users/ada', {})
+    const { bindings } = onWrites(async (call, nth) => {
+      if (nth > 0) return call.run()
+      const { now } = Date
+      const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + 11_000)
+      onTestFinished(() => clock.mockRestore())
+      return answerLost(call)
+    })
+    const answer = await adjust(tenant.through(newApp(bindings)), [{ userId: 'ada', amount: 3 }])
+    expect([answer.status, at(await points(tenant), 'total')]).toEqual([201, 3])
   })
 
   it('[V1, E3] ten at once through two isolates count once each', async () => {

@@ -130,6 +130,9 @@ export async function untilStored<T>(attempt: () => Promise<T | null>): Promise<
       if (!isConflict(error)) {
         failures += 1
         if (!isDatabaseAway(error) || failures >= TRIES) throw error
+        // However long that took: only the next attempt shows whether this one was stored.
+        await wait(pauseAfter(IN_LANE, failures, 1))
+        continue
       }
     }
     if (isOver(IN_LANE, { conflicts, ms: systemNow() - began })) throw errors.contended()
