@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { DAY, moveUnseen } from '../helpers/worker/boards'
 import { forgetDueWork } from '../helpers/worker/due-work'
-import { answerLost, faultyAll } from '../helpers/worker/faulty'
+import { answerLost, beforeEachCall, faultyAll } from '../helpers/worker/faulty'
 import {
   at,
   databases,
@@ -15,6 +15,7 @@ import {
 } from '../helpers/worker/harness'
 import { loggedEvents, subscribe } from '../helpers/worker/messages'
 import { ownDays } from '../helpers/worker/own-days'
+import { disturbUsers } from '../helpers/worker/stored-users'
 
 const { begin, at: moment, date, move } = ownDays()
 const iso = (days: number, hours = 0) => new Date(moment(days, hours)).toISOString()
@@ -355,6 +356,16 @@ describe('[S7] freezes by hand', () => {
     )
     expect(await streak('ada')).toMatchObject({ freezes: 8 })
     expect(at((await tenant.app('GET', '/users/ada/metrics/steps')).body, 'current')).toBe(9)
+  })
+
+  it('[S7, E3] ends with 429 if other changes always come first, and grants nothing', async () => {
+    await settings({ freezes: { startCount: 0, maxCount: 5 } })
+    await tenant.event('steps', 'ada', 1)
+    const { bindings } = faultyAll(beforeEachCall(() => disturbUsers(tenant)))
+    const freezes = [{ userId: 'ada' }]
+    const answer = await tenant.through(newApp(bindings)).admin('POST', '/streaks/freezes', { freezes })
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '1'])
+    expect(await streak('ada')).toMatchObject({ freezes: 0 })
   })
 })
 

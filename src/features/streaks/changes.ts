@@ -124,7 +124,7 @@ async function changeTogether<T>(
     await updateBoards(scope, config, changes, now)
     return result
   }
-  throw errors.unprocessable('These users kept changing while this change was made. Send it again.')
+  throw errors.contended()
 }
 
 /** If the response to the write was lost: whether the users are exactly as written. */
