@@ -112,6 +112,21 @@ describe('[S7, S8, B1] several users in one request', () => {
     expect(await Promise.all(users.map(freezesOf))).toEqual([1, 0, 1])
   })
 
+  test('[S7, E3] a user who keeps changing after the others are stored is named by an issue', async () => {
+    const [, b = ''] = users
+    const disturb = () =>
+      rowsEverywhere('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1 AND id = ?2', tenant.id, b)
+    const bindings = behind(async ({ database, isWrite, run }) => {
+      if (database === 'DB_2' && isWrite) await disturb()
+      return run()
+    })
+    const freezes = users.map((userId) => ({ userId }))
+    const through = tenant.through(newApp(bindings))
+    const { status, body } = await through.admin('POST', '/streaks/freezes', { freezes })
+    expect([status, ids(body, 'issues')]).toEqual([201, [b]])
+    expect(await Promise.all(users.map(freezesOf))).toEqual([1, 0, 1])
+  })
+
   test('[V1] adjustments count once for each user, also with the same idempotency keys again', async () => {
     await tenant.create('/points', { key: 'xp', name: 'XP', maxPoints: null })
     const asked = users.map((userId, n) => ({ userId, amount: n + 1, idempotencyKey: 'k' }))

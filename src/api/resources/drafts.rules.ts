@@ -27,9 +27,9 @@ export const unknownIssue = (id: string, what: string): Issue => issueOf({ id },
 /** The message about an item for a user who does not exist. */
 export const UNKNOWN_USER = 'There is no user with this id. Create the user first.'
 
-/** The message about an item for a user whose database could not be reached any more. */
+/** The message about an item for a user whose database could not be reached any more, or who kept changing. */
 export const USER_MISSED =
-  'The database with this user was lost while this was done. See if it was done, and send this item again if not.'
+  'The database with this user was lost, or its users kept changing. See if it was done, and send this item again if not.'
 
 const unknown = ({ id, key }: ItemName, what: string) =>
   id === undefined

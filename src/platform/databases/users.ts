@@ -1,4 +1,4 @@
-import { errors } from '../../lib/errors'
+import { ApiError, errors } from '../../lib/errors'
 import type { TenantDatabase } from '../database'
 import { hasMoved, isDatabaseAway } from '../guard'
 
@@ -114,8 +114,8 @@ export class Users {
    * Does work on users, once for the items of each database, side by side. `work` must store all of it in one
    * batch, or know which part it has stored already. If users were moved meanwhile, the items that were not
    * done are grouped again. If a database can't be reached, nothing is done and this throws, unless it was
-   * lost after others had stored their part. Then `missed` has its items, so that a client does not send the
-   * others again. Without items, `work` is called once, with the first database.
+   * lost after others had stored their part, or its users kept changing. Then `missed` has its items, so that a
+   * client does not send the others again. Without items, `work` is called once, with the first database.
    */
   async each<I, T>(
     items: readonly I[],
@@ -145,7 +145,7 @@ export class Users {
         else problems.set(result.reason, own)
       }
       const [problem] = problems.keys()
-      const isLost = done.length > 0 && [...problems.keys()].every(isDatabaseAway)
+      const isLost = done.length > 0 && [...problems.keys()].every(isUnfinished)
       if (problem !== undefined && !isLost) throw problem
       if (problem !== undefined || open.length === 0)
         return { done, missed: [...[...problems.values()].flat(), ...open] }
@@ -172,6 +172,10 @@ async function answersOf<P, T>(
   }
   throw errors.unavailable()
 }
+
+/** Whether a database was lost, or other changes of its users came first all the time (E3). */
+const isUnfinished = (error: unknown): boolean =>
+  isDatabaseAway(error) || (error instanceof ApiError && error.status === 429)
 
 async function problemsOf(works: readonly Promise<unknown>[]): Promise<unknown[]> {
   const results = await Promise.allSettled(works)
