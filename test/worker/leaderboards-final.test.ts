@@ -25,7 +25,7 @@ import {
 } from '../helpers/worker/boards'
 import { behind, type Call, lost } from '../helpers/worker/faulty'
 import type { TestTenant } from '../helpers/worker/harness'
-import { rowsEverywhere } from '../helpers/worker/harness'
+import { at, pick, rowsEverywhere } from '../helpers/worker/harness'
 import { muted, send } from '../helpers/worker/inbox'
 
 /** The run of the first day becomes final at this moment (L8). */
@@ -186,6 +186,25 @@ describe('a user who is erased from D1', () => {
     ])
     await moveTo(FINAL + 3 * DAY)
     expect((await ranking(setup, { run: FIRST })).map(({ rank }) => rank)).toEqual([1, 3])
+  })
+
+  it('[U8, L6] leaves an empty place in a page that mixes groups, also among users with equal scores', async () => {
+    const setup = await withBoard({ ...DAILY, breakdown: ['team', 'plan'] })
+    const { tenant } = setup
+    const of = (team: string) => ({ team, plan: 'p' })
+    await events(tenant, ['ada', 3, of('b')], ['bob', 3, of('a')], ['cai', 3, of('c')], ['dov', 3, of('a')])
+    await moveTo(FINAL)
+    const left = async () =>
+      (await ranking(setup, { run: FIRST, userAttributes: 'plan:p' })).map(
+        ({ userId, rank }) => userId + rank,
+      )
+    expect(await left()).toEqual(['ada1', 'bob2', 'cai3', 'dov4'])
+    await tenant.admin('DELETE', '/users/cai')
+    expect(await left()).toEqual(['ada1', 'bob2', 'dov4'])
+    await tenant.admin('DELETE', '/users/ada')
+    expect(await left()).toEqual(['bob2', 'dov4'])
+    const { body } = await tenant.admin('GET', '/users/dov/export')
+    expect(pick(at(body, 'leaderboards'), 'reached')).toEqual([new Date(NOON).toISOString()])
   })
 
   it('[U8] a late call about an erased user brings the user back at most until the next comparison', async () => {

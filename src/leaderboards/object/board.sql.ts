@@ -153,6 +153,13 @@ const SQL = {
   eraseScores: 'DELETE FROM scores WHERE user_id = ?1 AND iid = ?2',
   eraseStandings: 'DELETE FROM standings WHERE iid = ?1',
   eraseHistory: 'DELETE FROM history WHERE iid = ?1',
+  // In pages that mix groups, the id decides about the order of users with the same score and moment. Fractions of a
+  // millisecond keep that order after the id is deleted.
+  keepOrder: `UPDATE finals SET reached = finals.reached + o.part FROM (
+      SELECT run, grp, rank, (row_number() OVER (PARTITION BY run ORDER BY user_id) - 1.0)
+        / count(*) OVER (PARTITION BY run) AS part FROM finals
+      WHERE grp <> '[]' AND (run, score, reached) IN (SELECT run, score, reached FROM finals WHERE iid = ?1)) o
+    WHERE finals.run = o.run AND finals.grp = o.grp AND finals.rank = o.rank AND o.part > 0`,
   eraseFinals: 'UPDATE finals SET user_id = NULL, iid = NULL WHERE iid = ?1',
 } as const
 
@@ -345,7 +352,7 @@ export class BoardStore {
   /** Deletes a user everywhere. In final rankings an empty place stays (U8). */
   erase(userId: string, iid: string): void {
     this.sql.run(SQL.eraseScores, userId, iid)
-    for (const statement of [SQL.eraseStandings, SQL.eraseHistory, SQL.eraseFinals])
+    for (const statement of [SQL.eraseStandings, SQL.eraseHistory, SQL.keepOrder, SQL.eraseFinals])
       this.sql.run(statement, iid)
   }
 }

@@ -244,7 +244,7 @@ function heldIn(board: Board, run: number, userId: string, iid: string): HeldRun
     group: (final ?? row)?.group ?? null,
     rank: final?.rank ?? (isFinal(run) ? null : rankings.rankOf(row)),
     score: exact((final ?? row)?.score ?? null),
-    reached: (final ?? row)?.reached ?? 0,
+    reached: Math.floor((final ?? row)?.reached ?? 0),
     history: store
       .history(run, iid, MOST_RANK_HISTORY)
       .toReversed()
