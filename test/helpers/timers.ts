@@ -23,6 +23,12 @@ export class FakeTimers implements Timers {
     return this.#calls.size
   }
 
+  /** Sets the clock back. The calls come when they would have come. */
+  setBack(ms: number): void {
+    this.#now -= ms
+    for (const call of this.#calls) call.at -= ms
+  }
+
   /** Moves the time forward, and makes the calls that are due by then, in order. */
   pass(ms: number): void {
     const until = this.#now + ms

@@ -88,6 +88,18 @@ describe('a stream ends', () => {
     expect(other.ended).toBeNull()
   })
 
+  test('[Y2] within a minute after its key is deleted, also if the clock of the machine was set back', async () => {
+    const setup = await withBoard()
+    await events(setup.tenant, ['ada', 1])
+    const { from, timers } = timed()
+    const stream = await open(setup.tenant.id, '', { from, key: await setup.tenant.key('ada') })
+    await beat(timers, [stream])
+    timers.setBack(3_600_000)
+    await deleteKey(setup)
+    for (const _ of [1, 2]) await beat(timers, [stream])
+    await untilHeld(() => expect(stream.ended).toBe('closed'))
+  })
+
   test('[Y2, K6] within a minute after the user of its token is erased', async () => {
     const setup = await withBoard()
     await events(setup.tenant, ['ada', 1], ['bob', 2])
