@@ -34,8 +34,8 @@ export function toMicros(value: number): Micros {
   return micros(digits < 0n && rounded !== 0 ? -rounded : rounded)
 }
 
-/** Converts whole millionths to the number in responses. */
-export function fromMicros(total: Micros): number {
+/** Converts whole millionths to the number in responses. A sum of changes may be beyond `Micros` (E1). */
+export function fromMicros(total: number): number {
   return total / MICROS_PER_UNIT
 }
 

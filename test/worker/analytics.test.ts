@@ -337,6 +337,13 @@ describe.skipIf(databases().length > 1)('faults', () => {
     throw new Error('the pass did not end')
   }
 
+  it('[I2, E1] the total of a metric may be beyond the total of a user', async () => {
+    for (let n = 0; n < 10; n += 1) await tenant.event('words', `user-${n}`, 1_000_000_000)
+    await wait(1)
+    const { status, body } = await tenant.admin('GET', '/metrics/words/analytics')
+    expect([status, lastRow(body)]).toMatchObject([200, { events: 10, total: 10_000_000_000 }])
+  })
+
   it('[I1] a change during an empty pass is counted by the next one', async () => {
     await tenant.event('words', 'ada', 1)
     await wait(1)

@@ -296,6 +296,25 @@ describe('[N1, N5] which users are notified', () => {
     })
   })
 
+  it('[N2, E1] a recap may have a change from one end of all totals to the other, and stops no other one', async () => {
+    const tenant = await newTenantWith('m', newTenantInLast)
+    const events = (id: string, count: number, value: number) =>
+      Promise.all(
+        Array.from({ length: count }, () => tenant.event('m', { id, deviceTokens: [`token-${id}`] }, value)),
+      )
+    await events('ada', 9, 1_000_000_000)
+    await moveTo(NOON + 8 * DAY)
+    await template(tenant, 'recap', 'push', '{{ recap.metrics[0].change }} {{ recap.metrics[0].total }}')
+    await events('ada', 18, -1_000_000_000)
+    await events('bob', 1, 2)
+    await moveTo(NOON + 12 * DAY)
+    const recaps = await toldOf(tenant, 'notification.')
+    expect(recaps.map(({ user, body }) => `${user}: ${at(body, 'body')}`).sort()).toEqual([
+      'ada: -18000000000 -9000000000',
+      'bob: 2 2',
+    ])
+  })
+
   it('[N2, S7] there is no reactivation in a pause, and after it the days count from its end', async () => {
     const tenant = await newTenantWith('m', newTenantInLast)
     await tenant.create('/webhooks', { ...HOOK, events: ['emails.reactivation_due', 'emails.recap_due'] })

@@ -346,6 +346,20 @@ describe('GET /admin/v1/users/{id}/export', () => {
       expect(text).not.toContain(secret)
   })
 
+  it('[U8, E1] has sums of a period that go from one end of all totals to the other', async () => {
+    const tenant = await newTenantInLast()
+    await tenant.metric('steps')
+    const begun = await tenant.clock('GET')
+    const events = (count: number, value: number) =>
+      Promise.all(Array.from({ length: count }, () => tenant.event('steps', 'ada', value)))
+    await events(9, 1_000_000_000)
+    await tenant.moveClock(begun + 86_400_000)
+    await events(18, -1_000_000_000)
+    const { status, body } = await exported(tenant, 'ada')
+    expect([status, at(body, 'streak', 'stored', 'sums', 0, 'change')]).toEqual([200, -18_000_000_000])
+    await tenant.clock('DELETE')
+  })
+
   it('[U8] has a long log in full, as of the moment at which the export began', async () => {
     const tenant = await newTenantInLast()
     const metric = await tenant.metric('steps')

@@ -7,7 +7,7 @@ import type { Configuration } from '../../configuration/model'
 import { definitionOf } from '../../leaderboards/board'
 import { asked as askedOf } from '../../leaderboards/leaderboards'
 import { isoOrNull } from '../../lib/clock'
-import { fromMicros, micros } from '../../lib/decimal'
+import { fromMicros } from '../../lib/decimal'
 import { throwIfInvalid } from '../../lib/errors'
 import { MOST_SUMMARY_DAYS } from '../../lib/limits'
 import { type CivilDate, civilDateOfDay, dayOf, FIRST_DAY, utcDay } from '../../lib/zone'
@@ -227,7 +227,7 @@ export const analyticsEndpoints = [
         updated,
         series: rowsOf(range, (day) => ({
           events: events.get(day) ?? 0,
-          total: fromMicros(micros(value.get(day) ?? 0)),
+          total: fromMicros(value.get(day) ?? 0),
           activeUsers: active.get(day) ?? 0,
         })),
       }

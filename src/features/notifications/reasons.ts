@@ -4,7 +4,7 @@ import { historyBegins, wholeStreakResponse } from '../../api/shapes/streaks'
 import { userResponse } from '../../api/shapes/users'
 import type { Configuration } from '../../configuration/model'
 import { DAY, HOUR, type Instant, instant, iso } from '../../lib/clock'
-import { fromMicros, micros } from '../../lib/decimal'
+import { fromMicros } from '../../lib/decimal'
 import { namedId } from '../../lib/ids'
 import { MOST_AT_ONCE } from '../../lib/packed'
 import { systemNow } from '../../lib/system-clock'
@@ -186,10 +186,8 @@ async function gainsOf(
   return ({ iid, metrics: counters, points }) => ({
     metrics: metrics.flatMap(({ id }) => {
       const { change = 0, later = 0 } = known.get(`${iid} ${id}`) ?? {}
-      const total = micros((counters.get(id)?.total ?? 0) - later)
-      return change === 0
-        ? []
-        : [{ metricId: id, change: fromMicros(micros(change)), total: fromMicros(total) }]
+      const total = (counters.get(id)?.total ?? 0) - later
+      return change === 0 ? [] : [{ metricId: id, change: fromMicros(change), total: fromMicros(total) }]
     }),
     points: systems.flatMap(({ id }) => {
       const { change = 0, later = 0 } = known.get(`${iid} ${id}`) ?? {}

@@ -145,7 +145,7 @@ function streakOf(
           .map(([metricId, change]) => ({
             period: dateOfDay(period),
             ...names.metric(metricId),
-            change: fromMicros(micros(change)),
+            change: fromMicros(change),
           })),
       ),
       zoneChanges: jumps.map(([at, from, to]) => ({
