@@ -16,8 +16,11 @@ export const Deletion = z.discriminatedUnion('kind', [
 ])
 export type Deletion = z.infer<typeof Deletion>
 
-/** The place of a deletion in the list: its moment in milliseconds, and its name. */
-export const DeletionPlace = z.object({ at: z.number(), name: z.string() })
+/**
+ * The place of a deletion in the list: its moment in milliseconds, and its name. After the last one come the records
+ * of keys in KV: then it has the cursor of the next page of these.
+ */
+export const DeletionPlace = z.object({ at: z.number(), name: z.string(), cursor: z.string().optional() })
 export type DeletionPlace = z.infer<typeof DeletionPlace>
 
 /** Deletions, and the place of the last one; null if there is none. */

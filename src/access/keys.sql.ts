@@ -141,6 +141,20 @@ export function dropKeyRecord({ env }: Pick<Caches, 'env'>, prefix: string): Pro
   return env.KEYS.delete(kvKey(prefix))
 }
 
+const UNKNOWN = `
+  SELECT value AS prefix FROM json_each(?1) WHERE NOT EXISTS (SELECT 1 FROM api_keys WHERE prefix = value)`
+
+/** Reads a page of the records in KV: the prefixes of those without a key in D1, and the cursor of the next page. */
+export async function recordsWithoutKey(
+  { db, env }: Pick<Context, 'db' | 'env'>,
+  cursor: string | undefined,
+): Promise<{ prefixes: string[]; next: string | undefined }> {
+  const page = await env.KEYS.list({ prefix: kvKey(''), ...(cursor !== undefined && { cursor }) })
+  const prefixes = page.keys.map(({ name }) => name.slice(kvKey('').length))
+  const next = page.list_complete ? undefined : page.cursor
+  return { prefixes: await db.list(Prefix, UNKNOWN, JSON.stringify(prefixes)), next }
+}
+
 /** The owner of keys: the database's tenant for application keys, or the account for admin keys (K3, K4). */
 export type KeyOwner = { kind: 'application'; db: TenantDatabase } | { kind: 'admin'; db: AccountDatabase }
 

@@ -7,6 +7,7 @@ import { present, START } from '../helpers/time'
 import { DAY, dateAt } from '../helpers/worker/boards'
 import { contextOfAccount } from '../helpers/worker/contexts'
 import { away, behind, type Call, faultyAll, losing, lost, only } from '../helpers/worker/faulty'
+import { cron } from '../helpers/worker/handlers'
 import {
   ADMIN_KEY,
   account,
@@ -26,6 +27,7 @@ import {
   userIn,
 } from '../helpers/worker/harness'
 import { ASLEEP } from '../helpers/worker/objects'
+import { backup, bringBack, restored } from '../helpers/worker/restore'
 
 /* Admin operations with users in three databases. */
 
@@ -196,6 +198,36 @@ describe('[K2, B4] deleted keys', () => {
       expect(seen.count).toBeGreaterThan(0)
       expect([userId, (await read(key, userId, warm)).status]).toEqual([userId, 401])
     }
+  })
+
+  test('[M3] keys that were made or replaced after the restored moment do not work in any database', async () => {
+    const { id } = await tenant.made('/admin-api-keys', { name: 'Robot' })
+    await Promise.all(users.map((user) => tenant.app('PUT', `/users/${user}`, {})))
+    const before = await backup()
+    const own = await Promise.all(users.map((user) => tenant.key(user)))
+    const { key: made } = await tenant.made('/admin-api-keys', { name: 'New' })
+    const rotated = String(at((await account('POST', `/admin-api-keys/${id}/rotate`)).body, 'key'))
+    await bringBack(before)
+    await restored()
+    // KV lists two records at a time.
+    const KEYS: typeof env.KEYS = new Proxy(env.KEYS, {
+      get: (target, name) =>
+        name === 'list'
+          ? (options: KVNamespaceListOptions) => target.list({ ...options, limit: 2 })
+          : Reflect.get(target, name, target).bind(target),
+    })
+    await cron({ KEYS })
+    const statuses = await Promise.all(
+      users.map(async (user, nth) => {
+        const asAdmin = (key: string) =>
+          call(newApp(), 'GET', `/v1/users/${user}`, {
+            headers: { 'x-api-key': key, 'tenant-id': tenant.id },
+          })
+        const answers = [await read(own[nth] ?? '', user), await asAdmin(made), await asAdmin(rotated)]
+        return answers.map(({ status }) => status)
+      }),
+    )
+    expect(statuses).toEqual(users.map(() => [401, 401, 401]))
   })
 
   test('a deletion does not wait for a database that is away, which learns of it later', async () => {

@@ -46,6 +46,7 @@ const exceptions = {
     insertKeys: 'admin keys belong to no tenant; each row has its owner (K4)',
     replaceKey: 'admin keys belong to no tenant (K4)',
     ...{ listKeys: OWNER, nthKey: OWNER, deleteKeys: OWNER, keysWithIds: OWNER, removeKeysByPrefix: RESTORE },
+    recordsWithoutKey: RESTORE,
   }),
   'access/restores.sql': of<typeof import('../../src/access/restores.sql')>({
     ...{ readRestored: RESTORE, advanceRedo: RESTORE },

@@ -71,7 +71,12 @@ export const queue = (/** @type {Named} */ { objects, name }) => ({
  * A KV namespace that keeps nothing. Laurel has it only to spare isolates a question to the database. A server runs
  * one isolate, which remembers the keys itself.
  */
-export const keyValues = () => ({ get: async () => null, put: async () => {}, delete: async () => {} })
+export const keyValues = () => ({
+  get: async () => null,
+  put: async () => {},
+  delete: async () => {},
+  list: async () => ({ keys: [], list_complete: true }),
+})
 
 /** How many keys a window counts at most. After that the one that came first is forgotten. */
 const MOST_KEYS = 100_000

@@ -7,8 +7,9 @@ import {
   noteDeletions,
   notingDeletedKeys,
   refuseKeys,
+  refusingKeys,
 } from '../../access/deleted-keys'
-import { dropKeyRecord, forgetKeys, removeKeysByPrefix } from '../../access/keys.sql.ts'
+import { dropKeyRecord, forgetKeys, recordsWithoutKey, removeKeysByPrefix } from '../../access/keys.sql.ts'
 import { advanceRedo, readRestored } from '../../access/restores.sql.ts'
 import { changeTenants } from '../../configuration/copies'
 import { boardObject } from '../../leaderboards/updates'
@@ -260,6 +261,15 @@ export async function redoDeletions(context: Context): Promise<void> {
   while (cost.roundTrips - before.roundTrips < MOST_ROUND_TRIPS) {
     const { deletions, last } = await nextDeletions(context, after, PAGE)
     if (last === null) {
+      // A key that was made after the restored moment has no row any more, and only the first database knows that.
+      const { prefixes, next } = await recordsWithoutKey(context, after?.cursor)
+      if (prefixes.length > 0) await db.batch(refusingKeys(prefixes))
+      await refuseKeys(context, prefixes)
+      if (next !== undefined) {
+        after = { at: -1, name: '', ...after, cursor: next }
+        await db.batch([advanceRedo(db, epoch, JSON.stringify(after))])
+        continue
+      }
       await db.batch([advanceRedo(db, epoch, null)])
       // The cost is that of the call that has done the last deletion again.
       logWork({ work: 'redo', tenant: null, epoch }, cost, before)
