@@ -169,6 +169,15 @@ describe('[N1, N2, U8] changes since a notification was made', () => {
     }
     return { sent, EMAIL, EMAIL_FROM: 'hi@laurel.example' }
   }
+  /** The adapter for emails by the present configuration. */
+  async function presentAdapter(bindings: Partial<Bindings>) {
+    const context = newContext(newInstance(), { ...env, ...bindings }, () => undefined)
+    const own = { ...context, db: context.db.of(tenant.id) }
+    const { config } = await presentState(own)
+    const adapter = config && channelTo(own, config, { kind: 'email', tenantId: tenant.id })
+    if (adapter === null || typeof adapter === 'string') throw new Error('nothing is sent')
+    return adapter
+  }
   const prefer = (recap: string[]) =>
     tenant.app('PATCH', '/users/ada/preferences', { notifications: { recap } })
 
@@ -244,16 +253,24 @@ describe('[N1, N2, U8] changes since a notification was made', () => {
     const { sent, ...bindings } = box()
     await tenant.metric('m')
     await tenant.event('m', 'ada', 1)
-    const context = newContext(newInstance(), { ...env, ...bindings }, () => undefined)
-    const own = { ...context, db: context.db.of(tenant.id) }
-    const { config } = await presentState(own)
-    const adapter = config && channelTo(own, config, { kind: 'email', tenantId: tenant.id })
-    if (adapter === null || typeof adapter === 'string') throw new Error('nothing is sent')
+    const adapter = await presentAdapter(bindings)
     const reminder: Notification = { ...email(), type: 'streak_reminder' }
     const triedAt = (ms: number) => adapter.attempt(messageOf(reminder, letterId, ms - 60_000), instant(ms))
     const now = systemNow()
     expect(await triedAt(now)).toEqual(refusedAs('the streak is not in danger any more'))
     expect(await triedAt(now + 86_400_000)).toEqual(DELIVERED)
+    expect(sent).toHaveLength(1)
+  })
+
+  it('[N2] a reactivation is not sent any more once the user has come back', async () => {
+    const { sent, ...bindings } = box()
+    await tenant.metric('m')
+    const adapter = await presentAdapter(bindings)
+    const reactivation = messageOf({ ...email(), type: 'reactivation' }, letterId, systemNow())
+    const tried = () => adapter.attempt(reactivation, instant(systemNow() + 3_600_000))
+    expect(await tried()).toEqual(DELIVERED)
+    await tenant.event('m', 'ada', 1)
+    expect(await tried()).toEqual(refusedAs('the user has come back'))
     expect(sent).toHaveLength(1)
   })
 

@@ -44,6 +44,8 @@ function reasonNotToSend(
   // In another period it is too late to extend the streak.
   if (type === 'streak_reminder' && isOver) return 'too late'
   if (type === 'streak_reminder' && config !== null && !isInDanger(config, user, now)) return IS_SAFE
+  const isBack = user.activeDay !== null && user.activeDay >= dayIn(tz, at)
+  if (type === 'reactivation' && config !== null && isBack) return 'the user has come back'
   if (notification.channel === 'email') return null
   return notification.tokens.some((token) => deviceTokens?.includes(token)) ? null : NO_DEVICE
 }
@@ -56,7 +58,7 @@ const UNREAD: Attempt = { kind: 'failed', status: null, error: 'the user could n
 
 /**
  * Sends a tenant's notifications by the providers in the deployment's variables, as configured now (N4). Without a
- * configuration, a reminder is sent for any streak, as a test.
+ * configuration, it sends a test, also to a user whose streak is safe, or who is active.
  */
 export function notificationAdapter(
   context: TenantContext,
