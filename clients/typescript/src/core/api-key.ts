@@ -1,4 +1,4 @@
-import { LaurelError } from './laurel-error.js'
+import { isOfNext, LaurelError } from './laurel-error.js'
 import type { ApiKey, Token } from './options.js'
 
 /** A token is replaced this long before it ends, or when a tenth of its time is left, if that is sooner. */
@@ -59,6 +59,7 @@ export class KeySource {
     const asked = new Promise<string | Token>((resolve) => resolve(source()))
       .then((given) => heldOf(given, this.#now()))
       .catch((cause: unknown) => {
+        if (isOfNext(cause)) throw cause
         throw new LaurelError('The function "apiKey" could not get a key.', { status: 0, cause })
       })
     const end = (held: Held | null) => {

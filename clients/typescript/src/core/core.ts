@@ -5,7 +5,7 @@ import { type Answered, Call } from './call.js'
 import { headerText } from './header-text.js'
 import { IgnoredFields } from './ignored-fields.js'
 import { jsonOf } from './json.js'
-import { LaurelError } from './laurel-error.js'
+import { isOfNext, LaurelError } from './laurel-error.js'
 import { List, type Place } from './list.js'
 import type { CallOptions, Fetch, LaurelOptions } from './options.js'
 import { Pauses } from './pauses.js'
@@ -326,7 +326,8 @@ export class Core {
       } catch (cause) {
         // No other try would help: `fetch` was called without its object, such as `env.LAUREL`, or refuses the signal
         // of an emulated browser.
-        if (cause instanceof LaurelError || /Illegal inv|RequestInit/.test(String(cause))) throw cause
+        if (cause instanceof LaurelError || isOfNext(cause) || /Illegal inv|RequestInit/.test(String(cause)))
+          throw cause
         const message = `${origin} could not be reached, or its answer was lost.`
         throw new LaurelError(message, { status: 0, cause })
       }

@@ -59,3 +59,9 @@ export class LaurelError extends Error {
     return typeof value === 'object' && value !== null && MARK in value
   }
 }
+
+/**
+ * True for what Next.js throws in `fetch` or `cookies()` if it cannot render a page in advance, and for its redirects.
+ * It must reach Next.js as it is: otherwise the build of the app fails. The digests of other errors are numbers.
+ */
+export const isOfNext = (thrown: unknown): boolean => /^[A-Z]/.test(Object(thrown).digest)

@@ -46,6 +46,23 @@ describe('errors', () => {
     })
   })
 
+  const signal = Object.assign(new Error('Dynamic server usage'), { digest: 'DYNAMIC_SERVER_USAGE' })
+  const lost = Object.assign(new Error('The session cannot be read.'), { digest: '3897101824' })
+
+  it.each([
+    ['fetch', signal],
+    ['apiKey', signal],
+    ['apiKey', Object.assign(new Error('NEXT_REDIRECT'), { digest: 'NEXT_REDIRECT;replace;/login;307;' })],
+  ])('do not hide what Next.js throws in %s to render a page later, or another one', async (part, thrown) => {
+    const { pauses, options } = fake(accepted())
+    const refuse = () => Promise.reject(thrown)
+    const laurel = new Laurel({ ...options, [part]: refuse })
+    expect(await errorOf(laurel.event('lessons', LESSON))).toBe(thrown)
+    expect(pauses).toEqual([])
+    const failing = new Laurel({ ...options, tries: 1, [part]: () => Promise.reject(lost) })
+    expect(await errorOf(failing.event('lessons', LESSON))).toMatchObject({ status: 0, cause: lost })
+  })
+
   it.each(foreign)('%s is no answer of Laurel: it is tried again', async (_, answer) => {
     const { sent, options } = fake(answer, json(USER))
     expect(await new Laurel(options).users.get('ada')).toEqual(USER)
