@@ -10,6 +10,8 @@ import type { EventResponse } from './generated/types.js'
 
 /** A client of the application interface of Laurel. */
 export class Laurel {
+  /** With it, Vue leaves a client alone that an app keeps in a `ref`. Its proxies cannot read private fields. */
+  readonly [Symbol.toStringTag] = 'Laurel'
   readonly #core: Core
   readonly achievements: Achievements
   readonly leaderboards: Leaderboards

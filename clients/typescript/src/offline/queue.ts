@@ -56,6 +56,8 @@ const MOST_FAILURES = 3
  * arrives.
  */
 export class OfflineQueue {
+  /** As that of a client: Vue makes no proxy of it. */
+  readonly [Symbol.toStringTag] = 'OfflineQueue'
   readonly #laurel: Pick<Laurel, 'event'>
   readonly #options: OfflineOptions
   readonly #name: string

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Laurel, LaurelError } from '../../src/index.js'
+import { OfflineQueue } from '../../src/offline.js'
 import { accepted, errorOf, failure, fake, json, networkFailure, unsendable } from '../fake-fetch.js'
 
 const LESSON = { user: { id: 'ada' }, value: 1 }
@@ -63,6 +64,20 @@ describe('requests', () => {
       '/v1/achievements?userAttributes=note:see, also: this&userAttributes=note:see, also: this',
       '/v1/achievements?userAttributes=plan:pro',
     ])
+  })
+
+  it('are sent by a client and a queue in a reactive state of Vue', async () => {
+    /** What Vue makes of an object in a `ref`: a proxy, if it is of no kind of its own. */
+    const reactive = <T extends object>(value: T): T =>
+      Object.prototype.toString.call(value) === '[object Object]' ? new Proxy(value, {}) : value
+    const { sent, options } = fake(accepted())
+    const laurel = reactive(new Laurel(options))
+    await laurel.event('lessons', LESSON)
+    await laurel.admin.points.adjustments.create('xp', [{ userId: 'ada', amount: 1 }])
+    const queue = reactive(new OfflineQueue(reactive(laurel.with({ tenant: 'acme' }))))
+    await queue.event('lessons', LESSON)
+    await queue.flush()
+    expect(sent).toHaveLength(3)
   })
 
   it('answer the body, and the headers on demand', async () => {
