@@ -213,7 +213,7 @@ describe.each(APPS)('the packed package, in an app with React $react', ({ beside
   })
 
   test.each([
-    ['one leaderboard and one streak', 'small.tsx', 16_000],
+    ['one leaderboard and one streak', 'small.tsx', 16 * 1024],
     ['all components and hooks', 'page.tsx', 24_000],
   ])('%s are small beside React, with the client and the cache', async (_, page, most) => {
     const options = ['--bundle', '--minify', '--format=esm', '--jsx=automatic', '--loader:.css=empty']
