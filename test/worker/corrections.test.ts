@@ -247,6 +247,20 @@ describe('[V2] a voided event', () => {
   })
 })
 
+it('[V2, X1, C1] finds events and awards under a test clock that is still set when real time has passed it', async () => {
+  const { tenant, trigger } = await scene()
+  await trigger({})
+  onTestFinished(forgetTime)
+  await tenant.clock('PUT', { advance: 'PT1M' })
+  const { now } = Date
+  const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + DAY)
+  onTestFinished(() => clock.mockRestore())
+  const { id } = await event(tenant, 12)
+  const award = at(await points(tenant), 'awards', 0, 'id')
+  const explained = await tenant.admin('GET', `/users/ada/points/xp/awards/${award}`)
+  expect([explained.status, (await voidIt(tenant, id)).status]).toEqual([200, 200])
+})
+
 describe('[V4] a completion that is taken back', () => {
   afterEach(forgetTime)
 

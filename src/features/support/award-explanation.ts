@@ -97,7 +97,9 @@ async function findAward(
   userIid: string,
   { systemId, awardId }: { systemId: string; awardId: string },
 ): Promise<AwardRow | null> {
-  return (await db.find(LedgerRow, ENTRY, userIid, systemId, timeOf(awardId), awardId)) ?? null
+  const find = (from: number) => db.find(LedgerRow, ENTRY, userIid, systemId, from, awardId)
+  // Under a test clock that real time has passed, an award may be long before the time in its id (C1).
+  return (await find(timeOf(awardId))) ?? (db.testClock ? await find(0) : null) ?? null
 }
 
 const EVENT_COLUMNS = `
