@@ -329,13 +329,16 @@ async function migrate(
 async function secretsOf({ account, config, worker, isFirst }, { 'new-admin-key': isNewKey }, file) {
   const listed = worker === undefined ? [] : await account.ask(`/workers/scripts/${config.name}/secrets`)
   const known = [...Object.keys(config.vars), ...listed.map((/** @type {Row} */ { name }) => name)]
-  /** @type {Record<string, string>} */
-  const secrets = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
-  if (!known.includes('TOKEN_SECRET')) secrets.TOKEN_SECRET ??= newTokenSecret()
+  /** @type {{ TOKEN_SECRET?: string } & Record<string, string>} */
+  const saved = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
+  const { TOKEN_SECRET = newTokenSecret(), ...kept } = saved
+  // The one that the Worker has may be newer than the file.
+  const secrets = known.includes('TOKEN_SECRET') ? kept : { ...kept, TOKEN_SECRET }
   const isMissing = isFirst && !known.includes('ADMIN_API_KEY')
   if (isMissing) secrets.ADMIN_API_KEY ??= process.env.ADMIN_API_KEY || newAdminKey()
   if (isNewKey) secrets.ADMIN_API_KEY = newAdminKey()
   if (Object.keys(secrets).length > 0) writeFileSync(file, JSON.stringify(secrets), { mode: 0o600 })
+  else rmSync(file, { force: true })
   return secrets
 }
 

@@ -1,5 +1,5 @@
 /** `npm run deploy` and `npm run undeploy`: each failure, each option. test/server/deploy.test.ts has the usual way. */
-import { readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { cloudflare, databaseBlock, type Outcome } from '../../helpers/server/cloudflare'
@@ -188,12 +188,15 @@ describe('on an account that has nothing', () => {
     },
   )
 
-  it.runIf(process.platform === 'linux')('says that it was stopped if Ctrl-C answers a question', async () => {
-    const { code, output } = await scene.refuse('Where will it be?', '\x03')
-    expect(code, output).toBe(1)
-    expect(output).toMatch(/This was stopped\. Nothing was changed\.\s*$/)
-    expect(output).not.toMatch(/\n {4}at /)
-  })
+  it.runIf(process.platform === 'linux')(
+    'says that it was stopped if Ctrl-C answers a question',
+    async () => {
+      const { code, output } = await scene.refuse('Where will it be?', '\x03')
+      expect(code, output).toBe(1)
+      expect(output).toMatch(/This was stopped\. Nothing was changed\.\s*$/)
+      expect(output).not.toMatch(/\n {4}at /)
+    },
+  )
 
   it('keeps two deployments apart, and deletes one of them', async () => {
     scene.configure((text) => `vars = { ENVIRONMENT = "x", PUBLIC_URL = "https://p.example.com" }\n${text}`)
@@ -357,6 +360,18 @@ describe('a deployment that was made by hand', () => {
     for (const name of names) expect(output).toContain(`  mine: ${name}\n`)
     const again = await scene.deploy()
     expect(again.output).not.toContain('.sql')
+  })
+
+  it('[K6] keeps the secret of tokens that somebody has set after a run that failed', async () => {
+    await scene.control({ health: { status: 503, body: { error: 'Not yet.' } } })
+    expect(await scene.deploy(...PLACE, '--wait', '0')).toMatchObject({ code: 1 })
+    const file = scene.file('.wrangler', 'deployments', `${ACCOUNT}.laurel.secrets.json`)
+    const ofWorker = JSON.parse(readFileSync(file, 'utf8'))
+    // The run that failed had made another one than the Worker has now.
+    writeFileSync(file, JSON.stringify({ ...ofWorker, TOKEN_SECRET: 's'.repeat(43) }))
+    await scene.control({ health: { status: 200, body: { status: 'ok' } } })
+    await deployed()
+    expect((await scene.control()).workers.laurel?.secrets).toEqual(ofWorker)
   })
 
   it('takes an id of zeros for none, and sets the admin key that it is given or asked for', async () => {
