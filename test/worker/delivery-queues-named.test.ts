@@ -6,6 +6,7 @@ import { type Instant, instant } from '../../src/lib/clock'
 import { namedId } from '../../src/lib/ids'
 import { deliveryQueueOf, handOver } from '../../src/webhooks/delivery/queue'
 import { DeliveryQueueStore } from '../../src/webhooks/delivery/queue.sql'
+import { Pruning } from '../../src/webhooks/delivery/runner'
 import type { Message, OutboxEntry } from '../../src/webhooks/outbox/outbox'
 import { DAY, forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
 import { contextOf } from '../helpers/worker/contexts'
@@ -62,13 +63,14 @@ it('[W4] finds and redelivers a message by its id, also if its time differs from
   expect(await logged(setup, one)).toMatchObject({ status: 'delivered', attempts: 2 })
 })
 
-it('[U8] a named message writes one more row when it arrives and none when it repeats, and its name is deleted with it', async () => {
+it('[U8] a named message writes one more row when it arrives and none when it repeats, and its name is deleted three days after it', async () => {
   const setup = await withHook({ status: 'inactive' })
   await runInDurableObject(setup.deliveryQueue, (_, { storage }) => {
     const store = new DeliveryQueueStore(storage)
     const start = store.sql.rowsWritten
-    const [first, second, third, ada] = ['a', 'b', 'c', 'd'].map((id, n) =>
-      message(NOON + n, id === 'd' ? 'ada' : null, { id, isNamed: true }),
+    const ids = [0, 1, 2, 3].map((n) => namedId(instant(NOON + n), 'x'))
+    const [first, second, third, ada] = ids.map((id, n) =>
+      message(NOON + n, n === 3 ? 'ada' : null, { id, isNamed: true }),
     )
     if (!first || !second || !third || !ada) throw new Error('There are no messages.')
     store.add([first], instant(NOON))
@@ -79,13 +81,33 @@ it('[U8] a named message writes one more row when it arrives and none when it re
     const outcome = { status: 'delivered', nextAt: null, lastStatus: 200, lastError: null }
     for (const one of [first, second]) store.settle(one, outcome, 1)
     expect(store.dropOldest(1)).toBe(1)
-    expect(names(storage)).toEqual(['b', 'c', 'd'])
+    store.unname(instant(NOON + 5 * DAY))
+    expect(names(storage)).toEqual(ids)
     expect(store.dropBefore(instant(NOON + DAY), 10)).toBe(1)
-    expect(names(storage)).toEqual(['c', 'd'])
+    store.unname(instant(NOON + 3 * DAY + 1))
+    expect(names(storage)).toEqual(ids.slice(1))
+    store.unname(instant(NOON + 5 * DAY))
+    expect(names(storage)).toEqual(ids.slice(2))
     store.erase({ iid: 'ada', userId: 'ada' })
-    expect(names(storage)).toEqual(['c'])
-    expect(store.list({ limit: 10, skip: 0, before: null }).rows.map(({ id }) => id)).toEqual(['c'])
+    expect(names(storage)).toEqual([third.id])
+    expect(store.list({ limit: 10, skip: 0, before: null }).rows.map(({ id }) => id)).toEqual([third.id])
   })
   expect((await setup.tenant.admin('DELETE', `/webhooks?ids=${setup.webhookId}`)).status).toBe(200)
   await runInDurableObject(setup.deliveryQueue, (_, { storage }) => expect(names(storage)).toEqual([]))
+})
+
+it('[W2, N2] sends an event about a day once, also if the log has no room for it any more', async () => {
+  const setup = await withHook()
+  const one = message(NOON - HOUR, 'ada', { id: DAYS, isNamed: true })
+  await hand(setup.destination, NOON, one, message(NOON))
+  await moveTo(NOON + 1)
+  expect(await setup.hook.ids(2)).toHaveLength(2)
+  await runInDurableObject(setup.deliveryQueue, (_, { storage }) =>
+    new Pruning(30, 1).run(new DeliveryQueueStore(storage), instant(NOON + 2 * HOUR), 0),
+  )
+  expect(await log(setup)).toHaveLength(1)
+  // Its user has moved to the west.
+  await hand(setup.destination, NOON + 20 * HOUR, { ...one, at: NOON + 20 * HOUR })
+  await moveTo(NOON + 21 * HOUR)
+  expect((await setup.hook.ids(2)).filter((id) => id === DAYS)).toHaveLength(1)
 })

@@ -1,5 +1,5 @@
-import type { Instant } from '../../lib/clock'
-import { timeOf } from '../../lib/ids'
+import { DAY, type Instant, instant } from '../../lib/clock'
+import { firstIdAt, timeOf } from '../../lib/ids'
 import { MOST_AT_ONCE, utf8Bytes } from '../../lib/packed'
 import { Sql, type Steps, type TableStorage } from '../../platform/objects'
 import type {
@@ -63,6 +63,8 @@ type Whole = Row & { body: string }
 const MOST_ROWS = 1_000
 /** The most rows that one call reads for a list. Then the next call goes on. */
 const MOST_READ = 20_000
+/** How long the name of a message lasts after it was dropped, in ms. A user may come to a date again within 26 hours. */
+const NAMES_LAST = 3 * DAY
 /** How many messages a part of a resend looks at. New messages wait for one part at most. */
 const PART = 500
 
@@ -88,8 +90,10 @@ const SQL = {
   name: 'INSERT INTO named (id, at, seq) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING',
   named: 'SELECT at FROM named WHERE id = ?1',
   unnameErased: 'DELETE FROM named WHERE id IN (SELECT id FROM messages WHERE subject = ?1)',
-  unnameOutdated: `DELETE FROM named WHERE id IN (SELECT id ${OUTDATED})`,
-  unnameOldest: `DELETE FROM named WHERE id IN (SELECT id ${OLDEST})`,
+  // An id begins with its moment, so this reads only names from before ?1, of dropped and of pending messages.
+  unname: `DELETE FROM named WHERE id < ?1 AND NOT EXISTS (SELECT 1 FROM messages m
+    WHERE m.at = named.at AND m.seq = named.seq AND m.id = named.id)`,
+  oldestAt: `SELECT at ${OLDEST}`,
   // A message without attempts is due since its moment `at`. So a user's earlier message comes first.
   add: `INSERT INTO messages (at, seq, id, subject, event, status, attempts, tries, created, since, next_at,
     waits, claimed,
@@ -357,14 +361,21 @@ export class DeliveryQueueStore {
 
   /** Deletes at most `most` settled messages from before a moment. Returns how many it deleted. */
   dropBefore(at: Instant, most: number): number {
-    this.sql.run(SQL.unnameOutdated, at, most)
     return this.sql.run(SQL.outdated, at, most)
   }
 
   /** Deletes the `count` oldest settled messages. Returns how many it deleted. */
   dropOldest(count: number): number {
-    this.sql.run(SQL.unnameOldest, count)
     return this.sql.run(SQL.oldest, count)
+  }
+
+  /**
+   * Forgets the names of dropped messages some days later than these, so that a user who comes to a date again gets
+   * nothing twice, however short the log is (N2). `now` counts if nothing is left in the log.
+   */
+  unname(now: Instant): void {
+    const oldest = this.sql.rows<{ at: number }>(SQL.oldestAt, 1)[0]?.at ?? now
+    this.sql.run(SQL.unname, firstIdAt(instant(Math.max(0, oldest - NAMES_LAST))))
   }
 
   /** How many messages are settled. */

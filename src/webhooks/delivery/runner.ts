@@ -241,11 +241,13 @@ export class Pruning {
     // A resend leaves no message out that was there when it began.
     if (store.resend?.running) return
     const outdated = store.dropBefore(instant(now - this.#kept), DROPPED_AT_ONCE)
+    if (outdated > 0) store.unname(now)
     const known = this.#known ?? this.#counted(store, now, settled)
     if (known === null) return
     const count = known.count + settled - known.settled - outdated
     const excess = Math.max(0, Math.min(count - this.#most, DROPPED_AT_ONCE))
     this.#known = { count: excess === 0 ? count : count - store.dropOldest(excess), settled }
+    if (excess > 0) store.unname(now)
   }
 
   /** Counts the settled messages. Null if an earlier object has counted them within the hour. */
