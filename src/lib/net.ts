@@ -103,7 +103,7 @@ async function beginning(body: ReadableStream<Uint8Array>, most: number): Promis
  * a second. A date counts from the sender's own `Date`, so that the two clocks need not agree.
  */
 export function retryAfterIn(headers: Headers): number | undefined {
-  const asked = headers.get('retry-after') ?? ''
+  const asked = unrepeated(headers.get('retry-after') ?? '')
   if (/^\d+(\.\d+)?$/.test(asked)) return Math.ceil(Number(asked) * SECOND)
   const until = parseIso(asked)
   return until === null

@@ -55,6 +55,8 @@ describe('[W3, W4] one attempt', () => {
       { status: 429, headers: { 'retry-after': '7200' } },
       { status: 429 },
       { status: 503 },
+      // Two servers on the way have added the same header.
+      { status: 503, headers: { 'retry-after': '120, 120' } },
     )
     const attempt = attemptsAt(hook)
     for (const status of [202, 204]) expect(await attempt()).toEqual({ kind: 'delivered', status })
@@ -66,6 +68,7 @@ describe('[W3, W4] one attempt', () => {
     expect(await elsewhere.seen()).toEqual([])
     expect(await attempt()).toMatchObject({ retryAfter: 1_000, isForAll: true })
     expect(await attempt()).not.toHaveProperty('retryAfter')
+    expect(await attempt()).toMatchObject({ retryAfter: 120_000, isForAll: true })
   })
 
   it('at most one kilobyte of a response is kept, and a body that never ends holds nothing up', async () => {
