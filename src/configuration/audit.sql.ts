@@ -116,6 +116,14 @@ export function auditEntriesIf<const T extends string, const F extends string = 
   return inserts(scope, insertSql(fields ?? FIELDS, condition), entries)
 }
 
+const NOTED = 'SELECT 1 FROM audit_log WHERE tenant_id = ?1 AND id >= ?2 AND request_id = ?3 LIMIT 1'
+
+/** Whether an entry of this request is stored in the first database, and so the change of the same batch. */
+export async function isNoted({ databases, auditLog: log, now, requestId }: AccountScope): Promise<boolean> {
+  const { first } = databases
+  return (await first.rows(first.statement(NOTED, log, firstIdAt(now), requestId))).length > 0
+}
+
 const FieldChanges = json(z.record(z.string(), z.object({ before: z.unknown(), after: z.unknown() })))
 
 const ENTRY = readingOf(auditLog, columnNames(auditLog, ['tenantId', 'userIid']))

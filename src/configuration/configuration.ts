@@ -14,7 +14,7 @@ import { configurationUnchanged, nullIfConflict, usersUnchanged } from '../platf
 import type { Work } from '../time/due-work.sql.ts'
 import { ensureAlarm } from '../time/timekeeper'
 import type { AuditEntry } from './audit.rules'
-import { auditEntries } from './audit.sql.ts'
+import { auditEntries, isNoted } from './audit.sql.ts'
 import { NOTHING_TO_PREPARE, prepareCopies, settleCopy, wasChangedBy } from './copies'
 import { type Configuration, type Lists, storedSettings } from './model'
 import { LISTS, pointsBoosts, pointsLevels, pointsSystems, pointsTriggers, UNREAD } from './tables.sql.ts'
@@ -211,7 +211,8 @@ export function raiseVersion(db: TenantDatabase, change: string | null = null): 
  * stored only if no other change came in between. They go to the first database, and then to the copies in
  * the others (B4). They raise the version, so that no event that was evaluated before is stored after. On a
  * conflict, `decide` is called again with the newer configuration. If D1's reply is lost, the tenant's row says
- * whether this change was the last one. Throws 404 if the tenant is not active any more.
+ * whether this change was the last one, or the audit log, if the version stays. Throws 404 if the tenant is not
+ * active any more.
  */
 export async function configure<T>(
   scope: Scope,
@@ -247,7 +248,7 @@ export async function configure<T>(
       // These statements may have made work due at once, or added messages to the outbox.
       if (beside.length > 0) scope.waitUntil(ensureAlarm(scope, db.tenantId))
     }
-    const isStored = () => wasChangedBy(databases, db.tenantId, change)
+    const isStored = () => (isOfAll ? wasChangedBy(databases, db.tenantId, change) : isNoted(scope))
     return { store, finish, withdraw: prepared.withdraw, isStored, known: { result } }
   }
   const kept = 'The configuration kept changing while this change was made. Send it again.'

@@ -57,7 +57,8 @@ const exceptions = {
     archiveTenants: TENANTS,
   }),
   'configuration/audit.sql': of<typeof import('../../src/configuration/audit.sql')>({
-    ...{ auditEntries: LOG, auditEntriesIf: LOG, auditPage: LOG, deleteEntriesBefore: OLD_ENTRIES },
+    ...{ auditEntries: LOG, auditEntriesIf: LOG, auditPage: LOG, isNoted: LOG },
+    deleteEntriesBefore: OLD_ENTRIES,
     deleteOutdatedEntries: OLD_ENTRIES,
   }),
   'configuration/configuration': of<typeof import('../../src/configuration/configuration')>(null),

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { intercepted, lost } from '../helpers/worker/faulty'
+import { type Call, intercepted, losing, lost, only } from '../helpers/worker/faulty'
 import { cron } from '../helpers/worker/handlers'
 import {
   account,
@@ -117,6 +117,20 @@ describe('a change of the configuration', () => {
     const id = await tenant.through(newApp({ DB })).metric('words')
     expect(losses).toBe(1)
     expect((await tenant.admin('GET', '/metrics')).body).toMatchObject([{ id, key: 'words' }])
+  })
+
+  it("[G3, P5] of a user's own boost succeeds too, and fails if it was not stored", async () => {
+    const tenant = await newTenant()
+    await tenant.create('/points', { key: 'xp', name: 'XP' })
+    await tenant.app('PUT', '/users/ada', {})
+    const stores = ({ texts }: Call) => texts.some((text) => /^insert into "points_boosts"/.test(text))
+    const boost = { name: 'Double', userId: 'ada', start: '2026-01-01', multiplier: 2 }
+    for (const isStored of [false, true]) {
+      const { bindings } = only(stores, losing(0, isStored))
+      const { status } = await tenant.through(newApp(bindings)).admin('POST', '/points/xp/boosts', [boost])
+      expect([isStored, status]).toEqual([isStored, isStored ? 201 : 503])
+    }
+    expect(list((await tenant.admin('GET', '/points/xp/boosts')).body)).toHaveLength(1)
   })
 })
 
