@@ -4,7 +4,14 @@ import { Suspense } from 'react'
 import { hydrateRoot } from 'react-dom/client'
 import { renderToString } from 'react-dom/server'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { LaurelProvider, Leaderboard, PointsCounter, useLeaderboard, usePoints } from '../src/index.ts'
+import {
+  LaurelProvider,
+  Leaderboard,
+  LevelProgress,
+  PointsCounter,
+  useLeaderboard,
+  usePoints,
+} from '../src/index.ts'
 import { board, points, row, serverOfAda } from './answers.ts'
 import { Gallery } from './pages.tsx'
 
@@ -101,6 +108,23 @@ test.each([
   })
   await waitFor(() => expect(document.querySelector('b')?.textContent).toBe(shown))
   expect(complaints).toEqual([])
+})
+
+test('a leaderboard has its height, and a bar its length, though the page forbids styles in its HTML', async () => {
+  const board = <Leaderboard data={{ name: 'XP', rankings: [row('ada', 1, 9)] }} maxHeight={420} />
+  const level = { name: 'XP', total: 5, levels: [{ key: 'a', name: 'A', points: 10 }] }
+  const page = (
+    <>
+      {board}
+      <LevelProgress data={level} />
+    </>
+  )
+  await hydrate(page, () => {
+    for (const styled of document.querySelectorAll<HTMLElement>('[style]')) styled.style.cssText = ''
+  })
+  const styleOf = (selector: string) => document.querySelector<HTMLElement>(selector)?.style
+  expect(styleOf('.laurel-scroll')?.getPropertyValue('max-block-size')).toBe('420px')
+  expect(styleOf('.laurel-bar')?.getPropertyValue('--laurel-ratio')).toBe('0.5')
 })
 
 test.each(['https://pictures.test/a.png', '/broken.png', 'bro ken.png', '//pictures.test/ä.png'])(

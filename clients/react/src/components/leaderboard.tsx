@@ -124,6 +124,9 @@ function Ranking({ board, maxHeight, isReady, renderName }: RankingProps) {
   const announcement =
     isReady && rank !== null && value !== null ? labels.ownRank({ rank, value }, format) : undefined
   const score = unit ?? labels.score
+  const height = typeof maxHeight === 'number' ? `${maxHeight}px` : (maxHeight ?? 'none')
+  // A page of a server may forbid styles in its HTML (`Content-Security-Policy`). Scripts may set them.
+  const limit = (box: HTMLElement | null) => box?.style.setProperty('max-block-size', height)
   const table = (
     <RankingTable
       className="laurel-ranking"
@@ -148,8 +151,9 @@ function Ranking({ board, maxHeight, isReady, renderName }: RankingProps) {
         table
       ) : (
         <section
+          ref={limit}
           className="laurel-scroll"
-          style={{ maxBlockSize: maxHeight }}
+          style={{ maxBlockSize: height }}
           aria-label={name}
           tabIndex={isReady ? 0 : undefined}
         >
