@@ -12,6 +12,10 @@ beforeAll(async () => {
   // Two weeks of the weekly leaderboard, with other users in each.
   await sendLessons('first', 3)
   await sendLessons('second', 2)
+  const by = { rankBy: 'metric', metricKey: 'demo-lessons', runUnit: 'day', runInterval: 7 }
+  const item = { key: 'by-hand', name: 'Finished by hand', status: 'active', ...by }
+  const { body } = await world.ask('POST', '/admin/v1/leaderboards', [item])
+  await world.ask('PATCH', '/admin/v1/leaderboards', [{ id: body.created[0].id, status: 'finished' }])
   await world.ask('PUT', '/admin/v1/test-clock', { advance: 'P7D' })
   await sendLessons('third', 2)
   await sendLessons('fourth', 1)
@@ -133,6 +137,16 @@ describe.skipIf(!hasBrowser)('the rankings of a leaderboard', () => {
     expect(await card('Rankings').getByText('Live').count()).toBe(0)
     await page.reload()
     await ranking().getByText('User first').waitFor()
+  })
+
+  it('[L2, L7] have the dates of the run in which the leaderboard was finished by hand', async () => {
+    const { body } = await world.ask('GET', '/v1/leaderboards/by-hand')
+    const format = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', timeZone: 'UTC' })
+    await open('/leaderboards/by-hand')
+    await ranking().getByText('User first').waitFor()
+    expect(await card('Rankings').locator('.laurel-detail').first().innerText()).toContain(
+      format.format(new Date(body.run.key)),
+    )
   })
 
   it('[L9] offer more places only if there are more', async () => {

@@ -74,10 +74,7 @@ function Ranking({ board, today }: { board: AdminLeaderboard; today: string }) {
   const group = isTexts(chosen.group) ? chosen.group : largest && valuesOf(largest)
   // One more than is shown at first, to know whether there are more.
   const places = Math.min(isLong ? MOST_PLACES : FIRST_PLACES + 1, maxParticipants)
-  const ranking = useRanking(
-    { boardKey: key, run, isPresent, group, places },
-    !hasGroups || group !== undefined,
-  )
+  const ranking = useRanking({ board, run, isPresent, group, places }, !hasGroups || group !== undefined)
   const shown = ranking.data && {
     ...ranking.data,
     rankings: ranking.data.rankings.slice(0, isLong ? MOST_PLACES : FIRST_PLACES),

@@ -9,8 +9,7 @@ type Rankings = NonNullable<LeaderboardResource['data']>['rankings']
 
 /** The part of a leaderboard that is shown. */
 export type Shown = {
-  /** The key of the leaderboard. */
-  boardKey: string
+  board: Board & Pick<AdminLeaderboard, 'key'>
   /** The dates of the run. */
   run: Run
   /** Whether it is the present run, whose ranking still moves. */
@@ -36,16 +35,17 @@ type Live = { id: string; run: string | null; rankings: Rankings; isOpen: boolea
  * until the group is known.
  */
 export function useRanking(
-  { boardKey, run: { start, end }, isPresent, group, places }: Shown,
+  { board, run, isPresent, group, places }: Shown,
   isReady: boolean,
 ): LeaderboardResource {
   const laurel = useLaurel()
-  const id = JSON.stringify([boardKey, isPresent ? null : start, group, places])
+  const { key } = board
+  const id = JSON.stringify([key, isPresent ? null : run.start, group, places])
   const part = { limit: places, userAttributes: group }
   const { data, error, isLoading, refetch } = useQuery({
-    queryKey: ['/leaderboards', 'ranking', boardKey, id],
+    queryKey: ['/leaderboards', 'ranking', key, id],
     queryFn: ({ signal }) =>
-      laurel.leaderboards.get(boardKey, { ...part, ...(!isPresent && { run: start }) }, { signal }),
+      laurel.leaderboards.get(key, { ...part, ...(!isPresent && { run: run.start }) }, { signal }),
     enabled: isReady,
   })
   const [newest, setNewest] = useState<Live>()
@@ -55,16 +55,18 @@ export function useRanking(
   // biome-ignore lint/correctness/useExhaustiveDependencies: the id stands for all that is shown.
   useEffect(() => {
     if (!isOpen) return
-    return laurel.leaderboards.live(boardKey, {
+    return laurel.leaderboards.live(key, {
       ...part,
       onRanking: (ranking) => setNewest((before) => stateOf(id, ranking, before)),
       onError: () => setNewest((before) => before && { ...before, isOpen: false }),
     })
   }, [laurel, id, isOpen])
   const live = isWanted && newest?.id === id ? newest : undefined
+  // One that was finished by hand stays at the run of that day.
+  const shown = isPresent && data?.status === 'finished' ? runHolding(board, data.run.key) : run
   return {
     data: data && {
-      ...{ name: data.name, unit: data.pointsSystemName ?? data.metricName, start, end },
+      ...{ name: data.name, unit: data.pointsSystemName ?? data.metricName, ...shown },
       // A run of the past needs no status: the leaderboard itself goes on.
       ...(isPresent && { status: data.status }),
       rankings: live?.rankings ?? data.rankings,
