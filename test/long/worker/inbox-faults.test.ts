@@ -12,7 +12,16 @@ import { present } from '../../helpers/time'
 import { boardsWith, DAY, forgetTime, moveTo, moveUnseen, NOON, queueWith } from '../../helpers/worker/boards'
 import { contextOf, workUntil } from '../../helpers/worker/contexts'
 import { forgetDueWork } from '../../helpers/worker/due-work'
-import { beforeFirst, behind, type Call, delayed, losing, lost, only } from '../../helpers/worker/faulty'
+import {
+  answerLost,
+  beforeFirst,
+  behind,
+  type Call,
+  delayed,
+  losing,
+  lost,
+  only,
+} from '../../helpers/worker/faulty'
 import {
   at,
   databases,
@@ -155,6 +164,18 @@ describe('accepting a batch, when D1’s answer is lost', () => {
     await allSteps(tenant)
     expect(await counts(tenant, idOf(answer))).toMatchObject(done(300))
     await holds(tenant, afterTurns(300, 3))
+  })
+
+  it('after the write, and the question after it fails too: answers 202, and each event counts once', async () => {
+    const { tenant } = await prepared()
+    const isAsked = (call: Call) => isAccept(call) || has(call, 'FROM event_batches WHERE')
+    const { bindings } = only(isAsked, (call, n) =>
+      n === 0 ? answerLost(call) : n === 1 ? Promise.reject(lost()) : call.run(),
+    )
+    const answer = await post(muted(tenant, bindings), turns(4, 2))
+    expect(answer.status).toBe(202)
+    await allSteps(tenant)
+    await holds(tenant, afterTurns(4, 2))
   })
 
   it('and the write arrives late, after the retry: each event counts once', async () => {

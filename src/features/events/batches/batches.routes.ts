@@ -106,7 +106,7 @@ export async function acceptBatch(scope: Scope, events: Events): Promise<{ id: s
 
 /**
  * Stores a batch once. If the reply of D1 is lost, it reads whether the batch is stored, and tries again if
- * not. If the lost write arrives late, the id of the batch makes one of the two writes fail. Throws 404 if
+ * not, or if that is lost too. If the first write is stored, the id of the batch makes the second one fail. Throws 404 if
  * the tenant was archived meanwhile.
  */
 async function stored({ db }: Scope, id: string, statements: readonly Statement[]): Promise<void> {
@@ -116,7 +116,7 @@ async function stored({ db }: Scope, id: string, statements: readonly Statement[
       return
     } catch (error) {
       if (isConflict(error)) throw errors.tenantUnknown()
-      if ((await findBatch(db, id)) !== null) return
+      if ((await findBatch(db, id).catch(() => null)) !== null) return
       if (tries === TRIES) throw error
       await wait(20 * tries)
     }
