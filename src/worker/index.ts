@@ -7,6 +7,7 @@ import { noticeClock } from '../features/account/clock.routes'
 import { redoDeletions } from '../features/account/purge'
 import { noteBound } from '../features/databases/databases.routes'
 import { deleteOutdatedBatches } from '../features/events/batches/batches.sql.ts'
+import { flushPoints } from '../features/points/points-changed'
 import { Repair, repair } from '../leaderboards/updates'
 import { systemNow, within } from '../lib/system-clock'
 import { newContext } from '../platform/context'
@@ -19,7 +20,7 @@ import { DeliveryQueueObject } from '../webhooks/delivery/queue.object'
 import { DrainRequest } from '../webhooks/outbox/outbox'
 import { createApp } from './app'
 import { enterDemo, hasDemo, loadDemo } from './demo-load'
-import { channelTo, JOBS, SOURCES } from './jobs'
+import { channelTo, JOBS } from './jobs'
 
 /** Whether a queue is the one that gets the messages that failed too often. wrangler.toml names it. */
 const isOfDeadLetters = ({ queue }: MessageBatch): boolean => queue.endsWith('-dead-letters')
@@ -97,7 +98,7 @@ export default {
     const drainRequests = batch.messages.filter(isDrainRequest)
     const repairs = batch.messages.filter((message) => !isDrainRequest(message))
     await Promise.all([
-      drainAll(context, SOURCES, drainRequests),
+      drainAll(context, flushPoints, drainRequests),
       ...repairs.map((message) => repair(context, message)),
     ])
   },

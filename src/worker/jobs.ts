@@ -18,7 +18,7 @@ import type { TenantContext } from '../platform/context'
 import { devicesJob } from '../store/users/devices.sql.ts'
 import type { Jobs } from '../time/job'
 import { webhookAdapter } from '../webhooks/channel'
-import { deliveryJob, drain, type MessageSource, requestDrain } from '../webhooks/delivery/drain'
+import { deliveryJob, drain, requestDrain } from '../webhooks/delivery/drain'
 import type { ChannelAdapter, Destination } from '../webhooks/delivery/messages'
 import { hasOutboxWork } from '../webhooks/outbox/outbox.sql.ts'
 import { switchOff, webhookResource } from '../webhooks/webhook.resource'
@@ -48,9 +48,6 @@ export function channelTo(
   }
 }
 
-/** All sources of messages that are written to the outbox once they are due. */
-export const SOURCES: readonly MessageSource[] = [flushPoints]
-
 /**
  * All jobs. Their order is the priority of work that is due at the same moment: points before streaks, and
  * leaderboards after them, so that everything that belongs to a run is done before its end (L8). The
@@ -77,7 +74,7 @@ export const JOBS: Jobs = {
     analyticsJob,
   ],
   beforeStep: async (context, by) => {
-    await drain(context, SOURCES, { by, mustAll: true })
+    await drain(context, flushPoints, { by, mustAll: true })
   },
   afterwards: async (context, now) => {
     if (await hasOutboxWork(context.db, now)) requestDrain(context, context.db.tenantId)

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
+import { flushPoints } from '../../src/features/points/points-changed'
 import { drain } from '../../src/webhooks/delivery/drain'
-import { SOURCES } from '../../src/worker/jobs'
 import { KINDS, WORK } from '../helpers/log-fields'
 import { START } from '../helpers/time'
 import { forgetTime, moveTo } from '../helpers/worker/boards'
@@ -69,7 +69,7 @@ beforeAll(async () => {
   // Background work: a batch, ticks, midnights, messages to a webhook, and deletions after a restore.
   await tenant.admin('POST', '/metrics/events', [{ key: 'steps', user: { id: ada.id }, value: 1 }])
   await moveTo(START + 3 * 86_400_000)
-  await drain(contextOf(tenant.id), SOURCES)
+  await drain(contextOf(tenant.id), flushPoints)
   await untilHeld(() => expect(linesSoFar().some((text) => text.includes('"work":"delivery"'))).toBe(true))
   await restored()
   await cron()

@@ -1,10 +1,12 @@
+import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { EVENT_TYPES } from '../../src/configuration/enumerations'
 import { WEBHOOKS } from '../../src/webhooks/events'
 import { present } from '../helpers/time'
 import { DAY, HOUR, MINUTE, moveTo } from '../helpers/worker/boards'
-import { at, newTenantWith, rowsEverywhere, type TestTenant, until } from '../helpers/worker/harness'
+import { intercepted } from '../helpers/worker/faulty'
+import { at, newApp, newTenantWith, rowsEverywhere, type TestTenant, until } from '../helpers/worker/harness'
 import { drainEverywhere, type HeldMessage, messagesOf, subscribe } from '../helpers/worker/messages'
 import { ownDays } from '../helpers/worker/own-days'
 
@@ -222,6 +224,23 @@ describe('[W5, W6] points', () => {
     await tenant.event('steps', 'ada', 1)
     expect(points(await told(changed)).slice(2)).toEqual([[720, 10, 70, 1]])
     expect(await rowsOf('points_notifications')).toMatchObject([{ due_at: null }])
+  })
+
+  it('[W5, C1] the end of a quiet time keeps its moment, though a queue drains while the clock moves past it', async () => {
+    const changed = await subscribe(tenant, 'points.changed')
+    await pointsFor('xp')
+    await tenant.event('steps', 'ada', 1)
+    await told(changed)
+    await tenant.event('steps', 'ada', 2)
+    const DB = intercepted(env.DB, async ({ run }) => {
+      const results = await run()
+      await drainEverywhere(tenant)
+      return results
+    })
+    const now = new Date(days.at(0) + 12 * HOUR).toISOString()
+    const moved = await tenant.through(newApp({ DB })).admin('PUT', '/test-clock', { now })
+    expect(moved.body).toEqual({ now })
+    expect(points(await told(changed)).slice(1)).toEqual([[555, 20, 30, 1]])
   })
 
   it('[W5] each user and each system has its own quarter of an hour', async () => {

@@ -3,11 +3,11 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { scheduleJob } from '../../src/features/notifications/schedule'
 import { candidatesAfter } from '../../src/features/notifications/schedule.sql'
+import { flushPoints } from '../../src/features/points/points-changed'
 import { instant } from '../../src/lib/clock'
 import { canonicalZone } from '../../src/lib/zone'
 import type { DueWork } from '../../src/time/due-work.sql.ts'
 import { drain } from '../../src/webhooks/delivery/drain'
-import { SOURCES } from '../../src/worker/jobs'
 import { casesOf } from '../helpers/runs'
 import { present, START } from '../helpers/time'
 import { words } from '../helpers/words'
@@ -438,7 +438,7 @@ describe('[N2] when users are notified', () => {
     expect(reminders.map((one) => (one.at - NOON) / HOUR)).toEqual([42, 66])
     expect(reminders[1]?.id).toBe(reminders[0]?.id)
     // Drain in full. Without it, the delivery queue might have only the first of them by now.
-    await drain(contextOfUsers(tenant.id), SOURCES)
+    await drain(contextOfUsers(tenant.id), flushPoints)
     expect(pick(await messagesOf(webhookId), 'id')).toEqual([reminders[0]?.id])
   })
 

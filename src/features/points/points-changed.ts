@@ -44,17 +44,17 @@ function newest(awards: readonly z.infer<typeof PointsAward>[]): z.infer<typeof 
 }
 
 /**
- * Writes the points notifications that are due by a moment to the outbox: all changes of a user and points
+ * Writes the points notifications that are due from one moment to another to the outbox: all changes of a user and points
  * system since the last one. A change that comes in between is in this notification or in the next one (W5).
  * Returns whether any was due. Call it until it returns false.
  */
 export async function flushPoints(
   context: TenantContext,
   config: Configuration,
-  now: Instant,
+  { from, now }: { from: Instant; now: Instant },
 ): Promise<boolean> {
   const { db } = context
-  const all = await duePoints(db, now)
+  const all = await duePoints(db, from, now)
   if (all.length === 0) return false
   const ids = [...new Set(all.map(({ userId }) => userId))]
   const { found, awardRows } = await db.batchOf({
@@ -123,7 +123,7 @@ export const pointsNotificationsJob = defineJob({
   of: 'users',
   step: async (context, work, { mustAll, until, isClockSet }) => {
     // In real time, the quiet time begins when they are sent, also if that is late.
-    await drain(context, [flushPoints], { by: isClockSet || mustAll ? work.dueAt : until, mustAll })
+    await drain(context, flushPoints, { by: isClockSet || mustAll ? work.dueAt : until, mustAll })
     await context.db.batch([work.goOnAt(await firstDue(context.db))])
   },
 })

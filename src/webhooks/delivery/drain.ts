@@ -2,7 +2,7 @@ import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/ten
 import { configurationAt } from '../../configuration/configuration'
 import type { Configuration } from '../../configuration/model'
 import { BoundedMap } from '../../lib/bounded'
-import type { Instant } from '../../lib/clock'
+import { type Instant, instant } from '../../lib/clock'
 import { isNotFound } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
 import { type Context, perInstance, type TenantContext } from '../../platform/context'
@@ -68,8 +68,12 @@ export function requestDrain(
   )
 }
 
-/** Writes what is due by a moment to the outbox. A drain calls it until nothing was due: false. */
-export type MessageSource = (context: TenantContext, config: Configuration, now: Instant) => Promise<boolean>
+/** Writes what is due from one moment to another to the outbox. A drain calls it until nothing was due: false. */
+export type MessageSource = (
+  context: TenantContext,
+  config: Configuration,
+  due: { from: Instant; now: Instant },
+) => Promise<boolean>
 
 const MOST_ROUNDS = 20
 /** Databases of all tenants that are drained at once. Each round sends about three batches to each. */
@@ -77,7 +81,7 @@ const TENANTS_AT_ONCE = 30
 
 /**
  * Hands over everything that a tenant has to send to the delivery queues (W2): the outbox, oldest first, and
- * what `sources` write when it is due. A row is deleted only after its delivery queues have its messages, and
+ * what `source` writes when it is due. A row is deleted only after its delivery queues have its messages, and
  * they ignore a message that they have already. So nothing is lost or sent twice, even if a drain stops
  * halfway or several run at the same time. `by` is a moment of the service's clock; null is now. With
  * `mustAll`, it hands over everything. Otherwise it does a bounded part, and requests a drain for the rest.
@@ -86,7 +90,7 @@ const TENANTS_AT_ONCE = 30
  */
 export async function drain(
   context: TenantContext,
-  sources: readonly MessageSource[],
+  source: MessageSource,
   { by, mustAll }: { by: Instant | null; mustAll: boolean } = { by: null, mustAll: false },
 ): Promise<boolean> {
   const { db } = context
@@ -111,7 +115,9 @@ export async function drain(
     if (done.length > 0) await db.batch(removeOutboxEntries(db, done))
     handedOver += done.length
     after = unreachable.size > 0 ? (last ?? after) : null
-    isDrained = last === null && !(await writeDue(context, sources, config, now))
+    // What was due before a test clock came to a moment is sent at its own time, by the move (C1).
+    const from = by === null && clock !== null ? clock : instant(0)
+    isDrained = last === null && !(await source(context, config, { from, now }))
   }
   if (!isDrained) requestDrain(context, db.tenantId)
   const scheduled = await db.run(schedulePointsNotification(db))
@@ -122,24 +128,13 @@ export async function drain(
   return scheduled.meta.changes > 0
 }
 
-async function writeDue(
-  context: TenantContext,
-  sources: readonly MessageSource[],
-  config: Configuration,
-  now: Instant,
-): Promise<boolean> {
-  let isAny = false
-  for (const source of sources) isAny = (await source(context, config, now)) || isAny
-  return isAny
-}
-
 /**
  * Drains the outboxes of these tenants, each once. Messages of a failed drain are retried. If D1 accepts no more
  * batches, a tenant gets another message.
  */
 export async function drainAll(
   context: Context,
-  sources: readonly MessageSource[],
+  source: MessageSource,
   messages: readonly Message[],
 ): Promise<void> {
   const tenants = [...Map.groupBy(messages, ({ body }) => DrainRequest.parse(body).tenantId)]
@@ -148,7 +143,7 @@ export async function drainAll(
     try {
       if (databases.hasRoom()) {
         const all = await databases.ofAllMessages(tenantId)
-        const results = await Promise.allSettled(all.map((db) => drain({ ...context, db }, sources)))
+        const results = await Promise.allSettled(all.map((db) => drain({ ...context, db }, source)))
         const isSooner = results.some((result) => result.status === 'fulfilled' && result.value)
         if (isSooner) await ensureAlarm(context, tenantId)
         for (const result of results) if (result.status === 'rejected') throw result.reason

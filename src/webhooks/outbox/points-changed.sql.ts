@@ -60,16 +60,16 @@ const MOST_DUE = 25
 const COVERED = readingOf(pointsNotifications, ['userIid', 'systemId', 'userId', 'seq', 'at', 'total'])
 const DUE = `
   SELECT ${COVERED.columns('t')}, due_at AS dueAt FROM points_notifications t
-  WHERE tenant_id = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT ${MOST_DUE}`
+  WHERE tenant_id = ?1 AND due_at BETWEEN ?2 AND ?3 ORDER BY due_at LIMIT ${MOST_DUE}`
 
 const DueRow = COVERED.row.extend({ dueAt: Moment })
 
 /** The changes of points that the next message covers: all after this `seq`, moment and total. */
 export type DuePoints = z.infer<typeof DueRow>
 
-/** The rows that are due by a moment, the oldest first. */
-export async function duePoints(db: TenantDatabase, by: Instant): Promise<DuePoints[]> {
-  return db.list(DueRow, DUE, db.tenantId, by)
+/** The rows that are due from one moment to another, the oldest first. */
+export async function duePoints(db: TenantDatabase, from: Instant, to: Instant): Promise<DuePoints[]> {
+  return db.list(DueRow, DUE, db.tenantId, from, to)
 }
 
 const NOT_SENT = guardSql(`

@@ -1,8 +1,8 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
+import { flushPoints } from '../../../src/features/points/points-changed'
 import { hasTables } from '../../../src/platform/objects'
 import { drain } from '../../../src/webhooks/delivery/drain'
-import { SOURCES } from '../../../src/worker/jobs'
 import { contextOf } from './contexts'
 import { pick, type TestTenant } from './harness'
 import { Hook } from './receiver'
@@ -36,5 +36,5 @@ export const loggedEvents = async (tenant: TestTenant, webhookId: string): Promi
 /** Drains the outbox of a tenant in each database. */
 export async function drainEverywhere({ id }: TestTenant): Promise<void> {
   const context = contextOf(id)
-  for (const db of await context.databases.ofAllMessages(id)) await drain({ ...context, db }, SOURCES)
+  for (const db of await context.databases.ofAllMessages(id)) await drain({ ...context, db }, flushPoints)
 }

@@ -1,10 +1,11 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
+import { flushPoints } from '../../../src/features/points/points-changed'
 import { wakeAll } from '../../../src/time/timekeeper'
 import { drain } from '../../../src/webhooks/delivery/drain'
 import type { DrainRequest } from '../../../src/webhooks/outbox/outbox'
-import { JOBS, SOURCES } from '../../../src/worker/jobs'
+import { JOBS } from '../../../src/worker/jobs'
 import { START } from '../../helpers/time'
 import { contextOfUsers } from '../../helpers/worker/contexts'
 import { faultyLast, losing, lost, onWrites } from '../../helpers/worker/faulty'
@@ -114,7 +115,7 @@ describe('[W2] between the commit and the drain', () => {
       const { status } = await tenant.through(newApp(bindings)).event('steps', `user-${goesThrough}`, 1)
       expect(status).toBe(201)
     }
-    await drain(contextOfUsers(tenant.id), SOURCES)
+    await drain(contextOfUsers(tenant.id), flushPoints)
     expect((await told()).map(([event]) => event).toSorted()).toEqual([
       'points.changed',
       'points.changed',
@@ -140,9 +141,9 @@ describe('[W2, W5] in the middle of a drain', () => {
         const user = `user-${goesThrough}`
         await tenant.event('steps', user, 1)
         const { DB, seen } = faultyLast(losing(n, goesThrough))
-        await drain(contextOfUsers(tenant.id, DB), SOURCES).catch(() => undefined)
+        await drain(contextOfUsers(tenant.id, DB), flushPoints).catch(() => undefined)
         expect(seen.writes).toBeGreaterThan(0)
-        await drain(contextOfUsers(tenant.id), SOURCES)
+        await drain(contextOfUsers(tenant.id), flushPoints)
         expect(await waiting()).toBe(0)
         const messages = await messagesOf(webhook)
         const own = messages.filter(({ body }) => at(body, 'user', 'id') === user)
@@ -154,9 +155,9 @@ describe('[W2, W5] in the middle of a drain', () => {
   it('messages for an unreachable delivery queue stay in the outbox', async () => {
     await tenant.event('steps', 'ada', 1)
     const context = contextOfUsers(tenant.id)
-    await expect(drain(withoutQueue(context, ''), SOURCES)).rejects.toThrow('not reached')
+    await expect(drain(withoutQueue(context, ''), flushPoints)).rejects.toThrow('not reached')
     expect(await told()).toEqual([])
-    await drain(context, SOURCES)
+    await drain(context, flushPoints)
     expect(await told()).toHaveLength(2)
   })
 
@@ -165,9 +166,9 @@ describe('[W2, W5] in the middle of a drain', () => {
     await fill(450, "json_array(json_object('id', 'm' || n, 'type', 'streak.lost', 'body', json('{}')))")
     const context = contextOfUsers(tenant.id)
     for (let time = 0; time < 2; time += 1)
-      await expect(drain(withoutQueue(context, webhook), SOURCES)).rejects.toThrow('not reached')
+      await expect(drain(withoutQueue(context, webhook), flushPoints)).rejects.toThrow('not reached')
     expect([(await messagesOf(other)).length, await told(), await waiting()]).toEqual([450, [], 450])
-    await drain(context, SOURCES)
+    await drain(context, flushPoints)
     expect([(await messagesOf(other)).length, (await told()).length, await waiting()]).toEqual([450, 450, 0])
   })
 
@@ -197,7 +198,7 @@ describe('[W2, W5] in the middle of a drain', () => {
     // 300,000 bytes of messages, and the user of 120,000 once.
     expect(rows?.most).toBeLessThan(425_000)
     expect(rows?.count).toBeGreaterThan(4)
-    await drain(contextOfUsers(tenant.id), SOURCES)
+    await drain(contextOfUsers(tenant.id), flushPoints)
     // In the late afternoon the Timekeeper also sends notifications of the achievements (N2), in an order of
     // their own.
     const all = (await messagesOf(webhook)).filter(({ event }) => event !== 'emails.achievement_due')
@@ -209,11 +210,11 @@ describe('[W2, W5] in the middle of a drain', () => {
   it('six drains at once, while events arrive: each change is sent, none twice', async () => {
     for (let round = 0; round < 4; round += 1) {
       await Promise.all([
-        ...Array.from({ length: 6 }, () => drain(contextOfUsers(tenant.id), SOURCES)),
+        ...Array.from({ length: 6 }, () => drain(contextOfUsers(tenant.id), flushPoints)),
         ...Array.from({ length: 10 }, (_, n) => tenant.event('steps', `user-${round}-${n}`, 1)),
       ])
     }
-    await drain(contextOfUsers(tenant.id), SOURCES)
+    await drain(contextOfUsers(tenant.id), flushPoints)
     const all = await told()
     expect(all).toHaveLength(80)
     expect(all.filter(([event]) => event === 'points.changed')).toHaveLength(40)
@@ -226,7 +227,7 @@ describe('[W2, W5] in the middle of a drain', () => {
       if (write === 1) await tenant.event('steps', 'ada', 2)
       return run()
     })
-    await drain(contextOfUsers(tenant.id, DB), SOURCES)
+    await drain(contextOfUsers(tenant.id, DB), flushPoints)
     const row = await lastDatabase()
       .d1.prepare('SELECT total, due_at AS due, until FROM points_notifications WHERE tenant_id = ?1')
       .bind(tenant.id)

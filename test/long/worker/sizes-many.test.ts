@@ -6,12 +6,12 @@ import { presentConfiguration } from '../../../src/configuration/configuration'
 import { inboxStep } from '../../../src/features/events/batches/process'
 import { scheduleJob } from '../../../src/features/notifications/schedule'
 import { boostsJob } from '../../../src/features/points/boost-events'
+import { flushPoints } from '../../../src/features/points/points-changed'
 import type { Fact } from '../../../src/leaderboards/notify/board-events.sql.ts'
 import { sendBoardEvents } from '../../../src/leaderboards/notify/send'
 import { instant } from '../../../src/lib/clock'
 import { newId } from '../../../src/lib/new-id'
 import { drain } from '../../../src/webhooks/delivery/drain'
-import { SOURCES } from '../../../src/worker/jobs'
 import { DAY, dateAt, forgetTime, HOUR, moveTo, moveUnseen, NOON } from '../../helpers/worker/boards'
 import { contextWith, ofUsers, whenBy, worksOf, workUntil } from '../../helpers/worker/contexts'
 import { forgetDueWork } from '../../helpers/worker/due-work'
@@ -135,7 +135,7 @@ describe('messages about users of the largest size', () => {
       levels.map(({ points }) => points),
     )
     expect(most.written).toBeLessThan(MOST)
-    await drain(ofUsers(contextWith(tenant.id, bindings)), SOURCES)
+    await drain(ofUsers(contextWith(tenant.id, bindings)), flushPoints)
     expect((await messagesOf(webhook)).map(({ body }) => at(body, 'newLevel', 'points'))).toEqual(
       levels.map(({ points }) => points),
     )
@@ -212,7 +212,7 @@ describe('work on many users of the largest size', () => {
     expect(steps).toBeGreaterThan(1)
     expect(Math.max(most.read, most.written)).toBeLessThan(MOST)
     expect((await tenant.app('GET', '/users/bob/metrics/m')).body).toMatchObject({ current: 5 })
-    await drain(ofUsers(context), SOURCES)
+    await drain(ofUsers(context), flushPoints)
     expect(await messagesOf(webhook)).toHaveLength(ids.length + 1)
   })
 })

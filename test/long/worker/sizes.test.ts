@@ -4,12 +4,12 @@ import * as z from 'zod'
 import { presentConfiguration } from '../../../src/configuration/configuration'
 import { completionStep } from '../../../src/features/notifications/schedule'
 import { activeBetween, gainsBetween } from '../../../src/features/notifications/schedule.sql'
+import { flushPoints } from '../../../src/features/points/points-changed'
 import { deliver } from '../../../src/leaderboards/updates'
 import { instant } from '../../../src/lib/clock'
 import { micros } from '../../../src/lib/decimal'
 import { newId } from '../../../src/lib/new-id'
 import { drain } from '../../../src/webhooks/delivery/drain'
-import { SOURCES } from '../../../src/worker/jobs'
 import { boardsWith, DAY, forgetTime, moveTo, NOON, queueWith } from '../../helpers/worker/boards'
 import { contextOf, contextWith, ofUsers, worksOf, workUntil } from '../../helpers/worker/contexts'
 import {
@@ -64,7 +64,7 @@ describe('messages about a user of the largest size', () => {
     expect(results.map(({ n }) => Math.round(n / 100_000))).toEqual([12])
     const { DELIVERY_QUEUE, told } = queuesThatListen()
     const { bindings, most } = measured()
-    await drain(ofUsers(contextWith(tenant.id, { ...bindings, DELIVERY_QUEUE })), SOURCES)
+    await drain(ofUsers(contextWith(tenant.id, { ...bindings, DELIVERY_QUEUE })), flushPoints)
     const calls = told.map((messages) => messages.reduce((sum, { body }) => sum + body.length, 0))
     expect(calls.reduce((sum, one) => sum + one)).toBeGreaterThan(32 * 2 ** 20)
     expect(Math.max(...calls, most.read)).toBeLessThan(MOST)
