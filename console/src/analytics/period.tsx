@@ -20,9 +20,9 @@ const MOST_DAYS = 400
 export const FIGURES_AGAIN = 60_000
 
 const dateOf = (time: number) => new Date(time).toISOString().slice(0, 10)
-/** Returns true if a part of an address is a date, such as 2026-01-31. */
+/** Returns true if a part of an address is a date, such as 2026-01-31. Browsers read 2026-02-30 as 2 March. */
 export const isDate = (text: unknown): text is string =>
-  typeof text === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))
+  typeof text === 'string' && /^(?!0000)\d{4}-/.test(text) && new Date(text).toJSON()?.slice(0, 10) === text
 
 /** The date that is `days` before another one. */
 const daysBefore = (date: string, days: number): string => dateOf(Date.parse(date) - days * DAY)

@@ -344,6 +344,10 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     // Key by key: a year of one digit is a date already.
     await page.getByLabel('To', { exact: true }).pressSequentially('02252083')
     await page.waitForURL(/to=2083-02-25/)
+    // An address with dates that do not exist shows the last 30 days.
+    const usual = page.waitForRequest(/overview\?from=2083-02-01&to=2083-03-02$/)
+    await open('/?from=2083-02-30&to=0000-01-01')
+    await usual
   })
 
   it('[I1] lines of a series with negative values are filled to zero', async () => {
