@@ -254,25 +254,9 @@ async function demandUsedBound(
 }
 
 /**
- * The way back to the present moment. If the Worker is not healthy now, it is that of the run before, if that has
- * failed: the migrations of that run are applied, and its version may be deployed.
- *
- * @type {(deployment: Deployment, address: string | null) => Promise<WayBack>}
- */
-async function findWayBack(deployment, address) {
-  const file = deployment.fileOf('way-back')
-  if (address !== null && existsSync(file) && (await askHealth(address)) !== null) {
-    process.stdout.write('\nThe Worker is not healthy now, so the way back is the one of the run before.\n')
-    return JSON.parse(readFileSync(file, 'utf8'))
-  }
-  const wayBack = await noteMoment(deployment)
-  writeFileSync(file, JSON.stringify(wayBack))
-  return wayBack
-}
-
-/**
- * The present moment, to which the databases can be brought back. Adds it to the log. Several databases have
- * to go back to one moment, because users move between them. So it is a time then, not a bookmark of each.
+ * The present moment, to which the databases can be brought back, and the version that serves. Adds both to the log.
+ * Several databases have to go back to one moment, because users move between them. So it is a time then, not a
+ * bookmark of each.
  *
  * @type {(deployment: Deployment) => Promise<WayBack>}
  */
@@ -289,14 +273,16 @@ async function noteMoment({ account, databases, config }) {
   const time = String(row?.now)
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*Z$/.test(time))
     throw new Complaint(`The time of ${first.name} could not be read. Nothing was changed.`)
-  makeHome()
-  appendFileSync(LOG, `${time} ${isOne ? bookmark : names.join(' ')}\n`)
-  process.stdout.write(
-    `${isOne ? bookmark : `${time} of ${listed(names)}`} (also in ${relative('.', LOG)})\n`,
-  )
   // Without an id, wrangler goes back to the deployment before, which may have the same code and another secret.
   const { deployments } = await account.ask(`/workers/scripts/${config.name}/deployments`)
-  const id = deployments[0]?.versions[0]?.version_id ?? ''
+  const parts = (deployments[0]?.versions ?? []).toSorted(
+    (/** @type {Row} */ a, b) => b.percentage - a.percentage,
+  )
+  const id = parts[0]?.version_id ?? 'VERSION'
+  makeHome()
+  appendFileSync(LOG, `${time} ${id} ${isOne ? bookmark : names.join(' ')}\n`)
+  const moment = isOne ? bookmark : `${time} of ${listed(names)}`
+  process.stdout.write(`${moment}, and the version ${id} (also in ${relative('.', LOG)})\n`)
   const version = commandOf('wrangler', `rollback ${id} --name ${config.name}`)
   return { names, option: isOne ? `--bookmark=${bookmark}` : `--timestamp=${time}`, version }
 }
@@ -393,7 +379,10 @@ async function upload(
 const undoing = (/** @type {WayBack | undefined} */ wayBack) =>
   wayBack === undefined
     ? ''
-    : ` If the version before cannot serve with them until then, bring ${wayBack.names.length === 1 ? 'the database' : 'all databases'} back. This undoes every change since then:\n${restoring(wayBack)}`
+    : ` If the version before cannot serve with them until then, bring ${wayBack.names.length === 1 ? 'the database' : 'all databases'} back. This undoes every change since then:\n${restoring(wayBack)}\n${EARLIER}`
+
+/** What was noted last is the state after the deployment before, also if that has failed. */
+const EARLIER = `If deployments before this one have failed too, go back to what ${relative('.', LOG)} has of the first of them.`
 
 /** The commands that bring the databases back, one right after the other. */
 const restoring = (/** @type {WayBack} */ { names, option }) =>
@@ -449,6 +438,7 @@ async function demandHealth(address, seconds, wayBack) {
           `If that version's /health names a later migration, bring the ${isOne ? 'database' : 'databases'} back too.`,
           'This undoes every change since then:',
           restoring(wayBack),
+          EARLIER,
           ...(isOne
             ? []
             : ['A version from before a database was added does not know the users who moved there.']),
@@ -538,7 +528,7 @@ async function deploy() {
     title(`Making the ${part.kind} ${part.name}…`)
     await deployment.make(part, place)
   }
-  const wayBack = deployment.isFirst ? undefined : await findWayBack(deployment, options.url ?? address)
+  const wayBack = deployment.isFirst ? undefined : await noteMoment(deployment)
   title(`Applying the migrations to ${listed(deployment.databases.map(({ name }) => name))}…`)
   await migrate(deployment, wayBack)
 
@@ -558,8 +548,7 @@ async function deploy() {
  * @param {{ address: string | null; key: string | undefined; file: string; wayBack: WayBack | undefined }} made
  * @param {Options} options
  */
-async function finish(deployment, { address, key, file, wayBack }, { url, seconds }) {
-  const { config, isFirst } = deployment
+async function finish({ config, isFirst }, { address, key, file, wayBack }, { url, seconds }) {
   const asked = url ?? address
   if (asked === null || address === null) {
     process.stdout.write(
@@ -573,7 +562,6 @@ async function finish(deployment, { address, key, file, wayBack }, { url, second
     process.stdout.write(farewell(address, key, link, config.workers_dev === true))
   }
   rmSync(file, { force: true })
-  rmSync(deployment.fileOf('way-back'), { force: true })
 }
 
 const KNOWN = {

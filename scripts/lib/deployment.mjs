@@ -187,7 +187,7 @@ export class Deployment {
     for (const owner of new Set([name, name.replace(/-\d+$/, '')])) {
       if (owner === this.config.name) continue
       const found = await this.account.find(`/workers/scripts/${owner}/settings`)
-      if (!found?.bindings.some((/** @type {Row} */ one) => one.id === id)) continue
+      if (!found?.bindings?.some((/** @type {Row} */ one) => one.id === id)) continue
       throw new Complaint(
         `The D1 database ${name} belongs to the Worker ${owner}. Choose another name with --name, or as database_name in wrangler.toml. Nothing was changed.`,
       )
@@ -223,8 +223,8 @@ export class Deployment {
     })
   }
 
-  /** A file about it on this machine: two while it has not ended well yet, or what wrangler gets and says. */
-  fileOf(/** @type {'secrets' | 'way-back' | 'configuration' | 'result'} */ what) {
+  /** A file about it on this machine: `secrets` while it has not ended well yet, or what wrangler gets and says. */
+  fileOf(/** @type {'secrets' | 'configuration' | 'result'} */ what) {
     makeHome()
     mkdirSync(inHome('deployments'), { recursive: true })
     return inHome('deployments', `${this.account.id}.${this.config.name}.${what}.json`)
