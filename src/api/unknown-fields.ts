@@ -75,7 +75,7 @@ export function strangeObjects(schema: z.core.$ZodType, json: unknown): UnknownF
   return [...new Map(nested.map((one) => [one.path.join(), one])).values()]
 }
 
-/** The most characters of a name in the path of a broken text. A path that has as many ends there. */
+/** The most characters of a name in the path of a broken text. A path of this length is not continued. */
 const MOST_PATH = 500
 
 /** The texts of a body with unpaired surrogates (G3). It is no recursion: a body may be deep. */
@@ -89,7 +89,7 @@ export function brokenTexts(json: unknown): FieldError[] {
     if (typeof value !== 'object' || value === null) continue
     const before = path === '' ? '' : `${path}.`
     for (const [name, inner] of Object.entries(value).reverse())
-      open.push([path.length < MOST_PATH ? before + name.slice(0, MOST_PATH) : path, inner])
+      open.push([path.length < MOST_PATH ? before + name.slice(0, MOST_PATH).toWellFormed() : path, inner])
   }
   return found
 }

@@ -12,7 +12,7 @@ import { Json, jsonRow, packed } from '../lib/packed'
 import { systemNow } from '../lib/system-clock'
 import { type ColumnValues, columnList, columnNames, json, Moment, readingOf } from '../platform/columns'
 import type { AccountScope, Context, Scope } from '../platform/context'
-import type { AccountDatabase, FixedSql, Statement } from '../platform/database'
+import type { AccountDatabase, FixedSql, Statement, TenantDatabase } from '../platform/database'
 import { nullIfConflict } from '../platform/guard'
 import { AUDIT_ACTIONS, type AuditEntry } from './audit.rules'
 import { AUDIT_KINDS } from './tables.sql.ts'
@@ -118,10 +118,12 @@ export function auditEntriesIf<const T extends string, const F extends string = 
 
 const NOTED = 'SELECT 1 FROM audit_log WHERE tenant_id = ?1 AND id >= ?2 AND request_id = ?3 LIMIT 1'
 
-/** Whether an entry of this request is stored in the first database, and so the change of the same batch. */
-export async function isNoted({ databases, auditLog: log, now, requestId }: AccountScope): Promise<boolean> {
-  const { first } = databases
-  return (await first.rows(first.statement(NOTED, log, firstIdAt(now), requestId))).length > 0
+/** Whether an entry of this request is stored in a database, and so the change of the same batch. */
+export async function isNoted(
+  { auditLog: log, now, requestId }: AccountScope,
+  db: TenantDatabase | AccountDatabase,
+): Promise<boolean> {
+  return (await db.rows(db.statement(NOTED, log, firstIdAt(now), requestId))).length > 0
 }
 
 const FieldChanges = json(z.record(z.string(), z.object({ before: z.unknown(), after: z.unknown() })))

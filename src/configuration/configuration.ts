@@ -248,7 +248,7 @@ export async function configure<T>(
       // These statements may have made work due at once, or added messages to the outbox.
       if (beside.length > 0) scope.waitUntil(ensureAlarm(scope, db.tenantId))
     }
-    const isStored = () => (isOfAll ? wasChangedBy(databases, db.tenantId, change) : isNoted(scope))
+    const isStored = () => (isOfAll ? wasChangedBy(databases, db.tenantId, change) : isNoted(scope, db))
     return { store, finish, withdraw: prepared.withdraw, isStored, known: { result } }
   }
   const kept = 'The configuration kept changing while this change was made. Send it again.'

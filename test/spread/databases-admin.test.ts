@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { repeatDeletedKeys } from '../../src/access/deleted-keys'
+import { noteDeletions, repeatDeletedKeys } from '../../src/access/deleted-keys'
 import { IMPLICIT_TENANT_ID } from '../../src/access/tenants.sql'
 import { settleCopy } from '../../src/configuration/copies'
 import { present, START } from '../helpers/time'
@@ -15,6 +15,7 @@ import {
   call,
   databases,
   list,
+  NOBODY,
   newApp,
   newTenant,
   newTenantInFirst,
@@ -209,14 +210,22 @@ describe('[K2, B4] deleted keys', () => {
     const rotated = String(at((await account('POST', `/admin-api-keys/${id}/rotate`)).body, 'key'))
     await bringBack(before)
     await restored()
-    // KV lists two records at a time.
+    // KV lists two records at a time, and a tenant is erased after each of the first pages.
+    let pages = 0
+    const begun: number[] = []
     const KEYS: typeof env.KEYS = new Proxy(env.KEYS, {
       get: (target, name) =>
         name === 'list'
-          ? (options: KVNamespaceListOptions) => target.list({ ...options, limit: 2 })
+          ? async (options: KVNamespaceListOptions) => {
+              pages += 1
+              if (options.cursor === undefined) begun.push(pages)
+              if (pages < 3) await noteDeletions(contextOfAccount(), [{ kind: 'tenant', tenantId: NOBODY }])
+              return target.list({ ...options, limit: 2 })
+            }
           : Reflect.get(target, name, target).bind(target),
     })
     await cron({ KEYS })
+    expect([begun, pages > 2]).toEqual([[1], true])
     const statuses = await Promise.all(
       users.map(async (user, nth) => {
         const asAdmin = (key: string) =>

@@ -3,6 +3,7 @@ import { describe, expect, it, test } from 'vitest'
 import * as z from 'zod'
 import { AttributeMap, defaulted, optional } from '../../src/api/fields'
 import {
+  brokenTexts,
   fieldWarnings,
   ignoredHeader,
   strangeObjects,
@@ -30,6 +31,12 @@ const meantBy = (field: UnknownField) =>
 
 const named = (json: unknown) =>
   unknownFields(Items, json).map((field) => [field.path.join('.'), meantBy(field)])
+
+it('[G3] the path of a broken text is cut, but not in the middle of a character', () => {
+  const path = 'x'.repeat(499)
+  const [error] = brokenTexts({ [`${path}😀`]: { more: 'a\ud800' } })
+  expect(error?.path).toBe(`${path}\ufffd`)
+})
 
 describe('unknown fields', () => {
   it('[O4] are alone in a nested object, which an item of the body is not', () => {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { DAY, forgetTime, moveTo, NOON } from '../helpers/worker/boards'
 import { EXAMPLES, holdsIn } from '../helpers/worker/corrections.world'
-import { answerLost, beforeEachCall, beforeFirst, losing, onWrites } from '../helpers/worker/faulty'
+import { answerLost, beforeEachCall, beforeFirst, losing, lost, onWrites } from '../helpers/worker/faulty'
 import { at, newApp, newTenant, pick, type TestTenant, until } from '../helpers/worker/harness'
 import { Hook } from '../helpers/worker/receiver'
 
@@ -149,19 +149,29 @@ describe('[V1, V5] adjustments', () => {
     expect([at(await points(tenant), 'total'), at(await points(tenant, 'bob'), 'total')]).toEqual([0, 4])
   })
 
-  it('[V1, E3] an entry whose answer is lost after ten seconds is found, and not called not stored', async () => {
-    const { tenant } = await scene()
-    await tenant.app('PUT', '/users/ada', {})
-    const { bindings } = onWrites(async (call, nth) => {
-      if (nth > 0) return call.run()
-      const { now } = Date
-      const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + 11_000)
-      onTestFinished(() => clock.mockRestore())
-      return answerLost(call)
-    })
-    const answer = await adjust(tenant.through(newApp(bindings)), [{ userId: 'ada', amount: 3 }])
-    expect([answer.status, at(await points(tenant), 'total')]).toEqual([201, 3])
-  })
+  it.each([
+    ['at once', false],
+    ['only after the next attempt has looked for it', true],
+  ])(
+    '[V1, E3] an entry whose answer is lost after ten seconds is found, if it is stored %s',
+    async (_, isLate) => {
+      const { tenant } = await scene()
+      await tenant.app('PUT', '/users/ada', {})
+      let store: () => Promise<unknown> = async () => undefined
+      const { bindings } = onWrites(async (call, nth) => {
+        if (nth === 1) await store()
+        if (nth > 0) return call.run()
+        const { now } = Date
+        const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + 11_000)
+        onTestFinished(() => clock.mockRestore())
+        if (!isLate) return answerLost(call)
+        store = call.run
+        throw lost()
+      })
+      const answer = await adjust(tenant.through(newApp(bindings)), [{ userId: 'ada', amount: 3 }])
+      expect([answer.status, at(await points(tenant), 'total')]).toEqual([201, 3])
+    },
+  )
 
   it('[V1, E3] ten at once through two isolates count once each', async () => {
     const { tenant } = await scene()
@@ -352,6 +362,18 @@ describe('[V4] a completion that is taken back', () => {
   it('[V4, P8] does not say that it took points if another call took the completion first and left them', async () => {
     const { tenant, revoke } = await completed()
     const { bindings } = onWrites(beforeFirst(() => revoke()))
+    const path = '/users/ada/achievements/ten?points=revoke'
+    const { status } = await tenant.through(newApp(bindings)).admin('DELETE', path)
+    expect([status, at(await points(tenant), 'total')]).toEqual([404, 7])
+  })
+
+  it('[V4, P8] nor if its own write is lost before it is stored', async () => {
+    const { tenant, revoke } = await completed()
+    const { bindings } = onWrites(async ({ run }, nth) => {
+      if (nth > 0) return run()
+      await revoke()
+      throw lost()
+    })
     const path = '/users/ada/achievements/ten?points=revoke'
     const { status } = await tenant.through(newApp(bindings)).admin('DELETE', path)
     expect([status, at(await points(tenant), 'total')]).toEqual([404, 7])

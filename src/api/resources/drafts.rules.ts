@@ -29,7 +29,7 @@ export const UNKNOWN_USER = 'There is no user with this id. Create the user firs
 
 /** The message about an item for a user whose database could not be reached any more, or who kept changing. */
 export const USER_MISSED =
-  'The database with this user was lost, or its users kept changing. See if it was done, and send this item again if not.'
+  'The database with this user was lost, or its users kept changing. See if it was done. If not, send this item again.'
 
 const unknown = ({ id, key }: ItemName, what: string) =>
   id === undefined

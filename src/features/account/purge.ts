@@ -281,7 +281,8 @@ export async function redoDeletions(context: Context): Promise<void> {
     await refuseKeys(context, removed)
     await eraseAgain(context, ofKind(deletions, 'user'), now)
     for (const { tenantId } of ofKind(deletions, 'tenant')) await purgeAgain(context, tenantId, now)
-    await db.batch([advanceRedo(db, epoch, JSON.stringify(last))])
-    after = last
+    // A deletion that comes meanwhile must not begin the walk over KV again.
+    after = { ...last, ...(after?.cursor !== undefined && { cursor: after.cursor }) }
+    await db.batch([advanceRedo(db, epoch, JSON.stringify(after))])
   }
 }

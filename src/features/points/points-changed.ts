@@ -44,8 +44,8 @@ function newest(awards: readonly z.infer<typeof PointsAward>[]): z.infer<typeof 
 }
 
 /**
- * Writes the points notifications that are due from one moment to another to the outbox: all changes of a user and points
- * system since the last one. A change that comes in between is in this notification or in the next one (W5).
+ * Writes the points notifications that are due from one moment to another to the outbox: all changes of a user
+ * and points system since the last one. A change that comes in between is in this notification or in the next one (W5).
  * Returns whether any was due. Call it until it returns false.
  */
 export async function flushPoints(

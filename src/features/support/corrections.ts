@@ -122,6 +122,7 @@ export async function basisOf(scope: Scope, snapshot: D1Result): Promise<Basis> 
 export async function untilStored<T>(attempt: () => Promise<T | null>): Promise<T> {
   const began = systemNow()
   let failures = 0
+  let isDoubtful = false
   for (let conflicts = 1; ; conflicts += 1) {
     try {
       const result = await attempt()
@@ -130,12 +131,14 @@ export async function untilStored<T>(attempt: () => Promise<T | null>): Promise<
       if (!isConflict(error)) {
         failures += 1
         if (!isDatabaseAway(error) || failures >= TRIES) throw error
-        // However long that took: only the next attempt shows whether this one was stored.
+        // It may be stored late, and then the next attempt has a conflict. Only the one after that knows.
+        isDoubtful = true
         await wait(pauseAfter(IN_LANE, failures, 1))
         continue
       }
     }
-    if (isOver(IN_LANE, { conflicts, ms: systemNow() - began })) throw errors.contended()
+    if (!isDoubtful && isOver(IN_LANE, { conflicts, ms: systemNow() - began })) throw errors.contended()
+    isDoubtful = false
     await wait(pauseAfter(IN_LANE, conflicts, Math.random()))
   }
 }

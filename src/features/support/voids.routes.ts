@@ -4,7 +4,7 @@ import { endpointsOf, ok } from '../../api/endpoint'
 import { IdOrKey, Timestamp, UserId, Uuid, UuidResponse, withIssues } from '../../api/fields'
 import { byIdOrKey } from '../../api/resources/drafts.rules'
 import { goneFields, madeFields, userEntry } from '../../configuration/audit.rules'
-import { auditEntries } from '../../configuration/audit.sql.ts'
+import { auditEntries, isNoted } from '../../configuration/audit.sql.ts'
 import { configurationOf } from '../../configuration/configuration'
 import type { Configuration, Filter, Metric } from '../../configuration/model'
 import { type InputChange, updateBoards } from '../../leaderboards/updates'
@@ -282,8 +282,9 @@ async function revokeCompletion(
     const achievement = config.achievements.find((one) => one.id === achievementId)
     if (user === null) throw errors.notFound('This user')
     const completion = user.achievements.get(achievementId)
-    // The response of an attempt was lost, and its completion is gone: that attempt was stored.
-    if (tried !== null && completion?.id !== tried.response.completionId) {
+    // The completion is gone after an attempt whose response was lost. The log says whether it was that attempt.
+    const isGone = tried !== null && completion?.id !== tried.response.completionId
+    if (tried !== null && isGone && (await isNoted(scope, db))) {
       await updateBoards(scope, config, [tried.change], basis.now)
       return tried.response
     }

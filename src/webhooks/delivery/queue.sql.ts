@@ -63,7 +63,7 @@ type Whole = Row & { body: string }
 const MOST_ROWS = 1_000
 /** The most rows that one call reads for a list. Then the next call goes on. */
 const MOST_READ = 20_000
-/** How long the name of a message lasts after it was dropped, in ms. A user may come to a date again within 26 hours. */
+/** How long the name of a dropped message lasts, in ms. A user may come to a date again within 26 hours. */
 const NAMES_LAST = 3 * DAY
 /** How many messages a part of a resend looks at. New messages wait for one part at most. */
 const PART = 500
@@ -120,8 +120,8 @@ const SQL = {
   renew: `UPDATE messages SET status = 'pending', next_at = ?4, since = ?4, tries = 0, claimed = 0, waits =
     ${WAITS.forAnother}
     WHERE ${KEY}`,
-  following: `SELECT at, seq, id, status, created >= ?7 AND iif(?8 IS NULL, ${FAILED}, status = ?8) AS isMeant FROM messages
-    WHERE (at, seq, id) > (?1, ?2, ?3) AND (at, seq, id) <= (?4, ?5, ?6) ORDER BY at, seq, id LIMIT ${PART}`,
+  following: `SELECT at, seq, id, status, created >= ?7 AND iif(?8 IS NULL, ${FAILED}, status = ?8) AS isMeant
+    FROM messages WHERE (at, seq, id) > (?1, ?2, ?3) AND (at, seq, id) <= (?4, ?5, ?6) ORDER BY at, seq, id LIMIT ${PART}`,
   capDueTimes: "UPDATE messages SET next_at = ?1 WHERE status = 'pending' AND next_at > ?2",
   list: pageOf(ROW),
   log: pageOf(`${ROW}, body`),

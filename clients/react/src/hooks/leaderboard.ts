@@ -47,7 +47,7 @@ interface Part {
 
 /** A user's place in the cache. An event's answer adds the rank before. */
 export type Place = Pick<UserLeaderboardResponseWithHistory, 'rank' | 'value' | 'breakdownAttributes'> & {
-  previousRank?: number | null
+  previousRank?: number | null | undefined
 }
 
 /** Because of a ranking, the rest of a leaderboard is read again at most this often, in milliseconds. */

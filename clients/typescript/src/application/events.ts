@@ -23,22 +23,32 @@ export function sendEvent(
   options?: CallOptions,
 ): Call<EventResponse> {
   const send = async () => {
-    checkEvent(metric, event)
-    const given = new Headers(options?.headers).get('idempotency-key')
-    const { idempotencyKey = given ?? newId(), ...body } = event
+    const given = event?.idempotencyKey ?? keyIn(options?.headers)
+    checkEvent(metric, { ...event, idempotencyKey: given })
+    const { idempotencyKey, ...body } = event
     const request = { path: { key: metric }, body }
+    const key = given ?? (idempotencyKey === null ? null : newId())
     const settings =
-      idempotencyKey === null
+      key === null
         ? options
         : {
             ...options,
-            headers: { ...options?.headers, 'idempotency-key': headerText(idempotencyKey) },
+            headers: { ...withoutKey(options?.headers), 'idempotency-key': headerText(key) },
             isRepeatable: true,
           }
     return core.call('POST /v1/metrics/{key}/event', request, { ...settings, isAnswer }).withResponse()
   }
   return new Call(send())
 }
+
+const isKeyName = (name: string): boolean => name.toLowerCase() === 'idempotency-key'
+
+/** The key in the headers of a call. Programs without types may pass one that is not set. */
+const keyIn = (headers: CallOptions['headers']) =>
+  Object.entries(headers ?? {}).find(([name]) => isKeyName(name))?.[1] ?? undefined
+
+const withoutKey = (headers: CallOptions['headers']) =>
+  Object.fromEntries(Object.entries(headers ?? {}).filter(([name]) => !isKeyName(name)))
 
 /** True for the answer to an event. After any other answer, the event must not be forgotten. */
 const isAnswer = (data: unknown): boolean => typeof Object(data).eventId === 'string'

@@ -285,7 +285,7 @@ export class Core {
       (failure: unknown) => {
         throwIfAborted(signal)
         // The answer says more than the failure of the function, unless the key is what was wrong.
-        if (error.status === 401) throw failure
+        if (error.status === 401 || isOfNext(failure)) throw failure
         return refused
       },
     )

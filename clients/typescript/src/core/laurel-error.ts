@@ -62,6 +62,9 @@ export class LaurelError extends Error {
 
 /**
  * True for what Next.js throws in `fetch` or `cookies()` if it cannot render a page in advance, and for its redirects.
- * It must reach Next.js as it is: otherwise the build of the app fails. The digests of other errors are numbers.
+ * It must reach Next.js as it is: otherwise the build of the app fails. Its digests begin with words such as `NEXT_REDIRECT`.
  */
-export const isOfNext = (thrown: unknown): boolean => /^[A-Z]/.test(Object(thrown).digest)
+export function isOfNext(thrown: unknown): boolean {
+  const { digest }: { digest?: unknown } = Object(thrown)
+  return typeof digest === 'string' && /^[A-Z]+_/.test(digest)
+}

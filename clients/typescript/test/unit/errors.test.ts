@@ -63,6 +63,16 @@ describe('errors', () => {
     expect(await errorOf(failing.event('lessons', LESSON))).toMatchObject({ status: 0, cause: lost })
   })
 
+  it.each([401, 403])('do not hide a redirect of the function "apiKey" after a %s', async (status) => {
+    const redirect = Object.assign(new Error('NEXT_REDIRECT'), {
+      digest: 'NEXT_REDIRECT;replace;/sign-in;307;',
+    })
+    const { options } = fake(json({ error: 'No.' }, status))
+    const keys = [() => Promise.resolve('app_key'), () => Promise.reject(redirect)]
+    const apiKey = () => keys.shift()?.() ?? Promise.reject(redirect)
+    expect(await errorOf(new Laurel({ ...options, apiKey }).users.get('ada'))).toBe(redirect)
+  })
+
   it.each(foreign)('%s is no answer of Laurel: it is tried again', async (_, answer) => {
     const { sent, options } = fake(answer, json(USER))
     expect(await new Laurel(options).users.get('ada')).toEqual(USER)

@@ -230,6 +230,21 @@ describe('events', () => {
     expect(keys).toEqual(['lesson-1', 'lesson-1'])
   })
 
+  it.each([[undefined], [null]])('[E4] make a key if that of a header is %s', async (key) => {
+    const { sent, options } = fake(accepted())
+    const asked = ['lessons', LESSON, { headers: { 'Idempotency-Key': key, 'X-Other': 'a' } }]
+    await Reflect.apply(Laurel.prototype.event, new Laurel(options), asked)
+    expect(sent[0]?.headers.get('idempotency-key')).toMatch(/^[\da-f-]{36}$/)
+    expect(sent[0]?.headers.get('x-other')).toBe('a')
+  })
+
+  it.each(['', ' ', 'a\nb', 'x'.repeat(256)])('[E4] refuse a key that a header has: %j', async (key) => {
+    const { sent, options } = fake(accepted())
+    const call = new Laurel(options).event('lessons', LESSON, { headers: { 'Idempotency-Key': key } })
+    expect(await errorOf(call)).toBeInstanceOf(TypeError)
+    expect(sent).toEqual([])
+  })
+
   it('are sent once if they have none', async () => {
     const { sent, options } = fake(networkFailure())
     const laurel = new Laurel(options)

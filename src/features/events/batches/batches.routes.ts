@@ -106,8 +106,8 @@ export async function acceptBatch(scope: Scope, events: Events): Promise<{ id: s
 
 /**
  * Stores a batch once. If the reply of D1 is lost, it reads whether the batch is stored, and tries again if
- * not, or if that is lost too. If the first write is stored, the id of the batch makes the second one fail. Throws 404 if
- * the tenant was archived meanwhile.
+ * not, or if that is lost too. If the first write is stored, the id of the batch makes the second one fail. Throws
+ * 404 if the tenant was archived meanwhile.
  */
 async function stored({ db }: Scope, id: string, statements: readonly Statement[]): Promise<void> {
   for (let tries = 1; ; tries += 1) {
