@@ -1,12 +1,12 @@
 import * as fc from 'fast-check'
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { anniversariesJob } from '../../src/features/achievements/anniversaries'
 import { instant } from '../../src/lib/clock'
 import { often } from '../helpers/arbitraries'
 import { runs } from '../helpers/runs'
 import { START } from '../helpers/time'
 import { DAY, forgetTime, HOUR, moveTo } from '../helpers/worker/boards'
-import { contextOfUsers, whenBy, worksOf } from '../helpers/worker/contexts'
+import { contextOfUsers, contextWith, ofUsers, whenBy, worksOf } from '../helpers/worker/contexts'
 import { faultyAll, faultyLast, lost } from '../helpers/worker/faulty'
 import { at, lastDatabase, newApp, newTenantInLast, pick, type TestTenant } from '../helpers/worker/harness'
 import { archive } from '../helpers/worker/purge'
@@ -217,22 +217,38 @@ describe('[A7] anniversaries at midnight', () => {
     expect(pick(shown, 'anniversaryYears')).toEqual([1, 2, 3, 5])
   })
 
-  it("[P5, C1] points have the user's own boost of that day, also if the work comes three days late", async () => {
-    const { tenant, activate } = await withAnniversaries(years(1))
-    const began = (await tenant.clock('GET')) + DAY
-    await moveTo(began)
-    await activate(...years(1))
-    const day = plusDays(utcDate(began), 2)
-    await put(tenant, 'ada', { signUpDate: plusMonths(day, -12) })
-    const boost = { name: 'B', start: day, end: day, multiplier: 2, userId: 'ada' }
-    const { body: systems } = await tenant.admin('GET', '/points')
-    await tenant.create(`/points/${at(systems, 0, 'id')}/boosts`, boost)
-    await moveTo(midnight(day) + 3 * DAY + HOUR)
-    expect((await tenant.app('GET', '/users/ada/points/xp')).body).toMatchObject({
-      total: 20,
-      awards: [{ awarded: 20, date: new Date(midnight(day)).toISOString() }],
-    })
-  })
+  it.each([
+    ['under a test clock', true],
+    ['in real time', false],
+  ])(
+    "[P5, C1] points have the user's own boost of that day, if the work is three days late %s",
+    async (_, isSet) => {
+      const { tenant, activate } = await withAnniversaries(years(1))
+      const began = (await tenant.clock('GET')) + DAY
+      await moveTo(began)
+      await activate(...years(1))
+      const day = plusDays(utcDate(began), 2)
+      await put(tenant, 'ada', { signUpDate: plusMonths(day, -12) })
+      const boost = { name: 'B', start: day, end: day, multiplier: 2, userId: 'ada' }
+      const { body: systems } = await tenant.admin('GET', '/points')
+      await tenant.create(`/points/${at(systems, 0, 'id')}/boosts`, boost)
+      const late = instant(midnight(day) + 3 * DAY + HOUR)
+      if (isSet) await moveTo(late)
+      else {
+        const clock = vi.spyOn(Date, 'now').mockReturnValue(late)
+        onTestFinished(() => clock.mockRestore())
+        const context = ofUsers(contextWith(tenant.id, { TEST_CLOCK: 'off' }))
+        for (let n = 0; n < 6; n += 1) {
+          const works = (await worksOf(context)).filter(({ kind }) => kind === 'anniversaries')
+          for (const work of works) await anniversariesJob.run(context, work, whenBy(instant(midnight(day))))
+        }
+      }
+      expect((await tenant.app('GET', '/users/ada/points/xp')).body).toMatchObject({
+        total: 20,
+        awards: [{ awarded: 20, date: new Date(midnight(day)).toISOString() }],
+      })
+    },
+  )
 
   it('nothing is completed twice if a step fails, is repeated, or meets a change of its user', async () => {
     const { tenant, activate } = await withAnniversaries(years(1))
