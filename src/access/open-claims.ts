@@ -26,7 +26,7 @@ class TenantClaims {
 
   freshFor({ credential }: Claim, now: Instant): Confirmed | null {
     const { last } = this
-    // Of a clock that was set back, the last snapshot seems to be of a later time.
+    // After the clock was set back, the last snapshot seems to be of a later time.
     if (last === null || now < last.at || now - last.at >= FRESH) return null
     return credential === null || last.asked.has(credentialName(credential)) ? last : null
   }

@@ -114,8 +114,8 @@ export class Users {
    * Does work on users, once for the items of each database, side by side. `work` must store all of it in one
    * batch, or know which part it has stored already. If users were moved meanwhile, the items that were not
    * done are grouped again. If a database can't be reached, nothing is done and this throws, unless it was
-   * lost after others had stored their part, or its users kept changing. Then `missed` has its items, so that a
-   * client does not send the others again. Without items, `work` is called once, with the first database.
+   * lost after others had answered, or its users kept changing all the time. Then `missed` has its items, so that
+   * a client does not send the others again. Without items, `work` is called once, with the first database.
    */
   async each<I, T>(
     items: readonly I[],
