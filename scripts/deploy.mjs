@@ -381,7 +381,7 @@ const undoing = (/** @type {WayBack | undefined} */ wayBack) =>
     ? ''
     : ` If the version before cannot serve with them until then, bring ${wayBack.names.length === 1 ? 'the database' : 'all databases'} back. This undoes every change since then:\n${restoring(wayBack)}\n${EARLIER}`
 
-/** What was noted last is the state after the deployment before, also if that has failed. */
+/** After a deployment that failed, the next one notes the broken version. So what the first one has noted counts. */
 const EARLIER = `If deployments before this one have failed too, go back to what ${relative('.', LOG)} has of the first of them.`
 
 /** The commands that bring the databases back, one right after the other. */

@@ -46,7 +46,7 @@ export function wholeOf(
   throw new Complaint(`--${name} must be a whole number from ${least} to ${most}, not ${text}.`)
 }
 
-/** The answer to a question; undefined if nobody sits at a terminal. Throws a Complaint after Ctrl-C. */
+/** Asks a question and returns the answer. Without a terminal, returns undefined. Throws a Complaint after Ctrl-C. */
 export async function answerTo(/** @type {string} */ question) {
   if (!process.stdin.isTTY || !process.stdout.isTTY) return undefined
   const lines = createInterface({ input: process.stdin, output: process.stdout })

@@ -118,7 +118,7 @@ export function auditEntriesIf<const T extends string, const F extends string = 
 
 const NOTED = 'SELECT 1 FROM audit_log WHERE tenant_id = ?1 AND id >= ?2 AND request_id = ?3 LIMIT 1'
 
-/** Whether an entry of this request is stored in a database, and so the change of the same batch. */
+/** Whether a database has an audit entry of this request. If so, it has stored the batch with that entry. */
 export async function isNoted(
   { auditLog: log, now, requestId }: AccountScope,
   db: TenantDatabase | AccountDatabase,

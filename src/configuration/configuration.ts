@@ -210,9 +210,9 @@ export function raiseVersion(db: TenantDatabase, change: string | null = null): 
  * Changes the configuration. `decide` gets the present configuration, and returns the statements. They are
  * stored only if no other change came in between. They go to the first database, and then to the copies in
  * the others (B4). They raise the version, so that no event that was evaluated before is stored after. On a
- * conflict, `decide` is called again with the newer configuration. If D1's reply is lost, the tenant's row says
- * whether this change was the last one, or the audit log, if the version stays. Throws 404 if the tenant is not
- * active any more.
+ * conflict, `decide` is called again with the newer configuration. If D1's reply is lost, it looks whether the change
+ * is stored: in the tenant's row, or if the version stays, in the audit log. Throws 404 if the tenant is not active
+ * any more.
  */
 export async function configure<T>(
   scope: Scope,

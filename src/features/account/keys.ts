@@ -342,7 +342,7 @@ export async function rotateAdminKey(
       ...auditEntriesIf(scope, [entry], PREFIX_EXISTS),
       ...notingDeletedKeys({ prefixes: [before.prefix] }),
     ]
-    // If the answer is lost, the key itself says whether it was replaced: nobody else knows the new one.
+    // Nobody else knows the new key. So if the answer is lost, look whether it is stored.
     const isReplaced = await replaceKey(scope.db, before, { prefix, hash }, also).catch(async (error) => {
       const [present] = await keysWithIds(adminKeys(scope), [id])
       if (present?.prefix === prefix) return true
@@ -379,7 +379,7 @@ async function remove(scope: AccountScope, owner: KeyOwner, ids: readonly string
     ...auditEntriesIf(scope, entries, KEY_EXISTS),
     ...notingDeletedKeys({ ids: found.map(({ id }) => id) }),
   ]
-  // If the answer is lost, the keys that are left say whether it was stored: the other databases must know it.
+  // The other databases must learn of it. So if the answer is lost, look whether the keys are gone.
   const deletedKeys = await deleteKeys(owner, ids, also).catch(async (error) => {
     if (found.length > 0 && (await keysWithIds(owner, ids)).length === 0) return found
     throw error

@@ -141,7 +141,7 @@ async function adjustPoints(
         await attempt({ ...scope, db }, systemId, waiting, ends)
       }
     }).catch((error: unknown) => {
-      // What is stored must not be sent again (E3), so the others are issues.
+      // After an error, clients send all items again. If some are stored, the others become issues instead (E3).
       if (!(error instanceof ApiError) || !isCreated()) throw error
       for (const { item } of own)
         if (!ends.has(item)) ends.set(item, { issue: issueOf(item, 'error', error.message) })

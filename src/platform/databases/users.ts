@@ -173,7 +173,7 @@ async function answersOf<P, T>(
   throw errors.unavailable()
 }
 
-/** Whether a database was lost, or other changes of its users came first all the time (E3). */
+/** Whether a database could not be reached, or its users kept changing until the last attempt (E3). */
 const isUnfinished = (error: unknown): boolean =>
   isDatabaseAway(error) || (error instanceof ApiError && error.status === 429)
 

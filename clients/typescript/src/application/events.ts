@@ -23,7 +23,8 @@ export function sendEvent(
   options?: CallOptions,
 ): Call<EventResponse> {
   const send = async () => {
-    const given = event?.idempotencyKey ?? keyIn(options?.headers)
+    const [name, ofHeader] = keyHeaderIn(options?.headers)
+    const given = event?.idempotencyKey ?? ofHeader ?? undefined
     checkEvent(metric, { ...event, idempotencyKey: given })
     const { idempotencyKey, ...body } = event
     const request = { path: { key: metric }, body }
@@ -33,7 +34,7 @@ export function sendEvent(
         ? options
         : {
             ...options,
-            headers: { ...withoutKey(options?.headers), 'idempotency-key': headerText(key) },
+            headers: { ...options?.headers, [name]: headerText(key) },
             isRepeatable: true,
           }
     return core.call('POST /v1/metrics/{key}/event', request, { ...settings, isAnswer }).withResponse()
@@ -41,14 +42,11 @@ export function sendEvent(
   return new Call(send())
 }
 
-const isKeyName = (name: string): boolean => name.toLowerCase() === 'idempotency-key'
+const KEY_HEADER = 'idempotency-key'
 
-/** The key in the headers of a call. Programs without types may pass one that is not set. */
-const keyIn = (headers: CallOptions['headers']) =>
-  Object.entries(headers ?? {}).find(([name]) => isKeyName(name))?.[1] ?? undefined
-
-const withoutKey = (headers: CallOptions['headers']) =>
-  Object.fromEntries(Object.entries(headers ?? {}).filter(([name]) => !isKeyName(name)))
+/** The header of a call with the key, however its name is written. Programs without types may pass `undefined`. */
+const keyHeaderIn = (headers: CallOptions['headers']): [name: string, key?: string] =>
+  Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === KEY_HEADER) ?? [KEY_HEADER]
 
 /** True for the answer to an event. After any other answer, the event must not be forgotten. */
 const isAnswer = (data: unknown): boolean => typeof Object(data).eventId === 'string'

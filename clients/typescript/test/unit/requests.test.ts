@@ -67,7 +67,7 @@ describe('requests', () => {
   })
 
   it('are sent by a client and a queue in a reactive state of Vue', async () => {
-    /** What Vue makes of an object in a `ref`: a proxy, if it is of no kind of its own. */
+    /** Does what `ref` of Vue does: it wraps an object in a proxy, unless the object has a `Symbol.toStringTag`. */
     const reactive = <T extends object>(value: T): T =>
       Object.prototype.toString.call(value) === '[object Object]' ? new Proxy(value, {}) : value
     const { sent, options } = fake(accepted())
@@ -236,6 +236,15 @@ describe('events', () => {
     await Reflect.apply(Laurel.prototype.event, new Laurel(options), asked)
     expect(sent[0]?.headers.get('idempotency-key')).toMatch(/^[\da-f-]{36}$/)
     expect(sent[0]?.headers.get('x-other')).toBe('a')
+  })
+
+  it('[E4] send a key of a header in UTF-8, as any other key', async () => {
+    const { sent, options } = fake(accepted(), accepted())
+    const laurel = new Laurel(options)
+    await laurel.event('lessons', LESSON, { headers: { 'Idempotency-Key': '日本' } })
+    await laurel.event('lessons', { ...LESSON, idempotencyKey: '日本' })
+    const [one, other] = sent.map(({ headers }) => headers.get('idempotency-key'))
+    expect(one).toBe(other)
   })
 
   it.each(['', ' ', 'a\nb', 'x'.repeat(256)])('[E4] refuse a key that a header has: %j', async (key) => {
