@@ -31,7 +31,7 @@ const charactersOf = (statements: readonly Statement[]): number =>
     .reduce<number>((sum, one) => sum + (typeof one === 'string' ? one.length : 0), 0)
 
 /** One user with changes, in order. The user is stored as the last change's `after`. */
-export type UserWrite = {
+type UserWrite = {
   was: UserState | null
   changes: readonly Change[]
   newlyUsed: readonly UsedKey[]

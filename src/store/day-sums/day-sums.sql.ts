@@ -253,7 +253,7 @@ const daySumsOf = sharedScans<DaySums>()
 type DaySums = { days: readonly DayChange[]; total: number }
 
 /** The rows of a log that any request reads at once, and those in the first parts of a scan. */
-export type Limits = { atOnce: number; part: number }
+type Limits = { atOnce: number; part: number }
 const LIMITS: Limits = { atOnce: 1_000, part: 5_000 }
 
 type Scope = TenantContext & { now: Instant }

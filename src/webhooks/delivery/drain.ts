@@ -69,7 +69,7 @@ export function requestDrain(
 }
 
 /** Writes what is due from one moment to another to the outbox. A drain calls it until nothing was due: false. */
-export type MessageSource = (
+type MessageSource = (
   context: TenantContext,
   config: Configuration,
   due: { from: Instant; now: Instant },

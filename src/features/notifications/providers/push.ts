@@ -50,7 +50,7 @@ const MOST_WAIT = DAY
 export type Reply = { status: number; json: unknown; retryAfter?: number }
 
 /** Why there is no response. The text contains no address, because some addresses contain a device token. */
-export type Silence = { error: string }
+type Silence = { error: string }
 
 /** Sends a request to a provider. Does not follow redirects, because they would pass the secret on. */
 export async function ask(
