@@ -170,8 +170,6 @@ type Json = Record<string, unknown>
 
 type Described = { document: OpenApiDocument; used: ReadonlySet<string> }
 
-const fieldNote = (schema: string, path: string): string => `${schema}.${path}`
-
 /** Adds descriptions and examples. A field without a note fails `test/unit/reference.test.ts`. */
 export function describe(document: OpenApiDocument, chapters: readonly Chapter[]): Described {
   const groups = chapters.flatMap(({ fields = [] }) => fields)
@@ -200,7 +198,7 @@ export function describe(document: OpenApiDocument, chapters: readonly Chapter[]
         const inner = fields(schema, name, full)
         const note = noteOf(groups, name, full)
         if (note === undefined || !isRecord(inner)) return [field, inner]
-        used.add(fieldNote(name, full))
+        used.add(`${name}.${full}`)
         return [field, { ...inner, description: note }]
       }),
     )

@@ -102,9 +102,6 @@ const MOST_BOARDS = 20
 /** For how long the upkeep of a leaderboard has to be due until it counts as behind, in milliseconds. */
 const BEHIND = MINUTE
 
-type Status = z.infer<typeof StatusResponse>
-type Session = z.infer<typeof SessionResponse>
-
 /** This deployment, as the only environment. The contract orders environments by `priority` (T6). */
 function environmentsOf({ variables: { ENVIRONMENT: key } }: AccountScope) {
   const name = key.slice(0, 1).toUpperCase() + key.slice(1)
@@ -112,7 +109,7 @@ function environmentsOf({ variables: { ENVIRONMENT: key } }: AccountScope) {
 }
 
 /** The features that a console shows: whether there are tenants, and a test clock (G13). */
-function readSession({ access, now, variables }: AccountScope): Session {
+function readSession({ access, now, variables }: AccountScope): z.infer<typeof SessionResponse> {
   return {
     keyId: access.kind === 'admin' ? access.keyId : null,
     version,
@@ -127,7 +124,7 @@ function readSession({ access, now, variables }: AccountScope): Session {
  * delivery queues and 20 leaderboards. It asks all databases side by side, and says which of them can't be
  * reached; without the first one, it throws.
  */
-async function readStatus(scope: AccountScope, jobs: Jobs): Promise<Status> {
+async function readStatus(scope: AccountScope, jobs: Jobs): Promise<z.infer<typeof StatusResponse>> {
   const { databases } = scope
   const found = await statesOf(scope, jobs)
   const states = found.flatMap((state) => state ?? [])

@@ -170,15 +170,13 @@ async function recaps(
   })
 }
 
-type Gains = Pick<RecapReason, 'metrics' | 'points'>
-
 /** The users' gains in a period, and their totals at its end. Nothing is read if no template shows them. */
 async function gainsOf(
   db: TenantContext['db'],
   config: Configuration,
   placed: readonly Placed[],
   period: { start: number; end: number },
-): Promise<(user: UserState) => Gains> {
+): Promise<(user: UserState) => Pick<RecapReason, 'metrics' | 'points'>> {
   const people = placed.map(({ user }) => user)
   const isShown = people.some((user) => templatesFor(config, user, 'recap').length > 0)
   const { metrics, systems } = config
