@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { instant } from '../../src/lib/clock'
 import { Timekeeper } from '../../src/worker/index'
-import { bytes, number } from '../helpers/readable'
+import { bytes, number, readable } from '../helpers/readable'
 import { present } from '../helpers/time'
 import {
   agrees,
@@ -19,13 +19,13 @@ import {
   patch,
   ranking,
   type Setup,
-  statusOfBoard,
+  shown,
   through,
   withBoard,
 } from '../helpers/worker/boards'
-import { behind, type Call, lost } from '../helpers/worker/faulty'
+import { beforeFirst, behind, type Call, faultyLast, lost } from '../helpers/worker/faulty'
 import type { TestTenant } from '../helpers/worker/harness'
-import { at, pick, rowsEverywhere } from '../helpers/worker/harness'
+import { at, newApp, newTenantInLast, pick, rowsEverywhere } from '../helpers/worker/harness'
 import { muted, send } from '../helpers/worker/inbox'
 
 /** The run of the first day becomes final at this moment (L8). */
@@ -36,6 +36,10 @@ beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)
 
 const DAILY = { runUnit: 'day', runInterval: 1 }
+const BOARDS = [
+  ['of a board that repeats', DAILY],
+  ['of a board with one run', { end: FIRST }],
+] as const
 const on = (date: string) => ({ from: date, to: date, query: { run: date } })
 
 /** Makes all changes so far too old for a comparison that only asks for recent ones. */
@@ -43,10 +47,7 @@ const grown = ({ tenant }: Setup) =>
   rowsEverywhere('UPDATE users SET changed = 1 WHERE tenant_id = ?1', tenant.id)
 
 describe('before a run is final', () => {
-  it.each([
-    ['of a board that repeats', DAILY],
-    ['of a board with one run', { end: FIRST }],
-  ])('[L12] a lost change of any age is found: %s', async (_what, more) => {
+  it.each(BOARDS)('[L12] a lost change of any age is found: %s', async (_what, more) => {
     const setup = await withBoard(more)
     await events(setup.tenant, ['ada', 1], ['bob', 2])
     await events(through(setup.tenant).tenant, ['ada', 4], ['cai', 9], ['bob', -2])
@@ -91,10 +92,7 @@ describe('before a run is final', () => {
 })
 
 describe('once a run is final', () => {
-  it.each([
-    ['of a board that repeats', DAILY],
-    ['of a board with one run', { end: FIRST }],
-  ])('[L8] nothing changes any more, for any late call: %s', async (_what, more) => {
+  it.each(BOARDS)('[L8] nothing changes any more, for any late call: %s', async (_what, more) => {
     const setup = await withBoard({ ...more, breakdown: ['team'] })
     const x = { team: 'x' }
     await events(setup.tenant, ['ada', 1, x], ['bob', 2, x])
@@ -104,11 +102,7 @@ describe('once a run is final', () => {
     const final = () =>
       Promise.all(['x', 'y'].map((team) => ranking(setup, { userAttributes: `team:${team}`, run: FIRST })))
     const before = await final()
-    expect(before.flat().map(({ userId, value }) => `${userId} ${value}`)).toEqual([
-      'cai 9',
-      'ada 5',
-      'bob 3',
-    ])
+    expect(shown(before.flat())).toEqual(['cai 9', 'ada 5', 'bob 3'])
     await arrive(...calls, ...calls.toReversed())
     expect(await final()).toEqual(before)
     const object = env.LEADERBOARD.getByName(setup.board)
@@ -151,10 +145,17 @@ describe('once a run is final', () => {
     await arrive(...calls)
     expect(await events(setup.tenant, ['bob', 9])).toEqual([undefined])
     await moveTo(NOON + DAY)
-    expect((await ranking(setup)).map(({ userId, value }) => `${userId} ${value}`)).toEqual([
-      'ada 3',
-      'bob 2',
-    ])
+    expect(shown(await ranking(setup))).toEqual(['ada 3', 'bob 2'])
+  })
+
+  it('[L7] finished by hand while an event is on its way: the event comes after that', async () => {
+    await forgetTime()
+    const setup = await withBoard({}, await newTenantInLast())
+    const { bindings } = faultyLast(beforeFirst(() => patch(setup, { status: 'finished' })))
+    expect(await events(setup.tenant.through(newApp(bindings)), ['ada', 1])).toEqual([undefined])
+    const order = `SELECT e.at > l.finished AS isLater FROM leaderboards l
+      JOIN users u ON u.tenant_id = l.tenant_id JOIN ${readable.events} e ON e.user_iid = u.iid WHERE l.id = ?1`
+    expect(await rowsEverywhere(order, setup.board)).toEqual([{ isLater: 1 }])
   })
 })
 
@@ -219,6 +220,5 @@ describe('a user who is erased from D1', () => {
     await arrive(calls[1], calls[0], calls[2])
     await patch(setup, { maxParticipants: 99 })
     expect(await agrees(setup, { max: 99 })).toEqual(['ada 9'])
-    expect(await statusOfBoard(setup)).toBe(200)
   })
 })

@@ -45,9 +45,8 @@ export type Outcome =
       }
       config: null
     }
-  | { decision: Extract<Decision, { kind: 'refused' }>; config: null }
-  /** The decision failed because of an error in Laurel. Other commands are not affected. */
-  | { decision: { kind: 'failed'; error: unknown }; config: null }
+  /** `failed`: because of an error in Laurel. Other commands are not affected. */
+  | { decision: Extract<Decision, { kind: 'refused' }> | { kind: 'failed'; error: unknown }; config: null }
 
 /** A command on its way, with the facts that D1 must still confirm, and its last attempt. */
 export type Job = {
@@ -135,14 +134,13 @@ export function decide(userId: string, jobs: readonly Job[], snapshot: CommitSna
     const decision = orFailed(() =>
       evaluate(config, state, job.command, {
         userId,
-        now: clock ?? effectiveTime(job.arrived, now),
+        now: clock ?? effectiveTime(job.arrived, snapshot),
         newId,
         usedKey: (metricId, key) => used.get(`${metricId} ${key}`),
       }),
     )
     switch (decision.kind) {
       case 'refused':
-        return { decision, config: null }
       case 'failed':
         return { decision, config: null }
       case 'changed': {
@@ -170,9 +168,10 @@ export function decide(userId: string, jobs: readonly Job[], snapshot: CommitSna
   return { was: snapshot.state, outcomes, changes, newlyUsed }
 }
 
-/** The arrival of a command, but at most five seconds before its commit, so that a day ends for good (L8). */
-function effectiveTime(arrived: Instant, now: Instant): Instant {
-  return instant(Math.max(arrived, now - MOST_LATE))
+/** The arrival, but at most five seconds before the commit, and after a finish by hand, so that runs end (L7, L8). */
+function effectiveTime(arrived: Instant, { config, now }: CommitSnapshot): Instant {
+  const finishes = config.leaderboards.flatMap(({ finished }) => finished ?? []).filter((at) => at <= now)
+  return instant(Math.max(arrived, now - MOST_LATE, ...finishes.map((at) => at + 1)))
 }
 
 function orFailed(decideOne: () => Decision): Decision | { kind: 'failed'; error: unknown } {

@@ -238,6 +238,8 @@ export async function recount(tenant: TestTenant, counted: Counted): Promise<Ran
     }))
 }
 
+export const shown = (list: Omit<Ranked[number], 'rank'>[]) => list.map((one) => `${one.userId} ${one.value}`)
+
 /** Expects the served ranking to equal a recount of the log (L12). Returns the users and values on it. */
 export async function agrees(
   { tenant, metric, team, plan }: Setup,
@@ -252,5 +254,5 @@ export async function agrees(
   const input = counted.system === undefined ? { metric } : {}
   const served = await ranking({ tenant }, { ...userAttributes, ...limit, ...query })
   expect(served).toEqual(await recount(tenant, { ...input, ...counted }))
-  return served.map(({ userId, value }) => `${userId} ${value}`)
+  return shown(served)
 }
