@@ -38,8 +38,8 @@ function eventReply(result: CommandResult) {
   if (result.kind !== 'event' && result.kind !== 'lost') return noReply(result)
   const more = warned(result.leftOut)
   if (result.kind === 'event') return { status: result.status, body: result.body, ...more } as const
-  if (result.replay !== null) return { status: 202, body: result.replay, ...more } as const
-  throw new Error('the event is stored, but its response is lost')
+  if (result.replay === null) throw new Error('the event is stored, but its metric or its user is not')
+  return { status: 202, body: result.replay, ...more } as const
 }
 
 /** Throws the error of a refused or failed command, also if the result is of another kind. */

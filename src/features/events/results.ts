@@ -140,12 +140,11 @@ function lost(
   command: Command,
   { place, metric, state, known, at }: Extract<Outcome['decision'], { kind: 'lost' }>,
 ): CommandResult {
-  const key = command.kind === 'event' ? command.idempotencyKey : null
-  const replay =
-    command.kind === 'event' && key !== null && metric !== null && state !== null
-      ? { ...replayResponse(known, command.eventId, metric, state, at), ...idempotency(key, true) }
-      : null
-  const leftOut = command.kind === 'event' ? leftOutOf(known, state, command) : []
+  if (command.kind !== 'event') throw new Error('a command without an event was found in the log')
+  const leftOut = leftOutOf(known, state, command)
+  if (metric === null || state === null) return { kind: 'lost', ...place, replay: null, leftOut }
+  const present = replayResponse(known, command.eventId, metric, state, at)
+  const replay = { ...present, ...idempotency(command.idempotencyKey, true) }
   return { kind: 'lost', ...place, replay, leftOut }
 }
 

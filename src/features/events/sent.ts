@@ -149,7 +149,7 @@ export const CommandResult = z.discriminatedUnion('kind', [
     /** Seconds after which to try again, if waiting helps. */
     retryAfter: z.number().optional(),
   }),
-  /** An event stored at this place whose response is lost. With an idempotency key it is replayed. */
+  /** An event stored at this place whose response is lost. `replay` shows what holds now (E3). */
   z.object({
     kind: z.literal('lost'),
     at: z.number(),
