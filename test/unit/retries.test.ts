@@ -51,7 +51,8 @@ describe('a destination that fails', () => {
 
   it('rests for as long as the receiver asks for, at most an hour, whatever else fails or succeeds meanwhile', () => {
     const asked = afterFailure(HEALTHY, T, 10 * MINUTE)
-    expect(asked).toEqual({ failures: 1, probeAt: T + 10 * MINUTE, restedUntil: null })
+    const until = T + 10 * MINUTE
+    expect(asked).toEqual({ failures: 1, probeAt: until, restedUntil: null, askedUntil: until })
     expect(afterFailure(HEALTHY, T, 1e12).probeAt).toBe(T + HOUR)
     expect(afterFailure(asked, instant(T + MINUTE)).probeAt).toBe(T + 10 * MINUTE)
     expect(afterFailure(asked, instant(T + MINUTE), MINUTE).probeAt).toBe(T + 10 * MINUTE)
@@ -61,8 +62,12 @@ describe('a destination that fails', () => {
     expect(afterSuccess(asked, end)).toEqual({ failures: 0, probeAt: null, restedUntil: end })
     expect(isGivenUp(asked, T - 100 * HOUR, T)).toBe(false)
     // So also after 20 failures in a row: what was under way when the receiver asked does not end the wait.
-    const busy = afterFailure({ ...HEALTHY, failures: 19 }, T, 10 * MINUTE)
-    expect(afterSuccess(busy, instant(T + SECOND)).probeAt).toBe(T + 10 * MINUTE)
+    for (const wait of [SECOND, MINUTE, 10 * MINUTE]) {
+      const busy = afterFailure({ ...HEALTHY, failures: 19 }, T, wait)
+      expect(busy.probeAt).toBe(T + Math.max(wait, 5 * MINUTE))
+      expect(afterSuccess(busy, instant(T + wait - 1)).probeAt).toBe(T + wait)
+      expect(afterSuccess(busy, instant(T + wait)).probeAt).toBeNull()
+    }
   })
 
   it('gives up messages that are older than 24 hours, but only while it rests', () => {

@@ -34,9 +34,15 @@ export const heldSince = (now: Instant): Instant => instant(now - HOLD)
 /**
  * The health of a destination. `failures` counts failed attempts since the last success. During a rest,
  * `probeAt` is when one message is tried, to see whether the destination works again. `restedUntil` is the
- * end of the last rest; messages that waited for it were not due earlier.
+ * end of the last rest; messages that waited for it were not due earlier. A receiver has asked to rest until
+ * `askedUntil`.
  */
-export type Health = { failures: number; probeAt: Instant | null; restedUntil: Instant | null }
+export type Health = {
+  failures: number
+  probeAt: Instant | null
+  restedUntil: Instant | null
+  askedUntil?: Instant
+}
 
 /** A destination without any attempts. */
 export const HEALTHY: Health = { failures: 0, probeAt: null, restedUntil: null }
@@ -52,17 +58,16 @@ export const isOfAnotherTime = ({ probeAt, restedUntil }: Health, now: Instant):
  */
 export function afterFailure(health: Health, at: Instant, asked = 0): Health {
   const failures = health.failures + 1
-  const rest = Math.max(failures < MOST_FAILURES ? 0 : REST, Math.min(asked, MOST_REST))
-  const until = instant(Math.max(at + rest, health.probeAt ?? at))
-  return until > at ? { ...health, failures, probeAt: until } : { ...afterRest(health, at), failures }
+  const own = failures < MOST_FAILURES ? 0 : REST
+  const askedUntil = instant(Math.max(at + Math.min(asked, MOST_REST), health.askedUntil ?? at))
+  const probeAt = instant(Math.max(at + own, askedUntil, health.probeAt ?? at))
+  return probeAt > at ? { ...health, failures, probeAt, askedUntil } : { ...afterRest(health, at), failures }
 }
 
 /** The health after an attempt has succeeded at a moment: a rest ends, unless the receiver asked for it. */
 export function afterSuccess(health: Health, at: Instant): Health {
-  // After many failures it rests by itself, too, but not for longer than this.
-  const own = health.failures < MOST_FAILURES ? 0 : REST
-  const isAsked = (health.probeAt ?? at) > at + own
-  return isAsked ? { ...health, failures: 0 } : afterRest(health, at)
+  const { askedUntil = at } = health
+  return askedUntil > at ? { ...health, failures: 0, probeAt: askedUntil } : afterRest(health, at)
 }
 
 function afterRest({ probeAt, restedUntil }: Health, at: Instant): Health {
