@@ -74,7 +74,7 @@ async function inObject(
 
 /**
  * A leaderboard that is complete, and later changes that it did not get, such as `ada 1, bob 2`. The first
- * call has its definition.
+ * call has its definition, and `started` gives the object that call alone.
  */
 async function withheld(changes: string, more: Record<string, unknown> = {}) {
   const setup = await withBoard({ start: dateAt(NOON), ...more }, await newTenantInLast())
@@ -86,7 +86,12 @@ async function withheld(changes: string, more: Record<string, unknown> = {}) {
     if (message === undefined) throw new Error('no such message')
     return message
   }
-  return { setup, call, definition: call(0).definition, tenant, calls }
+  const started = (act: Parameters<typeof inObject>[1]) =>
+    inObject(setup, async (object, d1) => {
+      await object.deliver(call(0))
+      await act(object, d1)
+    })
+  return { setup, call, started, definition: call(0).definition, tenant, calls }
 }
 
 const RUN = Math.floor(NOON / DAY)
@@ -104,9 +109,8 @@ const runDue = (object: LeaderboardObject, definition: Known, now = NOON + 2 * 3
 
 describe('while the object waits for D1', () => {
   it('[L12] upkeep fails while a change is counted again: the served ranking is right', async () => {
-    const { setup, call, definition } = await withheld('ada 1, ada 2, bob 2, ada 4')
-    await inObject(setup, async (object, d1) => {
-      await object.deliver(call(0))
+    const { setup, started, call, definition } = await withheld('ada 1, ada 2, bob 2, ada 4')
+    await started(async (object, d1) => {
       await object.deliver(call(2))
       const answer = late()
       d1.fault = answer.fault
@@ -123,9 +127,8 @@ describe('while the object waits for D1', () => {
   })
 
   it('[L12] a change cannot be counted again while all users are compared: no new user is lost', async () => {
-    const { setup, call, definition, tenant } = await withheld('ada 1, bob 2, bob 4')
-    await inObject(setup, async (object, d1) => {
-      await object.deliver(call(0))
+    const { setup, started, call, definition, tenant } = await withheld('ada 1, bob 2, bob 4')
+    await started(async (object, d1) => {
       const answer = late()
       d1.fault = answer.fault
       const tended = runDue(object, { ...definition, maxParticipants: 500, version: definition.version + 1 })
@@ -144,9 +147,8 @@ describe('while the object waits for D1', () => {
 
   it('[L8] a change cannot be counted again while a run becomes final: the run stays final', async () => {
     const end = dateAt(NOON + DAY)
-    const { setup, call, definition } = await withheld('ada 1, bob 2, ada 4, bob 8', { end })
-    await inObject(setup, async (object, d1) => {
-      await object.deliver(call(0))
+    const { setup, started, call, definition } = await withheld('ada 1, bob 2, ada 4, bob 8', { end })
+    await started(async (object, d1) => {
       const answer = late()
       d1.fault = answer.fault
       const tended = runDue(object, definition, NOON + 2 * DAY)
@@ -170,12 +172,11 @@ describe('while the object waits for D1', () => {
   it.each(['deliver', 'recount', 'runDue'] as const)(
     '[L7] another metric is counted while %s waits for the result of the old one',
     async (how) => {
-      const { setup, call, definition } = await withheld('ada 1, ada 2, ada 4')
+      const { setup, started, call, definition } = await withheld('ada 1, ada 2, ada 4')
       for (const user of ['cai', 'bob']) await setup.tenant.event('words', user, 3)
       await setup.tenant.event('words', 'bob', 3)
       const next = { ...definition, input: setup.other, version: definition.version + 3 }
-      await inObject(setup, async (object, d1) => {
-        await object.deliver(call(0))
+      await started(async (object, d1) => {
         const answer = late()
         // Upkeep first asks for the period history, and then for the users who differ.
         const first = (batch: Batch) => {
@@ -203,9 +204,8 @@ describe('while the object waits for D1', () => {
 
   it('[L12] changes arrive while all users are compared: none is undone, and none counts twice', async () => {
     const asked = 'ada 1, bob 2, cai 3, dov 4, ada 10, eve 7'
-    const { setup, call, definition, tenant, calls } = await withheld(asked)
-    await inObject(setup, async (object, d1) => {
-      await object.deliver(call(0))
+    const { setup, started, call, definition, tenant, calls } = await withheld(asked)
+    await started(async (object, d1) => {
       await object.deliver(call(1))
       const responses = [late(), late()]
       let asked = 0
@@ -227,9 +227,8 @@ describe('while the object waits for D1', () => {
   })
 
   it('[L12] an older answer of D1 comes after a newer one: the newer one counts', async () => {
-    const { setup, call, definition, tenant } = await withheld('ada 1, ada 2, ada 4')
-    await inObject(setup, async (object, d1) => {
-      await object.deliver(call(0))
+    const { setup, started, call, definition, tenant } = await withheld('ada 1, ada 2, ada 4')
+    await started(async (object, d1) => {
       const older = late()
       d1.fault = older.fault
       const first = object.deliver(call(2))
@@ -246,9 +245,8 @@ describe('while the object waits for D1', () => {
   })
 
   it('[G9] the board is deleted while a change is counted again: nothing of it is left', async () => {
-    const { setup, call } = await withheld('ada 1, ada 2, ada 4')
-    await inObject(setup, async (object, d1) => {
-      await object.deliver(call(0))
+    const { setup, started, call } = await withheld('ada 1, ada 2, ada 4')
+    await started(async (object, d1) => {
       const answer = late()
       d1.fault = answer.fault
       const waiting = object.deliver(call(2)).catch(() => undefined)
@@ -267,9 +265,8 @@ describe('while the object waits for D1', () => {
 
 describe('upkeep that was due before a full hour and comes after the upkeep of that hour', () => {
   it('[L12] ends, and is due again at the next full hour', async () => {
-    const { setup, call, definition } = await withheld('ada 1')
-    await inObject(setup, async (object) => {
-      await object.deliver(call(0))
+    const { setup, started, definition } = await withheld('ada 1')
+    await started(async (object) => {
       const moments = { now: instant(FULL_HOUR - 1), until: instant(FULL_HOUR + 1), grace: 0 }
       expect(await runDue(object, definition, FULL_HOUR)).toMatchObject({ dueAt: FULL_HOUR + HOUR })
       expect(await object.runDue({ definition, ...moments })).toMatchObject({ dueAt: FULL_HOUR + HOUR })
@@ -278,9 +275,8 @@ describe('upkeep that was due before a full hour and comes after the upkeep of t
   })
 
   it('[L12] is due again at once, if it has compared nothing since the hour before', async () => {
-    const { setup, call, definition } = await withheld('ada 1')
-    await inObject(setup, async (object) => {
-      await object.deliver(call(0))
+    const { started, definition } = await withheld('ada 1')
+    await started(async (object) => {
       await runDue(object, definition, FULL_HOUR)
       const [now, until] = [instant(FULL_HOUR + 1), instant(FULL_HOUR + 2 * HOUR + 1)]
       const dueAt = FULL_HOUR + 2 * HOUR
@@ -292,12 +288,11 @@ describe('upkeep that was due before a full hour and comes after the upkeep of t
   })
 
   it('[L10] records the day that is over before it reads the scores of the next day', async () => {
-    const { setup, call, definition, tenant } = await withheld('ada 1')
+    const { setup, started, definition, tenant } = await withheld('ada 1')
     const midnight = (RUN + 1) * DAY
     await moveUnseen(midnight + 1)
     await events(tenant, ['ada', 5])
-    await inObject(setup, async (object) => {
-      await object.deliver(call(0))
+    await started(async (object) => {
       const moments = { now: instant(midnight - HOUR), until: instant(midnight + 2), grace: HOUR }
       await object.runDue({ definition, ...moments })
     })
@@ -309,10 +304,9 @@ describe('upkeep that was due before a full hour and comes after the upkeep of t
   })
 
   it('[L12, M2] does not look like a restore if the answer to its note is lost', async () => {
-    const { setup, call, definition } = await withheld('ada 1')
+    const { setup, started, definition } = await withheld('ada 1')
     const reopen = vi.spyOn(Board.prototype, 'reopen')
-    await inObject(setup, async (object, d1) => {
-      await object.deliver(call(0))
+    await started(async (object, d1) => {
       await runDue(object, definition, FULL_HOUR)
       d1.fault = async (batch) => {
         const results = await batch()
