@@ -138,7 +138,8 @@ async function placeOf(/** @type {Options} */ { location, jurisdiction }) {
 
 /** Throws if a host can't be a domain of the Worker. @type {(account: Account, host: string, name: string) => Promise<void>} */
 async function demandDomain(account, host, name) {
-  if (!/^([a-z\d]([a-z\d-]*[a-z\d])?\.)+[a-z]{2,}$/.test(host))
+  // The last part may be one of Unicode, such as xn--p1ai for .рф.
+  if (!/^([a-z\d]([a-z\d-]*[a-z\d])?\.)+([a-z]{2,}|xn--[a-z\d-]*[a-z\d])$/.test(host))
     throw new Complaint(
       `--domain must be a host, such as laurel.example.com, not ${host}. Nothing was changed.`,
     )
@@ -307,33 +308,35 @@ async function migrate(
 }
 
 /**
- * The secrets that the Worker gets with this version. They are in a file until a deployment has ended well, so that
- * a run after a failure has the same ones.
+ * The secrets that the Worker gets with this version: those that it lacks, since what it has may be newer than the file.
+ * They are in the file until a deployment has ended well, so that a run after a failure has the same ones. `key` is the
+ * admin key that was made for it, in this run or before.
  *
- * @type {(deployment: Deployment, options: Options, file: string) => Promise<Record<string, string>>}
+ * @type {(deployment: Deployment, options: Options, file: string) =>
+ *   Promise<{ secrets: Record<string, string>; key: string | undefined }>}
  */
 async function secretsOf({ account, config, worker, isFirst }, { 'new-admin-key': isNewKey }, file) {
   const listed = worker === undefined ? [] : await account.ask(`/workers/scripts/${config.name}/secrets`)
   const known = [...Object.keys(config.vars), ...listed.map((/** @type {Row} */ { name }) => name)]
-  /** @type {{ TOKEN_SECRET?: string } & Record<string, string>} */
-  const saved = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
-  const { TOKEN_SECRET = newTokenSecret(), ...kept } = saved
-  // The one that the Worker has may be newer than the file.
-  const secrets = known.includes('TOKEN_SECRET') ? kept : { ...kept, TOKEN_SECRET }
-  const isMissing = isFirst && !known.includes('ADMIN_API_KEY')
-  if (isMissing) secrets.ADMIN_API_KEY ??= process.env.ADMIN_API_KEY || newAdminKey()
-  if (isNewKey) secrets.ADMIN_API_KEY = newAdminKey()
-  if (Object.keys(secrets).length > 0) writeFileSync(file, JSON.stringify(secrets), { mode: 0o600 })
-  else rmSync(file, { force: true })
-  return secrets
+  const { TOKEN_SECRET = newTokenSecret(), ADMIN_API_KEY: before } = /** @type {Record<string, string>} */ (
+    existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
+  )
+  const hasKey = known.includes('ADMIN_API_KEY')
+  const first = isFirst && !hasKey ? (before ?? (process.env.ADMIN_API_KEY || newAdminKey())) : before
+  const key = isNewKey ? newAdminKey() : first
+  const secrets = {
+    ...(!known.includes('TOKEN_SECRET') && { TOKEN_SECRET }),
+    ...(key !== undefined && (isNewKey || !hasKey) && { ADMIN_API_KEY: key }),
+  }
+  return { secrets, key }
 }
 
-/** Hands the build to wrangler, with the secrets of the file if there are any. */
-async function upload(
-  /** @type {Deployment} */ deployment,
-  /** @type {string} */ file,
-  /** @type {WayBack | undefined} */ wayBack,
-) {
+/**
+ * Hands the build to wrangler, with the secrets in the file if there are any.
+ *
+ * @type {(deployment: Deployment, file: string, secrets: object, wayBack: WayBack | undefined) => Promise<void>}
+ */
+async function upload(deployment, file, secrets, wayBack) {
   const { build: _, minify: __, keep_names: ___, ...config } = deployment.bound
   const whole = {
     ...config,
@@ -348,8 +351,12 @@ async function upload(
   }
   const configuration = deployment.fileOf('configuration')
   writeFileSync(configuration, JSON.stringify(whole, null, 2))
-  const secrets = existsSync(file) ? ['--secrets-file', file] : []
-  const args = ['deploy', '--config', configuration, ...secrets]
+  // Otherwise wrangler would take CLOUDFLARE_ENV from .env, and deploy another Worker.
+  const args = ['deploy', '--config', configuration, '--env=']
+  if (Object.keys(secrets).length > 0) {
+    writeFileSync(file, JSON.stringify(secrets), { mode: 0o600 })
+    args.push('--secrets-file', file)
+  }
   const result = deployment.fileOf('result')
   rmSync(result, { force: true })
   const isAsked = process.stdin.isTTY && process.stdout.isTTY
@@ -422,37 +429,35 @@ async function demandHealth(address, seconds, wayBack) {
     if (inRow === HEALTHY_ANSWERS) return
     await sleep(PAUSE)
   }
-  const isOne = wayBack?.names.length === 1
-  const lines = [
-    `The new version is deployed, but is not healthy after ${seconds} seconds. The last answer of /health:`,
-    `  ${problem}`,
-    '',
-    'If the answer names something that you can add or repair, do so and deploy again.',
-    ...(wayBack === undefined
-      ? [
-          'A new domain may need some minutes. Deploy again then: it goes on from here, and prints the admin key.',
-        ]
-      : [
-          'To go back to the version before:',
-          `  ${wayBack.version}`,
-          `If that version's /health names a later migration, bring the ${isOne ? 'database' : 'databases'} back too.`,
-          'This undoes every change since then:',
-          restoring(wayBack),
-          EARLIER,
-          ...(isOne
-            ? []
-            : ['A version from before a database was added does not know the users who moved there.']),
-        ]),
-    'docs/operations.md says more.',
-  ]
-  throw new Complaint(lines.join('\n'))
+  const [base, others] =
+    wayBack?.names.length === 1
+      ? ['database', '']
+      : ['databases', '\nA version from before a database was added does not know the users who moved there.']
+  const next =
+    wayBack === undefined
+      ? 'A new domain may need some minutes. Deploy again then: it goes on from here, and prints the admin key.'
+      : `To go back to the version before:
+  ${wayBack.version}
+If that version's /health names a later migration, bring the ${base} back too.
+This undoes every change since then:
+${restoring(wayBack)}
+${EARLIER}${others}`
+  throw new Complaint(`The new version is deployed, but is not healthy after ${seconds} seconds. The last answer of /health:
+  ${problem}
+
+If the answer names something that you can add or repair, do so and deploy again.
+${next}
+docs/operations.md says more.`)
 }
+
+/** Another machine may have replaced the key. Just after it was set, the version before may still answer. */
+const UNKNOWN_KEY = `Laurel does not take the admin key that was made here. If nobody has the one that it takes, replace it: ${commandOf('deploy', '--new-admin-key')}`
 
 /**
  * A link that signs in to the console, once: it has an admin key of its own, which the console replaces as soon as
- * it opens. Null if the key can't be made.
+ * it opens. Null if the key can't be made, and undefined if the Worker does not know the admin key.
  *
- * @type {(asked: string, shown: string, adminKey: string) => Promise<string | null>}
+ * @type {(asked: string, shown: string, adminKey: string) => Promise<string | null | undefined>}
  */
 async function linkTo(asked, shown, adminKey) {
   try {
@@ -462,15 +467,13 @@ async function linkTo(asked, shown, adminKey) {
       body: JSON.stringify([{ name: 'Console link of npm run deploy' }]),
       signal: AbortSignal.timeout(answerPatience() * 1000),
     })
+    if (answer.status === 401) return void report(new Complaint(UNKNOWN_KEY))
     if (answer.status !== 201) throw new Complaint(`Laurel answered ${answer.status}`)
     const { created } = await answer.json()
     return `${shown}/console#code=${created[0].id}:${created[0].key}`
   } catch (error) {
-    report(
-      new Complaint(
-        `The link to the console could not be made: ${failureOf(error)}. Sign in there with the admin key.`,
-      ),
-    )
+    const fact = `The link to the console could not be made: ${failureOf(error)}.`
+    report(new Complaint(`${fact} Sign in there with the admin key.`))
     return null
   }
 }
@@ -534,21 +537,22 @@ async function deploy() {
 
   title('Deploying…')
   const file = deployment.fileOf('secrets')
-  const secrets = await secretsOf(deployment, options, file)
+  const { secrets, key: made } = await secretsOf(deployment, options, file)
+  await upload(deployment, file, secrets, wayBack)
   // Who gave a key has it.
-  const key = secrets.ADMIN_API_KEY === process.env.ADMIN_API_KEY ? undefined : secrets.ADMIN_API_KEY
-  await upload(deployment, file, wayBack)
-  await finish(deployment, { address, key, file, wayBack }, options)
+  const key = made === process.env.ADMIN_API_KEY ? undefined : made
+  await finish(deployment, { address, key, isNew: 'ADMIN_API_KEY' in secrets, file, wayBack }, options)
 }
 
 /**
  * Waits until the Worker is healthy, and says how to use it.
  *
  * @param {Deployment} deployment
- * @param {{ address: string | null; key: string | undefined; file: string; wayBack: WayBack | undefined }} made
+ * @param {{ address: string | null; key: string | undefined; isNew: boolean; file: string;
+ *   wayBack: WayBack | undefined }} made `isNew` if this run has given the Worker the key
  * @param {Options} options
  */
-async function finish({ config, isFirst }, { address, key, file, wayBack }, { url, seconds }) {
+async function finish({ config, isFirst }, { address, key, isNew, file, wayBack }, { url, seconds }) {
   const asked = url ?? address
   if (asked === null || address === null) {
     process.stdout.write(
@@ -559,7 +563,8 @@ async function finish({ config, isFirst }, { address, key, file, wayBack }, { ur
     const { ADMIN_HOST } = config.vars
     const link =
       key === undefined ? null : await linkTo(asked, ADMIN_HOST ? `https://${ADMIN_HOST}` : address, key)
-    process.stdout.write(farewell(address, key, link, config.workers_dev === true))
+    const shown = link === undefined && !isNew ? undefined : key
+    process.stdout.write(farewell(address, shown, link ?? null, config.workers_dev === true))
   }
   rmSync(file, { force: true })
 }

@@ -24,11 +24,11 @@ export function wranglerScript() {
 }
 
 /** The standard output of wrangler. Throws a Complaint with what it printed, and `failure`, if it fails. */
-export const outputOfWrangler = (
-  /** @type {string[]} */ args,
-  /** @type {string} */ failure,
-  /** @type {NodeJS.ProcessEnv} */ env = QUIET,
-) => runNode([wranglerScript(), ...args], { cwd: project, env: { ...process.env, ...env } }, failure)
+export function outputOfWrangler(/** @type {string[]} */ args, /** @type {string} */ failure) {
+  // It asks nothing. Its banner would ask the registry for a newer version.
+  const env = { ...process.env, ...QUIET, WRANGLER_HIDE_BANNER: 'true', CI: '1' }
+  return runNode([wranglerScript(), ...args], { cwd: project, env }, failure)
+}
 
 /** Prints wrangler.toml as JSON. Needs the Node of wrangler. */
 const READ = `import { experimental_readRawConfig } from 'wrangler'
@@ -49,9 +49,4 @@ export async function readSettings() {
 
 /** Builds `index.js` in the folder, without a network. Throws a Complaint with the output of wrangler. */
 export const buildWorker = (/** @type {string} */ folder) =>
-  outputOfWrangler(['deploy', '--minify', '--dry-run', '--outdir', folder], 'The build failed.', {
-    ...QUIET,
-    // The banner asks the registry for a newer version.
-    WRANGLER_HIDE_BANNER: 'true',
-    CI: '1',
-  })
+  outputOfWrangler(['deploy', '--minify', '--dry-run', '--outdir', folder], 'The build failed.')

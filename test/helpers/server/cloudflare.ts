@@ -42,8 +42,6 @@ export function cloudflare(laurel?: () => string) {
     ...{ PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, TZ: 'Europe/Berlin', HOME: folder },
     ...{ XDG_CACHE_HOME: dirname(dirname(fetchedFolder())), CLOUDFLARE_API_TOKEN: TOKEN },
     CLOUDFLARE_API_BASE_URL: `${scene.origin}/client/v4`,
-    // It is about another project.
-    CLOUDFLARE_ENV: 'production',
   })
   const scene = {
     file,
@@ -109,6 +107,8 @@ export function cloudflare(laurel?: () => string) {
   beforeEach(async () => {
     if (laurel === undefined) {
       cpSync(join(root, 'wrangler.toml'), file('wrangler.toml'))
+      // It is about another project.
+      writeFileSync(file('.env'), 'CLOUDFLARE_ENV=production\n')
       mkdirSync(file('.wrangler', 'assets'), { recursive: true })
       writeFileSync(file('.wrangler', 'assets', 'page'), 'A page.\n')
     }

@@ -151,19 +151,17 @@ describe('on an account that has nothing', () => {
     expect((await scene.control()).databases).toMatchObject([{ place: 'eu' }])
   })
 
-  it('says what it would make, with a name or without, and makes nothing', async () => {
-    const dry = await scene.deploy('--dry-run')
-    await expectUnchanged(
-      { ...dry, code: dry.code + 1 },
-      /Workers Paid, which costs \$5.*D1 database +laurel +is made\n/s,
-    )
-    const named = await scene.deploy('--dry-run', '--name', 'staging')
-    await expectUnchanged({ ...named, code: named.code + 1 }, /queue +staging-dead-letters +is made\n/)
+  it.each([
+    [[], /Workers Paid, which costs \$5.*D1 database +laurel +is made\n/s],
+    [['--name', 'staging'], /queue +staging-dead-letters +is made\n/],
+  ])('says what it would make with the options %j, and makes nothing', async (options, said) => {
+    const { code, output } = await scene.deploy('--dry-run', ...options)
+    await expectUnchanged({ code: code + 1, output }, said)
   })
 
   it('serves on a domain, leaves it there, and refuses one that is not of the account', async () => {
     const domain = ['--domain', 'laurel.example.com']
-    await expectRefused('Your account has no domain to which laurel', ...PLACE, ...domain)
+    await expectRefused('no domain to which laurel', ...PLACE, '--domain', 'laurel.xn--p1ai')
     await expectRefused('--domain must be a host', ...PLACE, '--domain', 'https://a')
     await scene.control({ zone: 'example.com' })
     const said = await deployed(...PLACE, ...domain)
@@ -177,27 +175,21 @@ describe('on an account that has nothing', () => {
     expect(other).toMatchObject({ code: 1, output: expect.stringContaining('belongs to the Worker laurel') })
   })
 
-  it.runIf(process.platform === 'linux')(
-    'has failed if wrangler is told at a terminal not to go on',
-    async () => {
-      expect(await scene.deploy(...PLACE)).toMatchObject({ code: 0 })
-      await scene.control({ changedBy: 'api' })
-      const { code, output } = await scene.refuse('continue?')
-      expect(code, output).toBe(1)
-      expect(output).toMatch(/wrangler was told not to go on\.\s+The deployment failed\./)
-      expect((await scene.control()).workers.laurel?.versions).toHaveLength(1)
-    },
-  )
+  it.runIf(process.platform === 'linux')('has failed if wrangler is told not to go on', async () => {
+    expect(await scene.deploy(...PLACE)).toMatchObject({ code: 0 })
+    await scene.control({ changedBy: 'api' })
+    const { code, output } = await scene.refuse('continue?')
+    expect(code, output).toBe(1)
+    expect(output).toMatch(/wrangler was told not to go on\.\s+The deployment failed\./)
+    expect((await scene.control()).workers.laurel?.versions).toHaveLength(1)
+  })
 
-  it.runIf(process.platform === 'linux')(
-    'says that it was stopped if Ctrl-C answers a question',
-    async () => {
-      const { code, output } = await scene.refuse('Where will it be?', '\x03')
-      expect(code, output).toBe(1)
-      expect(output).toMatch(/This was stopped\. Nothing was changed\.\s*$/)
-      expect(output).not.toMatch(/\n {4}at /)
-    },
-  )
+  it.runIf(process.platform === 'linux')('says that Ctrl-C at a question has stopped it', async () => {
+    const { code, output } = await scene.refuse('Where will it be?', '\x03')
+    expect(code, output).toBe(1)
+    expect(output).toMatch(/This was stopped\. Nothing was changed\.\s*$/)
+    expect(output).not.toMatch(/\n {4}at /)
+  })
 
   it('keeps two deployments apart, and deletes one of them', async () => {
     scene.configure((text) => `vars = { ENVIRONMENT = "x", PUBLIC_URL = "https://p.example.com" }\n${text}`)
@@ -364,16 +356,19 @@ describe('a deployment that was made by hand', () => {
     expect(again.output).not.toContain('.sql')
   })
 
-  it('[K6] keeps the secret of tokens that somebody has set after a run that failed', async () => {
+  it('[K4, K6] keeps secrets that somebody has set after a run that failed', async () => {
     await scene.control({ health: { status: 503, body: { error: 'Not yet.' } } })
     expect(await scene.deploy(...PLACE, '--wait', '0')).toMatchObject({ code: 1 })
     const file = scene.file('.wrangler', 'deployments', `${ACCOUNT}.laurel.secrets.json`)
     const ofWorker = JSON.parse(readFileSync(file, 'utf8'))
-    // The run that failed had made another one than the Worker has now.
-    writeFileSync(file, JSON.stringify({ ...ofWorker, TOKEN_SECRET: 's'.repeat(43) }))
+    // The run that failed had made others than the Worker has now.
+    writeFileSync(file, JSON.stringify({ ADMIN_API_KEY: KEY, TOKEN_SECRET: 's'.repeat(43) }))
     await scene.control({ health: { status: 200, body: { status: 'ok' } } })
-    await deployed()
+    const output = await deployed()
     expect((await scene.control()).workers.laurel?.secrets).toEqual(ofWorker)
+    expect(output).toContain('Laurel does not take the admin key that was made here.')
+    expect(output).not.toContain(KEY)
+    expect(await deployed()).not.toContain('the admin key')
   })
 
   it('takes an id of zeros for none, and sets the admin key that it is given or asked for', async () => {
