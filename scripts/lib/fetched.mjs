@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
+import { Complaint, filesIn } from './project.mjs'
 
 /** The folder with all that was fetched. */
 export const fetchedFolder = () =>
@@ -55,6 +56,9 @@ export function fetchedModules(manifest, why) {
   try {
     for (const file of files) copyFileSync(join(manifest, file), join(draft, file))
     npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], draft)
+    // npm says nothing of an optional package that it could not fetch.
+    if (filesIn(join(draft, 'node_modules')).every((file) => file.startsWith('.')))
+      throw new Complaint(`npm has found no package for ${platform}-${arch}, or could not fetch it.`)
     try {
       // A rename is atomic, so nobody sees a part of it.
       renameSync(draft, join(kept, name))

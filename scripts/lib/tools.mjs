@@ -41,9 +41,7 @@ export function nodeExecutable() {
     .map((name) => join(modules, name, 'bin', isWindows ? 'node.exe' : 'node'))
     .find((path) => existsSync(path))
   if (own !== undefined) return own
-  throw new Complaint(
-    `Use Node ${OLDEST_NODE} or later: npm has none for ${process.platform}-${process.arch}.`,
-  )
+  throw new Complaint(`Use Node ${OLDEST_NODE} or later: npm has none for ${platform}.`)
 }
 
 /** Runs a script of Node, which gets the signals of this process, and returns its exit code. */
@@ -69,8 +67,9 @@ export async function demandNewNode() {
  * @type {(args: string[], options: { cwd: string; env: NodeJS.ProcessEnv }, failure: string) => Promise<string>}
  */
 export async function runNode(args, options, failure) {
+  const node = nodeExecutable()
   try {
-    return (await promisify(execFile)(nodeExecutable(), args, options)).stdout
+    return (await promisify(execFile)(node, args, options)).stdout
   } catch (error) {
     const { stdout = '', stderr = '' } = Object(error)
     throw new Complaint(`${stripVTControlCharacters(stdout + stderr).trim()}\n\n${failure}`)

@@ -42,7 +42,7 @@ export async function snapshot(id, signal) {
     })
     signal?.throwIfAborted()
   } catch (error) {
-    removeSnapshot(folder)
+    rmSync(folder, { recursive: true, force: true })
     throw error
   } finally {
     if (id !== undefined) process.kill(id, 'SIGCONT')
@@ -52,9 +52,6 @@ export async function snapshot(id, signal) {
 
 /** Is true if a file is copied. The index of a database (`-shm`) is not, because SQLite makes it again. */
 const isCopied = (/** @type {string} */ name) => !name.endsWith('.sqlite-shm')
-
-/** Removes a copy. */
-const removeSnapshot = (/** @type {string} */ folder) => rmSync(folder, { recursive: true, force: true })
 
 /** Stops a process, and waits until each of its threads has stopped. */
 async function stopProcess(/** @type {number} */ id) {
@@ -89,7 +86,7 @@ export async function backup(folder, target, signal) {
   try {
     await pack(copy, target, signal)
   } finally {
-    removeSnapshot(copy.folder)
+    rmSync(copy.folder, { recursive: true, force: true })
     // If this process is killed before, the server removes the copy.
     copy.close()
   }

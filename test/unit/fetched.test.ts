@@ -7,13 +7,15 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 
 const MODULE = join(import.meta.dirname, '..', '..', 'scripts', 'lib', 'fetched.mjs')
 
-/** An npm that notes its call and the variables that it gets, fails if a file says so, and installs one package. */
+/** An npm that notes its call and the variables that it gets, and installs one package, unless a file says otherwise. */
 const NPM = `
 const { appendFileSync, existsSync, mkdirSync, writeFileSync } = require('node:fs')
 const variables = Object.keys(process.env).filter((name) => name.startsWith('npm_')).sort()
 appendFileSync(process.env.NOTES, JSON.stringify([process.argv[2], ...variables]) + '\\n')
 if (existsSync(process.env.NOTES + '.fail')) { console.error('npm says no'); process.exit(1) }
-mkdirSync('node_modules/tool', { recursive: true })
+mkdirSync('node_modules')
+if (existsSync(process.env.NOTES + '.none')) process.exit(0)
+mkdirSync('node_modules/tool')
 writeFileSync('node_modules/tool/index.js', 'whole')
 `
 
@@ -76,10 +78,13 @@ test('a new version of a tool is fetched beside the old one', async () => {
   expect(kept()).toHaveLength(2)
 })
 
-test('after npm has failed, nothing is left, and the next run goes on', async () => {
-  writeFileSync(join(folder, 'notes.fail'), '')
-  await expect(ask()).rejects.toThrow('npm says no')
+test.each([
+  ['fail', 'npm says no'],
+  ['none', 'could not fetch it'],
+])('after npm has failed, nothing is left, and the next run goes on (%s)', async (how, reason) => {
+  writeFileSync(join(folder, `notes.${how}`), '')
+  await expect(ask()).rejects.toThrow(reason)
   expect(kept()).toEqual([])
-  rmSync(join(folder, 'notes.fail'))
+  rmSync(join(folder, `notes.${how}`))
   expect((await ask()).modules).toContain(folder)
 })
