@@ -10,7 +10,8 @@ import { Skeleton } from '../ui/page'
 /** Local dates, both included. */
 type Period = { from: string; to: string; days: number }
 
-const DAY = 86_400_000
+/** A day in milliseconds. */
+export const DAY = 86_400_000
 
 /** How many days the page shows at first, and how many the interface gives at most. */
 const DEFAULT_DAYS = 30
@@ -25,7 +26,7 @@ export const isDate = (text: unknown): text is string =>
   typeof text === 'string' && /^(?!0000)\d{4}-/.test(text) && new Date(text).toJSON()?.slice(0, 10) === text
 
 /** The date that is `days` before another one. */
-const daysBefore = (date: string, days: number): string => dateOf(Date.parse(date) - days * DAY)
+export const daysBefore = (date: string, days: number): string => dateOf(Date.parse(date) - days * DAY)
 
 /**
  * The period that an address names: `?days=90` up to today, or `?from=…&to=…`. Anything else is the last 30

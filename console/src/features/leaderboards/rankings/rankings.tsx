@@ -26,9 +26,17 @@ const TITLE = 'Rankings'
 /** The rankings of a leaderboard by run and by group. Those of the present run move while people look. */
 export function Rankings({ board }: { board: AdminLeaderboard }) {
   const today = useToday()
-  const { status } = board
+  const laurel = useLaurel()
+  const { key, status } = board
+  // One that was finished by hand stays at the run of that day (L7).
+  const last = useQuery({
+    queryKey: ['/leaderboards', 'last', key],
+    queryFn: ({ signal }) => laurel.leaderboards.get(key, { limit: 1 }, { signal }),
+    enabled: status === 'finished',
+  })
   const isLater = status === 'inactive' || status === 'scheduled'
-  if (!isLater && today !== null) return <Ranking board={board} today={today} />
+  const day = status === 'finished' && !last.isError ? last.data?.run.key : today
+  if (!isLater && day != null) return <Ranking board={board} today={day} />
   return (
     <Card title={TITLE}>
       {isLater ? <Empty title="No rankings yet">{LATER[status]}</Empty> : <Waiting className="h-100" />}
@@ -56,7 +64,7 @@ function Ranking({ board, today }: { board: AdminLeaderboard; today: string }) {
   const isPresent = run.start === present.start
   const runs = runsBefore(board, today)
   // The address can name a run before those.
-  const isListed = isPresent || runs.some(({ start }) => start === run.start)
+  const listed = isPresent || runs.some(({ start }) => start === run.start) ? runs : [...runs, run]
   const hasGroups = breakdownAttributes.length > 0
   const groups = useQuery({
     queryKey: ['/leaderboards', 'groups', key, isPresent ? null : run.start],
@@ -91,10 +99,7 @@ function Ranking({ board, today }: { board: AdminLeaderboard; today: string }) {
             value={isPresent ? '' : run.start}
             onChange={({ target }) => show({ run: target.value })}
             none={status === 'finished' ? 'The last run' : `Now: ${datesOf(present)}`}
-            options={(isListed ? runs : [...runs, run]).map((one) => ({
-              value: one.start,
-              label: datesOf(one),
-            }))}
+            options={listed.map((one) => ({ value: one.start, label: datesOf(one) }))}
           />
         )
       }

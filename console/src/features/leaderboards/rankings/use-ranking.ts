@@ -2,6 +2,7 @@ import type { AdminLeaderboard, LiveRanking } from '@laurel/client'
 import { type GroupData, type LeaderboardResource, runOf, withPreviousRanks } from '@laurel/react'
 import { focusManager, useQuery } from '@tanstack/react-query'
 import { useEffect, useState, useSyncExternalStore } from 'react'
+import { DAY, daysBefore } from '../../../analytics/period'
 import { useLaurel } from '../../../api/laurel'
 import { formatDate } from '../../../ui/format'
 
@@ -9,7 +10,7 @@ type Rankings = NonNullable<LeaderboardResource['data']>['rankings']
 
 /** The part of a leaderboard that is shown. */
 export type Shown = {
-  board: Board & Pick<AdminLeaderboard, 'key'>
+  board: Pick<AdminLeaderboard, 'key'>
   /** The dates of the run. */
   run: Run
   /** Whether it is the present run, whose ranking still moves. */
@@ -35,11 +36,10 @@ type Live = { id: string; run: string | null; rankings: Rankings; isOpen: boolea
  * until the group is known.
  */
 export function useRanking(
-  { board, run, isPresent, group, places }: Shown,
+  { board: { key }, run, isPresent, group, places }: Shown,
   isReady: boolean,
 ): LeaderboardResource {
   const laurel = useLaurel()
-  const { key } = board
   const id = JSON.stringify([key, isPresent ? null : run.start, group, places])
   const part = { limit: places, userAttributes: group }
   const { data, error, isLoading, refetch } = useQuery({
@@ -62,11 +62,9 @@ export function useRanking(
     })
   }, [laurel, id, isOpen])
   const live = isWanted && newest?.id === id ? newest : undefined
-  // One that was finished by hand stays at the run of that day.
-  const shown = isPresent && data?.status === 'finished' ? runHolding(board, data.run.key) : run
   return {
     data: data && {
-      ...{ name: data.name, unit: data.pointsSystemName ?? data.metricName, ...shown },
+      ...{ name: data.name, unit: data.pointsSystemName ?? data.metricName, ...run },
       // A run of the past needs no status: the leaderboard itself goes on.
       ...(isPresent && { status: data.status }),
       rankings: live?.rankings ?? data.rankings,
@@ -93,12 +91,8 @@ type Board = Pick<AdminLeaderboard, 'start' | 'end' | 'runUnit' | 'runInterval'>
 
 /** The most earlier runs to choose from. The address can name earlier ones. */
 const MOST_RUNS = 52
-const DAY = 86_400_000
-const HOUR = 3_600_000
-/** How long after its last date in UTC a run is final, in hours (L8). */
-const FINAL_AFTER = 12
-
-const dayBefore = (date: string) => new Date(Date.parse(date) - DAY).toISOString().slice(0, 10)
+/** How long after its last date in UTC a run is final, in milliseconds: twelve hours (L8). */
+const FINAL_AFTER = DAY / 2
 
 /** The run that holds a date: the first one before it begins, the last one after it ended (L2). */
 export const runHolding = ({ start, end, runUnit, runInterval }: Board, date: string): Run =>
@@ -113,7 +107,7 @@ export function runsBefore(board: Board, date: string): Run[] {
   const runs: Run[] = []
   let { start } = runHolding(board, date)
   while (start > board.start && runs.length < MOST_RUNS) {
-    const run = runHolding(board, dayBefore(start))
+    const run = runHolding(board, daysBefore(start, 1))
     runs.push(run)
     start = run.start
   }
@@ -122,7 +116,7 @@ export function runsBefore(board: Board, date: string): Run[] {
 
 /** When a run is final, in milliseconds since 1970. Null for a run without an end (L8). */
 export const finalAt = ({ end }: Run): number | null =>
-  end === null ? null : Date.parse(end) + DAY + FINAL_AFTER * HOUR
+  end === null ? null : Date.parse(end) + DAY + FINAL_AFTER
 
 /** The dates of a run, such as "Nov 23, 2026 – Nov 29, 2026". */
 export const datesOf = ({ start, end }: Run): string =>
