@@ -22,7 +22,8 @@ describe('the number of users in the groups of a run', () => {
     expect([ask(0, 10_000), ask(0, 10_000), ask(0, 10_001), ask(59, 10_001)]).toEqual([1, 2, 3, 3])
     expect([ask(59, 1, 2), ask(60, 10_001), ask(61, 10_001)]).toEqual([4, 5, 5])
     sizes.clear()
-    expect(ask(61, 10_001)).toBe(6)
+    // The clock of the machine is set back by a minute.
+    expect([ask(61, 10_001), ask(1, 10_001)]).toEqual([6, 7])
   })
 
   it('is kept for only a few runs', () => {

@@ -64,7 +64,7 @@ describe('[E3] the lane', () => {
    * An app that finds another change before each of its writes, so that all requests go through the lane.
    * `before` runs before each call of a lane, and `received` changes its reply.
    */
-  const contending = (before: (lane: string) => unknown, received = (reply: string) => reply) => {
+  const contending = (before: (lane: string) => unknown, received = async (reply: string) => reply) => {
     const { bindings } = faultyLast(beforeEachCall(() => disturbUsers(tenant)))
     const USER_LANE = stubbed(env.USER_LANE, (lane) => ({
       commit: async (...asked: Parameters<UserLane['commit']>) => {
@@ -109,7 +109,7 @@ describe('[E3] the lane', () => {
     const replies: string[] = []
     const through = contending(
       () => undefined,
-      (reply) => {
+      async (reply) => {
         replies.push(reply)
         return reply.replace(/,"isEarlier":false/, '')
       },
@@ -118,6 +118,22 @@ describe('[E3] the lane', () => {
     expect([status, at(body, 'points', 'xp', 'added')]).toEqual([201, 7])
     expect(replies).toEqual([expect.stringContaining(',"isEarlier":false')])
     expect([await completions(), await points()]).toEqual([1, 7])
+  })
+
+  it('[E3] answers 429 for an event that was deleted with its metric before its lost answer is looked up', async () => {
+    const id = await tenant.metric('steps')
+    await tenant.app('PUT', '/users/ada', {})
+    let calls = 0
+    const received = async (reply: string) => {
+      calls += 1
+      if (calls === 1) return reply
+      await tenant.admin('DELETE', `/metrics?ids=${id}`)
+      throw lost()
+    }
+    const through = contending(() => undefined, received)
+    // The first one is sent alone, and the others together.
+    const answers = await Promise.all([1, 2, 3].map((value) => through.event('steps', 'ada', value)))
+    expect([calls, ...answers.map(({ status }) => status)]).toEqual([2, 201, 429, 429])
   })
 
   it('[E3] counts and answers an event once that comes to the lane again while it still waits there', async () => {

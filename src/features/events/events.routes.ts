@@ -38,7 +38,8 @@ function eventReply(result: CommandResult) {
   if (result.kind !== 'event' && result.kind !== 'lost') return noReply(result)
   const more = warned(result.leftOut)
   if (result.kind === 'event') return { status: result.status, body: result.body, ...more } as const
-  if (result.replay === null) throw new Error('the event is stored, but its metric or its user is not')
+  // Its user or its metric was deleted meanwhile, and the event with it.
+  if (result.replay === null) throw errors.contended()
   return { status: 202, body: result.replay, ...more } as const
 }
 

@@ -1,5 +1,5 @@
 import { BoundedMap } from '../../lib/bounded'
-import { type Instant, instant } from '../../lib/clock'
+import type { Instant } from '../../lib/clock'
 import { compareText } from '../../lib/ids'
 import { KEPT_ABOVE, KEPT_FOR } from '../../platform/scans'
 import type { Entry, Row } from '../board'
@@ -95,14 +95,15 @@ const MOST_KEPT = 4
  * count is kept in memory for a minute: repeated requests cannot keep the board from its work.
  */
 export class GroupSizes {
-  readonly #kept = new BoundedMap<number, { sizes: readonly GroupSize[]; until: Instant }>(MOST_KEPT)
+  readonly #kept = new BoundedMap<number, { sizes: readonly GroupSize[]; at: Instant }>(MOST_KEPT)
 
   /** The groups of a run: a kept count, or the result of `count`. `systemNow` is the machine's time. */
   of(run: number, systemNow: Instant, count: () => Counted): readonly GroupSize[] {
     const kept = this.#kept.get(run)
-    if (kept !== undefined && systemNow < kept.until) return kept.sizes
+    // The machine's clock may be set back.
+    if (kept !== undefined && Math.abs(systemNow - kept.at) < KEPT_FOR) return kept.sizes
     const { sizes, read } = count()
-    if (read > KEPT_ABOVE) this.#kept.set(run, { sizes, until: instant(systemNow + KEPT_FOR) })
+    if (read > KEPT_ABOVE) this.#kept.set(run, { sizes, at: systemNow })
     else this.#kept.delete(run)
     return sizes
   }
