@@ -98,6 +98,22 @@ it('[E9, P4] an inbox that fails holds back leaderboards only, however many of t
   expect(at((await tenant.app('GET', '/users/ada/points/xp')).body, 'total')).toBe(7)
 })
 
+it('[E9, P4, C1] under a set clock, ticks wait for an inbox that fails: its events came before them', async () => {
+  const trigger = { type: 'time', points: 7, status: 'active', timeUnit: 'hours', timeInterval: 1 }
+  await tenant.create('/points', { key: 'xp', name: 'XP', triggers: [trigger] })
+  await send(idle, [{ key: 'steps', user: { id: 'bob' }, value: 3 }])
+  const moment = days.at(0, 10) + MINUTE
+  const { bindings } = only(
+    ({ texts }) => texts.some((one) => one.includes('FROM inbox')),
+    () => Promise.reject(lost()),
+  )
+  const set = { mustAll: false, isClockSet: true, grace: { first: 0, finals: 0 } }
+  await moveUnseen(moment)
+  await expect(workUntil(tenant, moment, { ...set, bindings })).rejects.toThrow('lost')
+  await workUntil(tenant, moment, set)
+  expect(at((await tenant.app('GET', '/users/bob/points/xp')).body, 'total')).toBe(7)
+})
+
 it('[W5] points.changed comes at most once in 15 minutes, also if an alarm comes late', async () => {
   const hook = await subscribe(tenant, 'points.changed')
   const trigger = { type: 'metric', metricKey: 'steps', metricThreshold: 1, points: 10, status: 'active' }
