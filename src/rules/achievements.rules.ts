@@ -99,11 +99,11 @@ export function countForAchievements(
   return counters === null ? user : { ...user, counters }
 }
 
-/** The triggers, in the order in which achievements complete (E5). Composites come after all others. */
-const FIRST = ACHIEVEMENT_TRIGGERS.filter((trigger) => trigger !== 'achievement')
+/** The order in which achievements complete: first what a call completes (A3), composites after all others (E5). */
+const FIRST = ['api', ...ACHIEVEMENT_TRIGGERS.filter((one) => one !== 'api' && one !== 'achievement')]
 
 /**
- * Completes the achievements that a user qualifies for: first the triggers metric, streak and api, then
+ * Completes the achievements that a user qualifies for: first the triggers api, metric and streak, then
  * composites until no more is added (E5, A2). `completed` has their ids in that order.
  */
 export function complete(

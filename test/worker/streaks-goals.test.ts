@@ -34,6 +34,14 @@ async function sixOfTen(user = 'ada'): Promise<void> {
   expect(await streak(user)).toMatchObject({ length: 1 })
 }
 
+/** Points and an achievement for a streak of 2. Returns the id of the points system. */
+async function rewards(): Promise<string> {
+  const streakOfTwo = { streakLength: 2, status: 'active' }
+  await tenant.create('/achievements', { key: 'flame', name: 'F', trigger: 'streak', ...streakOfTwo })
+  const triggers = [{ type: 'streak', points: 7, ...streakOfTwo }]
+  return tenant.create('/points', { key: 'xp', name: 'XP', triggers })
+}
+
 beforeEach(async () => {
   await begin()
   tenant = await newTenant()
@@ -94,11 +102,7 @@ describe('[S2, P2, A2, W6] a streak that is extended without an event', () => {
     '[S2, P2, A2, W6, X2] %s, has its webhook, points, achievement and entry',
     async (_, change) => {
       const webhook = await subscribe(tenant, 'streak.extended', 'achievement.completed', 'points.changed')
-      const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
-      const trigger = { type: 'streak', streakLength: 2, points: 7, status: 'active' }
-      await tenant.create(`/points/${system}/triggers`, trigger)
-      const flame = { key: 'flame', name: 'F', trigger: 'streak', streakLength: 2, status: 'active' }
-      await tenant.create('/achievements', flame)
+      await rewards()
       await sixOfTen()
       await change()
       await move(1, 10)
@@ -116,11 +120,21 @@ describe('[S2, P2, A2, W6] a streak that is extended without an event', () => {
     },
   )
 
+  it('[A3, S2] a call answers the achievement that it completes, beside one by streak', async () => {
+    await rewards()
+    await tenant.create('/achievements', { key: 'api', name: 'A', trigger: 'api', status: 'active' })
+    await sixOfTen()
+    await settingsWithoutWalk(goal(5))
+    const complete = () => tenant.app('POST', '/achievements/api/complete', { user: { id: 'ada' } })
+    const first = (await complete()).body
+    expect([at(first, 'achievement', 'key'), at(first, 'points', 'xp', 'added')]).toEqual(['api', 7])
+    expect(at((await complete()).body, 'completionId')).toBe(at(first, 'completionId'))
+    expect(await streak()).toMatchObject({ length: 2 })
+  })
+
   it('[S2, W6] the end of the period does all that, if it comes before the background work', async () => {
     const webhook = await subscribe(tenant, 'streak.extended')
-    const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
-    const trigger = { type: 'streak', streakLength: 2, points: 7, status: 'active' }
-    await tenant.create(`/points/${system}/triggers`, trigger)
+    const system = await rewards()
     const boost = { name: 'B', start: '2020-01-01', multiplier: 2, userId: 'ada' }
     await sixOfTen()
     await tenant.admin('POST', `/points/${system}/boosts`, [boost])
