@@ -241,3 +241,12 @@ export const achievementByKey = ({ achievements }: Configuration, key: string) =
 export function meets(filters: readonly Filter[], values: ReadonlyMap<string, string>): boolean {
   return filters.every(({ attributeId, attributeValue }) => values.get(attributeId) === attributeValue)
 }
+
+/** Whether two triggers or achievements count the same events (P1, A2). The order of their filters does not matter. */
+export function countsTheSame(...both: [Counting, Counting]): boolean {
+  const [before, after] = both.map(({ metricId, eventAttributes: filters }) =>
+    JSON.stringify([metricId, filters.map((one) => [one.attributeId, one.attributeValue].join()).sort()]),
+  )
+  return before === after
+}
+type Counting = Pick<Trigger, 'metricId' | 'eventAttributes'>

@@ -25,7 +25,7 @@ import {
 import { defineResource } from '../../api/resources/resource'
 import { ACHIEVEMENT_STATUSES } from '../../configuration/enumerations'
 import { achievementKey, filterProblem, freeKey, keyTaken } from '../../configuration/keys.rules'
-import type { Achievement, Configuration } from '../../configuration/model'
+import { type Achievement, type Configuration, countsTheSame } from '../../configuration/model'
 import { achievements } from '../../configuration/tables.sql.ts'
 import {
   ACHIEVEMENT_FIELDS,
@@ -205,11 +205,6 @@ function ofItsTrigger(achievement: Achievement): Achievement {
   for (const field of fieldsOf(achievement)) set(field)
   const { trigger, eventAttributes } = achievement
   return { ...achievement, ...fields, eventAttributes: trigger === 'metric' ? eventAttributes : [] }
-}
-
-function countsTheSame(before: Achievement, after: Achievement): boolean {
-  const basis = ({ metricId, eventAttributes }: Achievement) => JSON.stringify([metricId, eventAttributes])
-  return basis(before) === basis(after)
 }
 
 function asksTheSame(before: Achievement, after: Achievement): boolean {

@@ -19,6 +19,7 @@ import { filterProblem, freeKey, keyTaken, triggerKey } from '../../configuratio
 import {
   type Achievement,
   type Configuration,
+  countsTheSame,
   type Metric,
   roomFor,
   type Trigger,
@@ -195,11 +196,6 @@ export function triggerPatched(
   if (JSON.stringify(next) === JSON.stringify(trigger)) return trigger
   const counterId = countsTheSame(trigger, next) ? trigger.counterId : newCounterId
   return { ...next, anchor: anchorOf(trigger, next, now), counterId, version: trigger.version + 1 }
-}
-
-function countsTheSame(before: Trigger, after: Trigger): boolean {
-  const basis = ({ metricId, eventAttributes }: Trigger) => JSON.stringify([metricId, eventAttributes])
-  return basis(before) === basis(after)
 }
 
 /** The fields of only some types, with their values in a trigger of another type. */
