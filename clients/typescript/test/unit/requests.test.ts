@@ -189,16 +189,17 @@ describe('requests', () => {
     expect(sent[0]?.body).toEqual({ name: 'Ada' })
   })
 
-  it.each([Number.NaN, Number.POSITIVE_INFINITY])(
-    'are not sent with the number %d, which JSON lacks',
-    async (n) => {
-      const { sent, options } = fake(json({}))
-      const item = { userId: 'ada', amount: n }
-      const error = await errorOf(new Laurel(options).admin.points.adjustments.create('xp', [item]))
-      expect(error).toMatchObject({ name: 'TypeError', message: '"amount" must be a finite number.' })
-      expect(sent).toEqual([])
-    },
-  )
+  it.each([
+    [Number.NaN, 'a finite number'],
+    [Number.POSITIVE_INFINITY, 'a finite number'],
+    [new Date(Number.NaN), 'a valid date'],
+  ])('are not sent with %s, which JSON lacks', async (amount, wanted) => {
+    const { sent, options } = fake(json({}))
+    const items = [Object({ userId: 'ada', amount })]
+    const error = await errorOf(new Laurel(options).admin.points.adjustments.create('xp', items))
+    expect(error).toMatchObject({ name: 'TypeError', message: `"amount" must be ${wanted}.` })
+    expect(sent).toEqual([])
+  })
 })
 
 describe('events', () => {
