@@ -415,7 +415,8 @@ function nextPlace(paging: Paging, query: PagedQuery, { data, response }: Answer
     const after = nextCursor(response.headers.get('link'))
     return after === null ? null : { after }
   }
+  // Programs without types may pass numbers as texts, or null.
   const { limit, skip = 0 } = query
-  if (paging === 'whole' || typeof limit !== 'number' || typeof skip !== 'number') return null
-  return data.length < limit ? null : { skip: skip + data.length }
+  if (paging === 'whole' || data.length < (Number(limit) || 1)) return null
+  return { skip: Number(skip) + data.length }
 }

@@ -41,15 +41,18 @@ describe('a list', () => {
     ])
   })
 
-  it('[G7] goes through all pages by skip, until one is not full', async () => {
-    const { sent, options } = fake(json(items(0, 2)), json(items(2, 4)), json([]))
-    expect(await new Laurel(options).admin.metrics.list({ limit: 2, skip: 3 }).toArray()).toEqual(items(0, 4))
-    expect(sent.map(({ path }) => path)).toEqual([
-      '/admin/v1/metrics?limit=2&skip=3',
-      '/admin/v1/metrics?limit=2&skip=5',
-      '/admin/v1/metrics?limit=2&skip=7',
-    ])
-  })
+  it.each([{ limit: 2, skip: 3 }, Object({ limit: '2', skip: '3' })])(
+    '[G7] goes through all pages by skip, until one is not full: %o',
+    async (query) => {
+      const { sent, options } = fake(json(items(0, 2)), json(items(2, 4)), json([]))
+      expect(await new Laurel(options).admin.metrics.list(query).toArray()).toEqual(items(0, 4))
+      expect(sent.map(({ path }) => path)).toEqual([
+        '/admin/v1/metrics?limit=2&skip=3',
+        '/admin/v1/metrics?limit=2&skip=5',
+        '/admin/v1/metrics?limit=2&skip=7',
+      ])
+    },
+  )
 
   it('answers the first page if it is awaited', async () => {
     const { sent, options } = fake(json(items(0, 2), 200, link('c1')))
