@@ -7,7 +7,7 @@ export type WebhookEvent = Webhooks['body']
 /** A request as Node and its frameworks have it: the headers, and the body exactly as it came. */
 export interface ReceivedRequest {
   headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>
-  body: string | Uint8Array
+  body: string | Uint8Array | ArrayBuffer
 }
 
 /** How much the clocks of sender and receiver may differ, in seconds. Older requests are refused. */
@@ -26,7 +26,7 @@ const MOST_SIGNATURES = 10
  * @param secret the secret of the webhook, such as `whsec_…`, or several: one of them must fit
  * @param now milliseconds since 1970, for tests
  * @throws LaurelError with status 401, which is also the right answer to the sender
- * @throws TypeError if a secret is no secret, or if the body was parsed before
+ * @throws TypeError if a secret is no secret, if the body was parsed before, or if there are no headers
  */
 export async function verifyWebhook(
   request: Request | ReceivedRequest,
@@ -72,6 +72,9 @@ function keysOf(secrets: unknown): Uint8Array<ArrayBuffer>[] {
 }
 
 function headerOf(headers: ReceivedRequest['headers'], name: string): string | null {
+  // Programs without types may pass the request of a framework that hides them.
+  if (!headers)
+    throw new TypeError('Pass the Request itself, in Hono "c.req.raw", or its headers and its body.')
   if (isHeaders(headers)) return headers.get(name)
   const [, value] = Object.entries(headers).find(([one]) => one.toLowerCase() === name) ?? []
   return value === undefined ? null : [value].flat().join(' ')
@@ -86,6 +89,7 @@ async function bodyOf(request: Request | ReceivedRequest): Promise<Uint8Array> {
   const { body } = request
   if (typeof body === 'string') return new TextEncoder().encode(body)
   if (ArrayBuffer.isView(body)) return body
+  if (body instanceof ArrayBuffer) return new Uint8Array(body)
   throw new TypeError(
     'Pass the body of the webhook as it came, as a text or as bytes. Do not parse it before.',
   )

@@ -43,8 +43,8 @@ describe('[W3] verify', () => {
     const { headers, body } = webhook()
     const nodeHeaders = { ...headers, 'Webhook-Id': [headers['webhook-id']], 'webhook-id': undefined }
     const event = JSON.parse(BODY)
-    expect(await verifyWebhook({ headers, body }, SECRET, NOW)).toEqual(event)
-    expect(await verifyWebhook({ headers, body: Buffer.from(body) }, SECRET, NOW)).toEqual(event)
+    for (const raw of [body, Buffer.from(body), new TextEncoder().encode(body).buffer])
+      expect(await verifyWebhook({ headers, body: raw }, SECRET, NOW)).toEqual(event)
     expect(await verifyWebhook({ headers: new Headers(headers), body }, SECRET, NOW)).toEqual(event)
     await refused(verifyWebhook({ headers: nodeHeaders, body: `${body} ` }, SECRET, NOW))
   })
@@ -96,31 +96,23 @@ describe('[W3] verify', () => {
     await refused(verifyWebhook({ headers, body }, OTHER, NOW))
     await refused(verifyWebhook({ headers, body: body.replace('7', '8') }, SECRET, NOW))
     await refused(verifyWebhook({ headers: { ...headers, 'webhook-id': 'msg_2' }, body }, SECRET, NOW))
-    for (const name of ['webhook-id', 'webhook-timestamp', 'webhook-signature'])
-      await refused(verifyWebhook({ headers: { ...headers, [name]: undefined }, body }, SECRET, NOW))
+    const refusedWith = (name: string, value?: string) =>
+      refused(verifyWebhook({ headers: { ...headers, [name]: value }, body }, SECRET, NOW))
+    for (const name of ['webhook-id', 'webhook-timestamp', 'webhook-signature']) await refusedWith(name)
     for (const timestamp of ['', 'NaN', '1e9', `${NOW / 1000}.5`, ' ', '-1'])
-      await refused(
-        verifyWebhook({ headers: { ...headers, 'webhook-timestamp': timestamp }, body }, SECRET, NOW),
-      )
-    for (const signature of [
-      'v1,',
-      'v1',
-      ...['v2,', 'xv1,'].map((to) => headers['webhook-signature'].replace('v1,', to)),
-      ',',
-    ])
-      await refused(
-        verifyWebhook({ headers: { ...headers, 'webhook-signature': signature }, body }, SECRET, NOW),
-      )
+      await refusedWith('webhook-timestamp', timestamp)
+    const others = ['v2,', 'xv1,'].map((to) => headers['webhook-signature'].replace('v1,', to))
+    for (const signature of ['v1,', 'v1', ',', ...others]) await refusedWith('webhook-signature', signature)
   })
 
-  it('says what to do about a parsed body, and about a secret that is not set', async () => {
+  it('says what to do about a parsed body, a request without headers, and a secret that is not set', async () => {
     const { headers, body } = webhook()
-    for (const parsed of [JSON.parse(body), undefined]) {
-      await expect(verifyWebhook({ headers, body: parsed }, SECRET, NOW)).rejects.toThrow(
-        /^Pass the body of the webhook as it came/,
-      )
-    }
     const { UNSET } = JSON.parse('{}')
+    for (const parsed of [JSON.parse(body), UNSET])
+      await expect(verifyWebhook({ headers, body: parsed }, SECRET, NOW)).rejects.toThrow(/^Pass the body of/)
+    // The request of Hono.
+    const wrapped = Object({ header: () => 'a', arrayBuffer: async () => body })
+    await expect(verifyWebhook(wrapped, SECRET, NOW)).rejects.toThrow(/^Pass the .*c\.req\.raw/)
     for (const secret of [UNSET, '', 'whsec_', '!', [], [SECRET, UNSET], [SECRET, '']])
       await expect(verifyWebhook({ headers, body }, secret, NOW)).rejects.toThrow(
         /must be the text that begins/,
