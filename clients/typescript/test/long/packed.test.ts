@@ -134,6 +134,8 @@ describe('the package', () => {
     ['TypeScript 5', TYPESCRIPT_5, 'NodeNext', 'NodeNext'],
     ['TypeScript 5, as Node 16 resolves', TYPESCRIPT_5, 'Node16', 'Node16'],
   ])('has types for %s', async (_, compiler, moduleResolution, module) => {
+    const readme = readFileSync(join(app.folder, 'node_modules/@laurel/client/README.md'), 'utf8')
+    const ifMatch = readme.split('```').find((code) => code.includes("'if-match'"))
     const good = `
       import { Laurel, type EventResponse, type LeaderboardRanking, type User } from '@laurel/client'
       import { OfflineQueue } from '@laurel/client/offline'
@@ -146,6 +148,7 @@ describe('the package', () => {
       export const rankings: LeaderboardRanking[] = board.rankings
       for await (const metric of laurel.admin.metrics.list()) metric.key satisfies string
       await new OfflineQueue(laurel).event('lessons', { user: { id: 'ada' }, value: 1 })
+      ${ifMatch?.replace('js', '')}
     `
     const bad = `
       import { Laurel } from '@laurel/client'
