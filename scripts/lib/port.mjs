@@ -33,7 +33,9 @@ export async function listen(server, { port, host, command, others = [] }) {
     throw new Complaint(`HOST must be an address of this machine: can't listen on "${host}" (${problem}).`)
   const fact =
     problem === 'EADDRINUSE' ? `Port ${port} is in use` : `Can't listen on port ${port} (${problem})`
-  throw new Complaint(`${fact}. Choose another one: PORT=${port === 65535 ? port - 1 : port + 1} ${command}`)
+  // Only root may use the ports below 1024.
+  const other = port < 1024 || port === 65535 ? 8787 : port + 1
+  throw new Complaint(`${fact}. Choose another one: PORT=${other} ${command}`)
 }
 
 /** Is true if a process accepts connections there, for example on a Unix socket. */

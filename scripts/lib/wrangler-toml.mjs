@@ -22,9 +22,6 @@ function ownLines(/** @type {string} */ text) {
   return lines.slice(0, lines.findLastIndex((line) => !/^\s*(#|$)/.test(line)) + 1).join('\n')
 }
 
-/** Is true for a binding of Laurel's databases. An operator may have bound others. */
-const isOurs = (/** @type {string} */ binding) => /^DB(_\d+)?$/.test(binding)
-
 /**
  * Laurel's databases, the first one first, of all that wrangler.toml binds. Throws a Complaint if they are not `DB`,
  * `DB_2`, … without gaps.
@@ -33,7 +30,8 @@ const isOurs = (/** @type {string} */ binding) => /^DB(_\d+)?$/.test(binding)
  * @param {readonly T[]} databases
  */
 export function databasesOf(databases) {
-  const ours = databases.filter(({ binding }) => isOurs(binding))
+  // An operator may have bound others.
+  const ours = databases.filter(({ binding }) => /^DB(_\d+)?$/.test(binding))
   const missing = numbersTo(Math.max(1, ours.length))
     .map(bindingOf)
     .find((name) => ours.every(({ binding }) => binding !== name))

@@ -389,6 +389,9 @@ test.runIf(process.getuid?.() === 0)(
     await Promise.all([chmod(folder, 0o755), mkdir(data)])
     await chown(data, 65534, 65534)
     const asOther: StartOptions = { folder, by: 'serve', uid: 65534, env: { LAUREL_DATA: data } }
+    const low = await launch({ ...asOther, port: 80 })
+    expect((await low.ended()).code).toBe(1)
+    expect(low.output()).toContain('port 80 (EACCES). Choose another one: PORT=8787 npm run serve\n')
     // Its socket is there before all of its files are open. By now, they are.
     const first = await startServer(asOther)
     for (const name of readdirSync(data)) await chown(join(data, name), 0, 0)
@@ -415,6 +418,7 @@ test('[G1] a port is in use only at the addresses at which another process liste
 })
 
 const IS_ELSEWHERE = /^HOST must be an address of this machine: .*"(192\.0\.2\.7|a b)"/m
+const IS_NO_FOLDER = /^Can't mkdir \/.*objects: /m
 /** What is not what it should be, and what says so. */
 const WRONG: [
   what: string,
@@ -439,12 +443,8 @@ const WRONG: [
     (data) => rm(data, { recursive: true }).then(() => writeFile(data, '')),
     /^LAUREL_DATA can't/,
   ],
-  ['the objects are a file', (data) => writeFile(join(data, 'objects'), ''), /^Can't mkdir \/.*objects: /m],
-  [
-    'the objects are nowhere',
-    (data) => symlink('nowhere', join(data, 'objects')),
-    /^Can't mkdir \/.*objects: /m,
-  ],
+  ['the objects are a file', (data) => writeFile(join(data, 'objects'), ''), IS_NO_FOLDER],
+  ['the objects are nowhere', (data) => symlink('nowhere', join(data, 'objects')), IS_NO_FOLDER],
   [
     'the lock is a folder',
     (data) => mkdir(join(data, 'serve.sock/full'), { recursive: true }),
