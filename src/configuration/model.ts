@@ -243,10 +243,9 @@ export function meets(filters: readonly Filter[], values: ReadonlyMap<string, st
 }
 
 /** Whether two triggers or achievements count the same events (P1, A2). The order of their filters does not matter. */
-export function countsTheSame(...both: [Counting, Counting]): boolean {
+export function countsTheSame(...both: readonly Pick<Trigger, 'metricId' | 'eventAttributes'>[]): boolean {
   const [before, after] = both.map(({ metricId, eventAttributes: filters }) =>
     JSON.stringify([metricId, filters.map((one) => [one.attributeId, one.attributeValue].join()).sort()]),
   )
   return before === after
 }
-type Counting = Pick<Trigger, 'metricId' | 'eventAttributes'>

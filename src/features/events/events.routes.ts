@@ -79,7 +79,8 @@ const metricsEvent = {
   responses: {
     201: { description: 'The event was recorded.', body: EventResponse, optionalHeaders: WARNING_HEADER },
     202: {
-      description: 'The idempotency key was used before; nothing changed.',
+      description:
+        'The idempotency key was used before; nothing changed. Rarely: the event was recorded, but it is not known any more what it changed.',
       body: EventResponse,
       optionalHeaders: WARNING_HEADER,
     },
