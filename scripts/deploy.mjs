@@ -450,16 +450,17 @@ ${next}
 docs/operations.md says more.`)
 }
 
-/** Another machine may have replaced the key. Just after it was set, the version before may still answer. */
+/** Another machine may have replaced the key. */
 const UNKNOWN_KEY = `Laurel does not take the admin key that was made here. If nobody has the one that it takes, replace it: ${commandOf('deploy', '--new-admin-key')}`
 
 /**
  * A link that signs in to the console, once: it has an admin key of its own, which the console replaces as soon as
- * it opens. Null if the key can't be made, and undefined if the Worker does not know the admin key.
+ * it opens. Null if the key can't be made. Undefined if the Worker does not know the admin key, and this run has not set
+ * it (`isNew`): just after that, the version before may still answer.
  *
- * @type {(asked: string, shown: string, adminKey: string) => Promise<string | null | undefined>}
+ * @type {(asked: string, shown: string, adminKey: string, isNew: boolean) => Promise<string | null | undefined>}
  */
-async function linkTo(asked, shown, adminKey) {
+async function linkTo(asked, shown, adminKey, isNew) {
   try {
     const answer = await fetch(`${asked}/admin/v1/admin-api-keys`, {
       method: 'POST',
@@ -467,7 +468,7 @@ async function linkTo(asked, shown, adminKey) {
       body: JSON.stringify([{ name: 'Console link of npm run deploy' }]),
       signal: AbortSignal.timeout(answerPatience() * 1000),
     })
-    if (answer.status === 401) return void report(new Complaint(UNKNOWN_KEY))
+    if (answer.status === 401 && !isNew) return void report(new Complaint(UNKNOWN_KEY))
     if (answer.status !== 201) throw new Complaint(`Laurel answered ${answer.status}`)
     const { created } = await answer.json()
     return `${shown}/console#code=${created[0].id}:${created[0].key}`
@@ -561,9 +562,9 @@ async function finish({ config, isFirst }, { address, key, isNew, file, wayBack 
   } else {
     await demandHealth(asked, seconds ?? (isFirst ? 300 : 120), wayBack)
     const { ADMIN_HOST } = config.vars
-    const link =
-      key === undefined ? null : await linkTo(asked, ADMIN_HOST ? `https://${ADMIN_HOST}` : address, key)
-    const shown = link === undefined && !isNew ? undefined : key
+    const host = ADMIN_HOST ? `https://${ADMIN_HOST}` : address
+    const link = key === undefined ? null : await linkTo(asked, host, key, isNew)
+    const shown = link === undefined ? undefined : key
     process.stdout.write(farewell(address, shown, link ?? null, config.workers_dev === true))
   }
   rmSync(file, { force: true })

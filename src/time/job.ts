@@ -39,8 +39,8 @@ type JobDefinition<P> = WorkKind & {
    */
   of: 'users' | 'tenant'
   /**
-   * The kinds of work that belong before it. It waits while such work is paused after a failure, while the work of a
-   * database is not known, and while users are between two databases.
+   * The kinds of work that belong before it. It waits while such work is paused after a failure (and under a set clock
+   * all work does), while the work of a database is not known, and while users are between two databases.
    */
   after?: readonly DueKind[]
   /** The form of its progress, if it keeps any. */

@@ -10,8 +10,8 @@ import { type DueKind, type DueWork, workOf } from './due-work.sql.ts'
 import type { DueJob, Jobs, Workplace } from './job'
 import { nextWorkOf } from './timekeeper.sql.ts'
 
-/** Work that is left alone for some time. `kind` and `subject` are null for all work on users in the database. */
-type Pause = { name: string | null; kind: string | null; subject: string | null; until: Instant }
+/** Work left alone for some time; without `kind`, all work on users in the database; with `holdsAll`, all work. */
+type Pause = Record<'name' | 'kind' | 'subject', string | null> & { until: Instant; holdsAll: boolean }
 
 /**
  * Work that has failed, and until when it is left alone, in real time. It stays due at its own time in D1, since jobs
@@ -22,9 +22,9 @@ export class Paused {
   readonly #pauses = new Map<string, Pause>()
 
   /** Leaves a piece of work alone; without one, all work on users in the database. */
-  add({ name }: TenantDatabase, work: DueWork | null, ms: number): void {
+  add({ name }: TenantDatabase, work: DueWork | null, ms: number, holdsAll: boolean): void {
     const [kind, subject] = [work?.kind ?? null, work?.subject ?? null]
-    const pause = { name, kind, subject, until: instant(systemNow() + ms) }
+    const pause = { name, kind, subject, until: instant(systemNow() + ms), holdsAll }
     this.#pauses.set(JSON.stringify([name, kind, subject]), pause)
   }
 
@@ -77,6 +77,7 @@ export async function nextWork(
   mustAll: boolean,
   pauses: readonly Pause[] = [],
 ): Promise<{ found: PlacedWork[]; isWhole: boolean }> {
+  if (pauses.some(({ holdsAll }) => holdsAll)) return { found: [], isWhole: false }
   // A place has no jobs while its users wait for a move. Then it is not asked for work.
   const asked = places.filter((place) => place.list.length > 0)
   const stopped = new Set(pauses.flatMap(({ name, kind }) => (kind === null ? [name] : [])))
@@ -185,20 +186,19 @@ export async function workOff(
     try {
       await job.run(context, work, when)
     } catch (error) {
-      // Under a set clock, events of batches count as of when they were sent (E9): all later work relies on them.
-      const isStopped = isClockSet && work.kind === 'inbox'
-      if (isStopped || (job.isFirst && (mustAll || places.length === 1))) throw error
+      if (job.isFirst && (mustAll || places.length === 1)) throw error
       const left = job.isFirst ? null : work
+      // Events of a batch count as of when they were sent (E9), if the clock is set.
+      const holdsAll = isClockSet && jobs.list.some(({ after }) => after.some((kind) => kind === work.kind))
       // Live events came first each time. This is not an error: other work runs before the next attempt.
       if (isConflict(error)) {
-        if (!mustAll) paused.add(context.db, left, SOON)
+        if (!mustAll) paused.add(context.db, left, SOON, holdsAll)
         continue
       }
       if (mustAll) throw error
-      const { kind, subject } = work
-      const problem = { tenant: context.db.tenantId, work: kind, subject }
+      const problem = { tenant: context.db.tenantId, work: work.kind, subject: work.subject }
       logProblem('error', { ...problem, error: `due work failed: ${String(error)}` })
-      paused.add(context.db, left, PAUSE)
+      paused.add(context.db, left, PAUSE, holdsAll)
     }
   }
 }

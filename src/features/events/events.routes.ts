@@ -38,8 +38,7 @@ function eventReply(result: CommandResult) {
   if (result.kind !== 'event' && result.kind !== 'lost') return noReply(result)
   const more = warned(result.leftOut)
   if (result.kind === 'event') return { status: result.status, body: result.body, ...more } as const
-  // Its user or its metric was deleted meanwhile, and the event with it.
-  if (result.replay === null) throw errors.contended()
+  if (result.replay === null) throw errors.notFound('The metric or the user of this event')
   return { status: 202, body: result.replay, ...more } as const
 }
 
@@ -80,7 +79,7 @@ const metricsEvent = {
     201: { description: 'The event was recorded.', body: EventResponse, optionalHeaders: WARNING_HEADER },
     202: {
       description:
-        'The idempotency key was used before; nothing changed. Rarely: the event was recorded, but it is not known any more what it changed.',
+        'The idempotency key was used before; nothing changed. Or, rarely: the event has counted once, but its changes are not known any more. Do not send it again.',
       body: EventResponse,
       optionalHeaders: WARNING_HEADER,
     },

@@ -87,10 +87,9 @@ export function readPlace(board: Board, { run, userId, iid, numEvents }: PlaceAs
     hasChanged && progress.day !== null
       ? [{ day: progress.day, ...present, previousRank: before.rank, previousValue: before.value }]
       : []
-  return { ...present, history: newest([...past.reverse(), ...today], numEvents) }
+  const all = [...past.reverse(), ...today]
+  return { ...present, history: all.slice(Math.max(0, all.length - numEvents)) }
 }
-
-const newest = <T>(list: readonly T[], count: number) => list.slice(Math.max(0, list.length - count))
 
 /** A user's place in a run at the end of a day, and from then on. A rank of null means not ranked. */
 type Stand = { day: number; rank: number | null; score: Score | null }

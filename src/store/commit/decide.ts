@@ -170,8 +170,10 @@ export function decide(userId: string, jobs: readonly Job[], snapshot: CommitSna
 
 /** The arrival, but at most five seconds before the commit, and after a finish by hand, so that runs end (L7, L8). */
 function effectiveTime(arrived: Instant, { config, now }: CommitSnapshot): Instant {
-  const finishes = config.leaderboards.flatMap(({ finished }) => finished ?? []).filter((at) => at <= now)
-  return instant(Math.max(arrived, now - MOST_LATE, ...finishes.map((at) => at + 1)))
+  let moment = Math.max(arrived, now - MOST_LATE)
+  for (const { finished } of config.leaderboards)
+    if (finished !== null && finished <= now) moment = Math.max(moment, finished + 1)
+  return instant(moment)
 }
 
 function orFailed(decideOne: () => Decision): Decision | { kind: 'failed'; error: unknown } {

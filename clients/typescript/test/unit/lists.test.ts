@@ -41,6 +41,12 @@ describe('a list', () => {
     ])
   })
 
+  it('[G7] ends with the empty page if the limit is null, as programs without types may pass it', async () => {
+    const { options } = fake(json(items(0, 2)), json([]))
+    const query = Object({ limit: null, skip: 3 })
+    expect(await new Laurel(options).admin.metrics.list(query).toArray()).toEqual(items(0, 2))
+  })
+
   it.each([{ limit: 2, skip: 3 }, Object({ limit: '2', skip: '3' })])(
     '[G7] goes through all pages by skip, until one is not full: %o',
     async (query) => {
