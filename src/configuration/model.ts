@@ -242,7 +242,7 @@ export function meets(filters: readonly Filter[], values: ReadonlyMap<string, st
   return filters.every(({ attributeId, attributeValue }) => values.get(attributeId) === attributeValue)
 }
 
-/** Whether two triggers or achievements count the same events (P1, A2). The order of their filters does not matter. */
+/** True if both count the same events (P1, A2): those of one metric, with the same filters in any order. */
 export function countsTheSame(...both: readonly Pick<Trigger, 'metricId' | 'eventAttributes'>[]): boolean {
   const [before, after] = both.map(({ metricId, eventAttributes: filters }) =>
     JSON.stringify([metricId, filters.map((one) => [one.attributeId, one.attributeValue].join()).sort()]),
